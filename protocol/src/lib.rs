@@ -1,0 +1,16 @@
+//! What travels between Tallybook's server and its readers: REST resources, chat events, and the framing of
+//! server-sent events. Types and pure functions only: no I/O, no async, nothing that differs between host and browser.
+
+mod event;
+mod raw_json;
+mod resource;
+pub mod sse;
+
+pub use event::{
+    ChatEvent, ContentDelta, MessageEnd, MessageStart, Snapshot, ToolCallEnd, ToolCallStart, TurnError, Usage,
+};
+pub use raw_json::RawJson;
+pub use resource::{
+    Conversation, ConversationSummary, Message, MessageStatus, ModelInfo, NewConversation, NewMessage, Page, Problem,
+    RenameConversation, Role, ToolCall, ToolCallStatus, ToolInfo,
+};

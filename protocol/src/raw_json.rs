@@ -1,0 +1,64 @@
+//! JSON that is carried as the text somebody wrote, so that 60-digit numbers and key order survive the journey.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// One JSON value, kept as its text. Equality is equality of the text.
+///
+/// `serde_json::Value` would round `0.1000000000000000000001` and reorder keys; a tool history that can be trusted must
+/// show exactly what the model wrote.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RawJson(Box<RawValue>);
+
+impl RawJson {
+    /// `text` as it is when it is valid JSON, otherwise as one JSON string that holds it.
+    ///
+    /// The check is iterative: nesting of any depth is accepted without using the stack.
+    pub fn from_text(text: &str) -> Self {
+        serde_json::from_str(text).map_or_else(|_| Self::string(text), Self)
+    }
+
+    /// A JSON string that holds `text`.
+    pub fn string(text: &str) -> Self {
+        // Serialising a `str` cannot fail; `null` keeps this total without a panic.
+        Self(serde_json::value::to_raw_value(text).unwrap_or_else(|_| RawValue::NULL.to_owned()))
+    }
+
+    /// The JSON text.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl PartialEq for RawJson {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for RawJson {}
+
+#[cfg(test)]
+mod tests {
+    use super::RawJson;
+
+    #[test]
+    fn numbers_and_key_order_survive() {
+        let text = r#"{"b":0.1000000000000000000001,"a":123456789012345678901234567890}"#;
+        let json = RawJson::from_text(text);
+        assert_eq!(json.as_str(), text);
+        assert_eq!(serde_json::to_string(&json).unwrap(), text);
+    }
+
+    #[test]
+    fn what_is_not_json_becomes_a_string() {
+        assert_eq!(RawJson::from_text("{\"a\":").as_str(), r#""{\"a\":""#);
+    }
+
+    #[test]
+    fn deep_nesting_is_carried_without_recursion() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(RawJson::from_text(&deep).as_str(), deep);
+    }
+}
