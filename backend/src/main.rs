@@ -1,1 +1,3 @@
+//! Command line → configuration → start.
+
 fn main() {}

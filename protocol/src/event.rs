@@ -1,0 +1,182 @@
+//! Chat events: what a reader of a turn receives. One struct per kind, and the pairing of kind and SSE event name.
+//! Applying an event twice changes nothing, so a reader may join late, reconnect, or hear things again.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{MessageStatus, RawJson, ToolCall, ToolCallStatus};
+
+/// The user message is stored and a turn began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageStart {
+    /// Row id of the user's message.
+    pub user_message_id: i64,
+    /// Row id of the assistant's message, which is the turn.
+    pub assistant_message_id: i64,
+    /// The conversation's UUID.
+    pub conversation_id: uuid::Uuid,
+    /// The user's text, for other tabs.
+    pub content: String,
+}
+
+/// A tool call is stored and about to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCallStart {
+    /// Row id of the call.
+    pub tool_call_id: i64,
+    /// The tool's name.
+    pub tool_name: String,
+    /// The complete arguments as the model wrote them.
+    pub input: RawJson,
+    /// Where in the answer's text it happened, in UTF-8 bytes.
+    pub offset: i64,
+}
+
+/// A tool call's result is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCallEnd {
+    /// Row id of the call.
+    pub tool_call_id: i64,
+    /// What the tool gave back.
+    pub output: Option<String>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// How it ended.
+    pub status: ToolCallStatus,
+    /// How long it ran, in milliseconds.
+    pub duration_ms: i64,
+}
+
+/// The model wrote text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContentDelta {
+    /// How many UTF-8 bytes of the answer precede `delta`; a reader drops what it already has.
+    pub offset: i64,
+    /// The new text.
+    pub delta: String,
+}
+
+/// Tokens of a turn, summed over its steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens the model read.
+    pub input_tokens: i64,
+    /// Tokens the model wrote.
+    pub output_tokens: i64,
+    /// Of the tokens read, those that came from the provider's cache.
+    pub cached_tokens: i64,
+}
+
+/// All is stored; the turn is over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageEnd {
+    /// Row id of the assistant's message.
+    pub assistant_message_id: i64,
+    /// The answer, whole.
+    pub content: String,
+    /// Every call of the turn, in the order asked for.
+    pub tool_calls: Vec<ToolCall>,
+    /// `complete`, `stopped` or `interrupted`.
+    pub status: MessageStatus,
+    /// Why the model stopped: `end_turn`, `max_tokens`, `refusal`, `step_limit`, …; absent when it did not.
+    pub stop_reason: Option<String>,
+    /// Tokens of the whole turn.
+    pub usage: Usage,
+}
+
+/// The turn failed, or (when the frame has no id) this reader cannot be served.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnError {
+    /// What went wrong and what to do next, in plain words.
+    pub error: String,
+    /// A stable name of the cause, e.g. `model_auth`, `model_unreachable`, `storage_unavailable`.
+    pub code: String,
+    /// Row id of the user's message, when it is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_message_id: Option<i64>,
+    /// Row id of the assistant's message, when it is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assistant_message_id: Option<i64>,
+}
+
+/// The assistant's message as far as it is; replaces whatever the reader holds of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Row id of the assistant's message.
+    pub assistant_message_id: i64,
+    /// The text so far.
+    pub content: String,
+    /// The calls so far.
+    pub tool_calls: Vec<ToolCall>,
+    /// Where the message stands.
+    pub status: MessageStatus,
+}
+
+/// What a reader of a turn receives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChatEvent {
+    /// `message_start`
+    MessageStart(MessageStart),
+    /// `tool_call_start`
+    ToolCallStart(ToolCallStart),
+    /// `tool_call_end`
+    ToolCallEnd(ToolCallEnd),
+    /// `content_delta`
+    ContentDelta(ContentDelta),
+    /// `message_end`
+    MessageEnd(MessageEnd),
+    /// `error`
+    Error(TurnError),
+    /// `snapshot`
+    Snapshot(Snapshot),
+    /// A kind that this reader does not know yet; skipped, so that an old tab survives a new server.
+    Unknown,
+}
+
+impl ChatEvent {
+    /// The SSE event name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::MessageStart(_) => "message_start",
+            Self::ToolCallStart(_) => "tool_call_start",
+            Self::ToolCallEnd(_) => "tool_call_end",
+            Self::ContentDelta(_) => "content_delta",
+            Self::MessageEnd(_) => "message_end",
+            Self::Error(_) => "error",
+            Self::Snapshot(_) => "snapshot",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The SSE data: one line of JSON.
+    pub fn data(&self) -> Result<String, serde_json::Error> {
+        match self {
+            Self::MessageStart(data) => serde_json::to_string(data),
+            Self::ToolCallStart(data) => serde_json::to_string(data),
+            Self::ToolCallEnd(data) => serde_json::to_string(data),
+            Self::ContentDelta(data) => serde_json::to_string(data),
+            Self::MessageEnd(data) => serde_json::to_string(data),
+            Self::Error(data) => serde_json::to_string(data),
+            Self::Snapshot(data) => serde_json::to_string(data),
+            Self::Unknown => Ok("null".to_owned()),
+        }
+    }
+
+    /// Reads an event back from its SSE name and data.
+    pub fn parse(name: &str, data: &str) -> Result<Self, serde_json::Error> {
+        Ok(match name {
+            "message_start" => Self::MessageStart(serde_json::from_str(data)?),
+            "tool_call_start" => Self::ToolCallStart(serde_json::from_str(data)?),
+            "tool_call_end" => Self::ToolCallEnd(serde_json::from_str(data)?),
+            "content_delta" => Self::ContentDelta(serde_json::from_str(data)?),
+            "message_end" => Self::MessageEnd(serde_json::from_str(data)?),
+            "error" => Self::Error(serde_json::from_str(data)?),
+            "snapshot" => Self::Snapshot(serde_json::from_str(data)?),
+            _ => Self::Unknown,
+        })
+    }
+
+    /// Whether a turn sends nothing after this.
+    pub fn is_terminal(&self) -> bool {
+        matches!(self, Self::MessageEnd(_) | Self::Error(_))
+    }
+}

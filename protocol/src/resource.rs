@@ -1,0 +1,200 @@
+//! The resources of the REST API, as JSON carries them. Row ids are integers, conversations are known by their UUID.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::RawJson;
+
+/// Body of `POST /api/conversations`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewConversation {
+    /// Shown in the sidebar; taken from the first message when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// Body of `PATCH /api/conversations/{uuid}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RenameConversation {
+    /// The new title, 1 to 200 characters.
+    pub title: String,
+}
+
+/// Body of `POST /api/conversations/{uuid}/messages`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewMessage {
+    /// What the user wrote.
+    pub content: String,
+    /// Chosen by the client, unique in the conversation: sending it twice makes one message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_message_id: Option<String>,
+}
+
+/// One page of a list, newest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page<T> {
+    /// The items of this page.
+    pub items: Vec<T>,
+    /// Pass as `cursor` to get the next page; absent on the last one.
+    pub next_cursor: Option<String>,
+}
+
+/// A conversation as lists show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConversationSummary {
+    /// Its name on the wire and in addresses.
+    pub uuid: Uuid,
+    /// Never empty.
+    pub title: String,
+    /// Whether a turn runs at this moment.
+    pub running: bool,
+    /// When it was made.
+    pub created_at: DateTime<Utc>,
+    /// When a message was last added.
+    pub updated_at: DateTime<Utc>,
+}
+
+/// A conversation with the messages of the branch that is shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conversation {
+    /// What lists show of it.
+    #[serde(flatten)]
+    pub summary: ConversationSummary,
+    /// Oldest first.
+    pub messages: Vec<Message>,
+    /// The assistant message whose turn runs, if one does.
+    pub active_message_id: Option<i64>,
+}
+
+/// Who wrote a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// A person.
+    User,
+    /// The model; the row is the turn.
+    Assistant,
+}
+
+/// Where a message stands. User messages are always `complete`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageStatus {
+    /// The turn ended by itself.
+    Complete,
+    /// The turn runs.
+    Streaming,
+    /// A person stopped the turn.
+    Stopped,
+    /// The turn ended in an error; `error` says which.
+    Failed,
+    /// The server went away during the turn.
+    Interrupted,
+    /// A status that this reader does not know yet.
+    #[serde(other)]
+    Unknown,
+}
+
+/// One entry of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Row id.
+    pub id: i64,
+    /// Who wrote it.
+    pub role: Role,
+    /// Its text; Markdown when the assistant wrote it.
+    pub content: String,
+    /// Where it stands.
+    pub status: MessageStatus,
+    /// What went wrong, in words for the reader; only with `failed` or `interrupted`.
+    pub error: Option<String>,
+    /// The calls made while answering, in the order asked for.
+    pub tool_calls: Vec<ToolCall>,
+    /// When it was stored.
+    pub created_at: DateTime<Utc>,
+}
+
+/// Where a tool call stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolCallStatus {
+    /// Stored; it runs or is about to.
+    Pending,
+    /// Waits for a person's decision.
+    AwaitingApproval,
+    /// It gave an output.
+    Success,
+    /// It failed; `error` says how.
+    Error,
+    /// A person refused it.
+    Denied,
+    /// The turn was stopped while it ran.
+    Cancelled,
+    /// The server went away while it ran. It may have run.
+    Interrupted,
+    /// A status that this reader does not know yet.
+    #[serde(other)]
+    Unknown,
+}
+
+/// One use of a tool, as the page shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Row id.
+    pub tool_call_id: i64,
+    /// The tool's name as the model wrote it.
+    pub tool_name: String,
+    /// The arguments exactly as the model wrote them; a JSON string when they were not JSON.
+    pub input: RawJson,
+    /// Where in the message's text it happened, in UTF-8 bytes.
+    pub offset: i64,
+    /// Where it stands.
+    pub status: ToolCallStatus,
+    /// What the tool gave back.
+    pub output: Option<String>,
+    /// Why it failed, e.g. `invalid_b: division by zero`.
+    pub error: Option<String>,
+    /// How long it ran, in milliseconds; absent while it runs.
+    pub duration_ms: Option<i64>,
+    /// When it was stored, which is just before it ran.
+    pub started_at: DateTime<Utc>,
+}
+
+/// A tool as `GET /api/tools` describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolInfo {
+    /// Unique name.
+    pub name: String,
+    /// What it does, as the model is told.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub input_schema: serde_json::Value,
+    /// `low` or `high`.
+    pub risk: String,
+}
+
+/// Which model answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelInfo {
+    /// `anthropic`, `openai`, …, or `demo`.
+    pub provider: String,
+    /// The provider's name of the model.
+    pub model: String,
+}
+
+/// An error answer, `application/problem+json` (RFC 9457).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// A stable identifier of the kind of problem, e.g. `/problems/turn-running`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The kind of problem in words.
+    pub title: String,
+    /// The HTTP status code.
+    pub status: u16,
+    /// What is wrong with this request and what to do about it.
+    pub detail: String,
+    /// Names this request in the server's log.
+    pub request_id: String,
+}

@@ -1,0 +1,192 @@
+//! Server-sent events as the WHATWG HTML standard frames them (section 9.2): a writer for one frame, and a decoder that
+//! takes bytes in any portions. The browser side reads Tallybook's own streams with it, the server its providers'.
+
+use std::fmt::Write as _;
+
+/// The largest frame the decoder accepts, in bytes. A whole tool output travels in one frame, so this is generous; it
+/// bounds what a hostile or broken sender can make a reader hold.
+pub const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;
+
+/// One dispatched event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Frame {
+    /// The `id:` in force, if the sender has ever set one.
+    pub id: Option<String>,
+    /// The `event:` of this frame; `message` when there was none.
+    pub event: String,
+    /// The `data:` lines, joined with line feeds.
+    pub data: String,
+}
+
+/// A frame grew beyond [`MAX_FRAME_BYTES`]; the stream cannot be followed any further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameTooLarge;
+
+impl std::fmt::Display for FrameTooLarge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a server-sent event is larger than {MAX_FRAME_BYTES} bytes")
+    }
+}
+
+impl std::error::Error for FrameTooLarge {}
+
+/// Writes one frame. `data` may hold several lines; `id` and `event` must hold none.
+pub fn write_frame(id: Option<&str>, event: &str, data: &str) -> String {
+    let mut frame = String::with_capacity(data.len() + event.len() + 64);
+    if let Some(id) = id {
+        let _ = writeln!(frame, "id: {id}");
+    }
+    let _ = writeln!(frame, "event: {event}");
+    for line in data.split('\n') {
+        let _ = writeln!(frame, "data: {line}");
+    }
+    frame.push('\n');
+    frame
+}
+
+/// Turns bytes into frames, whatever the portions they arrive in.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    line: Vec<u8>,
+    after_carriage_return: bool,
+    any_line: bool,
+    last_id: Option<String>,
+    event: String,
+    data: String,
+    has_data: bool,
+}
+
+impl Decoder {
+    /// A decoder at the start of a stream.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next portion and gives the frames that it completes. An incomplete frame at the end of a stream is
+    /// dropped, as the standard asks.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, FrameTooLarge> {
+        let mut frames = Vec::new();
+        let mut rest = bytes;
+        while let Some((&first, tail)) = rest.split_first() {
+            if std::mem::take(&mut self.after_carriage_return) && first == b'\n' {
+                rest = tail;
+                continue;
+            }
+            let end = rest.iter().position(|b| matches!(b, b'\n' | b'\r'));
+            let taken = end.unwrap_or(rest.len());
+            if self.line.len() + self.data.len() + taken > MAX_FRAME_BYTES {
+                return Err(FrameTooLarge);
+            }
+            self.line.extend_from_slice(&rest[..taken]);
+            let Some(end) = end else { break };
+            self.after_carriage_return = rest[end] == b'\r';
+            rest = &rest[end + 1..];
+            let line = std::mem::take(&mut self.line);
+            if let Some(frame) = self.end_line(&line) {
+                frames.push(frame);
+            }
+        }
+        Ok(frames)
+    }
+
+    fn end_line(&mut self, line: &[u8]) -> Option<Frame> {
+        // The standard decodes with replacement, and strips one byte order mark at the very start.
+        let text = String::from_utf8_lossy(line);
+        let mut text = text.as_ref();
+        if !std::mem::replace(&mut self.any_line, true) {
+            text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        }
+        if text.is_empty() {
+            return self.dispatch();
+        }
+        let (field, value) = text.split_once(':').unwrap_or((text, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => value.clone_into(&mut self.event),
+            "id" if !value.contains('\0') => self.last_id = Some(value.to_owned()),
+            "data" => {
+                if std::mem::replace(&mut self.has_data, true) {
+                    self.data.push('\n');
+                }
+                self.data.push_str(value);
+            }
+            // Comments have an empty field name; `retry` and unknown fields are of no use here.
+            _ => {}
+        }
+        None
+    }
+
+    fn dispatch(&mut self) -> Option<Frame> {
+        let event = std::mem::take(&mut self.event);
+        let data = std::mem::take(&mut self.data);
+        if !std::mem::take(&mut self.has_data) {
+            return None;
+        }
+        let event = if event.is_empty() { "message".to_owned() } else { event };
+        Some(Frame { id: self.last_id.clone(), event, data })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Decoder, Frame, FrameTooLarge, MAX_FRAME_BYTES, write_frame};
+
+    fn frame(id: Option<&str>, event: &str, data: &str) -> Frame {
+        Frame { id: id.map(str::to_owned), event: event.to_owned(), data: data.to_owned() }
+    }
+
+    fn decode(bytes: &[u8]) -> Vec<Frame> {
+        Decoder::new().push(bytes).unwrap()
+    }
+
+    #[test]
+    fn comments_names_ids_and_joined_data() {
+        let text = ": hello\nevent: a\nid: 7\ndata: one\ndata:two\nretry: 5\nnonsense\n\ndata\n\nevent: lost\n\n";
+        assert_eq!(decode(text.as_bytes()), [frame(Some("7"), "a", "one\ntwo"), frame(Some("7"), "message", "")]);
+    }
+
+    #[test]
+    fn every_line_ending_and_a_byte_order_mark() {
+        let expected = [frame(None, "message", "x"), frame(None, "message", "y")];
+        for text in ["\u{feff}data:x\n\ndata:y\n\n", "data:x\r\n\r\ndata:y\r\n\r\n", "data:x\r\rdata:y\r\r"] {
+            assert_eq!(decode(text.as_bytes()), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_endless_line_is_refused() {
+        let mut decoder = Decoder::new();
+        let portion = vec![b'x'; MAX_FRAME_BYTES];
+        assert_eq!(decoder.push(&portion), Ok(vec![]));
+        assert_eq!(decoder.push(b"x"), Err(FrameTooLarge));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(data in "[^\r]{0,80}", id in "[a-z0-9.]{1,9}") {
+            let text = write_frame(Some(&id), "content_delta", &data);
+            prop_assert_eq!(decode(text.as_bytes()), [frame(Some(&id), "content_delta", &data)]);
+        }
+
+        #[test]
+        fn any_split_gives_the_same_frames(
+            text in "(data: [あa🙂 ]{0,5}(\r\n|\n|\r)|: c\n|event: e\n|id: 1\r\n|\n|\r\n){0,30}",
+            cut in proptest::collection::vec(0usize..400, 0..12),
+        ) {
+            let bytes = text.as_bytes();
+            let mut cuts: Vec<usize> = cut.into_iter().map(|c| c.min(bytes.len())).collect();
+            cuts.sort_unstable();
+            cuts.push(bytes.len());
+            let mut decoder = Decoder::new();
+            let mut frames = Vec::new();
+            let mut start = 0;
+            for end in cuts {
+                frames.extend(decoder.push(&bytes[start..end]).unwrap());
+                start = end;
+            }
+            prop_assert_eq!(frames, decode(bytes));
+        }
+    }
+}
