@@ -2,6 +2,7 @@
 //! server-sent events. Types and pure functions only: no I/O, no async, nothing that differs between host and browser.
 
 mod event;
+mod feed;
 mod raw_json;
 mod resource;
 pub mod sse;
@@ -9,6 +10,7 @@ pub mod sse;
 pub use event::{
     ChatEvent, ContentDelta, MessageEnd, MessageStart, Snapshot, ToolCallEnd, ToolCallStart, TurnError, Usage,
 };
+pub use feed::{FeedEvent, FeedKind};
 pub use raw_json::RawJson;
 pub use resource::{
     Conversation, ConversationSummary, Message, MessageStatus, ModelInfo, NewConversation, NewMessage, Page, Problem,

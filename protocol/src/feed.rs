@@ -1,0 +1,50 @@
+//! What a user's feed (`GET /api/events`) tells sidebars and idle tabs.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// Something happened to one of the user's conversations. Serialised as the SSE data; [`FeedEvent::name`] is the SSE
+/// event name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedEvent {
+    /// Which conversation.
+    pub conversation_id: Uuid,
+    /// What happened.
+    pub kind: FeedKind,
+    /// The title from now on, with `conversation_created` and `conversation_renamed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// What happened to a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FeedKind {
+    /// It was made.
+    ConversationCreated,
+    /// It has another title.
+    ConversationRenamed,
+    /// It is gone.
+    ConversationDeleted,
+    /// A turn began in it.
+    TurnStarted,
+    /// Its turn ended.
+    TurnEnded,
+    /// Something that this reader does not know yet.
+    #[serde(other)]
+    Unknown,
+}
+
+impl FeedEvent {
+    /// The SSE event name.
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            FeedKind::ConversationCreated => "conversation_created",
+            FeedKind::ConversationRenamed => "conversation_renamed",
+            FeedKind::ConversationDeleted => "conversation_deleted",
+            FeedKind::TurnStarted => "turn_started",
+            FeedKind::TurnEnded => "turn_ended",
+            FeedKind::Unknown => "unknown",
+        }
+    }
+}
