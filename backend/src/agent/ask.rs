@@ -1,0 +1,152 @@
+//! One model call: its stream followed to the end, its text passed on as it comes, its blocks kept.
+
+use std::collections::HashSet;
+
+use futures_util::StreamExt;
+use tallybook_protocol::{ModelInfo, Usage};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::llm::{AssistantBlock, ModelError, ModelEvent, ModelRequest, StopReason, ToolCallRequest};
+
+use super::{AgentError, AgentService, StepRecord, TurnRecorder};
+
+/// What a model said in one step.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) blocks: Vec<AssistantBlock>,
+    pub(super) stop_reason: StopReason,
+    pub(super) usage: Usage,
+    asked_at: Instant,
+    first_event_at: Option<Instant>,
+    ended_at: Instant,
+}
+
+impl Answer {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self {
+            blocks: Vec::new(),
+            stop_reason: StopReason::Other("unfinished".to_owned()),
+            usage: Usage::default(),
+            asked_at: now,
+            first_event_at: None,
+            ended_at: now,
+        }
+    }
+
+    /// The calls asked for, in order.
+    pub(super) fn calls(&self) -> Vec<ToolCallRequest> {
+        let calls = self.blocks.iter().filter_map(|block| match block {
+            AssistantBlock::ToolCall(call) => Some(call.clone()),
+            AssistantBlock::Text { .. } | AssistantBlock::Opaque { .. } => None,
+        });
+        calls.collect()
+    }
+
+    /// Takes the calls out of an answer in which none were allowed, so that no call without a result is kept.
+    pub(super) fn drop_calls(&mut self) -> Vec<ToolCallRequest> {
+        self.blocks.retain(|block| !matches!(block, AssistantBlock::ToolCall(_)));
+        Vec::new()
+    }
+
+    pub(super) fn record(&self, step: u32, model: &ModelInfo, error: Option<&ModelError>) -> StepRecord {
+        let millis = |until: Instant| i64::try_from((until - self.asked_at).as_millis()).unwrap_or(i64::MAX);
+        StepRecord {
+            step,
+            provider: model.provider.clone(),
+            model: model.model.clone(),
+            stop_reason: error.is_none().then(|| self.stop_reason.as_str().to_owned()),
+            usage: self.usage,
+            time_to_first_token_ms: self.first_event_at.map(millis),
+            duration_ms: millis(self.ended_at),
+            error: error.map(|error| format!("{}: {error}", error.code())),
+            // Blocks are strings all through, which always serialise.
+            blocks: serde_json::to_string(&self.blocks).unwrap_or_else(|_| "[]".to_owned()),
+        }
+    }
+
+    fn add_text(&mut self, delta: &str) {
+        if let Some(AssistantBlock::Text { text }) = self.blocks.last_mut() {
+            text.push_str(delta);
+        } else {
+            self.blocks.push(AssistantBlock::Text { text: delta.to_owned() });
+        }
+    }
+}
+
+impl AgentService {
+    /// Asks the model once. A model's failure is recorded as a step before it is returned.
+    pub(super) async fn ask(
+        &self,
+        step: u32,
+        request: ModelRequest,
+        recorder: &mut impl TurnRecorder,
+        cancel: &CancellationToken,
+        deadline: Instant,
+    ) -> Result<Answer, AgentError> {
+        let mut answer = Answer::new();
+        let followed = self.follow(request, &mut answer, recorder, cancel, deadline).await;
+        answer.ended_at = Instant::now();
+        match followed {
+            Ok(()) => Ok(answer),
+            Err(AgentError::Model(error)) => {
+                // Calls of a broken answer never ran; they must not look as if they were waiting for results.
+                answer.drop_calls();
+                recorder.step_ended(&answer.record(step, self.model.info(), Some(&error))).await?;
+                Err(error.into())
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    async fn follow(
+        &self,
+        request: ModelRequest,
+        answer: &mut Answer,
+        recorder: &mut impl TurnRecorder,
+        cancel: &CancellationToken,
+        deadline: Instant,
+    ) -> Result<(), AgentError> {
+        let mut stream = self.model.stream(request);
+        let mut seen_ids = HashSet::new();
+        loop {
+            // Whatever ends this loop drops the stream, which closes the connection to the provider.
+            let event = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(AgentError::Cancelled),
+                event = timeout_at(deadline, stream.next()) => event.map_err(|_| self.turn_timeout())?,
+            };
+            let event = event.unwrap_or_else(|| {
+                Err(ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() })
+            })?;
+            answer.first_event_at.get_or_insert_with(Instant::now);
+            match event {
+                ModelEvent::TextDelta(delta) => {
+                    answer.add_text(&delta);
+                    recorder.text(&delta).await?;
+                }
+                // An id that occurs twice counts once: results are matched by id, so the second could never be told
+                // apart from the first.
+                ModelEvent::ToolCall(call) => {
+                    if seen_ids.insert(call.id.clone()) {
+                        answer.blocks.push(AssistantBlock::ToolCall(call));
+                    }
+                }
+                ModelEvent::Opaque(json) => {
+                    let provider = self.model.info().provider.clone();
+                    answer.blocks.push(AssistantBlock::Opaque { provider, json });
+                }
+                ModelEvent::Ended { stop_reason, usage } => {
+                    answer.stop_reason = stop_reason;
+                    answer.usage = usage;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    pub(super) fn turn_timeout(&self) -> AgentError {
+        AgentError::TurnTimeout { seconds: self.limits.turn_time.as_secs() }
+    }
+}

@@ -1,0 +1,180 @@
+//! The tool calls of one step: low-risk ones in parallel, high-risk ones after them, one after another; each under its
+//! own timeout and panic guard. Whatever a tool does, its call ends in a result that the model sees.
+
+use std::collections::HashMap;
+
+use tallybook_protocol::ToolCallStatus;
+use tokio::{
+    task::{Id, JoinError, JoinSet},
+    time::{Instant, sleep_until, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    llm::{ToolCallRequest, ToolResult},
+    tools::{Risk, ToolError, ToolOutput},
+};
+
+use super::{
+    AgentError, AgentService, EndedToolCall, StartedToolCall, TurnRecorder,
+    result::{error_json, shorten, success_json},
+};
+
+type ToolReturn = Result<ToolOutput, ToolError>;
+
+/// The calls that run, and what is known of each.
+#[derive(Default)]
+struct Running {
+    tasks: JoinSet<ToolReturn>,
+    calls: HashMap<Id, RunningCall>,
+}
+
+struct RunningCall {
+    index: usize,
+    key: i64,
+    started_at: Instant,
+}
+
+impl AgentService {
+    /// Runs the calls of one step. Gives their results in the order asked for.
+    pub(super) async fn run_tools(
+        &self,
+        step: u32,
+        calls: &[ToolCallRequest],
+        recorder: &mut impl TurnRecorder,
+        cancel: &CancellationToken,
+        deadline: Instant,
+    ) -> Result<Vec<ToolResult>, AgentError> {
+        let mut results: Vec<Option<ToolResult>> = vec![None; calls.len()];
+        let is_high = |call: &ToolCallRequest| self.tools.find_spec(&call.name).is_some_and(|s| s.risk == Risk::High);
+        let (high, low): (Vec<usize>, Vec<usize>) = (0..calls.len()).partition(|&index| is_high(&calls[index]));
+        let batches = std::iter::once(low).chain(high.into_iter().map(|index| vec![index]));
+        for batch in batches {
+            let mut running = Running::default();
+            for index in batch {
+                let request = &calls[index];
+                let position = u32::try_from(index).unwrap_or(u32::MAX);
+                let key = recorder.tool_started(&StartedToolCall { step, position, request }).await?;
+                let call = RunningCall { index, key, started_at: Instant::now() };
+                let task = running.tasks.spawn(self.call_in_time(request));
+                running.calls.insert(task.id(), call);
+            }
+            self.collect(&mut running, calls, &mut results, recorder, cancel, deadline).await?;
+        }
+        Ok(results.into_iter().flatten().collect())
+    }
+
+    /// Waits for the running calls, recording each as it ends. When the turn is over first, the rest are aborted and
+    /// recorded as cancelled.
+    async fn collect(
+        &self,
+        running: &mut Running,
+        calls: &[ToolCallRequest],
+        results: &mut [Option<ToolResult>],
+        recorder: &mut impl TurnRecorder,
+        cancel: &CancellationToken,
+        deadline: Instant,
+    ) -> Result<(), AgentError> {
+        loop {
+            let ended = tokio::select! {
+                biased;
+                () = cancel.cancelled() => {
+                    cancel_all(running, recorder).await?;
+                    return Err(AgentError::Cancelled);
+                }
+                () = sleep_until(deadline) => {
+                    cancel_all(running, recorder).await?;
+                    return Err(self.turn_timeout());
+                }
+                ended = running.tasks.join_next_with_id() => ended,
+            };
+            let Some(ended) = ended else { return Ok(()) };
+            let (id, returned) = match ended {
+                Ok((id, returned)) => (id, returned),
+                Err(error) => (error.id(), Err(describe_panic(&error))),
+            };
+            let Some(call) = running.calls.remove(&id) else { continue };
+            let request = &calls[call.index];
+            if let Err(error) = &returned {
+                tracing::info!(tool = request.name, error_type = error.error_type, "a tool call failed");
+            }
+            results[call.index] = Some(self.result_for_model(request, &returned));
+            recorder.tool_ended(call.key, &self.ended(returned, call.started_at)).await?;
+        }
+    }
+
+    fn call_in_time(&self, request: &ToolCallRequest) -> impl Future<Output = ToolReturn> + Send + 'static {
+        let limit = self.limits.tool_time;
+        let call = self.tools.call(&request.name, &request.input_text);
+        async move {
+            timeout(limit, call).await.unwrap_or_else(|_| {
+                let message = format!("the tool gave no result within {} seconds", limit.as_secs());
+                Err(ToolError::other("timeout", message))
+            })
+        }
+    }
+
+    fn ended(&self, returned: ToolReturn, started_at: Instant) -> EndedToolCall {
+        let duration_ms = duration_ms(started_at);
+        let limit = self.limits.stored_output_bytes;
+        match returned {
+            Ok(output) => EndedToolCall {
+                status: ToolCallStatus::Success,
+                output: Some(shorten(&output.text, limit)),
+                error: None,
+                error_type: None,
+                duration_ms,
+            },
+            Err(error) => EndedToolCall {
+                status: ToolCallStatus::Error,
+                output: None,
+                // The column is TEXT, 64 KiB on MySQL.
+                error: Some(shorten(&error.message, limit.min(60_000))),
+                error_type: Some(error.error_type),
+                duration_ms,
+            },
+        }
+    }
+
+    fn result_for_model(&self, request: &ToolCallRequest, returned: &ToolReturn) -> ToolResult {
+        let limit = self.limits.model_output_bytes;
+        let content = match returned {
+            Ok(output) => success_json(&output.text, limit),
+            Err(error) => error_json(&error.message, &error.error_type, limit),
+        };
+        ToolResult {
+            call_id: request.id.clone(),
+            tool_name: request.name.clone(),
+            content,
+            is_error: returned.is_err(),
+        }
+    }
+}
+
+/// Aborts what still runs and records it as cancelled.
+async fn cancel_all(running: &mut Running, recorder: &mut impl TurnRecorder) -> Result<(), AgentError> {
+    running.tasks.shutdown().await;
+    let mut calls: Vec<RunningCall> = running.calls.drain().map(|(_, call)| call).collect();
+    calls.sort_by_key(|call| call.index);
+    for call in calls {
+        let end = EndedToolCall {
+            status: ToolCallStatus::Cancelled,
+            output: None,
+            error: Some("the turn was ended while the tool ran".to_owned()),
+            error_type: Some("cancelled".to_owned()),
+            duration_ms: duration_ms(call.started_at),
+        };
+        recorder.tool_ended(call.key, &end).await?;
+    }
+    Ok(())
+}
+
+fn duration_ms(since: Instant) -> i64 {
+    i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX)
+}
+
+fn describe_panic(error: &JoinError) -> ToolError {
+    // The panic's own message is in the log; it may hold anything, so the model is not told.
+    tracing::error!(%error, "a tool panicked");
+    ToolError::other("panic", "the tool failed unexpectedly; the server's log says why")
+}

@@ -1,0 +1,166 @@
+//! SQL on `tool_calls` and `model_calls`.
+
+use tallybook_protocol::RawJson;
+
+use super::super::model::{ModelCallRow, ToolCallRow, tool_call_status_word};
+use crate::{
+    agent::{EndedToolCall, StartedToolCall, StepRecord},
+    db::{Database, InsertedId, Transaction, now, on_db, on_tx},
+};
+
+/// MySQL's JSON takes 100 levels; SQLite's functions take 1,000. What is nested deeper is stored as one JSON string.
+const MAX_JSON_DEPTH: usize = 100;
+
+const CREATE_TOOL_CALL: &str = "INSERT INTO tool_calls \
+     (message_id, tool_call_id, tool_name, input, input_text, status, step, position, text_offset, started_at) \
+     VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?)";
+
+const END_TOOL_CALL: &str = "UPDATE tool_calls \
+     SET status = ?, output = ?, error = ?, error_type = ?, duration_ms = ?, completed_at = ? \
+     WHERE id = ? AND status = 'pending'";
+
+const END_OPEN_TOOL_CALLS: &str = "UPDATE tool_calls SET status = ?, error = ?, error_type = ?, completed_at = ? \
+     WHERE message_id = ? AND status IN ('pending', 'awaiting_approval')";
+
+const CREATE_MODEL_CALL: &str = "INSERT INTO model_calls \
+     (message_id, step, provider, model, stop_reason, input_tokens, output_tokens, cached_tokens, \
+      time_to_first_token_ms, duration_ms, error, blocks, created_at) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+const LIST_TOOL_CALLS: &str = "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.input_text, t.output, t.error, \
+     t.error_type, t.status, t.step, t.text_offset, t.started_at, t.duration_ms \
+     FROM tool_calls t JOIN messages m ON m.id = t.message_id \
+     WHERE m.conversation_id = ? ORDER BY t.message_id, t.step, t.position";
+
+const LIST_MODEL_CALLS: &str = "SELECT k.message_id, k.step, k.input_tokens, k.output_tokens, k.cached_tokens, k.blocks \
+     FROM model_calls k JOIN messages m ON m.id = k.message_id \
+     WHERE m.conversation_id = ? ORDER BY k.message_id, k.step";
+
+/// Stores a call that is about to run. Gives its key.
+pub(crate) async fn create_tool_call(
+    tx: &mut Transaction,
+    message_id: i64,
+    call: &StartedToolCall<'_>,
+    text_offset: i64,
+) -> sqlx::Result<i64> {
+    let request = call.request;
+    on_tx!(tx, |connection| {
+        let done = sqlx::query(CREATE_TOOL_CALL)
+            .bind(message_id)
+            .bind(stored_id(&request.id))
+            .bind(truncated(&request.name, 100))
+            .bind(json_column(&request.input_text))
+            .bind(&request.input_text)
+            .bind(call.step)
+            .bind(call.position)
+            .bind(text_offset)
+            .bind(now())
+            .execute(connection)
+            .await?;
+        Ok(done.inserted_id())
+    })
+}
+
+/// Stores how a call ended.
+pub(crate) async fn end_tool_call(tx: &mut Transaction, id: i64, end: &EndedToolCall) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| {
+        sqlx::query(END_TOOL_CALL)
+            .bind(tool_call_status_word(end.status))
+            .bind(&end.output)
+            .bind(&end.error)
+            .bind(&end.error_type)
+            .bind(end.duration_ms)
+            .bind(now())
+            .bind(id)
+            .execute(connection)
+            .await
+            .map(|_| ())
+    })
+}
+
+/// Ends whatever calls of a turn are still open, so that nothing stays pending when the turn is over.
+pub(crate) async fn end_open_tool_calls(
+    tx: &mut Transaction,
+    message_id: i64,
+    status: &str,
+    error: &str,
+) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| {
+        sqlx::query(END_OPEN_TOOL_CALLS)
+            .bind(status)
+            .bind(error)
+            .bind(status)
+            .bind(now())
+            .bind(message_id)
+            .execute(connection)
+            .await
+            .map(|_| ())
+    })
+}
+
+/// Stores one model call.
+pub(crate) async fn create_model_call(tx: &mut Transaction, message_id: i64, step: &StepRecord) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| {
+        sqlx::query(CREATE_MODEL_CALL)
+            .bind(message_id)
+            .bind(step.step)
+            .bind(truncated(&step.provider, 64))
+            .bind(truncated(&step.model, 190))
+            .bind(step.stop_reason.as_deref().map(|reason| truncated(reason, 64)))
+            .bind(step.usage.input_tokens)
+            .bind(step.usage.output_tokens)
+            .bind(step.usage.cached_tokens)
+            .bind(step.time_to_first_token_ms)
+            .bind(step.duration_ms)
+            .bind(&step.error)
+            .bind(&step.blocks)
+            .bind(now())
+            .execute(connection)
+            .await
+            .map(|_| ())
+    })
+}
+
+/// The calls of all turns of a conversation, in the order asked for.
+pub(crate) async fn list_tool_calls(db: &Database, conversation_id: i64) -> sqlx::Result<Vec<ToolCallRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_TOOL_CALLS).bind(conversation_id).fetch_all(pool).await)
+}
+
+/// The model calls of all turns of a conversation, in order.
+pub(crate) async fn list_model_calls(db: &Database, conversation_id: i64) -> sqlx::Result<Vec<ModelCallRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_MODEL_CALLS).bind(conversation_id).fetch_all(pool).await)
+}
+
+/// What the `input` column holds: the text itself where a database can read it as JSON, otherwise a JSON string.
+fn json_column(text: &str) -> String {
+    if depth(text) > MAX_JSON_DEPTH {
+        return RawJson::string(text).as_str().to_owned();
+    }
+    RawJson::from_text(text).as_str().to_owned()
+}
+
+/// How deep brackets nest, at least; brackets inside strings may count, which errs on the safe side.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0usize, 0usize);
+    for byte in text.bytes() {
+        match byte {
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// A provider's id of a call, as its column holds it.
+pub(crate) fn stored_id(id: &str) -> &str {
+    truncated(id, 255)
+}
+
+/// The first `limit` characters: a model may write a name or an id longer than its column.
+fn truncated(text: &str, limit: usize) -> &str {
+    text.char_indices().nth(limit).map_or(text, |(end, _)| &text[..end])
+}

@@ -1,0 +1,106 @@
+//! SQL on `conversations`.
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use super::super::model::ConversationRow;
+use crate::{
+    accounts::UserId,
+    db::{Database, now, on_db},
+};
+
+const CREATE: &str = "INSERT INTO conversations (uuid, user_id, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?)";
+
+const FIND: &str = "SELECT id, uuid, title, head_message_id, active_message_id, created_at, updated_at \
+     FROM conversations WHERE uuid = ? AND user_id = ?";
+
+const LIST: &str = "SELECT id, uuid, title, head_message_id, active_message_id, created_at, updated_at \
+     FROM conversations c \
+     WHERE user_id = ? AND (updated_at < ? OR (updated_at = ? AND id < ?)) \
+     AND (LOWER(title) LIKE ? ESCAPE '!' OR EXISTS (\
+         SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND LOWER(m.content) LIKE ? ESCAPE '!')) \
+     ORDER BY updated_at DESC, id DESC LIMIT ?";
+
+const RENAME: &str = "UPDATE conversations SET title = ? WHERE uuid = ? AND user_id = ?";
+
+const DELETE: &str = "DELETE FROM conversations WHERE uuid = ? AND user_id = ?";
+
+/// Where a page of the list begins: after this place, newest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ListPlace {
+    pub(crate) updated_at: DateTime<Utc>,
+    pub(crate) id: i64,
+}
+
+/// Makes an empty conversation.
+pub(crate) async fn create_conversation(db: &Database, user: UserId, uuid: Uuid, title: &str) -> sqlx::Result<()> {
+    let now = now();
+    on_db!(db, |pool| {
+        sqlx::query(CREATE)
+            .bind(uuid.to_string())
+            .bind(user.0)
+            .bind(title)
+            .bind(now)
+            .bind(now)
+            .execute(pool)
+            .await
+            .map(|_| ())
+    })
+}
+
+/// A user's conversation. Somebody else's is as absent as one that never was.
+pub(crate) async fn find_conversation(
+    db: &Database,
+    user: UserId,
+    uuid: Uuid,
+) -> sqlx::Result<Option<ConversationRow>> {
+    on_db!(db, |pool| sqlx::query_as(FIND).bind(uuid.to_string()).bind(user.0).fetch_optional(pool).await)
+}
+
+/// At most `limit` conversations after `place` whose title or text contains `search`, newest first.
+pub(crate) async fn list_conversations(
+    db: &Database,
+    user: UserId,
+    search: &str,
+    place: ListPlace,
+    limit: u32,
+) -> sqlx::Result<Vec<ConversationRow>> {
+    let mut pattern = String::from("%");
+    for character in search.to_lowercase().chars() {
+        if matches!(character, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(character);
+    }
+    if !search.is_empty() {
+        pattern.push('%');
+    }
+    on_db!(db, |pool| {
+        sqlx::query_as(LIST)
+            .bind(user.0)
+            .bind(place.updated_at)
+            .bind(place.updated_at)
+            .bind(place.id)
+            .bind(&pattern)
+            .bind(&pattern)
+            .bind(limit)
+            .fetch_all(pool)
+            .await
+    })
+}
+
+/// Gives a conversation another title. False when there is none.
+pub(crate) async fn rename_conversation(db: &Database, user: UserId, uuid: Uuid, title: &str) -> sqlx::Result<bool> {
+    on_db!(db, |pool| {
+        let done = sqlx::query(RENAME).bind(title).bind(uuid.to_string()).bind(user.0).execute(pool).await?;
+        Ok(done.rows_affected() == 1)
+    })
+}
+
+/// Deletes a conversation with everything in it. False when there is none.
+pub(crate) async fn delete_conversation(db: &Database, user: UserId, uuid: Uuid) -> sqlx::Result<bool> {
+    on_db!(db, |pool| {
+        let done = sqlx::query(DELETE).bind(uuid.to_string()).bind(user.0).execute(pool).await?;
+        Ok(done.rows_affected() == 1)
+    })
+}

@@ -1,0 +1,202 @@
+//! SQL that begins, keeps and ends turns. A turn is the assistant's message row; a conversation has at most one that
+//! runs, in `active_message_id`.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::super::model::ConversationRow;
+use crate::db::{Database, InsertedId, Transaction, now, on_db, on_tx};
+
+/// Stands in `active_message_id` between claiming a conversation and knowing the key of the message that claims it.
+const CLAIMED: i64 = 0;
+
+// The claim comes first: it takes the row's lock, which two transactions that began by inserting messages could only
+// take from each other in a deadlock.
+const CLAIM: &str = "UPDATE conversations SET active_message_id = ? WHERE id = ? AND active_message_id IS NULL";
+
+const HEAD: &str = "SELECT head_message_id FROM conversations WHERE id = ?";
+
+const SET_ACTIVE: &str =
+    "UPDATE conversations SET active_message_id = ?, head_message_id = ?, title = ?, updated_at = ? WHERE id = ?";
+
+const CREATE_USER_MESSAGE: &str = "INSERT INTO messages \
+     (conversation_id, parent_id, role, content, status, client_message_id, created_at, completed_at) \
+     VALUES (?, ?, 'user', ?, 'complete', ?, ?, ?)";
+
+const CREATE_TURN: &str = "INSERT INTO messages \
+     (conversation_id, parent_id, role, content, status, owner, epoch, lease_until, created_at) \
+     VALUES (?, ?, 'assistant', '', 'streaming', ?, ?, ?, ?)";
+
+const FIND_BY_CLIENT_ID: &str = "SELECT u.id AS user_message_id, a.id AS assistant_message_id, a.epoch \
+     FROM messages u JOIN messages a ON a.parent_id = u.id AND a.role = 'assistant' \
+     WHERE u.conversation_id = ? AND u.client_message_id = ? ORDER BY a.id LIMIT 1";
+
+const RENEW_LEASE: &str = "UPDATE messages SET lease_until = ? WHERE id = ? AND epoch = ? AND status = 'streaming'";
+
+const END_TURN: &str = "UPDATE messages SET content = ?, status = ?, error = ?, error_code = ?, stop_reason = ?, \
+     completed_at = ?, lease_until = NULL WHERE id = ? AND epoch = ? AND status = 'streaming'";
+
+const RELEASE: &str = "UPDATE conversations SET active_message_id = NULL, updated_at = ? \
+     WHERE id = (SELECT conversation_id FROM messages WHERE id = ?) AND active_message_id = ?";
+
+const LIST_ABANDONED: &str = "SELECT id AS message_id, epoch FROM messages \
+     WHERE status = 'streaming' AND (lease_until IS NULL OR lease_until < ?) LIMIT 100";
+
+/// How long an owner may be silent before its turns count as abandoned.
+pub(crate) const LEASE: Duration = Duration::from_secs(20);
+
+/// The lease's epoch of a turn's first owner.
+pub(crate) const FIRST_EPOCH: i32 = 1;
+
+/// The rows of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct TurnRows {
+    pub(crate) user_message_id: i64,
+    pub(crate) assistant_message_id: i64,
+    pub(crate) epoch: i32,
+}
+
+/// A turn whose owner is gone.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub(crate) struct AbandonedTurn {
+    pub(crate) message_id: i64,
+    pub(crate) epoch: i32,
+}
+
+/// What came of an attempt to begin a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// It is begun.
+    Begun(TurnRows),
+    /// The same message was sent before; this is its turn.
+    Known(TurnRows),
+    /// Another turn runs.
+    Busy,
+}
+
+/// What a turn begins with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewTurn<'a> {
+    pub(crate) content: &'a str,
+    pub(crate) client_message_id: Option<&'a str>,
+    pub(crate) title: &'a str,
+    pub(crate) owner: &'a str,
+    pub(crate) lease_until: DateTime<Utc>,
+}
+
+/// How a turn is written down when it is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TurnEnd<'a> {
+    pub(crate) content: &'a str,
+    pub(crate) status: &'a str,
+    pub(crate) error: Option<&'a str>,
+    pub(crate) error_code: Option<&'a str>,
+    pub(crate) stop_reason: Option<&'a str>,
+}
+
+/// Claims the conversation and stores the user's message and the assistant's. Nothing lasts before the commit.
+pub(crate) async fn begin_turn(
+    tx: &mut Transaction,
+    conversation: &ConversationRow,
+    new: NewTurn<'_>,
+) -> sqlx::Result<Claim> {
+    let now = now();
+    on_tx!(tx, |connection| {
+        let claimed = sqlx::query(CLAIM).bind(CLAIMED).bind(conversation.id).execute(&mut *connection).await?;
+        if let Some(client_id) = new.client_message_id {
+            let known = sqlx::query_as(FIND_BY_CLIENT_ID).bind(conversation.id).bind(client_id);
+            if let Some(rows) = known.fetch_optional(&mut *connection).await? {
+                return Ok(Claim::Known(rows));
+            }
+        }
+        if claimed.rows_affected() != 1 {
+            return Ok(Claim::Busy);
+        }
+        let head: Option<i64> = sqlx::query_scalar(HEAD).bind(conversation.id).fetch_one(&mut *connection).await?;
+        let user_message_id = sqlx::query(CREATE_USER_MESSAGE)
+            .bind(conversation.id)
+            .bind(head)
+            .bind(new.content)
+            .bind(new.client_message_id)
+            .bind(now)
+            .bind(now)
+            .execute(&mut *connection)
+            .await?
+            .inserted_id();
+        let assistant_message_id = sqlx::query(CREATE_TURN)
+            .bind(conversation.id)
+            .bind(user_message_id)
+            .bind(new.owner)
+            .bind(FIRST_EPOCH)
+            .bind(new.lease_until)
+            .bind(now)
+            .execute(&mut *connection)
+            .await?
+            .inserted_id();
+        sqlx::query(SET_ACTIVE)
+            .bind(assistant_message_id)
+            .bind(assistant_message_id)
+            .bind(new.title)
+            .bind(now)
+            .bind(conversation.id)
+            .execute(&mut *connection)
+            .await?;
+        Ok(Claim::Begun(TurnRows { user_message_id, assistant_message_id, epoch: FIRST_EPOCH }))
+    })
+}
+
+/// Says that the owner still lives. False when the turn is no longer its own.
+pub(crate) async fn renew_lease(
+    db: &Database,
+    message_id: i64,
+    epoch: i32,
+    lease_until: DateTime<Utc>,
+) -> sqlx::Result<bool> {
+    on_db!(db, |pool| {
+        let done = sqlx::query(RENEW_LEASE).bind(lease_until).bind(message_id).bind(epoch).execute(pool).await?;
+        Ok(done.rows_affected() == 1)
+    })
+}
+
+/// Writes down that a turn is over and frees its conversation. False when somebody else did so before.
+pub(crate) async fn end_turn(
+    tx: &mut Transaction,
+    message_id: i64,
+    epoch: i32,
+    end: TurnEnd<'_>,
+) -> sqlx::Result<bool> {
+    let now = now();
+    on_tx!(tx, |connection| {
+        let ended = sqlx::query(END_TURN)
+            .bind(end.content)
+            .bind(end.status)
+            .bind(end.error)
+            .bind(end.error_code)
+            .bind(end.stop_reason)
+            .bind(now)
+            .bind(message_id)
+            .bind(epoch)
+            .execute(&mut *connection)
+            .await?;
+        if ended.rows_affected() != 1 {
+            return Ok(false);
+        }
+        sqlx::query(RELEASE).bind(now).bind(message_id).bind(message_id).execute(&mut *connection).await?;
+        Ok(true)
+    })
+}
+
+/// Turns whose lease ran out at `now`, by the database's clock.
+pub(crate) async fn list_abandoned_turns(db: &Database, now: DateTime<Utc>) -> sqlx::Result<Vec<AbandonedTurn>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_ABANDONED).bind(now).fetch_all(pool).await)
+}
+
+/// The present by the database's clock, which all replicas share.
+pub(crate) async fn database_now(db: &Database) -> sqlx::Result<DateTime<Utc>> {
+    match db {
+        Database::MySql(pool) => sqlx::query_scalar("SELECT UTC_TIMESTAMP(6)").fetch_one(pool).await,
+        // SQLite has no clock of its own: it runs in this very process.
+        Database::Sqlite(_) => Ok(now()),
+    }
+}

@@ -1,0 +1,426 @@
+//! The use cases of conversations.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use chrono::DateTime;
+use tallybook_protocol::{
+    ChatEvent, Conversation, ConversationSummary, FeedEvent, FeedKind, MessageEnd, MessageStart, MessageStatus,
+    ModelInfo, NewConversation, NewMessage, Page, Snapshot, TurnError, Usage, sse,
+};
+use tokio::runtime::Handle;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
+
+use super::{
+    ServiceError,
+    history::history,
+    input::{UNTITLED, check_message, check_title, title_from_message},
+    model::{ConversationRow, MessageRow, ToolCallRow},
+    repository::{
+        calls,
+        conversations::{self, ListPlace},
+        messages,
+        turns::{self, Claim, LEASE, NewTurn, TurnRows},
+    },
+    turn::Turn,
+};
+use crate::{
+    accounts::UserId,
+    agent::AgentService,
+    db::Database,
+    journal::{EventId, Feed, FeedSubscription, Journal, TurnSubscription, stored},
+    llm::ModelMessage,
+};
+
+/// Most conversations on a page of the list.
+const MAX_PAGE: u32 = 100;
+
+/// The use cases of conversations. Cheap to clone; all clones are the same service.
+#[derive(Clone)]
+pub struct ConversationService {
+    inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) db: Database,
+    pub(super) agent: AgentService,
+    pub(super) journal: Journal,
+    pub(super) feed: Feed,
+    /// Names this process in the leases of its turns.
+    owner: String,
+    /// Turns run on the program's own runtime: one spawned on an HTTP worker would die with that worker.
+    runtime: Handle,
+    tasks: TaskTracker,
+    running: Mutex<HashMap<i64, CancellationToken>>,
+    draining: CancellationToken,
+    shut_down: CancellationToken,
+}
+
+/// What somebody who wants to follow a conversation gets.
+#[derive(Debug)]
+pub enum EventsAnswer {
+    /// A turn that runs.
+    Live(TurnSubscription),
+    /// One frame, and then the end: of a turn that has ended, or that this process cannot follow.
+    Once(Bytes),
+    /// Nothing runs and nothing is owed.
+    Nothing,
+}
+
+impl ConversationService {
+    /// A service whose turns run on `runtime`. Closes what an earlier process left running, and goes on looking for
+    /// abandoned turns until [`Self::shut_down`].
+    pub async fn start(db: Database, agent: AgentService, runtime: Handle) -> Result<Self, ServiceError> {
+        let inner = Arc::new(Inner {
+            db,
+            agent,
+            journal: Journal::default(),
+            feed: Feed::default(),
+            owner: Uuid::new_v4().to_string(),
+            runtime,
+            tasks: TaskTracker::new(),
+            running: Mutex::default(),
+            draining: CancellationToken::new(),
+            shut_down: CancellationToken::new(),
+        });
+        inner.close_abandoned_turns(!inner.db.is_embedded()).await?;
+        let housekeeping = Arc::clone(&inner).keep_house();
+        inner.tasks.spawn_on(housekeeping, &inner.runtime);
+        Ok(Self { inner })
+    }
+
+    /// Makes an empty conversation.
+    pub async fn create_conversation(
+        &self,
+        user: UserId,
+        new: NewConversation,
+    ) -> Result<ConversationSummary, ServiceError> {
+        let title = new.title.as_deref().map_or(Ok(UNTITLED), check_title)?;
+        let uuid = Uuid::now_v7();
+        conversations::create_conversation(&self.inner.db, user, uuid, title).await?;
+        self.inner.tell_title(user, uuid, FeedKind::ConversationCreated, title);
+        Ok(self.inner.find(user, uuid).await?.summary())
+    }
+
+    /// A page of a user's conversations, newest first; with `search`, those whose title or text contains it.
+    pub async fn list_conversations(
+        &self,
+        user: UserId,
+        search: &str,
+        cursor: Option<&str>,
+        limit: u32,
+    ) -> Result<Page<ConversationSummary>, ServiceError> {
+        let place = match cursor {
+            Some(cursor) => read_cursor(cursor)
+                .ok_or_else(|| ServiceError::Invalid("The cursor is not one that this list gave.".to_owned()))?,
+            None => ListPlace { updated_at: FAR_FUTURE, id: i64::MAX },
+        };
+        let limit = limit.clamp(1, MAX_PAGE);
+        let mut rows = conversations::list_conversations(&self.inner.db, user, search, place, limit + 1).await?;
+        let more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let next_cursor = rows.last().filter(|_| more).map(write_cursor);
+        Ok(Page { items: rows.iter().map(ConversationRow::summary).collect(), next_cursor })
+    }
+
+    /// A conversation with the messages of the branch that is shown, and their calls.
+    pub async fn find_conversation(&self, user: UserId, uuid: Uuid) -> Result<Option<Conversation>, ServiceError> {
+        let Some(row) = conversations::find_conversation(&self.inner.db, user, uuid).await? else { return Ok(None) };
+        let branch = messages::branch(messages::list_messages(&self.inner.db, row.id).await?, row.head_message_id);
+        let calls = calls::list_tool_calls(&self.inner.db, row.id).await?;
+        let live = row.active_message_id.and_then(|id| self.inner.journal.find(id));
+        let messages = branch.into_iter().map(|message| {
+            let id = message.id;
+            let of_message = calls.iter().filter(|call| call.message_id == id).map(ToolCallRow::to_tool_call);
+            let mut message = message.into_message(of_message.collect());
+            // While a turn runs its row has no text yet; its journal has.
+            if let (MessageStatus::Streaming, Some(log)) = (message.status, &live) {
+                (message.content, message.tool_calls) = log.content_and_calls();
+            }
+            message
+        });
+        let messages = messages.collect();
+        Ok(Some(Conversation { messages, active_message_id: row.active_message_id, summary: row.summary() }))
+    }
+
+    /// Gives a conversation another title.
+    pub async fn rename_conversation(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        title: &str,
+    ) -> Result<ConversationSummary, ServiceError> {
+        let title = check_title(title)?;
+        if !conversations::rename_conversation(&self.inner.db, user, uuid, title).await? {
+            return Err(ServiceError::NotFound);
+        }
+        self.inner.tell_title(user, uuid, FeedKind::ConversationRenamed, title);
+        Ok(self.inner.find(user, uuid).await?.summary())
+    }
+
+    /// Deletes a conversation with everything in it, ending its turn if one runs.
+    pub async fn delete_conversation(&self, user: UserId, uuid: Uuid) -> Result<(), ServiceError> {
+        let row = self.inner.find(user, uuid).await?;
+        self.inner.cancel_turn(&row);
+        if !conversations::delete_conversation(&self.inner.db, user, uuid).await? {
+            return Err(ServiceError::NotFound);
+        }
+        self.inner.tell(user, uuid, FeedKind::ConversationDeleted);
+        Ok(())
+    }
+
+    /// Stores a message and begins the turn that answers it. Sending the same `client_message_id` again joins the turn
+    /// that the first sending began.
+    pub async fn send_message(&self, user: UserId, uuid: Uuid, new: NewMessage) -> Result<EventsAnswer, ServiceError> {
+        check_message(&new)?;
+        if self.inner.draining.is_cancelled() {
+            return Err(ServiceError::ShuttingDown);
+        }
+        let row = self.inner.find(user, uuid).await?;
+        let title = match row.head_message_id {
+            None if row.title == UNTITLED => title_from_message(&new.content),
+            _ => row.title.clone(),
+        };
+        let lease_until = turns::database_now(&self.inner.db).await? + LEASE;
+        let new_turn = NewTurn {
+            content: &new.content,
+            client_message_id: new.client_message_id.as_deref(),
+            title: &title,
+            owner: &self.inner.owner,
+            lease_until,
+        };
+        let mut tx = self.inner.db.begin().await?;
+        let rows = match turns::begin_turn(&mut tx, &row, new_turn).await? {
+            Claim::Begun(rows) => rows,
+            Claim::Known(rows) => {
+                drop(tx);
+                return self.inner.follow_known(&row, rows).await;
+            }
+            Claim::Busy => return Err(ServiceError::TurnRunning),
+        };
+        let start = ChatEvent::MessageStart(MessageStart {
+            user_message_id: rows.user_message_id,
+            assistant_message_id: rows.assistant_message_id,
+            conversation_id: uuid,
+            content: new.content,
+        });
+        let id = EventId { message_id: rows.assistant_message_id, epoch: rows.epoch, seq: 0 };
+        stored::create_event(&mut tx, id, &start).await?;
+        tx.commit().await?;
+        if title != row.title {
+            self.inner.tell_title(user, uuid, FeedKind::ConversationRenamed, &title);
+        }
+        self.inner.spawn_turn(user, uuid, &row, rows, &start)
+    }
+
+    /// Follows the running turn after `last`, or tells how the turn that `last` belongs to ended.
+    pub async fn events(&self, user: UserId, uuid: Uuid, last: Option<EventId>) -> Result<EventsAnswer, ServiceError> {
+        let row = self.inner.find(user, uuid).await?;
+        if let Some(message_id) = row.active_message_id {
+            if let Some(log) = self.inner.journal.find(message_id) {
+                return Ok(EventsAnswer::Live(log.subscribe_after(last)));
+            }
+            return self.inner.tell_as_stored(&row, message_id).await;
+        }
+        let Some(last) = last else { return Ok(EventsAnswer::Nothing) };
+        let stored_seq = stored::find_last_seq(&self.inner.db, last.message_id, last.epoch).await?;
+        if stored_seq.is_none_or(|seq| seq <= last.seq) {
+            return Ok(EventsAnswer::Nothing);
+        }
+        self.inner.tell_as_stored(&row, last.message_id).await
+    }
+
+    /// Stops the turn that runs, if one does. False when none runs.
+    pub async fn stop(&self, user: UserId, uuid: Uuid) -> Result<bool, ServiceError> {
+        let row = self.inner.find(user, uuid).await?;
+        Ok(self.inner.cancel_turn(&row))
+    }
+
+    /// What happens from now on to a user's conversations.
+    pub fn feed(&self, user: UserId) -> FeedSubscription {
+        self.inner.feed.subscribe(user)
+    }
+
+    /// The agent that answers.
+    pub fn agent(&self) -> &AgentService {
+        &self.inner.agent
+    }
+
+    /// Which model answers.
+    pub fn model_info(&self) -> &ModelInfo {
+        self.inner.agent.model_info()
+    }
+
+    /// How many turns run in this process.
+    pub fn running_turns(&self) -> usize {
+        lock(&self.inner.running).len()
+    }
+
+    /// Whether the database answers and new turns are taken.
+    pub async fn check_ready(&self) -> Result<(), ServiceError> {
+        if self.inner.draining.is_cancelled() {
+            return Err(ServiceError::ShuttingDown);
+        }
+        Ok(self.inner.db.ping().await?)
+    }
+
+    /// Takes no new turns, lets running ones finish within `grace`, marks the rest as interrupted, and closes the
+    /// database.
+    pub async fn shut_down(&self, grace: Duration) {
+        self.inner.draining.cancel();
+        self.inner.tasks.close();
+        if tokio::time::timeout(grace, self.inner.tasks.wait()).await.is_err() {
+            self.inner.shut_down.cancel();
+            lock(&self.inner.running).values().for_each(CancellationToken::cancel);
+            if tokio::time::timeout(Duration::from_secs(5), self.inner.tasks.wait()).await.is_err() {
+                tracing::error!("some turns did not end; they are closed at the next start");
+            }
+        }
+        self.inner.db.close().await;
+    }
+}
+
+impl Inner {
+    async fn find(&self, user: UserId, uuid: Uuid) -> Result<ConversationRow, ServiceError> {
+        conversations::find_conversation(&self.db, user, uuid).await?.ok_or(ServiceError::NotFound)
+    }
+
+    /// Closes turns that other processes abandoned, until this one drains.
+    async fn keep_house(self: Arc<Self>) {
+        while self.draining.run_until_cancelled(tokio::time::sleep(LEASE / 2)).await.is_some() {
+            if let Err(error) = self.close_abandoned_turns(true).await {
+                tracing::warn!(%error, "abandoned turns could not be looked for");
+            }
+        }
+    }
+
+    /// Spawns a turn that is stored and subscribes to it.
+    fn spawn_turn(
+        self: &Arc<Self>,
+        user: UserId,
+        uuid: Uuid,
+        row: &ConversationRow,
+        rows: TurnRows,
+        start: &ChatEvent,
+    ) -> Result<EventsAnswer, ServiceError> {
+        let message_id = rows.assistant_message_id;
+        let log = self.journal.open(message_id, rows.epoch);
+        log.append(start)?;
+        let subscription = log.subscribe();
+        let cancel = CancellationToken::new();
+        lock(&self.running).insert(message_id, cancel.clone());
+        let turn =
+            Turn { service: Arc::clone(self), user, conversation: uuid, conversation_id: row.id, rows, log, cancel };
+        self.tasks.spawn_on(turn.run(), &self.runtime);
+        self.tell(user, uuid, FeedKind::TurnStarted);
+        Ok(EventsAnswer::Live(subscription))
+    }
+
+    /// What the model is told of the conversation up to the message `head`.
+    pub(super) async fn history_of(&self, conversation_id: i64, head: i64) -> sqlx::Result<Vec<ModelMessage>> {
+        let branch = messages::branch(messages::list_messages(&self.db, conversation_id).await?, Some(head));
+        let model_calls = calls::list_model_calls(&self.db, conversation_id).await?;
+        let tool_calls = calls::list_tool_calls(&self.db, conversation_id).await?;
+        Ok(history(&branch, &model_calls, &tool_calls, self.agent.limits().model_output_bytes))
+    }
+
+    /// Joins the turn of a message that was sent before.
+    async fn follow_known(&self, row: &ConversationRow, rows: TurnRows) -> Result<EventsAnswer, ServiceError> {
+        match self.journal.find(rows.assistant_message_id) {
+            Some(log) => Ok(EventsAnswer::Live(log.subscribe())),
+            None => self.tell_as_stored(row, rows.assistant_message_id).await,
+        }
+    }
+
+    /// A turn that does not run here, as one frame: its terminal event, or a snapshot while it runs elsewhere.
+    async fn tell_as_stored(&self, row: &ConversationRow, message_id: i64) -> Result<EventsAnswer, ServiceError> {
+        let Some(message) = messages::find_message(&self.db, row.id, message_id).await? else {
+            return Ok(EventsAnswer::Nothing);
+        };
+        let tool_calls = calls::list_tool_calls(&self.db, row.id).await?;
+        let tool_calls = tool_calls.iter().filter(|call| call.message_id == message_id);
+        let tool_calls = tool_calls.map(ToolCallRow::to_tool_call).collect();
+        let seq = stored::find_last_seq(&self.db, message_id, message.epoch).await?.unwrap_or_default();
+        let id = EventId { message_id, epoch: message.epoch, seq }.to_string();
+        let event = match message.status() {
+            MessageStatus::Streaming => ChatEvent::Snapshot(Snapshot {
+                assistant_message_id: message_id,
+                content: message.content,
+                tool_calls,
+                status: MessageStatus::Streaming,
+            }),
+            MessageStatus::Failed => failed_event(message),
+            status => ChatEvent::MessageEnd(MessageEnd {
+                assistant_message_id: message_id,
+                stop_reason: message.stop_reason,
+                content: message.content,
+                tool_calls,
+                status,
+                usage: self.usage_of(row.id, message_id).await?,
+            }),
+        };
+        Ok(EventsAnswer::Once(sse::write_frame(Some(&id), event.name(), &event.data()?).into()))
+    }
+
+    async fn usage_of(&self, conversation_id: i64, message_id: i64) -> Result<Usage, ServiceError> {
+        let calls = calls::list_model_calls(&self.db, conversation_id).await?;
+        Ok(calls.iter().filter(|call| call.message_id == message_id).fold(Usage::default(), |sum, call| Usage {
+            input_tokens: sum.input_tokens.saturating_add(call.input_tokens),
+            output_tokens: sum.output_tokens.saturating_add(call.output_tokens),
+            cached_tokens: sum.cached_tokens.saturating_add(call.cached_tokens),
+        }))
+    }
+
+    fn cancel_turn(&self, row: &ConversationRow) -> bool {
+        let running = lock(&self.running);
+        let token = row.active_message_id.and_then(|id| running.get(&id));
+        token.inspect(|token| token.cancel()).is_some()
+    }
+
+    pub(super) fn forget_turn(&self, message_id: i64) {
+        self.journal.close(message_id);
+        lock(&self.running).remove(&message_id);
+    }
+
+    pub(super) fn is_shut_down(&self) -> bool {
+        self.shut_down.is_cancelled()
+    }
+
+    fn tell_title(&self, user: UserId, uuid: Uuid, kind: FeedKind, title: &str) {
+        self.feed.send(user, FeedEvent { conversation_id: uuid, kind, title: Some(title.to_owned()) });
+    }
+}
+
+fn failed_event(message: MessageRow) -> ChatEvent {
+    ChatEvent::Error(TurnError {
+        error: message.error.unwrap_or_default(),
+        code: message.error_code.unwrap_or_default(),
+        user_message_id: message.parent_id,
+        assistant_message_id: Some(message.id),
+    })
+}
+
+/// Later than any conversation.
+const FAR_FUTURE: DateTime<chrono::Utc> = match DateTime::from_timestamp(253_370_764_800, 0) {
+    Some(time) => time,
+    None => DateTime::<chrono::Utc>::MAX_UTC,
+};
+
+fn write_cursor(row: &ConversationRow) -> String {
+    format!("{}-{}", row.updated_at.timestamp_micros(), row.id)
+}
+
+fn read_cursor(cursor: &str) -> Option<ListPlace> {
+    let (micros, id) = cursor.split_once('-')?;
+    let updated_at = DateTime::from_timestamp_micros(micros.parse().ok()?).filter(|time| *time <= FAR_FUTURE)?;
+    Some(ListPlace { updated_at, id: id.parse().ok()? })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,227 @@
+//! One turn from its spawn to its end. It belongs to the server, not to the connection that began it: readers come and
+//! go, the turn goes on until it ends, is stopped, or the server shuts down.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures_util::FutureExt;
+use tallybook_protocol::{ChatEvent, FeedEvent, FeedKind, MessageEnd, MessageStatus, TurnError, Usage};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{
+    recorder::StoringRecorder,
+    repository::{
+        calls,
+        turns::{self, LEASE, TurnEnd, TurnRows},
+    },
+    service::Inner,
+};
+use crate::{
+    accounts::UserId,
+    agent::{AgentError, RecordError, TurnInput, TurnOutcome},
+    journal::{EventId, TurnLog, stored},
+};
+
+/// How often writing the end of a turn is tried before it is left to whoever closes abandoned turns.
+const END_ATTEMPTS: u32 = 5;
+
+/// A turn that is stored and about to run.
+pub(super) struct Turn {
+    pub(super) service: Arc<Inner>,
+    pub(super) user: UserId,
+    pub(super) conversation: Uuid,
+    pub(super) conversation_id: i64,
+    pub(super) rows: TurnRows,
+    pub(super) log: Arc<TurnLog>,
+    pub(super) cancel: CancellationToken,
+}
+
+/// How a turn ended, as it is stored and told.
+struct End {
+    status: MessageStatus,
+    word: &'static str,
+    error: Option<(String, &'static str)>,
+    stop_reason: Option<String>,
+    usage: Usage,
+}
+
+impl Turn {
+    /// Runs the turn and writes down how it ended.
+    pub(super) async fn run(self) {
+        let message_id = self.rows.assistant_message_id;
+        let work = AssertUnwindSafe(self.answer()).catch_unwind();
+        let result = tokio::select! {
+            result = work => result.ok(),
+            () = self.keep_lease() => Some(Err(AgentError::Cancelled)),
+        };
+        let end = self.describe(result);
+        self.write_end(&end).await;
+        self.service.forget_turn(message_id);
+        self.service.tell(self.user, self.conversation, FeedKind::TurnEnded);
+    }
+
+    async fn answer(&self) -> Result<TurnOutcome, AgentError> {
+        let history = self.service.history_of(self.conversation_id, self.rows.user_message_id).await;
+        let history = history.map_err(RecordError::new)?;
+        let mut recorder = StoringRecorder::new(self.service.db.clone(), Arc::clone(&self.log), self.rows);
+        self.service.agent.run(TurnInput { history }, &mut recorder, &self.cancel).await
+    }
+
+    /// Renews the lease for as long as the turn is this process's own; returns when it no longer is.
+    async fn keep_lease(&self) {
+        loop {
+            tokio::time::sleep(LEASE / 4).await;
+            let renewed = async {
+                let until = turns::database_now(&self.service.db).await? + LEASE;
+                turns::renew_lease(&self.service.db, self.rows.assistant_message_id, self.rows.epoch, until).await
+            };
+            match renewed.await {
+                Ok(true) => {}
+                Ok(false) => return,
+                // Perhaps the database comes back before the lease runs out.
+                Err(error) => tracing::warn!(%error, "a turn's lease could not be renewed"),
+            }
+        }
+    }
+
+    /// `None` stands for a panic.
+    fn describe(&self, result: Option<Result<TurnOutcome, AgentError>>) -> End {
+        let ended = |status, word| End { status, word, error: None, stop_reason: None, usage: Usage::default() };
+        let error = match result {
+            Some(Ok(outcome)) => {
+                let end = ended(MessageStatus::Complete, "complete");
+                return End { stop_reason: Some(outcome.stop_reason), usage: outcome.usage, ..end };
+            }
+            Some(Err(AgentError::Cancelled)) if self.service.is_shut_down() => {
+                let error = "The server was restarted while it answered.".to_owned();
+                let end = ended(MessageStatus::Interrupted, "interrupted");
+                return End { error: Some((error, "shutdown")), ..end };
+            }
+            Some(Err(AgentError::Cancelled)) => return ended(MessageStatus::Stopped, "stopped"),
+            Some(Err(error)) => error,
+            None => {
+                let error = "The server failed unexpectedly. Try again; its log says more.".to_owned();
+                return End { error: Some((error, "internal")), ..ended(MessageStatus::Failed, "failed") };
+            }
+        };
+        let detail = std::error::Error::source(&error).map(ToString::to_string);
+        tracing::warn!(message_id = self.rows.assistant_message_id, code = error.code(), %error, detail, "a turn failed");
+        let (status, word) = match error {
+            AgentError::Record(_) => (MessageStatus::Interrupted, "interrupted"),
+            _ => (MessageStatus::Failed, "failed"),
+        };
+        End { error: Some((error.to_string(), error.code())), ..ended(status, word) }
+    }
+
+    async fn write_end(&self, end: &End) {
+        if let Some((error, code @ "storage_unavailable")) = &end.error {
+            // The readers are told at once; the turn itself is closed when the database is back.
+            let event = ChatEvent::Error(TurnError {
+                error: error.clone(),
+                code: (*code).to_owned(),
+                user_message_id: None,
+                assistant_message_id: None,
+            });
+            if let Err(error) = self.log.append_unnumbered(&event) {
+                tracing::error!(%error, "an event could not be sent");
+            }
+        }
+        let mut pause = Duration::from_millis(250);
+        for _ in 0..END_ATTEMPTS {
+            match self.try_write_end(end).await {
+                Ok(()) => return,
+                Err(error) => tracing::warn!(%error, "the end of a turn could not be stored yet"),
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        }
+    }
+
+    /// Stores the end in one transaction, then sends the terminal event.
+    async fn try_write_end(&self, end: &End) -> sqlx::Result<()> {
+        let TurnRows { assistant_message_id: message_id, epoch, .. } = self.rows;
+        let event = self.terminal_event(end);
+        let (content, _) = self.log.content_and_calls();
+        let mut tx = self.service.db.begin().await?;
+        let stored_end = TurnEnd {
+            content: &content,
+            status: end.word,
+            error: end.error.as_ref().map(|(error, _)| error.as_str()),
+            error_code: end.error.as_ref().map(|(_, code)| *code),
+            stop_reason: end.stop_reason.as_deref(),
+        };
+        if !turns::end_turn(&mut tx, message_id, epoch, stored_end).await? {
+            tracing::warn!(message_id, "a turn had been ended by somebody else");
+            return Ok(());
+        }
+        calls::end_open_tool_calls(&mut tx, message_id, "interrupted", "the turn ended while the tool ran").await?;
+        stored::create_event(&mut tx, EventId { message_id, epoch, seq: self.log.next_seq() }, &event).await?;
+        tx.commit().await?;
+        if let Err(error) = self.log.append(&event) {
+            tracing::error!(%error, "an event could not be sent");
+        }
+        Ok(())
+    }
+
+    fn terminal_event(&self, end: &End) -> ChatEvent {
+        if let (MessageStatus::Failed, Some((error, code))) = (end.status, &end.error) {
+            return ChatEvent::Error(TurnError {
+                error: error.clone(),
+                code: (*code).to_owned(),
+                user_message_id: Some(self.rows.user_message_id),
+                assistant_message_id: Some(self.rows.assistant_message_id),
+            });
+        }
+        let (content, tool_calls) = self.log.content_and_calls();
+        ChatEvent::MessageEnd(MessageEnd {
+            assistant_message_id: self.rows.assistant_message_id,
+            content,
+            tool_calls,
+            status: end.status,
+            stop_reason: end.stop_reason.clone(),
+            usage: end.usage,
+        })
+    }
+}
+
+impl Inner {
+    /// Ends every turn whose owner is gone: what was stored of it stays, and it is marked as interrupted. Gives how many.
+    pub(super) async fn close_abandoned_turns(&self, leases_count: bool) -> sqlx::Result<usize> {
+        let now = turns::database_now(&self.db).await?;
+        // An embedded database has one owner, this process: what it finds running at its start cannot be running.
+        let expired_before = if leases_count { now } else { now + LEASE + LEASE };
+        let abandoned = turns::list_abandoned_turns(&self.db, expired_before).await?;
+        let mut closed = 0;
+        for turn in abandoned {
+            if self.journal.find(turn.message_id).is_none() && self.close_abandoned_turn(turn).await? {
+                closed += 1;
+            }
+        }
+        Ok(closed)
+    }
+
+    async fn close_abandoned_turn(&self, turn: turns::AbandonedTurn) -> sqlx::Result<bool> {
+        let mut tx = self.db.begin().await?;
+        let content = stored::find_text(&mut tx, turn.message_id).await?;
+        let end = TurnEnd {
+            content: &content,
+            status: "interrupted",
+            error: Some("The server was restarted while it answered."),
+            error_code: Some("interrupted"),
+            stop_reason: None,
+        };
+        if !turns::end_turn(&mut tx, turn.message_id, turn.epoch, end).await? {
+            return Ok(false);
+        }
+        let error = "The server restarted during this call. It may have run.";
+        calls::end_open_tool_calls(&mut tx, turn.message_id, "interrupted", error).await?;
+        tx.commit().await?;
+        tracing::warn!(message_id = turn.message_id, "an abandoned turn was closed as interrupted");
+        Ok(true)
+    }
+
+    /// Tells a user's feed of something that needs no title.
+    pub(super) fn tell(&self, user: UserId, conversation: Uuid, kind: FeedKind) {
+        self.feed.send(user, FeedEvent { conversation_id: conversation, kind, title: None });
+    }
+}

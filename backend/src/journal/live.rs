@@ -1,0 +1,202 @@
+//! The live tail of one turn: events are serialised once, kept in a bounded buffer, and read by any number of readers
+//! at their own pace. A reader never slows the turn: one that falls behind the buffer gets a snapshot and goes on.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+
+use bytes::{Bytes, BytesMut};
+use tallybook_protocol::{ChatEvent, MessageStatus, Snapshot, ToolCall, ToolCallStatus, sse};
+use tokio::sync::watch;
+
+use super::{EventId, lock};
+
+/// How many bytes of past events a turn keeps for readers that come back.
+const BUFFER_BYTES: usize = 1024 * 1024;
+
+/// The events of a turn that runs in this process.
+#[derive(Debug)]
+pub struct TurnLog {
+    message_id: i64,
+    epoch: i32,
+    state: Mutex<State>,
+    changed: watch::Sender<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Frames with neighbouring numbers; the last one's is `next_seq - 1`.
+    frames: VecDeque<Bytes>,
+    buffered_bytes: usize,
+    next_seq: i64,
+    ended: bool,
+    content: String,
+    tool_calls: Vec<ToolCall>,
+}
+
+impl TurnLog {
+    pub(super) fn new(message_id: i64, epoch: i32) -> Self {
+        Self { message_id, epoch, state: Mutex::default(), changed: watch::Sender::new(()) }
+    }
+
+    /// The number that the next event gets. Only the turn itself appends, so it may rely on it.
+    pub fn next_seq(&self) -> i64 {
+        lock(&self.state).next_seq
+    }
+
+    /// The answer's text so far and its calls so far.
+    pub fn content_and_calls(&self) -> (String, Vec<ToolCall>) {
+        let state = lock(&self.state);
+        (state.content.clone(), state.tool_calls.clone())
+    }
+
+    /// Sends an event to all readers.
+    pub fn append(&self, event: &ChatEvent) -> Result<(), serde_json::Error> {
+        let data = event.data()?;
+        let mut state = lock(&self.state);
+        let id = self.id(state.next_seq).to_string();
+        state.apply(event);
+        state.push(sse::write_frame(Some(&id), event.name(), &data).into());
+        drop(state);
+        self.changed.send_replace(());
+        Ok(())
+    }
+
+    /// Tells all readers something that is not part of the record, such as that the record cannot be kept.
+    pub fn append_unnumbered(&self, event: &ChatEvent) -> Result<(), serde_json::Error> {
+        let frame = sse::write_frame(None, event.name(), &event.data()?);
+        lock(&self.state).push(frame.into());
+        self.changed.send_replace(());
+        Ok(())
+    }
+
+    pub(super) fn end(&self) {
+        lock(&self.state).ended = true;
+        self.changed.send_replace(());
+    }
+
+    /// Reads from the very first event.
+    pub fn subscribe(self: &Arc<Self>) -> TurnSubscription {
+        self.subscription(0)
+    }
+
+    /// Reads on after `last` where the buffer still has it; otherwise begins with a snapshot.
+    pub fn subscribe_after(self: &Arc<Self>, last: Option<EventId>) -> TurnSubscription {
+        let known = last.filter(|id| id.message_id == self.message_id && id.epoch == self.epoch);
+        // A number before the first frame makes the reader begin with a snapshot.
+        self.subscription(known.map_or(-1, |id| id.seq.saturating_add(1)))
+    }
+
+    fn subscription(self: &Arc<Self>, next_seq: i64) -> TurnSubscription {
+        TurnSubscription { log: Arc::clone(self), next_seq, changed: self.changed.subscribe() }
+    }
+
+    fn id(&self, seq: i64) -> EventId {
+        EventId { message_id: self.message_id, epoch: self.epoch, seq }
+    }
+}
+
+impl State {
+    fn push(&mut self, frame: Bytes) {
+        self.buffered_bytes += frame.len();
+        self.frames.push_back(frame);
+        self.next_seq += 1;
+        while self.buffered_bytes > BUFFER_BYTES && self.frames.len() > 1 {
+            self.buffered_bytes -= self.frames.pop_front().map_or(0, |frame| frame.len());
+        }
+    }
+
+    fn first_seq(&self) -> i64 {
+        self.next_seq - i64::try_from(self.frames.len()).unwrap_or(0)
+    }
+
+    /// Keeps the message as far as it is, for snapshots.
+    fn apply(&mut self, event: &ChatEvent) {
+        match event {
+            ChatEvent::ContentDelta(delta) => self.content.push_str(&delta.delta),
+            ChatEvent::ToolCallStart(start) => self.tool_calls.push(ToolCall {
+                tool_call_id: start.tool_call_id,
+                tool_name: start.tool_name.clone(),
+                input: start.input.clone(),
+                offset: start.offset,
+                status: ToolCallStatus::Pending,
+                output: None,
+                error: None,
+                duration_ms: None,
+                started_at: crate::db::now(),
+            }),
+            ChatEvent::ToolCallEnd(end) => {
+                let call = self.tool_calls.iter_mut().find(|call| call.tool_call_id == end.tool_call_id);
+                if let Some(call) = call {
+                    call.status = end.status;
+                    call.output.clone_from(&end.output);
+                    call.error.clone_from(&end.error);
+                    call.duration_ms = Some(end.duration_ms);
+                }
+            }
+            ChatEvent::MessageStart(_)
+            | ChatEvent::MessageEnd(_)
+            | ChatEvent::Error(_)
+            | ChatEvent::Snapshot(_)
+            | ChatEvent::Unknown => {}
+        }
+    }
+}
+
+/// One reader's place in a turn.
+#[derive(Debug)]
+pub struct TurnSubscription {
+    log: Arc<TurnLog>,
+    next_seq: i64,
+    changed: watch::Receiver<()>,
+}
+
+impl TurnSubscription {
+    /// What came since the last call, as bytes for the wire; waits when nothing did. `None` when the turn is over and
+    /// all has been read.
+    pub async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            self.changed.mark_unchanged();
+            if let Some(bytes) = self.read() {
+                return Some(bytes);
+            }
+            if lock(&self.log.state).ended {
+                // The end may have come between the reading and this look.
+                return self.read();
+            }
+            self.changed.changed().await.ok()?;
+        }
+    }
+
+    fn read(&mut self) -> Option<Bytes> {
+        let state = lock(&self.log.state);
+        if self.next_seq >= state.next_seq {
+            return None;
+        }
+        let skip = self.next_seq - state.first_seq();
+        self.next_seq = state.next_seq;
+        let Ok(skip) = usize::try_from(skip) else {
+            return self.snapshot(&state);
+        };
+        let mut frames = state.frames.iter().skip(skip);
+        let first = frames.next()?.clone();
+        let Some(second) = frames.next() else { return Some(first) };
+        let mut joined = BytesMut::from(first);
+        joined.extend_from_slice(second);
+        frames.for_each(|frame| joined.extend_from_slice(frame));
+        Some(joined.freeze())
+    }
+
+    fn snapshot(&self, state: &State) -> Option<Bytes> {
+        let event = ChatEvent::Snapshot(Snapshot {
+            assistant_message_id: self.log.message_id,
+            content: state.content.clone(),
+            tool_calls: state.tool_calls.clone(),
+            status: MessageStatus::Streaming,
+        });
+        let id = self.log.id(state.next_seq - 1).to_string();
+        // What was just held in memory as strings always serialises.
+        Some(sse::write_frame(Some(&id), event.name(), &event.data().ok()?).into())
+    }
+}
