@@ -1,0 +1,256 @@
+//! Every setting, its default and its environment variable, checked once at the start. A bad value is a sentence that
+//! names the setting.
+
+use std::{net::IpAddr, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
+
+use clap::{Parser, builder::TypedValueParser};
+
+use crate::{
+    agent::{Limits, SystemPrompt},
+    llm::{ApiKey, ModelSettings, ProviderKind},
+};
+
+/// A self-hosted chat whose assistant works with tools, and keeps the book on every call.
+///
+/// Every option can also be given as the environment variable shown beside it. An empty variable counts as unset.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "tallybook", version, about)]
+struct Options {
+    /// The address to listen on; 0.0.0.0 listens on all.
+    #[arg(long, env = "HOST", default_value = "127.0.0.1")]
+    host: IpAddr,
+    /// The port to listen on; 0 takes a free one.
+    #[arg(long, env = "PORT", default_value_t = 3000)]
+    port: u16,
+    /// Where the data lies: sqlite://FILE or mysql://USER:PASSWORD@HOST/DATABASE.
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = "sqlite://data/tallybook.db")]
+    database_url: String,
+    /// The model's provider: anthropic, openai, openrouter, ollama or demo [default: by the key that is set, else demo].
+    #[arg(long, env = "LLM_PROVIDER", hide_env_values = true)]
+    llm_provider: Option<String>,
+    /// The provider's key.
+    #[arg(long, env = "LLM_API_KEY", hide_env_values = true)]
+    llm_api_key: Option<String>,
+    /// Anthropic's key; chooses that provider when none is named.
+    #[arg(long, env = "ANTHROPIC_API_KEY", hide_env_values = true)]
+    anthropic_api_key: Option<String>,
+    /// OpenAI's key; chooses that provider when none is named.
+    #[arg(long, env = "OPENAI_API_KEY", hide_env_values = true)]
+    openai_api_key: Option<String>,
+    /// OpenRouter's key; chooses that provider when none is named.
+    #[arg(long, env = "OPENROUTER_API_KEY", hide_env_values = true)]
+    openrouter_api_key: Option<String>,
+    /// The model [default: a mid-size one of the provider's].
+    #[arg(long, env = "LLM_MODEL", hide_env_values = true)]
+    llm_model: Option<String>,
+    /// Another name for LLM_MODEL.
+    #[arg(long, env = "LLM_MODEL_NAME", hide_env_values = true)]
+    llm_model_name: Option<String>,
+    /// The address of the provider's API [default: its public one].
+    #[arg(long, env = "LLM_BASE_URL", hide_env_values = true)]
+    llm_base_url: Option<String>,
+    /// The sampling temperature, 0 to 2 [default: not sent].
+    #[arg(long, env = "LLM_TEMPERATURE", hide_env_values = true)]
+    llm_temperature: Option<String>,
+    /// The most tokens that one answer may have.
+    #[arg(long, env = "LLM_MAX_TOKENS", hide_env_values = true, default_value_t = 4096,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    llm_max_tokens: u32,
+    /// How many seconds the model may be silent between two pieces of an answer.
+    #[arg(long, env = "LLM_TIMEOUT_SECS", hide_env_values = true, default_value_t = 60, value_parser = seconds())]
+    llm_timeout_secs: u64,
+    /// How many steps of a turn may call tools.
+    #[arg(long, env = "MAX_TOOL_TURNS", hide_env_values = true, default_value_t = 10,
+        value_parser = clap::value_parser!(u32).range(1..=100))]
+    max_tool_turns: u32,
+    /// How many seconds a turn may take.
+    #[arg(long, env = "TURN_TIMEOUT_SECS", hide_env_values = true, default_value_t = 300, value_parser = seconds())]
+    turn_timeout_secs: u64,
+    /// How many seconds one tool call may take.
+    #[arg(long, env = "TOOL_TIMEOUT_SECS", hide_env_values = true, default_value_t = 30, value_parser = seconds())]
+    tool_timeout_secs: u64,
+    /// A text file with your own system prompt [default: the built-in one].
+    #[arg(long, env = "SYSTEM_PROMPT_FILE", hide_env_values = true)]
+    system_prompt_file: Option<PathBuf>,
+    /// How many milliseconds the demo model pauses between two words.
+    #[arg(long, env = "DEMO_PACE_MS", hide_env_values = true, default_value_t = 20,
+        value_parser = clap::value_parser!(u64).range(0..=1000))]
+    demo_pace_ms: u64,
+    /// How many seconds running turns may go on when the server is asked to stop.
+    #[arg(long, env = "SHUTDOWN_GRACE_SECS", hide_env_values = true, default_value_t = 20, value_parser = seconds())]
+    shutdown_grace_secs: u64,
+}
+
+/// What the program is to do, checked.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The address to listen on.
+    pub host: IpAddr,
+    /// The port to listen on; 0 takes a free one.
+    pub port: u16,
+    /// `sqlite:…` or `mysql:…`. Holds a password: never to be printed.
+    pub database_url: String,
+    /// Which model, and how to reach it.
+    pub model: ModelSettings,
+    /// What a turn may use up.
+    pub limits: Limits,
+    /// What the model is told of its task.
+    pub system_prompt: SystemPrompt,
+    /// How long running turns may go on at shutdown.
+    pub shutdown_grace: Duration,
+}
+
+/// A setting is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The command line, or a variable that stands for an option, does not parse. Also `--help` and `--version`.
+    #[error(transparent)]
+    Options(#[from] clap::Error),
+    /// A value makes no sense.
+    #[error("{setting} {problem}")]
+    Bad {
+        /// The environment variable.
+        setting: &'static str,
+        /// What is wrong with it, and what would be right.
+        problem: String,
+    },
+}
+
+impl Settings {
+    /// Reads the command line and the environment.
+    pub fn from_environment() -> Result<Self, ConfigError> {
+        check(Options::try_parse()?)
+    }
+}
+
+fn check(options: Options) -> Result<Settings, ConfigError> {
+    let host = options.host;
+    let (provider, api_key) = choose_provider(&options)?;
+    let model = ModelSettings {
+        provider,
+        base_url: set(options.llm_base_url),
+        api_key: api_key.map(ApiKey::new),
+        model: set(options.llm_model).or(set(options.llm_model_name)),
+        temperature: set(options.llm_temperature).map(|text| temperature(&text)).transpose()?,
+        max_tokens: options.llm_max_tokens,
+        idle_timeout: Duration::from_secs(options.llm_timeout_secs),
+        demo_pace: Duration::from_millis(options.demo_pace_ms),
+    };
+    let limits = Limits {
+        steps: options.max_tool_turns,
+        turn_time: Duration::from_secs(options.turn_timeout_secs),
+        tool_time: Duration::from_secs(options.tool_timeout_secs),
+        ..Limits::default()
+    };
+    Ok(Settings {
+        host,
+        port: options.port,
+        database_url: options.database_url,
+        model,
+        limits,
+        system_prompt: system_prompt(options.system_prompt_file)?,
+        shutdown_grace: Duration::from_secs(options.shutdown_grace_secs),
+    })
+}
+
+/// The provider that is named, else the one whose key is set, else the demo; and the key that belongs to it.
+fn choose_provider(options: &Options) -> Result<(ProviderKind, Option<String>), ConfigError> {
+    let general = set(options.llm_api_key.clone());
+    let own = [
+        (ProviderKind::Anthropic, set(options.anthropic_api_key.clone())),
+        (ProviderKind::OpenAi, set(options.openai_api_key.clone())),
+        (ProviderKind::OpenRouter, set(options.openrouter_api_key.clone())),
+    ];
+    if let Some(name) = set(options.llm_provider.clone()) {
+        let provider = ProviderKind::from_str(&name).map_err(|error| bad("LLM_PROVIDER", error))?;
+        let own = own.into_iter().find(|(kind, _)| *kind == provider).and_then(|(_, key)| key);
+        return Ok((provider, general.or(own)));
+    }
+    if let Some((provider, key)) = own.into_iter().find(|(_, key)| key.is_some()) {
+        return Ok((provider, key));
+    }
+    if general.is_some() {
+        return Err(bad("LLM_API_KEY", "is set, but not whose key it is; set LLM_PROVIDER too"));
+    }
+    Ok((ProviderKind::Demo, None))
+}
+
+fn temperature(text: &str) -> Result<f64, ConfigError> {
+    let value = text.parse().ok().filter(|value| (0.0..=2.0).contains(value));
+    value.ok_or_else(|| bad("LLM_TEMPERATURE", format!("must be a number from 0 to 2, not {text:?}")))
+}
+
+fn system_prompt(file: Option<PathBuf>) -> Result<SystemPrompt, ConfigError> {
+    let Some(file) = file.filter(|file| !file.as_os_str().is_empty()) else { return Ok(SystemPrompt::BuiltIn) };
+    let text = std::fs::read_to_string(&file)
+        .map_err(|error| bad("SYSTEM_PROMPT_FILE", format!("names {}, which cannot be read: {error}", file.display())))?;
+    if text.trim().is_empty() {
+        return Err(bad("SYSTEM_PROMPT_FILE", format!("names {}, which is empty", file.display())));
+    }
+    Ok(SystemPrompt::Own(Arc::from(text)))
+}
+
+fn set(value: Option<String>) -> Option<String> {
+    value.map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+fn seconds() -> impl TypedValueParser<Value = u64> {
+    clap::value_parser!(u64).range(1..=86_400)
+}
+
+fn bad(setting: &'static str, problem: impl ToString) -> ConfigError {
+    ConfigError::Bad { setting, problem: problem.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::{Options, Settings, check};
+    use crate::llm::ProviderKind;
+
+    /// The environment of whoever runs the tests must not matter, so every variable in question is given.
+    fn read(extra: &[&str]) -> Result<Settings, String> {
+        let mut args = vec!["tallybook"];
+        for option in
+            ["--llm-provider", "--llm-api-key", "--anthropic-api-key", "--openai-api-key", "--openrouter-api-key"]
+        {
+            if !extra.contains(&option) {
+                args.extend([option, ""]);
+            }
+        }
+        args.extend(extra);
+        let options = Options::try_parse_from(args).map_err(|error| error.to_string())?;
+        check(options).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn without_a_key_the_demo_answers() {
+        assert_eq!(read(&[]).unwrap().model.provider, ProviderKind::Demo);
+    }
+
+    #[test]
+    fn a_key_chooses_its_provider() {
+        let settings = read(&["--openai-api-key", "sk-secret"]).unwrap();
+        assert_eq!(settings.model.provider, ProviderKind::OpenAi);
+        assert!(!format!("{settings:?}").contains("sk-secret"));
+        let both = read(&["--openai-api-key", "sk-1", "--llm-provider", "anthropic", "--anthropic-api-key", "sk-2"]);
+        assert_eq!(both.unwrap().model.provider, ProviderKind::Anthropic);
+    }
+
+    #[test]
+    fn a_bad_value_is_named() {
+        for (args, name) in [
+            (["--llm-provider", "hal9000"], "LLM_PROVIDER"),
+            (["--llm-temperature", "hot"], "LLM_TEMPERATURE"),
+            (["--llm-api-key", "sk-1"], "LLM_API_KEY"),
+            (["--system-prompt-file", "/does/not/exist"], "SYSTEM_PROMPT_FILE"),
+            (["--port", "http"], "PORT"),
+            (["--host", "nowhere"], "HOST"),
+            (["--max-tool-turns", "0"], "MAX_TOOL_TURNS"),
+        ] {
+            let error = read(&args).unwrap_err();
+            assert!(error.contains(name), "{error}");
+        }
+    }
+}

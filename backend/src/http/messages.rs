@@ -1,0 +1,43 @@
+//! What happens in a conversation: sending a message, following its turn, stopping it.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde::Deserialize;
+use tallybook_protocol::NewMessage;
+use uuid::Uuid;
+
+use super::{State, error::ApiError, sse};
+use crate::{accounts::UserId, journal::EventId};
+
+#[derive(Deserialize)]
+pub(super) struct FollowQuery {
+    after: Option<String>,
+}
+
+pub(super) async fn create(
+    state: State,
+    uuid: web::Path<Uuid>,
+    body: web::Json<NewMessage>,
+) -> Result<HttpResponse, ApiError> {
+    let new = body.into_inner();
+    let answer = state.run(|service| async move { service.send_message(UserId::LOCAL, *uuid, new).await }).await?;
+    Ok(sse::respond(answer))
+}
+
+pub(super) async fn follow(
+    state: State,
+    uuid: web::Path<Uuid>,
+    query: web::Query<FollowQuery>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let header = request.headers().get("last-event-id").and_then(|value| value.to_str().ok());
+    // An id that is none of ours is as good as no id: the reader gets a snapshot.
+    let last: Option<EventId> = header.or(query.after.as_deref()).and_then(|id| id.parse().ok());
+    let answer = state.run(|service| async move { service.events(UserId::LOCAL, *uuid, last).await }).await?;
+    Ok(sse::respond(answer))
+}
+
+pub(super) async fn stop(state: State, uuid: web::Path<Uuid>) -> Result<HttpResponse, ApiError> {
+    // Stopping what has just ended by itself is no error.
+    state.run(|service| async move { service.stop(UserId::LOCAL, *uuid).await }).await?;
+    Ok(HttpResponse::NoContent().finish())
+}

@@ -1,0 +1,86 @@
+//! The only room that knows HTTP: routes, what is read from requests, errors as problem+json, and the writing of
+//! server-sent events. `/api` comes before the page's routes.
+
+mod assets;
+mod conversations;
+mod error;
+mod feed;
+mod health;
+mod messages;
+mod page;
+mod request_id;
+mod sse;
+mod tools;
+
+use std::{future::Future, sync::Arc};
+
+use actix_web::{HttpRequest, middleware::from_fn, web};
+use tokio::runtime::Handle;
+
+use crate::conversation::{ConversationService, ServiceError};
+
+pub use page::page_routes;
+
+use error::ApiError;
+
+/// The largest request body, in bytes: a longest message, every character escaped, and some room.
+const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
+
+/// What the handlers work with.
+#[derive(Clone)]
+pub struct AppState {
+    service: ConversationService,
+    runtime: Handle,
+}
+
+impl AppState {
+    /// The state of a server whose use cases run on `runtime`.
+    pub fn new(service: ConversationService, runtime: Handle) -> Self {
+        Self { service, runtime }
+    }
+
+    /// Runs a use case on the program's own runtime, to its end even when the client goes away in the middle. Handlers
+    /// run on worker threads with runtimes of their own; database connections must not belong to those.
+    async fn run<T, F, W>(&self, work: F) -> Result<T, ApiError>
+    where
+        T: Send + 'static,
+        F: FnOnce(ConversationService) -> W,
+        W: Future<Output = Result<T, ServiceError>> + Send + 'static,
+    {
+        let task = self.runtime.spawn(work(self.service.clone()));
+        Ok(task.await.map_err(ApiError::Task)??)
+    }
+}
+
+/// Registers everything but the page's own routes, which [`page_routes`] gives.
+pub fn configure(app: &mut web::ServiceConfig, state: AppState) {
+    app.app_data(web::Data::new(state))
+        .app_data(web::JsonConfig::default().limit(MAX_BODY_BYTES).error_handler(|e, _| ApiError::from(e).into()))
+        .app_data(web::PathConfig::default().error_handler(|_, _| ApiError::Service(ServiceError::NotFound).into()))
+        .app_data(web::QueryConfig::default().error_handler(|e, _| ApiError::Query(e.to_string()).into()))
+        .service(
+            web::scope("/api")
+                .wrap(from_fn(request_id::with_request_id))
+                .service(conversations::routes())
+                .route("/events", web::get().to(feed::follow))
+                .route("/tools", web::get().to(tools::list))
+                .default_service(web::to(no_such_route)),
+        )
+        .route("/healthz", web::get().to(health::live))
+        .route("/readyz", web::get().to(health::ready).wrap(from_fn(request_id::with_request_id)))
+        .route("/metrics", web::get().to(health::metrics))
+        .configure(assets::configure);
+}
+
+async fn no_such_route(request: HttpRequest) -> ApiError {
+    ApiError::NoSuchRoute(format!("{} {}", request.method(), request.path()))
+}
+
+/// Shared by handlers as an extractor.
+type State = web::Data<AppState>;
+
+impl From<&AppState> for Arc<ConversationService> {
+    fn from(state: &AppState) -> Self {
+        Self::new(state.service.clone())
+    }
+}
