@@ -1,0 +1,169 @@
+//! Tallybook's REST API as the browser calls it. Paths and bodies are those of the protocol; how bytes travel is in
+//! `browser`.
+
+use std::time::Duration;
+
+use serde::{Serialize, de::DeserializeOwned};
+use tallybook_protocol::{
+    ChatEvent, Conversation, ConversationSummary, NewConversation, NewMessage, Problem,
+    sse::{Decoder, Frame},
+};
+use uuid::Uuid;
+
+use crate::{
+    browser::{self, Body, Response, Unreachable},
+    data::PageError,
+    text,
+};
+
+/// A stream that is silent for so long is taken for dead; the server sends a sign of life more often than that.
+const SILENCE_LIMIT: Duration = Duration::from_mins(1);
+/// How long a plain request may take.
+const REQUEST_LIMIT: Duration = Duration::from_secs(30);
+
+/// Why a request came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ApiError {
+    /// No answer: the network, or a server that is away.
+    Unreachable,
+    /// The server said no, with this status and this sentence for the reader.
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// What is wrong and what to do about it.
+        detail: String,
+    },
+    /// The answer cannot be read, as from a server of another version.
+    Unreadable,
+}
+
+impl ApiError {
+    /// The sentence for the reader.
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::Unreachable => text::UNREACHABLE.to_owned(),
+            Self::Refused { status: 409, .. } => text::TURN_RUNNING.to_owned(),
+            Self::Refused { detail, .. } => detail.clone(),
+            Self::Unreadable => text::UNREADABLE.to_owned(),
+        }
+    }
+
+    /// Whether the server says that there is no such thing.
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Refused { status: 404, .. })
+    }
+}
+
+impl From<Unreachable> for ApiError {
+    fn from(Unreachable: Unreachable) -> Self {
+        Self::Unreachable
+    }
+}
+
+impl From<ApiError> for PageError {
+    fn from(error: ApiError) -> Self {
+        Self::new(error.message())
+    }
+}
+
+/// The events of one turn, as they arrive.
+pub(crate) struct EventStream {
+    body: Body,
+    decoder: Decoder,
+    frames: std::collections::VecDeque<Frame>,
+}
+
+/// One event, with the id to continue after.
+pub(crate) struct Received {
+    /// Opaque; absent when the event concerns this reader and not the turn.
+    pub(crate) id: Option<String>,
+    /// The event.
+    pub(crate) event: ChatEvent,
+}
+
+impl EventStream {
+    fn new(response: Response) -> Result<Self, ApiError> {
+        Ok(Self { body: response.into_body()?, decoder: Decoder::new(), frames: std::collections::VecDeque::new() })
+    }
+
+    /// The events that have arrived, at least one; `None` when the stream ended or broke off.
+    pub(crate) async fn next(&mut self) -> Option<Vec<Received>> {
+        loop {
+            if !self.frames.is_empty() {
+                // An event of a known kind that cannot be read counts as unknown: a snapshot or the end will mend it.
+                let read = |frame: Frame| {
+                    let event = ChatEvent::parse(&frame.event, &frame.data).unwrap_or(ChatEvent::Unknown);
+                    Received { id: frame.id, event }
+                };
+                return Some(self.frames.drain(..).map(read).collect());
+            }
+            let portion = browser::within(SILENCE_LIMIT, self.body.next()).await?.ok()??;
+            self.frames.extend(self.decoder.push(&portion).ok()?);
+        }
+    }
+}
+
+/// `POST /api/conversations`
+pub(crate) async fn create_conversation() -> Result<ConversationSummary, ApiError> {
+    call("POST", "/api/conversations", Some(&NewConversation::default())).await
+}
+
+/// `GET /api/conversations`: the first page.
+#[cfg(feature = "hydrate")]
+pub(crate) async fn list_conversations() -> Result<tallybook_protocol::Page<ConversationSummary>, ApiError> {
+    call("GET", "/api/conversations", NO_BODY).await
+}
+
+/// `GET /api/conversations/{uuid}`
+pub(crate) async fn find_conversation(uuid: Uuid) -> Result<Option<Conversation>, ApiError> {
+    match call("GET", &format!("/api/conversations/{uuid}"), NO_BODY).await {
+        Ok(conversation) => Ok(Some(conversation)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// `POST /api/conversations/{uuid}/messages`
+pub(crate) async fn send_message(uuid: Uuid, message: &NewMessage) -> Result<EventStream, ApiError> {
+    let response = request("POST", &format!("/api/conversations/{uuid}/messages"), Some(message)).await?;
+    EventStream::new(response)
+}
+
+/// `GET /api/conversations/{uuid}/events`; `None` when nothing runs and nothing is owed.
+pub(crate) async fn join(uuid: Uuid, after: Option<&str>) -> Result<Option<EventStream>, ApiError> {
+    let mut url = format!("/api/conversations/{uuid}/events");
+    if let Some(after) = after {
+        url.push_str("?after=");
+        url.extend(js_sys::encode_uri_component(after).as_string());
+    }
+    let response = request("GET", &url, NO_BODY).await?;
+    if response.status() == 204 { Ok(None) } else { EventStream::new(response).map(Some) }
+}
+
+/// `POST /api/conversations/{uuid}/stop`
+pub(crate) async fn stop(uuid: Uuid) -> Result<(), ApiError> {
+    request("POST", &format!("/api/conversations/{uuid}/stop"), NO_BODY).await.map(drop)
+}
+
+const NO_BODY: Option<&()> = None;
+
+async fn call<T: DeserializeOwned>(method: &str, url: &str, body: Option<&impl Serialize>) -> Result<T, ApiError> {
+    let whole = async { Ok(request(method, url, body).await?.text().await?) };
+    let text: String = browser::within(REQUEST_LIMIT, whole).await.unwrap_or(Err(ApiError::Unreachable))?;
+    serde_json::from_str(&text).map_err(|_| ApiError::Unreadable)
+}
+
+/// Sends a request and gives the answer's head; an answer that is no success becomes an error with its sentence.
+async fn request(method: &str, url: &str, body: Option<&impl Serialize>) -> Result<Response, ApiError> {
+    let body = body.map(serde_json::to_string).transpose().map_err(|_| ApiError::Unreadable)?;
+    let head = browser::fetch(method, url, body.as_deref());
+    let response = browser::within(REQUEST_LIMIT, head).await.unwrap_or(Err(Unreachable))?;
+    let status = response.status();
+    if (200..300).contains(&status) {
+        return Ok(response);
+    }
+    let told = browser::within(REQUEST_LIMIT, response.text()).await.unwrap_or(Err(Unreachable))?;
+    let detail =
+        serde_json::from_str::<Problem>(&told).map_or_else(|_| text::refused(status), |problem| problem.detail);
+    Err(ApiError::Refused { status, detail })
+}

@@ -1,0 +1,63 @@
+//! The HTML document around the page, and the addresses within it.
+
+use leptos::{html, nonce::use_nonce, prelude::*};
+use leptos_meta::{MetaTags, provide_meta_context};
+use leptos_router::{
+    SsrMode,
+    components::{ParentRoute, Route, Router, Routes},
+    path,
+};
+
+use crate::pages::{chat::ChatPage, not_found::NotFoundPage};
+
+/// Loads the browser side and lets it take over. Where there is a conversation, its newest message is shown first.
+const HYDRATE: &str = "\
+const thread = document.getElementById('thread');\
+if (thread) thread.scrollTop = thread.scrollHeight;\
+import('/pkg/tallybook.js').then(page => page.default({ module_or_path: '/pkg/tallybook_bg.wasm' }).then(() => page.hydrate()));";
+
+/// The whole HTML document.
+pub fn shell() -> impl IntoView {
+    view! {
+        <!DOCTYPE html>
+        <html lang="en">
+            <head>
+                <meta charset="utf-8" />
+                <meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content" />
+                <meta name="color-scheme" content="light dark" />
+                <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
+                <link rel="stylesheet" href="/pkg/tallybook.css" />
+                <link rel="modulepreload" href="/pkg/tallybook.js" />
+                <link
+                    rel="preload"
+                    href="/pkg/tallybook_bg.wasm"
+                    r#as="fetch"
+                    r#type="application/wasm"
+                    crossorigin="anonymous"
+                />
+                {html::script().r#type("module").nonce(use_nonce()).inner_html(HYDRATE)}
+                <MetaTags />
+            </head>
+            <body>
+                <App />
+            </body>
+        </html>
+    }
+}
+
+/// What is in the document: one page for a new chat and every conversation, so that the first message of a new chat can
+/// move to its own address without anything being built anew.
+#[component]
+pub fn App() -> impl IntoView {
+    provide_meta_context();
+    view! {
+        <Router>
+            <Routes fallback=NotFoundPage>
+                <ParentRoute path=path!("") view=ChatPage ssr=SsrMode::Async>
+                    <Route path=path!("") view=|| () ssr=SsrMode::Async />
+                    <Route path=path!("c/:uuid") view=|| () ssr=SsrMode::Async />
+                </ParentRoute>
+            </Routes>
+        </Router>
+    }
+}

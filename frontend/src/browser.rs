@@ -1,0 +1,119 @@
+//! The few things a page asks of the browser: fetch with a streamed body, timers, random ids. It compiles everywhere so
+//! that there is one code path, but only effects and event handlers call it, and those run in a browser alone.
+
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{AbortController, Headers, ReadableStreamDefaultReader, RequestInit, Window};
+
+/// The server could not be reached, or the connection broke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unreachable;
+
+impl From<JsValue> for Unreachable {
+    fn from(_: JsValue) -> Self {
+        // Browsers say no more than "Failed to fetch", in a language of their own.
+        Self
+    }
+}
+
+/// One request's connection; dropping it aborts whatever is still under way.
+struct Connection(AbortController);
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// The head of an answer; its body is still to be read.
+pub(crate) struct Response {
+    response: web_sys::Response,
+    connection: Connection,
+}
+
+impl Response {
+    /// The HTTP status code.
+    pub(crate) fn status(&self) -> u16 {
+        self.response.status()
+    }
+
+    /// The whole body as text.
+    pub(crate) async fn text(self) -> Result<String, Unreachable> {
+        let text = JsFuture::from(self.response.text()?).await?;
+        text.as_string().ok_or(Unreachable)
+    }
+
+    /// The body in the portions in which it arrives.
+    pub(crate) fn into_body(self) -> Result<Body, Unreachable> {
+        let reader = self.response.body().ok_or(Unreachable)?.get_reader();
+        Ok(Body { reader: reader.unchecked_into(), _connection: self.connection })
+    }
+}
+
+/// A streamed body.
+pub(crate) struct Body {
+    reader: ReadableStreamDefaultReader,
+    _connection: Connection,
+}
+
+impl Body {
+    /// The next portion; `None` at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Unreachable> {
+        let read = JsFuture::from(self.reader.read()).await?;
+        if js_sys::Reflect::get(&read, &"done".into())?.is_truthy() {
+            return Ok(None);
+        }
+        let value = js_sys::Reflect::get(&read, &"value".into())?;
+        Ok(Some(value.dyn_into::<js_sys::Uint8Array>()?.to_vec()))
+    }
+}
+
+/// Sends a request; `body` is JSON.
+pub(crate) async fn fetch(method: &str, url: &str, body: Option<&str>) -> Result<Response, Unreachable> {
+    let connection = Connection(AbortController::new()?);
+    let init = RequestInit::new();
+    init.set_method(method);
+    init.set_signal(Some(&connection.0.signal()));
+    if let Some(body) = body {
+        let headers = Headers::new()?;
+        headers.set("content-type", "application/json")?;
+        init.set_headers(&headers);
+        init.set_body(&JsValue::from_str(body));
+    }
+    let response = JsFuture::from(window()?.fetch_with_str_and_init(url, &init)).await?;
+    Ok(Response { response: response.dyn_into()?, connection })
+}
+
+/// Waits. Returns at once where there are no timers.
+pub(crate) async fn sleep(duration: Duration) {
+    let ms = i32::try_from(duration.as_millis()).unwrap_or(i32::MAX);
+    let promise = js_sys::Promise::new(&mut |resolve, _| {
+        let set =
+            window().and_then(|window| Ok(window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, ms)?));
+        if set.is_err() {
+            // Nothing to wait for: what was to follow follows at once.
+            let _ = resolve.call0(&JsValue::UNDEFINED);
+        }
+    });
+    let _ = JsFuture::from(promise).await;
+}
+
+/// The outcome of `future`, or `None` when it takes longer than `limit`.
+pub(crate) async fn within<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+    match select(std::pin::pin!(future), std::pin::pin!(sleep(limit))).await {
+        Either::Left((outcome, _)) => Some(outcome),
+        Either::Right(((), _)) => None,
+    }
+}
+
+/// A random id. Drawn by `uuid` from the browser's generator, since `crypto.randomUUID` is missing on plain http pages.
+pub(crate) fn random_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+fn window() -> Result<Window, Unreachable> {
+    web_sys::window().ok_or(Unreachable)
+}

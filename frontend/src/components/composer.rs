@@ -1,0 +1,120 @@
+//! The message field: it grows with its text, sends on Enter, and turns its button into Stop while a turn runs.
+
+use leptos::{
+    ev::{KeyboardEvent, SubmitEvent},
+    html,
+    prelude::*,
+};
+
+use crate::{
+    components::icon::{Draw, Icon},
+    session::Session,
+    text,
+};
+
+/// `keyCode` of a key press that an input method takes for itself. Safari ends a composition before it reports the Enter
+/// that ended it, and leaves only this.
+const HANDLED_BY_INPUT_METHOD: u32 = 229;
+
+/// The message field and its button.
+#[component]
+pub(crate) fn Composer(session: Session, hydrated: ReadSignal<bool>) -> impl IntoView {
+    let field = NodeRef::<html::Textarea>::new();
+    let send = move || {
+        if session.phase.with_untracked(|phase| *phase == crate::session::Phase::Idle) {
+            let content = session.draft.get_untracked();
+            if !content.trim().is_empty() {
+                session.draft.set(String::new());
+                session.send(&content);
+            }
+        }
+    };
+    // One comes here to write; but on a touch screen the focus would bring up the keyboard.
+    Effect::new(move || {
+        if hydrated.get() && has_fine_pointer() {
+            request_animation_frame(move || {
+                if let Some(field) = field.get_untracked() {
+                    let _ = field.focus();
+                }
+            });
+        }
+    });
+    view! {
+        <form
+            class="composer"
+            on:submit=move |event: SubmitEvent| {
+                event.prevent_default();
+                send();
+            }
+        >
+            // The field lies over a copy of its text, which gives both their height.
+            <div class="composer-field" data-text=move || session.draft.get()>
+                <textarea
+                    id="composer"
+                    data-testid="composer"
+                    rows="1"
+                    autocomplete="off"
+                    aria-label=text::COMPOSER_LABEL
+                    aria-describedby="composer-hint"
+                    placeholder=text::COMPOSER_PLACEHOLDER
+                    node_ref=field
+                    // Typed before the page is alive, it would be lost.
+                    disabled=move || !hydrated.get()
+                    prop:value=move || session.draft.get()
+                    on:input:target=move |event| session.draft.set(event.target().value())
+                    on:keydown=move |event: KeyboardEvent| {
+                        if sends(&event) {
+                            event.prevent_default();
+                            send();
+                        }
+                    }
+                ></textarea>
+            </div>
+            <div class="composer-bar">
+                <span class="composer-hint" id="composer-hint">{text::COMPOSER_HINT}</span>
+                {move || if session.is_busy() {
+                    view! { <StopButton session /> }.into_any()
+                } else {
+                    view! { <SendButton session hydrated /> }.into_any()
+                }}
+            </div>
+        </form>
+    }
+}
+
+#[component]
+fn SendButton(session: Session, hydrated: ReadSignal<bool>) -> impl IntoView {
+    let disabled = move || !hydrated.get() || session.draft.with(|draft| draft.trim().is_empty());
+    view! {
+        <button type="submit" class="round-button" data-testid="send" aria-label=text::SEND title=text::SEND disabled=disabled>
+            <Draw icon=Icon::ArrowUp />
+        </button>
+    }
+}
+
+#[component]
+fn StopButton(session: Session) -> impl IntoView {
+    let label = move || if session.stopping.get() { text::STOPPING } else { text::STOP };
+    view! {
+        <button
+            type="button"
+            class="round-button stop"
+            data-testid="stop"
+            aria-label=label
+            title=label
+            disabled=move || session.stopping.get()
+            on:click=move |_| session.stop()
+        >
+            <Draw icon=Icon::Square />
+        </button>
+    }
+}
+
+/// Whether this key press sends: Enter, without Shift, and not the one that ends an input method's composition.
+fn sends(event: &KeyboardEvent) -> bool {
+    event.key() == "Enter" && !event.shift_key() && !event.is_composing() && event.key_code() != HANDLED_BY_INPUT_METHOD
+}
+
+fn has_fine_pointer() -> bool {
+    window().match_media("(pointer: fine)").ok().flatten().is_some_and(|query| query.matches())
+}

@@ -1,0 +1,50 @@
+//! The icons, drawn by ourselves as strokes on a 16 × 16 grid. All are decoration: the words are elsewhere.
+
+use leptos::prelude::*;
+
+/// What an icon shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Icon {
+    Check,
+    Cross,
+    Bar,
+    Broken,
+    Hand,
+    Chevron,
+    Plus,
+    Menu,
+    ArrowUp,
+    ArrowDown,
+    Square,
+}
+
+impl Icon {
+    fn path(self) -> &'static str {
+        match self {
+            Self::Check => "M3.5 8.5 6.5 11.5 12.5 4.5",
+            Self::Cross => "M4 4 12 12M12 4 4 12",
+            Self::Bar => "M3.5 8h9",
+            Self::Broken => "M2.5 8h3l1-3 3 6 1-3h3",
+            Self::Hand => "M5 2.5h6M5 13.5h6M5.5 2.5c0 4 5 4 5 11M10.5 2.5c0 4-5 4-5 11",
+            Self::Chevron => "M6 3.5 10.5 8 6 12.5",
+            Self::Plus => "M8 3v10M3 8h10",
+            Self::Menu => "M2.5 4h11M2.5 8h11M2.5 12h11",
+            Self::ArrowUp => "M8 13V3.5M3.5 7.5 8 3l4.5 4.5",
+            Self::ArrowDown => "M8 3v9.5M3.5 8.5 8 13l4.5-4.5",
+            Self::Square => "M4.5 4.5h7v7h-7z",
+        }
+    }
+}
+
+/// Draws one icon in the colour of the text around it.
+#[component]
+pub(crate) fn Draw(
+    /// Which one.
+    icon: Icon,
+) -> impl IntoView {
+    view! {
+        <svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+            <path d=icon.path() />
+        </svg>
+    }
+}

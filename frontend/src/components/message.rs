@@ -1,0 +1,159 @@
+//! One message: a bubble for a person's, plain text with tool calls between for the assistant's. All of it is text;
+//! nothing in it is ever read as HTML.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+use tallybook_protocol::{MessageStatus, Role};
+
+use crate::{
+    components::tool_call::ToolCall,
+    text,
+    transcript::{Entry, Segment, Transcript, segments},
+};
+
+/// A message of the transcript, as it changes.
+#[component]
+pub(crate) fn Message(
+    /// Its row id.
+    id: i64,
+    /// The conversation.
+    transcript: RwSignal<Transcript>,
+) -> impl IntoView {
+    let entry = Memo::new(move |_| transcript.with(|transcript| transcript.find(id).cloned()));
+    let role = entry.with_untracked(|entry| entry.as_ref().map_or(Role::Assistant, |entry| entry.role));
+    match role {
+        Role::User => view! { <UserMessage entry /> }.into_any(),
+        Role::Assistant => view! { <AssistantMessage entry /> }.into_any(),
+    }
+}
+
+/// A message that the server has not confirmed yet.
+#[component]
+pub(crate) fn UnstoredMessage(content: String) -> impl IntoView {
+    view! {
+        <article class="message" data-role="user" data-status="sending">
+            <h2 class="visually-hidden">{text::YOU_SAID}</h2>
+            <div class="bubble">{content}</div>
+        </article>
+        <p class="thinking" role="status"><span class="thinking-text">{text::SENDING}</span></p>
+    }
+}
+
+type OptionalEntry = Memo<Option<Arc<Entry>>>;
+
+fn read<T: Default>(entry: OptionalEntry, pick: impl Fn(&Entry) -> T) -> T {
+    entry.with(|entry| entry.as_ref().map(|entry| pick(entry)).unwrap_or_default())
+}
+
+#[component]
+fn UserMessage(entry: OptionalEntry) -> impl IntoView {
+    view! {
+        <article class="message" data-role="user" data-status=move || status(entry)>
+            <h2 class="visually-hidden">{text::YOU_SAID}</h2>
+            <div class="bubble">{move || read(entry, |entry| entry.text.clone())}</div>
+        </article>
+    }
+}
+
+#[component]
+fn AssistantMessage(entry: OptionalEntry) -> impl IntoView {
+    let pieces = move || read(entry, |entry| segments(&entry.text, &entry.calls));
+    view! {
+        <article class="message" data-role="assistant" data-status=move || status(entry)>
+            <h2 class="visually-hidden">{text::ANSWER}</h2>
+            <For each=pieces key=Key::of children=move |piece| piece_view(entry, &piece) />
+            <Ending entry />
+        </article>
+    }
+}
+
+/// What makes a piece the same one while its text grows.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    TextFrom(usize),
+    Call(i64),
+}
+
+impl Key {
+    fn of(piece: &Segment) -> Self {
+        match piece {
+            Segment::Text(range) => Self::TextFrom(range.start),
+            Segment::Call(id) => Self::Call(*id),
+        }
+    }
+}
+
+fn piece_view(entry: OptionalEntry, piece: &Segment) -> AnyView {
+    match *piece {
+        Segment::Text(ref range) => {
+            let start = range.start;
+            let text = Memo::new(move |_| read(entry, |entry| text_from(entry, start)));
+            view! { <div class="prose">{move || text.get()}</div> }.into_any()
+        }
+        Segment::Call(id) => {
+            let call = Memo::new(move |_| read(entry, |entry| entry.calls.iter().find(|call| call.id == id).cloned()));
+            view! { <ToolCall call /> }.into_any()
+        }
+    }
+}
+
+fn text_from(entry: &Entry, start: usize) -> String {
+    let pieces = segments(&entry.text, &entry.calls);
+    let found = pieces.into_iter().find_map(|piece| match piece {
+        Segment::Text(range) if range.start == start => entry.text.get(range),
+        Segment::Text(_) | Segment::Call(_) => None,
+    });
+    found.unwrap_or_default().trim().to_owned()
+}
+
+/// What stands below the text: that more is to come, or how it ended when it did not simply end.
+#[component]
+fn Ending(entry: OptionalEntry) -> impl IntoView {
+    let ending = Memo::new(move |_| read(entry, |entry| Some(ending_of(entry))));
+    move || match ending.get() {
+        None | Some(End::Text) => ().into_any(),
+        Some(End::Thinking) => view! {
+            <p class="thinking" role="status"><span class="thinking-text">{text::THINKING}</span></p>
+        }
+        .into_any(),
+        Some(End::Note(note)) => view! { <p class="message-note">{note}</p> }.into_any(),
+        Some(End::Failure(error)) => view! { <p class="message-error" role="alert">{error}</p> }.into_any(),
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum End {
+    Text,
+    Thinking,
+    Note(&'static str),
+    Failure(String),
+}
+
+fn ending_of(entry: &Entry) -> End {
+    let says_nothing = entry.text.trim().is_empty();
+    match entry.status {
+        MessageStatus::Streaming => match segments(&entry.text, &entry.calls).last() {
+            Some(Segment::Text(_)) => End::Text,
+            // A call that runs shows it itself.
+            Some(Segment::Call(_)) if entry.calls.iter().any(|call| call.duration_ms.is_none()) => End::Text,
+            Some(Segment::Call(_)) | None => End::Thinking,
+        },
+        MessageStatus::Stopped => End::Note(text::STOPPED),
+        MessageStatus::Interrupted => entry.error.clone().map_or(End::Note(text::INTERRUPTED), End::Failure),
+        MessageStatus::Failed => End::Failure(entry.error.clone().unwrap_or_else(|| text::FAILED.to_owned())),
+        MessageStatus::Complete if says_nothing => End::Note(text::NO_OUTPUT),
+        MessageStatus::Complete | MessageStatus::Unknown => End::Text,
+    }
+}
+
+fn status(entry: OptionalEntry) -> &'static str {
+    entry.with(|entry| match entry.as_ref().map(|entry| entry.status) {
+        Some(MessageStatus::Complete) => "complete",
+        Some(MessageStatus::Streaming) => "streaming",
+        Some(MessageStatus::Stopped) => "stopped",
+        Some(MessageStatus::Failed) => "failed",
+        Some(MessageStatus::Interrupted) => "interrupted",
+        Some(MessageStatus::Unknown) | None => "unknown",
+    })
+}

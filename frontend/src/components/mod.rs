@@ -1,0 +1,13 @@
+//! The parts that pages are made of, one per file.
+
+pub(crate) mod chat_pane;
+pub(crate) mod composer;
+pub(crate) mod empty_state;
+pub(crate) mod header;
+pub(crate) mod icon;
+pub(crate) mod message;
+pub(crate) mod nothing_here;
+pub(crate) mod sidebar;
+pub(crate) mod thread;
+pub(crate) mod tool_call;
+pub(crate) mod tool_call_details;

@@ -1,0 +1,92 @@
+//! The messages of a conversation in their scrolling area, which follows the newest text unless the reader went up.
+
+use leptos::{html, prelude::*};
+use web_sys::HtmlElement;
+
+use crate::{
+    components::{
+        empty_state::EmptyState,
+        icon::{Draw, Icon},
+        message::{Message, UnstoredMessage},
+    },
+    session::Session,
+    text,
+};
+
+/// Whoever is within so many pixels of the end reads the newest text.
+const NEAR_END_PX: i32 = 48;
+
+/// The messages.
+#[component]
+pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoView {
+    let area = NodeRef::<html::Div>::new();
+    let following = RwSignal::new(true);
+    let ids = move || {
+        session.transcript.with(|transcript| transcript.entries().iter().map(|entry| entry.id).collect::<Vec<_>>())
+    };
+    let is_empty = Memo::new(move |_| {
+        session.transcript.with(|transcript| transcript.entries().is_empty()) && session.unstored.with(Option::is_none)
+    });
+
+    let to_end = move || {
+        if let Some(area) = area.get_untracked() {
+            area.set_scroll_top(area.scroll_height());
+        }
+    };
+    // What one sends oneself is always worth seeing.
+    Effect::new(move || {
+        if session.unstored.with(Option::is_some) {
+            following.set(true);
+        }
+    });
+    Effect::new(move || {
+        session.transcript.track();
+        session.unstored.track();
+        session.notice.track();
+        if following.get_untracked() {
+            // Effects run before the text is in its place; the next frame has it.
+            request_animation_frame(to_end);
+        }
+    });
+
+    view! {
+        <div
+            class="thread"
+            id="thread"
+            node_ref=area
+            on:scroll=move |_| {
+                if let Some(area) = area.get_untracked() {
+                    let near = is_near_end(&area);
+                    if near != following.get_untracked() {
+                        following.set(near);
+                    }
+                }
+            }
+        >
+            <div class="messages">
+                <Show when=move || is_empty.get()>
+                    <EmptyState session hydrated />
+                </Show>
+                <For each=ids key=|id| *id children=move |id| view! { <Message id transcript=session.transcript /> } />
+                {move || session.unstored.get().map(|content| view! { <UnstoredMessage content /> })}
+            </div>
+        </div>
+        <Show when=move || !following.get()>
+            <button
+                type="button"
+                class="jump"
+                on:click=move |_| {
+                    following.set(true);
+                    to_end();
+                }
+            >
+                <Draw icon=Icon::ArrowDown />
+                {text::JUMP_TO_NEWEST}
+            </button>
+        </Show>
+    }
+}
+
+fn is_near_end(area: &HtmlElement) -> bool {
+    area.scroll_height() - area.scroll_top() - area.client_height() <= NEAR_END_PX
+}

@@ -1,0 +1,119 @@
+//! Where a page's data comes from: on the server through [`PageData`], in the browser through the REST API. Pages ask
+//! here and need not know on which side they are.
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use leptos::prelude::use_context;
+use serde::{Deserialize, Serialize};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
+use uuid::Uuid;
+
+/// What a page needs while it is rendered on the server. The server puts an `Arc<dyn PageData>` for the person who asks
+/// into the context of each request.
+pub trait PageData: Send + Sync {
+    /// The newest conversations: the first page of the list.
+    fn list_conversations(&self) -> PageFuture<Page<ConversationSummary>>;
+
+    /// One conversation with its messages; `None` when there is none that this person may see.
+    fn find_conversation(&self, uuid: Uuid) -> PageFuture<Option<Conversation>>;
+
+    /// The model that answers.
+    fn model(&self) -> ModelInfo;
+
+    /// Sets the HTTP status of the answer, e.g. 404 when the page says that there is nothing here. Called at most once,
+    /// within the reactive owner of the request.
+    fn set_status(&self, status: u16);
+}
+
+/// What the methods of [`PageData`] return.
+pub type PageFuture<T> = Pin<Box<dyn Future<Output = Result<T, PageError>> + Send>>;
+
+/// Why a page lacks its data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageError {
+    /// What is wrong and what to do, in a plain sentence for the reader.
+    pub message: String,
+}
+
+impl PageError {
+    /// An error that tells the reader `message`.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into() }
+    }
+}
+
+impl std::fmt::Display for PageError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for PageError {}
+
+/// The source of data on this side.
+#[derive(Clone)]
+pub(crate) struct Source(Option<Arc<dyn PageData>>);
+
+impl Source {
+    /// To be called while a component is built: the context is not at hand later.
+    pub(crate) fn from_context() -> Self {
+        Self(use_context())
+    }
+
+    pub(crate) fn list_conversations(&self) -> PageFuture<Page<ConversationSummary>> {
+        self.0.as_ref().map_or_else(remote::list_conversations, |data| data.list_conversations())
+    }
+
+    pub(crate) fn find_conversation(&self, uuid: Uuid) -> PageFuture<Option<Conversation>> {
+        self.0.as_ref().map_or_else(|| remote::find_conversation(uuid), |data| data.find_conversation(uuid))
+    }
+
+    /// The model that answers; known only on the server, which hands it on with the page.
+    pub(crate) fn model(&self) -> Option<ModelInfo> {
+        self.0.as_ref().map(|data| data.model())
+    }
+
+    pub(crate) fn set_status(&self, status: u16) {
+        if let Some(data) = &self.0 {
+            data.set_status(status);
+        }
+    }
+}
+
+/// The REST API, for a browser.
+#[cfg(feature = "hydrate")]
+mod remote {
+    use send_wrapper::SendWrapper;
+    use tallybook_protocol::{Conversation, ConversationSummary, Page};
+    use uuid::Uuid;
+
+    use super::PageFuture;
+    use crate::api;
+
+    // A browser has one thread for all of this, so the wrapper's check never fails.
+    pub(super) fn list_conversations() -> PageFuture<Page<ConversationSummary>> {
+        Box::pin(SendWrapper::new(async { Ok(api::list_conversations().await?) }))
+    }
+
+    pub(super) fn find_conversation(uuid: Uuid) -> PageFuture<Option<Conversation>> {
+        Box::pin(SendWrapper::new(async move { Ok(api::find_conversation(uuid).await?) }))
+    }
+}
+
+/// On a server without [`PageData`], as while the list of routes is drawn up: there is no data.
+#[cfg(not(feature = "hydrate"))]
+mod remote {
+    use tallybook_protocol::{Conversation, ConversationSummary, Page};
+    use uuid::Uuid;
+
+    use super::{PageError, PageFuture};
+    use crate::text;
+
+    pub(super) fn list_conversations() -> PageFuture<Page<ConversationSummary>> {
+        Box::pin(async { Err(PageError::new(text::NO_DATA)) })
+    }
+
+    pub(super) fn find_conversation(_uuid: Uuid) -> PageFuture<Option<Conversation>> {
+        Box::pin(async { Err(PageError::new(text::NO_DATA)) })
+    }
+}

@@ -1,0 +1,205 @@
+//! The page of a chat: the list of conversations beside the one that is open. It serves the new chat and every
+//! conversation; which one is open follows from the address.
+
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::{
+    NavigateOptions,
+    hooks::{use_location, use_navigate},
+};
+use serde::{Deserialize, Serialize};
+use tallybook_protocol::{Conversation, ModelInfo};
+use uuid::Uuid;
+
+use crate::{
+    components::{
+        chat_pane::ChatPane,
+        header::Header,
+        nothing_here::{LoadFailed, NothingHere},
+        sidebar::Sidebar,
+    },
+    data::Source,
+    session::Listeners,
+    text,
+};
+
+/// What an address names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Address {
+    NewChat,
+    Conversation(Uuid),
+    /// A conversation's address whose name cannot be one.
+    Malformed,
+}
+
+impl Address {
+    fn parse(pathname: &str) -> Self {
+        match pathname.trim_matches('/').strip_prefix("c/") {
+            None => Self::NewChat,
+            Some(name) => Uuid::try_parse(name).map_or(Self::Malformed, Self::Conversation),
+        }
+    }
+
+    fn uuid(self) -> Option<Uuid> {
+        match self {
+            Self::Conversation(uuid) => Some(uuid),
+            Self::NewChat | Self::Malformed => None,
+        }
+    }
+}
+
+/// The pane that is open. A new number means that it has to be built anew, which a new chat that became a conversation
+/// need not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Opened {
+    number: u32,
+    address: Address,
+}
+
+/// A pane with its data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Pane {
+    number: u32,
+    content: PaneContent,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum PaneContent {
+    NewChat,
+    Conversation(Box<Conversation>),
+    Missing,
+    Failed(String),
+}
+
+/// The chat page.
+#[component]
+pub(crate) fn ChatPage() -> impl IntoView {
+    let source = Source::from_context();
+    let model: Option<ModelInfo> = SharedValue::new(|| source.model()).into_inner();
+    let address = use_address();
+    // The conversation that the new chat in pane so-and-so became.
+    let became = StoredValue::new(None::<(u32, Uuid)>);
+    let opened = use_opened(address, became);
+
+    let list_source = source.clone();
+    let list = Resource::new(|| (), move |()| list_source.list_conversations());
+    let pane_source = source.clone();
+    let pane = Resource::new(move || opened.get(), move |opened| load(pane_source.clone(), opened));
+
+    let navigate = use_navigate();
+    let listeners = Listeners {
+        created: Callback::new(move |uuid| {
+            became.set_value(Some((opened.get_untracked().number, uuid)));
+            navigate(&format!("/c/{uuid}"), NavigateOptions { replace: true, ..Default::default() });
+        }),
+        changed: Callback::new(move |()| list.refetch()),
+    };
+    let sidebar_open = RwSignal::new(false);
+    let current = Signal::derive(move || address.get().uuid());
+    // A place on a small screen was chosen: what was chosen matters now.
+    Effect::new(move || {
+        address.track();
+        sidebar_open.set(false);
+    });
+    let hydrated = use_hydrated();
+    let show = StoredValue::new((model.clone(), source));
+
+    view! {
+        <a class="skip-link" href="#composer">{text::SKIP_TO_COMPOSER}</a>
+        <div class="page" class:sidebar-open=sidebar_open>
+            <Sidebar list current open=sidebar_open />
+            <main class="main">
+                <Header model sidebar_open />
+                <Transition>
+                    <For
+                        each=move || pane.get()
+                        key=|pane| pane.number
+                        children=move |pane| {
+                            let (model, source) = show.get_value();
+                            view! { <PaneView pane model source listeners hydrated /> }
+                        }
+                    />
+                </Transition>
+            </main>
+        </div>
+    }
+}
+
+#[component]
+fn PaneView(
+    pane: Pane,
+    model: Option<ModelInfo>,
+    source: Source,
+    listeners: Listeners,
+    hydrated: ReadSignal<bool>,
+) -> impl IntoView {
+    match pane.content {
+        PaneContent::NewChat => view! {
+            <Title text=text::page_title(None) />
+            <ChatPane conversation=None model listeners hydrated />
+        }
+        .into_any(),
+        PaneContent::Conversation(conversation) => view! {
+            <Title text=text::page_title(Some(&conversation.summary.title)) />
+            <ChatPane conversation=Some(*conversation) model listeners hydrated />
+        }
+        .into_any(),
+        PaneContent::Missing => {
+            source.set_status(404);
+            view! {
+                <Title text=text::page_title(Some(text::NOT_FOUND_TITLE)) />
+                <NothingHere message=text::NOT_FOUND_CONVERSATION />
+            }
+            .into_any()
+        }
+        PaneContent::Failed(message) => {
+            source.set_status(503);
+            view! {
+                <Title text=text::page_title(Some(text::FAILED_TITLE)) />
+                <LoadFailed message />
+            }
+            .into_any()
+        }
+    }
+}
+
+fn use_address() -> Memo<Address> {
+    let pathname = use_location().pathname;
+    Memo::new(move |_| pathname.with(|pathname| Address::parse(pathname)))
+}
+
+fn use_opened(address: Memo<Address>, became: StoredValue<Option<(u32, Uuid)>>) -> Memo<Opened> {
+    Memo::new(move |previous: Option<&Opened>| {
+        let address = address.get();
+        let Some(previous) = previous else { return Opened { number: 0, address } };
+        let became = became.get_value().filter(|(number, _)| *number == previous.number);
+        let shown = became.map_or(previous.address, |(_, uuid)| Address::Conversation(uuid));
+        if address == shown { *previous } else { Opened { number: previous.number.wrapping_add(1), address } }
+    })
+}
+
+/// Becomes true when the browser has taken over, and marks the document so.
+fn use_hydrated() -> ReadSignal<bool> {
+    let (hydrated, set_hydrated) = signal(false);
+    Effect::new(move || {
+        if let Some(body) = document().body() {
+            // The mark is for tests and styles; a page without it works all the same.
+            let _ = body.set_attribute("data-hydrated", "");
+        }
+        set_hydrated.set(true);
+    });
+    hydrated
+}
+
+async fn load(source: Source, opened: Opened) -> Pane {
+    let content = match opened.address {
+        Address::NewChat => PaneContent::NewChat,
+        Address::Malformed => PaneContent::Missing,
+        Address::Conversation(uuid) => match source.find_conversation(uuid).await {
+            Ok(Some(conversation)) => PaneContent::Conversation(Box::new(conversation)),
+            Ok(None) => PaneContent::Missing,
+            Err(error) => PaneContent::Failed(error.message),
+        },
+    };
+    Pane { number: opened.number, content }
+}

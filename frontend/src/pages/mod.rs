@@ -1,0 +1,4 @@
+//! One file per page.
+
+pub(crate) mod chat;
+pub(crate) mod not_found;

@@ -1,0 +1,290 @@
+//! The conversation on screen while it lives: its transcript, what is being sent, and the task that follows the running
+//! turn. The turn belongs to the server; this only reads along, and reads again after a broken connection.
+
+use std::time::Duration;
+
+use futures_util::future::{AbortHandle, abortable};
+use leptos::{prelude::*, task::spawn_local};
+use tallybook_protocol::{ChatEvent, Conversation, NewMessage};
+use uuid::Uuid;
+
+use crate::{
+    api::{self, ApiError, EventStream},
+    browser,
+    data::PageError,
+    text,
+    transcript::{Transcript, fold},
+};
+
+/// After so many failed attempts in a row, with pauses of up to [`MAX_PAUSE_SECS`], the page asks to be reloaded.
+const MAX_ATTEMPTS: u32 = 120;
+const MAX_PAUSE_SECS: u64 = 30;
+
+/// What the session is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing runs.
+    Idle,
+    /// A message is on its way and not yet known to be stored.
+    Sending,
+    /// A turn runs and is read along.
+    Following,
+    /// A turn runs; the connection is down, and the next attempt is in so many seconds.
+    Reconnecting(u64),
+}
+
+/// What a session tells the page around it.
+#[derive(Clone, Copy)]
+pub(crate) struct Listeners {
+    /// A conversation was made for the first message.
+    pub(crate) created: Callback<Uuid>,
+    /// A turn began or ended, so the list of conversations is out of date.
+    pub(crate) changed: Callback<()>,
+}
+
+/// The conversation on screen. Its signals belong to the component that made it; its tasks end with that component.
+#[derive(Clone, Copy)]
+pub(crate) struct Session {
+    pub(crate) transcript: RwSignal<Transcript>,
+    pub(crate) phase: RwSignal<Phase>,
+    /// The text being sent, until the server has stored it.
+    pub(crate) unstored: RwSignal<Option<String>>,
+    /// What is in the message field.
+    pub(crate) draft: RwSignal<String>,
+    /// What went wrong with the last thing asked for.
+    pub(crate) notice: RwSignal<Option<String>>,
+    pub(crate) stopping: RwSignal<bool>,
+    uuid: StoredValue<Option<Uuid>>,
+    /// The last message that failed to be sent, with its id: sent again it is the same message.
+    failed: StoredValue<Option<NewMessage>>,
+    tasks: StoredValue<Vec<AbortHandle>>,
+    listeners: Listeners,
+}
+
+/// Why reading a stream came to an end.
+enum Ended {
+    /// The turn is over.
+    Over,
+    /// The stream broke off.
+    Broken,
+    /// Text is missing: only a snapshot helps.
+    Gap,
+}
+
+impl Session {
+    /// A session of `conversation`, or of one that is made with the first message.
+    pub(crate) fn new(conversation: Option<Conversation>, listeners: Listeners) -> Self {
+        let uuid = conversation.as_ref().map(|conversation| conversation.summary.uuid);
+        let runs = conversation.as_ref().is_some_and(|conversation| conversation.active_message_id.is_some());
+        let session = Self {
+            transcript: RwSignal::new(conversation.map(Transcript::from).unwrap_or_default()),
+            phase: RwSignal::new(if runs { Phase::Following } else { Phase::Idle }),
+            unstored: RwSignal::new(None),
+            draft: RwSignal::new(String::new()),
+            notice: RwSignal::new(None),
+            stopping: RwSignal::new(false),
+            uuid: StoredValue::new(uuid),
+            failed: StoredValue::new(None),
+            tasks: StoredValue::new(Vec::new()),
+            listeners,
+        };
+        if let Some(uuid) = uuid.filter(|_| runs) {
+            // Effects run in a browser alone, once the page is there.
+            Effect::new(move || session.spawn(session.follow(uuid, None)));
+        }
+        let tasks = session.tasks;
+        on_cleanup(move || tasks.with_value(|tasks| tasks.iter().for_each(AbortHandle::abort)));
+        session
+    }
+
+    /// Whether a turn runs or is about to.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.phase.get() != Phase::Idle
+    }
+
+    /// Sends `content` as a message. Does nothing while a turn runs, or when there is no text in it.
+    pub(crate) fn send(self, content: &str) {
+        let content = content.trim().to_owned();
+        if content.is_empty() || self.phase.get_untracked() != Phase::Idle {
+            return;
+        }
+        self.phase.set(Phase::Sending);
+        self.notice.set(None);
+        self.unstored.set(Some(content.clone()));
+        let again = self.failed.with_value(|failed| failed.clone().filter(|message| message.content == content));
+        let message = again.unwrap_or_else(|| NewMessage { content, client_message_id: Some(browser::random_id()) });
+        self.spawn(async move {
+            match self.deliver(&message).await {
+                Ok((uuid, stream)) => self.follow(uuid, Some(stream)).await,
+                Err(error) => self.give_back(message, &error),
+            }
+        });
+    }
+
+    /// Asks the server to stop the running turn; its last event ends the session's reading as always.
+    pub(crate) fn stop(self) {
+        let Some(uuid) = self.uuid.get_value() else { return };
+        if self.stopping.get_untracked() {
+            return;
+        }
+        self.stopping.set(true);
+        self.spawn(async move {
+            match api::stop(uuid).await {
+                // The turn has just ended by itself.
+                Ok(()) | Err(ApiError::Refused { status: 404 | 409, .. }) => {}
+                Err(error) => {
+                    self.stopping.set(false);
+                    self.notice.set(Some(error.message()));
+                }
+            }
+        });
+    }
+
+    /// Runs `task` until it ends or the component goes away. An aborted task is never polled again, so it touches no
+    /// signal that is gone, and its connection closes as it is dropped.
+    fn spawn(self, task: impl Future<Output = ()> + 'static) {
+        let (task, handle) = abortable(task);
+        self.tasks.update_value(|tasks| tasks.push(handle));
+        spawn_local(async move {
+            // `Err` says that it was aborted, which is how it should end then.
+            let _ = task.await;
+        });
+    }
+
+    async fn deliver(self, message: &NewMessage) -> Result<(Uuid, EventStream), ApiError> {
+        let uuid = if let Some(uuid) = self.uuid.get_value() {
+            uuid
+        } else {
+            let uuid = api::create_conversation().await?.uuid;
+            self.uuid.set_value(Some(uuid));
+            self.listeners.created.run(uuid);
+            uuid
+        };
+        Ok((uuid, api::send_message(uuid, message).await?))
+    }
+
+    /// What was typed goes back to where it was typed; text written meanwhile stays below it.
+    fn give_back(self, message: NewMessage, error: &ApiError) {
+        self.draft.update(|draft| {
+            let newer = std::mem::take(draft);
+            *draft =
+                if newer.trim().is_empty() { message.content.clone() } else { [&*message.content, &newer].join("\n") };
+        });
+        self.failed.set_value(Some(message));
+        self.rest(Some(error.message()));
+        self.listeners.changed.run(());
+    }
+
+    fn rest(self, notice: Option<String>) {
+        self.unstored.set(None);
+        self.stopping.set(false);
+        self.phase.set(Phase::Idle);
+        if notice.is_some() {
+            self.notice.set(notice);
+        }
+    }
+
+    /// Reads the running turn to its end, over as many connections as it takes. Without a `stream` it joins first.
+    async fn follow(self, uuid: Uuid, stream: Option<EventStream>) {
+        let mut last_id = None;
+        let mut attempt = 0;
+        let mut stream = match stream {
+            Some(stream) => Some(stream),
+            None => match api::join(uuid, None).await {
+                Ok(Some(stream)) => Some(stream),
+                Ok(None) => return self.reload(uuid).await,
+                Err(_) => None,
+            },
+        };
+        loop {
+            if let Some(open) = &mut stream {
+                self.phase.set(if self.unstored.with_untracked(Option::is_some) {
+                    Phase::Sending
+                } else {
+                    Phase::Following
+                });
+                match self.read(open, &mut last_id, &mut attempt).await {
+                    Ended::Over => {
+                        self.rest(None);
+                        return self.listeners.changed.run(());
+                    }
+                    Ended::Broken => {}
+                    Ended::Gap => last_id = None,
+                }
+            }
+            attempt += 1;
+            if attempt > MAX_ATTEMPTS {
+                return self.rest(Some(text::CONNECTION_LOST.to_owned()));
+            }
+            self.pause(attempt).await;
+            stream = match api::join(uuid, last_id.as_deref()).await {
+                Ok(Some(stream)) => Some(stream),
+                Ok(None) => return self.reload(uuid).await,
+                Err(error) if error.is_not_found() => return self.rest(Some(error.message())),
+                Err(_) => None,
+            };
+        }
+    }
+
+    async fn read(self, stream: &mut EventStream, last_id: &mut Option<String>, attempt: &mut u32) -> Ended {
+        while let Some(received) = stream.next().await {
+            let mut over = false;
+            let mut began = false;
+            let mut transcript = self.transcript.get_untracked();
+            for received in received {
+                let Some(id) = received.id else {
+                    // It concerns this reader: the turn may well go on.
+                    if let ChatEvent::Error(error) = received.event {
+                        self.notice.set(Some(error.error));
+                    }
+                    continue;
+                };
+                *last_id = Some(id);
+                *attempt = 0;
+                over |= received.event.is_terminal();
+                began |= matches!(received.event, ChatEvent::MessageStart(_));
+                fold(&mut transcript, received.event);
+            }
+            let has_gap = transcript.has_gap();
+            if began {
+                self.unstored.set(None);
+                self.failed.set_value(None);
+                self.phase.set(Phase::Following);
+            }
+            self.transcript.set(transcript);
+            if began {
+                self.listeners.changed.run(());
+            }
+            if over {
+                return Ended::Over;
+            }
+            if has_gap {
+                return Ended::Gap;
+            }
+        }
+        Ended::Broken
+    }
+
+    /// Waits 1, 2, 4, 8 … seconds before the next attempt, and says so.
+    async fn pause(self, attempt: u32) {
+        let seconds = 1_u64.checked_shl(attempt - 1).unwrap_or(MAX_PAUSE_SECS).min(MAX_PAUSE_SECS);
+        for left in (1..=seconds).rev() {
+            self.phase.set(Phase::Reconnecting(left));
+            browser::sleep(Duration::from_secs(1)).await;
+        }
+    }
+
+    /// Takes the conversation as it is stored: nothing runs any more.
+    async fn reload(self, uuid: Uuid) {
+        let notice = match api::find_conversation(uuid).await {
+            Ok(Some(conversation)) => {
+                self.transcript.set(Transcript::from(conversation));
+                None
+            }
+            Ok(None) => Some(text::NOT_FOUND_CONVERSATION.to_owned()),
+            Err(error) => Some(PageError::from(error).message),
+        };
+        self.rest(notice);
+        self.listeners.changed.run(());
+    }
+}

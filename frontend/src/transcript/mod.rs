@@ -1,0 +1,293 @@
+//! The transcript: what the page knows of one conversation, and the pure `fold` that applies the server's events to it.
+//! No signals, no browser: it is tested natively. How a message is cut into text and tool calls is in `segments`.
+//!
+//! Applying an event again changes nothing, whatever the order of the repetitions, so a reader may join late, reconnect
+//! and hear things twice.
+
+mod segments;
+
+use std::sync::Arc;
+
+pub use segments::{Segment, segments};
+use tallybook_protocol::{
+    ChatEvent, ContentDelta, Conversation, Message, MessageEnd, MessageStart, MessageStatus, RawJson, Role, Snapshot,
+    ToolCall, ToolCallEnd, ToolCallStart, ToolCallStatus, TurnError,
+};
+
+/// One tool call, as far as the page has heard of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Row id.
+    pub id: i64,
+    /// The tool's name as the model wrote it.
+    pub name: String,
+    /// The arguments as the model wrote them.
+    pub input: RawJson,
+    /// Where in the message's text it happened, in UTF-8 bytes.
+    pub offset: i64,
+    /// Where it stands.
+    pub status: ToolCallStatus,
+    /// What the tool gave back.
+    pub output: Option<String>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// How long it ran, measured by the server.
+    pub duration_ms: Option<i64>,
+}
+
+impl Call {
+    fn is_over(&self) -> bool {
+        !matches!(self.status, ToolCallStatus::Pending | ToolCallStatus::AwaitingApproval)
+    }
+}
+
+impl From<ToolCall> for Call {
+    fn from(call: ToolCall) -> Self {
+        Self {
+            id: call.tool_call_id,
+            name: call.tool_name,
+            input: call.input,
+            offset: call.offset,
+            status: call.status,
+            output: call.output,
+            error: call.error,
+            duration_ms: call.duration_ms,
+        }
+    }
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Row id.
+    pub id: i64,
+    /// Who wrote it.
+    pub role: Role,
+    /// Its text so far.
+    pub text: String,
+    /// Where it stands.
+    pub status: MessageStatus,
+    /// What went wrong, in words for the reader.
+    pub error: Option<String>,
+    /// The calls made while answering.
+    pub calls: Vec<Call>,
+}
+
+impl Entry {
+    fn assistant(id: i64) -> Self {
+        Self {
+            id,
+            role: Role::Assistant,
+            text: String::new(),
+            status: MessageStatus::Streaming,
+            error: None,
+            calls: Vec::new(),
+        }
+    }
+
+    fn user(id: i64, text: String) -> Self {
+        Self { role: Role::User, text, status: MessageStatus::Complete, ..Self::assistant(id) }
+    }
+
+    /// Whether the turn still writes this message.
+    pub fn is_streaming(&self) -> bool {
+        self.status == MessageStatus::Streaming
+    }
+}
+
+impl From<Message> for Entry {
+    fn from(message: Message) -> Self {
+        Self {
+            id: message.id,
+            role: message.role,
+            text: message.content,
+            status: message.status,
+            error: message.error,
+            calls: message.tool_calls.into_iter().map(Call::from).collect(),
+        }
+    }
+}
+
+/// A conversation as the page knows it. Entries are shared, so that a copy of the list costs little and an unchanged
+/// message is recognised by its address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Transcript {
+    entries: Vec<Arc<Entry>>,
+    /// The message that the events being read belong to: text deltas do not name theirs.
+    target: Option<i64>,
+    /// How many bytes of the target's text the server is known to have written.
+    announced: usize,
+}
+
+impl From<Conversation> for Transcript {
+    fn from(conversation: Conversation) -> Self {
+        Self {
+            target: conversation.active_message_id,
+            entries: conversation.messages.into_iter().map(|message| Arc::new(message.into())).collect(),
+            announced: 0,
+        }
+    }
+}
+
+impl Transcript {
+    /// The messages, oldest first.
+    pub fn entries(&self) -> &[Arc<Entry>] {
+        &self.entries
+    }
+
+    /// One message.
+    pub fn find(&self, id: i64) -> Option<&Arc<Entry>> {
+        self.entries.iter().rev().find(|entry| entry.id == id)
+    }
+
+    /// Whether text is missing that only a snapshot can bring.
+    pub fn has_gap(&self) -> bool {
+        self.target
+            .and_then(|id| self.find(id))
+            .is_some_and(|entry| entry.is_streaming() && entry.text.len() < self.announced)
+    }
+
+    fn find_mut(&mut self, id: i64) -> Option<&mut Entry> {
+        self.entries.iter_mut().rev().find(|entry| entry.id == id).map(Arc::make_mut)
+    }
+
+    fn find_or_add(&mut self, id: i64) -> &mut Entry {
+        let at = self.entries.iter().position(|entry| entry.id == id).unwrap_or_else(|| {
+            self.entries.push(Arc::new(Entry::assistant(id)));
+            self.entries.len() - 1
+        });
+        Arc::make_mut(&mut self.entries[at])
+    }
+
+    fn turn_to(&mut self, id: i64) {
+        if self.target != Some(id) {
+            self.target = Some(id);
+            self.announced = 0;
+        }
+    }
+
+    fn streaming_target(&mut self) -> Option<&mut Entry> {
+        let id = self.target?;
+        // Looked up before it is borrowed for writing: `make_mut` copies a shared entry.
+        self.find(id)?.is_streaming().then_some(())?;
+        self.find_mut(id)
+    }
+}
+
+/// Applies one event. What it has heard before, and what it does not know, changes nothing.
+pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
+    match event {
+        ChatEvent::MessageStart(start) => message_start(transcript, start),
+        ChatEvent::ToolCallStart(start) => tool_call_start(transcript, start),
+        ChatEvent::ToolCallEnd(end) => tool_call_end(transcript, end),
+        ChatEvent::ContentDelta(delta) => content_delta(transcript, &delta),
+        ChatEvent::MessageEnd(end) => message_end(transcript, end),
+        ChatEvent::Error(error) => turn_error(transcript, error),
+        ChatEvent::Snapshot(snapshot) => apply_snapshot(transcript, snapshot),
+        ChatEvent::Unknown => {}
+    }
+}
+
+fn message_start(transcript: &mut Transcript, start: MessageStart) {
+    if transcript.find(start.user_message_id).is_none() {
+        transcript.entries.push(Arc::new(Entry::user(start.user_message_id, start.content)));
+    }
+    if transcript.find(start.assistant_message_id).is_none() {
+        transcript.entries.push(Arc::new(Entry::assistant(start.assistant_message_id)));
+    }
+    transcript.turn_to(start.assistant_message_id);
+}
+
+fn tool_call_start(transcript: &mut Transcript, start: ToolCallStart) {
+    let known = transcript.entries.iter().any(|entry| entry.calls.iter().any(|call| call.id == start.tool_call_id));
+    if known {
+        return;
+    }
+    if let Some(entry) = transcript.streaming_target() {
+        entry.calls.push(Call {
+            id: start.tool_call_id,
+            name: start.tool_name,
+            input: start.input,
+            offset: start.offset,
+            status: ToolCallStatus::Pending,
+            output: None,
+            error: None,
+            duration_ms: None,
+        });
+    }
+}
+
+fn tool_call_end(transcript: &mut Transcript, end: ToolCallEnd) {
+    let open = |call: &Call| call.id == end.tool_call_id && !call.is_over();
+    let Some(entry) = transcript.entries.iter_mut().find(|entry| entry.calls.iter().any(open)) else { return };
+    if let Some(call) = Arc::make_mut(entry).calls.iter_mut().find(|call| open(call)) {
+        call.output = end.output;
+        call.error = end.error;
+        call.status = end.status;
+        call.duration_ms = Some(end.duration_ms);
+    }
+}
+
+fn content_delta(transcript: &mut Transcript, delta: &ContentDelta) {
+    let Ok(offset) = usize::try_from(delta.offset) else { return };
+    let Some(entry) = transcript.streaming_target() else { return };
+    // What one already has is dropped; what does not join on stays out, and `announced` remembers that it is missing.
+    let new_text = entry.text.len().checked_sub(offset).and_then(|held| delta.delta.get(held..));
+    if let Some(new_text) = new_text {
+        entry.text.push_str(new_text);
+    }
+    transcript.announced = transcript.announced.max(offset.saturating_add(delta.delta.len()));
+}
+
+fn message_end(transcript: &mut Transcript, end: MessageEnd) {
+    let entry = transcript.find_or_add(end.assistant_message_id);
+    entry.text = end.content;
+    entry.status = end.status;
+    entry.calls = end.tool_calls.into_iter().map(Call::from).collect();
+}
+
+fn turn_error(transcript: &mut Transcript, error: TurnError) {
+    // Without a message it concerns this reader, not the turn.
+    let Some(id) = error.assistant_message_id else { return };
+    let entry = transcript.find_or_add(id);
+    if !entry.is_streaming() {
+        return;
+    }
+    entry.status = MessageStatus::Failed;
+    entry.error = Some(error.error);
+    for call in entry.calls.iter_mut().filter(|call| !call.is_over()) {
+        call.status = ToolCallStatus::Interrupted;
+    }
+}
+
+fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
+    let runs = snapshot.status == MessageStatus::Streaming;
+    transcript.turn_to(snapshot.assistant_message_id);
+    let entry = transcript.find_or_add(snapshot.assistant_message_id);
+    if runs && !entry.is_streaming() {
+        // Heard again after the turn's end.
+        return;
+    }
+    // A turn only ever adds to its text, so a snapshot that is the beginning of what we hold is an old one.
+    if !runs || !entry.text.starts_with(&snapshot.content) {
+        entry.text = snapshot.content;
+    }
+    let mut held = std::mem::take(&mut entry.calls);
+    for call in snapshot.tool_calls.into_iter().map(Call::from) {
+        match held.iter().position(|known| known.id == call.id) {
+            Some(at) if held[at].is_over() && !call.is_over() => entry.calls.push(held.remove(at)),
+            Some(at) => {
+                held.remove(at);
+                entry.calls.push(call);
+            }
+            None => entry.calls.push(call),
+        }
+    }
+    if runs {
+        entry.calls.append(&mut held);
+    }
+    entry.status = snapshot.status;
+}
+
+#[cfg(test)]
+mod tests;

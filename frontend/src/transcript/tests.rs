@@ -1,0 +1,228 @@
+//! What `fold` promises, shown on whole sequences of events.
+
+use proptest::prelude::*;
+use tallybook_protocol::{
+    ChatEvent, ContentDelta, MessageEnd, MessageStart, MessageStatus, RawJson, Snapshot, ToolCall, ToolCallEnd,
+    ToolCallStart, ToolCallStatus, TurnError, Usage,
+};
+
+use super::{Transcript, fold};
+
+fn start(turn: i64) -> ChatEvent {
+    ChatEvent::MessageStart(MessageStart {
+        user_message_id: turn * 10,
+        assistant_message_id: turn * 10 + 1,
+        conversation_id: uuid::Uuid::nil(),
+        content: format!("Question {turn}"),
+    })
+}
+
+fn delta(offset: usize, text: &str) -> ChatEvent {
+    ChatEvent::ContentDelta(ContentDelta { offset: i64::try_from(offset).unwrap(), delta: text.to_owned() })
+}
+
+fn call_start(id: i64, offset: usize) -> ChatEvent {
+    ChatEvent::ToolCallStart(ToolCallStart {
+        tool_call_id: id,
+        tool_name: "add".to_owned(),
+        input: RawJson::from_text(r#"{"a":1,"b":2}"#),
+        offset: i64::try_from(offset).unwrap(),
+    })
+}
+
+fn call_end(id: i64) -> ChatEvent {
+    ChatEvent::ToolCallEnd(ToolCallEnd {
+        tool_call_id: id,
+        output: Some("3".to_owned()),
+        error: None,
+        status: ToolCallStatus::Success,
+        duration_ms: 4,
+    })
+}
+
+fn stored_call(id: i64, offset: usize, over: bool) -> ToolCall {
+    ToolCall {
+        tool_call_id: id,
+        tool_name: "add".to_owned(),
+        input: RawJson::from_text(r#"{"a":1,"b":2}"#),
+        offset: i64::try_from(offset).unwrap(),
+        status: if over { ToolCallStatus::Success } else { ToolCallStatus::Pending },
+        output: over.then(|| "3".to_owned()),
+        error: None,
+        duration_ms: over.then_some(4),
+        started_at: chrono::DateTime::UNIX_EPOCH,
+    }
+}
+
+fn snapshot(turn: i64, content: &str, tool_calls: Vec<ToolCall>) -> ChatEvent {
+    ChatEvent::Snapshot(Snapshot {
+        assistant_message_id: turn * 10 + 1,
+        content: content.to_owned(),
+        tool_calls,
+        status: MessageStatus::Streaming,
+    })
+}
+
+fn end(turn: i64, content: &str, tool_calls: Vec<ToolCall>) -> ChatEvent {
+    ChatEvent::MessageEnd(MessageEnd {
+        assistant_message_id: turn * 10 + 1,
+        content: content.to_owned(),
+        tool_calls,
+        status: MessageStatus::Complete,
+        stop_reason: Some("end_turn".to_owned()),
+        usage: Usage::default(),
+    })
+}
+
+fn failure(turn: i64) -> ChatEvent {
+    ChatEvent::Error(TurnError {
+        error: "The model refused the key.".to_owned(),
+        code: "model_auth".to_owned(),
+        user_message_id: Some(turn * 10),
+        assistant_message_id: Some(turn * 10 + 1),
+    })
+}
+
+fn folded(events: impl IntoIterator<Item = ChatEvent>) -> Transcript {
+    let mut transcript = Transcript::default();
+    for event in events {
+        fold(&mut transcript, event);
+    }
+    transcript
+}
+
+/// A turn as the server sends it: pieces of text, each followed by a call that runs.
+fn turn(turn: i64, pieces: &[String], ending: Ending) -> Vec<ChatEvent> {
+    let mut events = vec![start(turn)];
+    let mut text = String::new();
+    let mut calls = Vec::new();
+    for (id, piece) in (turn * 100..).zip(pieces) {
+        events.push(delta(text.len(), piece));
+        text.push_str(piece);
+        events.push(call_start(id, text.len()));
+        if ending == Ending::JoinedLate {
+            let mut so_far = calls.clone();
+            so_far.push(stored_call(id, text.len(), false));
+            events.push(snapshot(turn, &text, so_far));
+        }
+        events.push(call_end(id));
+        calls.push(stored_call(id, text.len(), true));
+    }
+    match ending {
+        Ending::Fails => events.push(failure(turn)),
+        Ending::Runs => {}
+        Ending::Completes | Ending::JoinedLate => events.push(end(turn, &text, calls)),
+    }
+    events
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Completes,
+    JoinedLate,
+    Fails,
+    Runs,
+}
+
+fn any_turn(number: i64) -> impl Strategy<Value = Vec<ChatEvent>> {
+    let ending =
+        prop_oneof![Just(Ending::Completes), Just(Ending::JoinedLate), Just(Ending::Fails), Just(Ending::Runs)];
+    (proptest::collection::vec("[a計🙂 ]{1,6}", 0..5), ending)
+        .prop_map(move |(pieces, ending)| turn(number, &pieces, ending))
+}
+
+#[test]
+fn a_turn_is_told() {
+    let transcript = folded(turn(1, &["Let me add. ".to_owned()], Ending::Completes));
+    let [user, assistant] = transcript.entries() else { panic!("two messages") };
+    assert_eq!((user.id, user.text.as_str()), (10, "Question 1"));
+    assert_eq!((assistant.id, assistant.text.as_str()), (11, "Let me add. "));
+    assert_eq!(assistant.status, MessageStatus::Complete);
+    assert_eq!(assistant.calls[0].output.as_deref(), Some("3"));
+    assert_eq!(assistant.calls[0].duration_ms, Some(4));
+}
+
+#[test]
+fn a_gap_is_noticed_and_a_snapshot_closes_it() {
+    let mut transcript = folded([start(1), delta(0, "One "), delta(8, "three")]);
+    assert!(transcript.has_gap());
+    assert_eq!(transcript.entries()[1].text, "One ");
+    fold(&mut transcript, snapshot(1, "One two three", vec![]));
+    assert!(!transcript.has_gap());
+    assert_eq!(transcript.entries()[1].text, "One two three");
+}
+
+#[test]
+fn overlapping_deltas_are_joined() {
+    assert_eq!(folded([start(1), delta(0, "計算"), delta(3, "算し"), delta(1, "xx")]).entries()[1].text, "計算し");
+}
+
+#[test]
+fn a_failed_turn_keeps_its_text_and_leaves_no_call_running() {
+    let transcript = folded([start(1), delta(0, "Well"), call_start(100, 4), failure(1)]);
+    let answer = &transcript.entries()[1];
+    assert_eq!((answer.text.as_str(), answer.status), ("Well", MessageStatus::Failed));
+    assert_eq!(answer.error.as_deref(), Some("The model refused the key."));
+    assert_eq!(answer.calls[0].status, ToolCallStatus::Interrupted);
+}
+
+#[test]
+fn an_error_that_concerns_the_reader_leaves_the_turn_alone() {
+    let before = folded([start(1), delta(0, "Well")]);
+    let error = TurnError {
+        error: "The database is away.".to_owned(),
+        code: "storage_unavailable".to_owned(),
+        user_message_id: None,
+        assistant_message_id: None,
+    };
+    let mut after = before.clone();
+    fold(&mut after, ChatEvent::Error(error));
+    fold(&mut after, ChatEvent::Unknown);
+    assert_eq!(after, before);
+}
+
+#[test]
+fn text_of_an_old_turn_heard_again_stays_out_of_the_new_one() {
+    let first = turn(1, &["One ".to_owned()], Ending::Completes);
+    let mut transcript = folded(first.iter().cloned().chain([start(2), delta(0, "Two")]));
+    for event in first {
+        fold(&mut transcript, event);
+    }
+    assert_eq!(transcript.entries()[3].text, "Two");
+}
+
+proptest! {
+    #[test]
+    fn hearing_things_again_changes_nothing(
+        events in any_turn(1),
+        repeats in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..6),
+    ) {
+        let expected = folded(events.iter().cloned());
+        // Any event may come again at any later moment, and any beginning of the stream may be played again.
+        let mut heard: Vec<ChatEvent> = Vec::new();
+        for (at, event) in events.iter().enumerate() {
+            heard.push(event.clone());
+            for (when, which) in &repeats {
+                if when.index(events.len()) == at {
+                    heard.push(events[which.index(at + 1)].clone());
+                    heard.extend_from_slice(&events[..which.index(at + 1)]);
+                }
+            }
+        }
+        prop_assert_eq!(folded(heard), expected);
+    }
+
+    #[test]
+    fn two_turns_do_not_mix(first in any_turn(1), second in any_turn(2)) {
+        let both = folded(first.iter().chain(&second).cloned());
+        let apart: Vec<_> = [folded(first), folded(second)].iter().flat_map(|t| t.entries().to_vec()).collect();
+        prop_assert_eq!(both.entries(), apart);
+    }
+
+    #[test]
+    fn deltas_in_any_order_never_panic(deltas in proptest::collection::vec((0usize..30, "[a計🙂]{0,5}"), 0..12)) {
+        let events = deltas.iter().map(|(offset, text)| delta(*offset, text));
+        let transcript = folded(std::iter::once(start(1)).chain(events));
+        prop_assert_eq!(transcript.entries().len(), 2);
+    }
+}
