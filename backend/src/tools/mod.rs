@@ -1,8 +1,19 @@
 //! Tools: what a tool is, and the table of contents of those built in. One file per tool. Tools know nothing of
 //! models, SQL, HTTP or the page.
 
+mod add;
+mod decimal;
+mod divide;
 mod error;
+mod evaluate;
+#[cfg(test)]
+mod example;
+mod multiply;
+mod notation;
 mod registry;
+mod subtract;
+#[cfg(test)]
+mod tests;
 
 use std::future::Future;
 
@@ -81,5 +92,10 @@ impl ToolOutput {
 
 /// The tools that come with Tallybook. This list is the table of contents: a new tool is one file and one line here.
 pub fn builtin() -> Result<ToolRegistry, RegistryError> {
-    Ok(ToolRegistry::default())
+    ToolRegistry::default()
+        .with(add::Add)?
+        .with(subtract::Subtract)?
+        .with(multiply::Multiply)?
+        .with(divide::Divide)?
+        .with(evaluate::Evaluate)
 }

@@ -1,0 +1,36 @@
+//! The tool `add`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    Tool, ToolError, ToolOutput,
+    decimal::{Decimal, DecimalError},
+};
+
+/// Exact addition.
+pub(super) struct Add;
+
+/// What `add` takes. An unknown third operand is refused rather than left out of the result.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The first number.
+    a: Decimal,
+    /// The number added to it.
+    b: Decimal,
+}
+
+impl Tool for Add {
+    type Args = Args;
+
+    const NAME: &'static str = "add";
+    const DESCRIPTION: &'static str = "Adds two numbers exactly, in decimal: 0.1 + 0.2 is 0.3. \
+        Use it for every sum instead of computing in your head.";
+    const IDEMPOTENT: bool = true;
+
+    async fn call(&self, Args { a, b }: Args) -> Result<ToolOutput, ToolError> {
+        let sum = a.checked_add(&b).map_err(DecimalError::of_result)?;
+        Ok(ToolOutput::text(sum.to_string()))
+    }
+}

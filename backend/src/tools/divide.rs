@@ -1,0 +1,39 @@
+//! The tool `divide`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    Tool, ToolError, ToolOutput,
+    decimal::{Decimal, DecimalError},
+};
+
+/// Division to 34 significant digits.
+pub(super) struct Divide;
+
+/// What `divide` takes. An unknown third operand is refused rather than left out of the result.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The number to be divided.
+    a: Decimal,
+    /// The number to divide by; not 0.
+    b: Decimal,
+}
+
+impl Tool for Divide {
+    type Args = Args;
+
+    const NAME: &'static str = "divide";
+    const DESCRIPTION: &'static str = "Divides a by b in decimal and gives up to 34 significant digits. \
+        Use it for every quotient instead of computing in your head.";
+    const IDEMPOTENT: bool = true;
+
+    async fn call(&self, Args { a, b }: Args) -> Result<ToolOutput, ToolError> {
+        if b.is_zero() {
+            return Err(ToolError::invalid("b", DecimalError::DivisionByZero));
+        }
+        let quotient = a.checked_div(&b).map_err(DecimalError::of_result)?;
+        Ok(ToolOutput::text(quotient.to_string()))
+    }
+}

@@ -1,0 +1,202 @@
+//! The tool `evaluate`: expressions with functions, powers and parentheses, in floating point. `meval` tokenizes,
+//! orders and knows the functions; what it does not check (length, nesting, values beyond `f64`) is checked here.
+
+use meval::{
+    Context, ContextProvider, FuncEvalError,
+    shunting_yard::to_rpn,
+    tokenizer::{Operation, ParseError, Token, tokenize},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    Tool, ToolError, ToolOutput,
+    notation::{plain, shortened},
+};
+
+const MAX_CHARS: usize = 1_000;
+const MAX_NESTING: usize = 100;
+const FUNCTIONS: &str = "sqrt cbrt exp ln log2 log10 abs sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh \
+    atan2 floor ceil round signum min max";
+
+const TOO_SMALL: &str = "a step is too small for floating point, which begins near 5e-324";
+
+/// Floating-point evaluation of an expression.
+pub(super) struct Evaluate;
+
+/// What `evaluate` takes.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The expression, for example "2^10 + sqrt(2) * sin(pi / 4)". At most 1000 characters.
+    expression: String,
+}
+
+impl Tool for Evaluate {
+    type Args = Args;
+
+    const NAME: &'static str = "evaluate";
+    const DESCRIPTION: &'static str = "Evaluates an expression in floating point (about 16 significant digits, so \
+        0.1 + 0.2 gives 0.30000000000000004). Knows + - * / ^, % (remainder), parentheses, pi, e, and the functions \
+        sqrt cbrt exp ln log2 log10 abs sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2 floor ceil \
+        round signum min max; angles are in radians. Use it for powers, roots and functions; for + - * / alone, add, \
+        subtract, multiply and divide are exact.";
+    const IDEMPOTENT: bool = true;
+
+    async fn call(&self, Args { expression }: Args) -> Result<ToolOutput, ToolError> {
+        let value = evaluate(&expression).map_err(|reason| ToolError::invalid("expression", reason))?;
+        Ok(ToolOutput::text(format!("{} (floating point)", number_text(value))))
+    }
+}
+
+fn evaluate(expression: &str) -> Result<f64, String> {
+    let expression = prepare(expression)?;
+    if literals(&expression).any(vanishes) {
+        return Err(TOO_SMALL.to_owned());
+    }
+    let tokens = tokenize(&expression).map_err(|error| match error {
+        ParseError::UnexpectedToken(at) => {
+            format!("not understood from {:?} on", shortened(expression.get(at..).unwrap_or(&expression)))
+        }
+        ParseError::MissingRParen(count) => format!("{count} closing parentheses are missing"),
+        ParseError::MissingArgument => "ends where a number is expected".to_owned(),
+    })?;
+    compute(&to_rpn(&tokens).map_err(|_| "parentheses, commas and operators do not fit together".to_owned())?)
+}
+
+/// The expression in plain ASCII and in the few forms that `meval` reads, within the limits.
+fn prepare(expression: &str) -> Result<String, String> {
+    if expression.chars().nth(MAX_CHARS).is_some() {
+        return Err(format!("longer than {MAX_CHARS} characters"));
+    }
+    let text = expression.chars().map(plain).collect::<String>();
+    let text = text.replace("**", "^").replace('π', "pi").replace('√', "sqrt");
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("the expression is empty".to_owned());
+    }
+    let mut depth = 0_usize;
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '.' | ',' | '+' | '-' | '*' | '/' | '%' | '^' => {}
+            c if c.is_whitespace() => {}
+            '!' => return Err("there is no factorial; write the product".to_owned()),
+            c => return Err(format!("{c:?} has no meaning here")),
+        }
+        if depth > MAX_NESTING {
+            return Err(format!("parentheses are nested deeper than {MAX_NESTING}"));
+        }
+    }
+    // `meval` takes no other white space, and panics on some of it at the end.
+    Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The number literals in `expression`: a digit and what follows of digits, a point and an exponent.
+fn literals(expression: &str) -> impl Iterator<Item = &str> {
+    let mut rest = expression;
+    std::iter::from_fn(move || {
+        rest = &rest[rest.find(|c: char| c.is_ascii_digit())?..];
+        let mut end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        if let Some(exponent) = rest[end..].strip_prefix(['e', 'E']) {
+            let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+            end = rest.len() - digits.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        }
+        let (literal, after) = rest.split_at(end);
+        rest = after;
+        Some(literal)
+    })
+}
+
+/// Whether a literal that is not zero reads as zero.
+fn vanishes(literal: &str) -> bool {
+    let mantissa = literal.split(['e', 'E']).next().unwrap_or_default();
+    mantissa.contains(|c: char| matches!(c, '1'..='9')) && literal.parse() == Ok(0.0)
+}
+
+/// Runs the operations one by one, so that an infinity or a NaN is found where it arises and not hidden by what comes
+/// after it: 1/(1/0) is an error, not 0.
+fn compute(operations: &[Token]) -> Result<f64, String> {
+    let context = context();
+    let mut stack: Vec<f64> = Vec::new();
+    for token in operations {
+        let value = match token {
+            Token::Number(value) => *value,
+            Token::Var(name) => context
+                .get_var(name)
+                .ok_or_else(|| format!("unknown name {:?}; known are pi and e", shortened(name)))?,
+            Token::Unary(operation) => {
+                let operand = stack.pop().ok_or_else(missing_operand)?;
+                if *operation == Operation::Minus { -operand } else { operand }
+            }
+            Token::Binary(operation) => {
+                let right = stack.pop().ok_or_else(missing_operand)?;
+                let left = stack.pop().ok_or_else(missing_operand)?;
+                binary(*operation, left, right)?
+            }
+            Token::Func(name, count) => {
+                let first = stack.len().checked_sub(count.unwrap_or(0)).ok_or_else(missing_operand)?;
+                let value = call_function(&context, name, &stack[first..])?;
+                stack.truncate(first);
+                value
+            }
+            Token::LParen | Token::RParen | Token::Comma => return Err(missing_operand()),
+        };
+        if value.is_nan() {
+            return Err("a step has no real result, such as the root of a negative number".to_owned());
+        }
+        if value.is_infinite() {
+            return Err("a step is too large for floating point, which ends near 1.8e308".to_owned());
+        }
+        stack.push(value);
+    }
+    stack.pop().filter(|_| stack.is_empty()).ok_or_else(missing_operand)
+}
+
+fn missing_operand() -> String {
+    "an operator or a function lacks an operand".to_owned()
+}
+
+fn binary(operation: Operation, left: f64, right: f64) -> Result<f64, String> {
+    match operation {
+        Operation::Div | Operation::Rem if right == 0.0 => Err("division by zero".to_owned()),
+        Operation::Pow if left == 0.0 && right < 0.0 => Err("division by zero".to_owned()),
+        Operation::Plus => Ok(left + right),
+        Operation::Minus => Ok(left - right),
+        Operation::Rem => Ok(left % right),
+        Operation::Times if right == 0.0 => Ok(0.0),
+        Operation::Times => visible(left, left * right),
+        Operation::Div => visible(left, left / right),
+        Operation::Pow => visible(left, left.powf(right)),
+    }
+}
+
+/// `result`, unless it is a zero that a non-zero operand cannot give in truth.
+fn visible(operand: f64, result: f64) -> Result<f64, String> {
+    if result == 0.0 && operand != 0.0 { Err(TOO_SMALL.to_owned()) } else { Ok(result) }
+}
+
+fn context() -> Context<'static> {
+    let mut context = Context::new();
+    context.func("cbrt", f64::cbrt).func("log2", f64::log2).func("log10", f64::log10);
+    context
+}
+
+fn call_function(context: &Context<'_>, name: &str, arguments: &[f64]) -> Result<f64, String> {
+    context.eval_func(name, arguments).map_err(|error| match error {
+        FuncEvalError::UnknownFunction => format!("unknown function {:?}; known are {FUNCTIONS}", shortened(name)),
+        FuncEvalError::NumberArgs(count) => format!("{name} takes {count} arguments, not {}", arguments.len()),
+        FuncEvalError::TooFewArguments => format!("{name} needs more arguments than {}", arguments.len()),
+        FuncEvalError::TooManyArguments => format!("{name} takes fewer arguments than {}", arguments.len()),
+    })
+}
+
+/// The shortest text that reads back as the same value, in the notation of ECMAScript's `Number::toString`.
+fn number_text(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let plain = (1e-6..1e21).contains(&value.abs());
+    if plain { value.to_string() } else { format!("{value:e}") }
+}

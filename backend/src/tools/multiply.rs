@@ -1,0 +1,36 @@
+//! The tool `multiply`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    Tool, ToolError, ToolOutput,
+    decimal::{Decimal, DecimalError},
+};
+
+/// Exact multiplication.
+pub(super) struct Multiply;
+
+/// What `multiply` takes. An unknown third operand is refused rather than left out of the result.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The first factor.
+    a: Decimal,
+    /// The second factor.
+    b: Decimal,
+}
+
+impl Tool for Multiply {
+    type Args = Args;
+
+    const NAME: &'static str = "multiply";
+    const DESCRIPTION: &'static str = "Multiplies two numbers exactly, in decimal, with every digit of the product. \
+        Use it for every product instead of computing in your head.";
+    const IDEMPOTENT: bool = true;
+
+    async fn call(&self, Args { a, b }: Args) -> Result<ToolOutput, ToolError> {
+        let product = a.checked_mul(&b).map_err(DecimalError::of_result)?;
+        Ok(ToolOutput::text(product.to_string()))
+    }
+}

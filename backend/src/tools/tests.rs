@@ -1,0 +1,36 @@
+//! Tests of the built-in tools, called as the agent calls them: through the registry, with text that a model wrote.
+
+mod arithmetic;
+mod evaluate;
+mod properties;
+
+use super::{ToolError, builtin};
+
+/// The output of a call, or its error.
+async fn call(tool: &str, input_text: &str) -> Result<String, ToolError> {
+    builtin().unwrap().call(tool, input_text).await.map(|output| output.text)
+}
+
+/// The message of a call that must fail.
+async fn failure(tool: &str, input_text: &str) -> String {
+    call(tool, input_text).await.unwrap_err().message
+}
+
+#[test]
+fn the_schemas_that_models_see() {
+    let specs = builtin().unwrap().specs();
+    let shown = specs.iter().map(|spec| {
+        serde_json::json!({
+            "name": spec.name, "description": spec.description, "input_schema": spec.input_schema,
+            "risk": spec.risk.as_str(), "idempotent": spec.idempotent,
+        })
+    });
+    insta::assert_json_snapshot!(shown.collect::<Vec<_>>());
+}
+
+#[test]
+fn contributing_quotes_the_example_that_is_compiled() {
+    let guide = include_str!("../../../CONTRIBUTING.md");
+    let example = include_str!("example.rs");
+    assert!(guide.contains(&format!("```rust\n{example}```")), "CONTRIBUTING.md must quote tools/example.rs as it is");
+}
