@@ -182,8 +182,9 @@ fn temperature(text: &str) -> Result<f64, ConfigError> {
 
 fn system_prompt(file: Option<PathBuf>) -> Result<SystemPrompt, ConfigError> {
     let Some(file) = file.filter(|file| !file.as_os_str().is_empty()) else { return Ok(SystemPrompt::BuiltIn) };
-    let text = std::fs::read_to_string(&file)
-        .map_err(|error| bad("SYSTEM_PROMPT_FILE", format!("names {}, which cannot be read: {error}", file.display())))?;
+    let text = std::fs::read_to_string(&file).map_err(|error| {
+        bad("SYSTEM_PROMPT_FILE", format!("names {}, which cannot be read: {error}", file.display()))
+    })?;
     if text.trim().is_empty() {
         return Err(bad("SYSTEM_PROMPT_FILE", format!("names {}, which is empty", file.display())));
     }

@@ -3,8 +3,11 @@
 
 pub mod accounts;
 pub mod agent;
+pub mod application;
+pub mod config;
 pub mod conversation;
 pub mod db;
+pub mod http;
 pub mod journal;
 pub mod llm;
 pub mod tools;

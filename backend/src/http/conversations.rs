@@ -34,7 +34,9 @@ struct ListQuery {
 async fn create(state: State, body: web::Json<NewConversation>) -> Result<HttpResponse, ApiError> {
     let new = body.into_inner();
     let summary = state.run(|service| async move { service.create_conversation(UserId::LOCAL, new).await }).await?;
-    Ok(HttpResponse::Created().insert_header(("Location", format!("/api/conversations/{}", summary.uuid))).json(summary))
+    Ok(HttpResponse::Created()
+        .insert_header(("Location", format!("/api/conversations/{}", summary.uuid)))
+        .json(summary))
 }
 
 async fn list(state: State, query: web::Query<ListQuery>) -> Result<HttpResponse, ApiError> {

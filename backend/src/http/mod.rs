@@ -12,9 +12,10 @@ mod request_id;
 mod sse;
 mod tools;
 
-use std::{future::Future, sync::Arc};
+use std::future::Future;
 
-use actix_web::{HttpRequest, middleware::from_fn, web};
+use actix_web::{HttpRequest, HttpResponse, middleware::from_fn, web};
+use leptos_actix::ActixRouteListing;
 use tokio::runtime::Handle;
 
 use crate::conversation::{ConversationService, ServiceError};
@@ -52,9 +53,9 @@ impl AppState {
     }
 }
 
-/// Registers everything but the page's own routes, which [`page_routes`] gives.
-pub fn configure(app: &mut web::ServiceConfig, state: AppState) {
-    app.app_data(web::Data::new(state))
+/// Registers every route; those of the page come from [`page_routes`].
+pub fn configure(app: &mut web::ServiceConfig, state: &AppState, routes: Vec<ActixRouteListing>) {
+    app.app_data(web::Data::new(state.clone()))
         .app_data(web::JsonConfig::default().limit(MAX_BODY_BYTES).error_handler(|e, _| ApiError::from(e).into()))
         .app_data(web::PathConfig::default().error_handler(|_, _| ApiError::Service(ServiceError::NotFound).into()))
         .app_data(web::QueryConfig::default().error_handler(|e, _| ApiError::Query(e.to_string()).into()))
@@ -69,18 +70,13 @@ pub fn configure(app: &mut web::ServiceConfig, state: AppState) {
         .route("/healthz", web::get().to(health::live))
         .route("/readyz", web::get().to(health::ready).wrap(from_fn(request_id::with_request_id)))
         .route("/metrics", web::get().to(health::metrics))
-        .configure(assets::configure);
+        .configure(assets::configure)
+        .configure(|app| page::configure(app, routes, state));
 }
 
-async fn no_such_route(request: HttpRequest) -> ApiError {
-    ApiError::NoSuchRoute(format!("{} {}", request.method(), request.path()))
+async fn no_such_route(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    Err(ApiError::NoSuchRoute(format!("{} {}", request.method(), request.path())))
 }
 
 /// Shared by handlers as an extractor.
 type State = web::Data<AppState>;
-
-impl From<&AppState> for Arc<ConversationService> {
-    fn from(state: &AppState) -> Self {
-        Self::new(state.service.clone())
-    }
-}

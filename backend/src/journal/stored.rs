@@ -32,9 +32,10 @@ pub(crate) async fn create_event(tx: &mut Transaction, id: EventId, event: &Chat
 
 /// The text of a turn as far as it was stored.
 pub(crate) async fn find_text(tx: &mut Transaction, message_id: i64) -> Result<String, sqlx::Error> {
-    let rows: Vec<String> =
-        on_tx!(tx, |connection| { sqlx::query_scalar(LIST_TEXT).bind(message_id).fetch_all(connection).await? });
-    rows.iter()
+    let rows: sqlx::Result<Vec<String>> =
+        on_tx!(tx, |connection| sqlx::query_scalar(LIST_TEXT).bind(message_id).fetch_all(connection).await);
+    rows?
+        .iter()
         .map(|data| serde_json::from_str::<ContentDelta>(data).map(|delta| delta.delta))
         .collect::<Result<_, _>>()
         .map_err(|error| sqlx::Error::Decode(Box::new(error)))

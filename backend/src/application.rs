@@ -1,0 +1,115 @@
+//! The program put together: database, model, agent, conversations and the HTTP server over them.
+
+use std::{
+    future::Future,
+    net::{SocketAddr, TcpListener},
+    time::Duration,
+};
+
+use actix_web::{App, HttpServer, dev::Server};
+use tallybook_protocol::ModelInfo;
+use tokio::runtime::Handle;
+
+use crate::{
+    agent::AgentService,
+    config::Settings,
+    conversation::{ConversationService, ServiceError},
+    db::{Database, DbError},
+    http::{self, AppState},
+    llm,
+    tools::{self, RegistryError, ToolRegistry},
+};
+
+/// A server that is listening and not yet serving.
+pub struct Application {
+    server: Server,
+    address: SocketAddr,
+    service: ConversationService,
+    grace: Duration,
+}
+
+/// Why the program cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database.
+    #[error(transparent)]
+    Database(#[from] DbError),
+    /// The database, while looking for turns that an earlier process left running.
+    #[error("the turns that an earlier run left behind cannot be closed: {0}")]
+    Recover(#[from] ServiceError),
+    /// The model's settings.
+    #[error(transparent)]
+    Model(#[from] llm::ConnectError),
+    /// The tools.
+    #[error(transparent)]
+    Tools(#[from] RegistryError),
+    /// The address is taken, or not ours.
+    #[error("cannot listen on {address}: {source}. Choose another PORT or HOST, or stop the program that uses it.")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The HTTP server.
+    #[error("the HTTP server cannot start: {0}")]
+    Server(#[source] std::io::Error),
+}
+
+impl Application {
+    /// Opens the database and the port with the built-in tools. Must run on the multi-threaded runtime that is to own
+    /// the turns.
+    pub async fn build(settings: Settings) -> Result<Self, StartError> {
+        Self::build_with_tools(settings, tools::builtin()?).await
+    }
+
+    /// The same with tools of the caller's own.
+    pub async fn build_with_tools(settings: Settings, tools: ToolRegistry) -> Result<Self, StartError> {
+        let model = llm::connect(settings.model)?;
+        let listener = listen(SocketAddr::new(settings.host, settings.port))?;
+        let address = listener.local_addr().map_err(StartError::Server)?;
+        let db = Database::connect(&settings.database_url).await?;
+        let agent = AgentService::new(model, tools.into(), settings.system_prompt, settings.limits);
+        let service = ConversationService::start(db, agent, Handle::current()).await?;
+        let state = AppState::new(service.clone(), Handle::current());
+        let routes = http::page_routes();
+        let server = HttpServer::new(move || App::new().configure(|app| http::configure(app, &state, routes.clone())))
+            // Without this a saturated stream's events wait for the reader's acknowledgements, 40 ms at a time.
+            .tcp_nodelay(true)
+            .disable_signals()
+            .shutdown_timeout(5)
+            .listen(listener)
+            .map_err(StartError::Server)?
+            .run();
+        Ok(Self { server, address, service, grace: settings.shutdown_grace })
+    }
+
+    /// Where it listens; with port 0, which port it got.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Which model answers.
+    pub fn model_info(&self) -> &ModelInfo {
+        self.service.model_info()
+    }
+
+    /// Serves until `stop` is done, then takes no new turns, lets running ones finish within the grace period, and ends.
+    pub async fn run_until(self, stop: impl Future<Output = ()>) -> std::io::Result<()> {
+        let handle = self.server.handle();
+        let serving = tokio::spawn(self.server);
+        stop.await;
+        self.service.shut_down(self.grace).await;
+        handle.stop(true).await;
+        serving.await.unwrap_or_else(|error| Err(std::io::Error::other(error)))
+    }
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
+    let listen = || {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    };
+    listen().map_err(|source| StartError::Listen { address, source })
+}
