@@ -1,0 +1,96 @@
+//! The server for people with curl: what it answers is decided by the last message of the request.
+
+use std::{io, sync::Arc};
+
+use actix_web::dev::ServerHandle;
+use serde_json::{Value, json};
+
+use crate::{
+    FAULT_NAMES, Reply, fault,
+    server::{Source, State, spawn},
+    text, tool_call,
+    wire::Format,
+};
+
+/// Starts the server on this port of 127.0.0.1 (0 for any); gives the port and the handle that stops it. It answers
+/// `use NAME A B` with a call of that tool with `{"a": A, "b": B}`, a tool result with a sentence that holds it,
+/// `fault:NAME` with that fault (see [`fault`]), and anything else with an echo.
+pub async fn serve_by_hand(port: u16) -> io::Result<(u16, ServerHandle)> {
+    spawn(Arc::new(State::new(Source::ByHand)), port).await
+}
+
+/// What the last message of a request asks for.
+pub(crate) fn reply_to(format: Format, body: &Value) -> Reply {
+    let last = body["messages"].as_array().and_then(|messages| messages.last()).cloned().unwrap_or_default();
+    if let Some(results) = tool_results(format, &last) {
+        return [text(format!("The tool says: {results}"))].into();
+    }
+    let words = plain_text(&last["content"]);
+    if let Some((_, name)) = words.split_once("fault:") {
+        let name = name.split_whitespace().next().unwrap_or_default();
+        let unknown = || [text(format!("There is no fault {name:?}; there are: {}", FAULT_NAMES.join(", ")))].into();
+        return fault(name).unwrap_or_else(unknown);
+    }
+    match words.split_whitespace().collect::<Vec<_>>().as_slice() {
+        ["use", name, operands @ ..] if may_call(body) => {
+            let input: serde_json::Map<String, Value> =
+                ["a", "b", "c"].iter().zip(operands).map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+            [text(format!("I use {name}.")), tool_call(*name, Value::Object(input).to_string())].into()
+        }
+        _ => [text(format!("You said: {words}"))].into(),
+    }
+}
+
+/// Whether there are tools and the model may choose them.
+fn may_call(body: &Value) -> bool {
+    let choice = &body["tool_choice"];
+    body["tools"].is_array() && choice != "none" && choice["type"] != "none"
+}
+
+fn tool_results(format: Format, message: &Value) -> Option<String> {
+    match format {
+        Format::OpenAi => (message["role"] == "tool").then(|| plain_text(&message["content"])),
+        Format::Anthropic => {
+            let blocks = message["content"].as_array()?;
+            let results: Vec<String> = blocks
+                .iter()
+                .filter(|block| block["type"] == "tool_result")
+                .map(|block| plain_text(&block["content"]))
+                .collect();
+            (!results.is_empty()).then(|| results.join(" "))
+        }
+    }
+}
+
+/// The text of a message's content, which is a string or a list of blocks.
+fn plain_text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join(" "),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Format, reply_to};
+
+    fn shown(format: Format, message: &serde_json::Value) -> String {
+        format!("{:?}", reply_to(format, &json!({"tools": [{}], "messages": [message]})).body)
+    }
+
+    #[test]
+    fn the_last_message_decides() {
+        let said = |words: &str| shown(Format::OpenAi, &json!({"role": "user", "content": words}));
+        assert!(said("hello").contains("You said: hello"));
+        assert!(said("use add 1 2").contains(r#"{\"a\":\"1\",\"b\":\"2\"}"#));
+        assert!(said("fault:cut").contains("Cut"));
+        assert!(said("fault:nonsense").contains("overloaded"));
+        let result = json!({"role": "tool", "content": "3"});
+        assert!(shown(Format::OpenAi, &result).contains("The tool says: 3"));
+        let result = json!({"role": "user", "content": [{"type": "tool_result", "content": "3"}]});
+        assert!(shown(Format::Anthropic, &result).contains("The tool says: 3"));
+    }
+}

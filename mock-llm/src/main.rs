@@ -1,0 +1,27 @@
+//! `mock-llm --port 4010`: the model server for trying things by hand. What it answers is said in `by_hand.rs`.
+
+use std::{io, io::Write as _};
+
+use clap::Parser;
+
+/// A model server for trying things by hand. It needs no key and knows nothing.
+///
+/// It answers `use add 1 2` with a tool call, `fault:cut` with that fault, and anything else with an echo.
+#[derive(Parser)]
+struct Options {
+    /// The port on 127.0.0.1; 0 for any.
+    #[arg(long, default_value_t = 4010)]
+    port: u16,
+}
+
+#[actix_web::main]
+async fn main() -> io::Result<()> {
+    let options = Options::parse();
+    let (port, server) = tallybook_mock_llm::serve_by_hand(options.port).await?;
+    let mut out = io::stdout();
+    writeln!(out, "Listening. Give the program under test LLM_BASE_URL=http://127.0.0.1:{port}")?;
+    writeln!(out, "Faults: {}", tallybook_mock_llm::FAULT_NAMES.join(", "))?;
+    tokio::signal::ctrl_c().await?;
+    server.stop(false).await;
+    Ok(())
+}

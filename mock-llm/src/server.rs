@@ -1,0 +1,284 @@
+//! The HTTP server: takes requests, remembers them, and plays the next scripted reply. Runs on a thread of its own, so
+//! that it works under any async runtime and stops when it is dropped.
+
+use std::{
+    collections::VecDeque,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, dev::ServerHandle, http::StatusCode, web};
+use bytes::Bytes;
+use serde_json::Value;
+use tokio::sync::{oneshot, watch};
+
+use crate::{
+    Gate, Part, Reply, anthropic, by_hand,
+    capture::CapturedRequest,
+    openai,
+    script::{Body, PartKind},
+    wire::{Action, Format},
+};
+
+/// Far above what the program under test may send.
+const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
+/// How long a test waits for something that must happen, before it fails with a sentence.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A model server on a free port of 127.0.0.1. Dropping it stops it.
+#[derive(Debug)]
+pub struct MockLlm {
+    port: u16,
+    state: Arc<State>,
+    handle: ServerHandle,
+}
+
+/// Where replies come from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// The queue that a test fills.
+    Script(Mutex<VecDeque<Reply>>),
+    /// The last message of the request.
+    ByHand,
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    source: Source,
+    requests: Mutex<Vec<CapturedRequest>>,
+    count: watch::Sender<usize>,
+}
+
+impl MockLlm {
+    /// Starts a server with nothing scripted.
+    pub async fn start() -> io::Result<Self> {
+        let state = Arc::new(State::new(Source::Script(Mutex::default())));
+        let (port, handle) = spawn(state.clone(), 0).await?;
+        Ok(Self { port, state, handle })
+    }
+
+    /// What to give as `LLM_BASE_URL`, for every provider: scheme, host and port, without `/v1`. `/v1/messages`,
+    /// `/v1/chat/completions` and `/chat/completions` are served, so that both the Anthropic custom (base without
+    /// `/v1`) and the OpenAI one (base with whatever precedes `/chat/completions`) find their way.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Scripts the answer to the next request that has none yet.
+    pub fn reply(&self, reply: impl Into<Reply>) {
+        if let Source::Script(queue) = &self.state.source {
+            lock(queue).push_back(reply.into());
+        }
+    }
+
+    /// Scripts an answer that stops between two parts until the gate is opened.
+    pub fn reply_gated<const N: usize, const M: usize>(&self, before: [Part; N], after: [Part; M]) -> Gate {
+        let gate = Gate::new();
+        let parts = before.into_iter().chain([Part(PartKind::Gate(gate.clone()))]).chain(after);
+        self.reply(parts.collect::<Vec<_>>());
+        gate
+    }
+
+    /// Scripts an answer that does not even send headers until the gate is opened.
+    pub fn reply_late(&self, reply: impl Into<Reply>) -> Gate {
+        let gate = Gate::new();
+        self.reply(reply.into().after(&gate));
+        gate
+    }
+
+    /// Scripts an HTTP error.
+    pub fn fail(&self, status: u16, body: impl Into<String>) {
+        self.reply(Reply::fail(status, body));
+    }
+
+    /// Every request so far, oldest first.
+    pub fn requests(&self) -> Vec<CapturedRequest> {
+        lock(&self.state.requests).clone()
+    }
+
+    /// How many scripted replies nobody has asked for yet.
+    pub fn unused_replies(&self) -> usize {
+        match &self.state.source {
+            Source::Script(queue) => lock(queue).len(),
+            Source::ByHand => 0,
+        }
+    }
+
+    /// Waits until this many requests have come in, over the server's whole life.
+    ///
+    /// # Panics
+    /// When that does not happen within 20 seconds.
+    pub async fn requests_reached(&self, count: usize) {
+        let mut watcher = self.state.count.subscribe();
+        let outcome = tokio::time::timeout(PATIENCE, watcher.wait_for(|seen| *seen >= count)).await;
+        assert!(outcome.is_ok(), "the model server has not seen {count} requests within {} s", PATIENCE.as_secs());
+    }
+
+    /// Checks that in every request each tool call has its result, each result its call, in order, and that no
+    /// request came that nothing was scripted for.
+    ///
+    /// # Panics
+    /// When that is not so, with the request that shows it.
+    pub fn assert_calls_paired(&self) {
+        for (number, request) in self.requests().iter().enumerate() {
+            let body = serde_json::to_string_pretty(&request.body).unwrap_or_default();
+            if let Some(complaint) = request.complaint() {
+                panic!("request {number} to {} would be refused: {complaint}\n{body}", request.path);
+            }
+            assert!(request.scripted, "no reply was scripted for request {number} to {}:\n{body}", request.path);
+        }
+    }
+}
+
+impl Drop for MockLlm {
+    fn drop(&mut self) {
+        // The command is sent at once; the future would only wait for its end.
+        drop(self.handle.stop(false));
+    }
+}
+
+impl State {
+    pub(crate) fn new(source: Source) -> Self {
+        Self { source, requests: Mutex::default(), count: watch::Sender::new(0) }
+    }
+
+    /// Remembers the request and chooses its answer.
+    fn take(&self, mut request: CapturedRequest) -> (Reply, usize) {
+        let format = request.format;
+        let reply = if let Some(complaint) = request.complaint() {
+            Reply::fail(400, error_body(format, "invalid_request_error", &complaint))
+        } else {
+            let next = match &self.source {
+                Source::Script(queue) => lock(queue).pop_front(),
+                Source::ByHand => Some(by_hand::reply_to(format, &request.body)),
+            };
+            request.scripted = next.is_some();
+            let words = "tallybook-mock-llm: no reply was scripted for this request";
+            next.unwrap_or_else(|| Reply::fail(500, error_body(format, "api_error", words)))
+        };
+        let number = {
+            let mut requests = lock(&self.requests);
+            requests.push(request);
+            requests.len()
+        };
+        self.count.send_replace(number);
+        (reply, number)
+    }
+}
+
+/// Runs the server on its own thread; gives the port and the hold on it once it listens.
+pub(crate) async fn spawn(state: Arc<State>, port: u16) -> io::Result<(u16, ServerHandle)> {
+    let (started, start) = oneshot::channel();
+    std::thread::Builder::new().name("mock-llm".to_owned()).spawn(move || {
+        actix_web::rt::System::new().block_on(async move {
+            match bind(state, port) {
+                Ok((port, server)) => {
+                    let _ = started.send(Ok((port, server.handle())));
+                    // It ends when the handle stops it; an error then has nobody left to hear it.
+                    let _ = server.await;
+                }
+                Err(error) => drop(started.send(Err(error))),
+            }
+        });
+    })?;
+    start.await.map_err(io::Error::other)?
+}
+
+fn bind(state: Arc<State>, port: u16) -> io::Result<(u16, actix_web::dev::Server)> {
+    let server = HttpServer::new(move || {
+        App::new()
+            .app_data(web::Data::from(state.clone()))
+            .app_data(web::PayloadConfig::new(MAX_REQUEST_BYTES))
+            .route("/v1/messages", web::post().to(messages))
+            .route("/v1/chat/completions", web::post().to(chat_completions))
+            .route("/chat/completions", web::post().to(chat_completions))
+    })
+    .workers(1)
+    .disable_signals()
+    .tcp_nodelay(true)
+    // A client that goes away is noticed at once, which is what gates report.
+    .h1_allow_half_closed(false)
+    .shutdown_timeout(0)
+    .bind(("127.0.0.1", port))?;
+    let port = server.addrs().first().map_or(port, std::net::SocketAddr::port);
+    Ok((port, server.run()))
+}
+
+async fn messages(state: web::Data<State>, request: HttpRequest, body: Bytes) -> HttpResponse {
+    answer(Format::Anthropic, &state, &request, &body).await
+}
+
+async fn chat_completions(state: web::Data<State>, request: HttpRequest, body: Bytes) -> HttpResponse {
+    answer(Format::OpenAi, &state, &request, &body).await
+}
+
+async fn answer(format: Format, state: &State, request: &HttpRequest, body: &Bytes) -> HttpResponse {
+    let headers = request.headers().iter();
+    let headers = headers.map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into()));
+    let body_text = String::from_utf8_lossy(body).into_owned();
+    let json: Value = serde_json::from_str(&body_text).unwrap_or_default();
+    let captured = CapturedRequest {
+        path: request.path().to_owned(),
+        headers: headers.collect(),
+        body: json.clone(),
+        body_text,
+        scripted: false,
+        format,
+    };
+    let (reply, number) = state.take(captured);
+    if let Some(gate) = &reply.before_headers {
+        gate.pass().await;
+    }
+    respond(format, reply, &json, number)
+}
+
+fn respond(format: Format, reply: Reply, request: &Value, number: usize) -> HttpResponse {
+    let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = HttpResponse::build(status);
+    for (name, value) in reply.headers {
+        response.append_header((name, value));
+    }
+    let (parts, stop_reason) = match reply.body {
+        Body::Verbatim(bytes) => return response.body(bytes),
+        Body::Stream { parts, stop_reason } => (parts, stop_reason),
+    };
+    let model = request["model"].as_str().unwrap_or_default();
+    let stop_reason = stop_reason.as_deref();
+    let actions = match format {
+        Format::Anthropic => anthropic::stream(&parts, stop_reason, model, number),
+        Format::OpenAi => {
+            let with_usage = request["stream_options"]["include_usage"] == true;
+            openai::stream(&parts, stop_reason, model, number, with_usage)
+        }
+    };
+    response.streaming(play(actions))
+}
+
+fn play(actions: Vec<Action>) -> impl futures_util::Stream<Item = io::Result<Bytes>> {
+    async_stream::stream! {
+        for action in actions {
+            match action {
+                Action::Send(bytes) => yield Ok(bytes),
+                Action::Wait(gate) => gate.pass().await,
+                Action::Cut => {
+                    // The server throws away what it has not flushed when a body fails, and it flushes when the body
+                    // has nothing ready.
+                    tokio::task::yield_now().await;
+                    yield Err(io::Error::other("cut, as scripted"));
+                }
+            }
+        }
+    }
+}
+
+fn error_body(format: Format, kind: &str, message: &str) -> String {
+    match format {
+        Format::Anthropic => anthropic::error_body(kind, message),
+        Format::OpenAi => openai::error_body(kind, message),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,45 @@
+//! What both wire formats have in common: the actions that a connection carries out, and cutting text into deltas.
+
+use bytes::Bytes;
+
+use crate::Gate;
+
+/// One thing that a connection does.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    /// Sends these bytes.
+    Send(Bytes),
+    /// Waits here.
+    Wait(Gate),
+    /// Breaks the connection; nothing after it is done.
+    Cut,
+}
+
+/// Which wire format a request came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Chat Completions.
+    OpenAi,
+}
+
+/// Cuts text into at least two pieces (where it has two characters), each of at most `longest` characters.
+pub(crate) fn pieces(text: &str, longest: usize) -> Vec<String> {
+    let characters: Vec<char> = text.chars().collect();
+    let size = characters.len().div_ceil(2).clamp(1, longest);
+    characters.chunks(size).map(|piece| piece.iter().collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+
+    #[test]
+    fn pieces_are_several_and_lose_nothing() {
+        assert_eq!(pieces("hi", 8), ["h", "i"]);
+        assert_eq!(pieces("", 8), [""; 0]);
+        assert_eq!(pieces("あいう🙂", 3), ["あい", "う🙂"]);
+        assert_eq!(pieces("0123456789", 4).concat(), "0123456789");
+    }
+}
