@@ -1,0 +1,99 @@
+//! Conversations through the API: make, list, page, search, rename, delete.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+
+use crate::support::{Engine, TestApp, on_every_engine, rows};
+
+on_every_engine! {
+    async fn conversations_are_listed_newest_first_page_by_page(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let mut made = Vec::new();
+        for _ in 0..5 {
+            made.push(app.create_conversation().await);
+        }
+        made.reverse();
+        let mut listed = Vec::new();
+        let mut path = "/api/conversations?limit=2".to_owned();
+        let mut sizes = Vec::new();
+        loop {
+            let page = app.get_json(&path).await;
+            let items = page["items"].as_array().unwrap();
+            sizes.push(items.len());
+            listed.extend(items.iter().map(|item| item["uuid"].as_str().unwrap().to_owned()));
+            let Some(cursor) = page["next_cursor"].as_str() else { break };
+            path = format!("/api/conversations?limit=2&cursor={cursor}");
+        }
+        assert_eq!(sizes, [2, 2, 1]);
+        assert_eq!(listed, made);
+    }
+
+    async fn search_finds_titles_and_text_and_takes_wildcards_literally(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let (by_title, by_text) = (app.create_conversation().await, app.create_conversation().await);
+        let renamed = json!({"title": "Taxes 100% done"});
+        let response =
+            app.client.patch(app.url(&format!("/api/conversations/{by_title}"))).json(&renamed).send().await.unwrap();
+        assert_eq!(response.json::<Value>().await.unwrap()["title"], "Taxes 100% done");
+        model.reply([text("The answer mentions 大阪 and Rhubarb.")]);
+        app.send(&by_text, "Hello").await.all().await;
+        for (search, found) in [
+            ("taxes", vec![&by_title]),
+            ("0%25%20d", vec![&by_title]),
+            ("0_%25", vec![]),
+            ("rhubarb", vec![&by_text]),
+            ("%E5%A4%A7%E9%98%AA", vec![&by_text]),
+            ("", vec![&by_text, &by_title]),
+        ] {
+            let page = app.get_json(&format!("/api/conversations?q={search}")).await;
+            let uuids: Vec<&str> = page["items"].as_array().unwrap().iter().map(|i| i["uuid"].as_str().unwrap()).collect();
+            assert_eq!(uuids, found, "{search}");
+        }
+    }
+
+    async fn deleting_takes_everything_with_it(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
+        model.reply([text("3")]);
+        app.send(&conversation, "1 + 2").await.all().await;
+        let path = app.url(&format!("/api/conversations/{conversation}"));
+        assert_eq!(app.client.delete(&path).send().await.unwrap().status(), StatusCode::NO_CONTENT);
+        assert_eq!(app.client.delete(&path).send().await.unwrap().status(), StatusCode::NOT_FOUND);
+        let left = rows!(app, (i64,), "SELECT (SELECT COUNT(*) FROM messages) + (SELECT COUNT(*) FROM tool_calls) \
+            + (SELECT COUNT(*) FROM model_calls) + (SELECT COUNT(*) FROM journal_events)");
+        assert_eq!(left, [(0,)]);
+    }
+
+    async fn the_first_message_gives_the_title(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        assert_eq!(app.conversation(&conversation).await["title"], "New conversation");
+        for reply in ["Four.", "Five."] {
+            model.reply([text(reply)]);
+        }
+        app.send(&conversation, "What is 2 + 2?\nPlease.").await.all().await;
+        app.send(&conversation, "And 2 + 3?").await.all().await;
+        assert_eq!(app.conversation(&conversation).await["title"], "What is 2 + 2?");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tools_and_health_are_told() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let tools = app.get_json("/api/tools").await;
+    let names: Vec<&str> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["add", "divide", "evaluate", "multiply", "subtract"]);
+    assert_eq!(tools[0]["input_schema"]["type"], "object");
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(app.get(path).await.status(), StatusCode::OK, "{path}");
+    }
+    let metrics = app.get("/metrics").await.text().await.unwrap();
+    assert!(metrics.contains("tallybook_turns_running 0\n"), "{metrics}");
+}

@@ -1,0 +1,234 @@
+//! When the model, a tool or the server fails: a clear error, a stored turn, and the next message works.
+
+use std::{
+    future::pending,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use reqwest::StatusCode;
+use serde_json::Value;
+use tallybook::{
+    db::Database,
+    tools::{Tool, ToolError, ToolOutput, ToolRegistry},
+};
+use tallybook_mock_llm::{MockLlm, cut, hang, text, tool_call};
+use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallStatus};
+
+use crate::support::{Engine, Provider, TestApp, execute, on_every_engine, rows};
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct NoArgs {}
+
+/// Panics.
+struct Panics;
+
+impl Tool for Panics {
+    type Args = NoArgs;
+    const NAME: &'static str = "panics";
+    const DESCRIPTION: &'static str = "Panics.";
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        panic!("as a test asked for")
+    }
+}
+
+/// Never comes back.
+struct Hangs;
+
+impl Tool for Hangs {
+    type Args = NoArgs;
+    const NAME: &'static str = "hangs";
+    const DESCRIPTION: &'static str = "Never comes back.";
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        pending().await
+    }
+}
+
+/// Looks into the database while it runs: what of it is already there?
+struct LooksItselfUp {
+    url: String,
+    rows_seen: Arc<AtomicUsize>,
+}
+
+impl Tool for LooksItselfUp {
+    type Args = NoArgs;
+    const NAME: &'static str = "looks_itself_up";
+    const DESCRIPTION: &'static str = "Looks for its own row.";
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        const SQL: &str = "SELECT COUNT(*) FROM tool_calls WHERE tool_name = 'looks_itself_up' AND status = 'pending'";
+        let count: i64 = match Database::connect(&self.url).await.unwrap() {
+            Database::MySql(pool) => sqlx::query_scalar(SQL).fetch_one(&pool).await.unwrap(),
+            Database::Sqlite(pool) => sqlx::query_scalar(SQL).fetch_one(&pool).await.unwrap(),
+        };
+        self.rows_seen.store(usize::try_from(count).unwrap(), Ordering::SeqCst);
+        Ok(ToolOutput::text("looked"))
+    }
+}
+
+on_every_engine! {
+    /// The row of a call is committed before its tool runs.
+    async fn a_call_is_stored_before_its_tool_runs(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let rows_seen = Arc::new(AtomicUsize::new(0));
+        let tool = LooksItselfUp { url: engine.url.clone(), rows_seen: Arc::clone(&rows_seen) };
+        let tools = ToolRegistry::default().with(tool).unwrap();
+        let app = TestApp::spawn_with_tools(&engine, Provider::OpenAi.settings(model.url()), tools).await;
+        let conversation = app.create_conversation().await;
+        model.reply([tool_call("looks_itself_up", "{}")]);
+        model.reply([text("It was there.")]);
+        app.send(&conversation, "Look").await.all().await;
+        assert_eq!(rows_seen.load(Ordering::SeqCst), 1);
+    }
+
+    /// A panicking tool and an unknown one are results that the model sees, and never the end of the turn.
+    async fn a_panicking_tool_is_a_result(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let tools = ToolRegistry::default().with(Panics).unwrap();
+        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let conversation = app.create_conversation().await;
+        model.reply([tool_call("panics", "{}"), tool_call("no_such_tool", "{}")]);
+        model.reply([text("Both failed.")]);
+        let events = app.send(&conversation, "Break").await.all().await;
+        assert!(matches!(events.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Both failed."));
+        let kinds = rows!(app, (String, Option<String>), "SELECT status, error_type FROM tool_calls ORDER BY position");
+        let error = "error".to_owned();
+        assert_eq!(kinds, [(error.clone(), Some("panic".to_owned())), (error, Some("unknown_tool".to_owned()))]);
+        model.assert_calls_paired();
+    }
+
+    /// Stopping while a tool runs cancels the call, and the next message has a valid history.
+    async fn stopping_while_a_tool_runs_cancels_it(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let tools = ToolRegistry::default().with(Hangs).unwrap();
+        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Waiting. "), tool_call("hangs", "{}")]);
+        let mut turn = app.send(&conversation, "Hang").await;
+        turn.until("tool_call_start").await;
+        app.post(&format!("/api/conversations/{conversation}/stop"), Value::Null).await;
+        let ended = turn.until("tool_call_end").await.event;
+        assert!(matches!(ended, ChatEvent::ToolCallEnd(end) if end.status == ToolCallStatus::Cancelled));
+        let end = turn.until("message_end").await.event;
+        assert!(matches!(end, ChatEvent::MessageEnd(end) if end.status == MessageStatus::Stopped));
+        model.reply([text("Going on.")]);
+        let next = app.send(&conversation, "And now?").await.all().await;
+        assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Going on."));
+        model.assert_calls_paired();
+    }
+
+    /// A refused key: said clearly, stored, never shown; and the next message works.
+    async fn a_wrong_key_fails_the_turn_in_words(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let conversation = app.create_conversation().await;
+            model.fail(401, r#"{"error":{"type":"authentication_error","message":"bad key sk-test-secret"}}"#);
+            let events = app.send(&conversation, "Hello").await.all().await;
+            let Some(ChatEvent::Error(error)) = events.last() else { panic!("{events:?}") };
+            assert_eq!(error.code, "model_auth");
+            assert!(error.error.contains("LLM_API_KEY"), "{}", error.error);
+            let shown = app.conversation(&conversation).await;
+            assert_eq!(shown["messages"][1]["status"], "failed");
+            assert_eq!(shown["messages"][1]["error"], error.error);
+            assert!(!shown.to_string().contains("sk-test-secret"));
+            model.reply([text("Now it works.")]);
+            let next = app.send(&conversation, "Again").await.all().await;
+            assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Now it works."));
+            model.assert_calls_paired();
+        }
+    }
+
+    /// Nobody listens where the model should be.
+    async fn an_unreachable_model_fails_the_turn_in_words(engine: Engine) {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let app = TestApp::spawn_with(&engine, Provider::OpenAi.settings(format!("http://{free}/v1"))).await;
+        let conversation = app.create_conversation().await;
+        let events = app.send(&conversation, "Hello").await.all().await;
+        let Some(ChatEvent::Error(error)) = events.last() else { panic!("{events:?}") };
+        assert_eq!(error.code, "model_unreachable");
+        let steps = rows!(app, (Option<String>, Option<String>), "SELECT stop_reason, error FROM model_calls");
+        assert_eq!(steps[0].0, None);
+        assert!(steps[0].1.as_deref().unwrap().starts_with("model_unreachable"), "{steps:?}");
+    }
+
+    /// A broken stream is never taken for a finished answer; what was shown stays.
+    async fn a_broken_stream_fails_the_turn_and_keeps_the_text(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let conversation = app.create_conversation().await;
+            model.reply([text("Half of it"), cut()]);
+            let events = app.send(&conversation, "Hello").await.all().await;
+            let Some(ChatEvent::Error(error)) = events.last() else { panic!("{events:?}") };
+            assert_eq!(error.code, "model_bad_stream");
+            let stored = app.conversation(&conversation).await;
+            assert_eq!(stored["messages"][1]["content"], "Half of it");
+            model.reply([text("All of it.")]);
+            app.send(&conversation, "Again").await.all().await;
+            model.assert_calls_paired();
+        }
+    }
+
+    /// What a dead process left running is closed: text and finished calls stay, nothing is left pending.
+    async fn a_turn_left_by_a_dead_process_is_closed_at_the_next_start(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let conversation = {
+            let tools = ToolRegistry::default().with(Hangs).unwrap();
+            let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+            let conversation = app.create_conversation().await;
+            model.reply([text("I begin. "), tool_call("hangs", "{}")]);
+            let mut turn = app.send(&conversation, "Hang").await;
+            turn.until("tool_call_start").await;
+            // Another process's turn that has not said a word since long ago.
+            execute!(app, "UPDATE messages SET epoch = 7, lease_until = '2020-01-01 00:00:00' WHERE status = 'streaming'");
+            execute!(app, "UPDATE journal_events SET epoch = 7");
+            conversation
+        };
+        let app = TestApp::spawn(&engine, &model).await;
+        let stored = app.conversation(&conversation).await;
+        assert_eq!(stored["running"], false);
+        assert_eq!(stored["messages"][1]["status"], "interrupted");
+        assert_eq!(stored["messages"][1]["content"], "I begin. ");
+        assert_eq!(stored["messages"][1]["tool_calls"][0]["status"], "interrupted");
+        model.reply([text("Going on.")]);
+        let next = app.send(&conversation, "And now?").await.all().await;
+        assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Going on."));
+        model.assert_calls_paired();
+    }
+
+    /// At shutdown a turn that does not end in time is marked, its reader told, and new ones refused.
+    async fn shutting_down_marks_what_still_runs(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Unfinished "), hang()]);
+        let mut turn = app.send(&conversation, "Go").await;
+        turn.until("content_delta").await;
+        let (_, end) = tokio::join!(app.shut_down(), turn.until("message_end"));
+        assert!(matches!(end.event, ChatEvent::MessageEnd(end) if end.status == MessageStatus::Interrupted));
+        let app = TestApp::spawn(&engine, &model).await;
+        let stored = app.conversation(&conversation).await;
+        assert_eq!(stored["messages"][1]["status"], "interrupted");
+        assert!(stored["messages"][1]["content"].as_str().unwrap().starts_with("Unfin"), "{stored}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_silent_model_times_out() {
+    let model = MockLlm::start().await.unwrap();
+    let mut settings = Provider::Anthropic.settings(model.url());
+    settings.idle_timeout = Duration::from_millis(100);
+    let app = TestApp::spawn_with(&Engine::sqlite(), settings).await;
+    let conversation = app.create_conversation().await;
+    model.reply([hang()]);
+    let events = app.send(&conversation, "Hello").await.all().await;
+    assert!(matches!(events.last(), Some(ChatEvent::Error(error)) if error.code == "model_timeout"), "{events:?}");
+    let ready = app.get("/readyz").await;
+    assert_eq!(ready.status(), StatusCode::OK);
+}

@@ -1,0 +1,37 @@
+//! The page as the server renders it, before any script runs.
+
+use reqwest::StatusCode;
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+
+use crate::support::{Engine, TestApp};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_conversation_is_readable_without_scripts() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let conversation = app.create_conversation().await;
+    model.reply([tool_call("add", r#"{"a":12.5,"b":7.25}"#)]);
+    model.reply([text("It is <b>19.75</b>.")]);
+    app.send(&conversation, "What is 12.5 + 7.25? <script>alert(1)</script>").await.all().await;
+    let page = app.get(&format!("/c/{conversation}")).await;
+    assert_eq!(page.status(), StatusCode::OK);
+    let html = page.text().await.unwrap();
+    for shown in ["It is &lt;b&gt;19.75&lt;/b&gt;.", "&lt;script&gt;alert(1)", "data-testid=\"tool-call\"", "12.5"] {
+        assert!(html.contains(shown), "{shown} is missing in {html}");
+    }
+    assert!(!html.contains("<script>alert"), "{html}");
+    assert!(html.contains(&format!("/c/{conversation}")), "the sidebar links to it");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_empty_chat_and_what_is_not_there() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let home = app.get("/").await;
+    assert_eq!(home.status(), StatusCode::OK);
+    let html = home.text().await.unwrap();
+    assert!(html.contains("data-testid=\"composer\"") && html.contains("test-model"), "{html}");
+    for path in ["/c/01890a5d-ac96-774b-bcce-b302099a8057", "/c/nonsense", "/nowhere", "/pkg/nothing.js"] {
+        assert_eq!(app.get(path).await.status(), StatusCode::NOT_FOUND, "{path}");
+    }
+}

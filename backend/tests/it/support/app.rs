@@ -1,0 +1,144 @@
+//! A server under test, and a client for it.
+
+use std::{net::IpAddr, time::Duration};
+
+use reqwest::{Response, StatusCode};
+use serde_json::{Value, json};
+use tallybook::{
+    agent::{Limits, SystemPrompt},
+    application::Application,
+    config::Settings,
+    db::Database,
+    llm::{ApiKey, ModelSettings, ProviderKind},
+    tools::{self, ToolRegistry},
+};
+use tallybook_mock_llm::MockLlm;
+use tokio::{sync::oneshot, task::JoinHandle};
+
+use super::{Engine, EventReader};
+
+/// Whose wire format the model speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Provider {
+    Anthropic,
+    OpenAi,
+}
+
+impl Provider {
+    pub const ALL: [Self; 2] = [Self::Anthropic, Self::OpenAi];
+
+    pub fn settings(self, base_url: String) -> ModelSettings {
+        let kind = match self {
+            Self::Anthropic => ProviderKind::Anthropic,
+            Self::OpenAi => ProviderKind::OpenAi,
+        };
+        ModelSettings {
+            base_url: Some(base_url),
+            api_key: Some(ApiKey::new("sk-test-secret")),
+            model: Some("test-model".to_owned()),
+            idle_timeout: Duration::from_secs(20),
+            ..ModelSettings::new(kind)
+        }
+    }
+}
+
+/// A server listening on a free port.
+pub struct TestApp {
+    pub address: String,
+    pub client: reqwest::Client,
+    engine: Engine,
+    stop: Option<oneshot::Sender<()>>,
+    serving: Option<JoinHandle<()>>,
+}
+
+impl TestApp {
+    /// A server whose model is `model`, speaking Anthropic's format.
+    pub async fn spawn(engine: &Engine, model: &MockLlm) -> Self {
+        Self::spawn_with(engine, Provider::Anthropic.settings(model.url())).await
+    }
+
+    pub async fn spawn_with(engine: &Engine, model: ModelSettings) -> Self {
+        Self::spawn_with_tools(engine, model, tools::builtin().expect("the built-in tools are sound")).await
+    }
+
+    pub async fn spawn_with_tools(engine: &Engine, model: ModelSettings, tools: ToolRegistry) -> Self {
+        let settings = Settings {
+            host: IpAddr::from([127, 0, 0, 1]),
+            port: 0,
+            database_url: engine.url.clone(),
+            model,
+            limits: Limits::default(),
+            system_prompt: SystemPrompt::BuiltIn,
+            shutdown_grace: Duration::from_millis(1),
+        };
+        let app = Application::build_with_tools(settings, tools).await.expect("the server starts");
+        let address = format!("http://{}", app.address());
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(async move {
+            let stopped = async { drop(stopped.await) };
+            app.run_until(stopped).await.expect("the server ends well");
+        });
+        let client = reqwest::Client::builder().tls_built_in_root_certs(false);
+        Self {
+            address,
+            client: client.build().expect("a client"),
+            engine: engine.clone(),
+            stop: Some(stop),
+            serving: Some(serving),
+        }
+    }
+
+    /// Asks the server to end, as SIGTERM does, and waits until it has.
+    pub async fn shut_down(mut self) {
+        drop(self.stop.take());
+        self.serving.take().expect("it runs").await.expect("the server's task ends");
+    }
+
+    /// A connection to the server's database.
+    pub async fn database(&self) -> Database {
+        Database::connect(&self.engine.url).await.expect("the database opens")
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.address)
+    }
+
+    pub async fn get(&self, path: &str) -> Response {
+        self.client.get(self.url(path)).send().await.expect("the server answers")
+    }
+
+    pub async fn get_json(&self, path: &str) -> Value {
+        let response = self.get(path).await;
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
+        response.json().await.expect("a JSON body")
+    }
+
+    pub async fn post(&self, path: &str, body: Value) -> Response {
+        self.client.post(self.url(path)).json(&body).send().await.expect("the server answers")
+    }
+
+    /// Makes a conversation and gives its UUID.
+    pub async fn create_conversation(&self) -> String {
+        let response = self.post("/api/conversations", json!({})).await;
+        assert_eq!(response.status(), StatusCode::CREATED);
+        let body: Value = response.json().await.expect("a JSON body");
+        body["uuid"].as_str().expect("a uuid").to_owned()
+    }
+
+    /// Sends a message and gives its turn's events as they come.
+    pub async fn send(&self, conversation: &str, content: &str) -> EventReader {
+        let response =
+            self.post(&format!("/api/conversations/{conversation}/messages"), json!({"content": content})).await;
+        EventReader::new(response)
+    }
+
+    /// Joins what runs in a conversation, after an event if one is given.
+    pub async fn follow(&self, conversation: &str, after: Option<&str>) -> EventReader {
+        let query = after.map(|id| format!("?after={id}")).unwrap_or_default();
+        EventReader::new(self.get(&format!("/api/conversations/{conversation}/events{query}")).await)
+    }
+
+    pub async fn conversation(&self, uuid: &str) -> Value {
+        self.get_json(&format!("/api/conversations/{uuid}")).await
+    }
+}

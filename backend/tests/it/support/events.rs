@@ -1,0 +1,77 @@
+//! A turn's event stream as a test reads it.
+
+use std::{collections::VecDeque, time::Duration};
+
+use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
+use tallybook_protocol::{ChatEvent, sse::Decoder};
+use tokio::time::timeout;
+
+/// How long a test waits for something that must happen, before it fails with a sentence.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An event with the id it was sent under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenEvent {
+    pub id: Option<String>,
+    pub event: ChatEvent,
+}
+
+pub struct EventReader {
+    response: Response,
+    decoder: Decoder,
+    ready: VecDeque<SeenEvent>,
+}
+
+impl EventReader {
+    pub fn new(response: Response) -> Self {
+        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(response.headers()[CONTENT_TYPE], "text/event-stream");
+        Self { response, decoder: Decoder::new(), ready: VecDeque::new() }
+    }
+
+    /// The next event; `None` when the stream is over.
+    pub async fn next(&mut self) -> Option<SeenEvent> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            let chunk = timeout(PATIENCE, self.response.chunk()).await.expect("an event within 20 s");
+            let chunk = chunk.expect("the stream ends well")?;
+            for frame in self.decoder.push(&chunk).expect("frames of bounded size") {
+                let event = ChatEvent::parse(&frame.event, &frame.data).expect("an event of the protocol");
+                // An `id:` stays in force until the next one, so a frame without one repeats the last; the server's
+                // frames without id are told apart by the tests that need it.
+                self.ready.push_back(SeenEvent { id: frame.id, event });
+            }
+        }
+    }
+
+    /// Reads until an event of this name has come, and gives it.
+    pub async fn until(&mut self, name: &str) -> SeenEvent {
+        loop {
+            let seen = self.next().await.unwrap_or_else(|| panic!("the stream ended without {name}"));
+            if seen.event.name() == name {
+                return seen;
+            }
+        }
+    }
+
+    /// Everything until the stream's end; checks that exactly the last event is terminal.
+    pub async fn all(mut self) -> Vec<ChatEvent> {
+        let mut events = Vec::new();
+        while let Some(seen) = self.next().await {
+            events.push(seen.event);
+        }
+        let terminal: Vec<bool> = events.iter().map(ChatEvent::is_terminal).collect();
+        assert_eq!(terminal.iter().filter(|t| **t).count(), 1, "one terminal event: {:?}", names(&events));
+        assert_eq!(terminal.last(), Some(&true), "the terminal event comes last: {:?}", names(&events));
+        events
+    }
+}
+
+/// The names of events, neighbouring text deltas counted as one.
+pub fn names(events: &[ChatEvent]) -> Vec<&'static str> {
+    let mut names: Vec<&str> = events.iter().map(ChatEvent::name).collect();
+    names.dedup_by(|a, b| a == b && *a == "content_delta");
+    names
+}

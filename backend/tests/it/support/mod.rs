@@ -1,0 +1,66 @@
+//! The kit: a server with a database of its own, a client for it, and its event streams.
+
+mod app;
+mod engine;
+mod events;
+
+pub use app::{Provider, TestApp};
+pub use engine::Engine;
+pub use events::{EventReader, SeenEvent, names};
+
+/// Makes one test for SQLite and one for every server that `MYSQL_TEST_URL` names.
+macro_rules! on_every_engine {
+    ($($(#[doc = $doc:literal])* async fn $name:ident($engine:ident: Engine) $body:block)*) => {
+        $(
+            $(#[doc = $doc])*
+            mod $name {
+                use super::*;
+
+                async fn run($engine: Engine) $body
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn sqlite() {
+                    run(Engine::sqlite()).await;
+                }
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn mysql() {
+                    for engine in Engine::every_mysql().await {
+                        run(engine).await;
+                    }
+                }
+            }
+        )*
+    };
+}
+pub(crate) use on_every_engine;
+
+/// Reads rows as tuples, whichever engine the test runs on.
+macro_rules! rows {
+    ($app:expr, $tuple:ty, $sql:expr) => {
+        match &$app.database().await {
+            tallybook::db::Database::MySql(pool) => {
+                sqlx::query_as::<_, $tuple>($sql).fetch_all(pool).await.expect("the query fits the tables")
+            }
+            tallybook::db::Database::Sqlite(pool) => {
+                sqlx::query_as::<_, $tuple>($sql).fetch_all(pool).await.expect("the query fits the tables")
+            }
+        }
+    };
+}
+pub(crate) use rows;
+
+/// Runs a statement, whichever engine the test runs on.
+macro_rules! execute {
+    ($app:expr, $sql:expr) => {
+        match &$app.database().await {
+            tallybook::db::Database::MySql(pool) => {
+                sqlx::query($sql).execute(pool).await.expect("the statement fits the tables");
+            }
+            tallybook::db::Database::Sqlite(pool) => {
+                sqlx::query($sql).execute(pool).await.expect("the statement fits the tables");
+            }
+        }
+    };
+}
+pub(crate) use execute;
