@@ -57,6 +57,7 @@ pub struct ConversationSummary {
 
 /// A conversation with the messages of the branch that is shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "FlatConversation")]
 pub struct Conversation {
     /// What lists show of it.
     #[serde(flatten)]
@@ -65,6 +66,27 @@ pub struct Conversation {
     pub messages: Vec<Message>,
     /// The assistant message whose turn runs, if one does.
     pub active_message_id: Option<i64>,
+}
+
+/// What [`Conversation`] is read from. Reading through `flatten` would buffer the messages, and a [`RawJson`] cannot be
+/// read from serde's buffer.
+#[derive(Deserialize)]
+struct FlatConversation {
+    uuid: Uuid,
+    title: String,
+    running: bool,
+    created_at: DateTime<Utc>,
+    updated_at: DateTime<Utc>,
+    messages: Vec<Message>,
+    active_message_id: Option<i64>,
+}
+
+impl From<FlatConversation> for Conversation {
+    fn from(flat: FlatConversation) -> Self {
+        let FlatConversation { uuid, title, running, created_at, updated_at, messages, active_message_id } = flat;
+        let summary = ConversationSummary { uuid, title, running, created_at, updated_at };
+        Self { summary, messages, active_message_id }
+    }
 }
 
 /// Who wrote a message.
@@ -197,4 +219,49 @@ pub struct Problem {
     pub detail: String,
     /// Names this request in the server's log.
     pub request_id: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::{
+        Conversation, ConversationSummary, Message, MessageStatus, RawJson, Role, ToolCall, ToolCallStatus, Uuid,
+    };
+
+    #[test]
+    fn a_conversation_is_read_back_with_every_digit_of_its_inputs() {
+        let at = DateTime::UNIX_EPOCH;
+        let summary = ConversationSummary {
+            uuid: Uuid::nil(),
+            title: "Sums".to_owned(),
+            running: true,
+            created_at: at,
+            updated_at: at,
+        };
+        let call = ToolCall {
+            tool_call_id: 7,
+            tool_name: "add".to_owned(),
+            input: RawJson::from_text(r#"{"b": 0.1000000000000000000000000000001, "a": [1e400]}"#),
+            offset: 0,
+            status: ToolCallStatus::Pending,
+            output: None,
+            error: None,
+            duration_ms: None,
+            started_at: at,
+        };
+        let message = Message {
+            id: 2,
+            role: Role::Assistant,
+            content: "</script>".to_owned(),
+            status: MessageStatus::Streaming,
+            error: None,
+            tool_calls: vec![call],
+            created_at: at,
+        };
+        let conversation = Conversation { summary, messages: vec![message], active_message_id: Some(2) };
+        let json = serde_json::to_string(&conversation).unwrap();
+        assert!(json.contains(r#""input":{"b": 0.1000000000000000000000000000001, "a": [1e400]}"#), "{json}");
+        assert_eq!(serde_json::from_str::<Conversation>(&json).unwrap(), conversation);
+    }
 }

@@ -37,6 +37,7 @@ pub(crate) fn ChatPane(
             </noscript>
         </div>
     }
+    .into_any()
 }
 
 #[component]

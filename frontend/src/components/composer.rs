@@ -80,6 +80,7 @@ pub(crate) fn Composer(session: Session, hydrated: ReadSignal<bool>) -> impl Int
             </div>
         </form>
     }
+    .into_any()
 }
 
 #[component]
@@ -90,6 +91,7 @@ fn SendButton(session: Session, hydrated: ReadSignal<bool>) -> impl IntoView {
             <Draw icon=Icon::ArrowUp />
         </button>
     }
+    .into_any()
 }
 
 #[component]
@@ -108,6 +110,7 @@ fn StopButton(session: Session) -> impl IntoView {
             <Draw icon=Icon::Square />
         </button>
     }
+    .into_any()
 }
 
 /// Whether this key press sends: Enter, without Shift, and not the one that ends an input method's composition.

@@ -29,4 +29,5 @@ pub(crate) fn EmptyState(session: Session, hydrated: ReadSignal<bool>) -> impl I
             <ul class="examples">{examples.collect_view()}</ul>
         </section>
     }
+    .into_any()
 }

@@ -33,4 +33,5 @@ pub(crate) fn Header(model: Option<ModelInfo>, sidebar_open: RwSignal<bool>) -> 
             })}
         </header>
     }
+    .into_any()
 }

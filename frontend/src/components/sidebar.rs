@@ -71,6 +71,7 @@ pub(crate) fn Sidebar(
             </Transition>
         </nav>
     }
+    .into_any()
 }
 
 #[component]

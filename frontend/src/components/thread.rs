@@ -85,6 +85,7 @@ pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoV
             </button>
         </Show>
     }
+    .into_any()
 }
 
 fn is_near_end(area: &HtmlElement) -> bool {

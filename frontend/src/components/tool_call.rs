@@ -51,6 +51,7 @@ pub(crate) fn ToolCall(call: Memo<Option<Call>>) -> impl IntoView {
             })}
         </div>
     }
+    .into_any()
 }
 
 fn status_icon(status: ToolCallStatus) -> AnyView {

@@ -36,6 +36,7 @@ pub(crate) fn ToolCallDetails(
             {move || note().map(|note| view! { <p class="tool-note">{note}</p> })}
         </div>
     }
+    .into_any()
 }
 
 fn input_view(json: &str) -> AnyView {

@@ -123,6 +123,7 @@ pub(crate) fn ChatPage() -> impl IntoView {
             </main>
         </div>
     }
+    .into_any()
 }
 
 #[component]
