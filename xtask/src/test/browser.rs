@@ -35,6 +35,13 @@ pub(crate) fn prepare() -> Result<Browser> {
 }
 
 impl Browser {
+    /// TypeScript's check of the tests themselves.
+    pub(crate) fn type_check() -> Command {
+        let mut command = Command::new("npm");
+        command.args(["run", "--silent", "check"]).current_dir(workspace::e2e());
+        command
+    }
+
     /// Playwright, in the folder of the tests, for this server program.
     pub(crate) fn playwright(&self, program: &Path) -> Command {
         let mut command = Command::new("node");

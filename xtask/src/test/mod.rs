@@ -6,6 +6,7 @@ mod mysql;
 
 use anyhow::Result;
 
+use self::browser::Browser;
 use crate::{
     progress::{Step, say},
     shell, ui, workspace,
@@ -31,7 +32,8 @@ pub(crate) fn run() -> Result<()> {
 
     let step = Step::begin("running the browser tests", "");
     let program = workspace::built("debug", "tallybook")?;
-    let page = shell::run(browser.playwright(&program).arg("test").env(mysql::VARIABLE, mysql.urls()));
+    let page = shell::run(&mut Browser::type_check())
+        .and_then(|()| shell::run(browser.playwright(&program).arg("test").env(mysql::VARIABLE, mysql.urls())));
     step.done(if page.is_ok() { "all passed" } else { "some failed" });
 
     rust.and(page)?;
