@@ -1,1 +1,58 @@
-fn main() {}
+//! Builds, runs and tests Tallybook: `cargo xtask <command>`.
+//!
+//! One module per command. What a command needs from the machine (a compiler target, a database server, a browser) is
+//! looked for, and installed where that is possible without asking; otherwise one sentence says what to install.
+
+mod debian;
+mod fingerprint;
+mod lint;
+mod progress;
+mod run;
+mod screenshots;
+mod shell;
+mod test;
+mod ui;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Builds, runs and tests Tallybook.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build the page and the server, then run the server
+    Run(run::Options),
+    /// Run every test there is: unit, HTTP on each database, a real browser
+    Test,
+    /// Check formatting and lints, for the server and for the browser side
+    Lint,
+    /// Build the page (WASM, styles, static files) into target/site
+    Ui(ui::Options),
+    /// Take the pictures in docs/images with a real browser
+    Screenshots,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Run(options) => run::run(&options),
+        Command::Test => test::run(),
+        Command::Lint => lint::run(),
+        Command::Ui(options) => ui::build(&options).map(|_| ()),
+        Command::Screenshots => screenshots::run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            progress::say(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}

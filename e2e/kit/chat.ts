@@ -1,0 +1,52 @@
+// The chat page as a person uses it.
+
+import { type Locator, type Page, expect } from "@playwright/test";
+
+export class ChatPage {
+  readonly messages: Locator;
+  readonly answers: Locator;
+
+  constructor(readonly page: Page) {
+    this.messages = page.locator("article[data-role]");
+    this.answers = page.locator('article[data-role="assistant"]');
+  }
+
+  /** Types a message, sends it, and gives back the answer that begins. */
+  async send(text: string): Promise<Locator> {
+    const before = await this.answers.count();
+    await this.page.getByTestId("composer").fill(text);
+    await this.page.getByTestId("send").click();
+    return this.answers.nth(before);
+  }
+
+  /** Sends a message and waits for the end of its answer. */
+  async ask(text: string): Promise<Locator> {
+    const answer = await this.send(text);
+    await expect(answer).toHaveAttribute("data-status", "complete");
+    return answer;
+  }
+
+  /** Every message as a reader sees it. */
+  transcript(): Promise<string[]> {
+    return this.messages.allInnerTexts();
+  }
+}
+
+/** The tool calls of an answer. */
+export function toolCalls(answer: Locator): Locator {
+  return answer.getByTestId("tool-call");
+}
+
+/** Writes down every text that the newest answer shows from now on, in order, as seen at each change of the page. */
+export async function watchAnswer(page: Page): Promise<() => Promise<string[]>> {
+  const texts = await page.evaluateHandle(() => {
+    const seen: string[] = [];
+    new MutationObserver(() => {
+      const answers = document.querySelectorAll('article[data-role="assistant"]');
+      const text = answers[answers.length - 1]?.textContent ?? "";
+      if (seen.at(-1) !== text) seen.push(text);
+    }).observe(document.body, { subtree: true, childList: true, characterData: true });
+    return seen;
+  });
+  return () => texts.jsonValue();
+}

@@ -1,0 +1,81 @@
+// The real server program, in a folder of its own, on a port of its own, with the demo model.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { createDatabase } from "./database.ts";
+
+/** What a project decides about its servers. */
+export interface ServerOptions {
+  /** The URL of a MySQL server to keep the data on; SQLite when undefined. */
+  mysqlServer: string | undefined;
+}
+
+/** A running server. */
+export interface Server {
+  url: string;
+  stop(): Promise<void>;
+}
+
+const START_LIMIT_MS = 30_000;
+const STOP_LIMIT_MS = 20_000;
+const READY = /^Tallybook is ready at (http:\/\/\S+)/;
+
+/** Starts a server and waits until it says that it is ready. */
+export async function startServer(mysqlServer: string | undefined): Promise<Server> {
+  const program = process.env.TALLYBOOK_BIN;
+  if (!program) throw new Error("TALLYBOOK_BIN must name the server program: run the tests with `cargo xtask test`");
+  const folder = await mkdtemp(join(tmpdir(), "tallybook-e2e-"));
+  const database = await createDatabase(mysqlServer, folder);
+  // Keys and settings of whoever runs the tests must not get in.
+  const env = {
+    PATH: process.env.PATH,
+    HOST: "127.0.0.1",
+    PORT: "0",
+    DATABASE_URL: database.url,
+    LLM_PROVIDER: "demo",
+  };
+  const child = spawn(program, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+  const stop = async () => {
+    await end(child);
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    return { url: await ready(child), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Waits for the line that names the address. */
+async function ready(child: ChildProcess): Promise<string> {
+  const log: string[] = [];
+  const lines = createInterface({ input: child.stdout! });
+  child.stderr!.on("data", (data) => log.push(String(data)));
+  const address = new Promise<string>((resolve, reject) => {
+    lines.on("line", (line) => {
+      log.push(`${line}\n`);
+      const found = READY.exec(line)?.[1];
+      if (found) resolve(found);
+    });
+    child.once("error", reject);
+    child.once("exit", (code, signal) => reject(new Error(`the server ended (${signal ?? code}):\n${log.join("")}`)));
+    setTimeout(() => reject(new Error(`the server is not ready in time:\n${log.join("")}`)), START_LIMIT_MS).unref();
+  });
+  return address;
+}
+
+/** Asks the server to end, and insists when it does not. */
+async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  const insist = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT_MS);
+  child.kill("SIGTERM");
+  await ended;
+  clearTimeout(insist);
+}

@@ -1,0 +1,37 @@
+// The test function of these tests: each worker has a server, each page must keep its console clean.
+
+import { type ConsoleMessage, test as base, expect } from "@playwright/test";
+import { type Server, type ServerOptions, startServer } from "./server.ts";
+
+export { expect };
+
+export const test = base.extend<{ cleanConsole: void }, ServerOptions & { server: Server }>({
+  mysqlServer: [undefined, { option: true, scope: "worker" }],
+
+  server: [
+    async ({ mysqlServer }, use) => {
+      const server = await startServer(mysqlServer);
+      await use(server);
+      await server.stop();
+    },
+    { scope: "worker", timeout: 60_000 },
+  ],
+
+  baseURL: async ({ server }, use) => use(server.url),
+
+  // A hydration that does not fit the server's page says so in the console and nowhere else.
+  cleanConsole: [
+    async ({ context }, use) => {
+      const complaints: string[] = [];
+      context.on("console", (message: ConsoleMessage) => {
+        if (message.type() === "warning" || message.type() === "error") {
+          complaints.push(`console.${message.type()}: ${message.text()} (${message.location().url})`);
+        }
+      });
+      context.on("weberror", (error) => complaints.push(`uncaught: ${error.error().message}`));
+      await use();
+      expect(complaints, "the console stays clean").toEqual([]);
+    },
+    { auto: true },
+  ],
+});

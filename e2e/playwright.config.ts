@@ -1,0 +1,26 @@
+// The browser tests: one project per database. `cargo xtask test` sets what is read from the environment here.
+
+import { defineConfig } from "@playwright/test";
+import { chromium } from "./kit/chromium.ts";
+import { mysqlServers } from "./kit/database.ts";
+import type { ServerOptions } from "./kit/server.ts";
+
+export default defineConfig<object, ServerOptions>({
+  testDir: "tests",
+  // A test that only passes now and then is a failure, and so is one left switched off.
+  retries: 0,
+  forbidOnly: true,
+  // Each worker runs a server and a browser.
+  workers: 2,
+  timeout: 60_000,
+  expect: { timeout: 15_000 },
+  reporter: [["list"]],
+  use: { ...chromium, trace: "retain-on-failure" },
+  projects: [
+    { name: "sqlite", use: { mysqlServer: undefined } },
+    ...mysqlServers().map((mysqlServer) => ({
+      name: `mysql-${new URL(mysqlServer).port || "3306"}`,
+      use: { mysqlServer },
+    })),
+  ],
+});

@@ -1,0 +1,104 @@
+// A person asks for a calculation, and everything about it is there afterwards.
+
+import { ChatPage, toolCalls, watchAnswer } from "../kit/chat.ts";
+import { expect, test } from "../kit/test.ts";
+
+const QUESTION = "What is (12.5 + 7.25) × 4?";
+
+test("a calculation is answered live, its tool calls open, and a reload shows it all again", async ({ page }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  const watched = await watchAnswer(page);
+
+  const answer = await chat.send(QUESTION);
+  await expect(answer).toContainText("79");
+  await expect(answer).toHaveAttribute("data-status", "complete");
+  await expect(page.getByTestId("send")).toBeVisible();
+
+  const texts = await watched();
+  const answered = texts.findIndex((text) => text.includes("79"));
+  expect(answered, `the answer grows before the reader's eyes: ${texts.join(" → ")}`).toBeGreaterThan(1);
+
+  await test.step("each tool call is one collapsed line, opened by a click or a key", async () => {
+    const calls = toolCalls(answer);
+    const last = calls.last();
+    await expect(calls).not.toHaveCount(0);
+    for (const call of await calls.all()) {
+      await expect(call).toHaveAttribute("data-status", "success");
+      await expect(call).toHaveAttribute("aria-expanded", "false");
+    }
+    const details = answer.getByTestId("tool-call-details");
+    await expect(details).toBeHidden();
+
+    await last.click();
+    await expect(last).toHaveAttribute("aria-expanded", "true");
+    await expect(details).toContainText(/input/i);
+    await expect(details).toContainText("4");
+    await expect(details).toContainText(/output/i);
+    await expect(details).toContainText("79");
+    await last.click();
+    await expect(details).toBeHidden();
+
+    for (const key of ["Enter", "Space"]) {
+      await last.press(key);
+      await expect(last).toHaveAttribute("aria-expanded", "true");
+      await expect(details).toBeVisible();
+      await last.press(key);
+      await expect(last).toHaveAttribute("aria-expanded", "false");
+      await expect(details).toBeHidden();
+    }
+  });
+
+  const path = new URL(page.url()).pathname;
+  expect(path).toMatch(/^\/c\/[0-9a-f-]{36}$/);
+
+  await test.step("the sidebar lists the conversation", async () => {
+    const link = page.getByTestId("sidebar").getByTestId("conversation-link").and(page.locator(`[href="${path}"]`));
+    await expect(link).toBeVisible();
+    await expect(link).not.toHaveText("");
+  });
+
+  const transcript = await chat.transcript();
+  expect(transcript).toHaveLength(2);
+  expect(transcript[0]).toContain(QUESTION);
+
+  await test.step("a reload shows the same transcript, and it is alive", async () => {
+    await page.reload();
+    await expect(page.getByTestId("composer")).toBeEnabled();
+    expect(await chat.transcript()).toEqual(transcript);
+    const last = toolCalls(chat.answers.last()).last();
+    await last.click();
+    await expect(page.getByTestId("tool-call-details")).toContainText("79");
+  });
+
+  await test.step("the sidebar leads back to it", async () => {
+    await page.goto("/");
+    await expect(page.getByTestId("composer")).toBeEnabled();
+    await page.getByTestId("sidebar").locator(`[href="${path}"]`).click();
+    await expect(page).toHaveURL(path);
+    await expect.poll(() => chat.transcript()).toEqual(transcript);
+  });
+
+  await test.step("the page holds it before any script runs", async () => {
+    const context = await page.context().browser()!.newContext({ javaScriptEnabled: false });
+    const bare = await context.newPage();
+    await bare.goto(page.url());
+    expect(await new ChatPage(bare).transcript()).toEqual(transcript);
+    await context.close();
+  });
+});
+
+test("a conversation goes on, and each answer stands in its own place", async ({ page }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("What is 0.1 + 0.2?");
+  await chat.ask("What is 6 × 7?");
+  const transcript = await chat.transcript();
+  expect(transcript).toHaveLength(4);
+  expect(transcript[1]).toContain("0.3");
+  expect(transcript[3]).toContain("42");
+  await page.reload();
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  expect(await chat.transcript()).toEqual(transcript);
+});

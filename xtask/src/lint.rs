@@ -1,0 +1,45 @@
+//! `cargo xtask lint`: formatting and lints, where a warning is a failure.
+
+use anyhow::Result;
+
+use crate::{
+    progress::{Step, say},
+    shell,
+    ui::{
+        CRATE, TARGET,
+        toolchain::{self, Toolchain},
+    },
+    workspace,
+};
+
+/// Checks the whole workspace as the server sees it, and the page once more as the browser sees it.
+pub(crate) fn run() -> Result<()> {
+    let step = Step::begin("checking the formatting", "");
+    shell::run(shell::cargo().args(["fmt", "--all", "--check"]))?;
+    step.done("");
+
+    let step = Step::begin("linting the workspace", "the first time takes a few minutes");
+    shell::run(shell::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    step.done("");
+
+    let step = Step::begin("linting the browser side", "");
+    let mut clippy = match toolchain::find()? {
+        Toolchain::Active => {
+            let mut cargo = Toolchain::Active.cargo();
+            cargo.args(["clippy", "--target", TARGET, "--target-dir"]).arg(workspace::ui_target());
+            cargo
+        }
+        Toolchain::Debian => {
+            say(
+                "clippy has no standard library for the browser here, so it reads the page as a program for this machine",
+            );
+            let mut cargo = shell::cargo();
+            cargo.arg("clippy");
+            cargo
+        }
+    };
+    clippy.args(["--package", CRATE, "--lib", "--features", "hydrate", "--", "-D", "warnings"]);
+    shell::run(&mut clippy)?;
+    step.done("");
+    Ok(())
+}

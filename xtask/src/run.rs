@@ -1,0 +1,65 @@
+//! `cargo xtask run`: the page, the server, and then the server in the foreground.
+
+use std::{path::Path, process::Command};
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::{
+    progress::{Step, say},
+    shell, ui, workspace,
+};
+
+/// What to build, and what to tell the server.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Build what people get: a small page and a fast server (takes much longer)
+    #[arg(long)]
+    release: bool,
+
+    /// Options for the server, after `--`; `cargo xtask run -- --help` lists them
+    #[arg(last = true)]
+    server: Vec<String>,
+}
+
+/// Builds both and becomes the server.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let page = ui::Options { release: options.release };
+    if options.release {
+        // The server of a release carries the page inside, so the page comes first.
+        ui::build(&page)?;
+        build_server(true)?;
+    } else {
+        ui::build_beside(&page, || build_server(false))?;
+    }
+    let server = workspace::built(if options.release { "release" } else { "debug" }, "tallybook")?;
+    say(&format!("starting {}", server.display()));
+    become_server(&server, &options.server)
+}
+
+/// Builds the server program, in debug or release.
+pub(crate) fn build_server(release: bool) -> Result<()> {
+    let step = Step::begin("building the server", "the first time takes about 5 minutes");
+    let mut cargo = shell::cargo();
+    cargo.args(["build", "--package", "tallybook", "--bin", "tallybook"]);
+    if release {
+        cargo.arg("--release");
+    }
+    shell::run(&mut cargo)?;
+    step.done("");
+    Ok(())
+}
+
+/// Replaces this program by the server, so that Ctrl-C and the exit code are the server's own affair.
+#[cfg(unix)]
+fn become_server(server: &Path, arguments: &[String]) -> Result<()> {
+    use std::os::unix::process::CommandExt as _;
+    Err(Command::new(server).args(arguments).exec().into())
+}
+
+/// Runs the server and passes its exit code on.
+#[cfg(not(unix))]
+fn become_server(server: &Path, arguments: &[String]) -> Result<()> {
+    let status = shell::status(Command::new(server).args(arguments))?;
+    std::process::exit(status.code().unwrap_or(1));
+}

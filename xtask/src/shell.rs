@@ -1,0 +1,99 @@
+//! Running other programs, with errors that a person can act on.
+
+use std::{
+    env,
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus, Output, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::workspace;
+
+/// The cargo that runs this program, started in the workspace.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(workspace::root());
+    command
+}
+
+/// Looks for a program on `PATH`, and in the folders for system programs, which are not on everybody's `PATH`.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let system = ["/usr/sbin", "/usr/local/sbin", "/sbin"].map(PathBuf::from);
+    env::split_paths(&path)
+        .chain(system)
+        .map(|folder| folder.join(name).with_extension(env::consts::EXE_EXTENSION))
+        .find(|file| file.is_file())
+}
+
+/// Runs a program with this terminal's output; anything but success is an error that names it.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let status = status(command)?;
+    if !status.success() {
+        bail!("`{}` failed ({status})", describe(command));
+    }
+    Ok(())
+}
+
+/// Runs a program with this terminal's output and gives back how it ended.
+pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
+    command.status().with_context(|| format!("cannot start `{}`", describe(command)))
+}
+
+/// Runs a program quietly and gives back what it wrote to stdout, or `None` when it failed or is not there.
+pub(crate) fn ask(command: &mut Command) -> Option<String> {
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Runs a program quietly, and ends it when it takes longer than `limit`. `None`: it could not start, or took too long.
+pub(crate) fn run_bounded(command: &mut Command, limit: Duration) -> Option<Output> {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
+    let id = child.id();
+    let (sender, receiver) = mpsc::sync_channel(1);
+    thread::spawn(move || {
+        // The receiver is gone when the time was over; then nobody wants the outcome.
+        let _ = sender.send(child.wait_with_output());
+    });
+    if let Ok(output) = receiver.recv_timeout(limit) {
+        return output.ok();
+    }
+    // The standard library cannot end a child that another thread waits for, and `kill` is everywhere but on Windows,
+    // where the program is left to end by itself.
+    let _ = Command::new("kill").arg(id.to_string()).status();
+    None
+}
+
+/// The program and its arguments as one would type them.
+fn describe(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    let words: Vec<_> = [program].into_iter().chain(command.get_args()).map(OsStr::to_string_lossy).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failing_program_is_named_with_its_arguments() {
+        let error = run(Command::new("false").arg("alarm")).unwrap_err();
+        assert!(error.to_string().starts_with("`false alarm` failed"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_given_up() {
+        assert!(run_bounded(Command::new("sleep").arg("600"), Duration::from_millis(20)).is_none());
+    }
+
+    #[test]
+    fn asking_gives_trimmed_output_or_nothing() {
+        assert_eq!(ask(Command::new("echo").arg("hello")).as_deref(), Some("hello"));
+        assert_eq!(ask(Command::new("no-such-program-here").arg("hello")), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! What the browser tests need: Node.js, the packages of `e2e/package-lock.json`, and a Chromium.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::{debian, fingerprint, progress::Step, shell, workspace};
+
+/// The oldest Node.js that the browser tests run on.
+const NODE: u32 = 20;
+
+const NODE_ADVICE: &str = "the browser tests need Node.js 20 or newer with npm: install it from https://nodejs.org";
+
+const CHROMIUM_ADVICE: &str = "the browser tests need Chromium: install it (on Debian or Ubuntu \
+    `sudo apt-get install chromium`), or set CHROMIUM to the path of a Chromium or Chrome";
+
+/// What Chromium is called, where it is not at a path of its own.
+const CHROMIUM_NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/// A browser and Playwright, ready to be run.
+pub(crate) struct Browser {
+    chromium: PathBuf,
+}
+
+/// Finds all of it, installing what is missing where that can be done without asking.
+pub(crate) fn prepare() -> Result<Browser> {
+    prepare_node()?;
+    let chromium = prepare_chromium()?;
+    prepare_packages()?;
+    Ok(Browser { chromium })
+}
+
+impl Browser {
+    /// TypeScript's check of the tests themselves.
+    pub(crate) fn type_check() -> Command {
+        let mut command = Command::new("npm");
+        command.args(["run", "--silent", "check"]).current_dir(workspace::e2e());
+        command
+    }
+
+    /// Playwright, in the folder of the tests, for this server program.
+    pub(crate) fn playwright(&self, program: &Path) -> Command {
+        let mut command = Command::new("node");
+        command
+            .arg("node_modules/@playwright/test/cli.js")
+            .current_dir(workspace::e2e())
+            .env("CHROMIUM", &self.chromium)
+            .env("TALLYBOOK_BIN", program);
+        command
+    }
+}
+
+fn prepare_node() -> Result<()> {
+    if node_version().is_none() && debian::can_install() {
+        debian::install(&["nodejs", "npm"])?;
+    }
+    match node_version() {
+        Some(version) if version >= NODE && shell::find_program("npm").is_some() => Ok(()),
+        Some(version) => bail!("{NODE_ADVICE} (Node.js {version} is here)"),
+        None => bail!(NODE_ADVICE),
+    }
+}
+
+/// The first number of Node.js's version.
+fn node_version() -> Option<u32> {
+    let version = shell::ask(Command::new("node").arg("--version"))?;
+    version.trim_start_matches('v').split('.').next()?.parse().ok()
+}
+
+fn prepare_chromium() -> Result<PathBuf> {
+    if let Some(named) = env::var_os("CHROMIUM").filter(|path| !path.is_empty()) {
+        let named = PathBuf::from(named);
+        if !named.is_file() {
+            bail!("CHROMIUM names {}, and there is no such file", named.display());
+        }
+        return Ok(named);
+    }
+    if let Some(found) = installed_chromium() {
+        return Ok(found);
+    }
+    if debian::can_install() {
+        debian::install(&["chromium"])?;
+    }
+    installed_chromium().context(CHROMIUM_ADVICE)
+}
+
+fn installed_chromium() -> Option<PathBuf> {
+    let application = Path::new("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome");
+    CHROMIUM_NAMES
+        .into_iter()
+        .find_map(shell::find_program)
+        .or_else(|| application.is_file().then(|| application.to_owned()))
+}
+
+/// Installs the locked packages, when the lock has changed since the last time.
+fn prepare_packages() -> Result<()> {
+    let folder = workspace::e2e();
+    let lock = folder.join("package-lock.json");
+    let note = folder.join("node_modules/.tallybook-lock");
+    let fingerprint = fingerprint::of("npm ci", &[&lock])?;
+    if fingerprint::matches(&note, &fingerprint) {
+        return Ok(());
+    }
+    let step = Step::begin("installing the browser tests' packages", "npm ci");
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(&folder);
+    // The browser is the machine's own.
+    npm.env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1").stdout(std::io::stderr());
+    shell::run(&mut npm).context("cannot install the browser tests' packages")?;
+    fingerprint::write(&note, &fingerprint)?;
+    step.done("");
+    Ok(())
+}

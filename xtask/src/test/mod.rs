@@ -1,0 +1,42 @@
+//! `cargo xtask test`: every test there is. What the tests need is found first, so that a lack shows in seconds.
+
+pub(crate) mod browser;
+mod login;
+mod mysql;
+
+use anyhow::Result;
+
+use self::browser::Browser;
+use crate::{
+    progress::{Step, say},
+    shell, ui, workspace,
+};
+
+/// Runs the Rust tests on each database, then the browser tests against the program.
+pub(crate) fn run() -> Result<()> {
+    let browser = browser::prepare()?;
+    let mysql = mysql::find()?;
+
+    // The server program comes with the tests, since integration tests need it.
+    ui::build_beside(&ui::Options { release: false }, || {
+        let step = Step::begin("building the server and the tests", "the first time takes about 6 minutes");
+        shell::run(shell::cargo().args(["test", "--workspace", "--no-run", "--quiet"]))?;
+        step.done("");
+        Ok(())
+    })?;
+
+    let step = Step::begin("running the Rust tests", "");
+    let rust =
+        shell::run(shell::cargo().args(["test", "--workspace", "--no-fail-fast"]).env(mysql::VARIABLE, mysql.urls()));
+    step.done(if rust.is_ok() { "all passed" } else { "some failed" });
+
+    let step = Step::begin("running the browser tests", "");
+    let program = workspace::built("debug", "tallybook")?;
+    let page = shell::run(&mut Browser::type_check())
+        .and_then(|()| shell::run(browser.playwright(&program).arg("test").env(mysql::VARIABLE, mysql.urls())));
+    step.done(if page.is_ok() { "all passed" } else { "some failed" });
+
+    rust.and(page)?;
+    say("every test passed");
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! The page's files around the WASM: the style, the static files, and putting all of it in place.
+//!
+//! A server may be reading a file while it is replaced, so each is written beside its place and then renamed into it.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result};
+
+use crate::workspace;
+
+/// Puts the style and the static files into the site.
+pub(crate) fn copy_all(site: &Path) -> Result<()> {
+    let frontend = workspace::root().join("frontend");
+    let public = frontend.join("public");
+    for file in files_below(&public)? {
+        let place = site.join(file.strip_prefix(&public)?);
+        replace(&place, &read(&file)?)?;
+    }
+    replace(&site.join("pkg/tallybook.css"), &joined_style(&frontend.join("style"))?)
+}
+
+/// Moves every file of one folder to the same place in another.
+pub(crate) fn move_all(from: &Path, to: &Path) -> Result<()> {
+    for file in files_below(from)? {
+        let place = to.join(file.strip_prefix(from)?);
+        make_parent(&place)?;
+        fs::rename(&file, &place).with_context(|| format!("cannot replace {}", place.display()))?;
+    }
+    Ok(())
+}
+
+/// A file's name and size: `tallybook.js 34 KB`.
+pub(crate) fn describe(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let bytes = fs::metadata(file).map_or(0, |data| data.len());
+    format!("{name} {} KB", bytes.div_ceil(1000))
+}
+
+/// The style sheets one after another, in the order of their names.
+fn joined_style(folder: &Path) -> Result<Vec<u8>> {
+    let mut style = Vec::new();
+    for file in files_below(folder)?.iter().filter(|file| file.extension().is_some_and(|end| end == "css")) {
+        style.extend(read(file)?);
+        style.push(b'\n');
+    }
+    Ok(style)
+}
+
+/// All files in a folder and the folders in it, sorted; none when there is no such folder.
+fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("cannot read the folder {}", folder.display())),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(files_below(&path)?);
+        } else {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Writes a file in one step, and not at all when it says this already, so that its time of change stays true.
+fn replace(place: &Path, content: &[u8]) -> Result<()> {
+    if fs::read(place).is_ok_and(|old| old == content) {
+        return Ok(());
+    }
+    make_parent(place)?;
+    let mut beside = place.as_os_str().to_owned();
+    beside.push(".new");
+    fs::write(&beside, content)
+        .and_then(|()| fs::rename(&beside, place))
+        .with_context(|| format!("cannot write {}", place.display()))
+}
+
+fn make_parent(place: &Path) -> Result<()> {
+    let folder = place.parent().unwrap_or(place);
+    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))
+}
+
+fn read(file: &Path) -> Result<Vec<u8>> {
+    fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn style_sheets_are_joined_in_the_order_of_their_names() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        fs::write(folder.path().join("20-page.css"), "b {}")?;
+        fs::write(folder.path().join("10-base.css"), "a {}")?;
+        fs::write(folder.path().join("notes.txt"), "not a style")?;
+        assert_eq!(joined_style(folder.path())?, b"a {}\nb {}\n");
+        Ok(())
+    }
+
+    #[test]
+    fn a_moved_folder_keeps_its_shape_and_replaces_what_was_there() -> Result<()> {
+        let (from, to) = (tempfile::tempdir()?, tempfile::tempdir()?);
+        fs::create_dir(from.path().join("snippets"))?;
+        fs::write(from.path().join("snippets/a.js"), "new")?;
+        fs::create_dir(to.path().join("snippets"))?;
+        fs::write(to.path().join("snippets/a.js"), "old")?;
+        move_all(from.path(), to.path())?;
+        assert_eq!(fs::read_to_string(to.path().join("snippets/a.js"))?, "new");
+        Ok(())
+    }
+
+    #[test]
+    fn an_unchanged_file_is_left_alone() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("deep/er/file");
+        replace(&file, b"same")?;
+        let before = fs::metadata(&file)?.modified()?;
+        replace(&file, b"same")?;
+        assert_eq!(fs::metadata(&file)?.modified()?, before);
+        replace(&file, b"other")?;
+        assert_eq!(fs::read(&file)?, b"other");
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+//! Finding a compiler that has, or can build, a standard library for the browser.
+//!
+//! In this order: the active toolchain where it has the target; the target added by rustup; Debian's own compiler with
+//! the standard library's sources, which builds that library along with the page; the same, installed through apt.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use anyhow::{Result, bail};
+
+use crate::{debian, progress::say, shell, ui::TARGET, workspace};
+
+/// Debian's packages: a compiler that knows the target, its cargo, the standard library's sources, a linker.
+const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld"];
+
+/// Where those packages put things.
+const DEBIAN_CARGO: &str = "/usr/bin/cargo";
+const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
+const DEBIAN_LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
+
+/// How long rustup may take to download about 20 MB.
+const RUSTUP_LIMIT: Duration = Duration::from_mins(3);
+
+/// A compiler for the browser side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Toolchain {
+    /// The toolchain that builds everything else.
+    Active,
+    /// Debian's, which builds the standard library from source.
+    Debian,
+}
+
+impl Toolchain {
+    /// Its cargo, ready for `build --target wasm32-unknown-unknown`.
+    pub(crate) fn cargo(self) -> Command {
+        let mut command = match self {
+            Self::Active => shell::cargo(),
+            Self::Debian => debian_cargo(),
+        };
+        // Flags that somebody set for this machine's processor or linker mean nothing to the browser, and a target
+        // folder of theirs would put this build back into the queue behind the server's.
+        for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_TARGET_DIR"] {
+            command.env_remove(name);
+        }
+        command
+    }
+}
+
+/// Finds a compiler, installing what is missing where that can be done without asking.
+pub(crate) fn find() -> Result<Toolchain> {
+    if active_has_target() {
+        return Ok(Toolchain::Active);
+    }
+    if !(debian_is_installed() && rustup_failed_before()) && add_with_rustup() && active_has_target() {
+        return Ok(Toolchain::Active);
+    }
+    if !debian_is_installed() && debian::can_install() {
+        debian::install(&PACKAGES)?;
+    }
+    if debian_is_installed() {
+        say("using Debian's Rust compiler for the page, since the active toolchain cannot build for the browser");
+        return Ok(Toolchain::Debian);
+    }
+    bail!(
+        "no compiler here can build for the browser: run `rustup target add {TARGET}`, or on Debian or Ubuntu \
+         `sudo apt-get install {}`, and start again.",
+        PACKAGES.join(" ")
+    );
+}
+
+/// Whether the active toolchain's standard library for the browser is on disk.
+fn active_has_target() -> bool {
+    let libraries = shell::ask(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]));
+    libraries.is_some_and(|folder| {
+        fs::read_dir(folder).is_ok_and(|mut files| {
+            files.any(|file| file.is_ok_and(|file| file.file_name().to_string_lossy().starts_with("libstd-")))
+        })
+    })
+}
+
+/// Lets rustup download the target. It may have no network, so it gets a limited time, and what comes of it is noted.
+fn add_with_rustup() -> bool {
+    if shell::find_program("rustup").is_none() {
+        return false;
+    }
+    say(&format!("adding {TARGET} with rustup (about 20 MB, at most 3 minutes)…"));
+    let mut rustup = Command::new("rustup");
+    rustup.args(["target", "add", TARGET]).env("RUSTUP_MAX_RETRIES", "0");
+    let added = shell::run_bounded(&mut rustup, RUSTUP_LIMIT).is_some_and(|output| output.status.success());
+    if !added {
+        say("rustup cannot download it");
+        // Without the note the next run merely tries again.
+        let note = rustup_note();
+        let _ = note.parent().map(fs::create_dir_all);
+        let _ = fs::write(note, active_version());
+    }
+    added
+}
+
+/// Whether rustup was asked before, for this very compiler, and could not.
+fn rustup_failed_before() -> bool {
+    fs::read_to_string(rustup_note()).is_ok_and(|version| version == active_version())
+}
+
+fn rustup_note() -> PathBuf {
+    workspace::ui_target().join("rustup-cannot-add-target")
+}
+
+fn active_version() -> String {
+    shell::ask(Command::new("rustc").arg("-vV")).unwrap_or_default()
+}
+
+fn debian_is_installed() -> bool {
+    [DEBIAN_CARGO, DEBIAN_RUSTC, DEBIAN_LIBRARY].iter().all(|file| Path::new(file).exists())
+        && shell::find_program("wasm-ld").is_some()
+}
+
+/// Debian's cargo, told to build the standard library along with the page.
+fn debian_cargo() -> Command {
+    let mut command = Command::new(DEBIAN_CARGO);
+    // rustup and cargo leave the active toolchain's paths to whatever they start, and those would win.
+    for name in ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTDOC", "RUSTC_WRAPPER", "LD_LIBRARY_PATH"] {
+        command.env_remove(name);
+    }
+    command
+        .current_dir(workspace::root())
+        .env("RUSTC", DEBIAN_RUSTC)
+        // Building the standard library is an unstable feature, which this lets a stable compiler do.
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-ld")
+        .args(["-Zbuild-std=std,panic_abort"]);
+    command
+}
