@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::repository::{calls, turns::TurnRows};
 use crate::{
     agent::{EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder},
-    db::{Database, Transaction},
+    db::{Database, Transaction, now},
     journal::{EventId, TurnLog, stored},
 };
 
@@ -70,11 +70,12 @@ impl TurnRecorder for StoringRecorder {
     }
 
     async fn tool_started(&mut self, call: &StartedToolCall<'_>) -> Result<i64, RecordError> {
+        let started_at = now();
         let (key, event) = async {
             let mut tx = self.db.begin().await?;
             self.save_text(&mut tx).await?;
             let message_id = self.rows.assistant_message_id;
-            let key = calls::create_tool_call(&mut tx, message_id, call, self.sent_bytes).await?;
+            let key = calls::create_tool_call(&mut tx, message_id, call, self.sent_bytes, started_at).await?;
             let event = ChatEvent::ToolCallStart(ToolCallStart {
                 tool_call_id: key,
                 tool_name: call.request.name.clone(),
@@ -87,7 +88,7 @@ impl TurnRecorder for StoringRecorder {
         }
         .await
         .map_err(RecordError::new)?;
-        self.log.append(&event).map_err(RecordError::new)?;
+        self.log.append_at(&event, started_at).map_err(RecordError::new)?;
         Ok(key)
     }
 

@@ -118,7 +118,7 @@ impl ConversationService {
         let place = match cursor {
             Some(cursor) => read_cursor(cursor)
                 .ok_or_else(|| ServiceError::Invalid("The cursor is not one that this list gave.".to_owned()))?,
-            None => ListPlace { updated_at: FAR_FUTURE, id: i64::MAX },
+            None => ListPlace::before_all(),
         };
         let limit = limit.clamp(1, MAX_PAGE);
         let mut rows = conversations::list_conversations(&self.inner.db, user, search, place, limit + 1).await?;
@@ -405,19 +405,14 @@ fn failed_event(message: MessageRow) -> ChatEvent {
     })
 }
 
-/// Later than any conversation.
-const FAR_FUTURE: DateTime<chrono::Utc> = match DateTime::from_timestamp(253_370_764_800, 0) {
-    Some(time) => time,
-    None => DateTime::<chrono::Utc>::MAX_UTC,
-};
-
 fn write_cursor(row: &ConversationRow) -> String {
     format!("{}-{}", row.updated_at.timestamp_micros(), row.id)
 }
 
 fn read_cursor(cursor: &str) -> Option<ListPlace> {
     let (micros, id) = cursor.split_once('-')?;
-    let updated_at = DateTime::from_timestamp_micros(micros.parse().ok()?).filter(|time| *time <= FAR_FUTURE)?;
+    let updated_at = DateTime::from_timestamp_micros(micros.parse().ok()?)
+        .filter(|time| *time <= ListPlace::before_all().updated_at)?;
     Some(ListPlace { updated_at, id: id.parse().ok()? })
 }
 

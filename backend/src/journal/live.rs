@@ -7,10 +7,12 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
+use chrono::{DateTime, Utc};
 use tallybook_protocol::{ChatEvent, MessageStatus, Snapshot, ToolCall, ToolCallStatus, sse};
 use tokio::sync::watch;
 
 use super::{EventId, lock};
+use crate::db::now;
 
 /// How many bytes of past events a turn keeps for readers that come back.
 const BUFFER_BYTES: usize = 1024 * 1024;
@@ -53,10 +55,15 @@ impl TurnLog {
 
     /// Sends an event to all readers.
     pub fn append(&self, event: &ChatEvent) -> Result<(), serde_json::Error> {
+        self.append_at(event, now())
+    }
+
+    /// The same, of something that was stored under the time `at`.
+    pub fn append_at(&self, event: &ChatEvent, at: DateTime<Utc>) -> Result<(), serde_json::Error> {
         let data = event.data()?;
         let mut state = lock(&self.state);
         let id = self.id(state.next_seq).to_string();
-        state.apply(event);
+        state.apply(event, at);
         state.push(sse::write_frame(Some(&id), event.name(), &data).into());
         drop(state);
         self.changed.send_replace(());
@@ -112,7 +119,7 @@ impl State {
     }
 
     /// Keeps the message as far as it is, for snapshots.
-    fn apply(&mut self, event: &ChatEvent) {
+    fn apply(&mut self, event: &ChatEvent, at: DateTime<Utc>) {
         match event {
             ChatEvent::ContentDelta(delta) => self.content.push_str(&delta.delta),
             ChatEvent::ToolCallStart(start) => self.tool_calls.push(ToolCall {
@@ -124,7 +131,7 @@ impl State {
                 output: None,
                 error: None,
                 duration_ms: None,
-                started_at: crate::db::now(),
+                started_at: at,
             }),
             ChatEvent::ToolCallEnd(end) => {
                 let call = self.tool_calls.iter_mut().find(|call| call.tool_call_id == end.tool_call_id);

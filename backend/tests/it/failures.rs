@@ -178,18 +178,14 @@ on_every_engine! {
     /// What a dead process left running is closed: text and finished calls stay, nothing is left pending.
     async fn a_turn_left_by_a_dead_process_is_closed_at_the_next_start(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let conversation = {
-            let tools = ToolRegistry::default().with(Hangs).unwrap();
-            let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
-            let conversation = app.create_conversation().await;
-            model.reply([text("I begin. "), tool_call("hangs", "{}")]);
-            let mut turn = app.send(&conversation, "Hang").await;
-            turn.until("tool_call_start").await;
-            // Another process's turn that has not said a word since long ago.
-            execute!(app, "UPDATE messages SET epoch = 7, lease_until = '2020-01-01 00:00:00' WHERE status = 'streaming'");
-            execute!(app, "UPDATE journal_events SET epoch = 7");
-            conversation
-        };
+        let tools = ToolRegistry::default().with(Hangs).unwrap();
+        let silent = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let conversation = silent.create_conversation().await;
+        model.reply([text("I begin. "), tool_call("hangs", "{}")]);
+        let mut turn = silent.send(&conversation, "Hang").await;
+        turn.until("tool_call_start").await;
+        // As if that process had not said a word since long ago.
+        execute!(silent, "UPDATE messages SET lease_until = '2020-01-01 00:00:00' WHERE status = 'streaming'");
         let app = TestApp::spawn(&engine, &model).await;
         let stored = app.conversation(&conversation).await;
         assert_eq!(stored["running"], false);

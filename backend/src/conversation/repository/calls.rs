@@ -1,5 +1,6 @@
 //! SQL on `tool_calls` and `model_calls`.
 
+use chrono::{DateTime, Utc};
 use tallybook_protocol::RawJson;
 
 use super::super::model::{ModelCallRow, ToolCallRow, tool_call_status_word};
@@ -7,9 +8,6 @@ use crate::{
     agent::{EndedToolCall, StartedToolCall, StepRecord},
     db::{Database, InsertedId, Transaction, now, on_db, on_tx},
 };
-
-/// MySQL's JSON takes 100 levels; SQLite's functions take 1,000. What is nested deeper is stored as one JSON string.
-const MAX_JSON_DEPTH: usize = 100;
 
 const CREATE_TOOL_CALL: &str = "INSERT INTO tool_calls \
      (message_id, tool_call_id, tool_name, input, input_text, status, step, position, text_offset, started_at) \
@@ -42,6 +40,7 @@ pub(crate) async fn create_tool_call(
     message_id: i64,
     call: &StartedToolCall<'_>,
     text_offset: i64,
+    started_at: DateTime<Utc>,
 ) -> sqlx::Result<i64> {
     let request = call.request;
     on_tx!(tx, |connection| {
@@ -49,12 +48,12 @@ pub(crate) async fn create_tool_call(
             .bind(message_id)
             .bind(stored_id(&request.id))
             .bind(truncated(&request.name, 100))
-            .bind(json_column(&request.input_text))
+            .bind(RawJson::from_text(&request.input_text).as_str())
             .bind(&request.input_text)
             .bind(call.step)
             .bind(call.position)
             .bind(text_offset)
-            .bind(now())
+            .bind(started_at)
             .execute(connection)
             .await?;
         Ok(done.inserted_id())
@@ -129,30 +128,6 @@ pub(crate) async fn list_tool_calls(db: &Database, conversation_id: i64) -> sqlx
 /// The model calls of all turns of a conversation, in order.
 pub(crate) async fn list_model_calls(db: &Database, conversation_id: i64) -> sqlx::Result<Vec<ModelCallRow>> {
     on_db!(db, |pool| sqlx::query_as(LIST_MODEL_CALLS).bind(conversation_id).fetch_all(pool).await)
-}
-
-/// What the `input` column holds: the text itself where a database can read it as JSON, otherwise a JSON string.
-fn json_column(text: &str) -> String {
-    if depth(text) > MAX_JSON_DEPTH {
-        return RawJson::string(text).as_str().to_owned();
-    }
-    RawJson::from_text(text).as_str().to_owned()
-}
-
-/// How deep brackets nest, at least; brackets inside strings may count, which errs on the safe side.
-fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest) = (0usize, 0usize);
-    for byte in text.bytes() {
-        match byte {
-            b'[' | b'{' => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
 }
 
 /// A provider's id of a call, as its column holds it.

@@ -1,6 +1,6 @@
 //! SQL on `conversations`.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 use uuid::Uuid;
 
 use super::super::model::ConversationRow;
@@ -30,6 +30,14 @@ const DELETE: &str = "DELETE FROM conversations WHERE uuid = ? AND user_id = ?";
 pub(crate) struct ListPlace {
     pub(crate) updated_at: DateTime<Utc>,
     pub(crate) id: i64,
+}
+
+impl ListPlace {
+    /// Before the newest conversation, also of a replica whose clock is ahead. MariaDB takes no parameter after 2038 for
+    /// a time, so this is not simply the end of time.
+    pub(crate) fn before_all() -> Self {
+        Self { updated_at: now() + Duration::days(1), id: i64::MAX }
+    }
 }
 
 /// Makes an empty conversation.

@@ -6,7 +6,7 @@ mod events;
 
 pub use app::{Provider, TestApp};
 pub use engine::Engine;
-pub use events::{EventReader, SeenEvent, names};
+pub use events::{EventReader, names};
 
 /// Makes one test for SQLite and one for every server that `MYSQL_TEST_URL` names.
 macro_rules! on_every_engine {
