@@ -67,7 +67,7 @@ pub(crate) fn model(model: &str) -> String {
     format!("Model: {model}")
 }
 
-/// The title of the browser's tab.
+/// The words in the browser's tab.
 pub(crate) fn page_title(conversation: Option<&str>) -> String {
     conversation.map_or_else(|| PRODUCT.to_owned(), |title| format!("{title} · {PRODUCT}"))
 }
