@@ -4,6 +4,7 @@
 use leptos::prelude::*;
 use leptos_router::{
     NavigateOptions,
+    components::Outlet,
     hooks::{use_location, use_navigate},
 };
 use serde::{Deserialize, Serialize};
@@ -125,6 +126,8 @@ pub(crate) fn ChatPage() -> impl IntoView {
                 </Transition>
             </main>
         </div>
+        // Shows nothing, but the router takes a navigation for unfinished until this place has been filled.
+        <Outlet />
     }
     .into_any()
 }
