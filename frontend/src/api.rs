@@ -20,6 +20,8 @@ use crate::{
 const SILENCE_LIMIT: Duration = Duration::from_mins(1);
 /// How long a plain request may take.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
+/// How long the server may take to close a stream that is over.
+const CLOSING_LIMIT: Duration = Duration::from_secs(5);
 
 /// Why a request came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +102,15 @@ impl EventStream {
             let portion = browser::within(SILENCE_LIMIT, self.body.next()).await?.ok()??;
             self.frames.extend(self.decoder.push(&portion).ok()?);
         }
+    }
+}
+
+impl EventStream {
+    /// Waits for the server to close the stream after its last event, which it does at once. Dropping the stream before
+    /// that would count as a broken connection on both sides.
+    pub(crate) async fn finish(&mut self) {
+        let at_end = async { while let Ok(Some(_)) = self.body.next().await {} };
+        let _ = browser::within(CLOSING_LIMIT, at_end).await;
     }
 }
 

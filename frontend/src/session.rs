@@ -206,7 +206,8 @@ impl Session {
                 match self.read(open, &mut last_id, &mut attempt).await {
                     Ended::Over => {
                         self.rest(None);
-                        return self.listeners.changed.run(());
+                        self.listeners.changed.run(());
+                        return open.finish().await;
                     }
                     Ended::Broken => {}
                     Ended::Gap => last_id = None,

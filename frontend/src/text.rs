@@ -67,11 +67,9 @@ pub(crate) fn model(model: &str) -> String {
     format!("Model: {model}")
 }
 
-/// The title of the browser's tab. `leptos_meta` puts it into the server's HTML as it is, so on the server it must be
-/// escaped already: a conversation's title is whatever somebody wrote.
+/// The words in the browser's tab.
 pub(crate) fn page_title(conversation: Option<&str>) -> String {
-    let title = conversation.map_or_else(|| PRODUCT.to_owned(), |title| format!("{title} · {PRODUCT}"));
-    if cfg!(feature = "ssr") { title.replace('&', "&amp;").replace('<', "&lt;") } else { title }
+    conversation.map_or_else(|| PRODUCT.to_owned(), |title| format!("{title} · {PRODUCT}"))
 }
 
 /// While the connection is down.

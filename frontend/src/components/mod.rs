@@ -8,6 +8,7 @@ pub(crate) mod icon;
 pub(crate) mod message;
 pub(crate) mod nothing_here;
 pub(crate) mod sidebar;
+pub(crate) mod tab_title;
 pub(crate) mod thread;
 pub(crate) mod tool_call;
 pub(crate) mod tool_call_details;

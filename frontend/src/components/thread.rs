@@ -71,6 +71,7 @@ pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoV
                 {move || session.unstored.get().map(|content| view! { <UnstoredMessage content /> })}
             </div>
         </div>
+        <div class="jump-place">
         <Show when=move || !following.get()>
             <button
                 type="button"
@@ -84,6 +85,7 @@ pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoV
                 {text::JUMP_TO_NEWEST}
             </button>
         </Show>
+        </div>
     }
     .into_any()
 }

@@ -2,13 +2,13 @@
 //! conversation; which one is open follows from the address.
 
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::{
     NavigateOptions,
+    components::Outlet,
     hooks::{use_location, use_navigate},
 };
 use serde::{Deserialize, Serialize};
-use tallybook_protocol::{Conversation, ModelInfo};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
 use uuid::Uuid;
 
 use crate::{
@@ -17,8 +17,9 @@ use crate::{
         header::Header,
         nothing_here::{LoadFailed, NothingHere},
         sidebar::Sidebar,
+        tab_title::TabTitle,
     },
-    data::Source,
+    data::{PageError, Source},
     session::Listeners,
     text,
 };
@@ -101,8 +102,14 @@ pub(crate) fn ChatPage() -> impl IntoView {
         address.track();
         sidebar_open.set(false);
     });
-    let hydrated = use_hydrated();
-    let show = StoredValue::new((model.clone(), source));
+    let around = Around {
+        model: model.clone(),
+        source,
+        listeners,
+        hydrated: use_hydrated(),
+        listed_title: use_listed_title(list, current),
+    };
+    let around = StoredValue::new(around);
 
     view! {
         <a class="skip-link" href="#composer">{text::SKIP_TO_COMPOSER}</a>
@@ -114,54 +121,74 @@ pub(crate) fn ChatPage() -> impl IntoView {
                     <For
                         each=move || pane.get()
                         key=|pane| pane.number
-                        children=move |pane| {
-                            let (model, source) = show.get_value();
-                            view! { <PaneView pane model source listeners hydrated /> }
-                        }
+                        children=move |pane| view! { <PaneView pane around=around.get_value() /> }
                     />
                 </Transition>
             </main>
         </div>
+        // Shows nothing, but the router takes a navigation for unfinished until this place has been filled.
+        <Outlet />
     }
     .into_any()
 }
 
-#[component]
-fn PaneView(
-    pane: Pane,
+/// What the page has for each pane.
+#[derive(Clone)]
+struct Around {
     model: Option<ModelInfo>,
     source: Source,
     listeners: Listeners,
     hydrated: ReadSignal<bool>,
-) -> impl IntoView {
-    match pane.content {
-        PaneContent::NewChat => view! {
-            <Title text=text::page_title(None) />
-            <ChatPane conversation=None model listeners hydrated />
-        }
-        .into_any(),
-        PaneContent::Conversation(conversation) => view! {
-            <Title text=text::page_title(Some(&conversation.summary.title)) />
-            <ChatPane conversation=Some(*conversation) model listeners hydrated />
-        }
-        .into_any(),
+    /// The open conversation's title as the list has it, which is newer than the one it was opened with.
+    listed_title: ReadSignal<Option<String>>,
+}
+
+#[component]
+fn PaneView(pane: Pane, around: Around) -> impl IntoView {
+    let Around { model, source, listeners, hydrated, listed_title } = around;
+    let (conversation, problem) = match pane.content {
+        PaneContent::NewChat => (None, None),
+        PaneContent::Conversation(conversation) => (Some(*conversation), None),
         PaneContent::Missing => {
             source.set_status(404);
-            view! {
-                <Title text=text::page_title(Some(text::NOT_FOUND_TITLE)) />
-                <NothingHere message=text::NOT_FOUND_CONVERSATION />
-            }
-            .into_any()
+            let view = view! { <NothingHere message=text::NOT_FOUND_CONVERSATION /> }.into_any();
+            (None, Some((text::NOT_FOUND_TITLE, view)))
         }
         PaneContent::Failed(message) => {
             source.set_status(503);
-            view! {
-                <Title text=text::page_title(Some(text::FAILED_TITLE)) />
-                <LoadFailed message />
-            }
-            .into_any()
+            (None, Some((text::FAILED_TITLE, view! { <LoadFailed message /> }.into_any())))
         }
+    };
+    if let Some((title, view)) = problem {
+        return view! {
+            <TabTitle name=Some(title.to_owned()) />
+            {view}
+        }
+        .into_any();
     }
+    let title = conversation.as_ref().map(|conversation| conversation.summary.title.clone());
+    let name = Signal::derive(move || listed_title.get().or_else(|| title.clone()));
+    view! {
+        <TabTitle name />
+        <ChatPane conversation model listeners hydrated />
+    }
+    .into_any()
+}
+
+fn use_listed_title(
+    list: Resource<Result<Page<ConversationSummary>, PageError>>,
+    current: Signal<Option<Uuid>>,
+) -> ReadSignal<Option<String>> {
+    let (title, set_title) = signal(None);
+    // In an effect, since the list is there before the page is alive but may be read only where it can be waited for.
+    Effect::new(move || {
+        let listed = current.get().and_then(|uuid| {
+            let page = list.get()?.ok()?;
+            page.items.into_iter().find(|item| item.uuid == uuid)
+        });
+        set_title.set(listed.map(|item| item.title));
+    });
+    title
 }
 
 fn use_address() -> Memo<Address> {

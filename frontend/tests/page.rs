@@ -1,0 +1,174 @@
+//! The page as the server renders it, from the data of a stand-in: what a reader gets before any script runs.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU16, Ordering},
+};
+
+use chrono::DateTime;
+use futures_util::StreamExt as _;
+use leptos::prelude::{IntoView as _, Owner, RenderHtml as _, provide_context};
+use leptos_meta::ServerMetaContext;
+use leptos_router::location::RequestUrl;
+use tallybook_frontend::{PageData, PageError, PageFuture, shell};
+use tallybook_protocol::{
+    Conversation, ConversationSummary, Message, MessageStatus, ModelInfo, Page, RawJson, Role, ToolCall, ToolCallStatus,
+};
+use uuid::Uuid;
+
+const KNOWN: Uuid = Uuid::from_u128(7);
+
+#[derive(Default)]
+struct Data {
+    away: bool,
+    status: Arc<AtomicU16>,
+}
+
+impl Data {
+    fn answer<T: Send + 'static>(&self, value: T) -> PageFuture<T> {
+        let away = self.away;
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            if away { Err(PageError::new("The database is away. Reload the page in a moment.")) } else { Ok(value) }
+        })
+    }
+}
+
+impl PageData for Data {
+    fn list_conversations(&self) -> PageFuture<Page<ConversationSummary>> {
+        self.answer(Page { items: vec![summary()], next_cursor: None })
+    }
+
+    fn find_conversation(&self, uuid: Uuid) -> PageFuture<Option<Conversation>> {
+        self.answer((uuid == KNOWN).then(conversation))
+    }
+
+    fn model(&self) -> ModelInfo {
+        ModelInfo { provider: "demo".to_owned(), model: "demo-arithmetic".to_owned() }
+    }
+
+    fn set_status(&self, status: u16) {
+        self.status.store(status, Ordering::Relaxed);
+    }
+}
+
+fn summary() -> ConversationSummary {
+    let at = DateTime::UNIX_EPOCH;
+    ConversationSummary {
+        uuid: KNOWN,
+        title: "A <b>bold</b> sum".to_owned(),
+        running: false,
+        created_at: at,
+        updated_at: at,
+    }
+}
+
+fn conversation() -> Conversation {
+    let at = DateTime::UNIX_EPOCH;
+    let call = |id, status, offset, duration_ms| ToolCall {
+        tool_call_id: id,
+        tool_name: "add".to_owned(),
+        input: RawJson::from_text(r#"{"b":0.10000000000000000000000000000000000000001,"a":"<i>2</i>"}"#),
+        offset,
+        status,
+        output: Some("3".to_owned()),
+        error: None,
+        duration_ms,
+        started_at: at,
+    };
+    let message = |id, role, content: &str, tool_calls| Message {
+        id,
+        role,
+        content: content.to_owned(),
+        status: MessageStatus::Complete,
+        error: None,
+        tool_calls,
+        created_at: at,
+    };
+    let calls = vec![call(1, ToolCallStatus::Success, 8, Some(3456)), call(2, ToolCallStatus::Error, 8, Some(125_000))];
+    let messages = vec![
+        message(1, Role::User, "What is </script><script>alert(1)</script>?", vec![]),
+        message(2, Role::Assistant, "Adding: it is 3.", calls),
+    ];
+    Conversation { summary: summary(), messages, active_message_id: None }
+}
+
+/// The HTML at `path`, and the status that the page asked for.
+async fn render(path: &str, data: Data) -> (String, u16) {
+    // Only the first test of the process can set it; all set the same.
+    let _ = any_spawner::Executor::init_tokio();
+    let status = Arc::clone(&data.status);
+    let data: Arc<dyn PageData> = Arc::new(data);
+    let owner = Owner::new_root(Some(Arc::new(hydration_context::SsrSharedContext::new())));
+    let (meta, meta_output) = ServerMetaContext::new();
+    let stream = owner.with(|| {
+        provide_context(RequestUrl::new(path));
+        provide_context(meta);
+        provide_context(data);
+        shell().into_view().to_html_stream_in_order()
+    });
+    let page = stream.collect::<String>().await;
+    // The data for the browser, as it follows the page in a script.
+    let data = owner.shared_context().and_then(|context| context.pending_data()).expect("data for the browser");
+    let scripts = data.map(|script| format!("<script>{script}</script>")).collect::<String>().await;
+    let whole = futures_util::stream::iter([page + &scripts]);
+    let html = meta_output.inject_meta_context(whole).await.collect::<String>().await;
+    drop(owner);
+    (html, status.load(Ordering::Relaxed))
+}
+
+fn count(html: &str, part: &str) -> usize {
+    html.matches(part).count()
+}
+
+#[tokio::test]
+async fn a_conversation_is_readable_without_a_script() {
+    let (html, status) = render(&format!("/c/{KNOWN}"), Data::default()).await;
+    assert_eq!(status, 0, "an ordinary page leaves the status alone");
+    assert_eq!(count(&html, "<article"), 2);
+    assert_eq!(count(&html, "data-testid=\"tool-call\""), 2);
+    let order = ["Adding:", "data-status=\"success\"", "3.4s", "data-status=\"error\"", "2m 5s", "it is 3."];
+    let places: Vec<_> =
+        order.iter().map(|part| html.find(part).unwrap_or_else(|| panic!("{part} in {html}"))).collect();
+    assert!(places.is_sorted(), "text and calls stand as they happened: {places:?}");
+    assert!(html.contains("b: 0.10000000000000000000000000000000000000001"), "every digit is there");
+    assert!(html.contains("aria-expanded=\"false\"") && !html.contains("tool-call-details"), "calls are closed");
+    assert!(html.contains("aria-current=\"page\""));
+    assert!(html.contains("demo-arithmetic") && html.contains("LLM_API_KEY"));
+    assert!(html.contains("<title>A &lt;b>bold&lt;/b> sum · Tallybook</title>"), "{html}");
+}
+
+#[tokio::test]
+async fn what_people_and_models_wrote_is_text() {
+    let (html, _) = render(&format!("/c/{KNOWN}"), Data::default()).await;
+    for part in ["<b>bold", "<i>2", "<script>alert"] {
+        assert!(!html.contains(part), "{part} in {html}");
+    }
+}
+
+#[tokio::test]
+async fn a_new_chat_greets_and_lists_what_there_is() {
+    let (html, status) = render("/", Data::default()).await;
+    assert_eq!(status, 0);
+    assert_eq!(count(&html, "data-testid=\"example\""), 3);
+    assert_eq!(count(&html, "data-testid=\"conversation-link\""), 1);
+    assert!(html.contains("data-testid=\"composer\""));
+    assert!(html.starts_with("<!DOCTYPE html>"));
+    assert!(html.contains("/pkg/tallybook_bg.wasm"));
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_a_404() {
+    for path in [format!("/c/{}", Uuid::from_u128(8)), "/c/no-uuid".to_owned(), "/nowhere".to_owned()] {
+        let (html, status) = render(&path, Data::default()).await;
+        assert_eq!(status, 404, "{path}");
+        assert!(html.contains("Nothing here") && html.contains("Start a new chat"), "{path}: {html}");
+    }
+}
+
+#[tokio::test]
+async fn missing_data_is_told_in_a_sentence() {
+    let (html, status) = render(&format!("/c/{KNOWN}"), Data { away: true, ..Data::default() }).await;
+    assert_eq!(status, 503);
+    assert!(html.contains("role=\"alert\"") && html.contains("The database is away."), "{html}");
+}
