@@ -41,7 +41,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 pub(crate) fn build_server(release: bool) -> Result<()> {
     let step = Step::begin("building the server", "the first time takes about 5 minutes");
     let mut cargo = shell::cargo();
-    cargo.args(["build", "--package", "tallybook", "--bin", "tallybook"]);
+    // Chosen from the whole workspace, its dependencies are built with the features that the tests need as well, once.
+    cargo.args(["build", "--workspace", "--bin", "tallybook"]);
     if release {
         cargo.arg("--release");
     }

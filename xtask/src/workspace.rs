@@ -1,16 +1,17 @@
 //! Where things are: the workspace's folders, and what the builds leave behind.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::{env, path::PathBuf};
 
 use anyhow::{Context as _, Result};
 
 /// The workspace's top folder.
-pub(crate) fn root() -> &'static Path {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here)
+///
+/// Cargo says so when it runs this program. The folder that this program was built from may be another one, when several
+/// copies of the project share a target folder.
+pub(crate) fn root() -> PathBuf {
+    let mut root = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    root.pop();
+    root
 }
 
 /// The page as the server serves it. The server looks for it exactly here, so it does not move with `CARGO_TARGET_DIR`.
