@@ -1,12 +1,16 @@
 //! The provider port: what is asked of a model and what streams back, and one file per provider. The only room that
 //! knows provider JSON. It does not know tools' code, SQL, or the page.
 
+mod demo;
+
 use std::sync::Arc;
 
 use futures_util::stream::BoxStream;
 use tallybook_protocol::{ModelInfo, Usage};
 
 use crate::tools::ToolSpec;
+
+pub use demo::DemoModel;
 
 /// A model behind some provider's API.
 pub trait ModelClient: Send + Sync + 'static {
