@@ -109,8 +109,9 @@ fn outcome(result: &ToolResult) -> Result<String, String> {
     }
     let raw = content.result.as_ref().map_or("null", |raw| raw.get());
     let text = serde_json::from_str::<String>(raw).unwrap_or_else(|_| raw.to_owned());
-    // `evaluate` says behind its number that it is floating point.
-    let number = text.split_whitespace().next().unwrap_or_default();
+    // `evaluate` says behind its number that it is floating point. Anything else there, such as a note that the text
+    // was cut, makes it another number.
+    let number = text.strip_suffix(" (floating point)").unwrap_or(&text);
     let is_number = serde_json::from_str::<&RawValue>(number).is_ok()
         && number.starts_with(|c: char| c == '-' || c.is_ascii_digit());
     if is_number { Ok(number.to_owned()) } else { Err(format!("the tool gave {text:?}, which is not a number")) }

@@ -70,7 +70,11 @@ fn a_tool_that_is_switched_off_is_named() {
 fn results_of_any_shape_are_survived() {
     for (content, is_error, expected) in [
         (r#"{"success":true,"result":5}"#, false, "Done: 2 + 3 = **5**."),
-        (r#"{"success":true,"result":"5 apples"}"#, false, "Done: 2 + 3 = **5**."),
+        (
+            r#"{"success":true,"result":"12\n… cut here"}"#,
+            false,
+            "2 + 3 has no result: the tool says “the tool gave \"12\\n… cut here\", which is not a number”.",
+        ),
         ("out of memory", true, "2 + 3 has no result: the tool says “out of memory”."),
         (r#"{"success":false,"error":"invalid_a: no."}"#, true, "2 + 3 has no result: the tool says “no”."),
         (
