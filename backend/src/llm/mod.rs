@@ -2,7 +2,7 @@
 //! knows provider JSON. It does not know tools' code, SQL, or the page.
 
 mod anthropic;
-pub mod demo;
+mod demo;
 mod endpoint;
 mod history;
 mod http;
@@ -20,6 +20,7 @@ use tallybook_protocol::{ModelInfo, Usage};
 
 use crate::tools::ToolSpec;
 
+pub use demo::DemoModel;
 pub use settings::{ApiKey, ConnectError, ModelSettings, ProviderKind, UnknownProvider, connect};
 
 /// A model behind some provider's API.

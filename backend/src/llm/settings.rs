@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr, sync::Arc, time::Duration};
 
-use super::{ModelClient, anthropic::Anthropic, endpoint::Endpoint, openai::OpenAi};
+use super::{DemoModel, ModelClient, anthropic::Anthropic, endpoint::Endpoint, openai::OpenAi};
 
 /// Whose API to speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl ProviderKind {
             Self::OpenAi => "gpt-5-mini",
             Self::OpenRouter => "openai/gpt-5-mini",
             Self::Ollama => "qwen3",
-            Self::Demo => "demo",
+            Self::Demo => "arithmetic",
         }
     }
 
@@ -214,7 +214,7 @@ pub fn connect(settings: ModelSettings) -> Result<Arc<dyn ModelClient>, ConnectE
         ProviderKind::OpenAi | ProviderKind::OpenRouter | ProviderKind::Ollama => {
             Arc::new(OpenAi::new(Endpoint::openai(&settings)?, &settings))
         }
-        ProviderKind::Demo => Arc::new(super::demo::DemoModel::new(settings.demo_pace)),
+        ProviderKind::Demo => Arc::new(DemoModel::new(settings.demo_pace)),
     })
 }
 

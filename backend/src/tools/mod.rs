@@ -9,7 +9,7 @@ mod evaluate;
 #[cfg(test)]
 mod example;
 mod multiply;
-mod notation;
+pub(crate) mod notation;
 mod registry;
 mod subtract;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 /// `c` as ASCII where it is a full-width form (`５` → `5`), a typographic sign (`×` → `*`, `−` → `-`) or a wide
 /// space; any other character as it is.
-pub(super) fn plain(c: char) -> char {
+pub(crate) fn plain(c: char) -> char {
     match c {
         // The block of full-width forms lies at a fixed distance from ASCII (Unicode chart UFF00).
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
