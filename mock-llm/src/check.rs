@@ -35,7 +35,7 @@ fn anthropic(body: &Value, messages: &[Value]) -> Result<bool, String> {
         return Err("max_tokens: must be a whole number".to_owned());
     }
     let mut waiting: Vec<String> = Vec::new();
-    let mut has_calls = false;
+    let mut seen: HashSet<String> = HashSet::new();
     for (at, message) in messages.iter().enumerate() {
         let expected = if at % 2 == 0 { "user" } else { "assistant" };
         if message["role"] != expected {
@@ -56,12 +56,14 @@ fn anthropic(body: &Value, messages: &[Value]) -> Result<bool, String> {
             return Err(format!("messages.{at}: a tool_result comes after another kind of block"));
         }
         waiting = anthropic_calls(at, expected, &blocks)?;
-        has_calls |= !waiting.is_empty();
+        if let Some(id) = waiting.iter().find(|id| !seen.insert((*id).clone())) {
+            return Err(format!("messages.{at}: the call id {id:?} is used twice"));
+        }
     }
-    if messages.len().is_multiple_of(2) {
-        return Err("messages: the last one must be the user's".to_owned());
+    if !waiting.is_empty() || messages.is_empty() {
+        return Err(format!("messages: must end with a message of the user, with the results of {waiting:?}"));
     }
-    Ok(has_calls)
+    Ok(!seen.is_empty())
 }
 
 /// The blocks of a message, with a plain string as one text block.
@@ -94,7 +96,7 @@ fn anthropic_calls(at: usize, role: &str, blocks: &[Value]) -> Result<Vec<String
         name_and_id(at, &block["name"], &block["id"], true)?;
         ids.push(block["id"].as_str().unwrap_or_default().to_owned());
     }
-    unique(at, ids)
+    Ok(ids)
 }
 
 /// Checks the messages of a Chat Completions request; says whether there are tool calls among them.
@@ -211,13 +213,13 @@ mod tests {
         let asks = json!({"role": "assistant", "content": [use_block("a"), use_block("b")]});
         let cases = [
             (json!([user, asks, user]), "must begin with the tool results"),
-            (json!([user, asks]), "the last one must be"),
+            (json!([user, asks]), "must end with"),
             (json!([user, asks, {"role": "user", "content": [result_block("b"), result_block("a")]}]), "in this order"),
             (json!([{"role": "user", "content": [result_block("a")]}]), "must begin with"),
             (json!([user, user]), "roles alternate"),
             (json!([{"role": "user", "content": " "}]), "non-whitespace"),
             (json!([user, {"role": "assistant", "content": [use_block("a b")]}]), "not a call id"),
-            (json!([user, {"role": "assistant", "content": [use_block("a"), use_block("a")]}]), "repeat"),
+            (json!([user, {"role": "assistant", "content": [use_block("a"), use_block("a")]}]), "used twice"),
         ];
         for (messages, words) in cases {
             let said = anthropic(&messages).unwrap_or_default();

@@ -1,7 +1,17 @@
 //! The provider port: what is asked of a model and what streams back, and one file per provider. The only room that
 //! knows provider JSON. It does not know tools' code, SQL, or the page.
 
+mod anthropic;
 mod demo;
+mod endpoint;
+mod history;
+mod http;
+mod http_error;
+mod openai;
+mod reader;
+mod settings;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -11,6 +21,7 @@ use tallybook_protocol::{ModelInfo, Usage};
 use crate::tools::ToolSpec;
 
 pub use demo::DemoModel;
+pub use settings::{ApiKey, ConnectError, ModelSettings, ProviderKind, UnknownProvider, connect};
 
 /// A model behind some provider's API.
 pub trait ModelClient: Send + Sync + 'static {

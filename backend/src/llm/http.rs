@@ -1,0 +1,130 @@
+//! Sends one request to a provider and streams its answer, with a limit on every wait. What the bytes mean is the
+//! provider's reader's business.
+
+use std::{sync::Arc, time::Duration};
+
+use async_stream::try_stream;
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use reqwest::{Response, header::CONTENT_TYPE};
+use tokio::time::timeout;
+
+use super::{
+    ModelError, ModelEvent, ModelStream,
+    endpoint::Endpoint,
+    http_error,
+    reader::{Parser, StreamReader, bad_stream},
+};
+
+/// How much of an error body is read, in bytes, and how long that may take.
+const LONGEST_ERROR_BODY: usize = 64 * 1024;
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Asks once and streams the answer. Dropping the stream drops the response, which closes its connection.
+pub(super) fn stream<R: StreamReader + 'static>(
+    endpoint: Arc<Endpoint>,
+    body: Result<String, serde_json::Error>,
+    reader: R,
+) -> ModelStream {
+    let events = try_stream! {
+        let body = body.map_err(|error| bad_stream(format!("the question cannot be written as JSON ({error})")))?;
+        let mut response = open(&endpoint, body).await?;
+        let mut parser = Parser::new(reader);
+        loop {
+            match next_portion(&endpoint, &mut response).await {
+                Ok(Some(bytes)) => {
+                    let (events, error) = parser.push(&bytes);
+                    let ended = matches!(events.last(), Some(ModelEvent::Ended { .. }));
+                    for event in events {
+                        yield event;
+                    }
+                    if let Some(error) = error {
+                        Err(scrubbed(&endpoint, error))?;
+                    }
+                    if ended {
+                        return;
+                    }
+                }
+                end => {
+                    // An answer that has said why it ended is finished, however the connection ends after that.
+                    let failure = end.err().unwrap_or_else(|| bad_stream("it ended before it was finished"));
+                    for event in parser.end().ok_or(failure)? {
+                        yield event;
+                    }
+                    return;
+                }
+            }
+        }
+    };
+    events.boxed()
+}
+
+/// Sends the request and waits for the head of a successful answer.
+async fn open(endpoint: &Endpoint, body: String) -> Result<Response, ModelError> {
+    let request = endpoint.client.post(endpoint.url.clone()).header(CONTENT_TYPE, "application/json").body(body);
+    let answer = timeout(endpoint.idle_timeout, request.send()).await.map_err(|_| silence(endpoint))?;
+    let response = answer.map_err(|error| unreachable(endpoint, error))?;
+    let status = response.status();
+    if !status.is_success() {
+        let body = timeout(ERROR_BODY_TIMEOUT, beginning(response)).await.unwrap_or_default();
+        let message = http_error::excerpt(&body, endpoint.key.as_ref());
+        return Err(http_error::from_status(status.as_u16(), &message, &endpoint.model));
+    }
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    // Servers are lax about naming an event stream, but these two are certainly something else.
+    if kind.starts_with("text/html") || kind.starts_with("application/json") {
+        return Err(bad_stream(format!(
+            "{} answered with {kind} instead of a stream. Check LLM_BASE_URL",
+            endpoint.address
+        )));
+    }
+    Ok(response)
+}
+
+async fn next_portion(endpoint: &Endpoint, response: &mut Response) -> Result<Option<Bytes>, ModelError> {
+    let portion = timeout(endpoint.idle_timeout, response.chunk()).await.map_err(|_| silence(endpoint))?;
+    portion.map_err(|error| bad_stream(format!("the connection was lost ({})", root_cause(&error))))
+}
+
+/// The innermost cause, which says what happened; the outer ones say that reading a body failed.
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    chain.last().map(ToString::to_string).unwrap_or_default()
+}
+
+/// The beginning of an error body; what cannot be read of it does not matter.
+async fn beginning(mut response: Response) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Ok(Some(bytes)) = response.chunk().await {
+        let room = LONGEST_ERROR_BODY - body.len();
+        body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        if body.len() == LONGEST_ERROR_BODY {
+            break;
+        }
+    }
+    body
+}
+
+fn silence(endpoint: &Endpoint) -> ModelError {
+    // Rounded up, so that a fraction of a second does not read as none.
+    let whole = endpoint.idle_timeout.as_secs();
+    ModelError::Timeout { seconds: whole + u64::from(endpoint.idle_timeout.subsec_nanos() > 0) }
+}
+
+fn unreachable(endpoint: &Endpoint, error: reqwest::Error) -> ModelError {
+    if error.is_timeout() && !error.is_connect() {
+        return silence(endpoint);
+    }
+    ModelError::Unreachable { address: endpoint.address.clone(), source: error.without_url() }
+}
+
+/// Errors inside the stream quote the provider too.
+fn scrubbed(endpoint: &Endpoint, error: ModelError) -> ModelError {
+    let clean = |detail: String| http_error::clean(&detail, endpoint.key.as_ref());
+    match error {
+        ModelError::Refused { status, detail } => ModelError::Refused { status, detail: clean(detail) },
+        ModelError::Busy { detail } => ModelError::Busy { detail: clean(detail) },
+        ModelError::BadStream { detail } => ModelError::BadStream { detail: clean(detail) },
+        other => other,
+    }
+}

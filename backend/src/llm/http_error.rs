@@ -1,0 +1,88 @@
+//! Turns a provider's error answers into [`ModelError`]s: which status means what, and a short, clean excerpt of what
+//! the provider says. The key never gets through.
+
+use serde_json::Value;
+
+use super::{ModelError, settings::ApiKey};
+
+/// How much of a provider's message people are shown, in characters.
+const LONGEST_DETAIL: usize = 300;
+
+/// The error for a status and the provider's message, which must be clean already (see [`excerpt`]).
+pub(super) fn from_status(status: u16, message: &str, model: &str) -> ModelError {
+    let detail = || if message.is_empty() { "it does not say why".to_owned() } else { shorten(message) };
+    match status {
+        401 | 403 => ModelError::Auth { status },
+        404 => ModelError::NotFound { model: model.to_owned() },
+        408 | 409 | 429 | 500.. => {
+            let said = if message.is_empty() { String::new() } else { format!(": {}", detail()) };
+            ModelError::Busy { detail: format!("{status}{said}") }
+        }
+        300..=399 => ModelError::Refused {
+            status,
+            detail: "it redirects to another address. Set LLM_BASE_URL to the final one.".to_owned(),
+        },
+        _ => ModelError::Refused { status, detail: detail() },
+    }
+}
+
+/// What an error body says, in one short line without the key; empty when it is not the JSON that providers send.
+pub(super) fn excerpt(body: &[u8], key: Option<&ApiKey>) -> String {
+    let Ok(body) = serde_json::from_slice::<Value>(body) else { return String::new() };
+    let error = &body["error"];
+    let said = [&error["message"], error, &body["message"], &body["detail"]].into_iter().find_map(Value::as_str);
+    clean(said.unwrap_or_default(), key)
+}
+
+/// One short line without control characters and without the key.
+pub(super) fn clean(text: &str, key: Option<&ApiKey>) -> String {
+    let text = key.map_or_else(|| text.to_owned(), |key| key.scrub(text));
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    shorten(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn shorten(text: &str) -> String {
+    if text.chars().count() <= LONGEST_DETAIL {
+        return text.to_owned();
+    }
+    text.chars().take(LONGEST_DETAIL).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ApiKey, excerpt, from_status};
+
+    #[test]
+    fn every_status_has_its_cause() {
+        for (status, code) in [
+            (301, "model_refused_request"),
+            (400, "model_refused_request"),
+            (401, "model_auth"),
+            (402, "model_refused_request"),
+            (403, "model_auth"),
+            (404, "model_not_found"),
+            (408, "model_busy"),
+            (409, "model_busy"),
+            (413, "model_refused_request"),
+            (422, "model_refused_request"),
+            (429, "model_busy"),
+            (500, "model_busy"),
+            (503, "model_busy"),
+            (529, "model_busy"),
+        ] {
+            assert_eq!(from_status(status, "", "m").code(), code, "{status}");
+        }
+    }
+
+    #[test]
+    fn messages_are_short_clean_and_without_the_key() {
+        let key = ApiKey::new("sk-secret");
+        let said = |body: &str| excerpt(body.as_bytes(), Some(&key));
+        assert_eq!(said(r#"{"error":{"message":"bad\nkey sk-secret"}}"#), "bad key [key]");
+        assert_eq!(said(r#"{"error":"model not loaded"}"#), "model not loaded");
+        assert_eq!(said(r#"{"detail":"no"}"#), "no");
+        assert_eq!(said("<html>sk-secret</html>"), "");
+        let long = format!(r#"{{"error":{{"message":"{}"}}}}"#, "あ".repeat(9000));
+        assert_eq!(said(&long).chars().count(), 301);
+    }
+}
