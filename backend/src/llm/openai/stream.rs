@@ -175,13 +175,12 @@ impl Reader {
         Ok(&mut self.calls[at].call)
     }
 
-    fn end(&mut self) -> Option<Vec<ModelEvent>> {
-        let said = self.finish_reason.take()?;
+    fn end(&mut self, said: StopReason) -> Vec<ModelEvent> {
         let stop_reason = if self.refused { StopReason::Refusal } else { said };
         let calls = std::mem::take(&mut self.calls).into_iter().map(|one| one.call);
         // A call without a name calls nothing.
         let calls = calls.filter(|call| !call.name.is_empty()).collect();
-        Some(finish(calls, stop_reason, self.usage))
+        finish(calls, stop_reason, self.usage)
     }
 }
 
@@ -189,7 +188,9 @@ impl StreamReader for Reader {
     fn on_frame(&mut self, frame: &Frame) -> Result<Vec<ModelEvent>, ModelError> {
         let data = frame.data.trim();
         if data == "[DONE]" {
-            return self.end().ok_or_else(|| bad_stream("it says that it is done, but not why"));
+            // Some servers say that they are done without saying why.
+            let said = self.finish_reason.take().unwrap_or(StopReason::EndTurn);
+            return Ok(self.end(said));
         }
         if data.is_empty() {
             return Ok(vec![]);
@@ -211,7 +212,8 @@ impl StreamReader for Reader {
 
     /// A reason to finish is enough; not every server writes `[DONE]`.
     fn on_end(&mut self) -> Option<Vec<ModelEvent>> {
-        self.end()
+        let said = self.finish_reason.take()?;
+        Some(self.end(said))
     }
 }
 

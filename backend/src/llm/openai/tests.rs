@@ -182,7 +182,12 @@ fn no_done_but_a_finish_reason_seen() {
 #[test]
 fn neither_done_nor_a_finish_reason() {
     assert_eq!(read(&[say("half")]).1.as_deref(), Some("unfinished"));
-    assert!(read(&[say("half"), DONE.to_owned()]).1.unwrap().contains("broke off"));
+}
+
+#[test]
+fn done_without_a_finish_reason() {
+    let (events, error) = read(&[say("hi"), DONE.to_owned()]);
+    assert_eq!((stop_reason(&events), error), (Some(&StopReason::EndTurn), None));
 }
 
 #[test]
