@@ -1,5 +1,4 @@
 //! Tells cargo which files become a part of the program without being Rust, so that a change in them builds it anew.
-#![expect(clippy::print_stdout, reason = "this is how a build script talks to cargo")]
 
 use std::env;
 

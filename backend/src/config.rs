@@ -1,7 +1,7 @@
 //! Every setting, its default and its environment variable, checked once at the start. A bad value is a sentence that
 //! names the setting.
 
-use std::{net::IpAddr, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
+use std::{fmt::Display, net::IpAddr, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 
 use clap::{Parser, builder::TypedValueParser};
 
@@ -15,6 +15,7 @@ use crate::{
 /// Every option can also be given as the environment variable shown beside it. An empty variable counts as unset.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "tallybook", version, about)]
+#[expect(clippy::doc_markdown, reason = "these comments are what --help prints, where backticks would be in the way")]
 struct Options {
     /// The address to listen on; 0.0.0.0 listens on all.
     #[arg(long, env = "HOST", default_value = "127.0.0.1")]
@@ -199,7 +200,7 @@ fn seconds() -> impl TypedValueParser<Value = u64> {
     clap::value_parser!(u64).range(1..=86_400)
 }
 
-fn bad(setting: &'static str, problem: impl ToString) -> ConfigError {
+fn bad(setting: &'static str, problem: impl Display) -> ConfigError {
     ConfigError::Bad { setting, problem: problem.to_string() }
 }
 

@@ -45,7 +45,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             steps: 10,
-            turn_time: Duration::from_secs(300),
+            turn_time: Duration::from_mins(5),
             tool_time: Duration::from_secs(30),
             stored_output_bytes: 1024 * 1024,
             model_output_bytes: 64 * 1024,

@@ -143,7 +143,7 @@ impl Transaction {
 
 /// The key of a row just inserted, which the two engines tell in different ways.
 pub(crate) trait InsertedId {
-    /// The AUTO_INCREMENT key.
+    /// The key that the database chose.
     fn inserted_id(&self) -> i64;
 }
 

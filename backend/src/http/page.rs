@@ -65,6 +65,7 @@ impl PageData for ServerPageData {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 fn page_error(error: super::ApiError) -> PageError {
     let message = error.to_string();
     tracing::error!(error = &error as &dyn std::error::Error, "a page lacks its data");

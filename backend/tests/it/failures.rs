@@ -206,7 +206,7 @@ on_every_engine! {
         model.reply([text("Unfinished "), hang()]);
         let mut turn = app.send(&conversation, "Go").await;
         turn.until("content_delta").await;
-        let (_, end) = tokio::join!(app.shut_down(), turn.until("message_end"));
+        let ((), end) = tokio::join!(app.shut_down(), turn.until("message_end"));
         assert!(matches!(end.event, ChatEvent::MessageEnd(end) if end.status == MessageStatus::Interrupted));
         let app = TestApp::spawn(&engine, &model).await;
         let stored = app.conversation(&conversation).await;

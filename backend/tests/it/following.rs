@@ -27,7 +27,7 @@ on_every_engine! {
         assert_eq!(app.conversation(&conversation).await["messages"].as_array().unwrap().len(), 2);
     }
 
-    /// The same client_message_id makes one message and one turn; the second sender joins the first's.
+    /// The same `client_message_id` makes one message and one turn; the second sender joins the first's.
     async fn the_same_message_sent_twice_is_one(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -78,7 +78,7 @@ on_every_engine! {
 
         // The turn is over: its end is owed to whoever has not had it, and nothing to whoever has.
         let owed = app.follow(&conversation, tool_end.id.as_deref()).await.all().await;
-        assert_eq!(owed, [end.event.clone()]);
+        assert_eq!(owed, std::slice::from_ref(&end.event));
         for query in [format!("?after={}", end.id.unwrap()), String::new()] {
             let nothing = app.get(&format!("/api/conversations/{conversation}/events{query}")).await;
             assert_eq!(nothing.status(), StatusCode::NO_CONTENT);

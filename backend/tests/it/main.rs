@@ -1,6 +1,13 @@
 //! The integration tests: the whole server in this process, driven over real HTTP, on every database engine, with the
 //! model played by `mock-llm`. One binary, so that it links once.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "in tests a panic is how a failure is told; clippy knows that of test functions only, not of their kit"
+)]
+
 mod support;
 
 mod bad_input;

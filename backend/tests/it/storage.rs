@@ -4,6 +4,9 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use crate::support::{Engine, TestApp, on_every_engine, rows};
 
+/// Tool, status, input, output, conversation, its title, its user.
+type Row = (String, String, String, Option<String>, String, String, String);
+
 on_every_engine! {
     /// The view shows one call a row, with what surrounds it, also while its step has not ended.
     async fn the_tool_history_is_one_select(engine: Engine) {
@@ -13,7 +16,6 @@ on_every_engine! {
         model.reply([tool_call("subtract", r#"{"a":10,"b":"3.5"}"#)]);
         model.reply([text("6.5")]);
         app.send(&conversation, "10 minus 3.5").await.all().await;
-        type Row = (String, String, String, Option<String>, String, String, String);
         let history = rows!(app, Row,
             "SELECT tool_name, status, input, output, conversation_uuid, conversation_title, user_name FROM tool_history");
         let expected = ("subtract", "success", r#"{"a":10,"b":"3.5"}"#, Some("6.5"), "10 minus 3.5", "local");

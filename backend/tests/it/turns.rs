@@ -103,6 +103,12 @@ on_every_engine! {
     }
 }
 
+/// Tool, status, input, output, kind of error, status of the turn, provider, model.
+type History = (String, String, String, Option<String>, Option<String>, String, String, Option<String>);
+
+/// Step, stop reason, tokens written, milliseconds.
+type Step = (i32, Option<String>, i64, i64);
+
 async fn two_tool_calls(engine: &Engine, provider: Provider) {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn_with(engine, provider.settings(model.url())).await;
@@ -175,7 +181,6 @@ async fn two_tool_calls(engine: &Engine, provider: Provider) {
             assert_eq!(stored[field], told[field], "{field}");
         }
     }
-    type History = (String, String, String, Option<String>, Option<String>, String, String, Option<String>);
     let history = rows!(
         app,
         History,
@@ -185,7 +190,6 @@ async fn two_tool_calls(engine: &Engine, provider: Provider) {
     assert_eq!((history[0].4.as_deref(), history[0].5.as_str()), (Some("invalid_argument"), "complete"));
     assert_eq!((history[1].1.as_str(), history[1].3.as_deref()), ("success", Some("0.3")));
     assert_eq!(history[1].7.as_deref(), Some("test-model"));
-    type Step = (i32, Option<String>, i64, i64);
     let steps = rows!(
         app,
         Step,

@@ -19,15 +19,15 @@ use super::{Engine, EventReader};
 
 /// Whose wire format the model speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Provider {
+pub(crate) enum Provider {
     Anthropic,
     OpenAi,
 }
 
 impl Provider {
-    pub const ALL: [Self; 2] = [Self::Anthropic, Self::OpenAi];
+    pub(crate) const ALL: [Self; 2] = [Self::Anthropic, Self::OpenAi];
 
-    pub fn settings(self, base_url: String) -> ModelSettings {
+    pub(crate) fn settings(self, base_url: String) -> ModelSettings {
         let kind = match self {
             Self::Anthropic => ProviderKind::Anthropic,
             Self::OpenAi => ProviderKind::OpenAi,
@@ -43,9 +43,9 @@ impl Provider {
 }
 
 /// A server listening on a free port.
-pub struct TestApp {
-    pub address: String,
-    pub client: reqwest::Client,
+pub(crate) struct TestApp {
+    pub(crate) address: String,
+    pub(crate) client: reqwest::Client,
     engine: Engine,
     stop: Option<oneshot::Sender<()>>,
     serving: Option<JoinHandle<()>>,
@@ -53,15 +53,15 @@ pub struct TestApp {
 
 impl TestApp {
     /// A server whose model is `model`, speaking Anthropic's format.
-    pub async fn spawn(engine: &Engine, model: &MockLlm) -> Self {
+    pub(crate) async fn spawn(engine: &Engine, model: &MockLlm) -> Self {
         Self::spawn_with(engine, Provider::Anthropic.settings(model.url())).await
     }
 
-    pub async fn spawn_with(engine: &Engine, model: ModelSettings) -> Self {
+    pub(crate) async fn spawn_with(engine: &Engine, model: ModelSettings) -> Self {
         Self::spawn_with_tools(engine, model, tools::builtin().expect("the built-in tools are sound")).await
     }
 
-    pub async fn spawn_with_tools(engine: &Engine, model: ModelSettings, tools: ToolRegistry) -> Self {
+    pub(crate) async fn spawn_with_tools(engine: &Engine, model: ModelSettings, tools: ToolRegistry) -> Self {
         let settings = Settings {
             host: IpAddr::from([127, 0, 0, 1]),
             port: 0,
@@ -91,36 +91,36 @@ impl TestApp {
     }
 
     /// Asks the server to end, as SIGTERM does, and waits until it has.
-    pub async fn shut_down(mut self) {
+    pub(crate) async fn shut_down(mut self) {
         drop(self.stop.take());
         self.serving.take().expect("it runs").await.expect("the server's task ends");
     }
 
     /// A connection to the server's database.
-    pub async fn database(&self) -> Database {
+    pub(crate) async fn database(&self) -> Database {
         Database::connect(&self.engine.url).await.expect("the database opens")
     }
 
-    pub fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.address)
     }
 
-    pub async fn get(&self, path: &str) -> Response {
+    pub(crate) async fn get(&self, path: &str) -> Response {
         self.client.get(self.url(path)).send().await.expect("the server answers")
     }
 
-    pub async fn get_json(&self, path: &str) -> Value {
+    pub(crate) async fn get_json(&self, path: &str) -> Value {
         let response = self.get(path).await;
         assert_eq!(response.status(), StatusCode::OK, "{path}");
         response.json().await.expect("a JSON body")
     }
 
-    pub async fn post(&self, path: &str, body: Value) -> Response {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Response {
         self.client.post(self.url(path)).json(&body).send().await.expect("the server answers")
     }
 
     /// Makes a conversation and gives its UUID.
-    pub async fn create_conversation(&self) -> String {
+    pub(crate) async fn create_conversation(&self) -> String {
         let response = self.post("/api/conversations", json!({})).await;
         assert_eq!(response.status(), StatusCode::CREATED);
         let body: Value = response.json().await.expect("a JSON body");
@@ -128,19 +128,19 @@ impl TestApp {
     }
 
     /// Sends a message and gives its turn's events as they come.
-    pub async fn send(&self, conversation: &str, content: &str) -> EventReader {
+    pub(crate) async fn send(&self, conversation: &str, content: &str) -> EventReader {
         let response =
             self.post(&format!("/api/conversations/{conversation}/messages"), json!({"content": content})).await;
         EventReader::new(response)
     }
 
     /// Joins what runs in a conversation, after an event if one is given.
-    pub async fn follow(&self, conversation: &str, after: Option<&str>) -> EventReader {
+    pub(crate) async fn follow(&self, conversation: &str, after: Option<&str>) -> EventReader {
         let query = after.map(|id| format!("?after={id}")).unwrap_or_default();
         EventReader::new(self.get(&format!("/api/conversations/{conversation}/events{query}")).await)
     }
 
-    pub async fn conversation(&self, uuid: &str) -> Value {
+    pub(crate) async fn conversation(&self, uuid: &str) -> Value {
         self.get_json(&format!("/api/conversations/{uuid}")).await
     }
 }

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 /// A database of one test's own.
 #[derive(Clone)]
-pub struct Engine {
-    pub url: String,
+pub(crate) struct Engine {
+    pub(crate) url: String,
     _owner: Arc<Owner>,
 }
 
@@ -23,14 +23,14 @@ enum Owner {
 }
 
 impl Engine {
-    pub fn sqlite() -> Self {
+    pub(crate) fn sqlite() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let url = format!("sqlite://{}/data/tallybook.db", folder.path().display());
         Self { url, _owner: Arc::new(Owner::Sqlite(folder)) }
     }
 
     /// One database on each server that `MYSQL_TEST_URL` names, separated by commas.
-    pub async fn every_mysql() -> Vec<Self> {
+    pub(crate) async fn every_mysql() -> Vec<Self> {
         let servers = std::env::var("MYSQL_TEST_URL").unwrap_or_default();
         let servers: Vec<String> =
             servers.split(',').map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned).collect();
@@ -48,7 +48,7 @@ impl Engine {
         engines
     }
 
-    pub fn is_sqlite(&self) -> bool {
+    pub(crate) fn is_sqlite(&self) -> bool {
         self.url.starts_with("sqlite:")
     }
 }

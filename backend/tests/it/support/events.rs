@@ -11,26 +11,26 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// An event with the id it was sent under.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeenEvent {
-    pub id: Option<String>,
-    pub event: ChatEvent,
+pub(crate) struct SeenEvent {
+    pub(crate) id: Option<String>,
+    pub(crate) event: ChatEvent,
 }
 
-pub struct EventReader {
+pub(crate) struct EventReader {
     response: Response,
     decoder: Decoder,
     ready: VecDeque<SeenEvent>,
 }
 
 impl EventReader {
-    pub fn new(response: Response) -> Self {
+    pub(crate) fn new(response: Response) -> Self {
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.headers()[CONTENT_TYPE], "text/event-stream");
         Self { response, decoder: Decoder::new(), ready: VecDeque::new() }
     }
 
     /// The next event; `None` when the stream is over.
-    pub async fn next(&mut self) -> Option<SeenEvent> {
+    pub(crate) async fn next(&mut self) -> Option<SeenEvent> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Some(event);
@@ -47,7 +47,7 @@ impl EventReader {
     }
 
     /// Reads until an event of this name has come, and gives it.
-    pub async fn until(&mut self, name: &str) -> SeenEvent {
+    pub(crate) async fn until(&mut self, name: &str) -> SeenEvent {
         loop {
             let seen = self.next().await.unwrap_or_else(|| panic!("the stream ended without {name}"));
             if seen.event.name() == name {
@@ -57,7 +57,7 @@ impl EventReader {
     }
 
     /// Everything until the stream's end; checks that exactly the last event is terminal.
-    pub async fn all(mut self) -> Vec<ChatEvent> {
+    pub(crate) async fn all(mut self) -> Vec<ChatEvent> {
         let mut events = Vec::new();
         while let Some(seen) = self.next().await {
             events.push(seen.event);
@@ -70,7 +70,7 @@ impl EventReader {
 }
 
 /// The names of events, neighbouring text deltas counted as one.
-pub fn names(events: &[ChatEvent]) -> Vec<&'static str> {
+pub(crate) fn names(events: &[ChatEvent]) -> Vec<&'static str> {
     let mut names: Vec<&str> = events.iter().map(ChatEvent::name).collect();
     names.dedup_by(|a, b| a == b && *a == "content_delta");
     names

@@ -4,9 +4,9 @@ mod app;
 mod engine;
 mod events;
 
-pub use app::{Provider, TestApp};
-pub use engine::Engine;
-pub use events::{EventReader, names};
+pub(crate) use app::{Provider, TestApp};
+pub(crate) use engine::Engine;
+pub(crate) use events::{EventReader, names};
 
 /// Makes one test for SQLite and one for every server that `MYSQL_TEST_URL` names.
 macro_rules! on_every_engine {
