@@ -29,7 +29,8 @@ pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoV
     });
 
     let to_end = move || {
-        if let Some(area) = area.get_untracked() {
+        // By the next frame the conversation may have been left.
+        if let Some(area) = area.try_get_untracked().flatten() {
             area.set_scroll_top(area.scroll_height());
         }
     };
