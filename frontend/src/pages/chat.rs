@@ -176,7 +176,7 @@ fn PaneView(pane: Pane, around: Around) -> impl IntoView {
 
 /// The newest conversations. A list that was there before a failed attempt to renew it stays.
 fn use_list(source: Source) -> Resource<Result<Page<ConversationSummary>, PageError>> {
-    let last = StoredValue::new(None);
+    let newest = StoredValue::new(None);
     let list = Resource::new(
         || (),
         move |()| {
@@ -184,14 +184,14 @@ fn use_list(source: Source) -> Resource<Result<Page<ConversationSummary>, PageEr
             async move {
                 match loading.await {
                     Ok(page) => Ok(page),
-                    Err(error) => last.try_get_value().flatten().ok_or(error),
+                    Err(error) => newest.try_get_value().flatten().ok_or(error),
                 }
             }
         },
     );
     Effect::new(move || {
         if let Some(Ok(page)) = list.get() {
-            last.set_value(Some(page));
+            newest.set_value(Some(page));
         }
     });
     list
