@@ -153,7 +153,8 @@ pub(crate) async fn join(uuid: Uuid, after: Option<&str>) -> Result<Option<Event
 
 /// `POST /api/conversations/{uuid}/stop`
 pub(crate) async fn stop(uuid: Uuid) -> Result<(), ApiError> {
-    request("POST", &format!("/api/conversations/{uuid}/stop"), NO_BODY).await.map(drop)
+    request("POST", &format!("/api/conversations/{uuid}/stop"), NO_BODY).await?.text().await?;
+    Ok(())
 }
 
 const NO_BODY: Option<&()> = None;

@@ -19,12 +19,17 @@ impl From<JsValue> for Unreachable {
     }
 }
 
-/// One request's connection; dropping it aborts whatever is still under way.
-struct Connection(AbortController);
+/// One request's connection; dropping it aborts what is still under way, unless the answer is known to be complete.
+struct Connection {
+    controller: AbortController,
+    complete: bool,
+}
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.0.abort();
+        if !self.complete {
+            self.controller.abort();
+        }
     }
 }
 
@@ -41,22 +46,23 @@ impl Response {
     }
 
     /// The whole body as text.
-    pub(crate) async fn text(self) -> Result<String, Unreachable> {
+    pub(crate) async fn text(mut self) -> Result<String, Unreachable> {
         let text = JsFuture::from(self.response.text()?).await?;
+        self.connection.complete = true;
         text.as_string().ok_or(Unreachable)
     }
 
     /// The body in the portions in which it arrives.
     pub(crate) fn into_body(self) -> Result<Body, Unreachable> {
         let reader = self.response.body().ok_or(Unreachable)?.get_reader();
-        Ok(Body { reader: reader.unchecked_into(), _connection: self.connection })
+        Ok(Body { reader: reader.unchecked_into(), connection: self.connection })
     }
 }
 
 /// A streamed body.
 pub(crate) struct Body {
     reader: ReadableStreamDefaultReader,
-    _connection: Connection,
+    connection: Connection,
 }
 
 impl Body {
@@ -64,6 +70,7 @@ impl Body {
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Unreachable> {
         let read = JsFuture::from(self.reader.read()).await?;
         if js_sys::Reflect::get(&read, &"done".into())?.is_truthy() {
+            self.connection.complete = true;
             return Ok(None);
         }
         let value = js_sys::Reflect::get(&read, &"value".into())?;
@@ -73,10 +80,10 @@ impl Body {
 
 /// Sends a request; `body` is JSON.
 pub(crate) async fn fetch(method: &str, url: &str, body: Option<&str>) -> Result<Response, Unreachable> {
-    let connection = Connection(AbortController::new()?);
+    let connection = Connection { controller: AbortController::new()?, complete: false };
     let init = RequestInit::new();
     init.set_method(method);
-    init.set_signal(Some(&connection.0.signal()));
+    init.set_signal(Some(&connection.controller.signal()));
     if let Some(body) = body {
         let headers = Headers::new()?;
         headers.set("content-type", "application/json")?;

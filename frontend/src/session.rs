@@ -241,7 +241,10 @@ impl Session {
                     continue;
                 };
                 *last_id = Some(id);
-                *attempt = 0;
+                if std::mem::take(attempt) > 0 {
+                    // The connection is back, so what was said about it is out of date.
+                    self.notice.set(None);
+                }
                 over |= received.event.is_terminal();
                 began |= matches!(received.event, ChatEvent::MessageStart(_));
                 fold(&mut transcript, received.event);

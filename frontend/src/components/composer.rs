@@ -29,11 +29,12 @@ pub(crate) fn Composer(session: Session, hydrated: ReadSignal<bool>) -> impl Int
             }
         }
     };
-    // One comes here to write; but on a touch screen the focus would bring up the keyboard.
+    // One comes here to write, and after an answer to go on writing; but on a touch screen the focus would bring up the
+    // keyboard.
     Effect::new(move || {
-        if hydrated.get() && has_fine_pointer() {
+        if hydrated.get() && !session.is_busy() && has_fine_pointer() {
             request_animation_frame(move || {
-                if let Some(field) = field.get_untracked() {
+                if let Some(field) = field.try_get_untracked().flatten().filter(|_| is_focus_free()) {
                     let _ = field.focus();
                 }
             });
@@ -120,4 +121,9 @@ fn sends(event: &KeyboardEvent) -> bool {
 
 fn has_fine_pointer() -> bool {
     window().match_media("(pointer: fine)").ok().flatten().is_some_and(|query| query.matches())
+}
+
+/// Whether nothing has the focus, so that taking it takes it from nobody.
+fn is_focus_free() -> bool {
+    document().active_element().is_none_or(|element| element.tag_name().eq_ignore_ascii_case("body"))
 }

@@ -28,14 +28,23 @@ pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoV
         session.transcript.with(|transcript| transcript.entries().is_empty()) && session.unstored.with(Option::is_none)
     });
 
+    // Where the page itself scrolled to last: whoever is above that went up.
+    let placed = StoredValue::new(0);
+    let went_up = move |area: &HtmlElement| area.scroll_top() < placed.get_value() - 1 && !is_near_end(area);
     let to_end = move || {
-        if let Some(area) = area.get_untracked() {
-            area.set_scroll_top(area.scroll_height());
+        // By the next frame the conversation may have been left.
+        let Some(area) = area.try_get_untracked().flatten() else { return };
+        if !following.get_untracked() || went_up(&area) {
+            following.set(false);
+            return;
         }
+        area.set_scroll_top(area.scroll_height());
+        placed.set_value(area.scroll_top());
     };
     // What one sends oneself is always worth seeing.
     Effect::new(move || {
         if session.unstored.with(Option::is_some) {
+            placed.set_value(0);
             following.set(true);
         }
     });
@@ -56,9 +65,10 @@ pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoV
             node_ref=area
             on:scroll=move |_| {
                 if let Some(area) = area.get_untracked() {
-                    let near = is_near_end(&area);
-                    if near != following.get_untracked() {
-                        following.set(near);
+                    // Text that came in since the page scrolled does not mean that the reader left the end.
+                    let follow = is_near_end(&area) || (following.get_untracked() && !went_up(&area));
+                    if follow != following.get_untracked() {
+                        following.set(follow);
                     }
                 }
             }
@@ -77,6 +87,7 @@ pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoV
                 type="button"
                 class="jump"
                 on:click=move |_| {
+                    placed.set_value(0);
                     following.set(true);
                     to_end();
                 }

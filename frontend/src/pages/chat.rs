@@ -82,8 +82,7 @@ pub(crate) fn ChatPage() -> impl IntoView {
     let became = StoredValue::new(None::<(u32, Uuid)>);
     let opened = use_opened(address, became);
 
-    let list_source = source.clone();
-    let list = Resource::new(|| (), move |()| list_source.list_conversations());
+    let list = use_list(source.clone());
     let pane_source = source.clone();
     let pane = Resource::new(move || opened.get(), move |opened| load(pane_source.clone(), opened));
 
@@ -173,6 +172,29 @@ fn PaneView(pane: Pane, around: Around) -> impl IntoView {
         <ChatPane conversation model listeners hydrated />
     }
     .into_any()
+}
+
+/// The newest conversations. A list that was there before a failed attempt to renew it stays.
+fn use_list(source: Source) -> Resource<Result<Page<ConversationSummary>, PageError>> {
+    let newest = StoredValue::new(None);
+    let list = Resource::new(
+        || (),
+        move |()| {
+            let loading = source.list_conversations();
+            async move {
+                match loading.await {
+                    Ok(page) => Ok(page),
+                    Err(error) => newest.try_get_value().flatten().ok_or(error),
+                }
+            }
+        },
+    );
+    Effect::new(move || {
+        if let Some(Ok(page)) = list.get() {
+            newest.set_value(Some(page));
+        }
+    });
+    list
 }
 
 fn use_listed_title(
