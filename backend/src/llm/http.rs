@@ -123,6 +123,8 @@ fn scrubbed(endpoint: &Endpoint, error: ModelError) -> ModelError {
     let clean = |detail: String| http_error::clean(&detail, endpoint.key.as_ref());
     match error {
         ModelError::Refused { status, detail } => ModelError::Refused { status, detail: clean(detail) },
+        ModelError::NotFound { model, detail } => ModelError::NotFound { model, detail: clean(detail) },
+        ModelError::ToolsUnsupported { model, detail } => ModelError::ToolsUnsupported { model, detail: clean(detail) },
         ModelError::Busy { detail } => ModelError::Busy { detail: clean(detail) },
         ModelError::BadStream { detail } => ModelError::BadStream { detail: clean(detail) },
         other => other,

@@ -175,10 +175,22 @@ pub enum ModelError {
         status: u16,
     },
     /// The provider does not know the model or the address (404).
-    #[error("The model provider knows no model {model:?} at this address (404). Check LLM_MODEL and LLM_BASE_URL.")]
+    #[error(
+        "The model provider knows no model {model:?} at this address ({detail}). Check LLM_MODEL and LLM_BASE_URL."
+    )]
     NotFound {
         /// The model asked for.
         model: String,
+        /// The status, and the provider's own message, shortened.
+        detail: String,
+    },
+    /// The model, or the server as it was started, takes no tools. The question may be asked again without.
+    #[error("The model {model:?} cannot call tools: {detail}. Choose another LLM_MODEL.")]
+    ToolsUnsupported {
+        /// The model asked for.
+        model: String,
+        /// The provider's own message, shortened.
+        detail: String,
     },
     /// The provider does not accept the request (400, 413, 422).
     #[error("The model provider refused the request ({status}): {detail}")]
@@ -223,6 +235,7 @@ impl ModelError {
         match self {
             Self::Auth { .. } => "model_auth",
             Self::NotFound { .. } => "model_not_found",
+            Self::ToolsUnsupported { .. } => "model_without_tools",
             Self::Refused { .. } => "model_refused_request",
             Self::Busy { .. } => "model_busy",
             Self::Unreachable { .. } => "model_unreachable",
