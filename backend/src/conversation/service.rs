@@ -273,6 +273,7 @@ impl ConversationService {
     /// database.
     pub async fn shut_down(&self, grace: Duration) {
         self.inner.draining.cancel();
+        self.inner.feed.close();
         self.inner.tasks.close();
         if tokio::time::timeout(grace, self.inner.tasks.wait()).await.is_err() {
             self.inner.shut_down.cancel();

@@ -115,7 +115,7 @@ impl Turn {
 
     async fn write_end(&self, end: &End) {
         if let Some((error, code @ "storage_unavailable")) = &end.error {
-            // The readers are told at once; the turn itself is closed when the database is back.
+            // The readers are told at once, and that is the last they hear; the turn is closed when the database is back.
             let event = ChatEvent::Error(TurnError {
                 error: error.clone(),
                 code: (*code).to_owned(),
@@ -125,6 +125,7 @@ impl Turn {
             if let Err(error) = self.log.append_unnumbered(&event) {
                 tracing::error!(%error, "an event could not be sent");
             }
+            self.service.journal.close(self.rows.assistant_message_id);
         }
         let mut pause = Duration::from_millis(250);
         for _ in 0..END_ATTEMPTS {

@@ -2,6 +2,7 @@
 
 use tallybook_protocol::FeedEvent;
 use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
 
 use crate::accounts::UserId;
 
@@ -12,11 +13,12 @@ const BACKLOG: usize = 256;
 #[derive(Debug)]
 pub struct Feed {
     sender: broadcast::Sender<(UserId, FeedEvent)>,
+    closed: CancellationToken,
 }
 
 impl Default for Feed {
     fn default() -> Self {
-        Self { sender: broadcast::Sender::new(BACKLOG) }
+        Self { sender: broadcast::Sender::new(BACKLOG), closed: CancellationToken::new() }
     }
 }
 
@@ -28,7 +30,12 @@ impl Feed {
 
     /// What happens from now on to one user's conversations.
     pub fn subscribe(&self, user: UserId) -> FeedSubscription {
-        FeedSubscription { user, receiver: self.sender.subscribe() }
+        FeedSubscription { user, receiver: self.sender.subscribe(), closed: self.closed.clone() }
+    }
+
+    /// Ends all readers' streams: a server that stops must not wait for them.
+    pub fn close(&self) {
+        self.closed.cancel();
     }
 }
 
@@ -37,13 +44,14 @@ impl Feed {
 pub struct FeedSubscription {
     user: UserId,
     receiver: broadcast::Receiver<(UserId, FeedEvent)>,
+    closed: CancellationToken,
 }
 
 impl FeedSubscription {
     /// The next event; `None` when this reader fell too far behind or the server stops.
     pub async fn next(&mut self) -> Option<FeedEvent> {
         loop {
-            let (user, event) = self.receiver.recv().await.ok()?;
+            let (user, event) = self.closed.run_until_cancelled(self.receiver.recv()).await?.ok()?;
             if user == self.user {
                 return Some(event);
             }

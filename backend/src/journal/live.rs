@@ -106,6 +106,9 @@ impl TurnLog {
 
 impl State {
     fn push(&mut self, frame: Bytes) {
+        if self.ended {
+            return;
+        }
         self.buffered_bytes += frame.len();
         self.frames.push_back(frame);
         self.next_seq += 1;
