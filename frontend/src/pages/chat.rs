@@ -264,7 +264,7 @@ mod tests {
         let nil = Uuid::nil();
         for (path, address) in [
             ("/".to_owned(), Address::NewChat),
-            ("".to_owned(), Address::NewChat),
+            (String::new(), Address::NewChat),
             (format!("/c/{nil}"), known),
             (format!("/c/{nil}/"), known),
             ("/c/seven".to_owned(), Address::Malformed),
