@@ -109,7 +109,9 @@ async fn render(path: &str, data: Data) -> (String, u16) {
     });
     let page = stream.collect::<String>().await;
     // The data for the browser, as it follows the page in a script.
-    let data = owner.shared_context().and_then(|context| context.pending_data()).expect("data for the browser");
+    let Some(data) = owner.shared_context().and_then(|context| context.pending_data()) else {
+        panic!("the page hands its data on to the browser");
+    };
     let scripts = data.map(|script| format!("<script>{script}</script>")).collect::<String>().await;
     let whole = futures_util::stream::iter([page + &scripts]);
     let html = meta_output.inject_meta_context(whole).await.collect::<String>().await;

@@ -253,3 +253,24 @@ async fn load(source: Source, opened: Opened) -> Pane {
     };
     Pane { number: opened.number, content }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Address, Uuid};
+
+    #[test]
+    fn addresses() {
+        let known = Address::Conversation(Uuid::nil());
+        let nil = Uuid::nil();
+        for (path, address) in [
+            ("/".to_owned(), Address::NewChat),
+            (String::new(), Address::NewChat),
+            (format!("/c/{nil}"), known),
+            (format!("/c/{nil}/"), known),
+            ("/c/seven".to_owned(), Address::Malformed),
+            (format!("/c/{nil}/more"), Address::Malformed),
+        ] {
+            assert_eq!(Address::parse(&path), address, "{path}");
+        }
+    }
+}
