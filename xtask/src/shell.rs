@@ -16,8 +16,21 @@ use crate::workspace;
 
 /// The cargo that runs this program, started in the workspace.
 pub(crate) fn cargo() -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo_at(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Some cargo, started in the workspace, and as if by hand.
+///
+/// `cargo run` describes this program in the environment. Build scripts down the line would take that for a change, and
+/// their crates would be built anew each time somebody runs cargo by hand and then through this program.
+pub(crate) fn cargo_at(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
     command.current_dir(workspace::root());
+    let describes_us =
+        |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") || name == "CARGO_BIN_NAME";
+    for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(describes_us)) {
+        command.env_remove(name);
+    }
     command
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn run() -> Result<()> {
     // The server program comes with the tests, since integration tests need it.
     ui::build_beside(&ui::Options { release: false }, || {
         let step = Step::begin("building the server and the tests", "the first time takes about 6 minutes");
-        shell::run(shell::cargo().args(["test", "--workspace", "--no-run", "--quiet"]))?;
+        shell::run(shell::cargo().args(["test", "--workspace", "--no-run"]))?;
         step.done("");
         Ok(())
     })?;

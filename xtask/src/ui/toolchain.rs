@@ -121,13 +121,12 @@ fn debian_is_installed() -> bool {
 
 /// Debian's cargo, told to build the standard library along with the page.
 fn debian_cargo() -> Command {
-    let mut command = Command::new(DEBIAN_CARGO);
+    let mut command = shell::cargo_at(DEBIAN_CARGO);
     // rustup and cargo leave the active toolchain's paths to whatever they start, and those would win.
     for name in ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTDOC", "RUSTC_WRAPPER", "LD_LIBRARY_PATH"] {
         command.env_remove(name);
     }
     command
-        .current_dir(workspace::root())
         .env("RUSTC", DEBIAN_RUSTC)
         // Building the standard library is an unstable feature, which this lets a stable compiler do.
         .env("RUSTC_BOOTSTRAP", "1")
