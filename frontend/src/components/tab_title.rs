@@ -1,6 +1,6 @@
 //! The words in the browser's tab.
 
-use leptos::prelude::*;
+use leptos::{prelude::*, text_prop::TextProp};
 use leptos_meta::Title;
 
 use crate::text;
@@ -15,9 +15,12 @@ pub(crate) fn TabTitle(
     #[prop(into)]
     name: Signal<Option<String>>,
 ) -> impl IntoView {
-    let words = move || {
-        let words = name.with(|name| text::page_title(name.as_deref()));
-        if cfg!(target_arch = "wasm32") { words } else { words.replace('&', "&amp;").replace('<', "&lt;") }
+    let words = move || name.with(|name| text::page_title(name.as_deref()));
+    let text: TextProp = if cfg!(target_arch = "wasm32") {
+        words.into()
+    } else {
+        // The server writes the title into the head last of all, when the page's signals may be gone already.
+        untrack(words).replace('&', "&amp;").replace('<', "&lt;").into()
     };
-    view! { <Title text=words /> }
+    view! { <Title text /> }
 }
