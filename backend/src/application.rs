@@ -70,7 +70,7 @@ impl Application {
         let address = listener.local_addr().map_err(StartError::Server)?;
         let db = Database::connect(&settings.database_url).await?;
         let agent = AgentService::new(model, tools.into(), settings.system_prompt, settings.limits);
-        let service = ConversationService::start(db, agent, Handle::current()).await?;
+        let service = ConversationService::start(db, agent, settings.turn_lease, Handle::current()).await?;
         let state = AppState::new(service.clone(), Handle::current());
         let routes = http::page_routes();
         let server = HttpServer::new(move || App::new().configure(|app| http::configure(app, &state, routes.clone())))

@@ -77,6 +77,9 @@ struct Options {
     #[arg(long, env = "DEMO_PACE_MS", hide_env_values = true, default_value_t = 20,
         value_parser = clap::value_parser!(u64).range(0..=1000))]
     demo_pace_ms: u64,
+    /// How many seconds a server may be silent before another one takes its turns for abandoned.
+    #[arg(long, env = "TURN_LEASE_SECS", hide_env_values = true, default_value_t = 20, value_parser = seconds())]
+    turn_lease_secs: u64,
     /// How many seconds running turns may go on when the server is asked to stop.
     #[arg(long, env = "SHUTDOWN_GRACE_SECS", hide_env_values = true, default_value_t = 20, value_parser = seconds())]
     shutdown_grace_secs: u64,
@@ -97,6 +100,8 @@ pub struct Settings {
     pub limits: Limits,
     /// What the model is told of its task.
     pub system_prompt: SystemPrompt,
+    /// How long a process may be silent before its turns count as abandoned.
+    pub turn_lease: Duration,
     /// How long running turns may go on at shutdown.
     pub shutdown_grace: Duration,
 }
@@ -150,6 +155,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         model,
         limits,
         system_prompt: system_prompt(options.system_prompt_file)?,
+        turn_lease: Duration::from_secs(options.turn_lease_secs),
         shutdown_grace: Duration::from_secs(options.shutdown_grace_secs),
     })
 }

@@ -26,20 +26,23 @@ fn main() -> ExitCode {
 async fn run(settings: Settings) -> anyhow::Result<()> {
     let data = describe_data(&settings.database_url);
     let app = Application::build(settings).await?;
-    let model = app.model_info();
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "Tallybook is ready at http://{}", app.address())?;
-    writeln!(out, "  model: {} ({})", model.model, model.provider)?;
-    writeln!(out, "  data:  {data}")?;
-    if model.provider == "demo" {
-        writeln!(
-            out,
-            "  The demo model knows arithmetic only. Set ANTHROPIC_API_KEY or OPENAI_API_KEY for a real one."
-        )?;
-    }
-    out.flush()?;
-    drop(out);
+    // A server that nobody listens to on stdout serves all the same.
+    let _ = std::io::stdout().write_all(greeting(&app, &data).as_bytes());
     Ok(app.run_until(stop_signal()).await?)
+}
+
+fn greeting(app: &Application, data: &str) -> String {
+    let model = app.model_info();
+    let mut greeting = format!(
+        "Tallybook is ready at http://{}\n  model: {} ({})\n  data:  {data}\n",
+        app.address(),
+        model.model,
+        model.provider
+    );
+    if model.provider == "demo" {
+        greeting += "  The demo model knows arithmetic only. Set ANTHROPIC_API_KEY or OPENAI_API_KEY for a real one.\n";
+    }
+    greeting
 }
 
 /// Where the data lies, without any password.

@@ -2,6 +2,7 @@
 //! earlier turns (`history`), and what is stored (`model`, `repository`). Knows no HTTP.
 
 mod error;
+mod follow;
 mod history;
 mod input;
 mod model;

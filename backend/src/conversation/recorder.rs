@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use tallybook_protocol::{ChatEvent, ContentDelta, RawJson, ToolCallEnd, ToolCallStart};
-use tokio::time::Instant;
+use tokio::sync::{Mutex, MutexGuard};
 
 use super::repository::{calls, turns::TurnRows};
 use crate::{
@@ -16,79 +16,109 @@ use crate::{
 /// How much text, in time, may be lost when the process dies.
 const TEXT_STORED_EVERY: Duration = Duration::from_millis(250);
 
-/// Takes down one turn.
-pub(super) struct StoringRecorder {
+/// A turn's way into the database. Every write takes along the text that is not yet stored.
+pub(super) struct TurnWriter {
     db: Database,
     log: Arc<TurnLog>,
     rows: TurnRows,
-    /// Bytes of the answer sent.
-    sent_bytes: i64,
-    /// The end of the answer that is not yet stored.
-    unsaved: String,
-    saved_at: Instant,
+    /// How many bytes of the answer are stored. Held during a write, so that no text is stored twice.
+    stored_bytes: Mutex<usize>,
 }
 
-impl StoringRecorder {
+/// A transaction that has stored the turn's text so far. Nothing lasts before [`Write::commit`].
+pub(super) struct Write<'a> {
+    pub(super) tx: Transaction,
+    stored_bytes: MutexGuard<'a, usize>,
+    will_be_stored: usize,
+}
+
+impl TurnWriter {
     pub(super) fn new(db: Database, log: Arc<TurnLog>, rows: TurnRows) -> Self {
-        Self { db, log, rows, sent_bytes: 0, unsaved: String::new(), saved_at: Instant::now() }
+        Self { db, log, rows, stored_bytes: Mutex::default() }
+    }
+
+    pub(super) async fn begin(&self) -> sqlx::Result<Write<'_>> {
+        let stored_bytes = self.stored_bytes.lock().await;
+        let mut tx = self.db.begin().await?;
+        let offset = *stored_bytes;
+        let (delta, last_seq) = self.log.text_from(offset);
+        let will_be_stored = offset + delta.len();
+        if !delta.is_empty() {
+            let event = ChatEvent::ContentDelta(ContentDelta { offset: wire_offset(offset), delta });
+            stored::create_event(&mut tx, self.id(last_seq), &event).await?;
+        }
+        Ok(Write { tx, stored_bytes, will_be_stored })
+    }
+
+    /// Stores text as it comes, for as long as this is polled.
+    pub(super) async fn store_text(&self) {
+        loop {
+            tokio::time::sleep(TEXT_STORED_EVERY).await;
+            if self.log.text_bytes() == *self.stored_bytes.lock().await {
+                continue;
+            }
+            let stored = async { self.begin().await?.commit().await };
+            if let Err(error) = stored.await {
+                // The text stays in memory; a write that must not fail will say so.
+                tracing::warn!(%error, "text could not be stored yet");
+            }
+        }
     }
 
     fn id(&self, seq: i64) -> EventId {
         EventId { message_id: self.rows.assistant_message_id, epoch: self.rows.epoch, seq }
     }
 
-    /// Stores the text that is not yet stored.
-    async fn save_text(&mut self, tx: &mut Transaction) -> sqlx::Result<()> {
-        self.saved_at = Instant::now();
-        if self.unsaved.is_empty() {
-            return Ok(());
-        }
-        let delta = std::mem::take(&mut self.unsaved);
-        let offset = self.sent_bytes - byte_count(&delta);
-        let event = ChatEvent::ContentDelta(ContentDelta { offset, delta });
-        stored::create_event(tx, self.id(self.log.next_seq() - 1), &event).await
-    }
-
     /// Stores an event under the number that it is about to be sent with.
-    async fn save_next(&self, tx: &mut Transaction, event: &ChatEvent) -> sqlx::Result<()> {
+    pub(super) async fn create_next_event(&self, tx: &mut Transaction, event: &ChatEvent) -> sqlx::Result<()> {
         stored::create_event(tx, self.id(self.log.next_seq()), event).await
     }
 }
 
-impl TurnRecorder for StoringRecorder {
-    async fn text(&mut self, delta: &str) -> Result<(), RecordError> {
-        let event = ChatEvent::ContentDelta(ContentDelta { offset: self.sent_bytes, delta: delta.to_owned() });
-        self.log.append(&event).map_err(RecordError::new)?;
-        self.sent_bytes += byte_count(delta);
-        self.unsaved.push_str(delta);
-        if self.saved_at.elapsed() >= TEXT_STORED_EVERY {
-            let mut tx = self.db.begin().await.map_err(RecordError::new)?;
-            self.save_text(&mut tx).await.map_err(RecordError::new)?;
-            tx.commit().await.map_err(RecordError::new)?;
-        }
+impl Write<'_> {
+    pub(super) async fn commit(mut self) -> sqlx::Result<()> {
+        self.tx.commit().await?;
+        *self.stored_bytes = self.will_be_stored;
         Ok(())
+    }
+}
+
+/// Takes down one turn.
+pub(super) struct StoringRecorder<'a> {
+    pub(super) writer: &'a TurnWriter,
+}
+
+impl StoringRecorder<'_> {
+    fn send(&self, event: &ChatEvent) -> Result<(), RecordError> {
+        self.writer.log.append(event).map_err(RecordError::new)
+    }
+}
+
+impl TurnRecorder for StoringRecorder<'_> {
+    async fn text(&mut self, delta: &str) -> Result<(), RecordError> {
+        let offset = wire_offset(self.writer.log.text_bytes());
+        self.send(&ChatEvent::ContentDelta(ContentDelta { offset, delta: delta.to_owned() }))
     }
 
     async fn tool_started(&mut self, call: &StartedToolCall<'_>) -> Result<i64, RecordError> {
-        let started_at = now();
-        let (key, event) = async {
-            let mut tx = self.db.begin().await?;
-            self.save_text(&mut tx).await?;
-            let message_id = self.rows.assistant_message_id;
-            let key = calls::create_tool_call(&mut tx, message_id, call, self.sent_bytes, started_at).await?;
+        let writer = self.writer;
+        let (started_at, offset) = (now(), wire_offset(writer.log.text_bytes()));
+        let stored = async {
+            let mut write = writer.begin().await?;
+            let message_id = writer.rows.assistant_message_id;
+            let key = calls::create_tool_call(&mut write.tx, message_id, call, offset, started_at).await?;
             let event = ChatEvent::ToolCallStart(ToolCallStart {
                 tool_call_id: key,
                 tool_name: call.request.name.clone(),
                 input: RawJson::from_text(&call.request.input_text),
-                offset: self.sent_bytes,
+                offset,
             });
-            self.save_next(&mut tx, &event).await?;
-            tx.commit().await?;
+            writer.create_next_event(&mut write.tx, &event).await?;
+            write.commit().await?;
             Ok::<_, sqlx::Error>((key, event))
-        }
-        .await
-        .map_err(RecordError::new)?;
-        self.log.append_at(&event, started_at).map_err(RecordError::new)?;
+        };
+        let (key, event) = stored.await.map_err(RecordError::new)?;
+        writer.log.append_at(&event, started_at).map_err(RecordError::new)?;
         Ok(key)
     }
 
@@ -100,29 +130,26 @@ impl TurnRecorder for StoringRecorder {
             status: end.status,
             duration_ms: end.duration_ms,
         });
-        async {
-            let mut tx = self.db.begin().await?;
-            calls::end_tool_call(&mut tx, key, end).await?;
-            self.save_next(&mut tx, &event).await?;
-            tx.commit().await
-        }
-        .await
-        .map_err(RecordError::new)?;
-        self.log.append(&event).map_err(RecordError::new)
+        let stored = async {
+            let mut write = self.writer.begin().await?;
+            calls::end_tool_call(&mut write.tx, key, end).await?;
+            self.writer.create_next_event(&mut write.tx, &event).await?;
+            write.commit().await
+        };
+        stored.await.map_err(RecordError::new)?;
+        self.send(&event)
     }
 
     async fn step_ended(&mut self, step: &StepRecord) -> Result<(), RecordError> {
-        async {
-            let mut tx = self.db.begin().await?;
-            self.save_text(&mut tx).await?;
-            calls::create_model_call(&mut tx, self.rows.assistant_message_id, step).await?;
-            tx.commit().await
-        }
-        .await
-        .map_err(RecordError::new)
+        let stored = async {
+            let mut write = self.writer.begin().await?;
+            calls::create_model_call(&mut write.tx, self.writer.rows.assistant_message_id, step).await?;
+            write.commit().await
+        };
+        stored.await.map_err(RecordError::new)
     }
 }
 
-fn byte_count(text: &str) -> i64 {
-    i64::try_from(text.len()).unwrap_or(i64::MAX)
+fn wire_offset(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }

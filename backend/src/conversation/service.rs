@@ -10,9 +10,9 @@ use bytes::Bytes;
 use chrono::DateTime;
 use tallybook_protocol::{
     ChatEvent, Conversation, ConversationSummary, FeedEvent, FeedKind, MessageEnd, MessageStart, MessageStatus,
-    ModelInfo, NewConversation, NewMessage, Page, Snapshot, TurnError, Usage, sse,
+    ModelInfo, NewConversation, NewMessage, Page, ToolCall, TurnError, Usage, sse,
 };
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
@@ -25,7 +25,7 @@ use super::{
         calls,
         conversations::{self, ListPlace},
         messages,
-        turns::{self, Claim, LEASE, NewTurn, TurnRows},
+        turns::{self, Claim, NewTurn, TurnRows},
     },
     turn::Turn,
 };
@@ -39,6 +39,9 @@ use crate::{
 
 /// Most conversations on a page of the list.
 const MAX_PAGE: u32 = 100;
+
+/// How often the owner of turns looks whether another process was asked to stop one.
+const STOP_REQUESTS_EVERY: Duration = Duration::from_millis(400);
 
 /// The use cases of conversations. Cheap to clone; all clones are the same service.
 #[derive(Clone)]
@@ -54,10 +57,12 @@ pub(super) struct Inner {
     /// Names this process in the leases of its turns.
     owner: String,
     /// Turns run on the program's own runtime: one spawned on an HTTP worker would die with that worker.
-    runtime: Handle,
-    tasks: TaskTracker,
+    pub(super) runtime: Handle,
+    pub(super) tasks: TaskTracker,
     running: Mutex<HashMap<i64, CancellationToken>>,
-    draining: CancellationToken,
+    pub(super) draining: CancellationToken,
+    /// How long an owner may be silent before its turns count as abandoned.
+    pub(super) lease: Duration,
     shut_down: CancellationToken,
 }
 
@@ -66,7 +71,9 @@ pub(super) struct Inner {
 pub enum EventsAnswer {
     /// A turn that runs.
     Live(TurnSubscription),
-    /// One frame, and then the end: of a turn that has ended, or that this process cannot follow.
+    /// A turn that another process runs.
+    Stored(mpsc::Receiver<Bytes>),
+    /// One frame, and then the end: how a turn has ended.
     Once(Bytes),
     /// Nothing runs and nothing is owed.
     Nothing,
@@ -75,7 +82,12 @@ pub enum EventsAnswer {
 impl ConversationService {
     /// A service whose turns run on `runtime`. Closes what an earlier process left running, and goes on looking for
     /// abandoned turns until [`Self::shut_down`].
-    pub async fn start(db: Database, agent: AgentService, runtime: Handle) -> Result<Self, ServiceError> {
+    pub async fn start(
+        db: Database,
+        agent: AgentService,
+        lease: Duration,
+        runtime: Handle,
+    ) -> Result<Self, ServiceError> {
         let inner = Arc::new(Inner {
             db,
             agent,
@@ -86,11 +98,12 @@ impl ConversationService {
             tasks: TaskTracker::new(),
             running: Mutex::default(),
             draining: CancellationToken::new(),
+            lease,
             shut_down: CancellationToken::new(),
         });
         inner.close_abandoned_turns(!inner.db.is_embedded()).await?;
-        let housekeeping = Arc::clone(&inner).keep_house();
-        inner.tasks.spawn_on(housekeeping, &inner.runtime);
+        inner.tasks.spawn_on(Arc::clone(&inner).look_for_abandoned_turns(), &inner.runtime);
+        inner.tasks.spawn_on(Arc::clone(&inner).look_for_stop_requests(), &inner.runtime);
         Ok(Self { inner })
     }
 
@@ -166,7 +179,9 @@ impl ConversationService {
     /// Deletes a conversation with everything in it, ending its turn if one runs.
     pub async fn delete_conversation(&self, user: UserId, uuid: Uuid) -> Result<(), ServiceError> {
         let row = self.inner.find(user, uuid).await?;
-        self.inner.cancel_turn(&row);
+        if let Some(message_id) = row.active_message_id {
+            self.inner.cancel_turn(message_id);
+        }
         if !conversations::delete_conversation(&self.inner.db, user, uuid).await? {
             return Err(ServiceError::NotFound);
         }
@@ -186,7 +201,7 @@ impl ConversationService {
             None if row.title == UNTITLED => title_from_message(&new.content),
             _ => row.title.clone(),
         };
-        let lease_until = turns::database_now(&self.inner.db).await? + LEASE;
+        let lease_until = turns::database_now(&self.inner.db).await? + self.inner.lease;
         let new_turn = NewTurn {
             content: &new.content,
             client_message_id: new.client_message_id.as_deref(),
@@ -225,20 +240,25 @@ impl ConversationService {
             if let Some(log) = self.inner.journal.find(message_id) {
                 return Ok(EventsAnswer::Live(log.subscribe_after(last)));
             }
-            return self.inner.tell_as_stored(&row, message_id).await;
+            return self.inner.tell_as_stored(&row, message_id, last).await;
         }
         let Some(last) = last else { return Ok(EventsAnswer::Nothing) };
         let stored_seq = stored::find_last_seq(&self.inner.db, last.message_id, last.epoch).await?;
         if stored_seq.is_none_or(|seq| seq <= last.seq) {
             return Ok(EventsAnswer::Nothing);
         }
-        self.inner.tell_as_stored(&row, last.message_id).await
+        self.inner.tell_as_stored(&row, last.message_id, None).await
     }
 
     /// Stops the turn that runs, if one does. False when none runs.
     pub async fn stop(&self, user: UserId, uuid: Uuid) -> Result<bool, ServiceError> {
         let row = self.inner.find(user, uuid).await?;
-        Ok(self.inner.cancel_turn(&row))
+        let Some(message_id) = row.active_message_id else { return Ok(false) };
+        if self.inner.cancel_turn(message_id) {
+            return Ok(true);
+        }
+        // Another process runs it, and looks for this.
+        Ok(turns::request_stop(&self.inner.db, message_id).await?)
     }
 
     /// What happens from now on to a user's conversations.
@@ -292,10 +312,33 @@ impl Inner {
     }
 
     /// Closes turns that other processes abandoned, until this one drains.
-    async fn keep_house(self: Arc<Self>) {
-        while self.draining.run_until_cancelled(tokio::time::sleep(LEASE / 2)).await.is_some() {
+    async fn look_for_abandoned_turns(self: Arc<Self>) {
+        while self.draining.run_until_cancelled(tokio::time::sleep(self.lease / 2)).await.is_some() {
             if let Err(error) = self.close_abandoned_turns(true).await {
                 tracing::warn!(%error, "abandoned turns could not be looked for");
+            }
+        }
+    }
+
+    /// Stops turns of this process that other processes were asked to stop. An embedded database has no others.
+    async fn look_for_stop_requests(self: Arc<Self>) {
+        if self.db.is_embedded() {
+            return;
+        }
+        while self.shut_down.run_until_cancelled(tokio::time::sleep(STOP_REQUESTS_EVERY)).await.is_some() {
+            if lock(&self.running).is_empty() {
+                if self.draining.is_cancelled() {
+                    return;
+                }
+                continue;
+            }
+            match turns::list_stop_requests(&self.db, &self.owner).await {
+                Ok(requested) => {
+                    for message_id in requested {
+                        self.cancel_turn(message_id);
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "requests to stop could not be looked for"),
             }
         }
     }
@@ -331,36 +374,39 @@ impl Inner {
     }
 
     /// Joins the turn of a message that was sent before.
-    async fn follow_known(&self, row: &ConversationRow, rows: TurnRows) -> Result<EventsAnswer, ServiceError> {
+    async fn follow_known(
+        self: &Arc<Self>,
+        row: &ConversationRow,
+        rows: TurnRows,
+    ) -> Result<EventsAnswer, ServiceError> {
         match self.journal.find(rows.assistant_message_id) {
             Some(log) => Ok(EventsAnswer::Live(log.subscribe())),
-            None => self.tell_as_stored(row, rows.assistant_message_id).await,
+            None => self.tell_as_stored(row, rows.assistant_message_id, None).await,
         }
     }
 
-    /// A turn that does not run here, as one frame: its terminal event, or a snapshot while it runs elsewhere.
-    async fn tell_as_stored(&self, row: &ConversationRow, message_id: i64) -> Result<EventsAnswer, ServiceError> {
+    /// A turn that does not run here: its terminal event, or what its own process stores of it.
+    async fn tell_as_stored(
+        self: &Arc<Self>,
+        row: &ConversationRow,
+        message_id: i64,
+        last: Option<EventId>,
+    ) -> Result<EventsAnswer, ServiceError> {
         let Some(message) = messages::find_message(&self.db, row.id, message_id).await? else {
             return Ok(EventsAnswer::Nothing);
         };
-        let tool_calls = calls::list_tool_calls(&self.db, row.id).await?;
-        let tool_calls = tool_calls.iter().filter(|call| call.message_id == message_id);
-        let tool_calls = tool_calls.map(ToolCallRow::to_tool_call).collect();
         let seq = stored::find_last_seq(&self.db, message_id, message.epoch).await?.unwrap_or_default();
         let id = EventId { message_id, epoch: message.epoch, seq }.to_string();
         let event = match message.status() {
-            MessageStatus::Streaming => ChatEvent::Snapshot(Snapshot {
-                assistant_message_id: message_id,
-                content: message.content,
-                tool_calls,
-                status: MessageStatus::Streaming,
-            }),
+            MessageStatus::Streaming => {
+                return Ok(EventsAnswer::Stored(self.follow_stored(row.id, &message, last).await?));
+            }
             MessageStatus::Failed => failed_event(message),
             status => ChatEvent::MessageEnd(MessageEnd {
                 assistant_message_id: message_id,
                 stop_reason: message.stop_reason,
                 content: message.content,
-                tool_calls,
+                tool_calls: self.tool_calls_of(row.id, message_id).await?,
                 status,
                 usage: self.usage_of(row.id, message_id).await?,
             }),
@@ -368,7 +414,12 @@ impl Inner {
         Ok(EventsAnswer::Once(sse::write_frame(Some(&id), event.name(), &event.data()?).into()))
     }
 
-    async fn usage_of(&self, conversation_id: i64, message_id: i64) -> Result<Usage, ServiceError> {
+    pub(super) async fn tool_calls_of(&self, conversation_id: i64, message_id: i64) -> sqlx::Result<Vec<ToolCall>> {
+        let calls = calls::list_tool_calls(&self.db, conversation_id).await?;
+        Ok(calls.iter().filter(|call| call.message_id == message_id).map(ToolCallRow::to_tool_call).collect())
+    }
+
+    pub(super) async fn usage_of(&self, conversation_id: i64, message_id: i64) -> sqlx::Result<Usage> {
         let calls = calls::list_model_calls(&self.db, conversation_id).await?;
         Ok(calls.iter().filter(|call| call.message_id == message_id).fold(Usage::default(), |sum, call| Usage {
             input_tokens: sum.input_tokens.saturating_add(call.input_tokens),
@@ -377,10 +428,9 @@ impl Inner {
         }))
     }
 
-    fn cancel_turn(&self, row: &ConversationRow) -> bool {
-        let running = lock(&self.running);
-        let token = row.active_message_id.and_then(|id| running.get(&id));
-        token.inspect(|token| token.cancel()).is_some()
+    /// Stops a turn of this process. False when it is not one.
+    fn cancel_turn(&self, message_id: i64) -> bool {
+        lock(&self.running).get(&message_id).inspect(|token| token.cancel()).is_some()
     }
 
     pub(super) fn forget_turn(&self, message_id: i64) {

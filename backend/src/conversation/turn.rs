@@ -4,15 +4,17 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
-use tallybook_protocol::{ChatEvent, FeedEvent, FeedKind, MessageEnd, MessageStatus, TurnError, Usage};
+use tallybook_protocol::{
+    ChatEvent, FeedEvent, FeedKind, MessageEnd, MessageStatus, ToolCall, ToolCallStatus, TurnError, Usage,
+};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
-    recorder::StoringRecorder,
+    recorder::{StoringRecorder, TurnWriter},
     repository::{
         calls,
-        turns::{self, LEASE, TurnEnd, TurnRows},
+        turns::{self, TurnEnd, TurnRows},
     },
     service::Inner,
 };
@@ -49,30 +51,32 @@ impl Turn {
     /// Runs the turn and writes down how it ended.
     pub(super) async fn run(self) {
         let message_id = self.rows.assistant_message_id;
-        let work = AssertUnwindSafe(self.answer()).catch_unwind();
+        let writer = TurnWriter::new(self.service.db.clone(), Arc::clone(&self.log), self.rows);
+        let work = AssertUnwindSafe(self.answer(&writer)).catch_unwind();
         let result = tokio::select! {
             result = work => result.ok(),
             () = self.keep_lease() => Some(Err(AgentError::Cancelled)),
+            () = writer.store_text() => None,
         };
         let end = self.describe(result);
-        self.write_end(&end).await;
+        self.write_end(&writer, &end).await;
         self.service.forget_turn(message_id);
         self.service.tell(self.user, self.conversation, FeedKind::TurnEnded);
     }
 
-    async fn answer(&self) -> Result<TurnOutcome, AgentError> {
+    async fn answer(&self, writer: &TurnWriter) -> Result<TurnOutcome, AgentError> {
         let history = self.service.history_of(self.conversation_id, self.rows.user_message_id).await;
         let history = history.map_err(RecordError::new)?;
-        let mut recorder = StoringRecorder::new(self.service.db.clone(), Arc::clone(&self.log), self.rows);
+        let mut recorder = StoringRecorder { writer };
         self.service.agent.run(TurnInput { history }, &mut recorder, &self.cancel).await
     }
 
     /// Renews the lease for as long as the turn is this process's own; returns when it no longer is.
     async fn keep_lease(&self) {
         loop {
-            tokio::time::sleep(LEASE / 4).await;
+            tokio::time::sleep(self.service.lease / 4).await;
             let renewed = async {
-                let until = turns::database_now(&self.service.db).await? + LEASE;
+                let until = turns::database_now(&self.service.db).await? + self.service.lease;
                 turns::renew_lease(&self.service.db, self.rows.assistant_message_id, self.rows.epoch, until).await
             };
             match renewed.await {
@@ -113,7 +117,7 @@ impl Turn {
         End { error: Some((error.to_string(), error.code())), ..ended(status, word) }
     }
 
-    async fn write_end(&self, end: &End) {
+    async fn write_end(&self, writer: &TurnWriter, end: &End) {
         if let Some((error, code @ "storage_unavailable")) = &end.error {
             // The readers are told at once, and that is the last they hear; the turn is closed when the database is back.
             let event = ChatEvent::Error(TurnError {
@@ -129,7 +133,7 @@ impl Turn {
         }
         let mut pause = Duration::from_millis(250);
         for _ in 0..END_ATTEMPTS {
-            match self.try_write_end(end).await {
+            match self.try_write_end(writer, end).await {
                 Ok(()) => return,
                 Err(error) => tracing::warn!(%error, "the end of a turn could not be stored yet"),
             }
@@ -139,11 +143,11 @@ impl Turn {
     }
 
     /// Stores the end in one transaction, then sends the terminal event.
-    async fn try_write_end(&self, end: &End) -> sqlx::Result<()> {
+    async fn try_write_end(&self, writer: &TurnWriter, end: &End) -> sqlx::Result<()> {
         let TurnRows { assistant_message_id: message_id, epoch, .. } = self.rows;
         let event = self.terminal_event(end);
         let (content, _) = self.log.content_and_calls();
-        let mut tx = self.service.db.begin().await?;
+        let mut write = writer.begin().await?;
         let stored_end = TurnEnd {
             content: &content,
             status: end.word,
@@ -151,13 +155,14 @@ impl Turn {
             error_code: end.error.as_ref().map(|(_, code)| *code),
             stop_reason: end.stop_reason.as_deref(),
         };
-        if !turns::end_turn(&mut tx, message_id, epoch, stored_end).await? {
+        if !turns::end_turn(&mut write.tx, message_id, epoch, stored_end).await? {
             tracing::warn!(message_id, "a turn had been ended by somebody else");
             return Ok(());
         }
-        calls::end_open_tool_calls(&mut tx, message_id, "interrupted", "the turn ended while the tool ran").await?;
-        stored::create_event(&mut tx, EventId { message_id, epoch, seq: self.log.next_seq() }, &event).await?;
-        tx.commit().await?;
+        let open = "the turn ended while the tool ran";
+        calls::end_open_tool_calls(&mut write.tx, message_id, "interrupted", open).await?;
+        writer.create_next_event(&mut write.tx, &event).await?;
+        write.commit().await?;
         if let Err(error) = self.log.append(&event) {
             tracing::error!(%error, "an event could not be sent");
         }
@@ -190,7 +195,7 @@ impl Inner {
     pub(super) async fn close_abandoned_turns(&self, leases_count: bool) -> sqlx::Result<usize> {
         let now = turns::database_now(&self.db).await?;
         // An embedded database has one owner, this process: what it finds running at its start cannot be running.
-        let expired_before = if leases_count { now } else { now + LEASE + LEASE };
+        let expired_before = if leases_count { now } else { now + self.lease * 2 };
         let abandoned = turns::list_abandoned_turns(&self.db, expired_before).await?;
         let mut closed = 0;
         for turn in abandoned {
@@ -202,8 +207,8 @@ impl Inner {
     }
 
     async fn close_abandoned_turn(&self, turn: turns::AbandonedTurn) -> sqlx::Result<bool> {
-        let mut tx = self.db.begin().await?;
-        let content = stored::find_text(&mut tx, turn.message_id).await?;
+        let turns::AbandonedTurn { message_id, conversation_id, epoch } = turn;
+        let content = stored::find_text(&self.db, message_id).await?;
         let end = TurnEnd {
             content: &content,
             status: "interrupted",
@@ -211,13 +216,31 @@ impl Inner {
             error_code: Some("interrupted"),
             stop_reason: None,
         };
-        if !turns::end_turn(&mut tx, turn.message_id, turn.epoch, end).await? {
+        let call_error = "The server restarted during this call. It may have run.";
+        let mut tool_calls = self.tool_calls_of(conversation_id, message_id).await?;
+        let open = |call: &&mut ToolCall| call.output.is_none() && call.error.is_none();
+        for call in tool_calls.iter_mut().filter(open) {
+            call.status = ToolCallStatus::Interrupted;
+            call.error = Some(call_error.to_owned());
+        }
+        let event = ChatEvent::MessageEnd(MessageEnd {
+            assistant_message_id: message_id,
+            content: content.clone(),
+            tool_calls,
+            status: MessageStatus::Interrupted,
+            stop_reason: None,
+            usage: self.usage_of(conversation_id, message_id).await?,
+        });
+        let seq = stored::find_last_seq(&self.db, message_id, epoch).await?.map_or(0, |seq| seq + 1);
+        let mut tx = self.db.begin().await?;
+        if !turns::end_turn(&mut tx, message_id, epoch, end).await? {
             return Ok(false);
         }
-        let error = "The server restarted during this call. It may have run.";
-        calls::end_open_tool_calls(&mut tx, turn.message_id, "interrupted", error).await?;
+        calls::end_open_tool_calls(&mut tx, message_id, "interrupted", call_error).await?;
+        // For whoever follows the turn in its stored journal.
+        stored::create_event(&mut tx, EventId { message_id, epoch, seq }, &event).await?;
         tx.commit().await?;
-        tracing::warn!(message_id = turn.message_id, "an abandoned turn was closed as interrupted");
+        tracing::warn!(message_id, "an abandoned turn was closed as interrupted");
         Ok(true)
     }
 

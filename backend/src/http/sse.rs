@@ -18,6 +18,7 @@ const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(5);
 pub(super) fn respond(answer: EventsAnswer) -> HttpResponse {
     match answer {
         EventsAnswer::Live(mut turn) => respond_with(async move || turn.next().await),
+        EventsAnswer::Stored(mut frames) => respond_with(async move || frames.recv().await),
         EventsAnswer::Once(frame) => {
             let mut frame = Some(frame);
             respond_with(async move || frame.take())

@@ -53,6 +53,17 @@ impl TurnLog {
         (state.content.clone(), state.tool_calls.clone())
     }
 
+    /// How many bytes of text the answer has so far.
+    pub fn text_bytes(&self) -> usize {
+        lock(&self.state).content.len()
+    }
+
+    /// The answer's text from a byte on, and the number of the last event sent.
+    pub fn text_from(&self, offset: usize) -> (String, i64) {
+        let state = lock(&self.state);
+        (state.content.get(offset..).unwrap_or_default().to_owned(), state.next_seq - 1)
+    }
+
     /// Sends an event to all readers.
     pub fn append(&self, event: &ChatEvent) -> Result<(), serde_json::Error> {
         self.append_at(event, now())

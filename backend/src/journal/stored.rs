@@ -1,6 +1,7 @@
 //! The stored copy of a turn's events, text deltas joined. It says what a turn had written when its process died.
 
-use tallybook_protocol::{ChatEvent, ContentDelta};
+use bytes::Bytes;
+use tallybook_protocol::{ChatEvent, ContentDelta, sse};
 
 use super::EventId;
 use crate::db::{Database, Transaction, now, on_db, on_tx};
@@ -10,6 +11,12 @@ const INSERT_EVENT: &str =
 
 const LIST_TEXT: &str =
     "SELECT data FROM journal_events WHERE message_id = ? AND event = 'content_delta' ORDER BY epoch, seq";
+
+const LIST_AFTER: &str =
+    "SELECT seq, event, data FROM journal_events WHERE message_id = ? AND epoch = ? AND seq > ? ORDER BY seq LIMIT ?";
+
+/// How many stored events are read at a time.
+const MAX_EVENTS_AT_ONCE: u32 = 200;
 
 const FIND_LAST: &str = "SELECT MAX(seq) FROM journal_events WHERE message_id = ? AND epoch = ?";
 
@@ -31,14 +38,27 @@ pub(crate) async fn create_event(tx: &mut Transaction, id: EventId, event: &Chat
 }
 
 /// The text of a turn as far as it was stored.
-pub(crate) async fn find_text(tx: &mut Transaction, message_id: i64) -> Result<String, sqlx::Error> {
+pub(crate) async fn find_text(db: &Database, message_id: i64) -> Result<String, sqlx::Error> {
     let rows: sqlx::Result<Vec<String>> =
-        on_tx!(tx, |connection| sqlx::query_scalar(LIST_TEXT).bind(message_id).fetch_all(connection).await);
+        on_db!(db, |pool| sqlx::query_scalar(LIST_TEXT).bind(message_id).fetch_all(pool).await);
     rows?
         .iter()
         .map(|data| serde_json::from_str::<ContentDelta>(data).map(|delta| delta.delta))
         .collect::<Result<_, _>>()
         .map_err(|error| sqlx::Error::Decode(Box::new(error)))
+}
+
+/// What a turn sent under a lease after an event, as frames for the wire, and the number of the last; at most
+/// [`MAX_EVENTS_AT_ONCE`] of them.
+pub(crate) async fn list_frames_after(db: &Database, last: EventId) -> Result<Option<(Bytes, i64)>, sqlx::Error> {
+    let rows: Vec<(i64, String, String)> = on_db!(db, |pool| {
+        let query = sqlx::query_as(LIST_AFTER).bind(last.message_id).bind(last.epoch).bind(last.seq);
+        query.bind(MAX_EVENTS_AT_ONCE).fetch_all(pool).await?
+    });
+    let frame = |(seq, event, data): &(i64, String, String)| {
+        sse::write_frame(Some(&EventId { seq: *seq, ..last }.to_string()), event, data)
+    };
+    Ok(rows.last().map(|(seq, ..)| (rows.iter().map(frame).collect::<String>().into(), *seq)))
 }
 
 /// The number of the last event stored of a turn under a lease.

@@ -1,8 +1,6 @@
 //! SQL that begins, keeps and ends turns. A turn is the assistant's message row; a conversation has at most one that
 //! runs, in `active_message_id`.
 
-use std::time::Duration;
-
 use chrono::{DateTime, Utc};
 
 use super::super::model::ConversationRow;
@@ -34,17 +32,20 @@ const FIND_BY_CLIENT_ID: &str = "SELECT u.id AS user_message_id, a.id AS assista
 
 const RENEW_LEASE: &str = "UPDATE messages SET lease_until = ? WHERE id = ? AND epoch = ? AND status = 'streaming'";
 
+const REQUEST_STOP: &str =
+    "UPDATE messages SET stop_requested_at = ? WHERE id = ? AND status = 'streaming' AND stop_requested_at IS NULL";
+
+const LIST_STOP_REQUESTS: &str =
+    "SELECT id FROM messages WHERE status = 'streaming' AND owner = ? AND stop_requested_at IS NOT NULL";
+
 const END_TURN: &str = "UPDATE messages SET content = ?, status = ?, error = ?, error_code = ?, stop_reason = ?, \
      completed_at = ?, lease_until = NULL WHERE id = ? AND epoch = ? AND status = 'streaming'";
 
 const RELEASE: &str = "UPDATE conversations SET active_message_id = NULL, updated_at = ? \
      WHERE id = (SELECT conversation_id FROM messages WHERE id = ?) AND active_message_id = ?";
 
-const LIST_ABANDONED: &str = "SELECT id AS message_id, epoch FROM messages \
+const LIST_ABANDONED: &str = "SELECT id AS message_id, conversation_id, epoch FROM messages \
      WHERE status = 'streaming' AND (lease_until IS NULL OR lease_until < ?) LIMIT 100";
-
-/// How long an owner may be silent before its turns count as abandoned.
-pub(crate) const LEASE: Duration = Duration::from_secs(20);
 
 /// The lease's epoch of a turn's first owner.
 pub(crate) const FIRST_EPOCH: i32 = 1;
@@ -61,6 +62,7 @@ pub(crate) struct TurnRows {
 #[derive(Clone, Copy, Debug, sqlx::FromRow)]
 pub(crate) struct AbandonedTurn {
     pub(crate) message_id: i64,
+    pub(crate) conversation_id: i64,
     pub(crate) epoch: i32,
 }
 
@@ -157,6 +159,19 @@ pub(crate) async fn renew_lease(
         let done = sqlx::query(RENEW_LEASE).bind(lease_until).bind(message_id).bind(epoch).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })
+}
+
+/// Asks the owner of a turn to stop it. False when it does not run any more, or was asked before.
+pub(crate) async fn request_stop(db: &Database, message_id: i64) -> sqlx::Result<bool> {
+    on_db!(db, |pool| {
+        let done = sqlx::query(REQUEST_STOP).bind(now()).bind(message_id).execute(pool).await?;
+        Ok(done.rows_affected() == 1)
+    })
+}
+
+/// The turns of this owner that it was asked to stop.
+pub(crate) async fn list_stop_requests(db: &Database, owner: &str) -> sqlx::Result<Vec<i64>> {
+    on_db!(db, |pool| sqlx::query_scalar(LIST_STOP_REQUESTS).bind(owner).fetch_all(pool).await)
 }
 
 /// Writes down that a turn is over and frees its conversation. False when somebody else did so before.

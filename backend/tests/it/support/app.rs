@@ -69,6 +69,7 @@ impl TestApp {
             model,
             limits: Limits::default(),
             system_prompt: SystemPrompt::BuiltIn,
+            turn_lease: Duration::from_secs(2),
             shutdown_grace: Duration::from_millis(1),
         };
         let app = Application::build_with_tools(settings, tools).await.expect("the server starts");
@@ -98,7 +99,7 @@ impl TestApp {
 
     /// A connection to the server's database.
     pub(crate) async fn database(&self) -> Database {
-        Database::connect(&self.engine.url).await.expect("the database opens")
+        self.engine.database().await
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -138,6 +139,12 @@ impl TestApp {
     pub(crate) async fn follow(&self, conversation: &str, after: Option<&str>) -> EventReader {
         let query = after.map(|id| format!("?after={id}")).unwrap_or_default();
         EventReader::new(self.get(&format!("/api/conversations/{conversation}/events{query}")).await)
+    }
+
+    /// Waits until no turn runs in a conversation, and gives it.
+    pub(crate) async fn idle_conversation(&self, uuid: &str) -> Value {
+        super::eventually("the turn is over", async || self.conversation(uuid).await["running"] == false).await;
+        self.conversation(uuid).await
     }
 
     pub(crate) async fn conversation(&self, uuid: &str) -> Value {

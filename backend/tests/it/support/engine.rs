@@ -3,6 +3,7 @@
 use std::{str::FromStr, sync::Arc};
 
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, mysql::MySqlConnectOptions};
+use tallybook::db::Database;
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -46,6 +47,11 @@ impl Engine {
             engines.push(Self { url, _owner: Arc::new(Owner::MySql { server, name }) });
         }
         engines
+    }
+
+    /// A connection of the test's own.
+    pub(crate) async fn database(&self) -> Database {
+        Database::connect(&self.url).await.expect("the database opens")
     }
 
     pub(crate) fn is_sqlite(&self) -> bool {

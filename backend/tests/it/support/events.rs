@@ -1,13 +1,12 @@
 //! A turn's event stream as a test reads it.
 
-use std::{collections::VecDeque, time::Duration};
+use std::collections::VecDeque;
 
 use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use tallybook_protocol::{ChatEvent, sse::Decoder};
 use tokio::time::timeout;
 
-/// How long a test waits for something that must happen, before it fails with a sentence.
-const PATIENCE: Duration = Duration::from_secs(20);
+use super::PATIENCE;
 
 /// An event with the id it was sent under.
 #[derive(Clone, Debug, PartialEq, Eq)]

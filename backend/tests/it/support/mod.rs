@@ -4,9 +4,24 @@ mod app;
 mod engine;
 mod events;
 
+use std::time::Duration;
+
 pub(crate) use app::{Provider, TestApp};
 pub(crate) use engine::Engine;
 pub(crate) use events::{EventReader, names};
+
+/// How long a test waits for something that must happen, before it fails.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Waits until a condition that nothing announces has come true.
+pub(crate) async fn eventually(what: &str, mut condition: impl AsyncFnMut() -> bool) {
+    let wait = async {
+        while !condition().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, wait).await.is_ok(), "within {PATIENCE:?}: {what}");
+}
 
 /// Makes one test for SQLite and one for every server that `MYSQL_TEST_URL` names.
 macro_rules! on_every_engine {
@@ -37,8 +52,8 @@ pub(crate) use on_every_engine;
 
 /// Reads rows as tuples, whichever engine the test runs on.
 macro_rules! rows {
-    ($app:expr, $tuple:ty, $sql:expr) => {
-        match &$app.database().await {
+    ($source:expr, $tuple:ty, $sql:expr) => {
+        match &$source.database().await {
             tallybook::db::Database::MySql(pool) => {
                 sqlx::query_as::<_, $tuple>($sql).fetch_all(pool).await.expect("the query fits the tables")
             }
@@ -52,8 +67,8 @@ pub(crate) use rows;
 
 /// Runs a statement, whichever engine the test runs on.
 macro_rules! execute {
-    ($app:expr, $sql:expr) => {
-        match &$app.database().await {
+    ($source:expr, $sql:expr) => {
+        match &$source.database().await {
             tallybook::db::Database::MySql(pool) => {
                 sqlx::query($sql).execute(pool).await.expect("the statement fits the tables");
             }
