@@ -1,8 +1,8 @@
 //! `cargo xtask run`: the page, the server, and then the server in the foreground.
 
-use std::{path::Path, process::Command};
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::Args;
 
 use crate::{
@@ -32,14 +32,19 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     } else {
         ui::build_beside(&page, || build_server(false))?;
     }
-    let server = workspace::built(if options.release { "release" } else { "debug" }, "tallybook")?;
-    say(&format!("starting {}", server.display()));
-    become_server(&server, &options.server)
+    let program = workspace::built(if options.release { "release" } else { "debug" }, "tallybook")?;
+    say(&format!("starting {}", program.display()));
+    let mut server = Command::new(&program);
+    // The embedded database's folder is found again from wherever this is called.
+    server.args(&options.server).current_dir(workspace::root());
+    become_server(server).with_context(|| format!("cannot start {}", program.display()))
 }
 
 /// Builds the server program, in debug or release.
 pub(crate) fn build_server(release: bool) -> Result<()> {
-    let step = Step::begin("building the server", "the first time takes about 5 minutes");
+    let profile = if release { "release" } else { "debug" };
+    let is_first = !workspace::built(profile, "tallybook")?.exists();
+    let step = Step::begin("building the server", if is_first { "the first time takes about 5 minutes" } else { "" });
     let mut cargo = shell::cargo();
     // Chosen from the whole workspace, its dependencies are built with the features that the tests need as well, once.
     cargo.args(["build", "--workspace", "--bin", "tallybook"]);
@@ -53,14 +58,14 @@ pub(crate) fn build_server(release: bool) -> Result<()> {
 
 /// Replaces this program by the server, so that Ctrl-C and the exit code are the server's own affair.
 #[cfg(unix)]
-fn become_server(server: &Path, arguments: &[String]) -> Result<()> {
+fn become_server(mut server: Command) -> Result<()> {
     use std::os::unix::process::CommandExt as _;
-    Err(Command::new(server).args(arguments).exec().into())
+    Err(server.exec().into())
 }
 
 /// Runs the server and passes its exit code on.
 #[cfg(not(unix))]
-fn become_server(server: &Path, arguments: &[String]) -> Result<()> {
-    let status = shell::status(Command::new(server).args(arguments))?;
+fn become_server(mut server: Command) -> Result<()> {
+    let status = shell::status(&mut server)?;
     std::process::exit(status.code().unwrap_or(1));
 }

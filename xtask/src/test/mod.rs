@@ -18,8 +18,10 @@ pub(crate) fn run() -> Result<()> {
     let mysql = mysql::find()?;
 
     // The server program comes with the tests, since integration tests need it.
+    let program = workspace::built("debug", "tallybook")?;
+    let remark = if program.exists() { "" } else { "the first time takes about 6 minutes" };
     ui::build_beside(&ui::Options { release: false }, || {
-        let step = Step::begin("building the server and the tests", "the first time takes about 6 minutes");
+        let step = Step::begin("building the server and the tests", remark);
         shell::run(shell::cargo().args(["test", "--workspace", "--no-run"]))?;
         step.done("");
         Ok(())
@@ -31,7 +33,6 @@ pub(crate) fn run() -> Result<()> {
     step.done(if rust.is_ok() { "all passed" } else { "some failed" });
 
     let step = Step::begin("running the browser tests", "");
-    let program = workspace::built("debug", "tallybook")?;
     let page = shell::run(&mut Browser::type_check())
         .and_then(|()| shell::run(browser.playwright(&program).arg("test").env(mysql::VARIABLE, mysql.urls())));
     step.done(if page.is_ok() { "all passed" } else { "some failed" });
