@@ -7,7 +7,7 @@ use clap::{Parser, builder::TypedValueParser};
 
 use crate::{
     agent::{Limits, SystemPrompt},
-    llm::{ApiKey, ModelSettings, ProviderKind},
+    llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy},
 };
 
 /// A self-hosted chat whose assistant works with tools, and keeps the book on every call.
@@ -60,6 +60,10 @@ struct Options {
     /// How many seconds the model may be silent between two pieces of an answer.
     #[arg(long, env = "LLM_TIMEOUT_SECS", hide_env_values = true, default_value_t = 60, value_parser = seconds())]
     llm_timeout_secs: u64,
+    /// How often a provider that is busy or out of reach is asked again, for each call of the model.
+    #[arg(long, env = "LLM_MAX_RETRIES", hide_env_values = true, default_value_t = 3,
+        value_parser = clap::value_parser!(u32).range(0..=10))]
+    llm_max_retries: u32,
     /// How many steps of a turn may call tools.
     #[arg(long, env = "MAX_TOOL_TURNS", hide_env_values = true, default_value_t = 10,
         value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -135,7 +139,9 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         temperature: set(options.llm_temperature).map(|text| temperature(&text)).transpose()?,
         max_tokens: options.llm_max_tokens,
         idle_timeout: Duration::from_secs(options.llm_timeout_secs),
+        retries: RetryPolicy { retries: options.llm_max_retries, ..RetryPolicy::default() },
         demo_pace: Duration::from_millis(options.demo_pace_ms),
+        ..ModelSettings::new(provider)
     };
     let limits = Limits {
         steps: options.max_tool_turns,

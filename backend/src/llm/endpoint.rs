@@ -12,10 +12,11 @@ use reqwest::{
     redirect,
 };
 
-use super::settings::{ApiKey, ConnectError, ModelSettings};
+use super::{
+    RetryPolicy,
+    settings::{ApiKey, ConnectError, ModelSettings},
+};
 
-/// How long a connection, with name resolution and TLS, may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The version of the Messages API that the reader in `anthropic` understands.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
@@ -31,6 +32,7 @@ pub(super) struct Endpoint {
     /// For messages.
     pub(super) model: String,
     pub(super) idle_timeout: Duration,
+    pub(super) retries: RetryPolicy,
 }
 
 impl Endpoint {
@@ -61,12 +63,13 @@ impl Endpoint {
         let mut url = base.clone();
         url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
         Ok(Self {
-            client: client(&url, headers).map_err(ConnectError::Tls)?,
+            client: client(&url, headers, settings.connect_timeout).map_err(ConnectError::Tls)?,
             address: url.origin().ascii_serialization(),
             url,
             key: settings.api_key.clone(),
             model: settings.model_name().to_owned(),
             idle_timeout: settings.idle_timeout,
+            retries: settings.retries,
         })
     }
 }
@@ -110,13 +113,13 @@ fn base_url(settings: &ModelSettings) -> Result<Url, ConnectError> {
     Ok(url)
 }
 
-fn client(url: &Url, headers: HeaderMap) -> Result<Client, reqwest::Error> {
+fn client(url: &Url, headers: HeaderMap, connect_timeout: Duration) -> Result<Client, reqwest::Error> {
     // It fails when a provider is installed already, and then there is one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .user_agent(concat!("tallybook/", env!("CARGO_PKG_VERSION")))
         .default_headers(headers)
-        .connect_timeout(CONNECT_TIMEOUT)
+        .connect_timeout(connect_timeout)
         // A redirect would carry the key and the conversation to somewhere that nobody configured.
         .redirect(redirect::Policy::none());
     if url.scheme() == "http" {

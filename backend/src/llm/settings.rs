@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr, sync::Arc, time::Duration};
 
-use super::{DemoModel, ModelClient, anthropic::Anthropic, endpoint::Endpoint, openai::OpenAi};
+use super::{DemoModel, ModelClient, RetryPolicy, anthropic::Anthropic, endpoint::Endpoint, openai::OpenAi};
 
 /// Whose API to speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,8 +139,12 @@ pub struct ModelSettings {
     pub temperature: Option<f64>,
     /// `LLM_MAX_TOKENS`: how much one answer may hold.
     pub max_tokens: u32,
+    /// How long a connection, with name resolution and TLS, may take.
+    pub connect_timeout: Duration,
     /// `LLM_TIMEOUT_SECS`: how long to wait for the first byte of an answer, and between two portions of it.
     pub idle_timeout: Duration,
+    /// How often a provider that is busy or out of reach is asked again.
+    pub retries: RetryPolicy,
     /// How long the demo model waits between two words.
     pub demo_pace: Duration,
 }
@@ -155,7 +159,9 @@ impl ModelSettings {
             model: None,
             temperature: None,
             max_tokens: 4096,
+            connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(1),
+            retries: RetryPolicy::default(),
             demo_pace: Duration::from_millis(15),
         }
     }

@@ -1,5 +1,7 @@
 //! Both wire formats over real HTTP against the scripted model server: what every provider must do alike.
 
+mod retries;
+
 use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
@@ -9,7 +11,7 @@ use tallybook_protocol::Usage;
 
 use super::{
     ApiKey, AssistantBlock, ModelClient, ModelError, ModelEvent, ModelMessage, ModelRequest, ModelSettings,
-    ProviderKind, StopReason, ToolCallRequest, ToolChoice, ToolResult, connect,
+    ProviderKind, RetryPolicy, StopReason, ToolCallRequest, ToolChoice, ToolResult, connect,
 };
 use crate::tools::{Risk, ToolSpec};
 
@@ -23,6 +25,7 @@ fn client(provider: ProviderKind, url: &str, idle: Duration) -> Arc<dyn ModelCli
         api_key: Some(ApiKey::new(KEY)),
         model: Some("some-model".to_owned()),
         idle_timeout: idle,
+        retries: RetryPolicy { retries: 0, ..RetryPolicy::default() },
         ..ModelSettings::new(provider)
     };
     connect(settings).unwrap()

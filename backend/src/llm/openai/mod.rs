@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use tallybook_protocol::ModelInfo;
 
-use super::{ModelClient, ModelRequest, ModelStream, endpoint::Endpoint, http, settings::ModelSettings};
+use super::{ModelClient, ModelRequest, ModelStream, endpoint::Endpoint, retry, settings::ModelSettings};
 
 /// A model behind a Chat Completions API.
 pub(super) struct OpenAi {
@@ -39,6 +39,7 @@ impl ModelClient for OpenAi {
 
     fn stream(&self, request: ModelRequest) -> ModelStream {
         let body = request::body(&self.info, &self.options, &request);
-        http::stream(self.endpoint.clone(), body, stream::Reader::new(&self.info.model))
+        let model = self.info.model.clone();
+        retry::stream(self.endpoint.clone(), body, move || stream::Reader::new(&model))
     }
 }
