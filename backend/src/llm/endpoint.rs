@@ -17,7 +17,7 @@ use super::{
     settings::{ApiKey, ConnectError, ModelSettings},
 };
 
-/// The version of the Messages API that the reader in `anthropic` understands.
+/// The version of the Messages API that is asked for unless another is set.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 /// One provider's address, ready to be asked.
@@ -39,7 +39,7 @@ impl Endpoint {
     /// The Messages API. A base that already ends in `/v1`, as the other providers' do, is understood.
     pub(super) fn anthropic(settings: &ModelSettings) -> Result<Self, ConnectError> {
         let mut headers = HeaderMap::new();
-        headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
+        headers.insert("anthropic-version", version(settings.anthropic_version.as_deref())?);
         if let Some(key) = key_of(settings) {
             headers.insert(HeaderName::from_static("x-api-key"), secret(key.reveal())?);
         }
@@ -92,6 +92,15 @@ fn secret(value: &str) -> Result<HeaderValue, ConnectError> {
     let mut value = HeaderValue::from_str(value).map_err(|_| ConnectError::BadKey)?;
     value.set_sensitive(true);
     Ok(value)
+}
+
+fn version(given: Option<&str>) -> Result<HeaderValue, ConnectError> {
+    let version = given.unwrap_or(ANTHROPIC_VERSION).trim();
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_');
+    if version.is_empty() || !version.bytes().all(plain) {
+        return Err(ConnectError::BadVersion);
+    }
+    HeaderValue::from_str(version).map_err(|_| ConnectError::BadVersion)
 }
 
 fn base_url(settings: &ModelSettings) -> Result<Url, ConnectError> {

@@ -145,6 +145,10 @@ pub struct ModelSettings {
     pub idle_timeout: Duration,
     /// How often a provider that is busy or out of reach is asked again.
     pub retries: RetryPolicy,
+    /// `LLM_ENABLE_WEB_SEARCH`: whether OpenRouter may search the web for an answer; others have no such switch.
+    pub web_search: bool,
+    /// `LLM_ANTHROPIC_VERSION`: the version of Anthropic's API to ask for.
+    pub anthropic_version: Option<String>,
     /// How long the demo model waits between two words.
     pub demo_pace: Duration,
 }
@@ -162,6 +166,8 @@ impl ModelSettings {
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(1),
             retries: RetryPolicy::default(),
+            web_search: false,
+            anthropic_version: None,
             demo_pace: Duration::from_millis(15),
         }
     }
@@ -187,6 +193,9 @@ pub enum ConnectError {
     /// The key cannot be sent in a header.
     #[error("LLM_API_KEY holds characters that no key has (line breaks or control characters). Copy it again.")]
     BadKey,
+    /// The version of the API cannot be sent in a header.
+    #[error("LLM_ANTHROPIC_VERSION is no version. It looks like 2023-06-01.")]
+    BadVersion,
     /// The address is not one.
     #[error("LLM_BASE_URL {url:?} {reason}. It looks like https://api.openai.com/v1 or http://127.0.0.1:11434/v1.")]
     BadBaseUrl {
@@ -214,6 +223,9 @@ pub fn connect(settings: ModelSettings) -> Result<Arc<dyn ModelClient>, ConnectE
     }
     if settings.max_tokens == 0 {
         return Err(ConnectError::BadMaxTokens);
+    }
+    if settings.web_search && settings.provider != ProviderKind::OpenRouter {
+        tracing::warn!(provider = %settings.provider, "LLM_ENABLE_WEB_SEARCH has no effect: only OpenRouter has that switch");
     }
     Ok(match settings.provider {
         ProviderKind::Anthropic => Arc::new(Anthropic::new(Endpoint::anthropic(&settings)?, &settings)),
@@ -281,6 +293,13 @@ mod tests {
             );
         }
         assert!(refusal(ModelSettings { temperature: Some(f64::NAN), ..settings() }).contains("LLM_TEMPERATURE"));
+        for version in ["2023\n06", "two thousand"] {
+            let anthropic = ModelSettings::new(ProviderKind::Anthropic);
+            let key = Some(ApiKey::new("sk-1"));
+            let version = Some(version.to_owned());
+            let said = refusal(ModelSettings { api_key: key, anthropic_version: version, ..anthropic });
+            assert!(said.contains("LLM_ANTHROPIC_VERSION"), "{said}");
+        }
         assert!(refusal(ModelSettings { max_tokens: 0, ..settings() }).contains("LLM_MAX_TOKENS"));
         assert!(refusal(ModelSettings { api_key: Some(ApiKey::new("a\nb")), ..settings() }).contains("LLM_API_KEY"));
     }

@@ -149,6 +149,26 @@ async fn headers_and_paths_are_each_providers_own() {
 }
 
 #[tokio::test]
+async fn web_search_is_openrouters_alone_and_the_version_anthropics() {
+    for provider in PROVIDERS {
+        let model = MockLlm::start().await.unwrap();
+        model.reply([text("hi")]);
+        let settings = ModelSettings {
+            base_url: Some(model.url()),
+            web_search: true,
+            anthropic_version: Some("2031-01-02".to_owned()),
+            ..ModelSettings::new(provider)
+        };
+        ask(&*connect(settings).unwrap(), question()).await;
+        let request = &model.requests()[0];
+        let plugins = if provider == ProviderKind::OpenRouter { json!([{"id": "web"}]) } else { Value::Null };
+        assert_eq!(request.body["plugins"], plugins);
+        let version = (provider == ProviderKind::Anthropic).then_some("2031-01-02");
+        assert_eq!(request.header("anthropic-version"), version);
+    }
+}
+
+#[tokio::test]
 async fn thinking_is_no_part_of_the_answer() {
     for provider in PROVIDERS {
         let model = MockLlm::start().await.unwrap();

@@ -10,7 +10,12 @@ use std::sync::Arc;
 
 use tallybook_protocol::ModelInfo;
 
-use super::{ModelClient, ModelRequest, ModelStream, endpoint::Endpoint, retry, settings::ModelSettings};
+use super::{
+    ModelClient, ModelRequest, ModelStream,
+    endpoint::Endpoint,
+    retry,
+    settings::{ModelSettings, ProviderKind},
+};
 
 /// A model behind a Chat Completions API.
 pub(super) struct OpenAi {
@@ -27,6 +32,7 @@ impl OpenAi {
             max_tokens: settings.max_tokens,
             limit: request::TokenLimit::of(endpoint.url.host_str().unwrap_or_default()),
             temperature: settings.temperature,
+            web_search: settings.web_search && settings.provider == ProviderKind::OpenRouter,
         };
         Self { endpoint: Arc::new(endpoint), info, options }
     }

@@ -42,7 +42,9 @@ async fn asked(
 ) -> (String, u32, Option<ModelError>, usize) {
     let model = MockLlm::start().await.unwrap();
     let scripted = replies.len();
-    replies.into_iter().for_each(|reply| model.reply(reply));
+    for reply in replies {
+        model.reply(reply);
+    }
     let client = client(provider, &model.url(), retries);
     let answer = timeout(PATIENCE, ask(&*client, question()));
     let (said, events, error) = answer.await.expect("the provider is not asked again");
