@@ -3,11 +3,14 @@
 
 use std::{fmt::Display, net::IpAddr, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 
-use clap::{Parser, builder::TypedValueParser};
+use clap::{
+    ArgAction, Parser,
+    builder::{BoolishValueParser, TypedValueParser},
+};
 
 use crate::{
     agent::{Limits, SystemPrompt},
-    llm::{ApiKey, ModelSettings, ProviderKind},
+    llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy},
 };
 
 /// A self-hosted chat whose assistant works with tools, and keeps the book on every call.
@@ -60,6 +63,17 @@ struct Options {
     /// How many seconds the model may be silent between two pieces of an answer.
     #[arg(long, env = "LLM_TIMEOUT_SECS", hide_env_values = true, default_value_t = 60, value_parser = seconds())]
     llm_timeout_secs: u64,
+    /// How often a provider that is busy or out of reach is asked again, for each call of the model.
+    #[arg(long, env = "LLM_MAX_RETRIES", hide_env_values = true, default_value_t = 3,
+        value_parser = clap::value_parser!(u32).range(0..=10))]
+    llm_max_retries: u32,
+    /// Whether models may search the web; OpenRouter only, which charges for it.
+    #[arg(long, env = "LLM_ENABLE_WEB_SEARCH", hide_env_values = true, default_value_t = false, action = ArgAction::Set,
+        num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+    llm_enable_web_search: bool,
+    /// The version of Anthropic's API to ask for [default: 2023-06-01].
+    #[arg(long, env = "LLM_ANTHROPIC_VERSION", hide_env_values = true)]
+    llm_anthropic_version: Option<String>,
     /// How many steps of a turn may call tools.
     #[arg(long, env = "MAX_TOOL_TURNS", hide_env_values = true, default_value_t = 10,
         value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -140,7 +154,11 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         temperature: set(options.llm_temperature).map(|text| temperature(&text)).transpose()?,
         max_tokens: options.llm_max_tokens,
         idle_timeout: Duration::from_secs(options.llm_timeout_secs),
+        retries: RetryPolicy { retries: options.llm_max_retries, ..RetryPolicy::default() },
         demo_pace: Duration::from_millis(options.demo_pace_ms),
+        web_search: options.llm_enable_web_search,
+        anthropic_version: set(options.llm_anthropic_version),
+        ..ModelSettings::new(provider)
     };
     let limits = Limits {
         steps: options.max_tool_turns,
@@ -247,6 +265,16 @@ mod tests {
     }
 
     #[test]
+    fn retries_web_search_and_the_version_of_the_api() {
+        let plain = read(&[]).unwrap().model;
+        assert_eq!((plain.retries.retries, plain.web_search, plain.anthropic_version), (3, false, None));
+        let args = ["--llm-max-retries", "0", "--llm-enable-web-search", "1", "--llm-anthropic-version", "2024-01-01"];
+        let set = read(&args).unwrap().model;
+        assert_eq!((set.retries.retries, set.web_search), (0, true));
+        assert_eq!(set.anthropic_version.as_deref(), Some("2024-01-01"));
+    }
+
+    #[test]
     fn a_bad_value_is_named() {
         for (args, name) in [
             (["--llm-provider", "hal9000"], "LLM_PROVIDER"),
@@ -256,6 +284,8 @@ mod tests {
             (["--port", "http"], "PORT"),
             (["--host", "nowhere"], "HOST"),
             (["--max-tool-turns", "0"], "MAX_TOOL_TURNS"),
+            (["--llm-max-retries", "11"], "LLM_MAX_RETRIES"),
+            (["--llm-enable-web-search", "perhaps"], "LLM_ENABLE_WEB_SEARCH"),
         ] {
             let error = read(&args).unwrap_err();
             assert!(error.contains(name), "{error}");

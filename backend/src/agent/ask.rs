@@ -17,6 +17,7 @@ pub(super) struct Answer {
     pub(super) blocks: Vec<AssistantBlock>,
     pub(super) stop_reason: StopReason,
     pub(super) usage: Usage,
+    attempts: u32,
     asked_at: Instant,
     first_event_at: Option<Instant>,
     ended_at: Instant,
@@ -29,6 +30,7 @@ impl Answer {
             blocks: Vec::new(),
             stop_reason: StopReason::Other("unfinished".to_owned()),
             usage: Usage::default(),
+            attempts: 1,
             asked_at: now,
             first_event_at: None,
             ended_at: now,
@@ -58,6 +60,7 @@ impl Answer {
             model: model.model.clone(),
             stop_reason: error.is_none().then(|| self.stop_reason.as_str().to_owned()),
             usage: self.usage,
+            attempts: self.attempts,
             time_to_first_token_ms: self.first_event_at.map(millis),
             duration_ms: millis(self.ended_at),
             error: error.map(|error| format!("{}: {error}", error.code())),
@@ -120,8 +123,14 @@ impl AgentService {
             let event = event.unwrap_or_else(|| {
                 Err(ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() })
             })?;
-            answer.first_event_at.get_or_insert_with(Instant::now);
+            if !matches!(event, ModelEvent::Attempt(_)) {
+                answer.first_event_at.get_or_insert_with(Instant::now);
+            }
             match event {
+                ModelEvent::Attempt(attempt) => {
+                    answer.attempts = attempt;
+                    answer.blocks.clear();
+                }
                 ModelEvent::TextDelta(delta) => {
                     answer.add_text(&delta);
                     recorder.text(&delta).await?;

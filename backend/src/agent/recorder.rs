@@ -80,6 +80,8 @@ pub struct StepRecord {
     pub stop_reason: Option<String>,
     /// Tokens of this step.
     pub usage: Usage,
+    /// How often the provider was asked until it answered, or was given up.
+    pub attempts: u32,
     /// From the question to the first sign of an answer.
     pub time_to_first_token_ms: Option<i64>,
     /// From the question to the end of the answer, without the tools.

@@ -12,11 +12,12 @@ use reqwest::{
     redirect,
 };
 
-use super::settings::{ApiKey, ConnectError, ModelSettings};
+use super::{
+    RetryPolicy,
+    settings::{ApiKey, ConnectError, ModelSettings},
+};
 
-/// How long a connection, with name resolution and TLS, may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The version of the Messages API that the reader in `anthropic` understands.
+/// The version of the Messages API that is asked for unless another is set.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 /// One provider's address, ready to be asked.
@@ -31,13 +32,14 @@ pub(super) struct Endpoint {
     /// For messages.
     pub(super) model: String,
     pub(super) idle_timeout: Duration,
+    pub(super) retries: RetryPolicy,
 }
 
 impl Endpoint {
     /// The Messages API. A base that already ends in `/v1`, as the other providers' do, is understood.
     pub(super) fn anthropic(settings: &ModelSettings) -> Result<Self, ConnectError> {
         let mut headers = HeaderMap::new();
-        headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
+        headers.insert("anthropic-version", version(settings.anthropic_version.as_deref())?);
         if let Some(key) = key_of(settings) {
             headers.insert(HeaderName::from_static("x-api-key"), secret(key.reveal())?);
         }
@@ -61,12 +63,13 @@ impl Endpoint {
         let mut url = base.clone();
         url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
         Ok(Self {
-            client: client(&url, headers).map_err(ConnectError::Tls)?,
+            client: client(&url, headers, settings.connect_timeout).map_err(ConnectError::Tls)?,
             address: url.origin().ascii_serialization(),
             url,
             key: settings.api_key.clone(),
             model: settings.model_name().to_owned(),
             idle_timeout: settings.idle_timeout,
+            retries: settings.retries,
         })
     }
 }
@@ -91,6 +94,15 @@ fn secret(value: &str) -> Result<HeaderValue, ConnectError> {
     Ok(value)
 }
 
+fn version(given: Option<&str>) -> Result<HeaderValue, ConnectError> {
+    let version = given.unwrap_or(ANTHROPIC_VERSION).trim();
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_');
+    if version.is_empty() || !version.bytes().all(plain) {
+        return Err(ConnectError::BadVersion);
+    }
+    HeaderValue::from_str(version).map_err(|_| ConnectError::BadVersion)
+}
+
 fn base_url(settings: &ModelSettings) -> Result<Url, ConnectError> {
     let given = settings.base_url.as_deref().or(settings.provider.default_base_url()).unwrap_or_default().trim();
     let bad = |url: &str, reason| Err(ConnectError::BadBaseUrl { url: url.to_owned(), reason });
@@ -110,13 +122,13 @@ fn base_url(settings: &ModelSettings) -> Result<Url, ConnectError> {
     Ok(url)
 }
 
-fn client(url: &Url, headers: HeaderMap) -> Result<Client, reqwest::Error> {
+fn client(url: &Url, headers: HeaderMap, connect_timeout: Duration) -> Result<Client, reqwest::Error> {
     // It fails when a provider is installed already, and then there is one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .user_agent(concat!("tallybook/", env!("CARGO_PKG_VERSION")))
         .default_headers(headers)
-        .connect_timeout(CONNECT_TIMEOUT)
+        .connect_timeout(connect_timeout)
         // A redirect would carry the key and the conversation to somewhere that nobody configured.
         .redirect(redirect::Policy::none());
     if url.scheme() == "http" {

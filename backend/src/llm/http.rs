@@ -5,15 +5,16 @@ use std::{sync::Arc, time::Duration};
 
 use async_stream::try_stream;
 use bytes::Bytes;
-use futures_util::StreamExt as _;
+use futures_util::Stream;
 use reqwest::{Response, header::CONTENT_TYPE};
 use tokio::time::timeout;
 
 use super::{
-    ModelError, ModelEvent, ModelStream,
+    ModelError, ModelEvent,
     endpoint::Endpoint,
     http_error,
     reader::{Parser, StreamReader, bad_stream},
+    retry::{Again, Failure},
 };
 
 /// How much of an error body is read, in bytes, and how long that may take.
@@ -21,13 +22,12 @@ const LONGEST_ERROR_BODY: usize = 64 * 1024;
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Asks once and streams the answer. Dropping the stream drops the response, which closes its connection.
-pub(super) fn stream<R: StreamReader + 'static>(
+pub(super) fn ask<R: StreamReader + 'static>(
     endpoint: Arc<Endpoint>,
-    body: Result<String, serde_json::Error>,
+    body: Bytes,
     reader: R,
-) -> ModelStream {
-    let events = try_stream! {
-        let body = body.map_err(|error| bad_stream(format!("the question cannot be written as JSON ({error})")))?;
+) -> impl Stream<Item = Result<ModelEvent, Failure>> + Send {
+    try_stream! {
         let mut response = open(&endpoint, body).await?;
         let mut parser = Parser::new(reader);
         loop {
@@ -47,7 +47,7 @@ pub(super) fn stream<R: StreamReader + 'static>(
                 }
                 end => {
                     // An answer that has said why it ended is finished, however the connection ends after that.
-                    let failure = end.err().unwrap_or_else(|| bad_stream("it ended before it was finished"));
+                    let failure = end.err().unwrap_or_else(|| bad_stream("it ended before it was finished").into());
                     for event in parser.end().ok_or(failure)? {
                         yield event;
                     }
@@ -55,20 +55,21 @@ pub(super) fn stream<R: StreamReader + 'static>(
                 }
             }
         }
-    };
-    events.boxed()
+    }
 }
 
 /// Sends the request and waits for the head of a successful answer.
-async fn open(endpoint: &Endpoint, body: String) -> Result<Response, ModelError> {
+async fn open(endpoint: &Endpoint, body: Bytes) -> Result<Response, Failure> {
     let request = endpoint.client.post(endpoint.url.clone()).header(CONTENT_TYPE, "application/json").body(body);
     let answer = timeout(endpoint.idle_timeout, request.send()).await.map_err(|_| silence(endpoint))?;
     let response = answer.map_err(|error| unreachable(endpoint, error))?;
     let status = response.status();
     if !status.is_success() {
+        let headers = response.headers().clone();
         let body = timeout(ERROR_BODY_TIMEOUT, beginning(response)).await.unwrap_or_default();
         let message = http_error::excerpt(&body, endpoint.key.as_ref());
-        return Err(http_error::from_status(status.as_u16(), &message, &endpoint.model));
+        let error = http_error::from_status(status.as_u16(), &message, &endpoint.model);
+        return Err(Failure::from(error).heeding(&headers));
     }
     let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     // Servers are lax about naming an event stream, but these two are certainly something else.
@@ -76,14 +77,18 @@ async fn open(endpoint: &Endpoint, body: String) -> Result<Response, ModelError>
         return Err(bad_stream(format!(
             "{} answered with {kind} instead of a stream. Check LLM_BASE_URL",
             endpoint.address
-        )));
+        ))
+        .into());
     }
     Ok(response)
 }
 
-async fn next_portion(endpoint: &Endpoint, response: &mut Response) -> Result<Option<Bytes>, ModelError> {
+async fn next_portion(endpoint: &Endpoint, response: &mut Response) -> Result<Option<Bytes>, Failure> {
     let portion = timeout(endpoint.idle_timeout, response.chunk()).await.map_err(|_| silence(endpoint))?;
-    portion.map_err(|error| bad_stream(format!("the connection was lost ({})", root_cause(&error))))
+    portion.map_err(|error| Failure {
+        error: bad_stream(format!("the connection was lost ({})", root_cause(&error))),
+        again: Again::Yes,
+    })
 }
 
 /// The innermost cause, which says what happened; the outer ones say that reading a body failed.

@@ -9,6 +9,7 @@ mod http;
 mod http_error;
 mod openai;
 mod reader;
+mod retry;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use tallybook_protocol::{ModelInfo, Usage};
 use crate::tools::ToolSpec;
 
 pub use demo::DemoModel;
+pub use retry::RetryPolicy;
 pub use settings::{ApiKey, ConnectError, ModelSettings, ProviderKind, UnknownProvider, connect};
 
 /// A model behind some provider's API.
@@ -118,6 +120,9 @@ pub struct ToolResult {
 /// What streams back from a model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelEvent {
+    /// The provider is being asked for the nth time (from 2), since the attempt before failed. Blocks given so far are
+    /// void; text and calls there are none, for after those nothing is asked again.
+    Attempt(u32),
     /// More text of the answer. Never empty.
     TextDelta(String),
     /// A complete tool call. Calls that the stream left unfinished (end of tokens, end of file) are never given.

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr, sync::Arc, time::Duration};
 
-use super::{DemoModel, ModelClient, anthropic::Anthropic, endpoint::Endpoint, openai::OpenAi};
+use super::{DemoModel, ModelClient, RetryPolicy, anthropic::Anthropic, endpoint::Endpoint, openai::OpenAi};
 
 /// Whose API to speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,8 +139,16 @@ pub struct ModelSettings {
     pub temperature: Option<f64>,
     /// `LLM_MAX_TOKENS`: how much one answer may hold.
     pub max_tokens: u32,
+    /// How long a connection, with name resolution and TLS, may take.
+    pub connect_timeout: Duration,
     /// `LLM_TIMEOUT_SECS`: how long to wait for the first byte of an answer, and between two portions of it.
     pub idle_timeout: Duration,
+    /// How often a provider that is busy or out of reach is asked again.
+    pub retries: RetryPolicy,
+    /// `LLM_ENABLE_WEB_SEARCH`: whether OpenRouter may search the web for an answer; others have no such switch.
+    pub web_search: bool,
+    /// `LLM_ANTHROPIC_VERSION`: the version of Anthropic's API to ask for.
+    pub anthropic_version: Option<String>,
     /// How long the demo model waits between two words.
     pub demo_pace: Duration,
 }
@@ -155,7 +163,11 @@ impl ModelSettings {
             model: None,
             temperature: None,
             max_tokens: 4096,
+            connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(1),
+            retries: RetryPolicy::default(),
+            web_search: false,
+            anthropic_version: None,
             demo_pace: Duration::from_millis(15),
         }
     }
@@ -181,6 +193,9 @@ pub enum ConnectError {
     /// The key cannot be sent in a header.
     #[error("LLM_API_KEY holds characters that no key has (line breaks or control characters). Copy it again.")]
     BadKey,
+    /// The version of the API cannot be sent in a header.
+    #[error("LLM_ANTHROPIC_VERSION is no version. It looks like 2023-06-01.")]
+    BadVersion,
     /// The address is not one.
     #[error("LLM_BASE_URL {url:?} {reason}. It looks like https://api.openai.com/v1 or http://127.0.0.1:11434/v1.")]
     BadBaseUrl {
@@ -208,6 +223,9 @@ pub fn connect(settings: ModelSettings) -> Result<Arc<dyn ModelClient>, ConnectE
     }
     if settings.max_tokens == 0 {
         return Err(ConnectError::BadMaxTokens);
+    }
+    if settings.web_search && settings.provider != ProviderKind::OpenRouter {
+        tracing::warn!(provider = %settings.provider, "LLM_ENABLE_WEB_SEARCH has no effect: only OpenRouter has that switch");
     }
     Ok(match settings.provider {
         ProviderKind::Anthropic => Arc::new(Anthropic::new(Endpoint::anthropic(&settings)?, &settings)),
@@ -275,6 +293,13 @@ mod tests {
             );
         }
         assert!(refusal(ModelSettings { temperature: Some(f64::NAN), ..settings() }).contains("LLM_TEMPERATURE"));
+        for version in ["2023\n06", "two thousand"] {
+            let anthropic = ModelSettings::new(ProviderKind::Anthropic);
+            let key = Some(ApiKey::new("sk-1"));
+            let version = Some(version.to_owned());
+            let said = refusal(ModelSettings { api_key: key, anthropic_version: version, ..anthropic });
+            assert!(said.contains("LLM_ANTHROPIC_VERSION"), "{said}");
+        }
         assert!(refusal(ModelSettings { max_tokens: 0, ..settings() }).contains("LLM_MAX_TOKENS"));
         assert!(refusal(ModelSettings { api_key: Some(ApiKey::new("a\nb")), ..settings() }).contains("LLM_API_KEY"));
     }

@@ -1,5 +1,7 @@
 //! Both wire formats over real HTTP against the scripted model server: what every provider must do alike.
 
+mod retries;
+
 use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
@@ -9,7 +11,7 @@ use tallybook_protocol::Usage;
 
 use super::{
     ApiKey, AssistantBlock, ModelClient, ModelError, ModelEvent, ModelMessage, ModelRequest, ModelSettings,
-    ProviderKind, StopReason, ToolCallRequest, ToolChoice, ToolResult, connect,
+    ProviderKind, RetryPolicy, StopReason, ToolCallRequest, ToolChoice, ToolResult, connect,
 };
 use crate::tools::{Risk, ToolSpec};
 
@@ -23,6 +25,7 @@ fn client(provider: ProviderKind, url: &str, idle: Duration) -> Arc<dyn ModelCli
         api_key: Some(ApiKey::new(KEY)),
         model: Some("some-model".to_owned()),
         idle_timeout: idle,
+        retries: RetryPolicy { retries: 0, ..RetryPolicy::default() },
         ..ModelSettings::new(provider)
     };
     connect(settings).unwrap()
@@ -142,6 +145,26 @@ async fn headers_and_paths_are_each_providers_own() {
         }
         assert_eq!(request.header("content-type"), Some("application/json"));
         assert_eq!((&request.body["temperature"], &request.body["top_p"]), (&Value::Null, &Value::Null));
+    }
+}
+
+#[tokio::test]
+async fn web_search_is_openrouters_alone_and_the_version_anthropics() {
+    for provider in PROVIDERS {
+        let model = MockLlm::start().await.unwrap();
+        model.reply([text("hi")]);
+        let settings = ModelSettings {
+            base_url: Some(model.url()),
+            web_search: true,
+            anthropic_version: Some("2031-01-02".to_owned()),
+            ..ModelSettings::new(provider)
+        };
+        ask(&*connect(settings).unwrap(), question()).await;
+        let request = &model.requests()[0];
+        let plugins = if provider == ProviderKind::OpenRouter { json!([{"id": "web"}]) } else { Value::Null };
+        assert_eq!(request.body["plugins"], plugins);
+        let version = (provider == ProviderKind::Anthropic).then_some("2031-01-02");
+        assert_eq!(request.header("anthropic-version"), version);
     }
 }
 

@@ -13,9 +13,10 @@ use reqwest::StatusCode;
 use serde_json::Value;
 use tallybook::{
     db::Database,
+    llm::{ModelSettings, RetryPolicy},
     tools::{Tool, ToolError, ToolOutput, ToolRegistry},
 };
-use tallybook_mock_llm::{MockLlm, cut, hang, text, tool_call};
+use tallybook_mock_llm::{MockLlm, cut, fault, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallStatus};
 
 use crate::support::{Engine, Provider, TestApp, execute, on_every_engine, rows};
@@ -155,6 +156,30 @@ on_every_engine! {
         let steps = rows!(app, (Option<String>, Option<String>), "SELECT stop_reason, error FROM model_calls");
         assert_eq!(steps[0].0, None);
         assert!(steps[0].1.as_deref().unwrap().starts_with("model_unreachable"), "{steps:?}");
+    }
+
+    /// A provider that is busy is asked again, and the row of the call says how often; of a failed call too.
+    async fn attempts_are_kept_in_the_row_of_the_model_call(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let retries = RetryPolicy { retries: 2, first_delay: Duration::ZERO, longest_delay: Duration::ZERO };
+            let settings = ModelSettings { retries, ..provider.settings(model.url()) };
+            let app = TestApp::spawn_with(&engine, settings).await;
+            let conversation = app.create_conversation().await;
+            model.reply(fault("rate_limited_in_ms").unwrap());
+            model.reply([text("Here I am.")]);
+            let events = app.send(&conversation, "Hello").await.all().await;
+            assert!(matches!(events.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Here I am."));
+            for _ in 0..3 {
+                model.reply(fault("overloaded").unwrap());
+            }
+            let events = app.send(&conversation, "Again").await.all().await;
+            assert!(matches!(events.last(), Some(ChatEvent::Error(error)) if error.code == "model_busy"));
+            let rows = rows!(app, (i32, Option<String>), "SELECT attempts, error FROM model_calls ORDER BY id DESC LIMIT 2");
+            assert_eq!((rows[0].0, rows[1].0), (3, 2), "{rows:?}");
+            assert!(rows[0].1.as_deref().unwrap().starts_with("model_busy") && rows[1].1.is_none(), "{rows:?}");
+            model.assert_calls_paired();
+        }
     }
 
     /// A broken stream is never taken for a finished answer; what was shown stays.

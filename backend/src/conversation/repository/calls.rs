@@ -22,8 +22,8 @@ const END_OPEN_TOOL_CALLS: &str = "UPDATE tool_calls SET status = ?, error = ?, 
 
 const CREATE_MODEL_CALL: &str = "INSERT INTO model_calls \
      (message_id, step, provider, model, stop_reason, input_tokens, output_tokens, cached_tokens, \
-      time_to_first_token_ms, duration_ms, error, blocks, created_at) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+      attempts, time_to_first_token_ms, duration_ms, error, blocks, created_at) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const LIST_TOOL_CALLS: &str = "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.input_text, t.output, t.error, \
      t.error_type, t.status, t.step, t.text_offset, t.started_at, t.duration_ms \
@@ -109,6 +109,7 @@ pub(crate) async fn create_model_call(tx: &mut Transaction, message_id: i64, ste
             .bind(step.usage.input_tokens)
             .bind(step.usage.output_tokens)
             .bind(step.usage.cached_tokens)
+            .bind(step.attempts)
             .bind(step.time_to_first_token_ms)
             .bind(step.duration_ms)
             .bind(&step.error)

@@ -12,7 +12,7 @@ use tallybook_protocol::ModelInfo;
 use super::{
     ModelClient, ModelRequest, ModelStream,
     endpoint::Endpoint,
-    http,
+    retry,
     settings::{ModelSettings, ProviderKind},
 };
 
@@ -41,6 +41,7 @@ impl ModelClient for Anthropic {
 
     fn stream(&self, request: ModelRequest) -> ModelStream {
         let body = request::body(&self.info, &self.options, &request);
-        http::stream(self.endpoint.clone(), body, stream::Reader::new(&self.info.model))
+        let model = self.info.model.clone();
+        retry::stream(self.endpoint.clone(), body, move || stream::Reader::new(&model))
     }
 }

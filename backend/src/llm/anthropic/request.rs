@@ -1,4 +1,5 @@
-//! A request in the shape of the Messages API (<https://docs.claude.com/en/api/messages>).
+//! A request in the shape of the Messages API (<https://docs.claude.com/en/api/messages>), with marks up to where the
+//! provider may keep it from one request to the next (<https://docs.claude.com/en/docs/build-with-claude/prompt-caching>).
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -19,15 +20,20 @@ pub(super) struct Options {
 /// The JSON text of a request.
 pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) -> Result<String, serde_json::Error> {
     let entries = history::repair(&info.provider, &request.messages);
-    let messages = messages(&entries)?;
-    let tools = tools(request, &entries);
+    let mut messages = messages(&entries)?;
+    let mut tools = tools(request, &entries);
+    // Three of the four marks that a request may hold. Each request of a turn repeats the one before up to the last mark.
+    if let Some(tool) = tools.last_mut() {
+        tool.cache_control = Some(EPHEMERAL);
+    }
+    mark_last(&mut messages);
     let choice = (!tools.is_empty() && request.tool_choice == ToolChoice::None).then_some(Choice { kind: "none" });
     serde_json::to_string(&Body {
         model: &info.model,
         max_tokens: options.max_tokens,
         stream: true,
         temperature: options.temperature,
-        system: Some(request.system.as_str()).filter(|system| !system.trim().is_empty()),
+        system: system(&request.system),
         tools,
         tool_choice: choice,
         messages,
@@ -42,7 +48,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    system: Option<&'a str>,
+    system: Option<[Known<'a>; 1]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +61,18 @@ struct Tool<'a> {
     name: &'a str,
     description: &'a str,
     input_schema: serde_json::Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
 }
+
+/// "Keep the request up to here."
+#[derive(Clone, Copy, Serialize)]
+struct CacheControl {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+const EPHEMERAL: CacheControl = CacheControl { kind: "ephemeral" };
 
 #[derive(Serialize)]
 struct Choice {
@@ -79,9 +96,36 @@ enum Content<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Known<'a> {
-    Text { text: &'a str },
-    ToolUse { id: &'a str, name: &'a str, input: &'a RawValue },
-    ToolResult { tool_use_id: &'a str, content: &'a str, is_error: bool },
+    Text {
+        text: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    ToolUse {
+        id: &'a str,
+        name: &'a str,
+        input: &'a RawValue,
+    },
+    ToolResult {
+        tool_use_id: &'a str,
+        content: &'a str,
+        is_error: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+}
+
+fn system(words: &str) -> Option<[Known<'_>; 1]> {
+    (!words.trim().is_empty()).then_some([Known::Text { text: words, cache_control: Some(EPHEMERAL) }])
+}
+
+/// Marks the end of the history, unless it is a block that can bear no mark (thinking, or a call) because the provider
+/// paused there.
+fn mark_last(messages: &mut [Message<'_>]) {
+    let last = messages.last_mut().and_then(|message| message.content.last_mut());
+    if let Some(Content::Known(Known::Text { cache_control, .. } | Known::ToolResult { cache_control, .. })) = last {
+        *cache_control = Some(EPHEMERAL);
+    }
 }
 
 /// Roles alternate: the results of a step and the words that follow them are one message, results first.
@@ -89,7 +133,7 @@ fn messages<'a>(entries: &'a [Entry<'a>]) -> Result<Vec<Message<'a>>, serde_json
     let mut messages: Vec<Message<'a>> = Vec::new();
     for entry in entries {
         match entry {
-            Entry::User(words) => push(&mut messages, "user", vec![Content::Known(Known::Text { text: words })]),
+            Entry::User(words) => push(&mut messages, "user", vec![text(words)]),
             Entry::Step { blocks, results } => {
                 push(&mut messages, "assistant", blocks.iter().map(said).collect::<Result<_, _>>()?);
                 push(&mut messages, "user", results.iter().map(result).collect());
@@ -107,9 +151,13 @@ fn push<'a>(messages: &mut Vec<Message<'a>>, role: &'static str, content: Vec<Co
     }
 }
 
+fn text(words: &str) -> Content<'_> {
+    Content::Known(Known::Text { text: words, cache_control: None })
+}
+
 fn said<'a>(block: &'a Block<'a>) -> Result<Content<'a>, serde_json::Error> {
     Ok(match block {
-        Block::Text(text) => Content::Known(Known::Text { text }),
+        Block::Text(words) => text(words),
         // Digits and the order of keys stay as the model wrote them.
         Block::Call { id, name, input } => {
             Content::Known(Known::ToolUse { id, name, input: serde_json::from_str(input)? })
@@ -120,7 +168,7 @@ fn said<'a>(block: &'a Block<'a>) -> Result<Content<'a>, serde_json::Error> {
 
 fn result<'a>(outcome: &'a Outcome<'a>) -> Content<'a> {
     let Outcome { id, content, is_error } = outcome;
-    Content::Known(Known::ToolResult { tool_use_id: id, content, is_error: *is_error })
+    Content::Known(Known::ToolResult { tool_use_id: id, content, is_error: *is_error, cache_control: None })
 }
 
 /// The tools on offer. Where there are none but the history holds calls, the API still wants definitions.
@@ -132,6 +180,7 @@ fn tools<'a>(request: &'a ModelRequest, entries: &'a [Entry<'a>]) -> Vec<Tool<'a
                 name: &spec.name,
                 description: &spec.description,
                 input_schema: spec.input_schema.clone(),
+                cache_control: None,
             })
             .collect();
     }
@@ -142,6 +191,7 @@ fn tools<'a>(request: &'a ModelRequest, entries: &'a [Entry<'a>]) -> Vec<Tool<'a
             name,
             description: "No longer available.",
             input_schema: serde_json::json!({"type": "object"}),
+            cache_control: None,
         })
         .collect()
 }

@@ -292,25 +292,23 @@ fn a_step() -> Vec<ModelMessage> {
 
 #[test]
 fn a_request_whole() {
-    let expected = json!({
-        "model": "m", "max_tokens": 9, "stream": true, "system": "Be exact.",
-        "tools": [{"name": "add", "description": "Adds.", "input_schema": {"type": "object"}}],
-        "messages": [
-            {"role": "user", "content": [{"type": "text", "text": "1 + 2?"}]},
-            {"role": "assistant", "content": [
-                {"type": "thinking"},
-                {"type": "text", "text": "Well."},
-                {"type": "tool_use", "id": "a", "name": "add", "input": {"a": 1}},
-                {"type": "tool_use", "id": "b", "name": "add", "input": {"unreadable_arguments": "oops"}},
-            ]},
-            {"role": "user", "content": [
-                {"type": "tool_result", "tool_use_id": "a", "content": "result a", "is_error": false},
-                {"type": "tool_result", "tool_use_id": "b", "content": "result b", "is_error": true},
-                {"type": "text", "text": "and?"},
-            ]},
-        ],
-    });
-    assert_eq!(wire(a_step(), vec![spec()], ToolChoice::Auto), expected);
+    let other = ToolSpec { name: "other".to_owned(), ..spec() };
+    let request = wire(a_step(), vec![spec(), other], ToolChoice::Auto);
+    insta::assert_json_snapshot!(request);
+}
+
+#[test]
+fn the_cache_is_told_of_system_tools_and_history_and_of_no_more_than_four_ends() {
+    let mark = json!({"type": "ephemeral"});
+    let after_results = wire(a_step()[..3].to_vec(), vec![spec()], ToolChoice::Auto);
+    for request in [&after_results, &wire(a_step(), vec![spec()], ToolChoice::Auto)] {
+        let last = |list: &Value| list.as_array().unwrap().last().unwrap().clone();
+        let history = last(&last(&request["messages"])["content"]);
+        for block in [&request["system"][0], &last(&request["tools"]), &history] {
+            assert_eq!(block["cache_control"], mark, "{block}");
+        }
+        assert!(request.to_string().matches("cache_control").count() <= 4);
+    }
 }
 
 #[test]

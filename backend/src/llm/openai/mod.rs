@@ -10,7 +10,12 @@ use std::sync::Arc;
 
 use tallybook_protocol::ModelInfo;
 
-use super::{ModelClient, ModelRequest, ModelStream, endpoint::Endpoint, http, settings::ModelSettings};
+use super::{
+    ModelClient, ModelRequest, ModelStream,
+    endpoint::Endpoint,
+    retry,
+    settings::{ModelSettings, ProviderKind},
+};
 
 /// A model behind a Chat Completions API.
 pub(super) struct OpenAi {
@@ -27,6 +32,7 @@ impl OpenAi {
             max_tokens: settings.max_tokens,
             limit: request::TokenLimit::of(endpoint.url.host_str().unwrap_or_default()),
             temperature: settings.temperature,
+            web_search: settings.web_search && settings.provider == ProviderKind::OpenRouter,
         };
         Self { endpoint: Arc::new(endpoint), info, options }
     }
@@ -39,6 +45,7 @@ impl ModelClient for OpenAi {
 
     fn stream(&self, request: ModelRequest) -> ModelStream {
         let body = request::body(&self.info, &self.options, &request);
-        http::stream(self.endpoint.clone(), body, stream::Reader::new(&self.info.model))
+        let model = self.info.model.clone();
+        retry::stream(self.endpoint.clone(), body, move || stream::Reader::new(&model))
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Options {
     pub(super) max_tokens: u32,
     pub(super) limit: TokenLimit,
     pub(super) temperature: Option<f64>,
+    /// OpenRouter's plugin (<https://openrouter.ai/docs/features/web-search>).
+    pub(super) web_search: bool,
 }
 
 /// Which field says how long an answer may be.
@@ -54,6 +56,7 @@ pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) 
         max_tokens: limit(TokenLimit::Plain),
         max_completion_tokens: limit(TokenLimit::Completion),
         temperature: options.temperature,
+        plugins: options.web_search.then_some([Plugin { id: "web" }]),
         tool_choice: (!tools.is_empty() && request.tool_choice == ToolChoice::None).then_some("none"),
         tools,
         messages: messages(&request.system, &entries),
@@ -71,6 +74,8 @@ struct Body<'a> {
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plugins: Option<[Plugin; 1]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,6 +86,11 @@ struct Body<'a> {
 #[derive(Serialize)]
 struct StreamOptions {
     include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct Plugin {
+    id: &'static str,
 }
 
 #[derive(Serialize)]

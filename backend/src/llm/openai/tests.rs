@@ -235,7 +235,7 @@ fn errors_inside_the_stream() {
 
 fn wire(host: &str, messages: Vec<ModelMessage>, tool_choice: ToolChoice) -> Value {
     let info = ModelInfo { provider: "openai".to_owned(), model: "m".to_owned() };
-    let options = Options { max_tokens: 9, limit: TokenLimit::of(host), temperature: None };
+    let options = Options { max_tokens: 9, limit: TokenLimit::of(host), temperature: None, web_search: false };
     let spec = ToolSpec {
         name: "add".to_owned(),
         description: "Adds.".to_owned(),

@@ -9,7 +9,7 @@ use tallybook::{
     application::Application,
     config::Settings,
     db::Database,
-    llm::{ApiKey, ModelSettings, ProviderKind},
+    llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy},
     tools::{self, ToolRegistry},
 };
 use tallybook_mock_llm::MockLlm;
@@ -37,6 +37,7 @@ impl Provider {
             api_key: Some(ApiKey::new("sk-test-secret")),
             model: Some("test-model".to_owned()),
             idle_timeout: Duration::from_secs(20),
+            retries: RetryPolicy { retries: 0, ..RetryPolicy::default() },
             ..ModelSettings::new(kind)
         }
     }
