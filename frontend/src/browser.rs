@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{AbortController, Headers, ReadableStreamDefaultReader, RequestInit, Window};
+use web_sys::{AbortController, Element, Headers, HtmlDocument, ReadableStreamDefaultReader, RequestInit, Window};
 
 /// The server could not be reached, or the connection broke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +114,27 @@ pub(crate) async fn within<T>(limit: Duration, future: impl Future<Output = T>) 
         Either::Left((outcome, _)) => Some(outcome),
         Either::Right(((), _)) => None,
     }
+}
+
+/// Puts the text of `element` on the clipboard.
+pub(crate) async fn copy(element: &Element) -> Result<(), Unreachable> {
+    let text = element.text_content().unwrap_or_default();
+    let clipboard = js_sys::Reflect::get(&window()?.navigator(), &"clipboard".into())?;
+    if clipboard.is_undefined() {
+        // There is none on plain http pages, as in a home network; the way of old is left.
+        return copy_selected(element);
+    }
+    JsFuture::from(window()?.navigator().clipboard().write_text(&text)).await?;
+    Ok(())
+}
+
+fn copy_selected(element: &Element) -> Result<(), Unreachable> {
+    let document: HtmlDocument = window()?.document().ok_or(Unreachable)?.unchecked_into();
+    let selection = document.get_selection()?.ok_or(Unreachable)?;
+    selection.select_all_children(element)?;
+    let copied = document.exec_command("copy");
+    selection.remove_all_ranges()?;
+    if copied? { Ok(()) } else { Err(Unreachable) }
 }
 
 /// A random id. Drawn by `uuid` from the browser's generator, since `crypto.randomUUID` is missing on plain http pages.

@@ -15,6 +15,7 @@ mod components;
 mod data;
 pub mod format;
 pub mod json;
+pub mod markdown;
 mod pages;
 mod session;
 mod text;

@@ -45,7 +45,12 @@ pub(crate) struct Listeners {
 /// The conversation on screen. Its signals belong to the component that made it; its tasks end with that component.
 #[derive(Clone, Copy)]
 pub(crate) struct Session {
+    /// The transcript as it is drawn.
     pub(crate) transcript: RwSignal<Transcript>,
+    /// The transcript as it is known; up to one frame ahead of what is drawn.
+    known: StoredValue<Transcript>,
+    /// Whether the next frame will draw what is known.
+    drawing: StoredValue<bool>,
     pub(crate) phase: RwSignal<Phase>,
     /// The text being sent, until the server has stored it.
     pub(crate) unstored: RwSignal<Option<String>>,
@@ -76,8 +81,11 @@ impl Session {
     pub(crate) fn new(conversation: Option<Conversation>, listeners: Listeners) -> Self {
         let uuid = conversation.as_ref().map(|conversation| conversation.summary.uuid);
         let runs = conversation.as_ref().is_some_and(|conversation| conversation.active_message_id.is_some());
+        let transcript = conversation.map(Transcript::from).unwrap_or_default();
         let session = Self {
-            transcript: RwSignal::new(conversation.map(Transcript::from).unwrap_or_default()),
+            transcript: RwSignal::new(transcript.clone()),
+            known: StoredValue::new(transcript),
+            drawing: StoredValue::new(false),
             phase: RwSignal::new(if runs { Phase::Following } else { Phase::Idle }),
             unstored: RwSignal::new(None),
             draft: RwSignal::new(String::new()),
@@ -231,7 +239,7 @@ impl Session {
         while let Some(received) = stream.next().await {
             let mut over = false;
             let mut began = false;
-            let mut transcript = self.transcript.get_untracked();
+            let mut transcript = self.known.get_value();
             for received in received {
                 let Some(id) = received.id else {
                     // It concerns this reader: the turn may well go on.
@@ -255,7 +263,12 @@ impl Session {
                 self.failed.set_value(None);
                 self.phase.set(Phase::Following);
             }
-            self.transcript.set(transcript);
+            self.known.set_value(transcript);
+            if began || over {
+                self.draw();
+            } else {
+                self.draw_soon();
+            }
             if began {
                 self.listeners.changed.run(());
             }
@@ -267,6 +280,27 @@ impl Session {
             }
         }
         Ended::Broken
+    }
+
+    /// Shows what is known.
+    fn draw(self) {
+        // By the next frame the conversation may have been left.
+        if let Some(known) = self.known.try_get_value() {
+            self.transcript.try_set(known);
+        }
+    }
+
+    /// Shows what is known in the next frame. However fast text comes in, it is drawn at most once a frame, and in a
+    /// hidden tab not at all.
+    fn draw_soon(self) {
+        if self.drawing.get_value() {
+            return;
+        }
+        self.drawing.set_value(true);
+        request_animation_frame(move || {
+            self.drawing.try_set_value(false);
+            self.draw();
+        });
     }
 
     /// Waits 1, 2, 4, 8 … seconds before the next attempt, and says so.
@@ -282,7 +316,8 @@ impl Session {
     async fn reload(self, uuid: Uuid) {
         let notice = match api::find_conversation(uuid).await {
             Ok(Some(conversation)) => {
-                self.transcript.set(Transcript::from(conversation));
+                self.known.set_value(Transcript::from(conversation));
+                self.draw();
                 None
             }
             Ok(None) => Some(text::NOT_FOUND_CONVERSATION.to_owned()),

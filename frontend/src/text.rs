@@ -41,6 +41,12 @@ pub(crate) const FAILED: &str = "This answer failed. Send the message again to t
 pub(crate) const NO_OUTPUT: &str = "Finished with no output.";
 pub(crate) const JUMP_TO_NEWEST: &str = "Jump to newest";
 
+pub(crate) const COPY: &str = "Copy";
+pub(crate) const COPIED: &str = "Copied";
+pub(crate) const TABLE: &str = "Table";
+pub(crate) const TASK_DONE: &str = "Done";
+pub(crate) const TASK_OPEN: &str = "Not done";
+
 pub(crate) const INPUT: &str = "Input";
 pub(crate) const OUTPUT: &str = "Output";
 pub(crate) const ERROR: &str = "Error";

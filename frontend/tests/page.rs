@@ -88,7 +88,7 @@ fn conversation() -> Conversation {
     let calls = vec![call(1, ToolCallStatus::Success, 8, Some(3456)), call(2, ToolCallStatus::Error, 8, Some(125_000))];
     let messages = vec![
         message(1, Role::User, "What is </script><script>alert(1)</script>?", vec![]),
-        message(2, Role::Assistant, "Adding: it is 3.", calls),
+        message(2, Role::Assistant, "Adding: it *is* 3 <b>.\n\n- [x](https://example.com)", calls),
     ];
     Conversation { summary: summary(), messages, active_message_id: None }
 }
@@ -129,12 +129,14 @@ async fn a_conversation_is_readable_without_a_script() {
     assert_eq!(status, 0, "an ordinary page leaves the status alone");
     assert_eq!(count(&html, "<article"), 2);
     assert_eq!(count(&html, "data-testid=\"tool-call\""), 2);
-    let order = ["Adding:", "data-status=\"success\"", "3.4s", "data-status=\"error\"", "2m 5s", "it is 3."];
+    let order =
+        ["Adding:", "data-status=\"success\"", "3.4s", "data-status=\"error\"", "2m 5s", "it <em>is</em> 3 &lt;b&gt;."];
     let places: Vec<_> =
         order.iter().map(|part| html.find(part).unwrap_or_else(|| panic!("{part} in {html}"))).collect();
     assert!(places.is_sorted(), "text and calls stand as they happened: {places:?}");
     assert!(html.contains("b: 0.10000000000000000000000000000000000000001"), "every digit is there");
     assert!(html.contains("aria-expanded=\"false\"") && !html.contains("tool-call-details"), "calls are closed");
+    assert!(html.contains("rel=\"noopener noreferrer nofollow\""), "Markdown is drawn on the server: {html}");
     assert!(html.contains("aria-current=\"page\""));
     assert!(html.contains("demo-arithmetic") && html.contains("LLM_API_KEY"));
     assert!(html.contains("<title>A &lt;b>bold&lt;/b> sum · Tallybook</title>"), "{html}");

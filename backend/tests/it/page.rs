@@ -11,15 +11,21 @@ async fn a_conversation_is_readable_without_scripts() {
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let conversation = app.create_conversation().await;
     model.reply([tool_call("add", r#"{"a":12.5,"b":7.25}"#)]);
-    model.reply([text("It is <b>19.75</b>.")]);
+    model.reply([text("It is **19.75**, not <b>20</b>. [Why?](javascript:alert(1))")]);
     app.send(&conversation, "What is 12.5 + 7.25? <script>alert(1)</script>").await.all().await;
     let page = app.get(&format!("/c/{conversation}")).await;
     assert_eq!(page.status(), StatusCode::OK);
     let html = page.text().await.unwrap();
-    for shown in ["It is &lt;b&gt;19.75&lt;/b&gt;.", "&lt;script&gt;alert(1)", "data-testid=\"tool-call\"", "12.5"] {
+    for shown in [
+        "<strong>19.75</strong>",
+        ", not &lt;b&gt;20&lt;/b&gt;. ",
+        "&lt;script&gt;alert(1)",
+        "data-testid=\"tool-call\"",
+        "12.5",
+    ] {
         assert!(html.contains(shown), "{shown} is missing in {html}");
     }
-    assert!(!html.contains("<script>alert"), "{html}");
+    assert!(!html.contains("<script>alert") && !html.contains("href=\"javascript"), "{html}");
     assert!(html.contains(&format!("/c/{conversation}")), "the sidebar links to it");
 }
 

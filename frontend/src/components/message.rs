@@ -1,5 +1,5 @@
-//! One message: a bubble for a person's, plain text with tool calls between for the assistant's. All of it is text;
-//! nothing in it is ever read as HTML.
+//! One message: a bubble with plain text for a person's, Markdown with tool calls between for the assistant's. Nothing in
+//! it is ever read as HTML.
 
 use std::sync::Arc;
 
@@ -7,7 +7,11 @@ use leptos::prelude::*;
 use tallybook_protocol::{MessageStatus, Role};
 
 use crate::{
-    components::tool_call::ToolCall,
+    components::{
+        copy,
+        prose::{Prose, Stretch},
+        tool_call::ToolCall,
+    },
     text,
     transcript::{Entry, Segment, Transcript, segments},
 };
@@ -60,7 +64,12 @@ fn UserMessage(entry: OptionalEntry) -> impl IntoView {
 fn AssistantMessage(entry: OptionalEntry) -> impl IntoView {
     let pieces = move || read(entry, |entry| segments(&entry.text, &entry.calls));
     view! {
-        <article class="message" data-role="assistant" data-status=move || status(entry)>
+        <article
+            class="message"
+            data-role="assistant"
+            data-status=move || status(entry)
+            on:click=|event| copy::on_click(&event)
+        >
             <h2 class="visually-hidden">{text::ANSWER}</h2>
             <For each=pieces key=Key::of children=move |piece| piece_view(entry, &piece) />
             <Ending entry />
@@ -88,8 +97,8 @@ fn piece_view(entry: OptionalEntry, piece: &Segment) -> AnyView {
     match *piece {
         Segment::Text(ref range) => {
             let start = range.start;
-            let text = Memo::new(move |_| read(entry, |entry| text_from(entry, start)));
-            view! { <div class="prose">{move || text.get()}</div> }.into_any()
+            let stretch = Memo::new(move |_| read(entry, |entry| stretch_from(entry, start)));
+            view! { <Prose stretch /> }.into_any()
         }
         Segment::Call(id) => {
             let call = Memo::new(move |_| read(entry, |entry| entry.calls.iter().find(|call| call.id == id).cloned()));
@@ -98,13 +107,15 @@ fn piece_view(entry: OptionalEntry, piece: &Segment) -> AnyView {
     }
 }
 
-fn text_from(entry: &Entry, start: usize) -> String {
-    let pieces = segments(&entry.text, &entry.calls);
-    let found = pieces.into_iter().find_map(|piece| match piece {
-        Segment::Text(range) if range.start == start => entry.text.get(range),
+fn stretch_from(entry: &Entry, start: usize) -> Stretch {
+    let end = segments(&entry.text, &entry.calls).into_iter().find_map(|piece| match piece {
+        Segment::Text(range) if range.start == start => Some(range.end),
         Segment::Text(_) | Segment::Call(_) => None,
     });
-    found.unwrap_or_default().trim().to_owned()
+    let text = end.and_then(|end| entry.text.get(start..end)).unwrap_or_default().to_owned();
+    // Text with a call after it is not written on.
+    let complete = !entry.is_streaming() || end.is_some_and(|end| end < entry.text.len());
+    Stretch { text, complete }
 }
 
 /// What stands below the text: that more is to come, or how it ended when it did not simply end.

@@ -2,11 +2,13 @@
 
 pub(crate) mod chat_pane;
 pub(crate) mod composer;
+pub(crate) mod copy;
 pub(crate) mod empty_state;
 pub(crate) mod header;
 pub(crate) mod icon;
 pub(crate) mod message;
 pub(crate) mod nothing_here;
+pub(crate) mod prose;
 pub(crate) mod sidebar;
 pub(crate) mod tab_title;
 pub(crate) mod thread;

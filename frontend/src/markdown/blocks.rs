@@ -1,0 +1,171 @@
+//! Cuts Markdown into its top-level blocks, so that each can be drawn apart and a text that grows is drawn anew only
+//! where it grows.
+//!
+//! Markdown's blocks are decided line by line: once a later block has begun on a whole line, those before it stay what
+//! they are. The exception are link definitions, which may follow their use; a text that is complete is therefore cut
+//! once more as a whole.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use pulldown_cmark::{Event, Parser};
+
+use super::OPTIONS;
+
+/// One top-level block: a paragraph, a list, a table, ….
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Where it begins in the text, in bytes.
+    pub(super) start: usize,
+    /// Its source, up to the next block.
+    pub(super) source: String,
+    /// The links defined elsewhere in the text, when this block could use any.
+    pub(super) definitions: Arc<Definitions>,
+}
+
+impl Block {
+    /// Where it begins in the text, in bytes. No two blocks of a text begin at one place.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    fn new(start: usize, source: &str, definitions: &Arc<Definitions>) -> Self {
+        let definitions = if source.contains('[') { Arc::clone(definitions) } else { Arc::default() };
+        Self { start, source: source.to_owned(), definitions }
+    }
+}
+
+/// Addresses by label, as `[label]: address "title"` defines them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Definitions(BTreeMap<String, Definition>);
+
+/// Where a label leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Definition {
+    pub(super) address: String,
+    pub(super) title: String,
+}
+
+impl Definitions {
+    /// What `label` leads to. Labels are alike when they differ only in case and in the length of white space.
+    pub(super) fn find(&self, label: &str) -> Option<&Definition> {
+        if self.0.is_empty() { None } else { self.0.get(&normalized(label)) }
+    }
+}
+
+fn normalized(label: &str) -> String {
+    label.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+/// A text in blocks, which may still grow.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    blocks: Vec<Block>,
+    /// So many blocks at the beginning are settled: more text changes nothing in them.
+    settled: usize,
+    /// Where the first block that is not settled begins.
+    settled_end: usize,
+    /// The links defined in the settled blocks.
+    definitions: Arc<Definitions>,
+}
+
+impl Document {
+    /// A complete text.
+    pub fn complete(text: &str) -> Self {
+        let mut document = Self::default();
+        document.update(text, true);
+        document
+    }
+
+    /// The blocks, in order. Together their sources are the text.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// Takes the text as it is now. While it grows, settled blocks are neither read nor changed; when it is `complete`,
+    /// all of it is cut anew. Gives the number of blocks that are certainly as they were.
+    pub fn update(&mut self, text: &str, complete: bool) -> usize {
+        if complete || !self.continues_in(text) {
+            *self = Self::default();
+        }
+        let kept = self.settled;
+        self.blocks.truncate(kept);
+        let tail = &text[self.settled_end..];
+        let cuts = cut(tail);
+        let growing = if complete { 0 } else { first_growing(tail, &cuts.starts) };
+        let settled_bytes = cuts.starts.get(growing).copied().unwrap_or(0);
+
+        let mut known = Arc::clone(&self.definitions);
+        for (position, label, definition) in cuts.definitions {
+            if complete || position < settled_bytes {
+                Arc::make_mut(&mut known).0.entry(normalized(&label)).or_insert(definition);
+            }
+        }
+        let ends = cuts.starts.iter().skip(1).copied().chain([tail.len()]);
+        for (&start, end) in cuts.starts.iter().zip(ends) {
+            self.blocks.push(Block::new(self.settled_end + start, &tail[start..end], &known));
+        }
+        self.settled += growing;
+        self.settled_end += settled_bytes;
+        self.definitions = known;
+        kept
+    }
+
+    fn continues_in(&self, text: &str) -> bool {
+        self.blocks[..self.settled]
+            .iter()
+            .all(|block| text.get(block.start..block.start + block.source.len()) == Some(&*block.source))
+    }
+}
+
+/// The first block that more text could change: the last one that begins on a whole line. What begins on the line that
+/// is still being written may turn out to belong to the one before.
+fn first_growing(text: &str, starts: &[usize]) -> usize {
+    let whole_lines = text.rfind('\n').map_or(0, |at| at + 1);
+    starts.iter().rposition(|start| *start < whole_lines).unwrap_or(0)
+}
+
+struct Cuts {
+    /// Where blocks begin; the first is 0. Empty only without text.
+    starts: Vec<usize>,
+    /// Definitions with the place where each stands, in that order, so that the first of a label counts.
+    definitions: Vec<(usize, String, Definition)>,
+}
+
+fn cut(text: &str) -> Cuts {
+    if text.trim().is_empty() {
+        return Cuts { starts: Vec::new(), definitions: Vec::new() };
+    }
+    let parser = Parser::new_ext(text, OPTIONS);
+    let mut definitions: Vec<_> = parser
+        .reference_definitions()
+        .iter()
+        .map(|(label, link)| {
+            let title = link.title.as_deref().unwrap_or_default().to_owned();
+            (link.span.start, label.to_owned(), Definition { address: link.dest.to_string(), title })
+        })
+        .collect();
+    definitions.sort_by_key(|&(position, ..)| position);
+
+    let mut starts = Vec::new();
+    let mut depth = 0_usize;
+    for (event, range) in parser.into_offset_iter() {
+        if depth == 0 {
+            // From the beginning of its line: indentation is part of what a block is.
+            let line = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+            let start = if starts.is_empty() { 0 } else { line };
+            if starts.last().is_none_or(|last| *last < start) {
+                starts.push(start);
+            }
+        }
+        match event {
+            Event::Start(_) => depth += 1,
+            Event::End(_) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    if starts.is_empty() {
+        // Nothing but definitions.
+        starts.push(0);
+    }
+    Cuts { starts, definitions }
+}

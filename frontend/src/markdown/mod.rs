@@ -1,0 +1,22 @@
+//! Markdown as models write it, drawn straight as view nodes, by the same code on the server and in the browser. No
+//! markup string is ever made or read: what is HTML in the Markdown is shown as the text that it is.
+//!
+//! - [`Document`] cuts a text into top-level blocks, also while it grows.
+//! - `render` draws one block; `links` decides which links may be followed.
+//!
+//! Text comes from models, and through them from anywhere: everything here is bounded, and nothing recurses over input.
+//! How often a growing text is drawn is decided in `session`.
+
+mod blocks;
+mod links;
+mod render;
+#[cfg(all(test, feature = "ssr"))]
+mod tests;
+
+pub use blocks::{Block, Document};
+pub(crate) use render::render;
+
+use pulldown_cmark::Options;
+
+/// The Markdown that is understood: CommonMark with tables, struck-out text and task lists.
+const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);

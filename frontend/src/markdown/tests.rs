@@ -1,0 +1,384 @@
+//! What Markdown becomes, shown as HTML: each construct, hostile text, and text that grows.
+
+use leptos::prelude::*;
+use proptest::prelude::*;
+
+use super::{Document, render};
+
+/// The HTML of a complete text, without the marks that hydration needs.
+fn html(markdown: &str) -> String {
+    html_of(&Document::complete(markdown))
+}
+
+fn html_of(document: &Document) -> String {
+    let blocks: Vec<AnyView> = document.blocks().iter().map(render).collect();
+    blocks.to_html().replace("<!>", "")
+}
+
+/// What a reader sees of the HTML.
+fn visible(html: &str) -> String {
+    let mut text = String::new();
+    for part in html.split('<') {
+        text.push_str(part.split_once('>').map_or(part, |(_, text)| text));
+    }
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}
+
+const CODE_BAR: &str = "<button type=\"button\" data-testid=\"copy-code\" class=\"copy\">\
+    <span class=\"copy-label\">Copy</span><span class=\"copy-done\">Copied</span></button></div>";
+
+fn link(address: &str, words: &str) -> String {
+    format!("<a href=\"{address}\" target=\"_blank\" rel=\"noopener noreferrer nofollow\">{words}</a>")
+}
+
+#[test]
+fn words() {
+    for (markdown, expected) in [
+        (
+            "One *two* **three** ~~four~~ `five<`",
+            "<p>One <em>two</em> <strong>three</strong> <del>four</del> <code>five&lt;</code></p>",
+        ),
+        ("One\ntwo", "<p>One\ntwo</p>"),
+        ("One  \ntwo", "<p>One<br>two</p>"),
+        ("One\\\ntwo", "<p>One<br>two</p>"),
+        ("5 &lt; 6 &amp; \\*7\\*", "<p>5 &lt; 6 &amp; *7*</p>"),
+        ("---", "<hr>"),
+        ("# 1\n## 2\n### 3\n#### 4\n###### 6", "<h3>1</h3><h4>2</h4><h5>3</h5><h6>4</h6><h6>6</h6>"),
+        ("> One\n>\n> > Two", "<blockquote><p>One</p><blockquote><p>Two</p></blockquote></blockquote>"),
+    ] {
+        assert_eq!(html(markdown), expected, "{markdown}");
+    }
+}
+
+#[test]
+fn lists() {
+    for (markdown, expected) in [
+        ("- One\n- Two\n  1. Three", "<ul><li>One</li><li>Two<ol start=\"1\"><li>Three</li></ol></li></ul>"),
+        ("7. One\n\n8. Two", "<ol start=\"7\"><li><p>One</p></li><li><p>Two</p></li></ol>"),
+        (
+            "- [x] One\n- [ ] Two",
+            "<ul><li><input type=\"checkbox\" disabled checked aria-label=\"Done\">One</li>\
+             <li><input type=\"checkbox\" disabled aria-label=\"Not done\">Two</li></ul>",
+        ),
+    ] {
+        assert_eq!(html(markdown), expected, "{markdown}");
+    }
+}
+
+#[test]
+fn a_table_has_every_part_that_a_parser_would_add() {
+    let expected = "<div tabindex=\"0\" role=\"region\" aria-label=\"Table\" class=\"table\"><table>\
+        <thead><tr><th scope=\"col\">Item</th><th scope=\"col\" data-align=\"right\">Sum</th></tr></thead>\
+        <tbody><tr><td>A</td><td data-align=\"right\"><strong>1</strong></td></tr>\
+        <tr><td>B</td><td data-align=\"right\"></td></tr></tbody></table></div>";
+    assert_eq!(html("| Item | Sum |\n|---|--:|\n| A | **1** |\n| B |\n"), expected);
+}
+
+#[test]
+fn code_keeps_its_letters_and_names_its_language() {
+    let block = |label: &str, code: &str| {
+        format!(
+            "<div class=\"code\"><div class=\"code-bar\"><span class=\"code-language\">{label}</span>{CODE_BAR}\
+             <pre tabindex=\"0\"><code>{code}</code></pre></div>"
+        )
+    };
+    for (markdown, expected) in [
+        ("```rust\nlet a = &b;\n\n  <i>\n```", block("rust", "let a = &amp;b;\n\n  &lt;i&gt;\n")),
+        ("~~~\n```\n~~~", block("", "```\n")),
+        ("    four\n      six", block("", "four\n  six")),
+        ("```html <b>\nopen", block("html &lt;b&gt;", "open")),
+    ] {
+        assert_eq!(html(markdown), expected, "{markdown}");
+    }
+}
+
+#[test]
+fn links_lead_out_safely() {
+    let to = "https://example.com/a?b=1&amp;c=2";
+    for (markdown, expected) in [
+        ("[*Here*](https://example.com/a?b=1&c=2)", link(to, "<em>Here</em>")),
+        ("<https://example.com/a?b=1&c=2>", link(to, to)),
+        ("<a@example.com>", link("mailto:a@example.com", "a@example.com")),
+        ("[Here][x]\n\n[X]: https://example.com", link("https://example.com", "Here")),
+        (
+            "[Here]\n\n> [here]: https://example.com",
+            format!("{}</p><blockquote></blockquote>", link("https://example.com", "Here")),
+        ),
+    ] {
+        let expected =
+            if expected.ends_with("quote>") { format!("<p>{expected}") } else { format!("<p>{expected}</p>") };
+        assert_eq!(html(markdown), expected, "{markdown}");
+    }
+    assert!(html("[a](https://example.com \"T\\\"><b>\")").contains("title=\"T&quot;&gt;&lt;b&gt;\""));
+}
+
+#[test]
+fn images_are_links_and_load_nothing() {
+    let image = link("https://example.com/a.png", "A cat");
+    assert_eq!(html("![A cat](https://example.com/a.png)"), format!("<p>{image}</p>"));
+    assert_eq!(
+        html("![](https://example.com/a.png)"),
+        format!("<p>{}</p>", link("https://example.com/a.png", "https://example.com/a.png"))
+    );
+    let nested = link("https://example.com", "<span>A cat (https://example.com/a.png)</span>");
+    assert_eq!(html("[![A cat](https://example.com/a.png)](https://example.com)"), format!("<p>{nested}</p>"));
+    assert_eq!(html("![x](data:image/png;base64,AA==)"), "<p><span>x (data:image/png;base64,AA==)</span></p>");
+}
+
+/// Ways in which markup is known to be smuggled in.
+const HOSTILE: &[&str] = &[
+    "<script>alert(1)</script>",
+    "text <img src=x onerror=alert(1)> text",
+    "<svg/onload=alert(1)>",
+    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "<!-- --><style>*{}</style>",
+    "<![CDATA[<script>alert(1)</script>]]>",
+    "<?php <script>alert(1)</script> ?>",
+    "</code></pre></div><script>alert(1)</script>",
+    "`</code><script>alert(1)</script>`",
+    "```<script>alert(1)</script>\n</code></pre><script>alert(1)</script>\n```",
+    "    <script>alert(1)</script>",
+    "[a](javascript:alert(1))",
+    "[a](JaVaScRiPt:alert(1))",
+    "[a](java&#x09;script:alert(1))",
+    "[a](&#106;avascript:alert(1))",
+    "[a](<javascript:alert(1)>)",
+    "[a]( javascript:alert(1) )",
+    "[a](\u{1}javascript:alert(1))",
+    "[a](vbscript:x)",
+    "[a](data:text/html;base64,PHNjcmlwdD4=)",
+    "[a](//example.com)",
+    "[a](https://example.com\"onmouseover=\"alert(1))",
+    "[a](https://example.com '\"><img src=x onerror=alert(1)>')",
+    "[a][b]\n\n[b]: javascript:alert(1)",
+    "[b]\n\n[b]: data:text/html,<script>alert(1)</script> \"<script>\"",
+    "<javascript:alert(1)>",
+    "<data:text/html,x>",
+    "![a](javascript:alert(1))",
+    "![\"onerror=\"alert(1)](x)",
+    "![<script>alert(1)</script>](https://example.com/x)",
+    "[[a](javascript:alert(1))](javascript:alert(2))",
+    "[![[a](https://example.com)](javascript:x)](https://example.com)",
+    "| <script>alert(1)</script> |\n|---|\n| <img src=x onerror=alert(1)> |",
+    "# <script>alert(1)</script>",
+    "- [ ] <script>alert(1)</script>",
+];
+
+#[test]
+fn no_text_becomes_markup() {
+    for markdown in HOSTILE {
+        let html = html(markdown);
+        let tags: Vec<_> = html.split('<').skip(1).collect();
+        for tag in tags {
+            let name =
+                tag.trim_start_matches('/').split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+            let known = [
+                "p",
+                "h3",
+                "h4",
+                "h5",
+                "h6",
+                "ul",
+                "ol",
+                "li",
+                "input",
+                "blockquote",
+                "div",
+                "span",
+                "button",
+                "pre",
+                "code",
+                "table",
+                "thead",
+                "tbody",
+                "tr",
+                "th",
+                "td",
+                "a",
+                "em",
+                "strong",
+                "del",
+                "br",
+                "hr",
+            ];
+            assert!(known.contains(&name), "<{name} from {markdown}: {html}");
+            let inside = tag.split('>').next().unwrap_or_default();
+            let outside_quotes: String = inside.split('"').step_by(2).collect();
+            assert!(!outside_quotes.contains(" on"), "{inside} from {markdown}");
+        }
+        for address in html.split(" href=\"").skip(1) {
+            assert!(
+                ["https://", "http://", "mailto:"].iter().any(|start| address.starts_with(start)),
+                "{markdown}: {html}"
+            );
+        }
+    }
+}
+
+#[test]
+fn hostile_sizes_stay_small() {
+    let n = 20_000;
+    for markdown in [
+        ">".repeat(n),
+        "- ".repeat(n),
+        "[".repeat(n),
+        "![".repeat(n),
+        "*a ".repeat(n),
+        "[a](".repeat(n),
+        "`a".repeat(n),
+        format!("{}a", "*".repeat(n)),
+        format!("|{}\n|{}\n{}", "a|".repeat(1000), "-|".repeat(1000), "|\n".repeat(5000)),
+        format!("{}\n[a]: https://example.com/{}", "[a]".repeat(n), "b".repeat(n)),
+        format!("[a]: https://example.com/{}\n\n{}", "b".repeat(n), "[a]".repeat(n)),
+    ] {
+        let html = html(&markdown);
+        assert!(html.len() < 40 * markdown.len() + 200_000, "{} from {:.20}", html.len(), markdown);
+        let depth = html.matches("<blockquote>").count().max(html.matches("<ul>").count());
+        assert!(depth <= 32, "{depth} from {markdown:.20}");
+    }
+}
+
+#[test]
+fn definitions_alone_are_shown() {
+    assert_eq!(html("[a]: https://example.com"), "<p>[a]: https://example.com</p>");
+    assert_eq!(html(" \n\n"), "");
+}
+
+#[test]
+fn while_a_text_grows_only_its_last_block_changes() {
+    let text = "# Title\n\nFirst *one*.\n\n- a\n- b\n\n```\ncode\n\nmore\n```\n\nLast.\nOf all.";
+    let mut document = Document::default();
+    let mut kept = Vec::new();
+    for end in 1..=text.len() {
+        let before = document.blocks().to_vec();
+        let same = document.update(&text[..end], false);
+        assert_eq!(document.blocks().get(..same), before.get(..same));
+        kept.push(same);
+    }
+    assert!(kept.is_sorted(), "{kept:?}");
+    assert_eq!(kept.last(), Some(&4), "all but the last are settled");
+}
+
+#[test]
+fn what_is_still_being_written_settles_nothing() {
+    let mut document = Document::default();
+    // A line of dashes may yet be the rest of the item.
+    document.update("- a\n---", false);
+    assert_eq!(document.update("- a\n---x", false), 0);
+    assert_eq!(html_of(&document), "<ul><li>a\n---x</li></ul>");
+}
+
+#[test]
+fn a_link_defined_late_is_there_in_the_end() {
+    let text = "See [this].\n\nMore.\n\n[this]: https://example.com\n";
+    let mut document = Document::default();
+    document.update(text, false);
+    assert!(!html_of(&document).contains("<a "), "the first block is settled and left alone");
+    document.update(text, true);
+    assert_eq!(html_of(&document), html(text));
+    assert!(html(text).contains("<a "));
+}
+
+#[test]
+fn another_text_replaces_the_first() {
+    let mut document = Document::default();
+    document.update("One.\n\nTwo.\n\nThree.", false);
+    document.update("Four.", false);
+    assert_eq!(html_of(&document), "<p>Four.</p>");
+}
+
+/// Pieces of which Markdown is made.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "\n",
+        "\n\n",
+        " ",
+        "    ",
+        "\t",
+        "a",
+        "bc",
+        "計算",
+        "🙂",
+        "*",
+        "**",
+        "_",
+        "~~",
+        "`",
+        "```",
+        "```rust\n",
+        "# ",
+        "- ",
+        "1. ",
+        "> ",
+        "---",
+        "===",
+        "|",
+        "|-|-|\n",
+        "| a | b |\n",
+        "[",
+        "]",
+        "(",
+        ")",
+        "![",
+        "[a]",
+        "[a]: https://b.c\n",
+        "<",
+        ">",
+        "<b>",
+        "</b>",
+        "<!--",
+        "-->",
+        "<script>",
+        "&",
+        "&amp;",
+        "\\",
+        ":",
+        "https://d.e",
+        "javascript:f",
+        "[x] ",
+        "\r\n",
+        "\0",
+    ]);
+    prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn any_text_can_be_drawn(text in prop_oneof![pieces(), any::<String>()]) {
+        let document = Document::complete(&text);
+        let sources: String = document.blocks().iter().map(|block| &*block.source).collect();
+        prop_assert!(sources == text || text.trim().is_empty());
+        html_of(&document);
+    }
+
+    /// Without links, entities and tables, which have words that are not for reading.
+    #[test]
+    fn no_letter_is_lost(parts in prop::collection::vec(prop::sample::select(vec![
+        "\n", "\n\n", " ", "    ", "ab", "計算", "*", "**", "~~", "`", "# ", "- ", "> ", "<b>", "</b>", "<!--", "<c d>", "(", "!", "_",
+    ]), 0..60)) {
+        let text = parts.concat();
+        let letters = |text: &str| text.chars().filter(|c| c.is_alphabetic()).collect::<String>();
+        // The labels of the page's own buttons are not the text's.
+        let shown = html(&text).replace(CODE_BAR, "");
+        prop_assert_eq!(letters(&visible(&shown)), letters(&text));
+    }
+
+    #[test]
+    fn grown_in_any_steps_it_is_the_same_in_the_end(
+        text in pieces(),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+    ) {
+        let mut ends: Vec<usize> = cuts.iter().map(|cut| text.floor_char_boundary(cut.index(text.len() + 1))).collect();
+        ends.sort_unstable();
+        let mut document = Document::default();
+        for end in ends {
+            document.update(&text[..end], false);
+            let sources: String = document.blocks().iter().map(|block| &*block.source).collect();
+            prop_assert!(text[..end].starts_with(&sources));
+        }
+        document.update(&text, true);
+        let at_once = Document::complete(&text);
+        prop_assert_eq!(document.blocks(), at_once.blocks());
+        prop_assert_eq!(html_of(&document), html(&text));
+    }
+}
