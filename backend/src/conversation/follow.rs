@@ -25,14 +25,13 @@ impl Inner {
     ) -> Result<mpsc::Receiver<Bytes>, ServiceError> {
         let (sender, receiver) = mpsc::channel(BACKLOG);
         let known = last.filter(|id| id.message_id == message.id && id.epoch == message.epoch);
-        let place = match known {
-            Some(id) => id,
-            None => {
-                let (place, snapshot) = self.stored_snapshot(conversation_id, message).await?;
-                // The channel is empty as yet, so there is room.
-                let _ = sender.try_send(snapshot);
-                place
-            }
+        let place = if let Some(id) = known {
+            id
+        } else {
+            let (place, snapshot) = self.stored_snapshot(conversation_id, message).await?;
+            // The channel is empty as yet, so there is room.
+            let _ = sender.try_send(snapshot);
+            place
         };
         let reading = Arc::clone(self).read_stored(conversation_id, place, sender);
         self.tasks.spawn_on(self.draining.clone().run_until_cancelled_owned(reading), &self.runtime);
