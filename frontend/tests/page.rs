@@ -116,6 +116,8 @@ async fn render(path: &str, data: Data) -> (String, u16) {
     let whole = futures_util::stream::iter([page + &scripts]);
     let html = meta_output.inject_meta_context(whole).await.collect::<String>().await;
     drop(owner);
+    // What hydration finds its way by is no part of what a reader gets.
+    let html = html.replace("<!>", "");
     (html, status.load(Ordering::Relaxed))
 }
 

@@ -15,7 +15,8 @@ async fn a_conversation_is_readable_without_scripts() {
     app.send(&conversation, "What is 12.5 + 7.25? <script>alert(1)</script>").await.all().await;
     let page = app.get(&format!("/c/{conversation}")).await;
     assert_eq!(page.status(), StatusCode::OK);
-    let html = page.text().await.unwrap();
+    // Without the marks by which hydration finds its way.
+    let html = page.text().await.unwrap().replace("<!>", "");
     for shown in [
         "<strong>19.75</strong>",
         ", not &lt;b&gt;20&lt;/b&gt;. ",
