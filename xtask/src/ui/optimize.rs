@@ -16,6 +16,8 @@ pub(crate) fn find() -> Option<PathBuf> {
 }
 
 /// Optimizes a WASM file for size, in place.
+///
+/// Which WASM features it may use is written in the file. `--all-features` would let it use some that no browser has.
 pub(crate) fn run(optimizer: &Path, wasm: &Path) -> Result<()> {
-    shell::run(Command::new(optimizer).args(["-Oz", "--all-features", "-o"]).args([wasm, wasm]))
+    shell::run(Command::new(optimizer).args(["-Oz", "-o"]).args([wasm, wasm]))
 }
