@@ -6,7 +6,7 @@ use actix_web::dev::ServerHandle;
 use serde_json::{Value, json};
 
 use crate::{
-    FAULT_NAMES, Reply, fault,
+    Reply, fault, fault_names,
     server::{Source, State, spawn},
     text, tool_call,
     wire::Format,
@@ -28,7 +28,8 @@ pub(crate) fn reply_to(format: Format, body: &Value) -> Reply {
     let words = plain_text(&last["content"]);
     if let Some((_, name)) = words.split_once("fault:") {
         let name = name.split_whitespace().next().unwrap_or_default();
-        let unknown = || [text(format!("There is no fault {name:?}; there are: {}", FAULT_NAMES.join(", ")))].into();
+        let names = || fault_names().collect::<Vec<_>>().join(", ");
+        let unknown = || [text(format!("There is no fault {name:?}; there are: {}", names()))].into();
         return fault(name).unwrap_or_else(unknown);
     }
     match words.split_whitespace().collect::<Vec<_>>().as_slice() {

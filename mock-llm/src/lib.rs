@@ -32,7 +32,7 @@ mod wire;
 
 pub use by_hand::serve_by_hand;
 pub use capture::CapturedRequest;
-pub use faults::{FAULT_NAMES, fault};
+pub use faults::{fault, fault_names};
 pub use gate::Gate;
 pub use script::{
     Part, Reply, cut, end_of_file, hang, partial_tool_call, raw, redacted_thinking, text, thinking, tool_call,

@@ -20,7 +20,7 @@ async fn main() -> io::Result<()> {
     let (port, server) = tallybook_mock_llm::serve_by_hand(options.port).await?;
     let mut out = io::stdout();
     writeln!(out, "Listening. Give the program under test LLM_BASE_URL=http://127.0.0.1:{port}")?;
-    writeln!(out, "Faults: {}", tallybook_mock_llm::FAULT_NAMES.join(", "))?;
+    writeln!(out, "Faults: {}", tallybook_mock_llm::fault_names().collect::<Vec<_>>().join(", "))?;
     tokio::signal::ctrl_c().await?;
     server.stop(false).await;
     Ok(())

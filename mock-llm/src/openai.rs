@@ -30,7 +30,7 @@ pub(crate) fn stream(
         }
     }
     let natural = if writer.calls > 0 { "tool_calls" } else { "stop" };
-    let stop_reason = stop_reason.unwrap_or(natural);
+    let stop_reason = stop_reason.map_or(natural, own_word);
     writer.chunk(&json!([{"index": 0, "delta": {}, "logprobs": null, "finish_reason": stop_reason}]), &Value::Null);
     if with_usage {
         let usage = json!({"prompt_tokens": 12, "completion_tokens": 20, "total_tokens": 32,
@@ -39,6 +39,17 @@ pub(crate) fn stream(
     }
     writer.actions.push(Action::Send("data: [DONE]\n\n".into()));
     writer.actions
+}
+
+/// This format's word for a stop reason in Anthropic's.
+fn own_word(stop_reason: &str) -> &str {
+    match stop_reason {
+        "end_turn" => "stop",
+        "tool_use" => "tool_calls",
+        "max_tokens" => "length",
+        "refusal" => "content_filter",
+        other => other,
+    }
 }
 
 struct Writer {

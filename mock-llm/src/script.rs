@@ -11,6 +11,7 @@ pub struct Reply {
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Body,
     pub(crate) before_headers: Option<Gate>,
+    pub(crate) splintered: bool,
 }
 
 /// How a reply's body comes about.
@@ -103,6 +104,7 @@ impl Reply {
             headers: vec![("content-type".to_owned(), content_type.to_owned())],
             body: Body::Verbatim(body.into()),
             before_headers: None,
+            splintered: false,
         }
     }
 
@@ -118,7 +120,15 @@ impl Reply {
         self
     }
 
-    /// The same with another stop reason, in the word of the provider whose format is used.
+    /// The same with CRLF at the end of each line, sent byte by byte.
+    #[must_use]
+    pub fn splintered(mut self) -> Self {
+        self.splintered = true;
+        self
+    }
+
+    /// The same with another stop reason: in Anthropic's word, which is put into OpenAI's where that has one, or in any
+    /// other.
     #[must_use]
     pub fn stop_reason(mut self, word: impl Into<String>) -> Self {
         if let Body::Stream { stop_reason, .. } = &mut self.body {
@@ -140,6 +150,7 @@ impl Reply {
             headers: vec![("content-type".to_owned(), "text/event-stream; charset=utf-8".to_owned())],
             body: Body::Stream { parts, stop_reason: None },
             before_headers: None,
+            splintered: false,
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     capture::CapturedRequest,
     openai,
     script::{Body, PartKind},
-    wire::{Action, Format},
+    wire::{Action, Format, splinters},
 };
 
 /// Far above what the program under test may send.
@@ -239,20 +239,19 @@ fn respond(format: Format, reply: Reply, request: &Value, number: usize) -> Http
     for (name, value) in reply.headers {
         response.append_header((name, value));
     }
-    let (parts, stop_reason) = match reply.body {
-        Body::Verbatim(bytes) => return response.body(bytes),
-        Body::Stream { parts, stop_reason } => (parts, stop_reason),
-    };
     let model = request["model"].as_str().unwrap_or_default();
-    let stop_reason = stop_reason.as_deref();
-    let actions = match format {
-        Format::Anthropic => anthropic::stream(&parts, stop_reason, model, number),
-        Format::OpenAi => {
+    let actions = match (reply.body, format) {
+        (Body::Verbatim(bytes), _) if !reply.splintered => return response.body(bytes),
+        (Body::Verbatim(bytes), _) => vec![Action::Send(bytes)],
+        (Body::Stream { parts, stop_reason }, Format::Anthropic) => {
+            anthropic::stream(&parts, stop_reason.as_deref(), model, number)
+        }
+        (Body::Stream { parts, stop_reason }, Format::OpenAi) => {
             let with_usage = request["stream_options"]["include_usage"] == true;
-            openai::stream(&parts, stop_reason, model, number, with_usage)
+            openai::stream(&parts, stop_reason.as_deref(), model, number, with_usage)
         }
     };
-    response.streaming(play(actions))
+    response.streaming(play(if reply.splintered { splinters(actions) } else { actions }))
 }
 
 fn play(actions: Vec<Action>) -> impl futures_util::Stream<Item = io::Result<Bytes>> {

@@ -24,6 +24,25 @@ pub(crate) enum Format {
     OpenAi,
 }
 
+/// The same with CRLF at the end of each line, every byte sent by itself.
+pub(crate) fn splinters(actions: Vec<Action>) -> Vec<Action> {
+    let single = |byte: u8| Action::Send(Bytes::copy_from_slice(&[byte]));
+    let mut splinters = Vec::new();
+    for action in actions {
+        let Action::Send(bytes) = action else {
+            splinters.push(action);
+            continue;
+        };
+        for byte in bytes {
+            if byte == b'\n' {
+                splinters.push(single(b'\r'));
+            }
+            splinters.push(single(byte));
+        }
+    }
+    splinters
+}
+
 /// Cuts text into at least two pieces (where it has two characters), each of at most `longest` characters.
 pub(crate) fn pieces(text: &str, longest: usize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();

@@ -1,6 +1,9 @@
 //! Both wire formats over real HTTP against the scripted model server: what every provider must do alike.
 
+mod anthropic_faults;
+mod openai_faults;
 mod retries;
+mod stalls;
 
 use std::{sync::Arc, time::Duration};
 

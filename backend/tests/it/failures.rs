@@ -166,7 +166,7 @@ on_every_engine! {
             let settings = ModelSettings { retries, ..provider.settings(model.url()) };
             let app = TestApp::spawn_with(&engine, settings).await;
             let conversation = app.create_conversation().await;
-            model.reply(fault("rate_limited_in_ms").unwrap());
+            model.reply(fault("retry_after_ms").unwrap());
             model.reply([text("Here I am.")]);
             let events = app.send(&conversation, "Hello").await.all().await;
             assert!(matches!(events.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Here I am."));

@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_util::StreamExt as _;
-use tallybook_mock_llm::{MockLlm, Reply, cut, end_of_file, fault, raw, text, thinking};
+use tallybook_mock_llm::{MockLlm, Reply, end_of_file, fault, text};
 use tokio::time::timeout;
 
 use super::{
@@ -55,6 +55,10 @@ async fn asked(
     (said, attempts.max().unwrap_or(1), error, scripted - model.unused_replies())
 }
 
+fn named(name: &str) -> Reply {
+    fault(name).unwrap()
+}
+
 fn answer() -> Reply {
     [text("Here I am.")].into()
 }
@@ -62,11 +66,20 @@ fn answer() -> Reply {
 #[tokio::test]
 async fn statuses_408_409_429_5xx_and_529_are_asked_again() {
     for provider in PROVIDERS {
-        for status in [408, 409, 429, 500, 502, 503, 504, 529] {
-            let replies = vec![Reply::fail(status, "{}"), Reply::fail(status, ""), answer()];
+        for name in [
+            "request_timeout",
+            "conflict",
+            "retry_after_ms",
+            "server_error",
+            "bad_gateway",
+            "unavailable",
+            "gateway_timeout",
+            "overloaded",
+        ] {
+            let replies = vec![named(name), named(name), answer()];
             let (said, attempt, error, asked) = asked(provider, AT_ONCE, replies).await;
-            assert!(error.is_none(), "{status}: {error:?}");
-            assert_eq!((said.as_str(), attempt, asked), ("Here I am.", 3, 3), "{status}");
+            assert!(error.is_none(), "{name}: {error:?}");
+            assert_eq!((said.as_str(), attempt, asked), ("Here I am.", 3, 3), "{name}");
         }
     }
 }
@@ -75,7 +88,7 @@ async fn statuses_408_409_429_5xx_and_529_are_asked_again() {
 async fn up_to_llm_max_retries_and_not_once_more() {
     for provider in PROVIDERS {
         for retries in [0, 2] {
-            let replies = std::iter::repeat_with(|| fault("overloaded").unwrap()).take(5).collect();
+            let replies = std::iter::repeat_with(|| named("overloaded")).take(5).collect();
             let policy = RetryPolicy { retries, ..AT_ONCE };
             let (_, attempt, error, asked) = asked(provider, policy, replies).await;
             assert_eq!((attempt, asked), (retries + 1, retries as usize + 1));
@@ -90,10 +103,17 @@ async fn up_to_llm_max_retries_and_not_once_more() {
 #[tokio::test]
 async fn statuses_400_401_403_404_and_413_are_final() {
     for provider in PROVIDERS {
-        for status in [400, 401, 403, 404, 413, 422] {
-            let reply = Reply::fail(status, "{}").header("retry-after", "0");
+        for (name, code) in [
+            ("bad_request", "model_refused_request"),
+            ("unauthorized", "model_auth"),
+            ("forbidden", "model_auth"),
+            ("unknown_model", "model_not_found"),
+            ("too_large", "model_refused_request"),
+            ("tools_unsupported", "model_without_tools"),
+        ] {
+            let reply = named(name).header("retry-after", "0");
             let (_, attempt, error, asked) = asked(provider, AT_ONCE, vec![reply, answer()]).await;
-            assert_eq!((attempt, asked), (1, 1), "{status}: {error:?}");
+            assert_eq!((attempt, asked, error.unwrap().code()), (1, 1, code), "{name}");
         }
     }
 }
@@ -129,20 +149,13 @@ async fn a_retry_after_beyond_a_minute_fails_at_once() {
     }
 }
 
-/// An error after HTTP 200, in both formats at once; each reader takes its own.
-fn overloaded_in_stream() -> tallybook_mock_llm::Part {
-    raw(
-        "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
-    )
-}
-
 #[tokio::test]
 async fn overloaded_error_after_http_200_with_nothing_shown_yet_is_asked_again() {
     for provider in PROVIDERS {
-        let (said, attempt, error, _) = asked(provider, AT_ONCE, vec![[overloaded_in_stream()].into(), answer()]).await;
+        let (said, attempt, error, _) = asked(provider, AT_ONCE, vec![named("overloaded_in_stream"), answer()]).await;
         assert_eq!((said.as_str(), attempt), ("Here I am.", 2), "{error:?}");
         // Thinking is not shown, so it does not stand in the way.
-        let thought = [thinking("hm", "c2ln"), overloaded_in_stream()].into();
+        let thought = named("overloaded_after_thinking");
         let (said, attempt, error, _) = asked(provider, AT_ONCE, vec![thought, answer()]).await;
         assert_eq!((said.as_str(), attempt), ("Here I am.", 2), "{error:?}");
     }
@@ -151,9 +164,9 @@ async fn overloaded_error_after_http_200_with_nothing_shown_yet_is_asked_again()
 #[tokio::test]
 async fn overloaded_error_after_text_keeps_the_text_and_is_final() {
     for provider in PROVIDERS {
-        let broken = [text("The beginning"), overloaded_in_stream()].into();
+        let broken = named("overloaded_after_text");
         let (said, attempt, error, asked) = asked(provider, AT_ONCE, vec![broken, answer()]).await;
-        assert_eq!((said.as_str(), attempt, asked), ("The beginning", 1, 1));
+        assert_eq!((said.as_str(), attempt, asked), ("The beginning of an answer, ", 1, 1));
         assert_eq!(error.unwrap().code(), "model_busy");
     }
 }
@@ -161,7 +174,7 @@ async fn overloaded_error_after_text_keeps_the_text_and_is_final() {
 #[tokio::test]
 async fn a_connection_that_breaks_before_anything_was_said_is_made_again() {
     for provider in PROVIDERS {
-        let (said, attempt, error, _) = asked(provider, AT_ONCE, vec![[cut()].into(), answer()]).await;
+        let (said, attempt, error, _) = asked(provider, AT_ONCE, vec![named("cut_at_once"), answer()]).await;
         assert_eq!((said.as_str(), attempt), ("Here I am.", 2), "{error:?}");
         // A clean end without an answer is the server's mistake, not the network's.
         let (_, attempt, error, _) = asked(provider, AT_ONCE, vec![[end_of_file()].into(), answer()]).await;
@@ -184,7 +197,7 @@ async fn a_connection_that_cannot_be_made_is_tried_again() {
 #[tokio::test]
 async fn stopping_ends_the_wait() {
     let model = MockLlm::start().await.unwrap();
-    model.reply(fault("overloaded").unwrap());
+    model.reply(named("overloaded"));
     model.reply(answer());
     let mut stream = client(ProviderKind::Anthropic, &model.url(), FOR_EVER).stream(question());
     let waiting = tokio::spawn(async move { stream.next().await });

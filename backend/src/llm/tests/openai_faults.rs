@@ -1,0 +1,120 @@
+//! The faults of a Chat Completions stream, over HTTP, each by its name, for all three providers that speak it. What
+//! readers make of odder bodies is in `openai/tests.rs`.
+
+use tallybook_protocol::Usage;
+
+use super::{
+    ProviderKind, StopReason,
+    anthropic_faults::{Played, play},
+};
+
+const SPEAKERS: [ProviderKind; 3] = [ProviderKind::OpenAi, ProviderKind::OpenRouter, ProviderKind::Ollama];
+const SUM: &str = "{\"a\": 1, \"b\": 2}";
+
+async fn each(name: &str, check: impl Fn(Played)) {
+    for provider in SPEAKERS {
+        check(play(provider, name).await);
+    }
+}
+
+fn adds(inputs: &[&str]) -> Vec<(String, String)> {
+    inputs.iter().map(|input| ("add".to_owned(), (*input).to_owned())).collect()
+}
+
+#[tokio::test]
+async fn interleaved_calls_by_index() {
+    each("interleaved_calls", |played| {
+        assert_eq!(played.calls, adds(&["{\"a\": 0.1000000000000000000001}", "{\"a\":2}"]));
+        assert_eq!(played.ids, ["call_a", "call_b"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn missing_or_null_call_id() {
+    each("no_call_id", |played| {
+        assert_eq!(played.calls, adds(&[SUM, SUM]));
+        assert!(played.ids.iter().all(|id| id.starts_with("call_")) && played.ids[0] != played.ids[1]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_whole_call_in_one_chunk_and_arguments_as_an_object() {
+    each("call_in_one_chunk", |played| assert_eq!(played.calls, adds(&[SUM]))).await;
+    each("arguments_as_an_object", |played| assert_eq!(played.calls, adds(&["{\"a\":1,\"b\":2}"]))).await;
+}
+
+#[tokio::test]
+async fn finish_reason_stop_although_calls_were_seen() {
+    each("stop_although_calls", |played| {
+        assert_eq!((played.calls, played.stop_reason), (adds(&[SUM]), Some(StopReason::ToolUse)));
+    })
+    .await;
+}
+
+/// Cut off by the limit of tokens it is not handed on; otherwise the agent answers it with an error.
+#[tokio::test]
+async fn tool_calls_with_truncated_json() {
+    each("max_tokens_in_tool_call", |played| {
+        assert_eq!((played.calls, played.stop_reason), (vec![], Some(StopReason::MaxTokens)));
+    })
+    .await;
+    each("tool_input_not_json", |played| assert_eq!(played.calls, adds(&["{\"a\": oops"]))).await;
+}
+
+#[tokio::test]
+async fn no_done_but_a_finish_reason_seen() {
+    each("no_done", |played| {
+        assert_eq!((played.text.as_str(), played.error), ("Let me see.", None));
+        assert_eq!((played.calls, played.stop_reason), (adds(&[SUM]), Some(StopReason::ToolUse)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn neither_done_nor_a_finish_reason() {
+    for name in ["no_finish_reason", "end_of_file"] {
+        each(name, |played| {
+            assert_eq!(played.text, "The beginning of an answer, ");
+            assert_eq!((played.stop_reason, played.error), (None, Some("model_bad_stream")));
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn usage_chunk_with_no_choices_empty_delta_null_content_and_unknown_fields() {
+    each("odd_chunks", |played| {
+        assert_eq!((played.text.as_str(), played.stop_reason), ("Tolerated.", Some(StopReason::EndTurn)));
+        assert_eq!(played.usage, Some(Usage { input_tokens: 3, output_tokens: 4, cached_tokens: 0 }));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn openrouter_processing_comments() {
+    each("comments_and_pings", |played| {
+        assert_eq!((played.text.as_str(), played.error), ("Quiet words.", None));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn reasoning_content_is_kept_apart_from_the_answer() {
+    each("thinking", |played| assert_eq!((played.text.as_str(), played.opaque.len()), ("Yes.", 0))).await;
+}
+
+#[tokio::test]
+async fn body_split_at_every_byte() {
+    for provider in SPEAKERS {
+        let whole = play(provider, "everything").await;
+        assert_eq!((whole.text.as_str(), whole.calls.len()), ("12.5 は🙂 “ok”", 2));
+        assert_eq!(play(provider, "split_at_every_byte").await, whole);
+    }
+}
+
+#[tokio::test]
+async fn an_error_instead_of_a_chunk() {
+    each("error_chunk", |played| assert_eq!(played.error, Some("model_busy"))).await;
+}
