@@ -10,7 +10,7 @@ use clap::{
 
 use crate::{
     agent::{Limits, SystemPrompt},
-    llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy},
+    llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy, ToolMode},
 };
 
 /// A self-hosted chat whose assistant works with tools, and keeps the book on every call.
@@ -74,6 +74,9 @@ struct Options {
     /// The version of Anthropic's API to ask for [default: 2023-06-01].
     #[arg(long, env = "LLM_ANTHROPIC_VERSION", hide_env_values = true)]
     llm_anthropic_version: Option<String>,
+    /// How the model is told of tools: native, prompt, or auto, which is native until the model's server takes none.
+    #[arg(long, env = "LLM_TOOL_MODE", hide_env_values = true)]
+    llm_tool_mode: Option<String>,
     /// How many steps of a turn may call tools.
     #[arg(long, env = "MAX_TOOL_TURNS", hide_env_values = true, default_value_t = 10,
         value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -155,6 +158,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         max_tokens: options.llm_max_tokens,
         idle_timeout: Duration::from_secs(options.llm_timeout_secs),
         retries: RetryPolicy { retries: options.llm_max_retries, ..RetryPolicy::default() },
+        tool_mode: set(options.llm_tool_mode).map_or(Ok(ToolMode::Auto), |word| tool_mode(&word))?,
         demo_pace: Duration::from_millis(options.demo_pace_ms),
         web_search: options.llm_enable_web_search,
         anthropic_version: set(options.llm_anthropic_version),
@@ -205,6 +209,10 @@ fn temperature(text: &str) -> Result<f64, ConfigError> {
     value.ok_or_else(|| bad("LLM_TEMPERATURE", format!("must be a number from 0 to 2, not {text:?}")))
 }
 
+fn tool_mode(word: &str) -> Result<ToolMode, ConfigError> {
+    ToolMode::from_str(word).map_err(|error| bad("LLM_TOOL_MODE", error))
+}
+
 fn system_prompt(file: Option<PathBuf>) -> Result<SystemPrompt, ConfigError> {
     let Some(file) = file.filter(|file| !file.as_os_str().is_empty()) else { return Ok(SystemPrompt::BuiltIn) };
     let text = std::fs::read_to_string(&file).map_err(|error| {
@@ -233,7 +241,7 @@ mod tests {
     use clap::Parser;
 
     use super::{Options, Settings, check};
-    use crate::llm::ProviderKind;
+    use crate::llm::{ProviderKind, ToolMode};
 
     /// The environment of whoever runs the tests must not matter, so every variable in question is given.
     fn read(extra: &[&str]) -> Result<Settings, String> {
@@ -275,10 +283,18 @@ mod tests {
     }
 
     #[test]
+    fn the_tool_mode_is_a_word_in_any_case() {
+        assert_eq!(read(&["--llm-tool-mode", " "]).unwrap().model.tool_mode, ToolMode::Auto);
+        assert_eq!(read(&["--llm-tool-mode", "Prompt"]).unwrap().model.tool_mode, ToolMode::Prompt);
+        assert_eq!(read(&["--llm-tool-mode", "native"]).unwrap().model.tool_mode, ToolMode::Native);
+    }
+
+    #[test]
     fn a_bad_value_is_named() {
         for (args, name) in [
             (["--llm-provider", "hal9000"], "LLM_PROVIDER"),
             (["--llm-temperature", "hot"], "LLM_TEMPERATURE"),
+            (["--llm-tool-mode", "telepathy"], "LLM_TOOL_MODE"),
             (["--llm-api-key", "sk-1"], "LLM_API_KEY"),
             (["--system-prompt-file", "/does/not/exist"], "SYSTEM_PROMPT_FILE"),
             (["--port", "http"], "PORT"),

@@ -74,11 +74,16 @@ pub(super) fn repair<'a>(provider: &str, messages: &'a [ModelMessage]) -> Vec<En
 
 /// The names of all tools that were called.
 pub(super) fn called_names<'a>(entries: &'a [Entry<'a>]) -> impl Iterator<Item = &'a str> {
-    let blocks = entries.iter().flat_map(|entry| match entry {
+    let steps = entries.iter().map(|entry| match entry {
         Entry::Step { blocks, .. } => blocks.as_slice(),
         Entry::User(_) => &[],
     });
-    blocks.filter_map(|block| match block {
+    steps.flat_map(names_in)
+}
+
+/// The names of the tools called in one step.
+pub(super) fn names_in<'a>(blocks: &'a [Block<'a>]) -> impl Iterator<Item = &'a str> {
+    blocks.iter().filter_map(|block| match block {
         Block::Call { name, .. } => Some(name.as_str()),
         Block::Text(_) | Block::Opaque(_) => None,
     })

@@ -8,11 +8,13 @@ mod history;
 mod http;
 mod http_error;
 mod openai;
+mod prompted;
 mod reader;
 mod retry;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod tool_mode;
 
 use std::sync::Arc;
 
@@ -24,6 +26,7 @@ use crate::tools::ToolSpec;
 pub use demo::DemoModel;
 pub use retry::RetryPolicy;
 pub use settings::{ApiKey, ConnectError, ModelSettings, ProviderKind, UnknownProvider, connect};
+pub use tool_mode::{ToolMode, UnknownToolMode};
 
 /// A model behind some provider's API.
 pub trait ModelClient: Send + Sync + 'static {

@@ -118,7 +118,7 @@ pub(super) fn finish(calls: Vec<PendingCall>, stop_reason: StopReason, usage: Us
 }
 
 /// An id for a call that its provider gave none; within the 40 characters that OpenAI allows.
-fn minted_id() -> String {
+pub(super) fn minted_id() -> String {
     format!("call_{}", uuid::Uuid::new_v4().simple())
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr, sync::Arc, time::Duration};
 
-use super::{DemoModel, ModelClient, RetryPolicy, anthropic::Anthropic, endpoint::Endpoint, openai::OpenAi};
+use super::{DemoModel, ModelClient, RetryPolicy, ToolMode, anthropic::Anthropic, endpoint::Endpoint, openai::OpenAi};
 
 /// Whose API to speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +149,8 @@ pub struct ModelSettings {
     pub web_search: bool,
     /// `LLM_ANTHROPIC_VERSION`: the version of Anthropic's API to ask for.
     pub anthropic_version: Option<String>,
+    /// `LLM_TOOL_MODE`.
+    pub tool_mode: ToolMode,
     /// How long the demo model waits between two words.
     pub demo_pace: Duration,
 }
@@ -168,6 +170,7 @@ impl ModelSettings {
             retries: RetryPolicy::default(),
             web_search: false,
             anthropic_version: None,
+            tool_mode: ToolMode::Auto,
             demo_pace: Duration::from_millis(15),
         }
     }
@@ -227,13 +230,14 @@ pub fn connect(settings: ModelSettings) -> Result<Arc<dyn ModelClient>, ConnectE
     if settings.web_search && settings.provider != ProviderKind::OpenRouter {
         tracing::warn!(provider = %settings.provider, "LLM_ENABLE_WEB_SEARCH has no effect: only OpenRouter has that switch");
     }
-    Ok(match settings.provider {
+    let model: Arc<dyn ModelClient> = match settings.provider {
         ProviderKind::Anthropic => Arc::new(Anthropic::new(Endpoint::anthropic(&settings)?, &settings)),
         ProviderKind::OpenAi | ProviderKind::OpenRouter | ProviderKind::Ollama => {
             Arc::new(OpenAi::new(Endpoint::openai(&settings)?, &settings))
         }
         ProviderKind::Demo => Arc::new(DemoModel::new(settings.demo_pace)),
-    })
+    };
+    Ok(settings.tool_mode.apply(settings.provider, model))
 }
 
 #[cfg(test)]

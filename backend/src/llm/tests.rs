@@ -42,6 +42,7 @@ fn request(messages: Vec<ModelMessage>) -> ModelRequest {
     let spec = ToolSpec {
         name: "add".to_owned(),
         description: "Adds.".to_owned(),
+        aliases: Vec::new(),
         input_schema: json!({"type": "object"}),
         risk: Risk::Low,
         idempotent: true,

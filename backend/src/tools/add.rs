@@ -27,6 +27,7 @@ impl Tool for Add {
     const NAME: &'static str = "add";
     const DESCRIPTION: &'static str = "Adds two numbers exactly, in decimal: 0.1 + 0.2 is 0.3. \
         Use it for every sum instead of computing in your head.";
+    const ALIASES: &'static [&'static str] = &["plus", "sum", "addition"];
     const IDEMPOTENT: bool = true;
 
     async fn call(&self, Args { a, b }: Args) -> Result<ToolOutput, ToolError> {

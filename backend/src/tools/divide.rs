@@ -27,6 +27,7 @@ impl Tool for Divide {
     const NAME: &'static str = "divide";
     const DESCRIPTION: &'static str = "Divides a by b in decimal and gives up to 34 significant digits. \
         Use it for every quotient instead of computing in your head.";
+    const ALIASES: &'static [&'static str] = &["div", "division", "quotient"];
     const IDEMPOTENT: bool = true;
 
     async fn call(&self, Args { a, b }: Args) -> Result<ToolOutput, ToolError> {

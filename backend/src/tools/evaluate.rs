@@ -41,6 +41,7 @@ impl Tool for Evaluate {
         sqrt cbrt exp ln log2 log10 abs sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2 floor ceil \
         round signum min max; angles are in radians. Use it for powers, roots and functions; for + - * / alone, add, \
         subtract, multiply and divide are exact.";
+    const ALIASES: &'static [&'static str] = &["eval", "calc", "calculate", "calculator", "math", "compute"];
     const IDEMPOTENT: bool = true;
 
     async fn call(&self, Args { expression }: Args) -> Result<ToolOutput, ToolError> {

@@ -32,6 +32,9 @@ pub trait Tool: Send + Sync + 'static {
     const NAME: &'static str;
     /// What it does and when to use it, for the model.
     const DESCRIPTION: &'static str;
+    /// Other names under which models ask for it when nothing but a prompt tells them what it is called. A tool's own
+    /// name always counts before another's alias.
+    const ALIASES: &'static [&'static str] = &[];
     /// Whether a person must agree to each call.
     const RISK: Risk = Risk::Low;
     /// Whether running it twice is the same as running it once.
@@ -68,6 +71,8 @@ pub struct ToolSpec {
     pub name: String,
     /// What it does and when to use it.
     pub description: String,
+    /// Other names for it; see [`Tool::ALIASES`]. Models are not told of them.
+    pub aliases: Vec<String>,
     /// JSON Schema of the arguments, always an object.
     pub input_schema: serde_json::Value,
     /// Whether calls may simply run.

@@ -27,6 +27,7 @@ impl Tool for Multiply {
     const NAME: &'static str = "multiply";
     const DESCRIPTION: &'static str = "Multiplies two numbers exactly, in decimal, with every digit of the product. \
         Use it for every product instead of computing in your head.";
+    const ALIASES: &'static [&'static str] = &["mul", "times", "product", "multiplication"];
     const IDEMPOTENT: bool = true;
 
     async fn call(&self, Args { a, b }: Args) -> Result<ToolOutput, ToolError> {

@@ -112,6 +112,7 @@ fn spec_of<T: Tool>() -> ToolSpec {
     ToolSpec {
         name: T::NAME.to_owned(),
         description: T::DESCRIPTION.to_owned(),
+        aliases: T::ALIASES.iter().map(|&alias| alias.to_owned()).collect(),
         input_schema,
         risk: T::RISK,
         idempotent: T::IDEMPOTENT,

@@ -27,6 +27,7 @@ impl Tool for Subtract {
     const NAME: &'static str = "subtract";
     const DESCRIPTION: &'static str = "Subtracts b from a exactly, in decimal. \
         Use it for every difference instead of computing in your head.";
+    const ALIASES: &'static [&'static str] = &["sub", "minus", "subtraction", "difference"];
     const IDEMPOTENT: bool = true;
 
     async fn call(&self, Args { a, b }: Args) -> Result<ToolOutput, ToolError> {

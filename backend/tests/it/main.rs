@@ -17,6 +17,7 @@ mod crash;
 mod failures;
 mod following;
 mod page;
+mod prompted;
 mod replicas;
 mod storage;
 mod turns;

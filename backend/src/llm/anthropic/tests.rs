@@ -254,6 +254,7 @@ fn spec() -> ToolSpec {
     ToolSpec {
         name: "add".to_owned(),
         description: "Adds.".to_owned(),
+        aliases: Vec::new(),
         input_schema: json!({"type": "object"}),
         risk: Risk::Low,
         idempotent: true,

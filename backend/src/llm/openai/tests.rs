@@ -239,6 +239,7 @@ fn wire(host: &str, messages: Vec<ModelMessage>, tool_choice: ToolChoice) -> Val
     let spec = ToolSpec {
         name: "add".to_owned(),
         description: "Adds.".to_owned(),
+        aliases: Vec::new(),
         input_schema: json!({"type": "object"}),
         risk: Risk::Low,
         idempotent: true,

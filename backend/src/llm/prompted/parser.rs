@@ -1,0 +1,310 @@
+//! Finds tool calls in text while it streams in, and passes the rest on. Every character is looked at once and in the
+//! same way however the text is cut, so any split gives the same answer. What a block holds is `block`'s business, and
+//! which JSON is a call is `call`'s.
+//!
+//! Text is held back only where a line may still turn out to begin a call: its indentation, a fence with a word that
+//! calls are announced by, and JSON whose first key is one that calls have. Inside an ordinary block of code or piece
+//! of JSON nothing is a call, whatever it looks like: there a model quotes.
+
+use std::sync::Arc;
+
+use super::{
+    block::{Block, Verdict},
+    call::{self, Call, Place},
+    fence::{self, ClosingLine, Fence, Kind},
+    json::{JsonScan, Progress},
+};
+use crate::{llm::reader::MOST_BLOCKS, tools::ToolSpec};
+
+/// The most text that is held back, in bytes, as much as a tool's arguments may have. What is longer is no call.
+pub(super) const MOST_HELD: usize = 1024 * 1024;
+/// The deepest indentation, and the longest line with a fence, that are looked at, in bytes.
+const LONGEST_OPENING: usize = 64;
+
+/// What text turns into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// For the reader; never empty.
+    Text(String),
+    /// For the agent.
+    Call(Call),
+}
+
+/// Reads one answer.
+pub(super) struct Parser {
+    tools: Arc<[ToolSpec]>,
+    state: State,
+    /// How many calls were found.
+    calls: usize,
+    /// Nothing that follows counts.
+    over: bool,
+    ready: Vec<Piece>,
+}
+
+/// Where in the text the parser is. What is `held` has not been passed on.
+#[derive(Debug)]
+enum State {
+    /// In a line that is ordinary.
+    Line,
+    /// At the beginning of a line: blanks so far.
+    Start { held: String },
+    /// Marks that may become a fence.
+    Marks { held: String, fence: Fence },
+    /// A fence, and the word after it.
+    Word { held: String, fence: Fence, word: String },
+    /// In a block that may be a call.
+    Block(Box<Block>),
+    /// In an ordinary block, which is passed on as it comes.
+    Code { fence: Fence, line: ClosingLine },
+    /// In JSON that may be a call.
+    Json { held: String, scan: JsonScan, lead: Lead },
+    /// In ordinary JSON, which is passed on as it comes; `blank`: the line holds only blanks so far.
+    Data { scan: JsonScan, blank: bool },
+    /// After a call, on its last line.
+    Rest,
+}
+
+/// The first key of JSON that is being read, which says whether it may be a call.
+#[derive(Debug)]
+pub(super) enum Lead {
+    /// Before the key.
+    Opening,
+    /// In the key.
+    Key(String),
+    /// The key is known, and this is what it says.
+    Decided(bool),
+}
+
+impl Lead {
+    /// Takes the next character; says whether a call is still possible.
+    pub(super) fn push(&mut self, c: char) -> bool {
+        match self {
+            Self::Opening if matches!(c, '{' | '[' | ' ' | '\t' | '\n' | '\r') => {}
+            Self::Opening if c == '"' => *self = Self::Key(String::new()),
+            Self::Opening => *self = Self::Decided(false),
+            Self::Key(key) if c == '"' => *self = Self::Decided(call::may_begin_call(key, true)),
+            Self::Key(key) => {
+                key.push(c);
+                if !call::may_begin_call(key, false) {
+                    *self = Self::Decided(false);
+                }
+            }
+            Self::Decided(_) => {}
+        }
+        !matches!(self, Self::Decided(false))
+    }
+}
+
+impl Parser {
+    pub(super) fn new(tools: Arc<[ToolSpec]>) -> Self {
+        Self { tools, state: State::Start { held: String::new() }, calls: 0, over: false, ready: Vec::new() }
+    }
+
+    /// Takes the next portion of the answer and gives what is certain now.
+    pub(super) fn push(&mut self, text: &str) -> Vec<Piece> {
+        for c in text.chars() {
+            let state = std::mem::replace(&mut self.state, State::Line);
+            self.state = self.step(state, c);
+        }
+        std::mem::take(&mut self.ready)
+    }
+
+    /// The answer is over. A block that was not closed counts if its calls are complete, unless the answer was
+    /// `cut_off`: then more was to come, and half a wish is not carried out.
+    pub(super) fn end(&mut self, cut_off: bool) -> Vec<Piece> {
+        match std::mem::replace(&mut self.state, State::Line) {
+            State::Start { held } | State::Marks { held, .. } | State::Word { held, .. } | State::Json { held, .. } => {
+                self.text(&held);
+            }
+            State::Block(block) => match block.end(cut_off, &self.tools) {
+                Some(calls) => self.found(calls),
+                None => self.text(&block.text()),
+            },
+            State::Line | State::Code { .. } | State::Data { .. } | State::Rest => {}
+        }
+        std::mem::take(&mut self.ready)
+    }
+
+    fn step(&mut self, state: State, c: char) -> State {
+        match state {
+            State::Line => {
+                self.character(c);
+                if c == '\n' { line_start() } else { State::Line }
+            }
+            State::Start { held } => self.at_start(held, c),
+            State::Marks { mut held, mut fence } => {
+                if c == fence.mark && held.len() < LONGEST_OPENING {
+                    held.push(c);
+                    fence.len += 1;
+                    return State::Marks { held, fence };
+                }
+                if fence.len >= fence::SHORTEST && c != fence.mark {
+                    return self.in_word(held, fence, String::new(), c);
+                }
+                self.text(&held);
+                self.step(State::Line, c)
+            }
+            State::Word { held, fence, word } => self.in_word(held, fence, word, c),
+            State::Block(block) => self.in_block(block, c),
+            // No fence after all, but code in a line: a fence of backticks has none after it.
+            State::Code { fence, line: ClosingLine::Opening } if c == '`' && fence.mark == '`' => {
+                self.step(State::Line, c)
+            }
+            State::Code { fence, mut line } => {
+                self.character(c);
+                if line.push(c, fence) { line_start() } else { State::Code { fence, line } }
+            }
+            State::Json { held, scan, lead } => self.in_json(held, scan, lead, c),
+            State::Data { mut scan, blank } => match scan.push(c) {
+                Progress::More => {
+                    self.character(c);
+                    State::Data { scan, blank: c == '\n' || (blank && is_blank(c)) }
+                }
+                Progress::Done => self.step(State::Line, c),
+                Progress::Broken if blank => self.step(line_start(), c),
+                Progress::Broken => self.step(State::Line, c),
+            },
+            State::Rest if c == '\n' => line_start(),
+            State::Rest if is_blank(c) || matches!(c, '`' | '~' | ',' | ';') => State::Rest,
+            State::Rest => self.step(line_start(), c),
+        }
+    }
+
+    fn at_start(&mut self, mut held: String, c: char) -> State {
+        match c {
+            ' ' | '\t' if held.len() < LONGEST_OPENING => {
+                held.push(c);
+                State::Start { held }
+            }
+            '`' | '~' => {
+                held.push(c);
+                State::Marks { held, fence: Fence { mark: c, len: 1 } }
+            }
+            '{' | '[' => self.in_json(held, JsonScan::new(), Lead::Opening, c),
+            _ => {
+                self.text(&held);
+                self.step(State::Line, c)
+            }
+        }
+    }
+
+    fn in_word(&mut self, mut held: String, fence: Fence, mut word: String, c: char) -> State {
+        if matches!(c, '{' | '[' | '\n') {
+            let kind = Kind::of(&word);
+            if kind == Kind::Tool || kind == Kind::Json {
+                let block = if c == '\n' {
+                    held.push(c);
+                    Box::new(Block::new(kind, fence, held, ClosingLine::Indent))
+                } else {
+                    return self.in_block(Box::new(Block::new(kind, fence, held, ClosingLine::Opening)), c);
+                };
+                return State::Block(block);
+            }
+            // A model that goes on after its calls invents their results, and builds the next calls on those.
+            self.over |= kind == Kind::Result && self.calls > 0;
+            self.text(&held);
+            return self.step(State::Code { fence, line: ClosingLine::Opening }, c);
+        }
+        word.push(c);
+        let is_mark = c == '`' && fence.mark == '`';
+        if is_mark || held.len() > LONGEST_OPENING || !Kind::is_open(&word) {
+            self.text(&held);
+            return self.step(State::Code { fence, line: ClosingLine::Opening }, c);
+        }
+        held.push(c);
+        State::Word { held, fence, word }
+    }
+
+    fn in_block(&mut self, mut block: Box<Block>, c: char) -> State {
+        match block.push(c, &self.tools) {
+            Verdict::Open => State::Block(block),
+            Verdict::Calls(calls) => {
+                self.found(calls);
+                if c == '\n' { line_start() } else { State::Rest }
+            }
+            Verdict::Ordinary => {
+                self.text(&block.text());
+                if c == '\n' { line_start() } else { State::Line }
+            }
+            Verdict::Code => {
+                // What the block holds so far is read again as code, to know where it closes. It holds no closing
+                // fence yet, so this ends where it began.
+                self.text(&block.opening);
+                let mut state = State::Code { fence: block.fence, line: block.first_line };
+                for c in block.body.chars() {
+                    state = self.step(state, c);
+                }
+                state
+            }
+        }
+    }
+
+    fn in_json(&mut self, mut held: String, mut scan: JsonScan, mut lead: Lead, c: char) -> State {
+        match scan.push(c) {
+            Progress::More => {
+                held.push(c);
+                if lead.push(c) && held.len() <= MOST_HELD {
+                    return State::Json { held, scan, lead };
+                }
+                self.text(&held);
+                State::Data { scan, blank: is_at_start(&held) }
+            }
+            Progress::Done => {
+                held.push(c);
+                if let Some(calls) = call::find(&held, Place::Anywhere, &self.tools) {
+                    self.found(calls);
+                    return State::Rest;
+                }
+                self.text(&held);
+                State::Line
+            }
+            Progress::Broken => {
+                self.text(&held);
+                let state = if is_at_start(&held) { line_start() } else { State::Line };
+                self.step(state, c)
+            }
+        }
+    }
+
+    fn found(&mut self, calls: Vec<Call>) {
+        if self.over {
+            return;
+        }
+        let room = MOST_BLOCKS.saturating_sub(self.calls);
+        let calls = calls.into_iter().take(room);
+        let before = self.ready.len();
+        self.ready.extend(calls.map(Piece::Call));
+        self.calls += self.ready.len() - before;
+        self.over = self.calls >= MOST_BLOCKS;
+    }
+
+    fn character(&mut self, c: char) {
+        self.text(c.encode_utf8(&mut [0; 4]));
+    }
+
+    /// Passes text on. After a call there is nothing to pass on: a model that does not stop there tells of results that
+    /// it has invented. What it has to say it says in the next step, when it knows them.
+    fn text(&mut self, text: &str) {
+        if self.calls > 0 || self.over || text.is_empty() {
+            return;
+        }
+        if let Some(Piece::Text(last)) = self.ready.last_mut() {
+            last.push_str(text);
+        } else {
+            self.ready.push(Piece::Text(text.to_owned()));
+        }
+    }
+}
+
+fn line_start() -> State {
+    State::Start { held: String::new() }
+}
+
+fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\r')
+}
+
+/// Whether what follows this text begins a line, blanks aside.
+fn is_at_start(text: &str) -> bool {
+    text.rsplit_once('\n').is_some_and(|(_, line)| line.chars().all(is_blank))
+}
