@@ -1,0 +1,57 @@
+//! The provider's key: wherever a provider quotes it, nobody gets to see it.
+
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, Reply, raw, text};
+use tallybook_protocol::ChatEvent;
+
+use crate::support::{Engine, Provider, TestApp, on_every_engine, rows};
+
+/// What `support` gives as the key.
+const KEY: &str = "sk-test-secret";
+
+/// Failures whose words hold the key: as HTTP errors, inside a stream, and as a stream that is none.
+fn indiscreet() -> Vec<Reply> {
+    let error = |kind: &str| json!({"type": "error", "error": {"type": kind, "message": format!("your key is {KEY}")}});
+    let mut replies: Vec<Reply> =
+        [400, 401, 403, 404, 413, 429, 500, 529].map(|status| Reply::fail(status, error("x").to_string())).into();
+    for kind in ["overloaded_error", "authentication_error", "not_found_error", "something_new"] {
+        let frame = raw(format!("event: error\ndata: {}\n\n", error(kind)));
+        replies.push([text("The beginning"), frame].into());
+    }
+    replies.push(Reply::fail(200, "{}").header("content-type", "text/html"));
+    replies
+}
+
+on_every_engine! {
+    /// Not in what a reader of the turn receives, not in the API, not in any table that keeps what a model said.
+    async fn the_key_never_appears_anywhere(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let conversation = app.create_conversation().await;
+            for reply in indiscreet() {
+                model.reply(reply);
+                let events = app.send(&conversation, "Hello").await.all().await;
+                let Some(ChatEvent::Error(error)) = events.last() else { panic!("{events:?}") };
+                assert!(error.code.starts_with("model_"), "{error:?}");
+                assert!(!format!("{events:?}").contains(KEY), "{events:?}");
+            }
+            let shown: Value = app.conversation(&conversation).await;
+            assert!(!shown.to_string().contains(KEY), "{shown}");
+            let page = app.get(&format!("/c/{conversation}")).await.text().await.unwrap();
+            assert!(!page.contains(KEY), "{page}");
+            for query in [
+                "SELECT COALESCE(error, '') FROM model_calls",
+                "SELECT COALESCE(blocks, '') FROM model_calls",
+                "SELECT COALESCE(error, '') FROM messages",
+                "SELECT content FROM messages",
+            ] {
+                let kept: Vec<(String,)> = rows!(app, (String,), query);
+                assert!(!kept.is_empty() && !format!("{kept:?}").contains(KEY), "{query}: {kept:?}");
+            }
+            // It was used all the same.
+            let sent = &model.requests()[0];
+            assert!(sent.headers.iter().any(|(_, value)| value.contains(KEY)), "{:?}", sent.headers);
+        }
+    }
+}
