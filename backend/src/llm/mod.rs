@@ -100,7 +100,7 @@ pub enum AssistantBlock {
 pub struct ToolCallRequest {
     /// The provider's id of the call; minted by the client where the provider gives none. Unique within a step.
     pub id: String,
-    /// The tool's name as the model wrote it.
+    /// The tool's name as the model wrote it; in the prompt-based mode, as it was understood.
     pub name: String,
     /// The arguments exactly as the model wrote them; meant to be a JSON object, but nothing has checked that.
     /// An absent or empty text from the provider is given as `{}`.

@@ -109,7 +109,6 @@ fn assert_told_in_words(model: &MockLlm) {
 
 on_every_engine! {
     async fn the_same_conversation_passes_unchanged_through_every_provider_and_tool_mode(engine: Engine) {
-        let mut expected: Option<Seen> = None;
         for provider in Provider::ALL {
             for tool_mode in [ToolMode::Native, ToolMode::Auto, ToolMode::Prompt] {
                 let model = MockLlm::start().await.unwrap();
@@ -119,7 +118,7 @@ on_every_engine! {
                 if prompted {
                     assert_told_in_words(&model);
                 }
-                assert_eq!(*expected.get_or_insert_with(|| expected_once()), seen, "{provider:?} {tool_mode:?}");
+                assert_eq!(seen, expected(), "{provider:?} {tool_mode:?}");
             }
         }
     }
@@ -129,14 +128,14 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         model.fail(400, r#"{"error":{"message":"registry.ollama.ai/library/gemma:2b does not support tools"}}"#);
         let seen = play(&engine, Provider::OpenAi.settings(model.url()), &model, in_words).await;
-        assert_eq!(seen, expected_once());
+        assert_eq!(seen, expected());
         let with_tools = model.requests().iter().filter(|request| request.body.get("tools").is_some()).count();
         assert_eq!(with_tools, 1);
     }
 }
 
 /// What the conversation looks like.
-fn expected_once() -> Seen {
+fn expected() -> Seen {
     let call = |name: &str, input: &str, output: Result<&str, &str>, offset: i64| -> SeenCall {
         let (output, error) = (output.ok().map(str::to_owned), output.err().map(str::to_owned));
         (name.to_owned(), input.to_owned(), output, error, offset)

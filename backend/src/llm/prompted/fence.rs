@@ -85,9 +85,8 @@ impl ClosingLine {
     pub(super) fn push(&mut self, c: char, fence: Fence) -> bool {
         let closes = c == '\n' && self.closes(fence);
         *self = match (*self, c) {
-            (_, '\n') => Self::Indent,
+            (_, '\n') | (Self::Indent, ' ' | '\t' | '\r') => Self::Indent,
             (Self::Opening, _) => Self::Opening,
-            (Self::Indent, ' ' | '\t' | '\r') => Self::Indent,
             (Self::Indent, c) if c == fence.mark => Self::Marks(1),
             (Self::Marks(count), c) if c == fence.mark => Self::Marks(count + 1),
             (Self::Marks(_) | Self::Closing, ' ' | '\t' | '\r') if self.closes(fence) => Self::Closing,

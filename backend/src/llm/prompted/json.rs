@@ -89,7 +89,7 @@ impl JsonScan {
             ('"', Expect::Value | Expect::ValueOrEnd) => self.inside = Inside::Text { escaped: false, is_key: false },
             ('"', Expect::Key | Expect::KeyOrEnd) => self.inside = Inside::Text { escaped: false, is_key: true },
             ('-' | '0'..='9' | 't' | 'f' | 'n' | 'N' | 'I', Expect::Value | Expect::ValueOrEnd) => {
-                self.inside = Inside::Word
+                self.inside = Inside::Word;
             }
             (':', Expect::Colon) => self.expect = Expect::Value,
             (',', Expect::CommaOrEnd) => {

@@ -160,9 +160,8 @@ impl Parser {
                     self.character(c);
                     State::Data { scan, blank: c == '\n' || (blank && is_blank(c)) }
                 }
-                Progress::Done => self.step(State::Line, c),
                 Progress::Broken if blank => self.step(line_start(), c),
-                Progress::Broken => self.step(State::Line, c),
+                Progress::Done | Progress::Broken => self.step(State::Line, c),
             },
             State::Rest if c == '\n' => line_start(),
             State::Rest if is_blank(c) || matches!(c, '`' | '~' | ',' | ';') => State::Rest,

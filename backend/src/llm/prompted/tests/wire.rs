@@ -10,7 +10,7 @@ use tallybook_protocol::Usage;
 use super::tools;
 use crate::llm::{
     ApiKey, AssistantBlock, ModelClient, ModelError, ModelEvent, ModelMessage, ModelRequest, ModelSettings,
-    ProviderKind, StopReason, ToolCallRequest, ToolChoice, ToolMode, ToolResult, connect,
+    ProviderKind, RetryPolicy, StopReason, ToolCallRequest, ToolChoice, ToolMode, ToolResult, connect,
 };
 
 const BLOCK: &str = "```tool\n{\"tool\": \"plus\", \"args\": {\"a\": 1.10, \"b\": 2}}\n```\n";
@@ -21,6 +21,7 @@ fn client(provider: ProviderKind, model: &MockLlm, tool_mode: ToolMode) -> Arc<d
         base_url: Some(model.url()),
         api_key: Some(ApiKey::new("sk-test")),
         idle_timeout: Duration::from_secs(20),
+        retries: RetryPolicy { first_delay: Duration::from_millis(1), ..RetryPolicy::default() },
         tool_mode,
         ..ModelSettings::new(provider)
     };
@@ -151,6 +152,17 @@ async fn auto_falls_back_once_and_remembers() {
     assert_eq!(ask(&*client, question(), ToolChoice::Auto).await.text, "Again.");
     let with_tools: Vec<bool> = model.requests().iter().map(|request| request.body["tools"].is_array()).collect();
     assert_eq!(with_tools, [true, false, false]);
+}
+
+#[tokio::test]
+async fn a_server_that_is_busy_before_it_refuses_tools_is_asked_without() {
+    let model = MockLlm::start().await.unwrap();
+    let client = client(ProviderKind::Ollama, &model, ToolMode::Auto);
+    model.fail(503, "busy");
+    model.fail(400, NO_TOOLS);
+    model.reply([text(BLOCK)]);
+    let answer = ask(&*client, question(), ToolChoice::Auto).await;
+    assert_eq!((answer.text.as_str(), answer.calls.len(), answer.error.is_none()), ("", 1, true));
 }
 
 #[tokio::test]
