@@ -10,6 +10,8 @@ use futures_util::StreamExt as _;
 use tallybook_mock_llm::{MockLlm, Reply, end_of_file, fault, text};
 use tokio::time::timeout;
 
+use crate::llm::ToolMode;
+
 use super::{
     ApiKey, KEY, ModelClient, ModelError, ModelEvent, ModelSettings, PROVIDERS, ProviderKind, RetryPolicy, ask,
     connect, question,
@@ -29,6 +31,8 @@ fn client(provider: ProviderKind, url: &str, retries: RetryPolicy) -> Arc<dyn Mo
         api_key: Some(ApiKey::new(KEY)),
         model: Some("some-model".to_owned()),
         retries,
+        // Falling back to the prompted mode would be asking again, if in another way.
+        tool_mode: ToolMode::Native,
         ..ModelSettings::new(provider)
     };
     connect(settings).unwrap()
