@@ -10,6 +10,18 @@ pub(crate) const PRODUCT: &str = "Tallybook";
 pub(crate) const NEW_CHAT: &str = "New chat";
 pub(crate) const CONVERSATIONS: &str = "Conversations";
 pub(crate) const NO_CONVERSATIONS: &str = "Your conversations will be listed here.";
+pub(crate) const SEARCH: &str = "Search conversations";
+pub(crate) const NOTHING_FOUND: &str = "No conversation matches. Try other words.";
+pub(crate) const SHOW_MORE: &str = "Show more";
+pub(crate) const TODAY: &str = "Today";
+pub(crate) const YESTERDAY: &str = "Yesterday";
+pub(crate) const LAST_WEEK: &str = "Previous 7 days";
+pub(crate) const OLDER: &str = "Older";
+pub(crate) const RENAME: &str = "Rename";
+pub(crate) const RENAME_LABEL: &str = "New title";
+pub(crate) const DELETE: &str = "Delete";
+pub(crate) const DELETED: &str = "Deleted.";
+pub(crate) const UNDO: &str = "Undo";
 pub(crate) const OPEN_SIDEBAR: &str = "Show conversations";
 pub(crate) const CLOSE_SIDEBAR: &str = "Hide conversations";
 pub(crate) const RUNNING: &str = "Answering now";
@@ -71,6 +83,16 @@ pub(crate) const NO_DATA: &str = "The server has no data for this page.";
 /// Names the model at the top of the page.
 pub(crate) fn model(model: &str) -> String {
     format!("Model: {model}")
+}
+
+/// The button that renames a conversation, for those who do not see where it stands.
+pub(crate) fn rename(title: &str) -> String {
+    format!("Rename “{title}”")
+}
+
+/// The button that deletes a conversation, for those who do not see where it stands.
+pub(crate) fn delete(title: &str) -> String {
+    format!("Delete “{title}”")
 }
 
 /// The words in the browser's tab.

@@ -10,6 +10,7 @@ pub(crate) mod message;
 pub(crate) mod nothing_here;
 pub(crate) mod prose;
 pub(crate) mod sidebar;
+pub(crate) mod sidebar_row;
 pub(crate) mod tab_title;
 pub(crate) mod thread;
 pub(crate) mod tool_call;
