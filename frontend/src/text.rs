@@ -46,6 +46,7 @@ pub(crate) const EXAMPLES: [&str; 3] =
 pub(crate) const YOU_SAID: &str = "You said";
 pub(crate) const ANSWER: &str = "Answer";
 pub(crate) const THINKING: &str = "Thinking…";
+pub(crate) const STILL_WAITING: &str = "Still waiting…";
 pub(crate) const SENDING: &str = "Sending…";
 pub(crate) const STOPPED: &str = "Stopped. What was written so far is kept.";
 pub(crate) const INTERRUPTED: &str = "The server went away during this answer. What was written so far is kept.";
@@ -98,6 +99,11 @@ pub(crate) fn delete(title: &str) -> String {
 /// The words in the browser's tab.
 pub(crate) fn page_title(conversation: Option<&str>) -> String {
     conversation.map_or_else(|| PRODUCT.to_owned(), |title| format!("{title} · {PRODUCT}"))
+}
+
+/// How long an answer has been waited for.
+pub(crate) fn waited(seconds: u64) -> String {
+    format!("{seconds}s")
 }
 
 /// While the connection is down.

@@ -12,6 +12,7 @@ pub(crate) mod prose;
 pub(crate) mod sidebar;
 pub(crate) mod sidebar_row;
 pub(crate) mod tab_title;
+pub(crate) mod thinking;
 pub(crate) mod thread;
 pub(crate) mod tool_call;
 pub(crate) mod tool_call_details;
