@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde::{Serialize, de::DeserializeOwned};
 use tallybook_protocol::{
-    ChatEvent, Conversation, ConversationSummary, NewConversation, NewMessage, Problem,
+    ChatEvent, Conversation, ConversationSummary, FeedEvent, NewConversation, NewMessage, Page, Problem,
+    RenameConversation,
     sse::{Decoder, Frame},
 };
 use uuid::Uuid;
@@ -68,12 +69,30 @@ impl From<ApiError> for PageError {
     }
 }
 
-/// The events of one turn, as they arrive.
-pub(crate) struct EventStream {
+/// Server-sent events, as they arrive.
+struct Frames {
     body: Body,
     decoder: Decoder,
-    frames: std::collections::VecDeque<Frame>,
+    arrived: Vec<Frame>,
 }
+
+impl Frames {
+    fn new(response: Response) -> Result<Self, ApiError> {
+        Ok(Self { body: response.into_body()?, decoder: Decoder::new(), arrived: Vec::new() })
+    }
+
+    /// What has arrived, at least one frame; `None` when the stream ended or broke off.
+    async fn next(&mut self) -> Option<Vec<Frame>> {
+        while self.arrived.is_empty() {
+            let portion = browser::within(SILENCE_LIMIT, self.body.next()).await?.ok()??;
+            self.arrived.extend(self.decoder.push(&portion).ok()?);
+        }
+        Some(std::mem::take(&mut self.arrived))
+    }
+}
+
+/// The events of one turn, as they arrive.
+pub(crate) struct EventStream(Frames);
 
 /// One event, with the id to continue after.
 pub(crate) struct Received {
@@ -85,33 +104,59 @@ pub(crate) struct Received {
 
 impl EventStream {
     fn new(response: Response) -> Result<Self, ApiError> {
-        Ok(Self { body: response.into_body()?, decoder: Decoder::new(), frames: std::collections::VecDeque::new() })
+        Frames::new(response).map(Self)
     }
 
     /// The events that have arrived, at least one; `None` when the stream ended or broke off.
     pub(crate) async fn next(&mut self) -> Option<Vec<Received>> {
-        loop {
-            if !self.frames.is_empty() {
-                // An event of a known kind that cannot be read counts as unknown: a snapshot or the end will mend it.
-                let read = |frame: Frame| {
-                    let event = ChatEvent::parse(&frame.event, &frame.data).unwrap_or(ChatEvent::Unknown);
-                    Received { id: frame.id, event }
-                };
-                return Some(self.frames.drain(..).map(read).collect());
-            }
-            let portion = browser::within(SILENCE_LIMIT, self.body.next()).await?.ok()??;
-            self.frames.extend(self.decoder.push(&portion).ok()?);
-        }
+        // An event of a known kind that cannot be read counts as unknown: a snapshot or the end will mend it.
+        let read = |frame: Frame| {
+            let event = ChatEvent::parse(&frame.event, &frame.data).unwrap_or(ChatEvent::Unknown);
+            Received { id: frame.id, event }
+        };
+        Some(self.0.next().await?.into_iter().map(read).collect())
     }
-}
 
-impl EventStream {
     /// Waits for the server to close the stream after its last event, which it does at once. Dropping the stream before
     /// that would count as a broken connection on both sides.
     pub(crate) async fn finish(&mut self) {
-        let at_end = async { while let Ok(Some(_)) = self.body.next().await {} };
+        let at_end = async { while let Ok(Some(_)) = self.0.body.next().await {} };
         let _ = browser::within(CLOSING_LIMIT, at_end).await;
     }
+}
+
+/// What happens to conversations, as it happens.
+pub(crate) struct Feed(Frames);
+
+impl Feed {
+    /// The events that have arrived; `None` when the stream ended or broke off. What cannot be read is left out.
+    pub(crate) async fn next(&mut self) -> Option<Vec<FeedEvent>> {
+        let frames = self.0.next().await?;
+        Some(frames.iter().filter_map(|frame| serde_json::from_str(&frame.data).ok()).collect())
+    }
+}
+
+/// `GET /api/events`
+pub(crate) async fn feed() -> Result<Feed, ApiError> {
+    Frames::new(request("GET", "/api/events", NO_BODY).await?).map(Feed)
+}
+
+/// The address of one conversation.
+pub(crate) fn conversation_url(uuid: Uuid) -> String {
+    format!("/api/conversations/{uuid}")
+}
+
+/// `PATCH /api/conversations/{uuid}`
+pub(crate) async fn rename_conversation(uuid: Uuid, title: String) -> Result<(), ApiError> {
+    let url = conversation_url(uuid);
+    let _: ConversationSummary = call("PATCH", &url, Some(&RenameConversation { title })).await?;
+    Ok(())
+}
+
+/// `DELETE /api/conversations/{uuid}`
+pub(crate) async fn delete_conversation(uuid: Uuid) -> Result<(), ApiError> {
+    request("DELETE", &conversation_url(uuid), NO_BODY).await?.text().await?;
+    Ok(())
 }
 
 /// `POST /api/conversations`
@@ -119,15 +164,26 @@ pub(crate) async fn create_conversation() -> Result<ConversationSummary, ApiErro
     call("POST", "/api/conversations", Some(&NewConversation::default())).await
 }
 
-/// `GET /api/conversations`: the first page.
-#[cfg(feature = "hydrate")]
-pub(crate) async fn list_conversations() -> Result<tallybook_protocol::Page<ConversationSummary>, ApiError> {
-    call("GET", "/api/conversations", NO_BODY).await
+/// `GET /api/conversations`: those that match `search`, after `cursor`.
+pub(crate) async fn list_conversations(
+    search: &str,
+    cursor: Option<&str>,
+) -> Result<Page<ConversationSummary>, ApiError> {
+    let mut url = format!("/api/conversations?q={}", encoded(search));
+    if let Some(cursor) = cursor {
+        url.push_str("&cursor=");
+        url.push_str(&encoded(cursor));
+    }
+    call("GET", &url, NO_BODY).await
+}
+
+fn encoded(text: &str) -> String {
+    String::from(js_sys::encode_uri_component(text))
 }
 
 /// `GET /api/conversations/{uuid}`
 pub(crate) async fn find_conversation(uuid: Uuid) -> Result<Option<Conversation>, ApiError> {
-    match call("GET", &format!("/api/conversations/{uuid}"), NO_BODY).await {
+    match call("GET", &conversation_url(uuid), NO_BODY).await {
         Ok(conversation) => Ok(Some(conversation)),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
@@ -145,7 +201,7 @@ pub(crate) async fn join(uuid: Uuid, after: Option<&str>) -> Result<Option<Event
     let mut url = format!("/api/conversations/{uuid}/events");
     if let Some(after) = after {
         url.push_str("?after=");
-        url.extend(js_sys::encode_uri_component(after).as_string());
+        url.push_str(&encoded(after));
     }
     let response = request("GET", &url, NO_BODY).await?;
     if response.status() == 204 { Ok(None) } else { EventStream::new(response).map(Some) }

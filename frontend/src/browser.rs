@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::days::Calendar;
 use futures_util::future::{Either, select};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -114,6 +115,44 @@ pub(crate) async fn within<T>(limit: Duration, future: impl Future<Output = T>) 
         Either::Left((outcome, _)) => Some(outcome),
         Either::Right(((), _)) => None,
     }
+}
+
+/// Sends a request that goes through even though the page is being left. Nobody hears of its answer.
+pub(crate) fn send_at_leaving(method: &str, url: &str) {
+    let init = RequestInit::new();
+    init.set_method(method);
+    let kept = js_sys::Reflect::set(&init, &"keepalive".into(), &JsValue::TRUE);
+    if let (Ok(window), Ok(_)) = (window(), kept) {
+        let _ = window.fetch_with_str_and_init(url, &init);
+    }
+}
+
+/// Whether the tab is not to be seen.
+pub(crate) fn is_hidden() -> bool {
+    window().ok().and_then(|window| window.document()).is_some_and(|document| document.hidden())
+}
+
+/// Where the reader's days begin.
+#[expect(clippy::cast_possible_truncation, reason = "milliseconds since 1970 are whole and fit")]
+pub(crate) fn calendar() -> Option<Calendar> {
+    window().ok()?;
+    let date = js_sys::Date::new_0();
+    date.set_hours(0);
+    date.set_minutes(0);
+    date.set_seconds(0);
+    date.set_milliseconds(0);
+    let today = date.get_time() as i64;
+    // By the calendar and not by hours: a day may have 23 or 25.
+    let days_before = |days: u32| {
+        let day = js_sys::Date::new(&date);
+        let wanted = i32::try_from(date.get_date()).unwrap_or(1) - i32::try_from(days).unwrap_or(0);
+        let _ = js_sys::Reflect::get(&day, &"setDate".into())
+            .ok()
+            .and_then(|set| set.dyn_into::<js_sys::Function>().ok())
+            .and_then(|set| set.call1(&day, &wanted.into()).ok());
+        day.get_time() as i64
+    };
+    Some(Calendar { today, yesterday: days_before(1), last_week: days_before(7) })
 }
 
 /// Puts the text of `element` on the clipboard.

@@ -92,7 +92,7 @@ mod remote {
 
     // A browser has one thread for all of this, so the wrapper's check never fails.
     pub(super) fn list_conversations() -> PageFuture<Page<ConversationSummary>> {
-        Box::pin(SendWrapper::new(async { Ok(api::list_conversations().await?) }))
+        Box::pin(SendWrapper::new(async { Ok(api::list_conversations("", None).await?) }))
     }
 
     pub(super) fn find_conversation(uuid: Uuid) -> PageFuture<Option<Conversation>> {

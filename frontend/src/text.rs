@@ -10,6 +10,18 @@ pub(crate) const PRODUCT: &str = "Tallybook";
 pub(crate) const NEW_CHAT: &str = "New chat";
 pub(crate) const CONVERSATIONS: &str = "Conversations";
 pub(crate) const NO_CONVERSATIONS: &str = "Your conversations will be listed here.";
+pub(crate) const SEARCH: &str = "Search conversations";
+pub(crate) const NOTHING_FOUND: &str = "No conversation matches. Try other words.";
+pub(crate) const SHOW_MORE: &str = "Show more";
+pub(crate) const TODAY: &str = "Today";
+pub(crate) const YESTERDAY: &str = "Yesterday";
+pub(crate) const LAST_WEEK: &str = "Previous 7 days";
+pub(crate) const OLDER: &str = "Older";
+pub(crate) const RENAME: &str = "Rename";
+pub(crate) const RENAME_LABEL: &str = "New title";
+pub(crate) const DELETE: &str = "Delete";
+pub(crate) const DELETED: &str = "Deleted.";
+pub(crate) const UNDO: &str = "Undo";
 pub(crate) const OPEN_SIDEBAR: &str = "Show conversations";
 pub(crate) const CLOSE_SIDEBAR: &str = "Hide conversations";
 pub(crate) const RUNNING: &str = "Answering now";
@@ -34,6 +46,7 @@ pub(crate) const EXAMPLES: [&str; 3] =
 pub(crate) const YOU_SAID: &str = "You said";
 pub(crate) const ANSWER: &str = "Answer";
 pub(crate) const THINKING: &str = "Thinking…";
+pub(crate) const STILL_WAITING: &str = "Still waiting…";
 pub(crate) const SENDING: &str = "Sending…";
 pub(crate) const STOPPED: &str = "Stopped. What was written so far is kept.";
 pub(crate) const INTERRUPTED: &str = "The server went away during this answer. What was written so far is kept.";
@@ -73,9 +86,24 @@ pub(crate) fn model(model: &str) -> String {
     format!("Model: {model}")
 }
 
+/// The button that renames a conversation, for those who do not see where it stands.
+pub(crate) fn rename(title: &str) -> String {
+    format!("Rename “{title}”")
+}
+
+/// The button that deletes a conversation, for those who do not see where it stands.
+pub(crate) fn delete(title: &str) -> String {
+    format!("Delete “{title}”")
+}
+
 /// The words in the browser's tab.
 pub(crate) fn page_title(conversation: Option<&str>) -> String {
     conversation.map_or_else(|| PRODUCT.to_owned(), |title| format!("{title} · {PRODUCT}"))
+}
+
+/// How long an answer has been waited for.
+pub(crate) fn waited(seconds: u64) -> String {
+    format!("{seconds}s")
 }
 
 /// While the connection is down.

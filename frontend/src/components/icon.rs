@@ -16,6 +16,8 @@ pub(crate) enum Icon {
     ArrowUp,
     ArrowDown,
     Square,
+    Pencil,
+    Bin,
 }
 
 impl Icon {
@@ -31,6 +33,8 @@ impl Icon {
             Self::Menu => "M2.5 4h11M2.5 8h11M2.5 12h11",
             Self::ArrowUp => "M8 13V3.5M3.5 7.5 8 3l4.5 4.5",
             Self::ArrowDown => "M8 3v9.5M3.5 8.5 8 13l4.5-4.5",
+            Self::Pencil => "M10.5 3 13 5.5 5.5 13H3v-2.5zM9 4.5 11.5 7",
+            Self::Bin => "M3 4.5h10M6.5 4.5v-2h3v2M4.5 4.5l.5 9h6l.5-9M6.75 7v4M9.25 7v4",
             Self::Square => "M4.5 4.5h7v7h-7z",
         }
     }

@@ -10,6 +10,7 @@ use crate::{
     components::{
         copy,
         prose::{Prose, Stretch},
+        thinking::Thinking,
         tool_call::ToolCall,
     },
     text,
@@ -124,10 +125,7 @@ fn Ending(entry: OptionalEntry) -> impl IntoView {
     let ending = Memo::new(move |_| read(entry, |entry| Some(ending_of(entry))));
     move || match ending.get() {
         None | Some(End::Text) => ().into_any(),
-        Some(End::Thinking) => view! {
-            <p class="thinking" role="status"><span class="thinking-text">{text::THINKING}</span></p>
-        }
-        .into_any(),
+        Some(End::Thinking) => view! { <Thinking /> }.into_any(),
         Some(End::Note(note)) => view! { <p class="message-note">{note}</p> }.into_any(),
         Some(End::Failure(error)) => view! { <p class="message-error" role="alert">{error}</p> }.into_any(),
     }

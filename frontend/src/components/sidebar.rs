@@ -1,32 +1,40 @@
 //! The list of conversations, beside the open one; on small screens it lies over it when asked for.
 
-use leptos::prelude::*;
-use tallybook_protocol::{ConversationSummary, Page};
+use leptos::{html, prelude::*};
+use tallybook_protocol::ConversationSummary;
 use uuid::Uuid;
 
 use crate::{
-    components::icon::{Draw, Icon},
-    data::PageError,
+    components::{
+        icon::{Draw, Icon},
+        sidebar_row::SidebarRow,
+    },
+    conversation_list::{ConversationList, day_label},
+    days::Day,
     text,
 };
+
+/// Whoever is within so many pixels of the end wants to see more.
+const NEAR_END_PX: i32 = 200;
 
 /// The list of conversations with the way to a new one.
 #[component]
 pub(crate) fn Sidebar(
-    /// The newest conversations.
-    list: Resource<Result<Page<ConversationSummary>, PageError>>,
+    /// The conversations.
+    list: ConversationList,
     /// The one that is open.
     current: Signal<Option<Uuid>>,
     /// Whether a small screen shows the sidebar.
     open: RwSignal<bool>,
+    hydrated: ReadSignal<bool>,
 ) -> impl IntoView {
-    let items = move || list.get().and_then(Result::ok).map(|page| page.items).unwrap_or_default();
-    let note = move || match list.get()? {
-        Ok(page) if page.items.is_empty() => {
-            Some(view! { <p class="sidebar-note">{text::NO_CONVERSATIONS}</p> }.into_any())
+    let area = NodeRef::<html::Nav>::new();
+    let note = move || {
+        if let Some(error) = list.error() {
+            return Some(view! { <p class="sidebar-note" role="alert">{error.message}</p> }.into_any());
         }
-        Ok(_) => None,
-        Err(error) => Some(view! { <p class="sidebar-note" role="alert">{error.message}</p> }.into_any()),
+        let words = if list.is_search() { text::NOTHING_FOUND } else { text::NO_CONVERSATIONS };
+        list.items().is_empty().then(|| view! { <p class="sidebar-note" role="status">{words}</p> }.into_any())
     };
     view! {
         <div class="scrim" on:click=move |_| open.set(false)></div>
@@ -36,6 +44,10 @@ pub(crate) fn Sidebar(
             data-testid="sidebar"
             aria-label=text::CONVERSATIONS
             on:keydown=move |event| if event.key() == "Escape" { open.set(false) }
+            node_ref=area
+            on:scroll=move |_| if area.get_untracked().is_some_and(|area| is_near_end(&area)) {
+                list.load_more();
+            }
         >
             <div class="sidebar-top">
                 <a class="brand" href="/">{text::PRODUCT}</a>
@@ -57,39 +69,86 @@ pub(crate) fn Sidebar(
                 <Draw icon=Icon::Plus />
                 {text::NEW_CHAT}
             </a>
-            <h2 class="sidebar-heading">{text::CONVERSATIONS}</h2>
+            <input
+                type="search"
+                class="search"
+                data-testid="search"
+                autocomplete="off"
+                aria-label=text::SEARCH
+                placeholder=text::SEARCH
+                disabled=move || !hydrated.get()
+                prop:value=move || list.search.get()
+                on:input:target=move |event| list.search_for(event.target().value())
+            />
+            <h2 class="sidebar-heading" class:visually-hidden=move || list.has_days()>{text::CONVERSATIONS}</h2>
             <Transition>
                 <ul class="conversations">
                     <For
-                        each=items
-                        // A row whose words changed is a new row.
-                        key=|item| (item.uuid, item.title.clone(), item.running)
-                        children=move |item| view! { <ConversationLink item current open /> }
+                        each=move || lines(list)
+                        key=Line::key
+                        children=move |line| match line {
+                            Line::Day(day) => view! {
+                                <li class="day"><h3>{day_label(day)}</h3></li>
+                            }
+                            .into_any(),
+                            Line::Conversation(item) => view! { <SidebarRow item list current open /> }.into_any(),
+                        }
                     />
                 </ul>
                 {note}
             </Transition>
+            {move || list.notice.get().map(|notice| view! {
+                <p class="sidebar-note" role="alert">{notice}</p>
+            })}
+            <Show when=move || list.has_more()>
+                <button type="button" class="show-more" data-testid="show-more" on:click=move |_| list.load_more()>
+                    {text::SHOW_MORE}
+                </button>
+            </Show>
         </nav>
     }
     .into_any()
 }
 
-#[component]
-fn ConversationLink(item: ConversationSummary, current: Signal<Option<Uuid>>, open: RwSignal<bool>) -> impl IntoView {
-    let uuid = item.uuid;
-    view! {
-        <li>
-            <a
-                class="conversation-link"
-                href=format!("/c/{uuid}")
-                title=item.title.clone()
-                data-testid="conversation-link"
-                aria-current=move || (current.get() == Some(uuid)).then_some("page")
-                on:click=move |_| open.set(false)
-            >
-                <span class="conversation-title">{item.title.clone()}</span>
-                {item.running.then(|| view! { <span class="spinner" role="img" aria-label=text::RUNNING></span> })}
-            </a>
-        </li>
+/// A line of the list.
+#[derive(Clone)]
+enum Line {
+    Day(Day),
+    Conversation(ConversationSummary),
+}
+
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Day(Day),
+    /// A row whose words changed is a new row.
+    Conversation(Uuid, String, bool),
+}
+
+impl Line {
+    fn key(&self) -> Key {
+        match self {
+            Self::Day(day) => Key::Day(*day),
+            Self::Conversation(item) => Key::Conversation(item.uuid, item.title.clone(), item.running),
+        }
     }
+}
+
+/// The conversations, with a heading where another day begins.
+fn lines(list: ConversationList) -> Vec<Line> {
+    let mut shown = None;
+    let mut lines = Vec::new();
+    for item in list.items() {
+        let day = list.day_of(&item);
+        // Each heading once: two of one name would be one line.
+        if day > shown {
+            lines.extend(day.map(Line::Day));
+            shown = day;
+        }
+        lines.push(Line::Conversation(item));
+    }
+    lines
+}
+
+fn is_near_end(area: &web_sys::HtmlElement) -> bool {
+    area.scroll_height() - area.scroll_top() - area.client_height() <= NEAR_END_PX
 }

@@ -19,6 +19,7 @@ use crate::{
         sidebar::Sidebar,
         tab_title::TabTitle,
     },
+    conversation_list::ConversationList,
     data::{PageError, Source},
     session::Listeners,
     text,
@@ -82,7 +83,13 @@ pub(crate) fn ChatPage() -> impl IntoView {
     let became = StoredValue::new(None::<(u32, Uuid)>);
     let opened = use_opened(address, became);
 
-    let list = use_list(source.clone());
+    let leave = use_navigate();
+    let deleted = Callback::new(move |uuid| {
+        if address.get_untracked().uuid() == Some(uuid) {
+            leave("/", NavigateOptions { replace: true, ..Default::default() });
+        }
+    });
+    let list = ConversationList::new(use_list(source.clone()), deleted);
     let pane_source = source.clone();
     let pane = Resource::new(move || opened.get(), move |opened| load(pane_source.clone(), opened));
 
@@ -92,7 +99,7 @@ pub(crate) fn ChatPage() -> impl IntoView {
             became.set_value(Some((opened.get_untracked().number, uuid)));
             navigate(&format!("/c/{uuid}"), NavigateOptions { replace: true, ..Default::default() });
         }),
-        changed: Callback::new(move |()| list.refetch()),
+        changed: Callback::new(move |()| list.refresh()),
     };
     let sidebar_open = RwSignal::new(false);
     let current = Signal::derive(move || address.get().uuid());
@@ -101,19 +108,15 @@ pub(crate) fn ChatPage() -> impl IntoView {
         address.track();
         sidebar_open.set(false);
     });
-    let around = Around {
-        model: model.clone(),
-        source,
-        listeners,
-        hydrated: use_hydrated(),
-        listed_title: use_listed_title(list, current),
-    };
+    let hydrated = use_hydrated();
+    let around =
+        Around { model: model.clone(), source, listeners, hydrated, listed_title: use_listed_title(list, current) };
     let around = StoredValue::new(around);
 
     view! {
         <a class="skip-link" href="#composer">{text::SKIP_TO_COMPOSER}</a>
         <div class="page" class:sidebar-open=sidebar_open>
-            <Sidebar list current open=sidebar_open />
+            <Sidebar list current open=sidebar_open hydrated />
             <main class="main">
                 <Header model sidebar_open />
                 <Transition>
@@ -197,19 +200,10 @@ fn use_list(source: Source) -> Resource<Result<Page<ConversationSummary>, PageEr
     list
 }
 
-fn use_listed_title(
-    list: Resource<Result<Page<ConversationSummary>, PageError>>,
-    current: Signal<Option<Uuid>>,
-) -> ReadSignal<Option<String>> {
+fn use_listed_title(list: ConversationList, current: Signal<Option<Uuid>>) -> ReadSignal<Option<String>> {
     let (title, set_title) = signal(None);
-    // In an effect, since the list is there before the page is alive but may be read only where it can be waited for.
-    Effect::new(move || {
-        let listed = current.get().and_then(|uuid| {
-            let page = list.get()?.ok()?;
-            page.items.into_iter().find(|item| item.uuid == uuid)
-        });
-        set_title.set(listed.map(|item| item.title));
-    });
+    // In an effect: the page as the server made it has the title that it was opened with.
+    Effect::new(move || set_title.set(current.get().and_then(|uuid| list.title_of(uuid))));
     title
 }
 

@@ -1,0 +1,83 @@
+// The list of conversations: found, renamed, deleted and taken back, and in step with what happens elsewhere.
+
+import { ChatPage } from "../kit/chat.ts";
+import { expect, test } from "../kit/test.ts";
+
+test("conversations are found, renamed, and deleted with a way back", async ({ page, request }) => {
+  for (const title of ["Apples", "Pears", "Plums"]) {
+    await request.post("/api/conversations", { data: { title } });
+  }
+  await page.goto("/");
+  await expect(page.getByTestId("search")).toBeEnabled();
+  const links = page.getByTestId("conversation-link");
+  const row = (title: string) => page.locator(".conversation-row", { hasText: title });
+  await expect(page.getByTestId("sidebar").getByRole("heading", { name: "Today" })).toBeVisible();
+
+  await test.step("search", async () => {
+    await page.getByTestId("search").fill("ear");
+    await expect(links).toHaveText(["Pears"]);
+    await page.getByTestId("search").fill("cherries");
+    await expect(page.getByText("No conversation matches.")).toBeVisible();
+    await page.getByTestId("search").fill("");
+    await expect(row("Apples")).toBeVisible();
+  });
+
+  await test.step("rename with the keyboard, and think better of it", async () => {
+    await row("Pears").getByTestId("rename").press("Enter");
+    await expect(page.getByTestId("rename-field")).toBeFocused();
+    await page.keyboard.type("Not this");
+    await page.keyboard.press("Escape");
+    await expect(row("Pears")).toBeVisible();
+
+    await row("Pears").getByTestId("rename").press("Enter");
+    await expect(page.getByTestId("rename-field")).toBeFocused();
+    await page.keyboard.type("Quinces");
+    const renamed = page.waitForResponse((response) => response.request().method() === "PATCH");
+    await page.keyboard.press("Enter");
+    expect((await renamed).ok()).toBe(true);
+    await expect(row("Quinces")).toBeVisible();
+  });
+
+  await test.step("a deletion is taken back", async () => {
+    await row("Plums").getByTestId("delete").press("Enter");
+    await expect(page.getByTestId("undo")).toBeFocused();
+    await page.keyboard.press("Enter");
+    await expect(row("Plums")).toBeVisible();
+  });
+
+  await test.step("a deletion that is not taken back ends the open conversation", async () => {
+    await row("Apples").getByTestId("conversation-link").click();
+    await expect(page).toHaveURL(/\/c\//);
+    const path = new URL(page.url()).pathname;
+    await row("Apples").getByTestId("delete").press("Enter");
+    await expect(page).toHaveURL("/");
+    expect((await request.get(`/api${path.replace("/c/", "/conversations/")}`)).status()).toBe(404);
+  });
+
+  await test.step("leaving the page ends the time for second thoughts", async () => {
+    await row("Plums").getByTestId("delete").press("Enter");
+    await expect(page.getByTestId("undo")).toBeVisible();
+    await page.goto("about:blank");
+    const found = async () => (await (await request.get("/api/conversations?q=Plums")).json()).items.length;
+    await expect.poll(found).toBe(0);
+  });
+});
+
+test("the list follows what happens in another tab, and loads older pages", async ({ page, context, request }) => {
+  for (let number = 1; number <= 60; number++) {
+    await request.post("/api/conversations", { data: { title: `Sum ${number}` } });
+  }
+  await page.goto("/");
+  await expect(page.getByTestId("search")).toBeEnabled();
+  const sidebar = page.getByTestId("sidebar");
+  await expect(sidebar.getByText("Sum 60")).toBeVisible();
+  await expect(sidebar.getByText("Sum 1", { exact: true })).toHaveCount(0);
+  await sidebar.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+  await expect(sidebar.getByText("Sum 1", { exact: true })).toHaveCount(1);
+
+  const other = await context.newPage();
+  await other.goto("/");
+  await new ChatPage(other).ask("What is 2 + 3?");
+  await expect(sidebar.getByText("What is 2 + 3?")).toBeAttached();
+  await expect(sidebar.getByText("Sum 1", { exact: true })).toHaveCount(1);
+});

@@ -1,0 +1,172 @@
+//! One conversation in the list: a link, and in its place the field that renames it or the way to take its deletion back.
+
+use leptos::{
+    ev::{KeyboardEvent, SubmitEvent},
+    html,
+    prelude::*,
+};
+use tallybook_protocol::ConversationSummary;
+use uuid::Uuid;
+
+use crate::{
+    components::icon::{Draw, Icon},
+    conversation_list::ConversationList,
+    text,
+};
+
+/// The longest title that the server takes, in characters.
+const MAX_TITLE_CHARS: &str = "200";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Shown,
+    Renaming,
+    Leaving,
+}
+
+/// One conversation.
+#[component]
+pub(crate) fn SidebarRow(
+    item: ConversationSummary,
+    list: ConversationList,
+    current: Signal<Option<Uuid>>,
+    /// Whether a small screen shows the sidebar.
+    open: RwSignal<bool>,
+) -> impl IntoView {
+    let uuid = item.uuid;
+    let renaming = RwSignal::new(false);
+    let state = Memo::new(move |_| match () {
+        () if list.is_leaving(uuid) => State::Leaving,
+        () if renaming.get() => State::Renaming,
+        () => State::Shown,
+    });
+    let item = StoredValue::new(item);
+    view! {
+        <li class="conversation-row">
+            {move || {
+                let item = item.get_value();
+                match state.get() {
+                    State::Shown => view! { <Shown item list current open renaming /> }.into_any(),
+                    State::Renaming => view! { <RenameField item list renaming /> }.into_any(),
+                    State::Leaving => view! { <Undo uuid list /> }.into_any(),
+                }
+            }}
+        </li>
+    }
+    .into_any()
+}
+
+#[component]
+fn Shown(
+    item: ConversationSummary,
+    list: ConversationList,
+    current: Signal<Option<Uuid>>,
+    open: RwSignal<bool>,
+    renaming: RwSignal<bool>,
+) -> impl IntoView {
+    let uuid = item.uuid;
+    view! {
+        <a
+            class="conversation-link"
+            href=format!("/c/{uuid}")
+            title=item.title.clone()
+            data-testid="conversation-link"
+            aria-current=move || (current.get() == Some(uuid)).then_some("page")
+            on:click=move |_| open.set(false)
+        >
+            <span class="conversation-title">{item.title.clone()}</span>
+            {item.running.then(|| view! { <span class="spinner" role="img" aria-label=text::RUNNING></span> })}
+        </a>
+        <span class="conversation-actions">
+            <button
+                type="button"
+                data-testid="rename"
+                title=text::RENAME
+                aria-label=text::rename(&item.title)
+                on:click=move |_| renaming.set(true)
+            >
+                <Draw icon=Icon::Pencil />
+            </button>
+            <button
+                type="button"
+                data-testid="delete"
+                title=text::DELETE
+                aria-label=text::delete(&item.title)
+                on:click=move |_| list.delete(uuid)
+            >
+                <Draw icon=Icon::Bin />
+            </button>
+        </span>
+    }
+    .into_any()
+}
+
+#[component]
+fn RenameField(item: ConversationSummary, list: ConversationList, renaming: RwSignal<bool>) -> impl IntoView {
+    let field = NodeRef::<html::Input>::new();
+    Effect::new(move || {
+        if let Some(field) = field.get() {
+            request_animation_frame(move || {
+                let _ = field.focus();
+                field.select();
+            });
+        }
+    });
+    let title = item.title.clone();
+    let old = StoredValue::new(item.title);
+    let finish = move || {
+        // Leaving the field after Enter or Escape comes here once more.
+        let Some(field) = field.try_get_untracked().flatten().filter(|_| renaming.get_untracked()) else { return };
+        renaming.set(false);
+        let new = field.value().trim().to_owned();
+        let old = old.get_value();
+        if !new.is_empty() && new != old {
+            list.rename(item.uuid, old, new);
+        }
+    };
+    view! {
+        <form
+            class="rename"
+            on:submit=move |event: SubmitEvent| {
+                event.prevent_default();
+                finish();
+            }
+        >
+            <input
+                type="text"
+                data-testid="rename-field"
+                aria-label=text::RENAME_LABEL
+                autocomplete="off"
+                maxlength=MAX_TITLE_CHARS
+                value=title
+                node_ref=field
+                on:blur=move |_| finish()
+                on:keydown=move |event: KeyboardEvent| if event.key() == "Escape" {
+                    event.stop_propagation();
+                    renaming.set(false);
+                }
+            />
+        </form>
+    }
+    .into_any()
+}
+
+#[component]
+fn Undo(uuid: Uuid, list: ConversationList) -> impl IntoView {
+    let button = NodeRef::<html::Button>::new();
+    // The button that was pressed is gone; the next key should find this one.
+    Effect::new(move || {
+        if let Some(button) = button.get() {
+            request_animation_frame(move || {
+                let _ = button.focus();
+            });
+        }
+    });
+    view! {
+        <span class="conversation-deleted" role="status">{text::DELETED}</span>
+        <button type="button" class="undo" data-testid="undo" node_ref=button on:click=move |_| list.undo(uuid)>
+            {text::UNDO}
+        </button>
+    }
+    .into_any()
+}

@@ -1,0 +1,403 @@
+//! The list of conversations while the page lives: its pages, the search, what was deleted a moment ago, and the feed
+//! that tells what happens elsewhere. How it looks is in the sidebar.
+
+use std::time::Duration;
+
+use futures_util::future::{AbortHandle, abortable};
+use leptos::{ev, prelude::*, task::spawn_local};
+use tallybook_protocol::{ConversationSummary, FeedEvent, FeedKind, Page};
+use uuid::Uuid;
+
+use crate::{
+    api, browser,
+    data::PageError,
+    days::{Calendar, Day},
+    text,
+};
+
+/// How long a deleted conversation can be taken back.
+const UNDO_FOR: Duration = Duration::from_secs(6);
+/// One searches for what was typed after so long without another key.
+const TYPING_PAUSE: Duration = Duration::from_millis(200);
+/// Things that happen at once are asked for once.
+const REFRESH_PAUSE: Duration = Duration::from_millis(100);
+const MAX_PAUSE_SECS: u64 = 30;
+
+/// The first page, from the server with the page and asked for again later.
+type FirstPage = Resource<Result<Page<ConversationSummary>, PageError>>;
+
+/// The list of conversations. Its signals belong to the component that made it; its tasks end with that component.
+#[derive(Clone, Copy)]
+pub(crate) struct ConversationList {
+    first: FirstPage,
+    /// All that was loaded; nothing before the page is alive.
+    all: RwSignal<Option<Page<ConversationSummary>>>,
+    /// What is searched for.
+    pub(crate) search: RwSignal<String>,
+    found: RwSignal<Option<Page<ConversationSummary>>>,
+    /// Deleted, but not yet on the server.
+    leaving: RwSignal<Vec<Uuid>>,
+    /// What went wrong with the last thing asked for.
+    pub(crate) notice: RwSignal<Option<String>>,
+    calendar: RwSignal<Option<Calendar>>,
+    loading_more: StoredValue<bool>,
+    refreshing: StoredValue<bool>,
+    searches: StoredValue<u32>,
+    following: StoredValue<Option<AbortHandle>>,
+    /// Told when a conversation was deleted here.
+    deleted: Callback<Uuid>,
+}
+
+impl ConversationList {
+    /// The list that begins with `first`.
+    pub(crate) fn new(first: FirstPage, deleted: Callback<Uuid>) -> Self {
+        let list = Self {
+            first,
+            all: RwSignal::new(None),
+            search: RwSignal::new(String::new()),
+            found: RwSignal::new(None),
+            leaving: RwSignal::new(Vec::new()),
+            notice: RwSignal::new(None),
+            calendar: RwSignal::new(None),
+            loading_more: StoredValue::new(false),
+            refreshing: StoredValue::new(false),
+            searches: StoredValue::new(0),
+            following: StoredValue::new(None),
+            deleted,
+        };
+        // Effects run in a browser alone, once the page is there.
+        Effect::new(move || {
+            if let Some(Ok(page)) = first.get() {
+                list.calendar.set(browser::calendar());
+                list.all.update(|all| *all = Some(joined(page, all.take())));
+            }
+        });
+        Effect::new(move || {
+            list.attend();
+            let shown = window_event_listener_untyped("visibilitychange", move |_| list.attend());
+            let left = window_event_listener(ev::pagehide, move |_| list.delete_at_once());
+            on_cleanup(move || {
+                shown.remove();
+                left.remove();
+                list.stop_following();
+            });
+        });
+        list
+    }
+
+    /// Why there is no list.
+    pub(crate) fn error(&self) -> Option<PageError> {
+        self.first.get()?.err()
+    }
+
+    /// What is shown: all conversations, or those that match the search.
+    pub(crate) fn items(&self) -> Vec<ConversationSummary> {
+        if let Some(found) = self.found.get() {
+            return found.items;
+        }
+        let first = self.first.get();
+        match self.all.get() {
+            Some(all) => all.items,
+            None => first.and_then(Result::ok).map(|page| page.items).unwrap_or_default(),
+        }
+    }
+
+    /// Whether there are headings for days.
+    pub(crate) fn has_days(&self) -> bool {
+        !self.is_search() && self.calendar.with(Option::is_some)
+    }
+
+    /// Whether what is shown is what was searched for.
+    pub(crate) fn is_search(&self) -> bool {
+        self.found.with(Option::is_some)
+    }
+
+    /// The group of a conversation; unknown until the page is alive, since the server does not know the reader's days.
+    pub(crate) fn day_of(&self, item: &ConversationSummary) -> Option<Day> {
+        if self.is_search() { None } else { Some(self.calendar.get()?.day_of(item.updated_at.timestamp_millis())) }
+    }
+
+    /// The title of a conversation, when it is in the list. Only for effects.
+    pub(crate) fn title_of(&self, uuid: Uuid) -> Option<String> {
+        let find = |page: &Page<ConversationSummary>| {
+            page.items.iter().find(|item| item.uuid == uuid).map(|item| item.title.clone())
+        };
+        self.all.with(|all| all.as_ref().and_then(find))
+    }
+
+    /// Whether there is more than is shown.
+    pub(crate) fn has_more(&self) -> bool {
+        let cursor = |page: &Option<Page<ConversationSummary>>| page.as_ref().and_then(|page| page.next_cursor.clone());
+        if self.is_search() { self.found.with(cursor).is_some() } else { self.all.with(cursor).is_some() }
+    }
+
+    /// Asks for the newest conversations again, soon.
+    pub(crate) fn refresh(self) {
+        if self.refreshing.try_get_value().unwrap_or(true) {
+            return;
+        }
+        self.refreshing.set_value(true);
+        spawn_local(async move {
+            browser::sleep(REFRESH_PAUSE).await;
+            if self.refreshing.try_set_value(false).is_none() {
+                self.first.refetch();
+            }
+        });
+    }
+
+    /// Loads the next page of what is shown.
+    pub(crate) fn load_more(self) {
+        let (shown, search) = if self.found.with_untracked(Option::is_some) {
+            (self.found, self.search.get_untracked())
+        } else {
+            (self.all, String::new())
+        };
+        let Some(cursor) = shown.with_untracked(|page| page.as_ref()?.next_cursor.clone()) else { return };
+        if self.loading_more.get_value() {
+            return;
+        }
+        self.loading_more.set_value(true);
+        spawn_local(async move {
+            let page = api::list_conversations(search.trim(), Some(&cursor)).await;
+            if self.loading_more.try_set_value(false).is_some() {
+                return;
+            }
+            match page {
+                Ok(page) => shown.update(|shown| {
+                    // Another search may have taken its place.
+                    if let Some(shown) = shown.as_mut().filter(|shown| shown.next_cursor.as_ref() == Some(&cursor)) {
+                        let new =
+                            page.items.into_iter().filter(|item| shown.items.iter().all(|held| held.uuid != item.uuid));
+                        let new: Vec<_> = new.collect();
+                        shown.items.extend(new);
+                        shown.next_cursor = page.next_cursor;
+                    }
+                }),
+                Err(error) => self.notice.set(Some(error.message())),
+            }
+        });
+    }
+
+    /// Searches for `words` once no more are typed.
+    pub(crate) fn search_for(self, words: String) {
+        let number = self.searches.get_value().wrapping_add(1);
+        self.searches.set_value(number);
+        self.notice.set(None);
+        let query = words.trim().to_owned();
+        self.search.set(words);
+        if query.is_empty() {
+            self.found.set(None);
+            return;
+        }
+        spawn_local(async move {
+            browser::sleep(TYPING_PAUSE).await;
+            let is_last = || self.searches.try_get_value() == Some(number);
+            if !is_last() {
+                return;
+            }
+            let found = api::list_conversations(&query, None).await;
+            if !is_last() {
+                return;
+            }
+            match found {
+                Ok(page) => self.found.set(Some(page)),
+                Err(error) => self.notice.set(Some(error.message())),
+            }
+        });
+    }
+
+    /// Gives a conversation another title, shown at once.
+    pub(crate) fn rename(self, uuid: Uuid, old: String, title: String) {
+        self.notice.set(None);
+        self.set_title(uuid, &title);
+        spawn_local(async move {
+            if let Err(error) = api::rename_conversation(uuid, title).await
+                && self.notice.try_set(Some(error.message())).is_none()
+            {
+                self.set_title(uuid, &old);
+            }
+        });
+    }
+
+    /// Whether a conversation is deleted here but not yet on the server.
+    pub(crate) fn is_leaving(&self, uuid: Uuid) -> bool {
+        self.leaving.with(|leaving| leaving.contains(&uuid))
+    }
+
+    /// Deletes a conversation, unless it is taken back in time.
+    pub(crate) fn delete(self, uuid: Uuid) {
+        self.notice.set(None);
+        self.leaving.update(|leaving| leaving.push(uuid));
+        spawn_local(async move {
+            browser::sleep(UNDO_FOR).await;
+            if self.leaving.try_with_untracked(|leaving| leaving.contains(&uuid)) != Some(true) {
+                return;
+            }
+            let outcome = api::delete_conversation(uuid).await;
+            if self.leaving.try_update(|leaving| leaving.retain(|other| *other != uuid)).is_none() {
+                return;
+            }
+            match outcome {
+                Err(error) if !error.is_not_found() => self.notice.set(Some(error.message())),
+                Ok(()) | Err(_) => {
+                    self.remove(uuid);
+                    self.deleted.run(uuid);
+                }
+            }
+        });
+    }
+
+    /// Takes a deletion back.
+    pub(crate) fn undo(self, uuid: Uuid) {
+        self.leaving.update(|leaving| leaving.retain(|other| *other != uuid));
+    }
+
+    /// The page is left: nobody can take anything back any more.
+    fn delete_at_once(self) {
+        for uuid in self.leaving.try_update(std::mem::take).unwrap_or_default() {
+            browser::send_at_leaving("DELETE", &api::conversation_url(uuid));
+            self.remove(uuid);
+        }
+    }
+
+    /// Follows the feed while the tab is seen. A hidden one needs no connection; it catches up when it is shown.
+    fn attend(self) {
+        self.stop_following();
+        if browser::is_hidden() {
+            return;
+        }
+        let (task, handle) = abortable(self.follow());
+        self.following.set_value(Some(handle));
+        spawn_local(async move {
+            // `Err` says that it was aborted, which is how it ends.
+            let _ = task.await;
+        });
+    }
+
+    fn stop_following(self) {
+        if let Some(handle) = self.following.try_update_value(Option::take).flatten() {
+            handle.abort();
+        }
+    }
+
+    async fn follow(self) {
+        let mut attempt = 0;
+        loop {
+            if let Ok(mut feed) = api::feed().await {
+                attempt = 0;
+                // What happened until now was heard by nobody here.
+                self.refresh();
+                while let Some(events) = feed.next().await {
+                    for event in events {
+                        self.hear(event);
+                    }
+                }
+            }
+            attempt += 1;
+            let seconds = 1_u64.checked_shl(attempt).unwrap_or(MAX_PAUSE_SECS).min(MAX_PAUSE_SECS);
+            browser::sleep(Duration::from_secs(seconds)).await;
+        }
+    }
+
+    fn hear(self, event: FeedEvent) {
+        let uuid = event.conversation_id;
+        match (event.kind, event.title) {
+            (FeedKind::ConversationRenamed, Some(title)) => self.set_title(uuid, &title),
+            (FeedKind::ConversationDeleted, _) => self.remove(uuid),
+            (FeedKind::TurnEnded, _) => {
+                self.change(uuid, |item| item.running = false);
+                self.refresh();
+            }
+            (FeedKind::ConversationCreated | FeedKind::ConversationRenamed | FeedKind::TurnStarted, _) => {
+                self.refresh();
+            }
+            (FeedKind::Unknown, _) => {}
+        }
+    }
+
+    fn set_title(self, uuid: Uuid, title: &str) {
+        self.change(uuid, |item| title.clone_into(&mut item.title));
+    }
+
+    fn change(self, uuid: Uuid, change: impl Fn(&mut ConversationSummary)) {
+        for pages in [self.all, self.found] {
+            let holds = |page: &Option<Page<ConversationSummary>>| {
+                page.as_ref().is_some_and(|page| page.items.iter().any(|item| item.uuid == uuid))
+            };
+            if pages.try_with_untracked(holds) == Some(true) {
+                pages.update(|page| {
+                    page.iter_mut().flat_map(|page| &mut page.items).filter(|item| item.uuid == uuid).for_each(&change);
+                });
+            }
+        }
+    }
+
+    fn remove(self, uuid: Uuid) {
+        for pages in [self.all, self.found] {
+            pages.try_update(|page| page.iter_mut().for_each(|page| page.items.retain(|item| item.uuid != uuid)));
+        }
+    }
+}
+
+/// The newest page before the older ones that were loaded already.
+fn joined(newest: Page<ConversationSummary>, held: Option<Page<ConversationSummary>>) -> Page<ConversationSummary> {
+    let (Some(held), Some(last)) = (held.filter(|_| newest.next_cursor.is_some()), newest.items.last()) else {
+        return newest;
+    };
+    let last = last.updated_at;
+    let is_older =
+        |item: &ConversationSummary| item.updated_at < last && newest.items.iter().all(|newer| newer.uuid != item.uuid);
+    let older: Vec<_> = held.items.into_iter().filter(is_older).collect();
+    if older.is_empty() {
+        return newest;
+    }
+    Page { items: newest.items.into_iter().chain(older).collect(), next_cursor: held.next_cursor }
+}
+
+/// The words above a group.
+pub(crate) fn day_label(day: Day) -> &'static str {
+    match day {
+        Day::Today => text::TODAY,
+        Day::Yesterday => text::YESTERDAY,
+        Day::LastWeek => text::LAST_WEEK,
+        Day::Older => text::OLDER,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta};
+    use tallybook_protocol::{ConversationSummary, Page};
+    use uuid::Uuid;
+
+    use super::joined;
+
+    fn page(items: &[(u128, i64)], next_cursor: Option<&str>) -> Page<ConversationSummary> {
+        let summary = |&(uuid, seconds): &(u128, i64)| {
+            let at = DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds);
+            ConversationSummary {
+                uuid: Uuid::from_u128(uuid),
+                title: "Sums".to_owned(),
+                running: false,
+                created_at: at,
+                updated_at: at,
+            }
+        };
+        Page { items: items.iter().map(summary).collect(), next_cursor: next_cursor.map(str::to_owned) }
+    }
+
+    #[test]
+    fn older_pages_stay_when_the_newest_is_read_again() {
+        let held = page(&[(1, 50), (2, 40), (3, 30), (4, 20)], Some("after 4"));
+        // 3 was written to, and 2 is the last of the first page now.
+        let newest = page(&[(3, 60), (1, 50), (2, 40)], Some("after 2"));
+        assert_eq!(joined(newest, Some(held)), page(&[(3, 60), (1, 50), (2, 40), (4, 20)], Some("after 4")));
+    }
+
+    #[test]
+    fn a_newest_page_that_is_all_there_is_replaces_what_was_held() {
+        let held = page(&[(1, 50), (2, 40)], None);
+        assert_eq!(joined(page(&[(1, 50)], None), Some(held.clone())), page(&[(1, 50)], None));
+        assert_eq!(joined(held.clone(), None), held);
+    }
+}
