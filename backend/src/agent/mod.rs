@@ -6,6 +6,8 @@ mod error;
 mod prompt;
 mod recorder;
 mod result;
+#[cfg(test)]
+mod tests;
 mod tool_step;
 
 use std::{sync::Arc, time::Duration};
@@ -21,9 +23,7 @@ use crate::{
 
 pub use error::AgentError;
 pub use prompt::SystemPrompt;
-pub use recorder::{
-    EndedToolCall, MemoryRecorder, RecordError, RecordedEvent, StartedToolCall, StepRecord, TurnRecorder,
-};
+pub use recorder::{EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
 pub use result::{error_json, success_json};
 
 /// What a turn may use up.
@@ -39,6 +39,8 @@ pub struct Limits {
     pub stored_output_bytes: usize,
     /// Bytes of it that the model is shown.
     pub model_output_bytes: usize,
+    /// Bytes of earlier turns that the model is told.
+    pub history_bytes: usize,
 }
 
 impl Default for Limits {
@@ -49,6 +51,7 @@ impl Default for Limits {
             tool_time: Duration::from_secs(30),
             stored_output_bytes: 1024 * 1024,
             model_output_bytes: 64 * 1024,
+            history_bytes: 512 * 1024,
         }
     }
 }

@@ -8,31 +8,60 @@ use super::{
     repository::calls::stored_id,
 };
 use crate::{
-    agent::{error_json, success_json},
+    agent::{Limits, error_json, success_json},
     llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult},
 };
 
 /// Told to the model of a call that has no result: the server or a person ended the turn while it ran.
 const NO_RESULT: &str = "the call was interrupted; its outcome is unknown";
 
-/// The messages of a branch as a model is told them, each result cut to `limit` bytes.
+/// The messages of a branch as a model is told them: each result cut to `limits.model_output_bytes`, and the oldest
+/// turns left out, whole ones only, until the rest fits into `limits.history_bytes`.
 pub(super) fn history(
     branch: &[MessageRow],
     model_calls: &[ModelCallRow],
     tool_calls: &[ToolCallRow],
-    limit: usize,
+    limits: Limits,
 ) -> Vec<ModelMessage> {
-    let mut history = Vec::new();
+    let mut turns: Vec<Vec<ModelMessage>> = Vec::new();
     for message in branch {
         if message.is_user() {
-            history.push(ModelMessage::User(message.content.clone()));
-            continue;
+            turns.push(vec![ModelMessage::User(message.content.clone())]);
+        } else if let Some(turn) = turns.last_mut() {
+            let model_calls = model_calls.iter().filter(|call| call.message_id == message.id);
+            let tool_calls = tool_calls.iter().filter(|call| call.message_id == message.id);
+            tell_turn(message, model_calls, tool_calls, limits.model_output_bytes, turn);
         }
-        let model_calls = model_calls.iter().filter(|call| call.message_id == message.id);
-        let tool_calls = tool_calls.iter().filter(|call| call.message_id == message.id);
-        tell_turn(message, model_calls, tool_calls, limit, &mut history);
     }
-    history
+    newest_within(turns, limits.history_bytes)
+}
+
+/// The newest turns that together have at most `budget` bytes; always the last one.
+fn newest_within(mut turns: Vec<Vec<ModelMessage>>, budget: usize) -> Vec<ModelMessage> {
+    let mut bytes = 0usize;
+    let kept = turns.iter().rev().take_while(|turn| {
+        bytes = turn.iter().map(message_bytes).fold(bytes, usize::saturating_add);
+        bytes <= budget
+    });
+    let kept = kept.count().max(1);
+    turns.drain(..turns.len().saturating_sub(kept));
+    turns.into_iter().flatten().collect()
+}
+
+fn message_bytes(message: &ModelMessage) -> usize {
+    match message {
+        ModelMessage::User(text) => text.len(),
+        ModelMessage::Assistant(blocks) => blocks.iter().map(block_bytes).sum(),
+        ModelMessage::ToolResults(results) => results.iter().map(|result| result.content.len()).sum(),
+    }
+}
+
+fn block_bytes(block: &AssistantBlock) -> usize {
+    match block {
+        AssistantBlock::Text { text } => text.len(),
+        AssistantBlock::ToolCall(call) => call.name.len() + call.input_text.len(),
+        AssistantBlock::Opaque { json, .. } => json.len(),
+    }
 }
 
 fn tell_turn<'a>(
@@ -102,4 +131,32 @@ fn content(call: &ToolCallRow, limit: usize) -> Option<String> {
     }
     let error = call.error.as_ref()?;
     Some(error_json(error, call.error_type.as_deref().unwrap_or("error"), limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ModelMessage, newest_within};
+    use crate::llm::{AssistantBlock, ToolCallRequest, ToolResult};
+
+    /// A turn with one call, 10 bytes in all.
+    fn turn(number: usize) -> Vec<ModelMessage> {
+        let id = format!("call_{number}");
+        let call = ToolCallRequest { id: id.clone(), name: "a".to_owned(), input_text: "{}".to_owned() };
+        let result = ToolResult { call_id: id, tool_name: "a".to_owned(), content: "1234".to_owned(), is_error: false };
+        vec![
+            ModelMessage::User(format!("{number:03}")),
+            ModelMessage::Assistant(vec![AssistantBlock::ToolCall(call)]),
+            ModelMessage::ToolResults(vec![result]),
+        ]
+    }
+
+    #[test]
+    fn the_budget_drops_whole_oldest_turns_and_never_the_last() {
+        let turns: Vec<_> = (0..5).map(turn).collect();
+        for (budget, kept) in [(50, 5), (49, 4), (20, 2), (19, 1), (0, 1)] {
+            let expected: Vec<_> = turns[5 - kept..].concat();
+            assert_eq!(newest_within(turns.clone(), budget), expected, "{budget} bytes");
+        }
+        assert_eq!(newest_within(Vec::new(), 10), []);
+    }
 }

@@ -370,7 +370,7 @@ impl Inner {
         let branch = messages::branch(messages::list_messages(&self.db, conversation_id).await?, Some(head));
         let model_calls = calls::list_model_calls(&self.db, conversation_id).await?;
         let tool_calls = calls::list_tool_calls(&self.db, conversation_id).await?;
-        Ok(history(&branch, &model_calls, &tool_calls, self.agent.limits().model_output_bytes))
+        Ok(history(&branch, &model_calls, &tool_calls, self.agent.limits()))
     }
 
     /// Joins the turn of a message that was sent before.

@@ -32,6 +32,8 @@ struct State {
     frames: VecDeque<Bytes>,
     buffered_bytes: usize,
     next_seq: i64,
+    /// The turn's last event, which every reader gets, however far behind it is.
+    terminal: Option<Bytes>,
     ended: bool,
     content: String,
     tool_calls: Vec<ToolCall>,
@@ -75,7 +77,11 @@ impl TurnLog {
         let mut state = lock(&self.state);
         let id = self.id(state.next_seq).to_string();
         state.apply(event, at);
-        state.push(sse::write_frame(Some(&id), event.name(), &data).into());
+        let frame = Bytes::from(sse::write_frame(Some(&id), event.name(), &data));
+        if event.is_terminal() {
+            state.terminal = Some(frame.clone());
+        }
+        state.push(frame);
         drop(state);
         self.changed.send_replace(());
         Ok(())
@@ -218,6 +224,50 @@ impl TurnSubscription {
         });
         let id = self.log.id(state.next_seq - 1).to_string();
         // What was just held in memory as strings always serialises.
-        Some(sse::write_frame(Some(&id), event.name(), &event.data().ok()?).into())
+        let snapshot = sse::write_frame(Some(&id), event.name(), &event.data().ok()?);
+        let terminal = state.terminal.clone().unwrap_or_default();
+        Some([snapshot.as_bytes(), &terminal].concat().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tallybook_protocol::{ChatEvent, ContentDelta, MessageEnd, MessageStatus, Usage, sse::Decoder};
+
+    use super::{BUFFER_BYTES, TurnLog};
+
+    fn delta(offset: usize, bytes: usize) -> ChatEvent {
+        let offset = i64::try_from(offset).unwrap();
+        ChatEvent::ContentDelta(ContentDelta { offset, delta: "x".repeat(bytes) })
+    }
+
+    #[tokio::test]
+    async fn a_reader_far_behind_gets_a_snapshot_and_the_end() {
+        let log = Arc::new(TurnLog::new(7, 1));
+        let mut behind = log.subscribe();
+        for portion in 0..4 {
+            log.append(&delta(portion * BUFFER_BYTES / 2, BUFFER_BYTES / 2)).unwrap();
+        }
+        let end = ChatEvent::MessageEnd(MessageEnd {
+            assistant_message_id: 7,
+            content: String::new(),
+            tool_calls: Vec::new(),
+            status: MessageStatus::Complete,
+            stop_reason: None,
+            usage: Usage::default(),
+        });
+        log.append(&end).unwrap();
+        log.end();
+        let mut decoder = Decoder::new();
+        let mut events = Vec::new();
+        while let Some(bytes) = behind.next().await {
+            let frames = decoder.push(&bytes).unwrap();
+            events.extend(frames.iter().map(|frame| ChatEvent::parse(&frame.event, &frame.data).unwrap()));
+        }
+        let [ChatEvent::Snapshot(snapshot), last] = &events[..] else { panic!("{} events", events.len()) };
+        assert_eq!(snapshot.content.len(), 2 * BUFFER_BYTES);
+        assert_eq!(last, &end);
     }
 }
