@@ -11,7 +11,7 @@ pub use event::{
     ChatEvent, ContentDelta, MessageEnd, MessageStart, Snapshot, ToolCallEnd, ToolCallStart, TurnError, Usage,
 };
 pub use feed::{FeedEvent, FeedKind};
-pub use raw_json::RawJson;
+pub use raw_json::{RawJson, json_depth};
 pub use resource::{
     Conversation, ConversationSummary, Message, MessageStatus, ModelInfo, NewConversation, NewMessage, Page, Problem,
     RenameConversation, Role, ToolCall, ToolCallStatus, ToolInfo,

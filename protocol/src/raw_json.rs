@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// How deep a value may nest. MySQL's JSON type takes 100 levels, and many JSON readers not many more.
+/// How deep a value may nest on the wire: many JSON readers take little more.
 const MAX_DEPTH: usize = 100;
 
 /// One JSON value, kept as its text. Equality is equality of the text.
@@ -19,7 +19,7 @@ impl RawJson {
     ///
     /// The checks are iterative: a text of any depth is examined without using the stack.
     pub fn from_text(text: &str) -> Self {
-        if depth(text) > MAX_DEPTH {
+        if json_depth(text) > MAX_DEPTH {
             return Self::string(text);
         }
         serde_json::from_str(text).map_or_else(|_| Self::string(text), Self)
@@ -37,8 +37,8 @@ impl RawJson {
     }
 }
 
-/// How deep brackets nest. Those inside strings count too, which errs on the safe side.
-fn depth(text: &str) -> usize {
+/// How deep the brackets of a JSON text nest. Those inside strings count too, which errs on the safe side.
+pub fn json_depth(text: &str) -> usize {
     let (mut depth, mut deepest) = (0usize, 0usize);
     for byte in text.bytes() {
         match byte {

@@ -52,7 +52,7 @@ impl Answer {
         Vec::new()
     }
 
-    pub(super) fn record(&self, step: u32, model: &ModelInfo, error: Option<&ModelError>) -> StepRecord {
+    pub(super) fn record(&self, step: u32, model: &ModelInfo, error: Option<&AgentError>) -> StepRecord {
         let millis = |until: Instant| i64::try_from((until - self.asked_at).as_millis()).unwrap_or(i64::MAX);
         StepRecord {
             step,
@@ -79,7 +79,8 @@ impl Answer {
 }
 
 impl AgentService {
-    /// Asks the model once. A model's failure is recorded as a step before it is returned.
+    /// Asks the model once. Whatever breaks the answer off is recorded as the step's error before it is returned, but
+    /// for the recorder's own failure.
     pub(super) async fn ask(
         &self,
         step: u32,
@@ -93,13 +94,13 @@ impl AgentService {
         answer.ended_at = Instant::now();
         match followed {
             Ok(()) => Ok(answer),
-            Err(AgentError::Model(error)) => {
+            Err(error @ AgentError::Record(_)) => Err(error),
+            Err(error) => {
                 // Calls of a broken answer never ran; they must not look as if they were waiting for results.
                 answer.drop_calls();
                 recorder.step_ended(&answer.record(step, self.model.info(), Some(&error))).await?;
-                Err(error.into())
+                Err(error)
             }
-            Err(other) => Err(other),
         }
     }
 

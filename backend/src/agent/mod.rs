@@ -41,6 +41,8 @@ pub struct Limits {
     pub model_output_bytes: usize,
     /// Bytes of earlier turns that the model is told.
     pub history_bytes: usize,
+    /// Whether high-risk tools run. As long as nobody can be asked, they are refused.
+    pub high_risk: bool,
 }
 
 impl Default for Limits {
@@ -52,6 +54,7 @@ impl Default for Limits {
             stored_output_bytes: 1024 * 1024,
             model_output_bytes: 64 * 1024,
             history_bytes: 512 * 1024,
+            high_risk: false,
         }
     }
 }
@@ -126,8 +129,12 @@ impl AgentService {
             let mut answer = self.ask(step, request, recorder, cancel, deadline).await?;
             add_usage(&mut usage, answer.usage);
             let calls = if last { answer.drop_calls() } else { answer.calls() };
-            let results = self.run_tools(step, &calls, recorder, cancel, deadline).await?;
-            recorder.step_ended(&answer.record(step, self.model.info(), None)).await?;
+            let results = self.run_tools(step, &calls, recorder, cancel, deadline).await;
+            if !matches!(results, Err(AgentError::Record(_))) {
+                // The answer was whole, whatever became of its calls.
+                recorder.step_ended(&answer.record(step, self.model.info(), None)).await?;
+            }
+            let results = results?;
             let paused = answer.stop_reason == StopReason::Pause;
             if last || (results.is_empty() && !paused) {
                 let stop_reason = if last { "step_limit" } else { answer.stop_reason.as_str() };

@@ -1,5 +1,5 @@
-//! The tool calls of one step: low-risk ones in parallel, high-risk ones after them, one after another; each under its
-//! own timeout and panic guard. Whatever a tool does, its call ends in a result that the model sees.
+//! The tool calls of one step: low-risk ones in parallel, high-risk ones after them, one after another, where they may
+//! run at all; each under its own timeout and panic guard. Whatever a tool does, its call ends in a result that the model sees.
 
 use std::collections::HashMap;
 
@@ -32,6 +32,7 @@ struct Running {
 struct RunningCall {
     index: usize,
     key: i64,
+    refused: bool,
     started_at: Instant,
 }
 
@@ -55,8 +56,9 @@ impl AgentService {
                 let request = &calls[index];
                 let position = u32::try_from(index).unwrap_or(u32::MAX);
                 let key = recorder.tool_started(&StartedToolCall { step, position, request }).await?;
-                let call = RunningCall { index, key, started_at: Instant::now() };
-                let task = running.tasks.spawn(self.call_in_time(request));
+                let refused = is_high(request) && !self.limits.high_risk;
+                let call = RunningCall { index, key, refused, started_at: Instant::now() };
+                let task = running.tasks.spawn(self.call_in_time(request, refused));
                 running.calls.insert(task.id(), call);
             }
             self.collect(&mut running, calls, &mut results, recorder, cancel, deadline).await?;
@@ -99,14 +101,27 @@ impl AgentService {
                 tracing::info!(tool = request.name, error_type = error.error_type, "a tool call failed");
             }
             results[call.index] = Some(self.result_for_model(request, &returned));
-            recorder.tool_ended(call.key, &self.ended(returned, call.started_at)).await?;
+            let mut end = self.ended(returned, call.started_at);
+            if call.refused {
+                end.status = ToolCallStatus::Denied;
+            }
+            recorder.tool_ended(call.key, &end).await?;
         }
     }
 
-    fn call_in_time(&self, request: &ToolCallRequest) -> impl Future<Output = ToolReturn> + Send + 'static {
+    fn call_in_time(
+        &self,
+        request: &ToolCallRequest,
+        refused: bool,
+    ) -> impl Future<Output = ToolReturn> + Send + 'static {
         let limit = self.limits.tool_time;
-        let call = self.tools.call(&request.name, &request.input_text);
+        // Made only where it may run: what a tool does before its first wait it does at once.
+        let call = (!refused).then(|| self.tools.call(&request.name, &request.input_text));
         async move {
+            let Some(call) = call else {
+                let message = "this tool needs a person's consent to each call, and nobody can be asked yet";
+                return Err(ToolError::other("denied", message));
+            };
             timeout(limit, call).await.unwrap_or_else(|_| {
                 let message = format!("the tool gave no result within {} seconds", limit.as_secs());
                 Err(ToolError::other("timeout", message))

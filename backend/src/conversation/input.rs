@@ -8,6 +8,8 @@ use super::ServiceError;
 const MAX_MESSAGE_CHARS: usize = 100_000;
 /// Characters in a title; the column holds as many.
 const MAX_TITLE_CHARS: usize = 200;
+/// Characters that can be searched for.
+const MAX_SEARCH_CHARS: usize = 200;
 /// Characters of the first message that become the title.
 const TITLE_FROM_MESSAGE_CHARS: usize = 60;
 /// Characters in a client's id of a message; the column holds as many.
@@ -34,6 +36,13 @@ pub(super) fn check_message(new: &NewMessage) -> Result<(), ServiceError> {
         if !fits {
             return Err(invalid("client_message_id must be 1 to 64 visible ASCII characters, such as a UUID."));
         }
+    }
+    Ok(())
+}
+
+pub(super) fn check_search(search: &str) -> Result<(), ServiceError> {
+    if search.chars().count() > MAX_SEARCH_CHARS {
+        return Err(invalid("The search is too long. Use at most 200 characters."));
     }
     Ok(())
 }

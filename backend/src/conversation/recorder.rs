@@ -5,8 +5,12 @@ use std::{sync::Arc, time::Duration};
 
 use tallybook_protocol::{ChatEvent, ContentDelta, RawJson, ToolCallEnd, ToolCallStart};
 use tokio::sync::{Mutex, MutexGuard};
+use tokio_util::sync::CancellationToken;
 
-use super::repository::{calls, turns::TurnRows};
+use super::repository::{
+    calls,
+    turns::{self, TurnRows},
+};
 use crate::{
     agent::{EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder},
     db::{Database, Transaction, now},
@@ -37,9 +41,14 @@ impl TurnWriter {
         Self { db, log, rows, stored_bytes: Mutex::default() }
     }
 
+    /// Begins a write. Fails with `RowNotFound` when the turn has been ended by somebody else, or is gone.
     pub(super) async fn begin(&self) -> sqlx::Result<Write<'_>> {
         let stored_bytes = self.stored_bytes.lock().await;
         let mut tx = self.db.begin().await?;
+        // Whoever finds the turn no longer its own writes nothing more, and so runs nothing more.
+        if !turns::lock_turn(&mut tx, self.rows.assistant_message_id, self.rows.epoch).await? {
+            return Err(sqlx::Error::RowNotFound);
+        }
         let offset = *stored_bytes;
         let (delta, last_seq) = self.log.text_from(offset);
         let will_be_stored = offset + delta.len();
@@ -50,10 +59,10 @@ impl TurnWriter {
         Ok(Write { tx, stored_bytes, will_be_stored })
     }
 
-    /// Stores text as it comes, for as long as this is polled.
-    pub(super) async fn store_text(&self) {
-        loop {
-            tokio::time::sleep(TEXT_STORED_EVERY).await;
+    /// Stores text as it comes, until `stop`. To be awaited to its end: dropped in the middle of a commit, it would not
+    /// know what is stored.
+    pub(super) async fn store_text(&self, stop: &CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(TEXT_STORED_EVERY)).await.is_some() {
             if self.log.text_bytes() == *self.stored_bytes.lock().await {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::{
     ServiceError,
     history::history,
-    input::{UNTITLED, check_message, check_title, title_from_message},
+    input::{UNTITLED, check_message, check_search, check_title, title_from_message},
     model::{ConversationRow, MessageRow, ToolCallRow},
     repository::{
         calls,
@@ -33,12 +33,15 @@ use crate::{
     accounts::UserId,
     agent::AgentService,
     db::Database,
-    journal::{EventId, Feed, FeedSubscription, Journal, TurnSubscription, stored},
+    journal::{EventId, Feed, FeedSubscription, Journal, TurnSubscription, lock, stored},
     llm::ModelMessage,
 };
 
 /// Most conversations on a page of the list.
 const MAX_PAGE: u32 = 100;
+
+/// How long what depends on a turn's end waits for it.
+const END_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often the owner of turns looks whether another process was asked to stop one.
 const STOP_REQUESTS_EVERY: Duration = Duration::from_millis(400);
@@ -133,6 +136,7 @@ impl ConversationService {
                 .ok_or_else(|| ServiceError::Invalid("The cursor is not one that this list gave.".to_owned()))?,
             None => ListPlace::before_all(),
         };
+        check_search(search)?;
         let limit = limit.clamp(1, MAX_PAGE);
         let mut rows = conversations::list_conversations(&self.inner.db, user, search, place, limit + 1).await?;
         let more = rows.len() > limit as usize;
@@ -179,8 +183,10 @@ impl ConversationService {
     /// Deletes a conversation with everything in it, ending its turn if one runs.
     pub async fn delete_conversation(&self, user: UserId, uuid: Uuid) -> Result<(), ServiceError> {
         let row = self.inner.find(user, uuid).await?;
-        if let Some(message_id) = row.active_message_id {
-            self.inner.cancel_turn(message_id);
+        if let Some(log) = row.active_message_id.and_then(|id| self.inner.journal.find(id)) {
+            self.inner.cancel_turn(log.message_id());
+            // A turn that writes its end and a deletion would wait for each other's locks.
+            let _ = tokio::time::timeout(END_PATIENCE, log.ended()).await;
         }
         if !conversations::delete_conversation(&self.inner.db, user, uuid).await? {
             return Err(ServiceError::NotFound);
@@ -298,11 +304,13 @@ impl ConversationService {
         if tokio::time::timeout(grace, self.inner.tasks.wait()).await.is_err() {
             self.inner.shut_down.cancel();
             lock(&self.inner.running).values().for_each(CancellationToken::cancel);
-            if tokio::time::timeout(Duration::from_secs(5), self.inner.tasks.wait()).await.is_err() {
+            if tokio::time::timeout(END_PATIENCE, self.inner.tasks.wait()).await.is_err() {
                 tracing::error!("some turns did not end; they are closed at the next start");
             }
         }
-        self.inner.db.close().await;
+        if tokio::time::timeout(END_PATIENCE, self.inner.db.close()).await.is_err() {
+            tracing::error!("the database's connections could not be closed in time");
+        }
     }
 }
 
@@ -465,8 +473,4 @@ fn read_cursor(cursor: &str) -> Option<ListPlace> {
     let updated_at = DateTime::from_timestamp_micros(micros.parse().ok()?)
         .filter(|time| *time <= ListPlace::before_all().updated_at)?;
     Some(ListPlace { updated_at, id: id.parse().ok()? })
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

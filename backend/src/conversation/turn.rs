@@ -52,14 +52,23 @@ impl Turn {
     pub(super) async fn run(self) {
         let message_id = self.rows.assistant_message_id;
         let writer = TurnWriter::new(self.service.db.clone(), Arc::clone(&self.log), self.rows);
-        let work = AssertUnwindSafe(self.answer(&writer)).catch_unwind();
-        let result = tokio::select! {
-            result = work => result.ok(),
-            () = self.keep_lease() => Some(Err(AgentError::Cancelled)),
-            () = writer.store_text() => None,
+        let stop_storing = CancellationToken::new();
+        let work = async {
+            let answer = AssertUnwindSafe(self.answer(&writer)).catch_unwind();
+            let result = tokio::select! {
+                result = answer => result.ok(),
+                () = self.keep_lease() => Some(Err(lost())),
+            };
+            stop_storing.cancel();
+            result
         };
-        let end = self.describe(result);
-        self.write_end(&writer, &end).await;
+        let (result, ()) = tokio::join!(work, writer.store_text(&stop_storing));
+        if result.as_ref().is_some_and(|result| result.as_ref().is_err_and(is_lost)) {
+            tracing::warn!(message_id, "a turn was ended by somebody else");
+        } else {
+            let end = self.describe(result);
+            self.write_end(&writer, &end).await;
+        }
         self.service.forget_turn(message_id);
         self.service.tell(self.user, self.conversation, FeedKind::TurnEnded);
     }
@@ -134,7 +143,7 @@ impl Turn {
         let mut pause = Duration::from_millis(250);
         for _ in 0..END_ATTEMPTS {
             match self.try_write_end(writer, end).await {
-                Ok(()) => return,
+                Ok(()) | Err(sqlx::Error::RowNotFound) => return,
                 Err(error) => tracing::warn!(%error, "the end of a turn could not be stored yet"),
             }
             tokio::time::sleep(pause).await;
@@ -190,17 +199,32 @@ impl Turn {
     }
 }
 
+/// The turn is no longer this process's own.
+fn lost() -> AgentError {
+    RecordError::new(sqlx::Error::RowNotFound).into()
+}
+
+fn is_lost(error: &AgentError) -> bool {
+    let AgentError::Record(error) = error else { return false };
+    matches!(error.source.downcast_ref(), Some(sqlx::Error::RowNotFound))
+}
+
 impl Inner {
     /// Ends every turn whose owner is gone: what was stored of it stays, and it is marked as interrupted. Gives how many.
     pub(super) async fn close_abandoned_turns(&self, leases_count: bool) -> sqlx::Result<usize> {
         let now = turns::database_now(&self.db).await?;
         // An embedded database has one owner, this process: what it finds running at its start cannot be running.
-        let expired_before = if leases_count { now } else { now + self.lease * 2 };
+        let expired_before = if leases_count { now } else { now + chrono::Duration::days(36_500) };
         let abandoned = turns::list_abandoned_turns(&self.db, expired_before).await?;
         let mut closed = 0;
         for turn in abandoned {
-            if self.journal.find(turn.message_id).is_none() && self.close_abandoned_turn(turn).await? {
-                closed += 1;
+            if self.journal.find(turn.message_id).is_some() {
+                continue;
+            }
+            match self.close_abandoned_turn(turn).await {
+                Ok(ended) => closed += usize::from(ended),
+                // The others must not wait for it.
+                Err(error) => tracing::error!(%error, turn.message_id, "an abandoned turn could not be closed"),
             }
         }
         Ok(closed)

@@ -44,6 +44,17 @@ impl TurnLog {
         Self { message_id, epoch, state: Mutex::default(), changed: watch::Sender::new(()) }
     }
 
+    /// Which turn this is: its assistant message.
+    pub fn message_id(&self) -> i64 {
+        self.message_id
+    }
+
+    /// Waits until the turn is over and all that is to be said of it has been.
+    pub async fn ended(&self) {
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = self.changed.subscribe().wait_for(|()| lock(&self.state).ended).await;
+    }
+
     /// The number that the next event gets. Only the turn itself appends, so it may rely on it.
     pub fn next_seq(&self) -> i64 {
         lock(&self.state).next_seq

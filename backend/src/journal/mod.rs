@@ -43,6 +43,6 @@ impl Journal {
 }
 
 /// Locks, also after a panic elsewhere: what these locks guard is whole after every statement.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,6 +5,7 @@
 use std::{borrow::Cow, collections::HashSet};
 
 use serde_json::{Value, value::RawValue};
+use tallybook_protocol::json_depth;
 
 use super::{AssistantBlock, ModelMessage, ToolResult};
 
@@ -185,7 +186,7 @@ fn plain_name(name: &str) -> String {
 
 /// The arguments as they are when they are a JSON object, else an object that tells the model what it wrote.
 fn object_text(input: &str) -> Cow<'_, str> {
-    let is_object = depth(input) <= DEEPEST_INPUT && matches!(serde_json::from_str(input), Ok(Value::Object(_)));
+    let is_object = json_depth(input) <= DEEPEST_INPUT && matches!(serde_json::from_str(input), Ok(Value::Object(_)));
     if is_object {
         return Cow::Borrowed(input);
     }
@@ -196,25 +197,11 @@ fn object_text(input: &str) -> Cow<'_, str> {
     Cow::Owned(serde_json::json!({"unreadable_arguments": &input[..end]}).to_string())
 }
 
-/// An upper bound of how deep JSON text nests: brackets in strings count as well.
-fn depth(text: &str) -> usize {
-    let (mut deepest, mut now) = (0usize, 0usize);
-    for byte in text.bytes() {
-        match byte {
-            b'{' | b'[' => now += 1,
-            b'}' | b']' => now = now.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(now);
-    }
-    deepest
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Block, Entry, depth, object_text, plain_name, repair};
+    use super::{Block, Entry, json_depth, object_text, plain_name, repair};
     use crate::llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult};
 
     fn call(id: &str) -> AssistantBlock {
@@ -294,7 +281,7 @@ mod tests {
         assert_eq!(object_text(r#"{"a":"#), r#"{"unreadable_arguments":"{\"a\":"}"#);
         assert!(object_text(r#"{"a":1e999999}"#).contains("unreadable"));
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(depth(&deep), 100_001);
+        assert_eq!(json_depth(&deep), 100_001);
         assert!(object_text(&deep).len() < 3000);
     }
 

@@ -38,12 +38,13 @@ on_every_engine! {
         let response =
             app.client.patch(app.url(&format!("/api/conversations/{by_title}"))).json(&renamed).send().await.unwrap();
         assert_eq!(response.json::<Value>().await.unwrap()["title"], "Taxes 100% done");
-        model.reply([text("The answer mentions 大阪 and Rhubarb.")]);
+        model.reply([text("The answer mentions 大阪, Привет and Rhubarb.")]);
         app.send(&by_text, "Hello").await.all().await;
         for (search, found) in [
             ("taxes", vec![&by_title]),
             ("0%25%20d", vec![&by_title]),
             ("0_%25", vec![]),
+            ("%D0%9F%D1%80%D0%B8%D0%B2%D0%B5%D1%82", vec![&by_text]),
             ("rhubarb", vec![&by_text]),
             ("%E5%A4%A7%E9%98%AA", vec![&by_text]),
             ("", vec![&by_text, &by_title]),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call, tool_call_with_id};
-use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallStatus};
+use tallybook_protocol::{ChatEvent, Conversation, MessageStatus, ToolCallStatus};
 
 use crate::support::{Engine, Provider, TestApp, names, on_every_engine, rows};
 
@@ -45,25 +45,37 @@ on_every_engine! {
         let exact = format!(r#"{{"b": 1.10, "a": {long}}}"#);
         let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
         let long_name = "n".repeat(300);
-        model.reply([
+        // What one engine or the other takes for no JSON.
+        let odd = [
+            r#"{"a":1e999999,"b":1}"#.to_owned(),
+            format!(r#"{{"a":{},"b":1}}"#, "9".repeat(400)),
+            format!("{}{}", "[".repeat(50), "]".repeat(50)),
+            r#"{"a":"\ud800","b":1}"#.to_owned(),
+        ];
+        let mut calls = vec![
             tool_call("multiply", exact.clone()),
             tool_call("add", "{\"a\": 1, "),
             tool_call("add", deep.clone()),
             tool_call(long_name.clone(), "{}"),
             tool_call("divide", r#"{"a":1,"b":0}"#),
-        ]);
+        ];
+        calls.extend(odd.iter().map(|input| tool_call("add", input.clone())));
+        model.reply(calls);
         model.reply([text("Done.")]);
         let events = app.send(&conversation, "Try all of these").await.all().await;
         assert!(matches!(events.last(), Some(ChatEvent::MessageEnd(end)) if end.status == MessageStatus::Complete));
         let rows = rows!(app, (String, String, String, Option<String>), "SELECT tool_name, input_text, status, error FROM tool_calls ORDER BY position");
         let inputs: Vec<&str> = rows.iter().map(|row| row.1.as_str()).collect();
-        assert_eq!(inputs, [&exact, "{\"a\": 1, ", &deep, "{}", r#"{"a":1,"b":0}"#]);
+        assert_eq!(inputs[..5], [&exact, "{\"a\": 1, ", &deep, "{}", r#"{"a":1,"b":0}"#]);
+        assert_eq!(inputs[5..], odd);
         let statuses: Vec<&str> = rows.iter().map(|row| row.2.as_str()).collect();
-        assert_eq!(statuses, ["success", "error", "error", "error", "error"]);
+        assert_eq!(statuses, ["success", "error", "error", "error", "error", "error", "success", "error", "error"]);
         assert_eq!(rows[3].0, long_name[..100]);
         assert_eq!(rows[4].3.as_deref(), Some("invalid_b: division by zero"));
-        let shown = app.conversation(&conversation).await;
-        assert_eq!(shown["messages"][1]["tool_calls"].as_array().unwrap().len(), 5);
+        // Read as the page reads it: a reader that makes every number a float could not.
+        let shown: Conversation = app.get(&format!("/api/conversations/{conversation}")).await.json().await.unwrap();
+        let shown: Vec<&str> = shown.messages[1].tool_calls[5..].iter().map(|call| call.input.as_str()).collect();
+        assert_eq!(shown, odd);
         model.assert_calls_paired();
     }
 
@@ -109,6 +121,16 @@ type History = (String, String, String, Option<String>, Option<String>, String, 
 /// Step, stop reason, tokens written, milliseconds.
 type Step = (i32, Option<String>, i64, i64);
 
+fn started((place, event): (usize, &ChatEvent)) -> Option<(i64, usize)> {
+    let ChatEvent::ToolCallStart(start) = event else { return None };
+    Some((start.tool_call_id, place))
+}
+
+fn ended((place, event): (usize, &ChatEvent)) -> Option<(i64, usize)> {
+    let ChatEvent::ToolCallEnd(end) = event else { return None };
+    Some((end.tool_call_id, place))
+}
+
 async fn two_tool_calls(engine: &Engine, provider: Provider) {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn_with(engine, provider.settings(model.url())).await;
@@ -120,14 +142,25 @@ async fn two_tool_calls(engine: &Engine, provider: Provider) {
     ]);
     model.reply([text("The sum is 0.3; one cannot divide by zero. 数")]);
 
-    let events = app.send(&conversation, "0.1 + 0.2, and 1 / 0?").await.all().await;
+    let mut reader = app.send(&conversation, "0.1 + 0.2, and 1 / 0?").await;
+    let mut events = Vec::new();
+    while let Some(seen) = reader.next().await {
+        // `message.epoch.number`: the numbers count from 0 without a gap.
+        let id = seen.id.unwrap();
+        assert_eq!(id.rsplit('.').next().unwrap(), events.len().to_string(), "{id}");
+        events.push(seen.event);
+    }
 
-    let mut seen = names(&events);
-    // The two calls run side by side, so their ends may come in either order, and the first before the second's start.
+    let seen = names(&events);
+    // The two calls run side by side, so only their ends may change places, with each other or with the second start.
     assert_eq!(seen[..3], ["message_start", "content_delta", "tool_call_start"]);
-    seen[2..6].sort_unstable();
-    let calls = ["tool_call_end", "tool_call_end", "tool_call_start", "tool_call_start"];
-    assert_eq!(seen[2..], [&calls[..], &["content_delta", "message_end"]].concat());
+    assert_eq!(seen[6..], ["content_delta", "message_end"]);
+    let starts: Vec<_> = events.iter().enumerate().filter_map(started).collect();
+    let ends: Vec<_> = events.iter().enumerate().filter_map(ended).collect();
+    assert_eq!((starts.len(), ends.len()), (2, 2));
+    for (key, began) in starts {
+        assert!(ends.iter().any(|(ended_key, end)| *ended_key == key && *end > began), "{seen:?}");
+    }
 
     let ChatEvent::MessageStart(start) = &events[0] else { panic!("{events:?}") };
     assert_eq!(start.conversation_id.to_string(), conversation);

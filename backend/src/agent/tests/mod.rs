@@ -138,7 +138,8 @@ async fn high_risk_calls_run_after_the_others_one_by_one_in_order() {
     model.reply([text("Done.")]);
     let launch = Launch::default();
     let tools = ToolRegistry::default().with(Echo).unwrap().with(launch.clone()).unwrap();
-    let (outcome, events) = run(&model, tools, Limits::default(), &CancellationToken::new()).await;
+    let limits = Limits { high_risk: true, ..Limits::default() };
+    let (outcome, events) = run(&model, tools, limits, &CancellationToken::new()).await;
     outcome.unwrap();
     let started = events.iter().filter_map(|event| match event {
         RecordedEvent::ToolStarted(_, name, input) => Some(format!("{name} {input}")),
@@ -150,6 +151,20 @@ async fn high_risk_calls_run_after_the_others_one_by_one_in_order() {
         (launch.order.lock().unwrap().as_slice(), launch.most_at_once.load(Ordering::SeqCst)),
         (&[1, 2, 3][..], 1)
     );
+    model.assert_calls_paired();
+}
+
+#[tokio::test]
+async fn high_risk_calls_are_refused_while_nobody_can_be_asked() {
+    let model = MockLlm::start().await.unwrap();
+    model.reply([tool_call("launch", r#"{"n":1}"#)]);
+    model.reply([text("I may not.")]);
+    let launch = Launch::default();
+    let tools = ToolRegistry::default().with(launch.clone()).unwrap();
+    let (outcome, events) = run(&model, tools, Limits::default(), &CancellationToken::new()).await;
+    assert_eq!(outcome.unwrap().stop_reason, "end_turn");
+    assert_eq!(ends(&events), [(1, ToolCallStatus::Denied, Some("denied"))]);
+    assert!(launch.order.lock().unwrap().is_empty());
     model.assert_calls_paired();
 }
 
@@ -182,7 +197,8 @@ async fn a_cancelled_turn_asks_no_more() {
     cancel.cancel();
     let (outcome, events) = run(&model, ToolRegistry::default(), Limits::default(), &cancel).await;
     assert!(matches!(outcome, Err(AgentError::Cancelled)), "{outcome:?}");
-    assert_eq!(events, []);
+    assert_eq!(events, [RecordedEvent::StepEnded(0, Err("stopped: the turn was stopped".to_owned()))]);
+    assert_eq!(model.requests().len(), 0);
 }
 
 #[tokio::test]

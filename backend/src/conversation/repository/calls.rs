@@ -1,7 +1,7 @@
 //! SQL on `tool_calls` and `model_calls`.
 
 use chrono::{DateTime, Utc};
-use tallybook_protocol::RawJson;
+use tallybook_protocol::{RawJson, json_depth};
 
 use super::super::model::{ModelCallRow, ToolCallRow, tool_call_status_word};
 use crate::{
@@ -48,7 +48,7 @@ pub(crate) async fn create_tool_call(
             .bind(message_id)
             .bind(stored_id(&request.id))
             .bind(truncated(&request.name, 100))
-            .bind(RawJson::from_text(&request.input_text).as_str())
+            .bind(json_column(&request.input_text).as_str())
             .bind(&request.input_text)
             .bind(call.step)
             .bind(call.position)
@@ -129,6 +129,13 @@ pub(crate) async fn list_tool_calls(db: &Database, conversation_id: i64) -> sqlx
 /// The model calls of all turns of a conversation, in order.
 pub(crate) async fn list_model_calls(db: &Database, conversation_id: i64) -> sqlx::Result<Vec<ModelCallRow>> {
     on_db!(db, |pool| sqlx::query_as(LIST_MODEL_CALLS).bind(conversation_id).fetch_all(pool).await)
+}
+
+/// What the `input` column holds: the text where every engine can read it as JSON, otherwise a JSON string. MariaDB
+/// takes 31 levels, and MySQL no number beyond a double and no half of a surrogate pair, which is also what serde reads.
+fn json_column(text: &str) -> RawJson {
+    let readable = json_depth(text) < 32 && serde_json::from_str::<serde_json::Value>(text).is_ok();
+    if readable { RawJson::from_text(text) } else { RawJson::string(text) }
 }
 
 /// A provider's id of a call, as its column holds it.

@@ -17,8 +17,9 @@ const FIND: &str = "SELECT id, uuid, title, head_message_id, active_message_id, 
 const LIST: &str = "SELECT id, uuid, title, head_message_id, active_message_id, created_at, updated_at \
      FROM conversations c \
      WHERE user_id = ? AND (updated_at < ? OR (updated_at = ? AND id < ?)) \
-     AND (LOWER(title) LIKE ? ESCAPE '!' OR EXISTS (\
-         SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND LOWER(m.content) LIKE ? ESCAPE '!')) \
+     AND (LOWER(title) LIKE ? ESCAPE '!' OR title LIKE ? ESCAPE '!' OR EXISTS (\
+         SELECT 1 FROM messages m WHERE m.conversation_id = c.id \
+         AND (LOWER(m.content) LIKE ? ESCAPE '!' OR m.content LIKE ? ESCAPE '!'))) \
      ORDER BY updated_at DESC, id DESC LIMIT ?";
 
 const RENAME: &str = "UPDATE conversations SET title = ? WHERE uuid = ? AND user_id = ?";
@@ -73,28 +74,37 @@ pub(crate) async fn list_conversations(
     place: ListPlace,
     limit: u32,
 ) -> sqlx::Result<Vec<ConversationRow>> {
-    let mut pattern = String::from("%");
-    for character in search.to_lowercase().chars() {
-        if matches!(character, '%' | '_' | '!') {
-            pattern.push('!');
-        }
-        pattern.push(character);
-    }
-    if !search.is_empty() {
-        pattern.push('%');
-    }
+    // SQLite's LOWER knows ASCII only, so what it leaves alone is looked for as it was typed.
+    let (lower, typed) = (containing(&search.to_lowercase()), containing(search));
     on_db!(db, |pool| {
         sqlx::query_as(LIST)
             .bind(user.0)
             .bind(place.updated_at)
             .bind(place.updated_at)
             .bind(place.id)
-            .bind(&pattern)
-            .bind(&pattern)
+            .bind(&lower)
+            .bind(&typed)
+            .bind(&lower)
+            .bind(&typed)
             .bind(limit)
             .fetch_all(pool)
             .await
     })
+}
+
+/// A LIKE pattern for what contains `text`, its wildcards taken literally.
+fn containing(text: &str) -> String {
+    let mut pattern = String::from("%");
+    for character in text.chars() {
+        if matches!(character, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(character);
+    }
+    if !text.is_empty() {
+        pattern.push('%');
+    }
+    pattern
 }
 
 /// Gives a conversation another title. False when there is none.

@@ -30,6 +30,9 @@ const FIND_BY_CLIENT_ID: &str = "SELECT u.id AS user_message_id, a.id AS assista
      FROM messages u JOIN messages a ON a.parent_id = u.id AND a.role = 'assistant' \
      WHERE u.conversation_id = ? AND u.client_message_id = ? ORDER BY a.id LIMIT 1";
 
+// Changes nothing, but takes the row's lock: until the commit nobody else can end the turn.
+const LOCK_TURN: &str = "UPDATE messages SET owner = owner WHERE id = ? AND epoch = ? AND status = 'streaming'";
+
 const RENEW_LEASE: &str = "UPDATE messages SET lease_until = ? WHERE id = ? AND epoch = ? AND status = 'streaming'";
 
 const REQUEST_STOP: &str =
@@ -145,6 +148,14 @@ pub(crate) async fn begin_turn(
             .execute(&mut *connection)
             .await?;
         Ok(Claim::Begun(TurnRows { user_message_id, assistant_message_id, epoch: FIRST_EPOCH }))
+    })
+}
+
+/// Makes sure that a turn is still its owner's until the transaction ends. False when it no longer is.
+pub(crate) async fn lock_turn(tx: &mut Transaction, message_id: i64, epoch: i32) -> sqlx::Result<bool> {
+    on_tx!(tx, |connection| {
+        let done = sqlx::query(LOCK_TURN).bind(message_id).bind(epoch).execute(connection).await?;
+        Ok(done.rows_affected() == 1)
     })
 }
 
