@@ -241,19 +241,24 @@ impl Session {
             let mut began = false;
             let mut transcript = self.known.get_value();
             for received in received {
-                let Some(id) = received.id else {
-                    // It concerns this reader: the turn may well go on.
-                    if let ChatEvent::Error(error) = received.event {
-                        self.notice.set(Some(error.error));
-                    }
+                let is_terminal = received.event.is_terminal();
+                if let ChatEvent::Error(error) = &received.event
+                    && !is_terminal
+                {
+                    // It concerns this reader: the turn's end is told later, on this connection or the next. Counted
+                    // like a failed attempt, so that the next event takes the notice away again.
+                    self.notice.set(Some(error.error.clone()));
+                    *attempt = (*attempt).max(1);
                     continue;
-                };
-                *last_id = Some(id);
+                }
+                if received.id.is_some() {
+                    *last_id = received.id;
+                }
                 if std::mem::take(attempt) > 0 {
                     // The connection is back, so what was said about it is out of date.
                     self.notice.set(None);
                 }
-                over |= received.event.is_terminal();
+                over |= is_terminal;
                 began |= matches!(received.event, ChatEvent::MessageStart(_));
                 fold(&mut transcript, received.event);
             }
@@ -318,6 +323,9 @@ impl Session {
             Ok(Some(conversation)) => {
                 self.known.set_value(Transcript::from(conversation));
                 self.draw();
+                // What was sent is stored, and what was said about the connection is out of date.
+                self.failed.set_value(None);
+                self.notice.set(None);
                 None
             }
             Ok(None) => Some(text::NOT_FOUND_CONVERSATION.to_owned()),
