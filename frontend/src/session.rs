@@ -212,6 +212,11 @@ impl Session {
                     Phase::Following
                 });
                 match self.read(open, &mut last_id, &mut attempt).await {
+                    Ended::Over if self.unstored.with_untracked(Option::is_some) => {
+                        // The turn's beginning was missed, and with it what was sent as it is stored.
+                        self.reload(uuid).await;
+                        return open.finish().await;
+                    }
                     Ended::Over => {
                         self.rest(None);
                         self.listeners.changed.run(());
