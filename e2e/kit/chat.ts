@@ -37,6 +37,15 @@ export function toolCalls(answer: Locator): Locator {
   return answer.getByTestId("tool-call");
 }
 
+/** All that an answer holds, in order, without how long its tool calls took. */
+export function untimedText(answer: Locator): Promise<string> {
+  return answer.evaluate((article) => {
+    const copy = article.cloneNode(true) as Element;
+    for (const duration of copy.querySelectorAll(".tool-duration")) duration.remove();
+    return copy.textContent;
+  });
+}
+
 /** Writes down every text that the newest answer shows from now on, in order, as seen at each change of the page. */
 export async function watchAnswer(page: Page): Promise<() => Promise<string[]>> {
   const texts = await page.evaluateHandle(() => {

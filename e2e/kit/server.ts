@@ -12,6 +12,8 @@ import { createDatabase } from "./database.ts";
 export interface ServerOptions {
   /** The URL of a MySQL server to keep the data on; SQLite when undefined. */
   mysqlServer: string | undefined;
+  /** How many milliseconds the demo model pauses between two words; the server's own default when undefined. */
+  demoPaceMs: number | undefined;
 }
 
 /** A running server. */
@@ -25,7 +27,7 @@ const STOP_LIMIT_MS = 20_000;
 const READY = /^Tallybook is ready at (http:\/\/\S+)/;
 
 /** Starts a server and waits until it says that it is ready. */
-export async function startServer(mysqlServer: string | undefined): Promise<Server> {
+export async function startServer({ mysqlServer, demoPaceMs }: ServerOptions): Promise<Server> {
   const program = process.env.TALLYBOOK_BIN;
   if (!program) throw new Error("TALLYBOOK_BIN must name the server program: run the tests with `cargo xtask test`");
   const folder = await mkdtemp(join(tmpdir(), "tallybook-e2e-"));
@@ -37,6 +39,7 @@ export async function startServer(mysqlServer: string | undefined): Promise<Serv
     PORT: "0",
     DATABASE_URL: database.url,
     LLM_PROVIDER: "demo",
+    ...(demoPaceMs !== undefined && { DEMO_PACE_MS: String(demoPaceMs) }),
   };
   const child = spawn(program, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   const stop = async () => {

@@ -7,10 +7,11 @@ export { expect };
 
 export const test = base.extend<{ cleanConsole: void }, ServerOptions & { server: Server }>({
   mysqlServer: [undefined, { option: true, scope: "worker" }],
+  demoPaceMs: [undefined, { option: true, scope: "worker" }],
 
   server: [
-    async ({ mysqlServer }, use) => {
-      const server = await startServer(mysqlServer);
+    async ({ mysqlServer, demoPaceMs }, use) => {
+      const server = await startServer({ mysqlServer, demoPaceMs });
       await use(server);
       await server.stop();
     },

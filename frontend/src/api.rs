@@ -96,7 +96,7 @@ pub(crate) struct EventStream(Frames);
 
 /// One event, with the id to continue after.
 pub(crate) struct Received {
-    /// Opaque; absent when the event concerns this reader and not the turn.
+    /// Opaque; that of an earlier event when the server gave this one none, absent before the first.
     pub(crate) id: Option<String>,
     /// The event.
     pub(crate) event: ChatEvent,

@@ -212,6 +212,11 @@ impl Session {
                     Phase::Following
                 });
                 match self.read(open, &mut last_id, &mut attempt).await {
+                    Ended::Over if self.unstored.with_untracked(Option::is_some) => {
+                        // The turn's beginning was missed, and with it what was sent as it is stored.
+                        self.reload(uuid).await;
+                        return open.finish().await;
+                    }
                     Ended::Over => {
                         self.rest(None);
                         self.listeners.changed.run(());
@@ -241,19 +246,24 @@ impl Session {
             let mut began = false;
             let mut transcript = self.known.get_value();
             for received in received {
-                let Some(id) = received.id else {
-                    // It concerns this reader: the turn may well go on.
-                    if let ChatEvent::Error(error) = received.event {
-                        self.notice.set(Some(error.error));
-                    }
+                let is_terminal = received.event.is_terminal();
+                if let ChatEvent::Error(error) = &received.event
+                    && !is_terminal
+                {
+                    // It concerns this reader: the turn's end is told later, on this connection or the next. Counted
+                    // like a failed attempt, so that the next event takes the notice away again.
+                    self.notice.set(Some(error.error.clone()));
+                    *attempt = (*attempt).max(1);
                     continue;
-                };
-                *last_id = Some(id);
+                }
+                if received.id.is_some() {
+                    *last_id = received.id;
+                }
                 if std::mem::take(attempt) > 0 {
                     // The connection is back, so what was said about it is out of date.
                     self.notice.set(None);
                 }
-                over |= received.event.is_terminal();
+                over |= is_terminal;
                 began |= matches!(received.event, ChatEvent::MessageStart(_));
                 fold(&mut transcript, received.event);
             }
@@ -318,6 +328,9 @@ impl Session {
             Ok(Some(conversation)) => {
                 self.known.set_value(Transcript::from(conversation));
                 self.draw();
+                // What was sent is stored, and what was said about the connection is out of date.
+                self.failed.set_value(None);
+                self.notice.set(None);
                 None
             }
             Ok(None) => Some(text::NOT_FOUND_CONVERSATION.to_owned()),

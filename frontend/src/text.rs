@@ -150,6 +150,7 @@ pub(crate) fn call_note(status: ToolCallStatus) -> Option<&'static str> {
 
 /// The line that says whose answers these are.
 pub(crate) const DEMO_NOTICE_START: &str = "This is the built-in demo model: it knows arithmetic only. Set ";
-pub(crate) const DEMO_NOTICE_END: &str = " to connect a real one.";
-/// The settings named between the two.
-pub(crate) const DEMO_SETTINGS: [&str; 2] = ["LLM_API_KEY", "ANTHROPIC_API_KEY"];
+pub(crate) const DEMO_NOTICE_OR: &str = " or ";
+pub(crate) const DEMO_NOTICE_END: &str = " and start again to connect a real one.";
+/// The settings named in it: each chooses a provider by being set.
+pub(crate) const DEMO_SETTINGS: [&str; 2] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];

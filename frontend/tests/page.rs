@@ -140,7 +140,7 @@ async fn a_conversation_is_readable_without_a_script() {
     assert!(html.contains("aria-expanded=\"false\"") && !html.contains("tool-call-details"), "calls are closed");
     assert!(html.contains("rel=\"noopener noreferrer nofollow\""), "Markdown is drawn on the server: {html}");
     assert!(html.contains("aria-current=\"page\""));
-    assert!(html.contains("demo-arithmetic") && html.contains("LLM_API_KEY"));
+    assert!(html.contains("demo-arithmetic") && html.contains("ANTHROPIC_API_KEY") && html.contains("OPENAI_API_KEY"));
     assert!(html.contains("<title>A &lt;b>bold&lt;/b> sum · Tallybook</title>"), "{html}");
 }
 

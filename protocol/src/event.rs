@@ -83,7 +83,8 @@ pub struct MessageEnd {
     pub usage: Usage,
 }
 
-/// The turn failed, or (when the frame has no id) this reader cannot be served.
+/// The turn failed; or, when it names no assistant's message (its frame has no id then), this reader cannot be served and
+/// the turn may be closed later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnError {
     /// What went wrong and what to do next, in plain words.
@@ -93,7 +94,7 @@ pub struct TurnError {
     /// Row id of the user's message, when it is stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_message_id: Option<i64>,
-    /// Row id of the assistant's message, when it is stored.
+    /// Row id of the assistant's message that failed; absent when the error concerns this reader alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assistant_message_id: Option<i64>,
 }
@@ -175,8 +176,27 @@ impl ChatEvent {
         })
     }
 
-    /// Whether a turn sends nothing after this.
+    /// Whether the turn is over with this. An error that names no message tells a reader that it cannot be served any
+    /// further; the turn's end is still to come, perhaps over another connection. The frame's id does not tell the two
+    /// apart: ids stay in force from one frame to the next.
     pub fn is_terminal(&self) -> bool {
-        matches!(self, Self::MessageEnd(_) | Self::Error(_))
+        match self {
+            Self::MessageEnd(_) => true,
+            Self::Error(error) => error.assistant_message_id.is_some(),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ChatEvent;
+
+    #[test]
+    fn an_error_ends_the_turn_whose_message_it_names_and_no_other() {
+        let of_turn = r#"{"error":"No.","code":"model_auth","user_message_id":1,"assistant_message_id":2}"#;
+        let of_reader = r#"{"error":"No.","code":"storage_unavailable"}"#;
+        assert!(ChatEvent::parse("error", of_turn).unwrap().is_terminal());
+        assert!(!ChatEvent::parse("error", of_reader).unwrap().is_terminal());
     }
 }

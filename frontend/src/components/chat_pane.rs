@@ -47,7 +47,8 @@ fn DemoNotice() -> impl IntoView {
         <p class="demo" data-testid="demo-notice">
             {text::DEMO_NOTICE_START}
             <code>{key}</code>
-            " ("<code>{other_key}</code>", …)"
+            {text::DEMO_NOTICE_OR}
+            <code>{other_key}</code>
             {text::DEMO_NOTICE_END}
         </p>
     }

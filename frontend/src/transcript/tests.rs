@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use tallybook_protocol::{
     ChatEvent, ContentDelta, MessageEnd, MessageStart, MessageStatus, RawJson, Snapshot, ToolCall, ToolCallEnd,
     ToolCallStart, ToolCallStatus, TurnError, Usage,
+    sse::{Decoder, write_frame},
 };
 
 use super::{Transcript, fold};
@@ -179,6 +180,45 @@ fn an_error_that_concerns_the_reader_leaves_the_turn_alone() {
     fold(&mut after, ChatEvent::Error(error));
     fold(&mut after, ChatEvent::Unknown);
     assert_eq!(after, before);
+}
+
+/// A turn's beginning and then `error`, as a browser reads them from the bytes of one connection; the number of events
+/// that end the turn, too.
+fn read_until_error(error: &ChatEvent, id: Option<&str>) -> (Transcript, usize) {
+    let mut bytes = String::new();
+    for (id, event) in ["11.1.1", "11.1.2", "11.1.3"].into_iter().zip([start(1), delta(0, "Well"), call_start(100, 4)])
+    {
+        bytes.push_str(&write_frame(Some(id), event.name(), &event.data().unwrap()));
+    }
+    bytes.push_str(&write_frame(id, error.name(), &error.data().unwrap()));
+    let frames = Decoder::new().push(bytes.as_bytes()).unwrap();
+    assert!(frames.last().unwrap().id.is_some(), "an id stays in force, so it tells nothing about the error");
+    let events: Vec<_> = frames.iter().map(|frame| ChatEvent::parse(&frame.event, &frame.data).unwrap()).collect();
+    let ends = events.iter().filter(|event| event.is_terminal()).count();
+    (folded(events), ends)
+}
+
+#[test]
+fn a_turn_goes_on_after_an_error_frame_without_id() {
+    let error = TurnError {
+        error: "The database is away.".to_owned(),
+        code: "storage_unavailable".to_owned(),
+        user_message_id: None,
+        assistant_message_id: None,
+    };
+    let (transcript, ends) = read_until_error(&ChatEvent::Error(error), None);
+    let answer = &transcript.entries()[1];
+    assert_eq!((answer.status, answer.error.as_deref()), (MessageStatus::Streaming, None));
+    assert_eq!(answer.calls[0].status, ToolCallStatus::Pending);
+    assert_eq!(ends, 0);
+}
+
+#[test]
+fn a_turn_is_over_after_an_error_frame_that_names_its_message() {
+    let (transcript, ends) = read_until_error(&failure(1), Some("11.1.4"));
+    let answer = &transcript.entries()[1];
+    assert_eq!((answer.status, answer.error.as_deref()), (MessageStatus::Failed, Some("The model refused the key.")));
+    assert_eq!(ends, 1);
 }
 
 #[test]
