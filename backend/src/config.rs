@@ -4,7 +4,7 @@
 use std::{fmt::Display, net::IpAddr, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 
 use clap::{
-    ArgAction, Parser,
+    Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser,
     builder::{BoolishValueParser, TypedValueParser},
 };
 
@@ -55,10 +55,9 @@ struct Options {
     llm_base_url: Option<String>,
     /// The sampling temperature, 0 to 2 [default: not sent].
     #[arg(long, env = "LLM_TEMPERATURE", hide_env_values = true)]
-    llm_temperature: Option<String>,
+    llm_temperature: Option<f64>,
     /// The most tokens that one answer may have.
-    #[arg(long, env = "LLM_MAX_TOKENS", hide_env_values = true, default_value_t = 4096,
-        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, env = "LLM_MAX_TOKENS", hide_env_values = true, default_value_t = 4096)]
     llm_max_tokens: u32,
     /// How many seconds the model may be silent between two pieces of an answer.
     #[arg(long, env = "LLM_TIMEOUT_SECS", hide_env_values = true, default_value_t = 60, value_parser = seconds())]
@@ -140,10 +139,19 @@ pub enum ConfigError {
 }
 
 impl Settings {
-    /// Reads the command line and the environment.
+    /// Reads the command line and the environment. What makes sense to the model only, `llm::connect` checks.
     pub fn from_environment() -> Result<Self, ConfigError> {
-        check(Options::try_parse()?)
+        let matches = Options::command().mut_args(without_blank_variable).try_get_matches()?;
+        check(Options::from_arg_matches(&matches)?)
     }
+}
+
+/// Lets an option forget its variable when that holds nothing, as compose files and `.env` files set them: clap would
+/// take it for a value, and a bad one.
+fn without_blank_variable(arg: Arg) -> Arg {
+    let value = arg.get_env().and_then(std::env::var_os);
+    let blank = value.is_some_and(|value| value.to_str().is_some_and(|text| text.trim().is_empty()));
+    if blank { arg.env(None) } else { arg }
 }
 
 fn check(options: Options) -> Result<Settings, ConfigError> {
@@ -154,7 +162,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         base_url: set(options.llm_base_url),
         api_key: api_key.map(ApiKey::new),
         model: set(options.llm_model).or(set(options.llm_model_name)),
-        temperature: set(options.llm_temperature).map(|text| temperature(&text)).transpose()?,
+        temperature: options.llm_temperature,
         max_tokens: options.llm_max_tokens,
         idle_timeout: Duration::from_secs(options.llm_timeout_secs),
         retries: RetryPolicy { retries: options.llm_max_retries, ..RetryPolicy::default() },
@@ -202,11 +210,6 @@ fn choose_provider(options: &Options) -> Result<(ProviderKind, Option<String>), 
         return Err(bad("LLM_API_KEY", "is set, but not whose key it is; set LLM_PROVIDER too"));
     }
     Ok((ProviderKind::Demo, None))
-}
-
-fn temperature(text: &str) -> Result<f64, ConfigError> {
-    let value = text.parse().ok().filter(|value| (0.0..=2.0).contains(value));
-    value.ok_or_else(|| bad("LLM_TEMPERATURE", format!("must be a number from 0 to 2, not {text:?}")))
 }
 
 fn tool_mode(word: &str) -> Result<ToolMode, ConfigError> {

@@ -123,6 +123,9 @@ impl fmt::Display for ApiKey {
     }
 }
 
+/// The most that `LLM_MAX_TOKENS` may ask for.
+const MOST_TOKENS: u32 = 1_000_000;
+
 /// Everything that a connection to a model needs.
 #[derive(Clone, Debug)]
 pub struct ModelSettings {
@@ -210,8 +213,8 @@ pub enum ConnectError {
     /// Sampling out of range.
     #[error("LLM_TEMPERATURE must be a number from 0 to 2.")]
     BadTemperature,
-    /// No room for an answer.
-    #[error("LLM_MAX_TOKENS must be at least 1.")]
+    /// No room for an answer, or more than any model has.
+    #[error("LLM_MAX_TOKENS must be a number from 1 to {MOST_TOKENS}.")]
     BadMaxTokens,
     /// The TLS library or the system's certificates are unusable.
     #[error("The HTTPS client cannot be set up: {0}. Install the system's CA certificates (package ca-certificates).")]
@@ -224,7 +227,7 @@ pub fn connect(settings: ModelSettings) -> Result<Arc<dyn ModelClient>, ConnectE
     if settings.temperature.is_some_and(|value| !(0.0..=2.0).contains(&value)) {
         return Err(ConnectError::BadTemperature);
     }
-    if settings.max_tokens == 0 {
+    if !(1..=MOST_TOKENS).contains(&settings.max_tokens) {
         return Err(ConnectError::BadMaxTokens);
     }
     if settings.web_search && settings.provider != ProviderKind::OpenRouter {
@@ -296,7 +299,10 @@ mod tests {
                 "{url}: {said}"
             );
         }
-        assert!(refusal(ModelSettings { temperature: Some(f64::NAN), ..settings() }).contains("LLM_TEMPERATURE"));
+        for temperature in [f64::NAN, -0.1, 2.1] {
+            let said = refusal(ModelSettings { temperature: Some(temperature), ..settings() });
+            assert!(said.contains("LLM_TEMPERATURE"), "{said}");
+        }
         for version in ["2023\n06", "two thousand"] {
             let anthropic = ModelSettings::new(ProviderKind::Anthropic);
             let key = Some(ApiKey::new("sk-1"));
@@ -304,7 +310,9 @@ mod tests {
             let said = refusal(ModelSettings { api_key: key, anthropic_version: version, ..anthropic });
             assert!(said.contains("LLM_ANTHROPIC_VERSION"), "{said}");
         }
-        assert!(refusal(ModelSettings { max_tokens: 0, ..settings() }).contains("LLM_MAX_TOKENS"));
+        for max_tokens in [0, 1_000_001] {
+            assert!(refusal(ModelSettings { max_tokens, ..settings() }).contains("LLM_MAX_TOKENS"));
+        }
         assert!(refusal(ModelSettings { api_key: Some(ApiKey::new("a\nb")), ..settings() }).contains("LLM_API_KEY"));
     }
 }
