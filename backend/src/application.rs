@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use actix_web::{App, HttpServer, dev::Server};
+use actix_web::{HttpServer, dev::Server};
 use tallybook_protocol::ModelInfo;
 use tokio::runtime::Handle;
 
@@ -71,9 +71,9 @@ impl Application {
         let db = Database::connect(&settings.database_url).await?;
         let agent = AgentService::new(model, tools.into(), settings.system_prompt, settings.limits);
         let service = ConversationService::start(db, agent, settings.turn_lease, Handle::current()).await?;
-        let state = AppState::new(service.clone(), Handle::current());
+        let state = AppState::new(service.clone(), Handle::current(), address.ip());
         let routes = http::page_routes();
-        let server = HttpServer::new(move || App::new().configure(|app| http::configure(app, &state, routes.clone())))
+        let server = HttpServer::new(move || http::app(&state, routes.clone()))
             // Without this a saturated stream's events wait for the reader's acknowledgements, 40 ms at a time.
             .tcp_nodelay(true)
             .disable_signals()

@@ -32,6 +32,19 @@ pub(super) enum ApiError {
     /// There is nothing at this address.
     #[error("There is nothing at {0}. The README lists the API's addresses.")]
     NoSuchRoute(String),
+    /// A page of another site sent it.
+    #[error(
+        "A page of another site sent this request. Open Tallybook under its own address. Behind a proxy, let the proxy \
+         pass the header Host on unchanged."
+    )]
+    ForeignOrigin,
+    /// It asks for a name that a server on a loopback address does not have, or for none.
+    #[error(
+        "This server listens on this machine only and answers to localhost and 127.0.0.1. Open it under one of them. To \
+         reach it under another name, through a proxy say, set HOST to the address to listen on, and let the proxy pass \
+         the header Host on."
+    )]
+    ForeignHost,
     /// A use case panicked or was aborted.
     #[error("The server failed unexpectedly.")]
     Task(#[source] tokio::task::JoinError),
@@ -62,6 +75,8 @@ impl ApiError {
             Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", "The body is not JSON"),
             Self::Query(_) => (StatusCode::BAD_REQUEST, "bad-query", "The query string is wrong"),
             Self::NoSuchRoute(_) => (StatusCode::NOT_FOUND, "no-such-route", "Nothing here"),
+            Self::ForeignOrigin => (StatusCode::FORBIDDEN, "foreign-origin", "Another site's request"),
+            Self::ForeignHost => (StatusCode::FORBIDDEN, "foreign-host", "Not this server's name"),
         }
     }
 }

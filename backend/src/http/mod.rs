@@ -5,6 +5,7 @@ mod assets;
 mod conversations;
 mod error;
 mod feed;
+mod guard;
 mod health;
 mod messages;
 mod page;
@@ -12,9 +13,15 @@ mod request_id;
 mod sse;
 mod tools;
 
-use std::future::Future;
+use std::{future::Future, net::IpAddr};
 
-use actix_web::{HttpRequest, HttpResponse, middleware::from_fn, web};
+use actix_web::{
+    App, Error, HttpRequest, HttpResponse,
+    body::MessageBody,
+    dev::{ServiceFactory, ServiceRequest, ServiceResponse},
+    middleware::from_fn,
+    web,
+};
 use leptos_actix::ActixRouteListing;
 use tokio::runtime::Handle;
 
@@ -32,12 +39,13 @@ const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 pub struct AppState {
     service: ConversationService,
     runtime: Handle,
+    on_loopback: bool,
 }
 
 impl AppState {
-    /// The state of a server whose use cases run on `runtime`.
-    pub fn new(service: ConversationService, runtime: Handle) -> Self {
-        Self { service, runtime }
+    /// The state of a server that listens on `address` and whose use cases run on `runtime`.
+    pub fn new(service: ConversationService, runtime: Handle, address: IpAddr) -> Self {
+        Self { service, runtime, on_loopback: address.to_canonical().is_loopback() }
     }
 
     /// Runs a use case on the program's own runtime, to its end even when the client goes away in the middle. Handlers
@@ -53,22 +61,40 @@ impl AppState {
     }
 }
 
-/// Registers every route; those of the page come from [`page_routes`].
-pub fn configure(app: &mut web::ServiceConfig, state: &AppState, routes: Vec<ActixRouteListing>) {
+/// Every route behind the guard; those of the page come from [`page_routes`].
+pub fn app(
+    state: &AppState,
+    routes: Vec<ActixRouteListing>,
+) -> App<
+    impl ServiceFactory<
+        ServiceRequest,
+        Config = (),
+        Response = ServiceResponse<impl MessageBody + use<>>,
+        Error = Error,
+        InitError = (),
+    > + use<>,
+> {
+    App::new()
+        .configure(|app| configure(app, state, routes))
+        .wrap(from_fn(guard::guard))
+        // Outermost, so that what the guard refuses has an id too.
+        .wrap(from_fn(request_id::with_request_id))
+}
+
+fn configure(app: &mut web::ServiceConfig, state: &AppState, routes: Vec<ActixRouteListing>) {
     app.app_data(web::Data::new(state.clone()))
         .app_data(web::JsonConfig::default().limit(MAX_BODY_BYTES).error_handler(|e, _| ApiError::from(e).into()))
         .app_data(web::PathConfig::default().error_handler(|_, _| ApiError::Service(ServiceError::NotFound).into()))
         .app_data(web::QueryConfig::default().error_handler(|e, _| ApiError::Query(e.to_string()).into()))
         .service(
             web::scope("/api")
-                .wrap(from_fn(request_id::with_request_id))
                 .service(conversations::routes())
                 .route("/events", web::get().to(feed::follow))
                 .route("/tools", web::get().to(tools::list))
                 .default_service(web::to(no_such_route)),
         )
         .route("/healthz", web::get().to(health::live))
-        .route("/readyz", web::get().to(health::ready).wrap(from_fn(request_id::with_request_id)))
+        .route("/readyz", web::get().to(health::ready))
         .route("/metrics", web::get().to(health::metrics))
         .configure(assets::configure)
         .configure(|app| page::configure(app, routes, state));

@@ -1,4 +1,4 @@
-//! Gives every API request an id, which is in its answer, in its problems and in the log.
+//! Gives every request an id, which is in its answer, in its problems and in the log.
 
 use actix_web::{
     Error,

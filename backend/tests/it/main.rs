@@ -16,6 +16,7 @@ mod conversations;
 mod crash;
 mod failures;
 mod following;
+mod guard;
 mod key;
 mod page;
 mod prompted;

@@ -1,0 +1,146 @@
+//! Which requests are let in at all, and the headers that every answer carries. There is no sign-in, so what keeps other
+//! sites' pages out is that a browser names the page a request comes from (`Origin`) and the name that it asked (`Host`).
+
+use std::net::IpAddr;
+
+use actix_web::{
+    Error,
+    body::{EitherBody, MessageBody},
+    dev::{ServiceRequest, ServiceResponse},
+    http::{
+        header::{self, HeaderMap, HeaderName, HeaderValue},
+        uri::{Authority, Scheme, Uri},
+    },
+    middleware::Next,
+};
+
+use super::{State, error::ApiError};
+
+/// Refuses what other sites' pages send, and sets the headers that keep this one's from being misused.
+pub(super) async fn guard<B: MessageBody>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<EitherBody<B>>, Error> {
+    let on_loopback = request.app_data::<State>().is_none_or(|state| state.on_loopback);
+    let mut response = match check(request.headers(), on_loopback) {
+        Ok(()) => next.call(request).await?.map_into_left_body(),
+        Err(refusal) => request.error_response(refusal).map_into_right_body(),
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    Ok(response)
+}
+
+/// Nothing is taken for what it does not claim to be, no conversation's address is told to other sites, and no other
+/// site shows the page in a frame, where clicks could be led astray.
+const HEADERS: [(HeaderName, &str); 3] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "same-origin"),
+    (header::CONTENT_SECURITY_POLICY, "frame-ancestors 'none'"),
+];
+
+/// On a loopback address every honest client asks for a name of this machine. Another name is a site whose name was made
+/// to point here, so that its pages count as ours (DNS rebinding).
+fn check(headers: &HeaderMap, on_loopback: bool) -> Result<(), ApiError> {
+    let host = headers.get(header::HOST).and_then(authority);
+    if on_loopback && !host.as_ref().is_some_and(is_local) {
+        return Err(ApiError::ForeignHost);
+    }
+    match headers.get(header::ORIGIN) {
+        Some(origin) if !host.is_some_and(|host| is_same(origin, &host)) => Err(ApiError::ForeignOrigin),
+        _ => Ok(()),
+    }
+}
+
+fn authority(value: &HeaderValue) -> Option<Authority> {
+    Authority::try_from(value.as_bytes()).ok()
+}
+
+fn is_local(host: &Authority) -> bool {
+    let name = host.host().to_ascii_lowercase();
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse();
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || address.is_ok_and(|address: IpAddr| address.to_canonical().is_loopback())
+}
+
+/// Whether an origin is the host that was asked. Its scheme is not compared: a proxy may have taken off the TLS.
+fn is_same(origin: &HeaderValue, host: &Authority) -> bool {
+    let Ok(origin) = Uri::try_from(origin.as_bytes()) else { return false };
+    let (Some(scheme), Some(theirs)) = (origin.scheme(), origin.authority()) else { return false };
+    let usual = if *scheme == Scheme::HTTPS { 443 } else { 80 };
+    let port = |authority: &Authority| authority.port_u16().unwrap_or(usual);
+    theirs.host().eq_ignore_ascii_case(host.host()) && port(theirs) == port(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::{self, HeaderMap, HeaderValue};
+
+    use super::{ApiError, check};
+
+    fn verdict(host: &'static str, origin: Option<&'static str>, on_loopback: bool) -> &'static str {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, HeaderValue::from_static(host));
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
+        }
+        match check(&headers, on_loopback) {
+            Ok(()) => "in",
+            Err(ApiError::ForeignHost) => "foreign host",
+            Err(ApiError::ForeignOrigin) => "foreign origin",
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn on_loopback_only_names_of_this_machine_are_asked_for() {
+        for host in ["localhost", "LocalHost:3000", "book.localhost:3000", "127.0.0.1:3000", "127.9.9.9", "[::1]:3000"]
+        {
+            assert_eq!(verdict(host, None, true), "in", "{host}");
+        }
+        for host in [
+            "example.com",
+            "example.com:3000",
+            "localhost.example.com",
+            "127.0.0.1.example.com",
+            "notlocalhost",
+            "localhost@example.com",
+            "192.168.0.7:3000",
+            "0.0.0.0:3000",
+            "[fe80::1]",
+            "",
+            "a b",
+        ] {
+            assert_eq!(verdict(host, None, true), "foreign host", "{host:?}");
+        }
+        assert_eq!(verdict("10.1.2.3:3000", None, false), "in");
+    }
+
+    #[test]
+    fn an_origin_is_the_host_that_was_asked() {
+        for (origin, host) in [
+            ("http://localhost:3000", "localhost:3000"),
+            ("http://LOCALHOST", "localhost:80"),
+            ("https://chat.example.com", "chat.example.com"),
+            ("https://chat.example.com", "chat.example.com:443"),
+            ("http://[::1]:3000", "[::1]:3000"),
+        ] {
+            assert_eq!(verdict(host, Some(origin), false), "in", "{origin} {host}");
+        }
+        for (origin, host) in [
+            ("http://example.com", "localhost:3000"),
+            ("http://localhost:8080", "localhost:3000"),
+            ("http://localhost", "localhost:3000"),
+            ("https://localhost", "localhost:80"),
+            ("http://127.0.0.1:3000", "localhost:3000"),
+            ("null", "localhost:3000"),
+            ("null", "null"),
+            ("", "localhost:3000"),
+            ("file:///etc", "localhost:3000"),
+        ] {
+            assert_eq!(verdict(host, Some(origin), false), "foreign origin", "{origin} {host}");
+        }
+    }
+}
