@@ -55,11 +55,19 @@ impl Browser {
 }
 
 fn prepare_node() -> Result<()> {
-    if node_version().is_none() && debian::can_install() {
-        debian::install(&["nodejs", "npm"])?;
+    let has_npm = || shell::find_program("npm").is_some();
+    // Debian has npm in a package of its own, so that there may be one without the other. An old Node.js stays: it was
+    // chosen by somebody, and the distribution's may be no newer.
+    if debian::can_install() {
+        match (node_version(), has_npm()) {
+            (None, _) => debian::install(&["nodejs", "npm"])?,
+            (Some(NODE..), false) => debian::install(&["npm"])?,
+            (Some(_), _) => {}
+        }
     }
     match node_version() {
-        Some(version) if version >= NODE && shell::find_program("npm").is_some() => Ok(()),
+        Some(NODE..) if has_npm() => Ok(()),
+        Some(version @ NODE..) => bail!("{NODE_ADVICE} (Node.js {version} is here, npm is not)"),
         Some(version) => bail!("{NODE_ADVICE} (Node.js {version} is here)"),
         None => bail!(NODE_ADVICE),
     }
