@@ -78,6 +78,9 @@ async fn bad_titles_and_queries_are_refused() {
         assert_problem(app.post("/api/conversations", json!({"title": title})).await, 422, "invalid-input").await;
     }
     assert_problem(app.get("/api/conversations?limit=many").await, 400, "bad-query").await;
+    let search = |letters: usize| format!("/api/conversations?q={}", "%C3%A4".repeat(letters));
+    assert_eq!(app.get(&search(200)).await.status(), StatusCode::OK);
+    assert_problem(app.get(&search(201)).await, 422, "invalid-input").await;
     for cursor in ["x", "1", "-", "99999999999999999999-1", "9223372036854775807-1"] {
         let response = app.get(&format!("/api/conversations?cursor={cursor}")).await;
         assert_problem(response, 422, "invalid-input").await;
