@@ -71,7 +71,7 @@ impl Application {
         let db = Database::connect(&settings.database_url).await?;
         let agent = AgentService::new(model, tools.into(), settings.system_prompt, settings.limits);
         let service = ConversationService::start(db, agent, settings.turn_lease, Handle::current()).await?;
-        let state = AppState::new(service.clone(), Handle::current(), address.ip());
+        let state = AppState::new(service.clone(), Handle::current(), address.ip(), &settings.allowed_hosts);
         let routes = http::page_routes();
         let server = HttpServer::new(move || http::app(&state, routes.clone()))
             // Without this a saturated stream's events wait for the reader's acknowledgements, 40 ms at a time.

@@ -26,6 +26,10 @@ struct Options {
     /// The port to listen on; 0 takes a free one.
     #[arg(long, env = "PORT", default_value_t = 3000)]
     port: u16,
+    /// Names by which the server may be asked, besides those of this machine, separated by commas [default: any, but none
+    /// on a loopback address].
+    #[arg(long, env = "ALLOWED_HOSTS", value_delimiter = ',')]
+    allowed_hosts: Vec<String>,
     /// Where the data lies: sqlite://FILE or mysql://USER:PASSWORD@HOST/DATABASE.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = "sqlite://data/tallybook.db")]
     database_url: String,
@@ -108,6 +112,8 @@ pub struct Settings {
     pub host: IpAddr,
     /// The port to listen on; 0 takes a free one.
     pub port: u16,
+    /// Names by which the server may be asked, besides those of this machine; empty for the default.
+    pub allowed_hosts: Vec<String>,
     /// `sqlite:…` or `mysql:…`. Holds a password: never to be printed.
     pub database_url: String,
     /// Which model, and how to reach it.
@@ -181,6 +187,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
     Ok(Settings {
         host,
         port: options.port,
+        allowed_hosts: options.allowed_hosts.into_iter().filter_map(|name| set(Some(name))).collect(),
         database_url: options.database_url,
         model,
         limits,

@@ -39,11 +39,7 @@ pub(super) enum ApiError {
     )]
     ForeignOrigin,
     /// It asks for a name that a server on a loopback address does not have, or for none.
-    #[error(
-        "This server listens on this machine only and answers to localhost and 127.0.0.1. Open it under one of them. To \
-         reach it under another name, through a proxy say, set HOST to the address to listen on, and let the proxy pass \
-         the header Host on."
-    )]
+    #[error("This server does not answer to that name. Open it as localhost, or add the name to ALLOWED_HOSTS.")]
     ForeignHost,
     /// A use case panicked or was aborted.
     #[error("The server failed unexpectedly.")]

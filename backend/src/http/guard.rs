@@ -1,7 +1,7 @@
 //! Which requests are let in at all, and the headers that every answer carries. There is no sign-in, so what keeps other
 //! sites' pages out is that a browser names the page a request comes from (`Origin`) and the name that it asked (`Host`).
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use actix_web::{
     Error,
@@ -16,13 +16,38 @@ use actix_web::{
 
 use super::{State, error::ApiError};
 
+/// By which names the server may be asked.
+#[derive(Clone, Debug)]
+pub(super) enum Hosts {
+    /// By any: it listens where others reach it, and nobody said which names are its own.
+    Any,
+    /// By the names of this machine, and these.
+    Only(Arc<[String]>),
+}
+
+impl Hosts {
+    /// For a server that listens on `address`, given the names that its operator allows.
+    pub(super) fn new(address: IpAddr, allowed: &[String]) -> Self {
+        if allowed.is_empty() && !address.to_canonical().is_loopback() { Self::Any } else { Self::Only(allowed.into()) }
+    }
+
+    fn include(&self, host: Option<&Authority>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Only(allowed) => host.is_some_and(|host| {
+                is_local(host) || allowed.iter().any(|name| name.eq_ignore_ascii_case(host.host()))
+            }),
+        }
+    }
+}
+
 /// Refuses what other sites' pages send, and sets the headers that keep this one's from being misused.
 pub(super) async fn guard<B: MessageBody>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
-    let on_loopback = request.app_data::<State>().is_none_or(|state| state.on_loopback);
-    let mut response = match check(request.headers(), on_loopback) {
+    let hosts = request.app_data::<State>().map_or_else(|| Hosts::Only(Arc::default()), |state| state.hosts.clone());
+    let mut response = match check(request.headers(), &hosts) {
         Ok(()) => next.call(request).await?.map_into_left_body(),
         Err(refusal) => request.error_response(refusal).map_into_right_body(),
     };
@@ -40,11 +65,11 @@ const HEADERS: [(HeaderName, &str); 3] = [
     (header::CONTENT_SECURITY_POLICY, "frame-ancestors 'none'"),
 ];
 
-/// On a loopback address every honest client asks for a name of this machine. Another name is a site whose name was made
-/// to point here, so that its pages count as ours (DNS rebinding).
-fn check(headers: &HeaderMap, on_loopback: bool) -> Result<(), ApiError> {
+/// An honest client asks by a name of this machine, or by one that its operator gave it. Another name is a site whose name
+/// was made to point here, so that its pages count as ours (DNS rebinding).
+fn check(headers: &HeaderMap, hosts: &Hosts) -> Result<(), ApiError> {
     let host = headers.get(header::HOST).and_then(authority);
-    if on_loopback && !host.as_ref().is_some_and(is_local) {
+    if !hosts.include(host.as_ref()) {
         return Err(ApiError::ForeignHost);
     }
     match headers.get(header::ORIGIN) {
@@ -78,7 +103,7 @@ fn is_same(origin: &HeaderValue, host: &Authority) -> bool {
 mod tests {
     use actix_web::http::header::{self, HeaderMap, HeaderValue};
 
-    use super::{ApiError, check};
+    use super::{ApiError, Hosts, check};
 
     fn verdict(host: &'static str, origin: Option<&'static str>, on_loopback: bool) -> &'static str {
         let mut headers = HeaderMap::new();
@@ -86,7 +111,8 @@ mod tests {
         if let Some(origin) = origin {
             headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
         }
-        match check(&headers, on_loopback) {
+        let hosts = if on_loopback { Hosts::Only(["chat.example.org".to_owned()].into()) } else { Hosts::Any };
+        match check(&headers, &hosts) {
             Ok(()) => "in",
             Err(ApiError::ForeignHost) => "foreign host",
             Err(ApiError::ForeignOrigin) => "foreign origin",
@@ -96,8 +122,15 @@ mod tests {
 
     #[test]
     fn on_loopback_only_names_of_this_machine_are_asked_for() {
-        for host in ["localhost", "LocalHost:3000", "book.localhost:3000", "127.0.0.1:3000", "127.9.9.9", "[::1]:3000"]
-        {
+        for host in [
+            "localhost",
+            "LocalHost:3000",
+            "book.localhost:3000",
+            "127.0.0.1:3000",
+            "127.9.9.9",
+            "[::1]:3000",
+            "Chat.Example.org",
+        ] {
             assert_eq!(verdict(host, None, true), "in", "{host}");
         }
         for host in [

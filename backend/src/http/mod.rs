@@ -30,6 +30,7 @@ use crate::conversation::{ConversationService, ServiceError};
 pub use page::page_routes;
 
 use error::ApiError;
+use guard::Hosts;
 
 /// The largest request body, in bytes: a longest message, every character escaped, and some room.
 const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
@@ -39,13 +40,14 @@ const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 pub struct AppState {
     service: ConversationService,
     runtime: Handle,
-    on_loopback: bool,
+    hosts: Hosts,
 }
 
 impl AppState {
-    /// The state of a server that listens on `address` and whose use cases run on `runtime`.
-    pub fn new(service: ConversationService, runtime: Handle, address: IpAddr) -> Self {
-        Self { service, runtime, on_loopback: address.to_canonical().is_loopback() }
+    /// The state of a server that listens on `address`, may be asked by the names `allowed`, and whose use cases run on
+    /// `runtime`.
+    pub fn new(service: ConversationService, runtime: Handle, address: IpAddr, allowed: &[String]) -> Self {
+        Self { service, runtime, hosts: Hosts::new(address, allowed) }
     }
 
     /// Runs a use case on the program's own runtime, to its end even when the client goes away in the middle. Handlers

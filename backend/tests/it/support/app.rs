@@ -66,6 +66,7 @@ impl TestApp {
         let settings = Settings {
             host: IpAddr::from([127, 0, 0, 1]),
             port: 0,
+            allowed_hosts: Vec::new(),
             database_url: engine.url.clone(),
             model,
             limits: Limits::default(),
