@@ -1,12 +1,18 @@
-//! Following a turn that another process runs: its stored journal is read a few times a second.
+//! Following turns that this process does not run: those that have ended are told as they are stored, those of another
+//! process are read in their stored journal, a few times a second.
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use tallybook_protocol::{ChatEvent, MessageStatus, Snapshot, sse};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus, Snapshot, ToolCall, TurnError, Usage, sse};
 use tokio::sync::mpsc;
 
-use super::{ServiceError, model::MessageRow, repository::messages, service::Inner};
+use super::{
+    EventsAnswer, ServiceError,
+    model::{ConversationRow, MessageRow, ToolCallRow},
+    repository::{calls, messages, turns::TurnRows},
+    service::Inner,
+};
 use crate::journal::{EventId, stored};
 
 /// How often the stored journal is read.
@@ -85,4 +91,68 @@ impl Inner {
         });
         Ok((place, sse::write_frame(Some(&place.to_string()), event.name(), &event.data()?).into()))
     }
+
+    /// Joins the turn of a message that was sent before.
+    pub(super) async fn follow_known(
+        self: &Arc<Self>,
+        row: &ConversationRow,
+        rows: TurnRows,
+    ) -> Result<EventsAnswer, ServiceError> {
+        match self.journal.find(rows.assistant_message_id) {
+            Some(log) => Ok(EventsAnswer::Live(log.subscribe())),
+            None => self.tell_as_stored(row, rows.assistant_message_id, None).await,
+        }
+    }
+
+    /// A turn that does not run here: its terminal event, or what its own process stores of it.
+    pub(super) async fn tell_as_stored(
+        self: &Arc<Self>,
+        row: &ConversationRow,
+        message_id: i64,
+        last: Option<EventId>,
+    ) -> Result<EventsAnswer, ServiceError> {
+        let Some(message) = messages::find_message(&self.db, row.id, message_id).await? else {
+            return Ok(EventsAnswer::Nothing);
+        };
+        let seq = stored::find_last_seq(&self.db, message_id, message.epoch).await?.unwrap_or_default();
+        let id = EventId { message_id, epoch: message.epoch, seq }.to_string();
+        let event = match message.status() {
+            MessageStatus::Streaming => {
+                return Ok(EventsAnswer::Stored(self.follow_stored(row.id, &message, last).await?));
+            }
+            MessageStatus::Failed => failed_event(message),
+            status => ChatEvent::MessageEnd(MessageEnd {
+                assistant_message_id: message_id,
+                stop_reason: message.stop_reason,
+                content: message.content,
+                tool_calls: self.tool_calls_of(row.id, message_id).await?,
+                status,
+                usage: self.usage_of(row.id, message_id).await?,
+            }),
+        };
+        Ok(EventsAnswer::Once(sse::write_frame(Some(&id), event.name(), &event.data()?).into()))
+    }
+
+    pub(super) async fn tool_calls_of(&self, conversation_id: i64, message_id: i64) -> sqlx::Result<Vec<ToolCall>> {
+        let calls = calls::list_tool_calls(&self.db, conversation_id).await?;
+        Ok(calls.iter().filter(|call| call.message_id == message_id).map(ToolCallRow::to_tool_call).collect())
+    }
+
+    pub(super) async fn usage_of(&self, conversation_id: i64, message_id: i64) -> sqlx::Result<Usage> {
+        let calls = calls::list_model_calls(&self.db, conversation_id).await?;
+        Ok(calls.iter().filter(|call| call.message_id == message_id).fold(Usage::default(), |sum, call| Usage {
+            input_tokens: sum.input_tokens.saturating_add(call.input_tokens),
+            output_tokens: sum.output_tokens.saturating_add(call.output_tokens),
+            cached_tokens: sum.cached_tokens.saturating_add(call.cached_tokens),
+        }))
+    }
+}
+
+fn failed_event(message: MessageRow) -> ChatEvent {
+    ChatEvent::Error(TurnError {
+        error: message.error.unwrap_or_default(),
+        code: message.error_code.unwrap_or_default(),
+        user_message_id: message.parent_id,
+        assistant_message_id: Some(message.id),
+    })
 }

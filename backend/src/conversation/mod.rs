@@ -4,6 +4,7 @@
 mod error;
 mod follow;
 mod history;
+mod housekeeping;
 mod input;
 mod model;
 mod recorder;

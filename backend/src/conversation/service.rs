@@ -9,8 +9,8 @@ use std::{
 use bytes::Bytes;
 use chrono::DateTime;
 use tallybook_protocol::{
-    ChatEvent, Conversation, ConversationSummary, FeedEvent, FeedKind, MessageEnd, MessageStart, MessageStatus,
-    ModelInfo, NewConversation, NewMessage, Page, ToolCall, TurnError, Usage, sse,
+    ChatEvent, Conversation, ConversationSummary, FeedEvent, FeedKind, MessageStart, MessageStatus, ModelInfo,
+    NewConversation, NewMessage, Page,
 };
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -20,7 +20,7 @@ use super::{
     ServiceError,
     history::history,
     input::{UNTITLED, check_message, check_search, check_title, title_from_message},
-    model::{ConversationRow, MessageRow, ToolCallRow},
+    model::{ConversationRow, ToolCallRow},
     repository::{
         calls,
         conversations::{self, ListPlace},
@@ -43,9 +43,6 @@ const MAX_PAGE: u32 = 100;
 /// How long what depends on a turn's end waits for it.
 const END_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often the owner of turns looks whether another process was asked to stop one.
-const STOP_REQUESTS_EVERY: Duration = Duration::from_millis(400);
-
 /// The use cases of conversations. Cheap to clone; all clones are the same service.
 #[derive(Clone)]
 pub struct ConversationService {
@@ -58,15 +55,15 @@ pub(super) struct Inner {
     pub(super) journal: Journal,
     pub(super) feed: Feed,
     /// Names this process in the leases of its turns.
-    owner: String,
+    pub(super) owner: String,
     /// Turns run on the program's own runtime: one spawned on an HTTP worker would die with that worker.
     pub(super) runtime: Handle,
     pub(super) tasks: TaskTracker,
-    running: Mutex<HashMap<i64, CancellationToken>>,
+    pub(super) running: Mutex<HashMap<i64, CancellationToken>>,
     pub(super) draining: CancellationToken,
     /// How long an owner may be silent before its turns count as abandoned.
     pub(super) lease: Duration,
-    shut_down: CancellationToken,
+    pub(super) shut_down: CancellationToken,
 }
 
 /// What somebody who wants to follow a conversation gets.
@@ -319,38 +316,6 @@ impl Inner {
         conversations::find_conversation(&self.db, user, uuid).await?.ok_or(ServiceError::NotFound)
     }
 
-    /// Closes turns that other processes abandoned, until this one drains.
-    async fn look_for_abandoned_turns(self: Arc<Self>) {
-        while self.draining.run_until_cancelled(tokio::time::sleep(self.lease / 2)).await.is_some() {
-            if let Err(error) = self.close_abandoned_turns(true).await {
-                tracing::warn!(%error, "abandoned turns could not be looked for");
-            }
-        }
-    }
-
-    /// Stops turns of this process that other processes were asked to stop. An embedded database has no others.
-    async fn look_for_stop_requests(self: Arc<Self>) {
-        if self.db.is_embedded() {
-            return;
-        }
-        while self.shut_down.run_until_cancelled(tokio::time::sleep(STOP_REQUESTS_EVERY)).await.is_some() {
-            if lock(&self.running).is_empty() {
-                if self.draining.is_cancelled() {
-                    return;
-                }
-                continue;
-            }
-            match turns::list_stop_requests(&self.db, &self.owner).await {
-                Ok(requested) => {
-                    for message_id in requested {
-                        self.cancel_turn(message_id);
-                    }
-                }
-                Err(error) => tracing::warn!(%error, "requests to stop could not be looked for"),
-            }
-        }
-    }
-
     /// Spawns a turn that is stored and subscribes to it.
     fn spawn_turn(
         self: &Arc<Self>,
@@ -381,63 +346,8 @@ impl Inner {
         Ok(history(&branch, &model_calls, &tool_calls, self.agent.limits()))
     }
 
-    /// Joins the turn of a message that was sent before.
-    async fn follow_known(
-        self: &Arc<Self>,
-        row: &ConversationRow,
-        rows: TurnRows,
-    ) -> Result<EventsAnswer, ServiceError> {
-        match self.journal.find(rows.assistant_message_id) {
-            Some(log) => Ok(EventsAnswer::Live(log.subscribe())),
-            None => self.tell_as_stored(row, rows.assistant_message_id, None).await,
-        }
-    }
-
-    /// A turn that does not run here: its terminal event, or what its own process stores of it.
-    async fn tell_as_stored(
-        self: &Arc<Self>,
-        row: &ConversationRow,
-        message_id: i64,
-        last: Option<EventId>,
-    ) -> Result<EventsAnswer, ServiceError> {
-        let Some(message) = messages::find_message(&self.db, row.id, message_id).await? else {
-            return Ok(EventsAnswer::Nothing);
-        };
-        let seq = stored::find_last_seq(&self.db, message_id, message.epoch).await?.unwrap_or_default();
-        let id = EventId { message_id, epoch: message.epoch, seq }.to_string();
-        let event = match message.status() {
-            MessageStatus::Streaming => {
-                return Ok(EventsAnswer::Stored(self.follow_stored(row.id, &message, last).await?));
-            }
-            MessageStatus::Failed => failed_event(message),
-            status => ChatEvent::MessageEnd(MessageEnd {
-                assistant_message_id: message_id,
-                stop_reason: message.stop_reason,
-                content: message.content,
-                tool_calls: self.tool_calls_of(row.id, message_id).await?,
-                status,
-                usage: self.usage_of(row.id, message_id).await?,
-            }),
-        };
-        Ok(EventsAnswer::Once(sse::write_frame(Some(&id), event.name(), &event.data()?).into()))
-    }
-
-    pub(super) async fn tool_calls_of(&self, conversation_id: i64, message_id: i64) -> sqlx::Result<Vec<ToolCall>> {
-        let calls = calls::list_tool_calls(&self.db, conversation_id).await?;
-        Ok(calls.iter().filter(|call| call.message_id == message_id).map(ToolCallRow::to_tool_call).collect())
-    }
-
-    pub(super) async fn usage_of(&self, conversation_id: i64, message_id: i64) -> sqlx::Result<Usage> {
-        let calls = calls::list_model_calls(&self.db, conversation_id).await?;
-        Ok(calls.iter().filter(|call| call.message_id == message_id).fold(Usage::default(), |sum, call| Usage {
-            input_tokens: sum.input_tokens.saturating_add(call.input_tokens),
-            output_tokens: sum.output_tokens.saturating_add(call.output_tokens),
-            cached_tokens: sum.cached_tokens.saturating_add(call.cached_tokens),
-        }))
-    }
-
     /// Stops a turn of this process. False when it is not one.
-    fn cancel_turn(&self, message_id: i64) -> bool {
+    pub(super) fn cancel_turn(&self, message_id: i64) -> bool {
         lock(&self.running).get(&message_id).inspect(|token| token.cancel()).is_some()
     }
 
@@ -450,18 +360,14 @@ impl Inner {
         self.shut_down.is_cancelled()
     }
 
+    /// Tells a user's feed of something that needs no title.
+    pub(super) fn tell(&self, user: UserId, conversation: Uuid, kind: FeedKind) {
+        self.feed.send(user, FeedEvent { conversation_id: conversation, kind, title: None });
+    }
+
     fn tell_title(&self, user: UserId, uuid: Uuid, kind: FeedKind, title: &str) {
         self.feed.send(user, FeedEvent { conversation_id: uuid, kind, title: Some(title.to_owned()) });
     }
-}
-
-fn failed_event(message: MessageRow) -> ChatEvent {
-    ChatEvent::Error(TurnError {
-        error: message.error.unwrap_or_default(),
-        code: message.error_code.unwrap_or_default(),
-        user_message_id: message.parent_id,
-        assistant_message_id: Some(message.id),
-    })
 }
 
 fn write_cursor(row: &ConversationRow) -> String {
