@@ -3,6 +3,9 @@
 import { ChatPage, toolCalls, watchAnswer } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
+// Slow enough that even a browser that has just started draws the answer's beginning before its end.
+test.use({ demoPaceMs: 250 });
+
 const QUESTION = "What is (12.5 + 7.25) × 4?";
 
 test("a calculation is answered live, its tool calls open, and a reload shows it all again", async ({ page }) => {
