@@ -172,7 +172,7 @@ async fn high_risk_calls_are_refused_while_nobody_can_be_asked() {
 async fn at_the_time_limit_running_calls_end_and_the_turn_fails() {
     let model = MockLlm::start().await.unwrap();
     model.reply([text("Waiting."), tool_call("echo", r#"{"n":0}"#)]);
-    let limits = Limits { turn_time: Duration::from_millis(300), ..Limits::default() };
+    let limits = Limits { turn_time: Duration::from_secs(2), ..Limits::default() };
     let tools = ToolRegistry::default().with(Echo).unwrap();
     let (outcome, events) = run(&model, tools, limits, &CancellationToken::new()).await;
     assert!(matches!(outcome, Err(AgentError::TurnTimeout { .. })), "{outcome:?}");
@@ -183,7 +183,7 @@ async fn at_the_time_limit_running_calls_end_and_the_turn_fails() {
 async fn at_the_time_limit_the_connection_to_the_model_is_closed() {
     let model = MockLlm::start().await.unwrap();
     let gate = model.reply_gated([text("One ")], [text("two.")]);
-    let limits = Limits { turn_time: Duration::from_millis(300), ..Limits::default() };
+    let limits = Limits { turn_time: Duration::from_secs(2), ..Limits::default() };
     let (outcome, _) = run(&model, ToolRegistry::default(), limits, &CancellationToken::new()).await;
     assert!(matches!(outcome, Err(AgentError::TurnTimeout { .. })), "{outcome:?}");
     gate.abandoned().await;
