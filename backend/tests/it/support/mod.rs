@@ -3,12 +3,14 @@
 mod app;
 mod engine;
 mod events;
+mod program;
 
 use std::time::Duration;
 
 pub(crate) use app::{Provider, TestApp};
 pub(crate) use engine::Engine;
 pub(crate) use events::{EventReader, names};
+pub(crate) use program::Program;
 
 /// How long a test waits for something that must happen, before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
