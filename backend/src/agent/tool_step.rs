@@ -174,7 +174,7 @@ async fn cancel_all(running: &mut Running, recorder: &mut impl TurnRecorder) -> 
         let end = EndedToolCall {
             status: ToolCallStatus::Cancelled,
             output: None,
-            error: Some("the turn was ended while the tool ran".to_owned()),
+            error: Some("the turn ended while the tool ran; its outcome is unknown".to_owned()),
             error_type: Some("cancelled".to_owned()),
             duration_ms: duration_ms(call.started_at),
         };

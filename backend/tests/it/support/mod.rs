@@ -4,6 +4,7 @@ mod app;
 mod engine;
 mod events;
 mod program;
+mod trap;
 
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ pub(crate) use app::{Provider, TestApp};
 pub(crate) use engine::Engine;
 pub(crate) use events::{EventReader, names};
 pub(crate) use program::Program;
+pub(crate) use trap::Trap;
 
 /// How long a test waits for something that must happen, before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
