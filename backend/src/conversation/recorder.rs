@@ -156,7 +156,7 @@ impl TurnRecorder for StoringRecorder<'_> {
         self.send(&event)
     }
 
-    async fn step_ended(&mut self, step: &StepRecord) -> Result<(), RecordError> {
+    async fn step_answered(&mut self, step: &StepRecord) -> Result<(), RecordError> {
         let stored = async {
             let mut write = self.writer.begin().await?;
             calls::create_model_call(&mut write.tx, self.writer.rows.assistant_message_id, step).await?;

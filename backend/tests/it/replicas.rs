@@ -80,13 +80,16 @@ async fn assert_goes_on(other: &TestApp, model: &MockLlm, conversation: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_turn_of_a_killed_replica_is_closed_by_another_and_its_followers_are_told() {
+async fn a_turn_of_a_killed_replica_is_closed_by_another_which_can_go_on_with_it() {
     for engine in Engine::every_mysql().await {
         let model = MockLlm::start().await.unwrap();
         let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
         let (conversation, _here, mut there) = begin(&owner, &other, &model).await;
         owner.kill();
         assert_closed(&other, &mut there, &conversation).await;
+        model.reply([text("Begun again, and done.")]);
+        let resumed = other.resume(&conversation).await.all().await;
+        assert!(matches!(resumed.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Begun again, and done."));
         assert_goes_on(&other, &model, &conversation).await;
     }
 }

@@ -175,6 +175,11 @@ impl TestApp {
         EventReader::new(response)
     }
 
+    /// Has the last answer go on and gives its events as they come.
+    pub(crate) async fn resume(&self, conversation: &str) -> EventReader {
+        EventReader::new(self.post(&format!("/api/conversations/{conversation}/continue"), json!({})).await)
+    }
+
     /// Joins what runs in a conversation, after an event if one is given.
     pub(crate) async fn follow(&self, conversation: &str, after: Option<&str>) -> EventReader {
         let query = after.map(|id| format!("?after={id}")).unwrap_or_default();

@@ -5,6 +5,7 @@ mod engine;
 mod events;
 mod program;
 mod proxy;
+mod trap;
 
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ pub(crate) use engine::Engine;
 pub(crate) use events::{EventReader, FeedReader, names};
 pub(crate) use program::Program;
 pub(crate) use proxy::Proxy;
+pub(crate) use trap::Trap;
 
 /// The arguments of a test's own tool that takes none.
 #[derive(serde::Deserialize, schemars::JsonSchema)]
