@@ -78,7 +78,7 @@ impl Inner {
         &self,
         conversation_id: i64,
         message_id: i64,
-        history: &mut Vec<ModelMessage>,
+        history: &mut [ModelMessage],
     ) -> sqlx::Result<ResumedTurn> {
         let model_calls = calls::list_model_calls(&self.db, conversation_id).await?;
         let tool_calls = calls::list_tool_calls(&self.db, conversation_id).await?;
