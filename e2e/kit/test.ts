@@ -5,12 +5,7 @@ import { type Server, type ServerOptions, startServer } from "./server.ts";
 
 export { expect };
 
-export const test = base.extend<
-  { cleanConsole: void; connectionBreaks: boolean },
-  ServerOptions & { server: Server }
->({
-  // Whether the test breaks the connection to the server, of which the browser complains by itself.
-  connectionBreaks: [false, { option: true }],
+export const test = base.extend<{ tolerated: RegExp[]; cleanConsole: void }, ServerOptions & { server: Server }>({
   mysqlServer: [undefined, { option: true, scope: "worker" }],
   demoPaceMs: [undefined, { option: true, scope: "worker" }],
 
@@ -25,19 +20,22 @@ export const test = base.extend<
 
   baseURL: async ({ server }, use) => use(server.url),
 
+  // What a test expects to see in the console.
+  tolerated: async ({}, use) => use([]),
+
   // A hydration that does not fit the server's page says so in the console and nowhere else.
   cleanConsole: [
-    async ({ context, connectionBreaks }, use) => {
+    async ({ context, tolerated }, use) => {
       const complaints: string[] = [];
       context.on("console", (message: ConsoleMessage) => {
-        if (connectionBreaks && message.text().includes("net::ERR_")) return;
         if (message.type() === "warning" || message.type() === "error") {
           complaints.push(`console.${message.type()}: ${message.text()} (${message.location().url})`);
         }
       });
       context.on("weberror", (error) => complaints.push(`uncaught: ${error.error().message}`));
       await use();
-      expect(complaints, "the console stays clean").toEqual([]);
+      const unexpected = complaints.filter((complaint) => !tolerated.some((known) => known.test(complaint)));
+      expect(unexpected, "the console stays clean").toEqual([]);
     },
     { auto: true },
   ],
