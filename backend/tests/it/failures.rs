@@ -22,10 +22,10 @@ use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallStatus};
 use crate::support::{Engine, Provider, TestApp, execute, on_every_engine, rows};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct NoArgs {}
+pub(crate) struct NoArgs {}
 
 /// Panics.
-struct Panics;
+pub(crate) struct Panics;
 
 impl Tool for Panics {
     type Args = NoArgs;
@@ -38,7 +38,7 @@ impl Tool for Panics {
 }
 
 /// Never comes back.
-struct Hangs;
+pub(crate) struct Hangs;
 
 impl Tool for Hangs {
     type Args = NoArgs;
