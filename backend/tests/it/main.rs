@@ -13,6 +13,7 @@ mod support;
 mod agent_faults;
 mod bad_input;
 mod command_line;
+mod continuing;
 mod conversations;
 mod crash;
 mod failures;
