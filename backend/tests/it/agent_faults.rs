@@ -9,12 +9,12 @@ use std::{
     time::Duration,
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tallybook::{
     agent::Limits,
     tools::{Tool, ToolError, ToolOutput, builtin},
 };
-use tallybook_mock_llm::{MockLlm, fault, text, tool_call, tool_call_with_id};
+use tallybook_mock_llm::{MockLlm, fault, text, thinking, tool_call, tool_call_with_id};
 use tallybook_protocol::{ChatEvent, MessageStatus};
 
 use crate::{
@@ -122,7 +122,8 @@ on_every_engine! {
         let rows = rows!(app, Row, ROWS);
         assert_eq!((rows[0].1.as_str(), rows[0].2.as_deref()), ("error", Some("timeout")));
         assert!(rows.len() == 10 && rows[1..].iter().all(|row| row.1 == "success"), "{rows:?}");
-        assert_eq!(told_results(&model).iter().map(|told| told["result"].clone()).collect::<Vec<_>>()[1..3], [2, 3]);
+        let told: Vec<_> = told_results(&model).iter().map(|told| told["result"].clone()).collect();
+        assert_eq!(told[..3], [Value::Null, "2".into(), "3".into()], "the results go back in the order asked for");
         model.assert_calls_paired();
     }
 
@@ -196,6 +197,32 @@ on_every_engine! {
         model.reply([text("Unharmed.")]);
         assert!(ended_with(&app.send(&conversation, "And now?").await.all().await, "Unharmed."));
         model.assert_calls_paired();
+    }
+
+    /// What a model thought goes back with the results of its calls, to the letter, and no further.
+    async fn thinking_is_replayed_within_the_turn(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let conversation = app.create_conversation().await;
+            model.reply([thinking("I should add.", "c2ln"), tool_call("add", r#"{"a":1,"b":2}"#)]);
+            model.reply([text("Three.")]);
+            assert!(ended_with(&app.send(&conversation, "1 + 2?").await.all().await, "Three."));
+            let step = model.requests().pop().unwrap().body;
+            match provider {
+                Provider::Anthropic => {
+                    let thought = json!({"type": "thinking", "thinking": "I should add.", "signature": "c2ln"});
+                    assert_eq!(step["messages"][1]["content"][0], thought);
+                }
+                Provider::OpenAi => assert_eq!(step["messages"][2]["reasoning_content"], "I should add."),
+            }
+            let shown = app.conversation(&conversation).await;
+            assert!(!shown.to_string().contains("I should add."), "{shown}");
+            model.reply([text("You are welcome.")]);
+            assert!(ended_with(&app.send(&conversation, "Thanks").await.all().await, "You are welcome."));
+            assert!(!model.requests().pop().unwrap().body_text.contains("I should add."));
+            model.assert_calls_paired();
+        }
     }
 
     /// An answer that ran out of tokens within a call ends there, and nothing runs.

@@ -67,6 +67,9 @@ fn collect(json: &str, place: Place, tools: &[ToolSpec], depth: u8, calls: &mut 
         return collect(value.get(), place, tools, depth, calls);
     }
     let written: String = serde_json::from_str(value.get()).ok()?;
+    if written.trim().is_empty() {
+        return None;
+    }
     let resolved = names::resolve(&written, tools);
     let input_text = match object.find(&INPUT_KEYS) {
         Some(input) => input_text(input, place)?,

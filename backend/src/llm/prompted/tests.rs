@@ -132,6 +132,8 @@ fn ordinary_code_and_data_are_shown_as_they_are() {
         "{\"tool\": \"add\", \"args\": 7}",
         "{\"tool\": \"add\"}\n",
         "{\"function\": \"f(x)\", \"arguments\": \"x\"}",
+        "{\"name\": \"\", \"arguments\": {\"a\": 1}}",
+        "```tool\n{\"tool\": \" \", \"args\": {}}\n```\n",
         // What a tool's own definition looks like.
         "{\"name\":\"add\",\"description\":\"Adds.\",\"parameters\":{\"type\":\"object\"}}",
         "```json\n{\"type\":\"function\",\"function\":{\"name\":\"add\",\"description\":\"x\",\"parameters\":{}}}\n```",
