@@ -18,8 +18,8 @@ use tallybook_mock_llm::{MockLlm, fault, text, thinking, tool_call, tool_call_wi
 use tallybook_protocol::{ChatEvent, MessageStatus};
 
 use crate::{
-    failures::{Hangs, NoArgs, Panics},
-    support::{Engine, Provider, TestApp, names, on_every_engine, rows},
+    failures::{Hangs, Panics},
+    support::{Engine, NoArgs, Provider, TestApp, names, on_every_engine, rows},
 };
 
 /// Counts how often it runs.

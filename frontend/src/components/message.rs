@@ -1,7 +1,7 @@
 //! One message: a bubble with plain text for a person's, Markdown with tool calls between for the assistant's. Nothing in
 //! it is ever read as HTML.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use leptos::prelude::*;
 use tallybook_protocol::{MessageStatus, Role};
@@ -15,7 +15,7 @@ use crate::{
     },
     session::Session,
     text,
-    transcript::{Entry, Segment, segments},
+    transcript::{Entry, Segment, Tally, segments},
 };
 
 /// A message of the transcript, as it changes.
@@ -156,7 +156,7 @@ fn Continue(entry: OptionalEntry, session: Session) -> impl IntoView {
 enum End {
     Text,
     Thinking,
-    Note(&'static str),
+    Note(Cow<'static, str>),
     Failure(String),
 }
 
@@ -168,10 +168,10 @@ fn ending_of(entry: &Entry) -> End {
             Some(Segment::Call(_)) if entry.calls.iter().any(|call| call.duration_ms.is_none()) => End::Text,
             Some(Segment::Call(_)) | None => End::Thinking,
         },
-        MessageStatus::Stopped => End::Note(text::STOPPED),
-        MessageStatus::Interrupted => entry.error.clone().map_or(End::Note(text::INTERRUPTED), End::Failure),
+        MessageStatus::Stopped => End::Note(text::stopped(Tally::of(&entry.calls)).into()),
+        MessageStatus::Interrupted => entry.error.clone().map_or(End::Note(text::INTERRUPTED.into()), End::Failure),
         MessageStatus::Failed => End::Failure(entry.error.clone().unwrap_or_else(|| text::FAILED.to_owned())),
-        MessageStatus::Complete => note_on(entry).map_or(End::Text, End::Note),
+        MessageStatus::Complete => note_on(entry).map_or(End::Text, |note| End::Note(note.into())),
         MessageStatus::Unknown => End::Text,
     }
 }

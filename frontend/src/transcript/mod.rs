@@ -5,10 +5,12 @@
 //! and hear things twice.
 
 mod segments;
+mod tally;
 
 use std::sync::Arc;
 
 pub use segments::{Segment, segments};
+pub use tally::Tally;
 use tallybook_protocol::{
     ChatEvent, ContentDelta, Conversation, Message, MessageEnd, MessageStart, MessageStatus, RawJson, Role, Snapshot,
     ToolCall, ToolCallEnd, ToolCallStart, ToolCallStatus, TurnError,
