@@ -52,6 +52,10 @@ pub(crate) const INTERRUPTED: &str = "The server went away during this answer. W
 pub(crate) const CONTINUE: &str = "Continue";
 pub(crate) const FAILED: &str = "This answer failed. Send the message again to try once more.";
 pub(crate) const NO_OUTPUT: &str = "Finished with no output.";
+pub(crate) const MODEL_REFUSED: &str =
+    "The model declined to go on. Put the question differently, or ask another model.";
+pub(crate) const CUT_OFF: &str = "The answer reached the longest length it may have. Ask for the rest.";
+pub(crate) const STEP_LIMIT: &str = "The answer used up the steps that one turn may have. Ask for the rest.";
 pub(crate) const JUMP_TO_NEWEST: &str = "Jump to newest";
 
 pub(crate) const COPY: &str = "Copy";

@@ -83,6 +83,7 @@ fn conversation() -> Conversation {
         content: content.to_owned(),
         status: MessageStatus::Complete,
         error: None,
+        stop_reason: None,
         tool_calls,
         created_at: at,
     };

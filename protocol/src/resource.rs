@@ -134,6 +134,9 @@ pub struct Message {
     pub status: MessageStatus,
     /// What went wrong, in words for the reader; only with `failed` or `interrupted`.
     pub error: Option<String>,
+    /// Why the model stopped, as in `message_end`; absent when it did not.
+    #[serde(default)]
+    pub stop_reason: Option<String>,
     /// The calls made while answering, in the order asked for.
     pub tool_calls: Vec<ToolCall>,
     /// When it was stored.
@@ -260,6 +263,7 @@ mod tests {
             content: "</script>".to_owned(),
             status: MessageStatus::Streaming,
             error: None,
+            stop_reason: None,
             tool_calls: vec![call],
             created_at: at,
         };

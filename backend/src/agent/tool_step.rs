@@ -185,7 +185,7 @@ async fn cancel_all(running: &mut Running, recorder: &mut impl TurnRecorder) -> 
     calls.sort_by_key(|(_, call)| call.index);
     for (id, call) in calls {
         let (status, error, error_type) = if reacted.contains(&id) {
-            (ToolCallStatus::Cancelled, "the turn was ended while the tool ran", "cancelled")
+            (ToolCallStatus::Cancelled, "the turn ended while the tool ran; its outcome is unknown", "cancelled")
         } else {
             let error = "the turn was ended, and the tool did not react to that; it may still be running";
             (ToolCallStatus::Interrupted, error, "interrupted")

@@ -103,6 +103,7 @@ impl MessageRow {
             status: self.status(),
             content: self.content,
             error: self.error,
+            stop_reason: self.stop_reason,
             tool_calls,
             created_at: self.created_at,
         }

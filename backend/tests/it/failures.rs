@@ -23,7 +23,7 @@ use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallStatus};
 use crate::support::{Engine, NoArgs, Provider, TestApp, eventually, execute, on_every_engine, rows};
 
 /// Panics.
-struct Panics;
+pub(crate) struct Panics;
 
 impl Tool for Panics {
     type Args = NoArgs;
@@ -36,7 +36,7 @@ impl Tool for Panics {
 }
 
 /// Never comes back.
-struct Hangs;
+pub(crate) struct Hangs;
 
 impl Tool for Hangs {
     type Args = NoArgs;

@@ -10,6 +10,7 @@
 
 mod support;
 
+mod agent_faults;
 mod bad_input;
 mod command_line;
 mod continuing;

@@ -161,7 +161,6 @@ enum End {
 }
 
 fn ending_of(entry: &Entry) -> End {
-    let says_nothing = entry.text.trim().is_empty();
     match entry.status {
         MessageStatus::Streaming => match segments(&entry.text, &entry.calls).last() {
             Some(Segment::Text(_)) => End::Text,
@@ -172,8 +171,22 @@ fn ending_of(entry: &Entry) -> End {
         MessageStatus::Stopped => End::Note(text::stopped(Tally::of(&entry.calls)).into()),
         MessageStatus::Interrupted => entry.error.clone().map_or(End::Note(text::INTERRUPTED.into()), End::Failure),
         MessageStatus::Failed => End::Failure(entry.error.clone().unwrap_or_else(|| text::FAILED.to_owned())),
-        MessageStatus::Complete if says_nothing => End::Note(text::NO_OUTPUT.into()),
-        MessageStatus::Complete | MessageStatus::Unknown => End::Text,
+        MessageStatus::Complete => note_on(entry).map_or(End::Text, |note| End::Note(note.into())),
+        MessageStatus::Unknown => End::Text,
+    }
+}
+
+/// What a reader must know of an answer that is whole and yet not as it should be.
+fn note_on(entry: &Entry) -> Option<&'static str> {
+    match entry.stop_reason.as_deref() {
+        Some("refusal") => Some(text::MODEL_REFUSED),
+        Some("max_tokens") => Some(text::CUT_OFF),
+        Some("step_limit") => Some(text::STEP_LIMIT),
+        // What was said before its calls is not an answer.
+        _ => match segments(&entry.text, &entry.calls).last() {
+            Some(Segment::Text(_)) => None,
+            Some(Segment::Call(_)) | None => Some(text::NO_OUTPUT),
+        },
     }
 }
 

@@ -74,6 +74,8 @@ pub struct Entry {
     pub status: MessageStatus,
     /// What went wrong, in words for the reader.
     pub error: Option<String>,
+    /// Why the model stopped, in the server's word.
+    pub stop_reason: Option<String>,
     /// The calls made while answering.
     pub calls: Vec<Call>,
     /// The lease under which the turn was last heard of; it grows when the turn goes on after it was cut off.
@@ -88,6 +90,7 @@ impl Entry {
             text: String::new(),
             status: MessageStatus::Streaming,
             error: None,
+            stop_reason: None,
             calls: Vec::new(),
             epoch: FIRST_EPOCH,
         }
@@ -116,6 +119,7 @@ impl From<Message> for Entry {
             text: message.content,
             status: message.status,
             error: message.error,
+            stop_reason: message.stop_reason,
             calls: message.tool_calls.into_iter().map(Call::from).collect(),
             epoch: message.epoch,
         }
@@ -257,6 +261,7 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     let entry = transcript.find_or_add(end.assistant_message_id);
     entry.text = end.content;
     entry.status = end.status;
+    entry.stop_reason = end.stop_reason;
     entry.calls = end.tool_calls.into_iter().map(Call::from).collect();
 }
 

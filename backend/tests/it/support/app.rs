@@ -70,13 +70,22 @@ impl TestApp {
     }
 
     pub(crate) async fn spawn_with_tools(engine: &Engine, model: ModelSettings, tools: ToolRegistry) -> Self {
+        Self::spawn_with_limits(engine, model, tools, Limits::default()).await
+    }
+
+    pub(crate) async fn spawn_with_limits(
+        engine: &Engine,
+        model: ModelSettings,
+        tools: ToolRegistry,
+        limits: Limits,
+    ) -> Self {
         let settings = Settings {
             host: IpAddr::from([127, 0, 0, 1]),
             port: 0,
             allowed_hosts: Vec::new(),
             database_url: engine.url.clone(),
             model,
-            limits: Limits::default(),
+            limits,
             system_prompt: SystemPrompt::BuiltIn,
             keep_alive: Duration::from_millis(50),
             journal_retention: Some(Duration::from_hours(24)),
