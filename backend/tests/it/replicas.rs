@@ -1,6 +1,8 @@
 //! Two processes of the program on one MySQL: what one runs, the other follows, joins late, stops and, when the first is
 //! gone, closes.
 
+use std::time::Duration;
+
 use reqwest::StatusCode;
 use serde_json::json;
 use tallybook::db::Database;
@@ -149,7 +151,7 @@ async fn a_deletion_meets_the_end_of_a_turn_at_another_replica() {
         sqlx::query("UPDATE messages SET owner = owner WHERE role = 'assistant'").execute(&mut *held).await.unwrap();
         // The end of the turn queues up for the message first, the deletion second and with the conversation in hand.
         owner.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
-        eventually("the end of the turn waits", async || is_waiting(&pool, "UPDATE%").await).await;
+        eventually("the end of the turn waits", async || is_waiting(&pool, "UPDATE messages SET owner%").await).await;
         let deleted = async { other.delete(&conversation).await };
         let let_go = async {
             eventually("the deletion waits", async || is_waiting(&pool, "DELETE%").await).await;
@@ -167,6 +169,8 @@ async fn is_waiting(pool: &sqlx::MySqlPool, statement: &str) -> bool {
     const WAITING: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX t \
         JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id \
         WHERE p.DB = DATABASE() AND t.trx_state = 'LOCK WAIT' AND t.trx_query LIKE ?";
+    // The server renews this table only when nobody has read it for a tenth of a second.
+    tokio::time::sleep(Duration::from_millis(150)).await;
     let waiting: i64 = sqlx::query_scalar(WAITING).bind(statement).fetch_one(pool).await.unwrap();
     waiting > 0
 }
