@@ -6,13 +6,10 @@ import { type Server, type ServerOptions, startServer } from "./server.ts";
 
 export { expect };
 
-/** What a test has to say about the console. */
-export interface CleanConsole {
-  /** Complaints of this kind are what the test is about. */
-  expect(kind: RegExp): void;
-}
-
-export const test = base.extend<{ cleanConsole: CleanConsole }, ServerOptions & { server: Server; model: ScriptedModel }>({
+export const test = base.extend<
+  { tolerated: RegExp[]; cleanConsole: void },
+  ServerOptions & { server: Server; model: ScriptedModel }
+>({
   mysqlServer: [undefined, { option: true, scope: "worker" }],
   demoPaceMs: [undefined, { option: true, scope: "worker" }],
 
@@ -38,9 +35,12 @@ export const test = base.extend<{ cleanConsole: CleanConsole }, ServerOptions & 
 
   baseURL: async ({ server }, use) => use(server.url),
 
+  // What a test expects to see in the console.
+  tolerated: async ({}, use) => use([]),
+
   // A hydration that does not fit the server's page says so in the console and nowhere else.
   cleanConsole: [
-    async ({ context }, use) => {
+    async ({ context, tolerated }, use) => {
       const complaints: string[] = [];
       context.on("console", (message: ConsoleMessage) => {
         if (message.type() === "warning" || message.type() === "error") {
@@ -48,9 +48,8 @@ export const test = base.extend<{ cleanConsole: CleanConsole }, ServerOptions & 
         }
       });
       context.on("weberror", (error) => complaints.push(`uncaught: ${error.error().message}`));
-      const expected: RegExp[] = [];
-      await use({ expect: (kind) => expected.push(kind) });
-      const unexpected = complaints.filter((complaint) => !expected.some((kind) => kind.test(complaint)));
+      await use();
+      const unexpected = complaints.filter((complaint) => !tolerated.some((known) => known.test(complaint)));
       expect(unexpected, "the console stays clean").toEqual([]);
     },
     { auto: true },

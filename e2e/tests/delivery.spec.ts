@@ -28,8 +28,8 @@ test("the page's files are kept by the browser and asked for once", async ({ pag
   }
 });
 
-test("what is not the page's own neither runs nor loads", async ({ page, cleanConsole }) => {
-  cleanConsole.expect(/Content Security Policy/);
+test("what is not the page's own neither runs nor loads", async ({ page, tolerated }) => {
+  tolerated.push(/Content Security Policy/);
   await page.goto("/");
   await expect(page.locator("body")).toHaveAttribute("data-hydrated", "");
   const refused = await page.evaluate(async () => {
@@ -60,8 +60,8 @@ test("what is not the page's own neither runs nor loads", async ({ page, cleanCo
   );
 });
 
-test("no page of ours is refused anything by the policy", async ({ page, cleanConsole }) => {
-  cleanConsole.expect(/status of 404/);
+test("no page of ours is refused anything by the policy", async ({ page, tolerated }) => {
+  tolerated.push(/status of 404/);
   await page.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", (event) => {
       console.error(`refused by ${event.effectiveDirective}: ${event.blockedURI}`);

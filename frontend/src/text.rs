@@ -3,7 +3,7 @@
 
 use tallybook_protocol::ToolCallStatus;
 
-use crate::format;
+use crate::{format, transcript::Tally};
 
 /// The product's name.
 pub(crate) const PRODUCT: &str = "Tallybook";
@@ -48,10 +48,14 @@ pub(crate) const ANSWER: &str = "Answer";
 pub(crate) const THINKING: &str = "Thinking…";
 pub(crate) const STILL_WAITING: &str = "Still waiting…";
 pub(crate) const SENDING: &str = "Sending…";
-pub(crate) const STOPPED: &str = "Stopped. What was written so far is kept.";
 pub(crate) const INTERRUPTED: &str = "The server went away during this answer. What was written so far is kept.";
+pub(crate) const CONTINUE: &str = "Continue";
 pub(crate) const FAILED: &str = "This answer failed. Send the message again to try once more.";
 pub(crate) const NO_OUTPUT: &str = "Finished with no output.";
+pub(crate) const MODEL_REFUSED: &str =
+    "The model declined to go on. Put the question differently, or ask another model.";
+pub(crate) const CUT_OFF: &str = "The answer reached the longest length it may have. Ask for the rest.";
+pub(crate) const STEP_LIMIT: &str = "The answer used up the steps that one turn may have. Ask for the rest.";
 pub(crate) const JUMP_TO_NEWEST: &str = "Jump to newest";
 
 pub(crate) const COPY: &str = "Copy";
@@ -106,6 +110,27 @@ pub(crate) fn waited(seconds: u64) -> String {
     format!("{seconds}s")
 }
 
+/// Under an answer that was stopped: what became of its calls.
+pub(crate) fn stopped(calls: Tally) -> String {
+    let Tally { finished, cancelled, unclear } = calls;
+    let ways = [
+        (finished, "had finished", "had finished"),
+        (cancelled, "was cancelled", "were cancelled"),
+        (unclear, "may still be running", "may still be running"),
+    ];
+    let mut said = Vec::new();
+    for (count, of_one, of_many) in ways.into_iter().filter(|(count, ..)| *count > 0) {
+        let end = if count == 1 { of_one } else { of_many };
+        said.push(match (said.is_empty(), count) {
+            (true, 1) => format!("1 tool call {end}"),
+            (true, _) => format!("{count} tool calls {end}"),
+            (false, _) => format!("{count} {end}"),
+        });
+    }
+    let of_calls = if said.is_empty() { String::new() } else { format!(" {}.", said.join(", ")) };
+    format!("Stopped.{of_calls} What was written so far is kept.")
+}
+
 /// While the connection is down.
 pub(crate) fn reconnecting(seconds: u64) -> String {
     format!("Reconnecting… (retrying in {seconds}s)")
@@ -154,3 +179,18 @@ pub(crate) const DEMO_NOTICE_OR: &str = " or ";
 pub(crate) const DEMO_NOTICE_END: &str = " and start again to connect a real one.";
 /// The settings named in it: each chooses a provider by being set.
 pub(crate) const DEMO_SETTINGS: [&str; 2] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
+
+#[cfg(test)]
+mod tests {
+    use super::{Tally, stopped};
+
+    #[test]
+    fn a_stopped_answer_says_what_became_of_its_calls() {
+        let said = |finished, cancelled, unclear| stopped(Tally { finished, cancelled, unclear });
+        assert_eq!(said(0, 0, 0), "Stopped. What was written so far is kept.");
+        assert_eq!(said(1, 0, 0), "Stopped. 1 tool call had finished. What was written so far is kept.");
+        let all = "Stopped. 2 tool calls had finished, 1 was cancelled, 3 may still be running. What was written so far is kept.";
+        assert_eq!(said(2, 1, 3), all);
+        assert_eq!(said(0, 2, 0), "Stopped. 2 tool calls were cancelled. What was written so far is kept.");
+    }
+}

@@ -125,12 +125,18 @@ pub struct Message {
     pub id: i64,
     /// Who wrote it.
     pub role: Role,
+    /// The lease under which the turn ran last, which grows whenever it goes on after it was cut off; 0 for a person's.
+    #[serde(default)]
+    pub epoch: i32,
     /// Its text; Markdown when the assistant wrote it.
     pub content: String,
     /// Where it stands.
     pub status: MessageStatus,
     /// What went wrong, in words for the reader; only with `failed` or `interrupted`.
     pub error: Option<String>,
+    /// Why the model stopped, as in `message_end`; absent when it did not.
+    #[serde(default)]
+    pub stop_reason: Option<String>,
     /// The calls made while answering, in the order asked for.
     pub tool_calls: Vec<ToolCall>,
     /// When it was stored.
@@ -253,9 +259,11 @@ mod tests {
         let message = Message {
             id: 2,
             role: Role::Assistant,
+            epoch: 1,
             content: "</script>".to_owned(),
             status: MessageStatus::Streaming,
             error: None,
+            stop_reason: None,
             tool_calls: vec![call],
             created_at: at,
         };

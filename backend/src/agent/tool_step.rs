@@ -1,12 +1,15 @@
 //! The tool calls of one step: low-risk ones in parallel, high-risk ones after them, one after another, where they may
 //! run at all; each under its own timeout and panic guard. Whatever a tool does, its call ends in a result that the model sees.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use tallybook_protocol::ToolCallStatus;
 use tokio::{
     task::{Id, JoinError, JoinSet},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep_until, timeout, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -16,9 +19,12 @@ use crate::{
 };
 
 use super::{
-    AgentError, AgentService, EndedToolCall, StartedToolCall, TurnRecorder,
+    AgentError, AgentService, EndedToolCall, PlannedCall, StartedToolCall, TurnRecorder,
     result::{error_json, shorten, success_json},
 };
+
+/// How long tools have to react when they are aborted: at once, unless they hold their thread.
+const CANCEL_PATIENCE: Duration = Duration::from_millis(500);
 
 type ToolReturn = Result<ToolOutput, ToolError>;
 
@@ -41,20 +47,19 @@ impl AgentService {
     pub(super) async fn run_tools(
         &self,
         step: u32,
-        calls: &[ToolCallRequest],
+        calls: &[PlannedCall],
         recorder: &mut impl TurnRecorder,
         cancel: &CancellationToken,
         deadline: Instant,
     ) -> Result<Vec<ToolResult>, AgentError> {
         let mut results: Vec<Option<ToolResult>> = vec![None; calls.len()];
         let is_high = |call: &ToolCallRequest| self.tools.find_spec(&call.name).is_some_and(|s| s.risk == Risk::High);
-        let (high, low): (Vec<usize>, Vec<usize>) = (0..calls.len()).partition(|&index| is_high(&calls[index]));
+        let (high, low): (Vec<usize>, Vec<usize>) = (0..calls.len()).partition(|&index| is_high(&calls[index].request));
         let batches = std::iter::once(low).chain(high.into_iter().map(|index| vec![index]));
         for batch in batches {
             let mut running = Running::default();
             for index in batch {
-                let request = &calls[index];
-                let position = u32::try_from(index).unwrap_or(u32::MAX);
+                let PlannedCall { position, ref request } = calls[index];
                 let key = recorder.tool_started(&StartedToolCall { step, position, request }).await?;
                 let refused = is_high(request) && !self.limits.high_risk;
                 let call = RunningCall { index, key, refused, started_at: Instant::now() };
@@ -71,7 +76,7 @@ impl AgentService {
     async fn collect(
         &self,
         running: &mut Running,
-        calls: &[ToolCallRequest],
+        calls: &[PlannedCall],
         results: &mut [Option<ToolResult>],
         recorder: &mut impl TurnRecorder,
         cancel: &CancellationToken,
@@ -96,7 +101,7 @@ impl AgentService {
                 Err(error) => (error.id(), Err(describe_panic(&error))),
             };
             let Some(call) = running.calls.remove(&id) else { continue };
-            let request = &calls[call.index];
+            let request = &calls[call.index].request;
             if let Err(error) = &returned {
                 tracing::info!(tool = request.name, error_type = error.error_type, "a tool call failed");
             }
@@ -166,17 +171,30 @@ impl AgentService {
     }
 }
 
-/// Aborts what still runs and records it as cancelled.
+/// Aborts what still runs and records it as cancelled; a tool that does not react to that, as interrupted.
 async fn cancel_all(running: &mut Running, recorder: &mut impl TurnRecorder) -> Result<(), AgentError> {
-    running.tasks.shutdown().await;
-    let mut calls: Vec<RunningCall> = running.calls.drain().map(|(_, call)| call).collect();
-    calls.sort_by_key(|call| call.index);
-    for call in calls {
+    running.tasks.abort_all();
+    let mut reacted = HashSet::new();
+    let patience = Instant::now() + CANCEL_PATIENCE;
+    while let Ok(Some(ended)) = timeout_at(patience, running.tasks.join_next_with_id()).await {
+        reacted.insert(ended.map_or_else(|error| error.id(), |(id, _)| id));
+    }
+    // They hold a thread each, and nothing can take it from them.
+    running.tasks.detach_all();
+    let mut calls: Vec<(Id, RunningCall)> = running.calls.drain().collect();
+    calls.sort_by_key(|(_, call)| call.index);
+    for (id, call) in calls {
+        let (status, error, error_type) = if reacted.contains(&id) {
+            (ToolCallStatus::Cancelled, "the turn ended while the tool ran; its outcome is unknown", "cancelled")
+        } else {
+            let error = "the turn was ended, and the tool did not react to that; it may still be running";
+            (ToolCallStatus::Interrupted, error, "interrupted")
+        };
         let end = EndedToolCall {
-            status: ToolCallStatus::Cancelled,
+            status,
             output: None,
-            error: Some("the turn was ended while the tool ran".to_owned()),
-            error_type: Some("cancelled".to_owned()),
+            error: Some(error.to_owned()),
+            error_type: Some(error_type.to_owned()),
             duration_ms: duration_ms(call.started_at),
         };
         recorder.tool_ended(call.key, &end).await?;

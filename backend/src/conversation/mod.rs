@@ -2,6 +2,7 @@
 //! earlier turns (`history`), and what is stored (`model`, `repository`). Knows no HTTP.
 
 mod error;
+mod feed;
 mod follow;
 mod history;
 mod housekeeping;
@@ -9,8 +10,9 @@ mod input;
 mod model;
 mod recorder;
 mod repository;
+mod resume;
 mod service;
 mod turn;
 
 pub use error::ServiceError;
-pub use service::{ConversationService, EventsAnswer};
+pub use service::{ConversationService, EventsAnswer, Lifetimes};

@@ -21,7 +21,7 @@ pub(crate) fn ChatPane(
     let is_demo = model.is_some_and(|model| model.provider == "demo");
     let reconnecting = move || match session.phase.get() {
         Phase::Reconnecting(seconds) => Some(text::reconnecting(seconds)),
-        Phase::Idle | Phase::Sending | Phase::Following => None,
+        Phase::Idle | Phase::Sending | Phase::Following | Phase::Hidden => None,
     };
     view! {
         <Thread session hydrated />

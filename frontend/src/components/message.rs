@@ -1,7 +1,7 @@
 //! One message: a bubble with plain text for a person's, Markdown with tool calls between for the assistant's. Nothing in
 //! it is ever read as HTML.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use leptos::prelude::*;
 use tallybook_protocol::{MessageStatus, Role};
@@ -9,8 +9,9 @@ use tallybook_protocol::{MessageStatus, Role};
 use crate::{
     components::{copy, prose::Prose, thinking::Thinking, tool_call::ToolCall},
     markdown::Stretch,
+    session::Session,
     text,
-    transcript::{Entry, Segment, Transcript, segments},
+    transcript::{Entry, Segment, Tally, segments},
 };
 
 /// A message of the transcript, as it changes.
@@ -19,13 +20,13 @@ pub(crate) fn Message(
     /// Its row id.
     id: i64,
     /// The conversation.
-    transcript: RwSignal<Transcript>,
+    session: Session,
 ) -> impl IntoView {
-    let entry = Memo::new(move |_| transcript.with(|transcript| transcript.find(id).cloned()));
+    let entry = Memo::new(move |_| session.transcript.with(|transcript| transcript.find(id).cloned()));
     let role = entry.with_untracked(|entry| entry.as_ref().map_or(Role::Assistant, |entry| entry.role));
     match role {
         Role::User => view! { <UserMessage entry /> }.into_any(),
-        Role::Assistant => view! { <AssistantMessage entry /> }.into_any(),
+        Role::Assistant => view! { <AssistantMessage entry session /> }.into_any(),
     }
 }
 
@@ -58,7 +59,7 @@ fn UserMessage(entry: OptionalEntry) -> impl IntoView {
 }
 
 #[component]
-fn AssistantMessage(entry: OptionalEntry) -> impl IntoView {
+fn AssistantMessage(entry: OptionalEntry, session: Session) -> impl IntoView {
     let pieces = move || read(entry, |entry| segments(&entry.text, &entry.calls));
     view! {
         <article
@@ -70,6 +71,7 @@ fn AssistantMessage(entry: OptionalEntry) -> impl IntoView {
             <h2 class="visually-hidden">{text::ANSWER}</h2>
             <For each=pieces key=Key::of children=move |piece| piece_view(entry, &piece) />
             <Ending entry />
+            <Continue entry session />
         </article>
     }
 }
@@ -127,16 +129,34 @@ fn Ending(entry: OptionalEntry) -> impl IntoView {
     }
 }
 
+/// The way on from an answer that was cut off, as long as nothing came after it.
+#[component]
+fn Continue(entry: OptionalEntry, session: Session) -> impl IntoView {
+    let offered = Memo::new(move |_| {
+        let cut_off = read(entry, |entry| entry.is_cut_off().then_some(entry.id));
+        let last = session.transcript.with(|transcript| transcript.entries().last().map(|entry| entry.id));
+        cut_off.is_some() && cut_off == last && !session.is_busy()
+    });
+    move || {
+        offered.get().then(|| {
+            view! {
+                <button type="button" class="continue" data-testid="continue" on:click=move |_| session.resume()>
+                    {text::CONTINUE}
+                </button>
+            }
+        })
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum End {
     Text,
     Thinking,
-    Note(&'static str),
+    Note(Cow<'static, str>),
     Failure(String),
 }
 
 fn ending_of(entry: &Entry) -> End {
-    let says_nothing = entry.text.trim().is_empty();
     match entry.status {
         MessageStatus::Streaming => match segments(&entry.text, &entry.calls).last() {
             Some(Segment::Text(_)) => End::Text,
@@ -144,11 +164,25 @@ fn ending_of(entry: &Entry) -> End {
             Some(Segment::Call(_)) if entry.calls.iter().any(|call| call.duration_ms.is_none()) => End::Text,
             Some(Segment::Call(_)) | None => End::Thinking,
         },
-        MessageStatus::Stopped => End::Note(text::STOPPED),
-        MessageStatus::Interrupted => entry.error.clone().map_or(End::Note(text::INTERRUPTED), End::Failure),
+        MessageStatus::Stopped => End::Note(text::stopped(Tally::of(&entry.calls)).into()),
+        MessageStatus::Interrupted => entry.error.clone().map_or(End::Note(text::INTERRUPTED.into()), End::Failure),
         MessageStatus::Failed => End::Failure(entry.error.clone().unwrap_or_else(|| text::FAILED.to_owned())),
-        MessageStatus::Complete if says_nothing => End::Note(text::NO_OUTPUT),
-        MessageStatus::Complete | MessageStatus::Unknown => End::Text,
+        MessageStatus::Complete => note_on(entry).map_or(End::Text, |note| End::Note(note.into())),
+        MessageStatus::Unknown => End::Text,
+    }
+}
+
+/// What a reader must know of an answer that is whole and yet not as it should be.
+fn note_on(entry: &Entry) -> Option<&'static str> {
+    match entry.stop_reason.as_deref() {
+        Some("refusal") => Some(text::MODEL_REFUSED),
+        Some("max_tokens") => Some(text::CUT_OFF),
+        Some("step_limit") => Some(text::STEP_LIMIT),
+        // What was said before its calls is not an answer.
+        _ => match segments(&entry.text, &entry.calls).last() {
+            Some(Segment::Text(_)) => None,
+            Some(Segment::Call(_)) | None => Some(text::NO_OUTPUT),
+        },
     }
 }
 

@@ -5,10 +5,12 @@
 //! and hear things twice.
 
 mod segments;
+mod tally;
 
 use std::sync::Arc;
 
 pub use segments::{Segment, segments};
+pub use tally::Tally;
 use tallybook_protocol::{
     ChatEvent, ContentDelta, Conversation, Message, MessageEnd, MessageStart, MessageStatus, RawJson, Role, Snapshot,
     ToolCall, ToolCallEnd, ToolCallStart, ToolCallStatus, TurnError,
@@ -56,6 +58,9 @@ impl From<ToolCall> for Call {
     }
 }
 
+/// The epoch of a turn that was never cut off.
+const FIRST_EPOCH: i32 = 1;
+
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -69,8 +74,12 @@ pub struct Entry {
     pub status: MessageStatus,
     /// What went wrong, in words for the reader.
     pub error: Option<String>,
+    /// Why the model stopped, in the server's word.
+    pub stop_reason: Option<String>,
     /// The calls made while answering.
     pub calls: Vec<Call>,
+    /// The lease under which the turn was last heard of; it grows when the turn goes on after it was cut off.
+    epoch: i32,
 }
 
 impl Entry {
@@ -81,12 +90,19 @@ impl Entry {
             text: String::new(),
             status: MessageStatus::Streaming,
             error: None,
+            stop_reason: None,
             calls: Vec::new(),
+            epoch: FIRST_EPOCH,
         }
     }
 
     fn user(id: i64, text: String) -> Self {
         Self { role: Role::User, text, status: MessageStatus::Complete, ..Self::assistant(id) }
+    }
+
+    /// Whether its turn ended before the answer was whole, so that it can go on.
+    pub fn is_cut_off(&self) -> bool {
+        matches!(self.status, MessageStatus::Interrupted | MessageStatus::Stopped | MessageStatus::Failed)
     }
 
     /// Whether the turn still writes this message.
@@ -103,7 +119,9 @@ impl From<Message> for Entry {
             text: message.content,
             status: message.status,
             error: message.error,
+            stop_reason: message.stop_reason,
             calls: message.tool_calls.into_iter().map(Call::from).collect(),
+            epoch: message.epoch,
         }
     }
 }
@@ -243,6 +261,7 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     let entry = transcript.find_or_add(end.assistant_message_id);
     entry.text = end.content;
     entry.status = end.status;
+    entry.stop_reason = end.stop_reason;
     entry.calls = end.tool_calls.into_iter().map(Call::from).collect();
 }
 
@@ -264,8 +283,14 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
     let runs = snapshot.status == MessageStatus::Streaming;
     transcript.turn_to(snapshot.assistant_message_id);
     let entry = transcript.find_or_add(snapshot.assistant_message_id);
-    if runs && !entry.is_streaming() {
-        // Heard again after the turn's end.
+    if snapshot.epoch > entry.epoch {
+        // The turn was cut off and goes on from its last whole step: what it wrote after that is void.
+        *entry = Entry { epoch: snapshot.epoch, ..Entry::assistant(entry.id) };
+        transcript.announced = 0;
+    }
+    let entry = transcript.find_or_add(snapshot.assistant_message_id);
+    if snapshot.epoch < entry.epoch || (runs && !entry.is_streaming()) {
+        // Heard again after the turn's end, or after it went on.
         return;
     }
     // A turn only ever adds to its text, so a snapshot that is the beginning of what we hold is an old one.
