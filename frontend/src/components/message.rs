@@ -7,12 +7,8 @@ use leptos::prelude::*;
 use tallybook_protocol::{MessageStatus, Role};
 
 use crate::{
-    components::{
-        copy,
-        prose::{Prose, Stretch},
-        thinking::Thinking,
-        tool_call::ToolCall,
-    },
+    components::{copy, prose::Prose, thinking::Thinking, tool_call::ToolCall},
+    markdown::Stretch,
     session::Session,
     text,
     transcript::{Entry, Segment, Tally, segments},
