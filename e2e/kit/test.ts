@@ -5,13 +5,14 @@ import { type Server, type ServerOptions, startServer } from "./server.ts";
 
 export { expect };
 
-export const test = base.extend<{ cleanConsole: void }, ServerOptions & { server: Server }>({
+export const test = base.extend<{ tolerated: RegExp[]; cleanConsole: void }, ServerOptions & { server: Server }>({
   mysqlServer: [undefined, { option: true, scope: "worker" }],
   demoPaceMs: [undefined, { option: true, scope: "worker" }],
+  settings: [{}, { option: true, scope: "worker" }],
 
   server: [
-    async ({ mysqlServer, demoPaceMs }, use) => {
-      const server = await startServer({ mysqlServer, demoPaceMs });
+    async ({ mysqlServer, demoPaceMs, settings }, use) => {
+      const server = await startServer({ mysqlServer, demoPaceMs, settings });
       await use(server);
       await server.stop();
     },
@@ -20,9 +21,12 @@ export const test = base.extend<{ cleanConsole: void }, ServerOptions & { server
 
   baseURL: async ({ server }, use) => use(server.url),
 
+  // What a test expects to see in the console.
+  tolerated: async ({}, use) => use([]),
+
   // A hydration that does not fit the server's page says so in the console and nowhere else.
   cleanConsole: [
-    async ({ context }, use) => {
+    async ({ context, tolerated }, use) => {
       const complaints: string[] = [];
       context.on("console", (message: ConsoleMessage) => {
         if (message.type() === "warning" || message.type() === "error") {
@@ -31,7 +35,8 @@ export const test = base.extend<{ cleanConsole: void }, ServerOptions & { server
       });
       context.on("weberror", (error) => complaints.push(`uncaught: ${error.error().message}`));
       await use();
-      expect(complaints, "the console stays clean").toEqual([]);
+      const unexpected = complaints.filter((complaint) => !tolerated.some((known) => known.test(complaint)));
+      expect(unexpected, "the console stays clean").toEqual([]);
     },
     { auto: true },
   ],

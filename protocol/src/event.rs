@@ -66,6 +66,17 @@ pub struct Usage {
     pub cached_tokens: i64,
 }
 
+impl std::iter::Sum for Usage {
+    /// Saturates: the numbers come from providers.
+    fn sum<I: Iterator<Item = Self>>(usages: I) -> Self {
+        usages.fold(Self::default(), |sum, usage| Self {
+            input_tokens: sum.input_tokens.saturating_add(usage.input_tokens),
+            output_tokens: sum.output_tokens.saturating_add(usage.output_tokens),
+            cached_tokens: sum.cached_tokens.saturating_add(usage.cached_tokens),
+        })
+    }
+}
+
 /// All is stored; the turn is over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageEnd {
