@@ -91,6 +91,7 @@ texts! {
     interrupted:
         "The server went away during this answer. What was written so far is kept.",
         "回答の途中でサーバーが停止しました。ここまでの内容は保存されています。";
+    go_on: "Continue", "続ける";
     failed:
         "This answer failed. Send the message again to try once more.",
         "回答に失敗しました。もう一度メッセージを送信してください。";

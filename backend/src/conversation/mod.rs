@@ -9,6 +9,7 @@ mod input;
 mod model;
 mod recorder;
 mod repository;
+mod resume;
 mod service;
 mod turn;
 

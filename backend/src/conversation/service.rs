@@ -46,7 +46,7 @@ const END_PATIENCE: Duration = Duration::from_secs(5);
 /// The use cases of conversations. Cheap to clone; all clones are the same service.
 #[derive(Clone)]
 pub struct ConversationService {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
 pub(super) struct Inner {
@@ -248,8 +248,7 @@ impl ConversationService {
             return self.inner.tell_as_stored(&row, message_id, last).await;
         }
         let Some(last) = last else { return Ok(EventsAnswer::Nothing) };
-        let stored_seq = stored::find_last_seq(&self.inner.db, last.message_id, last.epoch).await?;
-        if stored_seq.is_none_or(|seq| seq <= last.seq) {
+        if self.inner.owes_nothing_after(row.id, last).await? {
             return Ok(EventsAnswer::Nothing);
         }
         self.inner.tell_as_stored(&row, last.message_id, None).await
@@ -314,12 +313,12 @@ impl ConversationService {
 }
 
 impl Inner {
-    async fn find(&self, user: UserId, uuid: Uuid) -> Result<ConversationRow, ServiceError> {
+    pub(super) async fn find(&self, user: UserId, uuid: Uuid) -> Result<ConversationRow, ServiceError> {
         conversations::find_conversation(&self.db, user, uuid).await?.ok_or(ServiceError::NotFound)
     }
 
     /// Spawns a turn that is stored and subscribes to it.
-    fn spawn_turn(
+    pub(super) fn spawn_turn(
         self: &Arc<Self>,
         user: UserId,
         uuid: Uuid,

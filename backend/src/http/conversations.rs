@@ -20,6 +20,7 @@ pub(super) fn routes() -> Scope {
         .route("/{uuid}", web::delete().to(delete))
         .route("/{uuid}/messages", web::post().to(messages::create))
         .route("/{uuid}/events", web::get().to(messages::follow))
+        .route("/{uuid}/continue", web::post().to(messages::resume))
         .route("/{uuid}/stop", web::post().to(messages::stop))
 }
 

@@ -84,6 +84,7 @@ fn AssistantMessage(entry: OptionalEntry, session: Session) -> impl IntoView {
             <h2 class="visually-hidden">{text.answer()}</h2>
             <For each=pieces key=Key::of children=move |piece| piece_view(calls, &piece) />
             <Ending entry />
+            <Continue entry session />
             <MessageFoot entry />
         </article>
     }
@@ -142,6 +143,26 @@ fn Ending(entry: OptionalEntry) -> impl IntoView {
             </div>
         }
         .into_any(),
+    }
+}
+
+/// The way on from an answer that was cut off, as long as nothing came after it.
+#[component]
+fn Continue(entry: OptionalEntry, session: Session) -> impl IntoView {
+    let text = use_language();
+    let offered = Memo::new(move |_| {
+        let cut_off = read(entry, |entry| entry.is_cut_off().then_some(entry.id));
+        let last = session.transcript.with(|transcript| transcript.entries().last().map(|entry| entry.id));
+        cut_off.is_some() && cut_off == last && !session.is_busy()
+    });
+    move || {
+        offered.get().then(|| {
+            view! {
+                <button type="button" class="continue" data-testid="continue" on:click=move |_| session.resume()>
+                    {text.go_on()}
+                </button>
+            }
+        })
     }
 }
 
