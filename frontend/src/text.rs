@@ -54,7 +54,7 @@ texts! {
     open_sidebar: "Show conversations", "会話の一覧を開く";
     close_sidebar: "Hide conversations", "会話の一覧を閉じる";
     running: "Answering now", "回答中";
-    skip_to_composer: "Skip to the message field", "メッセージ欄へ移動";
+    skip_sidebar: "Skip the list of conversations", "会話の一覧をとばす";
     theme_label: "Theme", "テーマ";
     language_label: "Language", "言語";
 

@@ -17,6 +17,9 @@ use crate::{
 pub(crate) fn ChatPane(
     conversation: Option<Conversation>,
     model: Option<ModelInfo>,
+    /// The conversation's title; none of a new chat.
+    #[prop(into)]
+    name: Signal<Option<String>>,
     listeners: Listeners,
     hydrated: ReadSignal<bool>,
 ) -> impl IntoView {
@@ -42,6 +45,7 @@ pub(crate) fn ChatPane(
         stops
     });
     view! {
+        {move || name.get().map(|name| view! { <h1 class="visually-hidden">{name}</h1> })}
         <Thread session hydrated />
         <p class="visually-hidden" role="status">
             {move || (told.get() == Told::Answered).then(|| text.answered())}

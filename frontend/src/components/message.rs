@@ -152,8 +152,12 @@ fn Continue(entry: OptionalEntry, session: Session) -> impl IntoView {
     let text = use_language();
     let offered = Memo::new(move |_| {
         let cut_off = read(entry, |entry| entry.is_cut_off().then_some(entry.id));
+        // Asked first, so that whole answers watch nothing else.
+        if cut_off.is_none() {
+            return false;
+        }
         let last = session.transcript.with(|transcript| transcript.entries().last().map(|entry| entry.id));
-        cut_off.is_some() && cut_off == last && !session.is_busy()
+        cut_off == last && !session.is_busy()
     });
     move || {
         offered.get().then(|| {
