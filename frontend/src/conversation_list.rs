@@ -26,6 +26,17 @@ const MAX_PAUSE_SECS: u64 = 30;
 /// The first page, from the server with the page and asked for again later.
 type FirstPage = Resource<Result<Page<ConversationSummary>, PageError>>;
 
+/// What the feed says of turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// The feed is heard from now on; turns may have begun since the page was made.
+    Joined,
+    /// The feed is heard again; turns may have begun and ended meanwhile.
+    Missed,
+    /// A turn began in a conversation.
+    Began(Uuid),
+}
+
 /// The list of conversations. Its signals belong to the component that made it; its tasks end with that component.
 #[derive(Clone, Copy)]
 pub(crate) struct ConversationList {
@@ -47,13 +58,15 @@ pub(crate) struct ConversationList {
     /// Told when a conversation was deleted here.
     deleted: Callback<Uuid>,
     text: Language,
-    /// Told when a turn began in a conversation, or may have begun in any.
-    turned: Callback<Option<Uuid>>,
+    /// Told what the feed says of turns.
+    turned: Callback<Heard>,
+    /// Whether the feed was ever heard.
+    joined: StoredValue<bool>,
 }
 
 impl ConversationList {
     /// The list that begins with `first`.
-    pub(crate) fn new(first: FirstPage, deleted: Callback<Uuid>, turned: Callback<Option<Uuid>>) -> Self {
+    pub(crate) fn new(first: FirstPage, deleted: Callback<Uuid>, turned: Callback<Heard>) -> Self {
         let list = Self {
             first,
             all: RwSignal::new(None),
@@ -69,6 +82,7 @@ impl ConversationList {
             deleted,
             text: use_language(),
             turned,
+            joined: StoredValue::new(false),
         };
         // Effects run in a browser alone, once the page is there.
         Effect::new(move || {
@@ -292,7 +306,8 @@ impl ConversationList {
                 attempt = 0;
                 // What happened until now was heard by nobody here.
                 self.refresh();
-                self.turned.run(None);
+                self.turned.run(if self.joined.get_value() { Heard::Missed } else { Heard::Joined });
+                self.joined.set_value(true);
                 while let Some(events) = feed.next().await {
                     for event in events {
                         self.hear(event);
@@ -316,7 +331,7 @@ impl ConversationList {
             }
             (FeedKind::TurnStarted, _) => {
                 self.refresh();
-                self.turned.run(Some(uuid));
+                self.turned.run(Heard::Began(uuid));
             }
             (FeedKind::ConversationCreated | FeedKind::ConversationRenamed, _) => {
                 self.refresh();

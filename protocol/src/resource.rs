@@ -137,6 +137,9 @@ pub struct Message {
     /// The stable name of what went wrong, as the `error` event carries it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
+    /// Why the model stopped, as in `message_end`; absent when it did not.
+    #[serde(default)]
+    pub stop_reason: Option<String>,
     /// The calls made while answering, in the order asked for.
     pub tool_calls: Vec<ToolCall>,
     /// Tokens of the turn's finished steps; absent where the provider counts none.
@@ -267,6 +270,7 @@ mod tests {
             status: MessageStatus::Streaming,
             error: None,
             error_code: None,
+            stop_reason: None,
             tool_calls: vec![call],
             usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0 }),
             created_at: at,

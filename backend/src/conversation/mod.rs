@@ -2,6 +2,7 @@
 //! earlier turns (`history`), and what is stored (`model`, `repository`). Knows no HTTP.
 
 mod error;
+mod feed;
 mod follow;
 mod history;
 mod housekeeping;
@@ -14,4 +15,4 @@ mod service;
 mod turn;
 
 pub use error::ServiceError;
-pub use service::{ConversationService, EventsAnswer};
+pub use service::{ConversationService, EventsAnswer, Lifetimes};

@@ -9,8 +9,8 @@ use std::{
 use bytes::Bytes;
 use chrono::DateTime;
 use tallybook_protocol::{
-    ChatEvent, Conversation, ConversationSummary, FeedEvent, FeedKind, MessageStart, MessageStatus, ModelInfo,
-    NewConversation, NewMessage, Page,
+    ChatEvent, Conversation, ConversationSummary, FeedEvent, MessageStart, MessageStatus, ModelInfo, NewConversation,
+    NewMessage, Page,
 };
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::{
     ServiceError,
+    feed::Changes,
     history::history,
     input::{UNTITLED, check_message, check_search, check_title, title_from_message},
     model::{ConversationRow, ToolCallRow},
@@ -32,8 +33,8 @@ use super::{
 use crate::{
     accounts::UserId,
     agent::AgentService,
-    db::Database,
-    journal::{EventId, Feed, FeedSubscription, Journal, TurnSubscription, lock, stored},
+    db::{Database, retried},
+    journal::{EventId, Journal, TurnSubscription, lock, stored},
     llm::ModelMessage,
 };
 
@@ -53,7 +54,7 @@ pub(super) struct Inner {
     pub(super) db: Database,
     pub(super) agent: AgentService,
     pub(super) journal: Journal,
-    pub(super) feed: Feed,
+    pub(super) changes: Changes,
     /// Names this process in the leases of its turns.
     pub(super) owner: String,
     /// Turns run on the program's own runtime: one spawned on an HTTP worker would die with that worker.
@@ -61,9 +62,17 @@ pub(super) struct Inner {
     pub(super) tasks: TaskTracker,
     pub(super) running: Mutex<HashMap<i64, CancellationToken>>,
     pub(super) draining: CancellationToken,
-    /// How long an owner may be silent before its turns count as abandoned.
-    pub(super) lease: Duration,
+    pub(super) lifetimes: Lifetimes,
     pub(super) shut_down: CancellationToken,
+}
+
+/// How long things last.
+#[derive(Clone, Copy, Debug)]
+pub struct Lifetimes {
+    /// How long an owner may be silent before its turns count as abandoned.
+    pub lease: Duration,
+    /// How long the events of a finished turn are kept; for ever when `None`.
+    pub journal: Option<Duration>,
 }
 
 /// What somebody who wants to follow a conversation gets.
@@ -85,25 +94,26 @@ impl ConversationService {
     pub async fn start(
         db: Database,
         agent: AgentService,
-        lease: Duration,
+        lifetimes: Lifetimes,
         runtime: Handle,
     ) -> Result<Self, ServiceError> {
         let inner = Arc::new(Inner {
             db,
             agent,
             journal: Journal::default(),
-            feed: Feed::default(),
+            changes: Changes::default(),
             owner: Uuid::new_v4().to_string(),
             runtime,
             tasks: TaskTracker::new(),
             running: Mutex::default(),
             draining: CancellationToken::new(),
-            lease,
+            lifetimes,
             shut_down: CancellationToken::new(),
         });
-        inner.close_abandoned_turns(!inner.db.is_embedded()).await?;
+        inner.close_turns_left_running().await?;
         inner.tasks.spawn_on(Arc::clone(&inner).look_for_abandoned_turns(), &inner.runtime);
         inner.tasks.spawn_on(Arc::clone(&inner).look_for_stop_requests(), &inner.runtime);
+        inner.tasks.spawn_on(Arc::clone(&inner).purge_journal(), &inner.runtime);
         Ok(Self { inner })
     }
 
@@ -116,7 +126,7 @@ impl ConversationService {
         let title = new.title.as_deref().map_or(Ok(UNTITLED), check_title)?;
         let uuid = Uuid::now_v7();
         conversations::create_conversation(&self.inner.db, user, uuid, title).await?;
-        self.inner.tell_title(user, uuid, FeedKind::ConversationCreated, title);
+        self.inner.changes.announce(user);
         Ok(self.inner.find(user, uuid).await?.summary())
     }
 
@@ -175,7 +185,7 @@ impl ConversationService {
         if !conversations::rename_conversation(&self.inner.db, user, uuid, title).await? {
             return Err(ServiceError::NotFound);
         }
-        self.inner.tell_title(user, uuid, FeedKind::ConversationRenamed, title);
+        self.inner.changes.announce(user);
         Ok(self.inner.find(user, uuid).await?.summary())
     }
 
@@ -187,10 +197,11 @@ impl ConversationService {
             // A turn that writes its end and a deletion would wait for each other's locks.
             let _ = tokio::time::timeout(END_PATIENCE, log.ended()).await;
         }
-        if !conversations::delete_conversation(&self.inner.db, user, uuid).await? {
+        // A turn's end on another replica takes the same locks from the other side.
+        if !retried(|| conversations::delete_conversation(&self.inner.db, user, uuid)).await? {
             return Err(ServiceError::NotFound);
         }
-        self.inner.tell(user, uuid, FeedKind::ConversationDeleted);
+        self.inner.changes.announce(user);
         Ok(())
     }
 
@@ -206,7 +217,7 @@ impl ConversationService {
             None if row.title == UNTITLED => title_from_message(&new.content),
             _ => row.title.clone(),
         };
-        let lease_until = turns::database_now(&self.inner.db).await? + self.inner.lease;
+        let lease_until = turns::database_now(&self.inner.db).await? + self.inner.lifetimes.lease;
         let new_turn = NewTurn {
             content: &new.content,
             client_message_id: new.client_message_id.as_deref(),
@@ -232,10 +243,7 @@ impl ConversationService {
         let id = EventId { message_id: rows.assistant_message_id, epoch: rows.epoch, seq: 0 };
         stored::create_event(&mut tx, id, &start).await?;
         tx.commit().await?;
-        if title != row.title {
-            self.inner.tell_title(user, uuid, FeedKind::ConversationRenamed, &title);
-        }
-        self.inner.spawn_turn(user, uuid, &row, rows, &start)
+        self.inner.spawn_turn(user, &row, rows, &start)
     }
 
     /// Follows the running turn after `last`, or tells how the turn that `last` belongs to ended.
@@ -266,8 +274,8 @@ impl ConversationService {
     }
 
     /// What happens from now on to a user's conversations.
-    pub fn feed(&self, user: UserId) -> FeedSubscription {
-        self.inner.feed.subscribe(user)
+    pub async fn feed(&self, user: UserId) -> Result<mpsc::Receiver<FeedEvent>, ServiceError> {
+        self.inner.watch(user).await
     }
 
     /// The agent that answers.
@@ -297,7 +305,6 @@ impl ConversationService {
     /// database.
     pub async fn shut_down(&self, grace: Duration) {
         self.inner.draining.cancel();
-        self.inner.feed.close();
         self.inner.tasks.close();
         if tokio::time::timeout(grace, self.inner.tasks.wait()).await.is_err() {
             self.inner.shut_down.cancel();
@@ -321,7 +328,6 @@ impl Inner {
     pub(super) fn spawn_turn(
         self: &Arc<Self>,
         user: UserId,
-        uuid: Uuid,
         row: &ConversationRow,
         rows: TurnRows,
         start: &ChatEvent,
@@ -332,10 +338,9 @@ impl Inner {
         let subscription = log.subscribe();
         let cancel = CancellationToken::new();
         lock(&self.running).insert(message_id, cancel.clone());
-        let turn =
-            Turn { service: Arc::clone(self), user, conversation: uuid, conversation_id: row.id, rows, log, cancel };
+        let turn = Turn { service: Arc::clone(self), user, conversation_id: row.id, rows, log, cancel };
         self.tasks.spawn_on(turn.run(), &self.runtime);
-        self.tell(user, uuid, FeedKind::TurnStarted);
+        self.changes.announce(user);
         Ok(EventsAnswer::Live(subscription))
     }
 
@@ -359,15 +364,6 @@ impl Inner {
 
     pub(super) fn is_shut_down(&self) -> bool {
         self.shut_down.is_cancelled()
-    }
-
-    /// Tells a user's feed of something that needs no title.
-    pub(super) fn tell(&self, user: UserId, conversation: Uuid, kind: FeedKind) {
-        self.feed.send(user, FeedEvent { conversation_id: conversation, kind, title: None });
-    }
-
-    fn tell_title(&self, user: UserId, uuid: Uuid, kind: FeedKind, title: &str) {
-        self.feed.send(user, FeedEvent { conversation_id: uuid, kind, title: Some(title.to_owned()) });
     }
 }
 

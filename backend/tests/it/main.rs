@@ -10,11 +10,13 @@
 
 mod support;
 
+mod agent_faults;
 mod bad_input;
 mod command_line;
 mod continuing;
 mod conversations;
 mod crash;
+mod database_trouble;
 mod failures;
 mod following;
 mod guard;

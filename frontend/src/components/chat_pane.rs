@@ -28,7 +28,7 @@ pub(crate) fn ChatPane(
     let is_demo = model.is_some_and(|model| model.provider == "demo");
     let reconnecting = move || match session.phase.get() {
         Phase::Reconnecting(seconds) => Some(text.reconnecting(seconds)),
-        Phase::Idle | Phase::Sending | Phase::Following => None,
+        Phase::Idle | Phase::Sending | Phase::Following | Phase::Hidden => None,
     };
     // The end of an answer is told once, and nothing before it.
     let told = Memo::new(move |told: Option<&Told>| match told {

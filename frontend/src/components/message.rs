@@ -1,7 +1,7 @@
 //! One message: a bubble with plain text for a person's, Markdown with tool calls between for the assistant's. Nothing in
 //! it is ever read as HTML.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use leptos::prelude::*;
 use tallybook_protocol::{MessageStatus, Role};
@@ -16,7 +16,7 @@ use crate::{
     },
     language::{Language, use_language},
     session::Session,
-    transcript::{Entry, Segment, segments},
+    transcript::{Entry, Segment, Tally, segments},
 };
 
 /// A message of the transcript, as it changes.
@@ -174,7 +174,7 @@ fn Continue(entry: OptionalEntry, session: Session) -> impl IntoView {
 enum End {
     Text,
     Thinking,
-    Note(&'static str),
+    Note(Cow<'static, str>),
     Failure {
         words: String,
         /// What the server says of it, where the page has words of its own.
@@ -183,7 +183,6 @@ enum End {
 }
 
 fn ending_of(entry: &Entry, text: Language) -> End {
-    let says_nothing = entry.text.trim().is_empty();
     match entry.status {
         MessageStatus::Streaming => match segments(&entry.text, &entry.calls).last() {
             Some(Segment::Text(_)) => End::Text,
@@ -191,11 +190,25 @@ fn ending_of(entry: &Entry, text: Language) -> End {
             Some(Segment::Calls(_)) if entry.calls.iter().any(|call| !call.is_over()) => End::Text,
             Some(Segment::Calls(_)) | None => End::Thinking,
         },
-        MessageStatus::Stopped => End::Note(text.stopped()),
-        MessageStatus::Interrupted if entry.error.is_none() => End::Note(text.interrupted()),
+        MessageStatus::Stopped => End::Note(text.stopped(Tally::of(&entry.calls)).into()),
+        MessageStatus::Interrupted if entry.error.is_none() => End::Note(text.interrupted().into()),
         MessageStatus::Interrupted | MessageStatus::Failed => failure_of(entry, text),
-        MessageStatus::Complete if says_nothing => End::Note(text.no_output()),
-        MessageStatus::Complete | MessageStatus::Unknown => End::Text,
+        MessageStatus::Complete => note_on(entry, text).map_or(End::Text, |note| End::Note(note.into())),
+        MessageStatus::Unknown => End::Text,
+    }
+}
+
+/// What a reader must know of an answer that is whole and yet not as it should be.
+fn note_on(entry: &Entry, text: Language) -> Option<&'static str> {
+    match entry.stop_reason.as_deref() {
+        Some("refusal") => Some(text.model_refused()),
+        Some("max_tokens") => Some(text.cut_off()),
+        Some("step_limit") => Some(text.step_limit()),
+        // What was said before its calls is not an answer.
+        _ => match segments(&entry.text, &entry.calls).last() {
+            Some(Segment::Text(_)) => None,
+            Some(Segment::Calls(_)) | None => Some(text.no_output()),
+        },
     }
 }
 

@@ -70,14 +70,25 @@ impl TestApp {
     }
 
     pub(crate) async fn spawn_with_tools(engine: &Engine, model: ModelSettings, tools: ToolRegistry) -> Self {
+        Self::spawn_with_limits(engine, model, tools, Limits::default()).await
+    }
+
+    pub(crate) async fn spawn_with_limits(
+        engine: &Engine,
+        model: ModelSettings,
+        tools: ToolRegistry,
+        limits: Limits,
+    ) -> Self {
         let settings = Settings {
             host: IpAddr::from([127, 0, 0, 1]),
             port: 0,
             allowed_hosts: Vec::new(),
             database_url: engine.url.clone(),
             model,
-            limits: Limits::default(),
+            limits,
             system_prompt: SystemPrompt::BuiltIn,
+            keep_alive: Duration::from_millis(50),
+            journal_retention: Some(Duration::from_hours(24)),
             turn_lease: Duration::from_secs(2),
             shutdown_grace: Duration::from_millis(1),
         };
@@ -157,6 +168,13 @@ impl TestApp {
         assert_eq!(response.status(), StatusCode::CREATED);
         let body: Value = response.json().await.expect("a JSON body");
         body["uuid"].as_str().expect("a uuid").to_owned()
+    }
+
+    /// Deletes a conversation.
+    pub(crate) async fn delete(&self, conversation: &str) {
+        let path = self.url(&format!("/api/conversations/{conversation}"));
+        let deleted = self.client.delete(path).send().await.expect("the server answers");
+        assert_eq!(deleted.status(), StatusCode::NO_CONTENT);
     }
 
     /// Sends a message and gives its turn's events as they come.
