@@ -3,6 +3,7 @@
 
 mod error;
 mod follow;
+mod export;
 mod history;
 mod housekeeping;
 mod input;
@@ -10,7 +11,9 @@ mod model;
 mod recorder;
 mod repository;
 mod service;
+mod tree;
 mod turn;
 
 pub use error::ServiceError;
 pub use service::{ConversationService, EventsAnswer};
+pub use export::{Export, ExportFormat};

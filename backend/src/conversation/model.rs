@@ -4,6 +4,8 @@ use chrono::{DateTime, Utc};
 use tallybook_protocol::{ConversationSummary, Message, MessageStatus, RawJson, Role, ToolCall, ToolCallStatus};
 use uuid::Uuid;
 
+use super::tree::{Place, Placed};
+
 /// A row of `conversations`.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct ConversationRow {
@@ -99,6 +101,12 @@ impl MessageRow {
             tool_calls,
             created_at: self.created_at,
         }
+    }
+}
+
+impl Placed for MessageRow {
+    fn place(&self) -> Place {
+        Place { id: self.id, parent_id: self.parent_id }
     }
 }
 

@@ -27,6 +27,7 @@ use super::{
         messages,
         turns::{self, Claim, NewTurn, TurnRows},
     },
+    tree::branch,
     turn::Turn,
 };
 use crate::{
@@ -46,7 +47,7 @@ const END_PATIENCE: Duration = Duration::from_secs(5);
 /// The use cases of conversations. Cheap to clone; all clones are the same service.
 #[derive(Clone)]
 pub struct ConversationService {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
 pub(super) struct Inner {
@@ -145,7 +146,7 @@ impl ConversationService {
     /// A conversation with the messages of the branch that is shown, and their calls.
     pub async fn find_conversation(&self, user: UserId, uuid: Uuid) -> Result<Option<Conversation>, ServiceError> {
         let Some(row) = conversations::find_conversation(&self.inner.db, user, uuid).await? else { return Ok(None) };
-        let branch = messages::branch(messages::list_messages(&self.inner.db, row.id).await?, row.head_message_id);
+        let branch = branch(messages::list_messages(&self.inner.db, row.id).await?, row.head_message_id);
         let calls = calls::list_tool_calls(&self.inner.db, row.id).await?;
         let live = row.active_message_id.and_then(|id| self.inner.journal.find(id));
         let messages = branch.into_iter().map(|message| {
@@ -312,7 +313,7 @@ impl ConversationService {
 }
 
 impl Inner {
-    async fn find(&self, user: UserId, uuid: Uuid) -> Result<ConversationRow, ServiceError> {
+    pub(super) async fn find(&self, user: UserId, uuid: Uuid) -> Result<ConversationRow, ServiceError> {
         conversations::find_conversation(&self.db, user, uuid).await?.ok_or(ServiceError::NotFound)
     }
 
@@ -340,7 +341,7 @@ impl Inner {
 
     /// What the model is told of the conversation up to the message `head`.
     pub(super) async fn history_of(&self, conversation_id: i64, head: i64) -> sqlx::Result<Vec<ModelMessage>> {
-        let branch = messages::branch(messages::list_messages(&self.db, conversation_id).await?, Some(head));
+        let branch = branch(messages::list_messages(&self.db, conversation_id).await?, Some(head));
         let model_calls = calls::list_model_calls(&self.db, conversation_id).await?;
         let tool_calls = calls::list_tool_calls(&self.db, conversation_id).await?;
         Ok(history(&branch, &model_calls, &tool_calls, self.agent.limits()))

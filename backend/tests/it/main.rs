@@ -14,6 +14,7 @@ mod bad_input;
 mod command_line;
 mod conversations;
 mod crash;
+mod export;
 mod failures;
 mod following;
 mod guard;

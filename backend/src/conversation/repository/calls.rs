@@ -30,6 +30,10 @@ const LIST_TOOL_CALLS: &str = "SELECT t.id, t.message_id, t.tool_call_id, t.tool
      FROM tool_calls t JOIN messages m ON m.id = t.message_id \
      WHERE m.conversation_id = ? ORDER BY t.message_id, t.step, t.position";
 
+const LIST_TOOL_CALLS_OF: &str = "SELECT id, message_id, tool_call_id, tool_name, input_text, output, error, \
+     error_type, status, step, text_offset, started_at, duration_ms \
+     FROM tool_calls WHERE message_id = ? ORDER BY step, position";
+
 const LIST_MODEL_CALLS: &str = "SELECT k.message_id, k.step, k.input_tokens, k.output_tokens, k.cached_tokens, k.blocks \
      FROM model_calls k JOIN messages m ON m.id = k.message_id \
      WHERE m.conversation_id = ? ORDER BY k.message_id, k.step";
@@ -124,6 +128,11 @@ pub(crate) async fn create_model_call(tx: &mut Transaction, message_id: i64, ste
 /// The calls of all turns of a conversation, in the order asked for.
 pub(crate) async fn list_tool_calls(db: &Database, conversation_id: i64) -> sqlx::Result<Vec<ToolCallRow>> {
     on_db!(db, |pool| sqlx::query_as(LIST_TOOL_CALLS).bind(conversation_id).fetch_all(pool).await)
+}
+
+/// The calls of one turn, in the order asked for.
+pub(crate) async fn list_tool_calls_of(db: &Database, message_id: i64) -> sqlx::Result<Vec<ToolCallRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_TOOL_CALLS_OF).bind(message_id).fetch_all(pool).await)
 }
 
 /// The model calls of all turns of a conversation, in order.
