@@ -11,7 +11,7 @@ use tallybook_protocol::ModelInfo;
 use tokio::runtime::Handle;
 
 use crate::{
-    agent::AgentService,
+    agent::{AgentService, TitleWriter},
     config::Settings,
     conversation::{ConversationService, ServiceError},
     db::{Database, DbError},
@@ -65,12 +65,14 @@ impl Application {
 
     /// The same with tools of the caller's own.
     pub async fn build_with_tools(settings: Settings, tools: ToolRegistry) -> Result<Self, StartError> {
+        let titles = settings.titles.then(|| settings.model.for_titles()).flatten();
+        let titles = titles.map(llm::connect).transpose()?.map(TitleWriter::new);
         let model = llm::connect(settings.model)?;
         let listener = listen(SocketAddr::new(settings.host, settings.port))?;
         let address = listener.local_addr().map_err(StartError::Server)?;
         let db = Database::connect(&settings.database_url).await?;
         let agent = AgentService::new(model, tools.into(), settings.system_prompt, settings.limits);
-        let service = ConversationService::start(db, agent, settings.turn_lease, Handle::current()).await?;
+        let service = ConversationService::start(db, agent, titles, settings.turn_lease, Handle::current()).await?;
         let state = AppState::new(service.clone(), Handle::current(), address.ip(), &settings.allowed_hosts);
         let routes = http::page_routes();
         let server = HttpServer::new(move || http::app(&state, routes.clone()))

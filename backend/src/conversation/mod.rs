@@ -1,9 +1,10 @@
 //! Conversations: the use cases (`service`), the turns that run in them (`turn`, `recorder`), what a model is told of
-//! earlier turns (`history`), and what is stored (`model`, `repository`). Knows no HTTP.
+//! earlier turns (`history`), a conversation as a file
+//! (`export`), its name (`title`), and what is stored (`model`, `repository`). Knows no HTTP.
 
 mod error;
-mod follow;
 mod export;
+mod follow;
 mod history;
 mod housekeeping;
 mod input;
@@ -11,9 +12,10 @@ mod model;
 mod recorder;
 mod repository;
 mod service;
+mod title;
 mod tree;
 mod turn;
 
 pub use error::ServiceError;
-pub use service::{ConversationService, EventsAnswer};
 pub use export::{Export, ExportFormat};
+pub use service::{ConversationService, EventsAnswer};

@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     accounts::UserId,
-    agent::AgentService,
+    agent::{AgentService, TitleWriter},
     db::Database,
     journal::{EventId, Feed, FeedSubscription, Journal, TurnSubscription, lock, stored},
     llm::ModelMessage,
@@ -53,6 +53,8 @@ pub struct ConversationService {
 pub(super) struct Inner {
     pub(super) db: Database,
     pub(super) agent: AgentService,
+    /// Who is asked for titles; nobody, when they are to stay as the questions gave them.
+    pub(super) titles: Option<TitleWriter>,
     pub(super) journal: Journal,
     pub(super) feed: Feed,
     /// Names this process in the leases of its turns.
@@ -86,12 +88,14 @@ impl ConversationService {
     pub async fn start(
         db: Database,
         agent: AgentService,
+        titles: Option<TitleWriter>,
         lease: Duration,
         runtime: Handle,
     ) -> Result<Self, ServiceError> {
         let inner = Arc::new(Inner {
             db,
             agent,
+            titles,
             journal: Journal::default(),
             feed: Feed::default(),
             owner: Uuid::new_v4().to_string(),
@@ -366,7 +370,7 @@ impl Inner {
         self.feed.send(user, FeedEvent { conversation_id: conversation, kind, title: None });
     }
 
-    fn tell_title(&self, user: UserId, uuid: Uuid, kind: FeedKind, title: &str) {
+    pub(super) fn tell_title(&self, user: UserId, uuid: Uuid, kind: FeedKind, title: &str) {
         self.feed.send(user, FeedEvent { conversation_id: uuid, kind, title: Some(title.to_owned()) });
     }
 }

@@ -23,4 +23,5 @@ mod page;
 mod prompted;
 mod replicas;
 mod storage;
+mod titles;
 mod turns;

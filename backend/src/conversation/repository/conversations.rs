@@ -24,6 +24,8 @@ const LIST: &str = "SELECT id, uuid, title, head_message_id, active_message_id, 
 
 const RENAME: &str = "UPDATE conversations SET title = ? WHERE uuid = ? AND user_id = ?";
 
+const REPLACE_TITLE: &str = "UPDATE conversations SET title = ? WHERE id = ? AND title = ?";
+
 const DELETE: &str = "DELETE FROM conversations WHERE uuid = ? AND user_id = ?";
 
 /// Where a page of the list begins: after this place, newest first.
@@ -111,6 +113,14 @@ fn containing(text: &str) -> String {
 pub(crate) async fn rename_conversation(db: &Database, user: UserId, uuid: Uuid, title: &str) -> sqlx::Result<bool> {
     on_db!(db, |pool| {
         let done = sqlx::query(RENAME).bind(title).bind(uuid.to_string()).bind(user.0).execute(pool).await?;
+        Ok(done.rows_affected() == 1)
+    })
+}
+
+/// Gives a conversation the title `new` if it still has the title `old`. False when it has not.
+pub(crate) async fn replace_title(db: &Database, id: i64, old: &str, new: &str) -> sqlx::Result<bool> {
+    on_db!(db, |pool| {
+        let done = sqlx::query(REPLACE_TITLE).bind(new).bind(id).bind(old).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })
 }

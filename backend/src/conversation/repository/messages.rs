@@ -11,6 +11,12 @@ const FIND: &str = "SELECT id, parent_id, role, content, status, error, error_co
 
 const LIST_PLACES: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? ORDER BY id";
 
+const COUNT_COMPLETE_ANSWERS: &str =
+    "SELECT COUNT(*) FROM messages WHERE conversation_id = ? AND role = 'assistant' AND status = 'complete'";
+
+const FIND_FIRST_QUESTION: &str =
+    "SELECT content FROM messages WHERE conversation_id = ? AND role = 'user' ORDER BY id LIMIT 1";
+
 /// All messages of a conversation, of every branch, oldest first.
 pub(crate) async fn list_messages(db: &Database, conversation_id: i64) -> sqlx::Result<Vec<MessageRow>> {
     on_db!(db, |pool| sqlx::query_as(LIST).bind(conversation_id).fetch_all(pool).await)
@@ -24,4 +30,14 @@ pub(crate) async fn list_places(db: &Database, conversation_id: i64) -> sqlx::Re
 /// One message of a conversation.
 pub(crate) async fn find_message(db: &Database, conversation_id: i64, id: i64) -> sqlx::Result<Option<MessageRow>> {
     on_db!(db, |pool| sqlx::query_as(FIND).bind(id).bind(conversation_id).fetch_optional(pool).await)
+}
+
+/// How many answers of a conversation, on every branch, ended by themselves.
+pub(crate) async fn count_complete_answers(db: &Database, conversation_id: i64) -> sqlx::Result<i64> {
+    on_db!(db, |pool| sqlx::query_scalar(COUNT_COMPLETE_ANSWERS).bind(conversation_id).fetch_one(pool).await)
+}
+
+/// The message that a conversation began with, which gave it its first title.
+pub(crate) async fn find_first_question(db: &Database, conversation_id: i64) -> sqlx::Result<Option<String>> {
+    on_db!(db, |pool| sqlx::query_scalar(FIND_FIRST_QUESTION).bind(conversation_id).fetch_optional(pool).await)
 }

@@ -63,12 +63,22 @@ impl TestApp {
     }
 
     pub(crate) async fn spawn_with_tools(engine: &Engine, model: ModelSettings, tools: ToolRegistry) -> Self {
+        Self::spawn_from(engine, model, tools, false).await
+    }
+
+    /// A server whose model is asked for titles too, which takes one more reply after the first answer.
+    pub(crate) async fn spawn_with_titles(engine: &Engine, model: ModelSettings) -> Self {
+        Self::spawn_from(engine, model, tools::builtin().expect("the built-in tools are sound"), true).await
+    }
+
+    async fn spawn_from(engine: &Engine, model: ModelSettings, tools: ToolRegistry, titles: bool) -> Self {
         let settings = Settings {
             host: IpAddr::from([127, 0, 0, 1]),
             port: 0,
             allowed_hosts: Vec::new(),
             database_url: engine.url.clone(),
             model,
+            titles,
             limits: Limits::default(),
             system_prompt: SystemPrompt::BuiltIn,
             turn_lease: Duration::from_secs(2),
