@@ -207,6 +207,11 @@ pub(crate) async fn join(uuid: Uuid, after: Option<&str>) -> Result<Option<Event
     if response.status() == 204 { Ok(None) } else { EventStream::new(response).map(Some) }
 }
 
+/// `POST /api/conversations/{uuid}/continue`
+pub(crate) async fn continue_turn(uuid: Uuid) -> Result<EventStream, ApiError> {
+    EventStream::new(request("POST", &format!("/api/conversations/{uuid}/continue"), NO_BODY).await?)
+}
+
 /// `POST /api/conversations/{uuid}/stop`
 pub(crate) async fn stop(uuid: Uuid) -> Result<(), ApiError> {
     request("POST", &format!("/api/conversations/{uuid}/stop"), NO_BODY).await?.text().await?;

@@ -46,11 +46,13 @@ pub(crate) struct ConversationList {
     following: StoredValue<Option<AbortHandle>>,
     /// Told when a conversation was deleted here.
     deleted: Callback<Uuid>,
+    /// Told when a turn began in a conversation, or may have begun in any.
+    turned: Callback<Option<Uuid>>,
 }
 
 impl ConversationList {
     /// The list that begins with `first`.
-    pub(crate) fn new(first: FirstPage, deleted: Callback<Uuid>) -> Self {
+    pub(crate) fn new(first: FirstPage, deleted: Callback<Uuid>, turned: Callback<Option<Uuid>>) -> Self {
         let list = Self {
             first,
             all: RwSignal::new(None),
@@ -64,6 +66,7 @@ impl ConversationList {
             searches: StoredValue::new(0),
             following: StoredValue::new(None),
             deleted,
+            turned,
         };
         // Effects run in a browser alone, once the page is there.
         Effect::new(move || {
@@ -287,6 +290,7 @@ impl ConversationList {
                 attempt = 0;
                 // What happened until now was heard by nobody here.
                 self.refresh();
+                self.turned.run(None);
                 while let Some(events) = feed.next().await {
                     for event in events {
                         self.hear(event);
@@ -308,7 +312,11 @@ impl ConversationList {
                 self.change(uuid, |item| item.running = false);
                 self.refresh();
             }
-            (FeedKind::ConversationCreated | FeedKind::ConversationRenamed | FeedKind::TurnStarted, _) => {
+            (FeedKind::TurnStarted, _) => {
+                self.refresh();
+                self.turned.run(Some(uuid));
+            }
+            (FeedKind::ConversationCreated | FeedKind::ConversationRenamed, _) => {
                 self.refresh();
             }
             (FeedKind::Unknown, _) => {}

@@ -40,6 +40,8 @@ pub(crate) struct Listeners {
     pub(crate) created: Callback<Uuid>,
     /// A turn began or ended, so the list of conversations is out of date.
     pub(crate) changed: Callback<()>,
+    /// Where the page keeps the session that is open, to tell it what happens elsewhere.
+    pub(crate) open: StoredValue<Option<Session>>,
 }
 
 /// The conversation on screen. Its signals belong to the component that made it; its tasks end with that component.
@@ -100,6 +102,7 @@ impl Session {
             // Effects run in a browser alone, once the page is there.
             Effect::new(move || session.spawn(session.follow(uuid, None)));
         }
+        listeners.open.set_value(Some(session));
         let tasks = session.tasks;
         on_cleanup(move || tasks.with_value(|tasks| tasks.iter().for_each(AbortHandle::abort)));
         session
@@ -124,9 +127,45 @@ impl Session {
         self.spawn(async move {
             match self.deliver(&message).await {
                 Ok((uuid, stream)) => self.follow(uuid, Some(stream)).await,
-                Err(error) => self.give_back(message, &error),
+                Err(error) => {
+                    self.give_back(message, &error);
+                    if matches!(error, ApiError::Refused { status: 409, .. }) {
+                        // Another tab was quicker, and its turn is to be seen here too.
+                        self.catch_up(None);
+                    }
+                }
             }
         });
+    }
+
+    /// Has the last answer go on that was cut off.
+    pub(crate) fn resume(self) {
+        let Some(uuid) = self.uuid.get_value().filter(|_| self.phase.get_untracked() == Phase::Idle) else { return };
+        self.phase.set(Phase::Following);
+        self.notice.set(None);
+        self.spawn(async move {
+            match api::continue_turn(uuid).await {
+                Ok(stream) => {
+                    self.listeners.changed.run(());
+                    self.follow(uuid, Some(stream)).await;
+                }
+                // Another tab was quicker.
+                Err(ApiError::Refused { status: 409, .. }) => self.take_stored(uuid).await,
+                Err(error) => self.rest(Some(error.message())),
+            }
+        });
+    }
+
+    /// Catches up with what happened to the conversation elsewhere, and follows the turn that runs in it. Does nothing in
+    /// another conversation, or while a turn is followed here anyway.
+    pub(crate) fn catch_up(self, uuid: Option<Uuid>) {
+        // The session may be gone: its conversation was left.
+        let here = self.uuid.try_get_value().flatten().filter(|here| uuid.is_none_or(|uuid| uuid == *here));
+        if let Some(here) = here
+            && self.phase.try_get_untracked() == Some(Phase::Idle)
+        {
+            self.spawn(self.take_stored(here));
+        }
     }
 
     /// Asks the server to stop the running turn; its last event ends the session's reading as always.
@@ -319,6 +358,24 @@ impl Session {
         for left in (1..=seconds).rev() {
             self.phase.set(Phase::Reconnecting(left));
             browser::sleep(Duration::from_secs(1)).await;
+        }
+    }
+
+    /// Takes the conversation as it is stored, and follows what runs in it.
+    async fn take_stored(self, uuid: Uuid) {
+        // Not being told is no news: the list of conversations says that the server is out of reach.
+        let Ok(Some(conversation)) = api::find_conversation(uuid).await else { return self.rest(None) };
+        if self.phase.get_untracked() == Phase::Sending {
+            // Something was sent meanwhile, and what comes of it is newer.
+            return;
+        }
+        let runs = conversation.active_message_id.is_some();
+        self.known.set_value(Transcript::from(conversation));
+        self.draw();
+        if runs {
+            self.follow(uuid, None).await;
+        } else {
+            self.rest(None);
         }
     }
 

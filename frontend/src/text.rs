@@ -50,6 +50,7 @@ pub(crate) const STILL_WAITING: &str = "Still waiting…";
 pub(crate) const SENDING: &str = "Sending…";
 pub(crate) const STOPPED: &str = "Stopped. What was written so far is kept.";
 pub(crate) const INTERRUPTED: &str = "The server went away during this answer. What was written so far is kept.";
+pub(crate) const CONTINUE: &str = "Continue";
 pub(crate) const FAILED: &str = "This answer failed. Send the message again to try once more.";
 pub(crate) const NO_OUTPUT: &str = "Finished with no output.";
 pub(crate) const JUMP_TO_NEWEST: &str = "Jump to newest";

@@ -79,6 +79,7 @@ fn conversation() -> Conversation {
     let message = |id, role, content: &str, tool_calls| Message {
         id,
         role,
+        epoch: 1,
         content: content.to_owned(),
         status: MessageStatus::Complete,
         error: None,

@@ -1,6 +1,8 @@
 //! Chat events: what a reader of a turn receives. One struct per kind, and the pairing of kind and SSE event name.
 //! Applying an event twice changes nothing, so a reader may join late, reconnect, or hear things again.
 
+use std::{iter::Sum, ops::AddAssign};
+
 use serde::{Deserialize, Serialize};
 
 use crate::{MessageStatus, RawJson, ToolCall, ToolCallStatus};
@@ -66,6 +68,23 @@ pub struct Usage {
     pub cached_tokens: i64,
 }
 
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+    }
+}
+
+impl Sum for Usage {
+    fn sum<I: Iterator<Item = Self>>(steps: I) -> Self {
+        steps.fold(Self::default(), |mut sum, step| {
+            sum += step;
+            sum
+        })
+    }
+}
+
 /// All is stored; the turn is over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageEnd {
@@ -104,6 +123,10 @@ pub struct TurnError {
 pub struct Snapshot {
     /// Row id of the assistant's message.
     pub assistant_message_id: i64,
+    /// The lease under which the turn runs. It grows when the turn goes on after it was cut off, and only then may the
+    /// text be less than it was.
+    #[serde(default)]
+    pub epoch: i32,
     /// The text so far.
     pub content: String,
     /// The calls so far.

@@ -125,6 +125,9 @@ pub struct Message {
     pub id: i64,
     /// Who wrote it.
     pub role: Role,
+    /// The lease under which the turn ran last, which grows whenever it goes on after it was cut off; 0 for a person's.
+    #[serde(default)]
+    pub epoch: i32,
     /// Its text; Markdown when the assistant wrote it.
     pub content: String,
     /// Where it stands.
@@ -253,6 +256,7 @@ mod tests {
         let message = Message {
             id: 2,
             role: Role::Assistant,
+            epoch: 1,
             content: "</script>".to_owned(),
             status: MessageStatus::Streaming,
             error: None,

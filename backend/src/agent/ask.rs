@@ -7,9 +7,9 @@ use tallybook_protocol::{ModelInfo, Usage};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::llm::{AssistantBlock, ModelError, ModelEvent, ModelRequest, StopReason, ToolCallRequest};
+use crate::llm::{AssistantBlock, ModelError, ModelEvent, ModelRequest, StopReason};
 
-use super::{AgentError, AgentService, StepRecord, TurnRecorder};
+use super::{AgentError, AgentService, PlannedCall, StepRecord, TurnRecorder};
 
 /// What a model said in one step.
 #[derive(Debug)]
@@ -38,18 +38,17 @@ impl Answer {
     }
 
     /// The calls asked for, in order.
-    pub(super) fn calls(&self) -> Vec<ToolCallRequest> {
+    pub(super) fn calls(&self) -> Vec<PlannedCall> {
         let calls = self.blocks.iter().filter_map(|block| match block {
             AssistantBlock::ToolCall(call) => Some(call.clone()),
             AssistantBlock::Text { .. } | AssistantBlock::Opaque { .. } => None,
         });
-        calls.collect()
+        (0..).zip(calls).map(|(position, request)| PlannedCall { position, request }).collect()
     }
 
     /// Takes the calls out of an answer in which none were allowed, so that no call without a result is kept.
-    pub(super) fn drop_calls(&mut self) -> Vec<ToolCallRequest> {
+    pub(super) fn drop_calls(&mut self) {
         self.blocks.retain(|block| !matches!(block, AssistantBlock::ToolCall(_)));
-        Vec::new()
     }
 
     pub(super) fn record(&self, step: u32, model: &ModelInfo, error: Option<&AgentError>) -> StepRecord {
@@ -98,7 +97,7 @@ impl AgentService {
             Err(error) => {
                 // Calls of a broken answer never ran; they must not look as if they were waiting for results.
                 answer.drop_calls();
-                recorder.step_ended(&answer.record(step, self.model.info(), Some(&error))).await?;
+                recorder.step_answered(&answer.record(step, self.model.info(), Some(&error))).await?;
                 Err(error)
             }
         }

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    llm::{ModelClient, ModelMessage, ModelRequest, StopReason, ToolChoice},
+    llm::{ModelClient, ModelMessage, ModelRequest, StopReason, ToolCallRequest, ToolChoice, ToolResult},
     tools::ToolRegistry,
 };
 
@@ -27,6 +27,9 @@ pub use prompt::SystemPrompt;
 pub use recorder::{EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
 pub use result::{error_json, success_json};
 pub use title::TitleWriter;
+
+/// Why a turn ended that had used up its steps.
+const STEP_LIMIT: &str = "step_limit";
 
 /// What a turn may use up.
 #[derive(Clone, Copy, Debug)]
@@ -61,11 +64,47 @@ impl Default for Limits {
     }
 }
 
-/// What a turn starts from: the conversation up to and including the user's message.
+/// What a turn starts from.
 #[derive(Clone, Debug)]
 pub struct TurnInput {
-    /// Oldest first; every call in it has its result.
+    /// The conversation up to and including the user's message and what was answered before, oldest first. Every call in
+    /// it has its result, but for those that `resumed` names.
     pub history: Vec<ModelMessage>,
+    /// Set when the turn goes on after it was cut off.
+    pub resumed: Option<ResumedTurn>,
+}
+
+/// Where a turn goes on that was cut off: after its last whole step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResumedTurn {
+    /// The last step whose answer is whole; absent when there is none.
+    pub answered: Option<AnsweredStep>,
+    /// The number of the next step.
+    pub next_step: u32,
+    /// Tokens of the steps so far.
+    pub usage: Usage,
+}
+
+/// A step whose answer is whole, though perhaps not all of its calls were run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnsweredStep {
+    /// Its number.
+    pub step: u32,
+    /// Why the model stopped, as the step's record has it.
+    pub stop_reason: String,
+    /// Whether it asked for calls at all.
+    pub has_calls: bool,
+    /// Those of its calls that are to run now.
+    pub calls: Vec<PlannedCall>,
+}
+
+/// A call that is to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedCall {
+    /// Its place in the step.
+    pub position: u32,
+    /// What the model asked for.
+    pub request: ToolCallRequest,
 }
 
 /// How a turn ended that did not fail.
@@ -119,9 +158,19 @@ impl AgentService {
         let system = self.prompt.render(&specs)?;
         let deadline = Instant::now() + self.limits.turn_time;
         let mut messages = input.history;
-        let mut usage = Usage::default();
-        for step in 0..=self.limits.steps {
-            let last = step == self.limits.steps;
+        let ResumedTurn { answered, next_step: mut step, mut usage } = input.resumed.unwrap_or_default();
+        if let Some(before) = answered {
+            if before.step >= self.limits.steps {
+                return Ok(TurnOutcome { stop_reason: STEP_LIMIT.to_owned(), usage });
+            }
+            if !before.has_calls && before.stop_reason != StopReason::Pause.as_str() {
+                // The answer was whole; only its end had not been written down.
+                return Ok(TurnOutcome { stop_reason: before.stop_reason, usage });
+            }
+            add_results(&mut messages, self.run_tools(before.step, &before.calls, recorder, cancel, deadline).await?);
+        }
+        loop {
+            let last = step >= self.limits.steps;
             let request = ModelRequest {
                 system: system.clone(),
                 messages: messages.clone(),
@@ -129,26 +178,30 @@ impl AgentService {
                 tool_choice: if last { ToolChoice::None } else { ToolChoice::Auto },
             };
             let mut answer = self.ask(step, request, recorder, cancel, deadline).await?;
-            add_usage(&mut usage, answer.usage);
-            let calls = if last { answer.drop_calls() } else { answer.calls() };
-            let results = self.run_tools(step, &calls, recorder, cancel, deadline).await;
-            if !matches!(results, Err(AgentError::Record(_))) {
-                // The answer was whole, whatever became of its calls.
-                recorder.step_ended(&answer.record(step, self.model.info(), None)).await?;
+            usage += answer.usage;
+            if last {
+                answer.drop_calls();
             }
-            let results = results?;
+            recorder.step_answered(&answer.record(step, self.model.info(), None)).await?;
+            let results = self.run_tools(step, &answer.calls(), recorder, cancel, deadline).await?;
             let paused = answer.stop_reason == StopReason::Pause;
             if last || (results.is_empty() && !paused) {
-                let stop_reason = if last { "step_limit" } else { answer.stop_reason.as_str() };
+                let stop_reason = if last { STEP_LIMIT } else { answer.stop_reason.as_str() };
                 return Ok(TurnOutcome { stop_reason: stop_reason.to_owned(), usage });
             }
             messages.push(ModelMessage::Assistant(answer.blocks));
-            if !results.is_empty() {
-                messages.push(ModelMessage::ToolResults(results));
-            }
+            add_results(&mut messages, results);
+            step += 1;
         }
-        // The last pass above always returns; this is only what the type system cannot see.
-        Ok(TurnOutcome { stop_reason: "step_limit".to_owned(), usage })
+    }
+}
+
+/// Adds the results of a step's calls; those that came before the turn was cut off stand there already.
+fn add_results(messages: &mut Vec<ModelMessage>, new: Vec<ToolResult>) {
+    if let Some(ModelMessage::ToolResults(known)) = messages.last_mut() {
+        known.extend(new);
+    } else if !new.is_empty() {
+        messages.push(ModelMessage::ToolResults(new));
     }
 }
 
@@ -159,10 +212,4 @@ impl std::fmt::Debug for AgentService {
             .field("tools", &self.tools)
             .finish_non_exhaustive()
     }
-}
-
-fn add_usage(sum: &mut Usage, step: Usage) {
-    sum.input_tokens = sum.input_tokens.saturating_add(step.input_tokens);
-    sum.output_tokens = sum.output_tokens.saturating_add(step.output_tokens);
-    sum.cached_tokens = sum.cached_tokens.saturating_add(step.cached_tokens);
 }

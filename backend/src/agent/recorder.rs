@@ -19,8 +19,8 @@ pub trait TurnRecorder: Send {
     /// A call ended.
     fn tool_ended(&mut self, key: i64, end: &EndedToolCall) -> impl Future<Output = Result<(), RecordError>> + Send;
 
-    /// A step is complete, its calls included; or the model failed in it.
-    fn step_ended(&mut self, step: &StepRecord) -> impl Future<Output = Result<(), RecordError>> + Send;
+    /// The model's answer of a step is whole, and none of its calls has begun; or the model failed in it.
+    fn step_answered(&mut self, step: &StepRecord) -> impl Future<Output = Result<(), RecordError>> + Send;
 }
 
 /// What happened could not be stored.
@@ -46,7 +46,7 @@ impl RecordError {
 pub struct StartedToolCall<'a> {
     /// The step, from 0.
     pub step: u32,
-    /// The place in the step, from 0.
+    /// The place in the step, from 0; a call that is made once more comes after all that were asked for.
     pub position: u32,
     /// What the model asked for.
     pub request: &'a ToolCallRequest,

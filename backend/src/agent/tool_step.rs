@@ -16,7 +16,7 @@ use crate::{
 };
 
 use super::{
-    AgentError, AgentService, EndedToolCall, StartedToolCall, TurnRecorder,
+    AgentError, AgentService, EndedToolCall, PlannedCall, StartedToolCall, TurnRecorder,
     result::{error_json, shorten, success_json},
 };
 
@@ -41,20 +41,19 @@ impl AgentService {
     pub(super) async fn run_tools(
         &self,
         step: u32,
-        calls: &[ToolCallRequest],
+        calls: &[PlannedCall],
         recorder: &mut impl TurnRecorder,
         cancel: &CancellationToken,
         deadline: Instant,
     ) -> Result<Vec<ToolResult>, AgentError> {
         let mut results: Vec<Option<ToolResult>> = vec![None; calls.len()];
         let is_high = |call: &ToolCallRequest| self.tools.find_spec(&call.name).is_some_and(|s| s.risk == Risk::High);
-        let (high, low): (Vec<usize>, Vec<usize>) = (0..calls.len()).partition(|&index| is_high(&calls[index]));
+        let (high, low): (Vec<usize>, Vec<usize>) = (0..calls.len()).partition(|&index| is_high(&calls[index].request));
         let batches = std::iter::once(low).chain(high.into_iter().map(|index| vec![index]));
         for batch in batches {
             let mut running = Running::default();
             for index in batch {
-                let request = &calls[index];
-                let position = u32::try_from(index).unwrap_or(u32::MAX);
+                let PlannedCall { position, ref request } = calls[index];
                 let key = recorder.tool_started(&StartedToolCall { step, position, request }).await?;
                 let refused = is_high(request) && !self.limits.high_risk;
                 let call = RunningCall { index, key, refused, started_at: Instant::now() };
@@ -71,7 +70,7 @@ impl AgentService {
     async fn collect(
         &self,
         running: &mut Running,
-        calls: &[ToolCallRequest],
+        calls: &[PlannedCall],
         results: &mut [Option<ToolResult>],
         recorder: &mut impl TurnRecorder,
         cancel: &CancellationToken,
@@ -96,7 +95,7 @@ impl AgentService {
                 Err(error) => (error.id(), Err(describe_panic(&error))),
             };
             let Some(call) = running.calls.remove(&id) else { continue };
-            let request = &calls[call.index];
+            let request = &calls[call.index].request;
             if let Err(error) = &returned {
                 tracing::info!(tool = request.name, error_type = error.error_type, "a tool call failed");
             }
@@ -175,7 +174,7 @@ async fn cancel_all(running: &mut Running, recorder: &mut impl TurnRecorder) -> 
         let end = EndedToolCall {
             status: ToolCallStatus::Cancelled,
             output: None,
-            error: Some("the turn was ended while the tool ran".to_owned()),
+            error: Some("the turn ended while the tool ran; its outcome is unknown".to_owned()),
             error_type: Some("cancelled".to_owned()),
             duration_ms: duration_ms(call.started_at),
         };

@@ -9,6 +9,9 @@ pub enum ServiceError {
     /// A turn runs in this conversation.
     #[error("An answer is still being written in this conversation. Wait for it to end, or stop it.")]
     TurnRunning,
+    /// The conversation's last message is no answer that was cut off.
+    #[error("There is no answer here that was cut off, so there is nothing to continue. Send a message instead.")]
+    NothingToContinue,
     /// The input breaks a rule.
     #[error("{0}")]
     Invalid(String),

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::{
     EventsAnswer, ServiceError,
-    model::{ConversationRow, MessageRow, ToolCallRow},
+    model::{ConversationRow, MessageRow, ModelCallRow, ToolCallRow},
     repository::{calls, messages, turns::TurnRows},
     service::Inner,
 };
@@ -85,6 +85,7 @@ impl Inner {
         let place = EventId { message_id: message.id, epoch: message.epoch, seq };
         let event = ChatEvent::Snapshot(Snapshot {
             assistant_message_id: message.id,
+            epoch: message.epoch,
             content: stored::find_text(&self.db, message.id).await?,
             tool_calls: self.tool_calls_of(conversation_id, message.id).await?,
             status: MessageStatus::Streaming,
@@ -133,6 +134,19 @@ impl Inner {
         Ok(EventsAnswer::Once(sse::write_frame(Some(&id), event.name(), &event.data()?).into()))
     }
 
+    /// Whether somebody who has heard `last` of a turn that is over has heard all.
+    pub(super) async fn owes_nothing_after(&self, conversation_id: i64, last: EventId) -> sqlx::Result<bool> {
+        let Some(message) = messages::find_message(&self.db, conversation_id, last.message_id).await? else {
+            return Ok(true);
+        };
+        if message.epoch != last.epoch {
+            // The turn went on since, and ended again.
+            return Ok(message.epoch < last.epoch);
+        }
+        let stored_seq = stored::find_last_seq(&self.db, last.message_id, last.epoch).await?;
+        Ok(stored_seq.is_none_or(|seq| seq <= last.seq))
+    }
+
     pub(super) async fn tool_calls_of(&self, conversation_id: i64, message_id: i64) -> sqlx::Result<Vec<ToolCall>> {
         let calls = calls::list_tool_calls(&self.db, conversation_id).await?;
         Ok(calls.iter().filter(|call| call.message_id == message_id).map(ToolCallRow::to_tool_call).collect())
@@ -140,11 +154,7 @@ impl Inner {
 
     pub(super) async fn usage_of(&self, conversation_id: i64, message_id: i64) -> sqlx::Result<Usage> {
         let calls = calls::list_model_calls(&self.db, conversation_id).await?;
-        Ok(calls.iter().filter(|call| call.message_id == message_id).fold(Usage::default(), |sum, call| Usage {
-            input_tokens: sum.input_tokens.saturating_add(call.input_tokens),
-            output_tokens: sum.output_tokens.saturating_add(call.output_tokens),
-            cached_tokens: sum.cached_tokens.saturating_add(call.cached_tokens),
-        }))
+        Ok(calls.iter().filter(|call| call.message_id == message_id).map(ModelCallRow::usage).sum())
     }
 }
 

@@ -16,13 +16,15 @@ use crate::{
 const NO_RESULT: &str = "the call was interrupted; its outcome is unknown";
 
 /// The messages of a branch as a model is told them: each result cut to `limits.model_output_bytes`, and the oldest
-/// turns left out, whole ones only, until the rest fits into `limits.history_bytes`.
+/// turns left out, whole ones only, until the rest fits into `limits.history_bytes`. A branch that ends in an answer is
+/// that of a turn which goes on.
 pub(super) fn history(
     branch: &[MessageRow],
     model_calls: &[ModelCallRow],
     tool_calls: &[ToolCallRow],
     limits: Limits,
 ) -> Vec<ModelMessage> {
+    let last = branch.last().map(|message| message.id);
     let mut turns: Vec<Vec<ModelMessage>> = Vec::new();
     for message in branch {
         if message.is_user() {
@@ -30,7 +32,8 @@ pub(super) fn history(
         } else if let Some(turn) = turns.last_mut() {
             let model_calls = model_calls.iter().filter(|call| call.message_id == message.id);
             let tool_calls = tool_calls.iter().filter(|call| call.message_id == message.id);
-            tell_turn(message, model_calls, tool_calls, limits.model_output_bytes, turn);
+            let goes_on = Some(message.id) == last;
+            tell_turn(message, model_calls, tool_calls, goes_on, limits.model_output_bytes, turn);
         }
     }
     newest_within(turns, limits.history_bytes)
@@ -68,13 +71,13 @@ fn tell_turn<'a>(
     message: &MessageRow,
     model_calls: impl Iterator<Item = &'a ModelCallRow>,
     tool_calls: impl Iterator<Item = &'a ToolCallRow>,
+    goes_on: bool,
     limit: usize,
     history: &mut Vec<ModelMessage>,
 ) {
     let mut steps: BTreeMap<i32, (Vec<AssistantBlock>, Vec<&ToolCallRow>)> = BTreeMap::new();
     for call in model_calls {
-        // A step that cannot be read is told by its calls alone.
-        steps.entry(call.step).or_default().0 = serde_json::from_str(&call.blocks).unwrap_or_default();
+        steps.entry(call.step).or_default().0 = call.blocks();
     }
     for call in tool_calls {
         steps.entry(call.step).or_default().1.push(call);
@@ -86,8 +89,10 @@ fn tell_turn<'a>(
         if !blocks.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_))) {
             blocks.extend(calls.iter().map(|call| AssistantBlock::ToolCall(request(call))));
         }
-        // Opaque blocks count within their own turn only.
-        blocks.retain(|block| !matches!(block, AssistantBlock::Opaque { .. }));
+        if !goes_on {
+            // Opaque blocks count within their own turn only.
+            blocks.retain(|block| !matches!(block, AssistantBlock::Opaque { .. }));
+        }
         let results: Vec<ToolResult> = blocks.iter().filter_map(|block| result(block, &calls, limit)).collect();
         if !blocks.is_empty() {
             history.push(ModelMessage::Assistant(blocks));
@@ -102,7 +107,8 @@ fn tell_turn<'a>(
     }
 }
 
-fn text_bytes(block: &AssistantBlock) -> usize {
+/// How much of the answer's text a block is.
+pub(super) fn text_bytes(block: &AssistantBlock) -> usize {
     match block {
         AssistantBlock::Text { text } => text.len(),
         AssistantBlock::ToolCall(_) | AssistantBlock::Opaque { .. } => 0,
@@ -115,7 +121,7 @@ fn request(call: &ToolCallRow) -> ToolCallRequest {
 
 fn result(block: &AssistantBlock, calls: &[&ToolCallRow], limit: usize) -> Option<ToolResult> {
     let AssistantBlock::ToolCall(request) = block else { return None };
-    let row = calls.iter().find(|call| call.tool_call_id == stored_id(&request.id));
+    let row = last_row(calls.iter().copied(), request);
     let content = row.and_then(|call| content(call, limit));
     Some(ToolResult {
         call_id: request.id.clone(),
@@ -123,6 +129,15 @@ fn result(block: &AssistantBlock, calls: &[&ToolCallRow], limit: usize) -> Optio
         is_error: row.is_none_or(|call| call.output.is_none()),
         content: content.unwrap_or_else(|| error_json(NO_RESULT, "interrupted", limit)),
     })
+}
+
+/// The row of a call; of one that was made more than once, the last.
+pub(super) fn last_row<'a>(
+    rows: impl DoubleEndedIterator<Item = &'a ToolCallRow>,
+    request: &ToolCallRequest,
+) -> Option<&'a ToolCallRow> {
+    let id = stored_id(&request.id);
+    rows.rev().find(|row| row.tool_call_id == id)
 }
 
 fn content(call: &ToolCallRow, limit: usize) -> Option<String> {

@@ -1,6 +1,6 @@
-//! Conversations: the use cases (`service`), the turns that run in them (`turn`, `recorder`), what a model is told of
-//! earlier turns (`history`), a conversation as a file
-//! (`export`), its name (`title`), and what is stored (`model`, `repository`). Knows no HTTP.
+//! Conversations: the use cases (`service`), the turns that run in them (`turn`, `recorder`, `resume`), what a model is
+//! told of earlier turns (`history`), a conversation as a file (`export`), its title (`title`), and what is stored
+//! (`model`, `tree`, `repository`). Knows no HTTP.
 
 mod error;
 mod export;
@@ -11,6 +11,7 @@ mod input;
 mod model;
 mod recorder;
 mod repository;
+mod resume;
 mod service;
 mod title;
 mod tree;

@@ -1,10 +1,11 @@
 //! What is stored of conversations, as rows, and how rows become what the wire carries.
 
 use chrono::{DateTime, Utc};
-use tallybook_protocol::{ConversationSummary, Message, MessageStatus, RawJson, Role, ToolCall, ToolCallStatus};
+use tallybook_protocol::{ConversationSummary, Message, MessageStatus, RawJson, Role, ToolCall, ToolCallStatus, Usage};
 use uuid::Uuid;
 
 use super::tree::{Place, Placed};
+use crate::llm::AssistantBlock;
 
 /// A row of `conversations`.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -46,6 +47,7 @@ pub(crate) struct ToolCallRow {
     pub(crate) error_type: Option<String>,
     pub(crate) status: String,
     pub(crate) step: i32,
+    pub(crate) position: i32,
     pub(crate) text_offset: i64,
     pub(crate) started_at: DateTime<Utc>,
     pub(crate) duration_ms: Option<i64>,
@@ -56,9 +58,12 @@ pub(crate) struct ToolCallRow {
 pub(crate) struct ModelCallRow {
     pub(crate) message_id: i64,
     pub(crate) step: i32,
+    pub(crate) stop_reason: Option<String>,
     pub(crate) input_tokens: i64,
     pub(crate) output_tokens: i64,
     pub(crate) cached_tokens: i64,
+    /// Why the model failed; absent when its answer is whole.
+    pub(crate) error: Option<String>,
     pub(crate) blocks: String,
 }
 
@@ -95,6 +100,7 @@ impl MessageRow {
         Message {
             id: self.id,
             role: if self.is_user() { Role::User } else { Role::Assistant },
+            epoch: self.epoch,
             status: self.status(),
             content: self.content,
             error: self.error,
@@ -107,6 +113,19 @@ impl MessageRow {
 impl Placed for MessageRow {
     fn place(&self) -> Place {
         Place { id: self.id, parent_id: self.parent_id }
+    }
+}
+
+impl ModelCallRow {
+    /// What the model said. A step that cannot be read is told by its calls alone.
+    pub(crate) fn blocks(&self) -> Vec<AssistantBlock> {
+        serde_json::from_str(&self.blocks).unwrap_or_default()
+    }
+
+    /// Tokens of the step.
+    pub(crate) fn usage(&self) -> Usage {
+        let Self { input_tokens, output_tokens, cached_tokens, .. } = *self;
+        Usage { input_tokens, output_tokens, cached_tokens }
     }
 }
 
@@ -126,7 +145,8 @@ impl ToolCallRow {
     }
 }
 
-fn tool_call_status(word: &str) -> ToolCallStatus {
+/// What the `status` column of `tool_calls` says.
+pub(crate) fn tool_call_status(word: &str) -> ToolCallStatus {
     match word {
         "pending" => ToolCallStatus::Pending,
         "awaiting_approval" => ToolCallStatus::AwaitingApproval,

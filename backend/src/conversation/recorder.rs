@@ -38,7 +38,9 @@ pub(super) struct Write<'a> {
 
 impl TurnWriter {
     pub(super) fn new(db: Database, log: Arc<TurnLog>, rows: TurnRows) -> Self {
-        Self { db, log, rows, stored_bytes: Mutex::default() }
+        // What a turn that goes on had written before is stored already.
+        let stored_bytes = Mutex::new(log.text_bytes());
+        Self { db, log, rows, stored_bytes }
     }
 
     /// Begins a write. Fails with `RowNotFound` when the turn has been ended by somebody else, or is gone.
@@ -149,7 +151,7 @@ impl TurnRecorder for StoringRecorder<'_> {
         self.send(&event)
     }
 
-    async fn step_ended(&mut self, step: &StepRecord) -> Result<(), RecordError> {
+    async fn step_answered(&mut self, step: &StepRecord) -> Result<(), RecordError> {
         let stored = async {
             let mut write = self.writer.begin().await?;
             calls::create_model_call(&mut write.tx, self.writer.rows.assistant_message_id, step).await?;

@@ -251,8 +251,7 @@ impl ConversationService {
             return self.inner.tell_as_stored(&row, message_id, last).await;
         }
         let Some(last) = last else { return Ok(EventsAnswer::Nothing) };
-        let stored_seq = stored::find_last_seq(&self.inner.db, last.message_id, last.epoch).await?;
-        if stored_seq.is_none_or(|seq| seq <= last.seq) {
+        if self.inner.owes_nothing_after(row.id, last).await? {
             return Ok(EventsAnswer::Nothing);
         }
         self.inner.tell_as_stored(&row, last.message_id, None).await
@@ -322,7 +321,7 @@ impl Inner {
     }
 
     /// Spawns a turn that is stored and subscribes to it.
-    fn spawn_turn(
+    pub(super) fn spawn_turn(
         self: &Arc<Self>,
         user: UserId,
         uuid: Uuid,

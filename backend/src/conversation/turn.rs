@@ -12,7 +12,7 @@ use super::{
     recorder::{StoringRecorder, TurnWriter},
     repository::{
         calls,
-        turns::{self, TurnEnd, TurnRows},
+        turns::{self, FIRST_EPOCH, TurnEnd, TurnRows},
     },
     service::Inner,
 };
@@ -77,10 +77,21 @@ impl Turn {
     }
 
     async fn answer(&self, writer: &TurnWriter) -> Result<TurnOutcome, AgentError> {
-        let history = self.service.history_of(self.conversation_id, self.rows.user_message_id).await;
-        let history = history.map_err(RecordError::new)?;
+        let input = self.input().await.map_err(RecordError::new)?;
         let mut recorder = StoringRecorder { writer };
-        self.service.agent.run(TurnInput { history }, &mut recorder, &self.cancel).await
+        self.service.agent.run(input, &mut recorder, &self.cancel).await
+    }
+
+    async fn input(&self) -> sqlx::Result<TurnInput> {
+        let TurnRows { user_message_id, assistant_message_id, epoch } = self.rows;
+        let service = &self.service;
+        if epoch == FIRST_EPOCH {
+            let history = service.history_of(self.conversation_id, user_message_id).await?;
+            return Ok(TurnInput { history, resumed: None });
+        }
+        let mut history = service.history_of(self.conversation_id, assistant_message_id).await?;
+        let resumed = service.resumed_turn(self.conversation_id, assistant_message_id, &mut history).await?;
+        Ok(TurnInput { history, resumed: Some(resumed) })
     }
 
     /// Renews the lease for as long as the turn is this process's own; returns when it no longer is.

@@ -21,6 +21,7 @@ pub(super) fn routes() -> Scope {
         .route("/{uuid}/export", web::get().to(export::download))
         .route("/{uuid}/messages", web::post().to(messages::create))
         .route("/{uuid}/events", web::get().to(messages::follow))
+        .route("/{uuid}/continue", web::post().to(messages::resume))
         .route("/{uuid}/stop", web::post().to(messages::stop))
 }
 

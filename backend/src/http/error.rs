@@ -54,6 +54,9 @@ impl ApiError {
                 (StatusCode::NOT_FOUND, "no-such-conversation", "No such conversation")
             }
             Self::Service(ServiceError::TurnRunning) => (StatusCode::CONFLICT, "turn-running", "A turn is running"),
+            Self::Service(ServiceError::NothingToContinue) => {
+                (StatusCode::CONFLICT, "nothing-to-continue", "Nothing to continue")
+            }
             Self::Service(ServiceError::Invalid(_)) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "Invalid input")
             }

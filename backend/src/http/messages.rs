@@ -36,6 +36,11 @@ pub(super) async fn follow(
     Ok(sse::respond(answer))
 }
 
+pub(super) async fn resume(state: State, uuid: web::Path<Uuid>) -> Result<HttpResponse, ApiError> {
+    let answer = state.run(|service| async move { service.continue_turn(UserId::LOCAL, *uuid).await }).await?;
+    Ok(sse::respond(answer))
+}
+
 pub(super) async fn stop(state: State, uuid: web::Path<Uuid>) -> Result<HttpResponse, ApiError> {
     // Stopping what has just ended by itself is no error.
     state.run(|service| async move { service.stop(UserId::LOCAL, *uuid).await }).await?;

@@ -173,11 +173,11 @@ impl State {
                     call.duration_ms = Some(end.duration_ms);
                 }
             }
-            ChatEvent::MessageStart(_)
-            | ChatEvent::MessageEnd(_)
-            | ChatEvent::Error(_)
-            | ChatEvent::Snapshot(_)
-            | ChatEvent::Unknown => {}
+            ChatEvent::Snapshot(snapshot) => {
+                self.content.clone_from(&snapshot.content);
+                self.tool_calls.clone_from(&snapshot.tool_calls);
+            }
+            ChatEvent::MessageStart(_) | ChatEvent::MessageEnd(_) | ChatEvent::Error(_) | ChatEvent::Unknown => {}
         }
     }
 }
@@ -229,6 +229,7 @@ impl TurnSubscription {
     fn snapshot(&self, state: &State) -> Option<Bytes> {
         let event = ChatEvent::Snapshot(Snapshot {
             assistant_message_id: self.log.message_id,
+            epoch: self.log.epoch,
             content: state.content.clone(),
             tool_calls: state.tool_calls.clone(),
             status: MessageStatus::Streaming,

@@ -1,7 +1,7 @@
 //! The stored copy of a turn's events, text deltas joined. It says what a turn had written when its process died.
 
 use bytes::Bytes;
-use tallybook_protocol::{ChatEvent, ContentDelta, sse};
+use tallybook_protocol::{ChatEvent, sse};
 
 use super::EventId;
 use crate::db::{Database, Transaction, now, on_db, on_tx};
@@ -9,8 +9,8 @@ use crate::db::{Database, Transaction, now, on_db, on_tx};
 const INSERT_EVENT: &str =
     "INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) VALUES (?, ?, ?, ?, ?, ?)";
 
-const LIST_TEXT: &str =
-    "SELECT data FROM journal_events WHERE message_id = ? AND event = 'content_delta' ORDER BY epoch, seq";
+const LIST_TEXT: &str = "SELECT event, data FROM journal_events \
+     WHERE message_id = ? AND event IN ('content_delta', 'snapshot') ORDER BY epoch, seq";
 
 const LIST_AFTER: &str =
     "SELECT seq, event, data FROM journal_events WHERE message_id = ? AND epoch = ? AND seq > ? ORDER BY seq LIMIT ?";
@@ -39,13 +39,18 @@ pub(crate) async fn create_event(tx: &mut Transaction, id: EventId, event: &Chat
 
 /// The text of a turn as far as it was stored.
 pub(crate) async fn find_text(db: &Database, message_id: i64) -> Result<String, sqlx::Error> {
-    let rows: sqlx::Result<Vec<String>> =
-        on_db!(db, |pool| sqlx::query_scalar(LIST_TEXT).bind(message_id).fetch_all(pool).await);
-    rows?
-        .iter()
-        .map(|data| serde_json::from_str::<ContentDelta>(data).map(|delta| delta.delta))
-        .collect::<Result<_, _>>()
-        .map_err(|error| sqlx::Error::Decode(Box::new(error)))
+    let rows: Vec<(String, String)> =
+        on_db!(db, |pool| sqlx::query_as(LIST_TEXT).bind(message_id).fetch_all(pool).await?);
+    let mut text = String::new();
+    for (event, data) in rows {
+        match ChatEvent::parse(&event, &data).map_err(|error| sqlx::Error::Decode(Box::new(error)))? {
+            ChatEvent::ContentDelta(delta) => text.push_str(&delta.delta),
+            // A turn that goes on begins its new record with what it keeps of the old one.
+            ChatEvent::Snapshot(snapshot) => text = snapshot.content,
+            _ => {}
+        }
+    }
+    Ok(text)
 }
 
 /// What a turn sent under a lease after an event, as frames for the wire, and the number of the last; at most

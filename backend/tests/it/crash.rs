@@ -1,87 +1,148 @@
-//! The real program, killed with SIGKILL in the middle of a turn, and started again on what it left.
+//! The real program, killed with SIGKILL inside each write of a turn, and started again on what it left.
 
-use std::{
-    io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
-};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use tallybook_mock_llm::{MockLlm, text, tool_call};
-use tallybook_protocol::ChatEvent;
+use tallybook_mock_llm::{MockLlm, Reply, text, tool_call};
+use tallybook_protocol::{ChatEvent, MessageStatus};
 
-use crate::support::{Engine, EventReader, TestApp, eventually, on_every_engine, rows};
+use crate::support::{Engine, EventReader, TestApp, Trap, eventually, on_every_engine, rows};
 
-struct Program {
-    child: Child,
-    address: String,
-}
+const ANSWER: &str = "Adding. It is three and two.";
 
-impl Program {
-    fn start(engine: &Engine, model: &MockLlm) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tallybook"))
-            .env_clear()
-            .env("PORT", "0")
-            .env("DATABASE_URL", &engine.url)
-            .env("ANTHROPIC_API_KEY", "sk-test-secret")
-            .env("LLM_BASE_URL", model.url())
-            .env("LLM_TITLES", "false")
-            .env("TURN_LEASE_SECS", "1")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the program starts");
-        let out = child.stdout.take().expect("its output is ours");
-        let line = BufReader::new(out).lines().next().expect("it says where it is").expect("in UTF-8");
-        let address = line.rsplit(' ').next().expect("an address").to_owned();
-        Self { child, address }
-    }
+/// The writes of the turn that [`undisturbed`] plays, in their order. To be killed inside one is to be killed before it
+/// and after the one above: nothing of it lasts.
+const WRITES: [Trap; 12] = [
+    Trap { write: "INSERT ON messages", condition: "NEW.role = 'user'" },
+    Trap { write: "INSERT ON messages", condition: "NEW.role = 'assistant'" },
+    Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'message_start'" },
+    Trap { write: "INSERT ON model_calls", condition: "NEW.step = 0" },
+    Trap { write: "INSERT ON tool_calls", condition: "NEW.position = 0" },
+    Trap { write: "INSERT ON tool_calls", condition: "NEW.position = 1" },
+    Trap { write: "UPDATE ON tool_calls", condition: "NEW.position = 0" },
+    Trap { write: "UPDATE ON tool_calls", condition: "NEW.position = 1" },
+    Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'content_delta' AND NEW.data LIKE '%three%'" },
+    Trap { write: "INSERT ON model_calls", condition: "NEW.step = 1" },
+    Trap { write: "UPDATE ON messages", condition: "NEW.status = 'complete'" },
+    Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'message_end'" },
+];
 
-    fn kill(mut self) {
-        self.child.kill().expect("it runs");
-        self.child.wait().expect("it ends");
-    }
+/// What the model says in the two steps of the turn.
+fn undisturbed() -> [Reply; 2] {
+    let calls = [text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#), tool_call("multiply", r#"{"a":1,"b":2}"#)];
+    [calls.into(), [text("It is three and two.")].into()]
 }
 
 on_every_engine! {
-    /// Whatever was stored is there after a kill: text, finished calls, whole steps; nothing is left open, nothing runs
-    /// again by itself, and the conversation goes on.
-    async fn a_killed_server_leaves_a_whole_conversation(engine: Engine) {
+    /// Killed at any write, the program leaves a conversation in which every row is terminal and what completed is whole.
+    /// It goes on from there to the answer of an undisturbed turn, running nothing twice that completed.
+    async fn a_program_killed_at_any_write_goes_on_where_it_was(engine: Engine) {
+        for write in WRITES {
+            let model = MockLlm::start().await.unwrap();
+            undisturbed().into_iter().for_each(|reply| model.reply(reply));
+            write.lay(&engine).await;
+            let doomed = TestApp::launch(&engine, &model);
+            let conversation = doomed.create_conversation().await;
+            let message = json!({"content": "1 + 2, and 1 × 2?", "client_message_id": "one"});
+            let path = format!("/api/conversations/{conversation}/messages");
+            let sending = doomed.client.post(doomed.url(&path)).json(&message).send();
+            let sending = tokio::spawn(sending);
+            write.sprung(&engine).await;
+            doomed.kill();
+            // Whether it had answered depends on the write.
+            let _ = sending.await;
+            write.clear(&engine).await;
+
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::launch(&engine, &model);
+            let left = app.idle_conversation(&conversation).await;
+            check_what_is_left(&app, &left).await;
+            let answered = rows!(app, (i64,), "SELECT COUNT(*) FROM model_calls WHERE message_id = \
+                (SELECT MAX(id) FROM messages)")[0].0;
+            let begun = left["messages"].as_array().is_some_and(|messages| !messages.is_empty());
+            let already = usize::try_from(answered).unwrap() * usize::from(begun);
+            undisturbed().into_iter().skip(already).for_each(|reply| model.reply(reply));
+            let completed = completed_calls(&left);
+            let resumed = if begun {
+                app.resume(&conversation).await
+            } else {
+                EventReader::new(app.post(&path, message).await)
+            };
+            let events = resumed.all().await;
+            let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{write:?}: {events:?}") };
+            assert_eq!((end.status, end.content.as_str()), (MessageStatus::Complete, ANSWER), "{write:?}");
+            assert_eq!(begun, matches!(events[0], ChatEvent::Snapshot(_)), "{write:?}: {events:?}");
+
+            let whole = app.idle_conversation(&conversation).await;
+            check_what_is_left(&app, &whole).await;
+            let expected = BTreeMap::from([("add".to_owned(), vec!["3".to_owned()]), ("multiply".to_owned(), vec!["2".to_owned()])]);
+            assert_eq!(completed_calls(&whole), expected, "{write:?}: each completed once");
+            assert!(completed.iter().all(|(tool, outputs)| expected.get(tool) == Some(outputs)), "{write:?}");
+            assert_eq!(model.unused_replies(), 0, "{write:?}");
+
+            model.reply([text("As I said.")]);
+            let next = app.send(&conversation, "And?").await.all().await;
+            assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "As I said."), "{write:?}");
+            model.assert_calls_paired();
+        }
+    }
+
+    /// Text is stored joined, at most a quarter of a second late.
+    async fn a_killed_program_keeps_the_text_that_was_written(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let client = reqwest::Client::builder().tls_certs_only([]).no_proxy();
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = client.build().unwrap();
-        let program = Program::start(&engine, &model);
-        let created = client.post(format!("{}/api/conversations", program.address)).json(&json!({})).send().await.unwrap();
-        let conversation = created.json::<Value>().await.unwrap()["uuid"].as_str().unwrap().to_owned();
-        model.reply([text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
+        let doomed = TestApp::launch(&engine, &model);
+        let conversation = doomed.create_conversation().await;
         let gate = model.reply_gated([text("It is three. ")], [text("Never sent.")]);
-        let path = format!("{}/api/conversations/{conversation}/messages", program.address);
-        let sent = client.post(path).json(&json!({"content": "1 + 2?"})).send().await.unwrap();
-        let mut turn = EventReader::new(sent);
-        turn.until("tool_call_end").await;
+        let _turn = doomed.send(&conversation, "1 + 2?").await;
         gate.reached().await;
-        // The second step's text is stored joined, within a quarter of a second: wait until the database has it.
         eventually("the text is stored", async || {
             let texts = rows!(engine, (String,), "SELECT data FROM journal_events WHERE event = 'content_delta'");
-            texts.iter().map(|row| row.0.as_str()).collect::<String>().contains("It is three. ")
+            texts.iter().any(|row| row.0.contains("It is three. "))
         })
         .await;
-        program.kill();
-
+        doomed.kill();
         let app = TestApp::spawn(&engine, &model).await;
-        let stored = app.idle_conversation(&conversation).await;
-        let answer = &stored["messages"][1];
-        assert_eq!(answer["status"], "interrupted");
-        assert_eq!(answer["content"], "Adding. It is three. ");
-        assert_eq!(answer["tool_calls"][0]["status"], "success");
-        assert_eq!(answer["tool_calls"][0]["output"], "3");
-        let open = rows!(app, (i64,), "SELECT (SELECT COUNT(*) FROM messages WHERE status = 'streaming') \
-            + (SELECT COUNT(*) FROM tool_calls WHERE status = 'pending')");
-        assert_eq!(open, [(0,)]);
-        assert_eq!(model.requests().len(), 2, "nothing runs again by itself");
-        model.reply([text("As I said: 3.")]);
-        let next = app.send(&conversation, "And?").await.all().await;
-        assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "As I said: 3."));
-        model.assert_calls_paired();
+        let left = app.idle_conversation(&conversation).await;
+        assert_eq!(left["messages"][1]["content"], "It is three. ");
+        check_what_is_left(&app, &left).await;
+        assert_eq!(model.requests().len(), 1, "nothing runs again by itself");
     }
+}
+
+/// Nothing is left open, an answer that is not complete is the beginning of one, and each run of a turn has one end.
+async fn check_what_is_left(app: &TestApp, conversation: &Value) {
+    let open = "SELECT (SELECT COUNT(*) FROM messages WHERE status = 'streaming') \
+        + (SELECT COUNT(*) FROM tool_calls WHERE status = 'pending')";
+    assert_eq!(rows!(app, (i64,), open), [(0,)]);
+    let unended = "SELECT message_id, epoch FROM journal_events GROUP BY message_id, epoch \
+        HAVING SUM(CASE WHEN event IN ('message_end', 'error') THEN 1 ELSE 0 END) <> 1";
+    assert_eq!(rows!(app, (i64, i32), unended), []);
+    for message in conversation["messages"].as_array().unwrap().iter().filter(|m| m["role"] == "assistant") {
+        let content = message["content"].as_str().unwrap();
+        match message["status"].as_str().unwrap() {
+            "interrupted" => assert!(ANSWER.starts_with(content) || content == "It is three. ", "{content}"),
+            other => assert_eq!(other, "complete"),
+        }
+        for call in message["tool_calls"].as_array().unwrap() {
+            match call["status"].as_str().unwrap() {
+                "success" => assert!(call["output"].is_string() && call["error"].is_null(), "{call}"),
+                other => {
+                    assert_eq!(other, "interrupted");
+                    assert_eq!(call["error"], "The server restarted during this call. It may have run.");
+                }
+            }
+        }
+    }
+}
+
+/// The outputs of the calls that completed, by tool.
+fn completed_calls(conversation: &Value) -> BTreeMap<String, Vec<String>> {
+    let mut completed = BTreeMap::<_, Vec<_>>::new();
+    let messages = conversation["messages"].as_array().unwrap();
+    for call in messages.iter().flat_map(|message| message["tool_calls"].as_array().unwrap()) {
+        if let Some(output) = call["output"].as_str() {
+            completed.entry(call["tool_name"].as_str().unwrap().to_owned()).or_default().push(output.to_owned());
+        }
+    }
+    completed
 }

@@ -12,6 +12,7 @@ mod support;
 
 mod bad_input;
 mod command_line;
+mod continuing;
 mod conversations;
 mod crash;
 mod export;

@@ -1,17 +1,18 @@
-//! Two servers on one MySQL: what one runs, the other follows, stops and, when the first is gone, closes.
+//! Two processes of the program on one MySQL: what one runs, the other follows, joins late, stops and, when the first is
+//! gone, closes.
 
 use reqwest::StatusCode;
 use serde_json::json;
 use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
-use tallybook_protocol::{ChatEvent, MessageStatus};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus};
 
-use crate::support::{Engine, TestApp};
+use crate::support::{Engine, EventReader, TestApp, rows};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_is_followed_joined_late_and_stopped_from_another_replica() {
     for engine in Engine::every_mysql().await {
         let model = MockLlm::start().await.unwrap();
-        let (owner, other) = (TestApp::spawn(&engine, &model).await, TestApp::spawn(&engine, &model).await);
+        let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
         let conversation = owner.create_conversation().await;
         model.reply([text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
         let gate = model.reply_gated([text("So ")], [text("far. "), hang()]);
@@ -46,27 +47,67 @@ async fn a_turn_is_followed_joined_late_and_stopped_from_another_replica() {
     }
 }
 
+/// A turn that has written `Begun `, as its owner runs it and as another process follows it.
+async fn begin(owner: &TestApp, other: &TestApp, model: &MockLlm) -> (String, EventReader, EventReader) {
+    let conversation = owner.create_conversation().await;
+    model.reply([text("Begun "), hang()]);
+    let mut here = owner.send(&conversation, "Go").await;
+    here.until("content_delta").await;
+    let mut there = other.follow(&conversation, None).await;
+    let ChatEvent::Snapshot(snapshot) = there.next().await.unwrap().event else { panic!("a snapshot comes first") };
+    if snapshot.content.is_empty() {
+        // What a killed process leaves is what it had stored.
+        there.until("content_delta").await;
+    }
+    (conversation, here, there)
+}
+
+async fn assert_closed(other: &TestApp, there: &mut EventReader, conversation: &str) {
+    let ChatEvent::MessageEnd(MessageEnd { status, content, .. }) = there.until("message_end").await.event else {
+        unreachable!()
+    };
+    assert_eq!((status, content.as_str()), (MessageStatus::Interrupted, "Begun "));
+    assert!(there.next().await.is_none(), "the end comes last");
+    let seen = other.conversation(conversation).await;
+    assert_eq!((&seen["running"], &seen["messages"][1]["status"]), (&json!(false), &json!("interrupted")));
+}
+
+async fn assert_goes_on(other: &TestApp, model: &MockLlm, conversation: &str) {
+    model.reply([text("Going on.")]);
+    let next = other.send(conversation, "And now?").await.all().await;
+    assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Going on."));
+    model.assert_calls_paired();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_turn_of_a_silent_replica_is_closed_by_another_and_the_conversation_goes_on() {
+async fn a_turn_of_a_killed_replica_is_closed_by_another_which_can_go_on_with_it() {
     for engine in Engine::every_mysql().await {
         let model = MockLlm::start().await.unwrap();
-        let (owner, other) = (TestApp::spawn(&engine, &model).await, TestApp::spawn(&engine, &model).await);
-        let conversation = owner.create_conversation().await;
-        model.reply([text("Begun "), hang()]);
-        let mut here = owner.send(&conversation, "Go").await;
-        here.until("content_delta").await;
-        let mut there = other.follow(&conversation, None).await;
-        // As if the owner had been silent since long ago; its own renewal comes too late or not at all.
-        crate::support::execute!(
-            other,
-            "UPDATE messages SET epoch = epoch + 1, lease_until = '2020-01-01' WHERE status = 'streaming'"
-        );
-        while there.next().await.is_some() {}
-        let seen = other.idle_conversation(&conversation).await;
-        assert_eq!(seen["messages"][1]["status"], "interrupted");
-        model.reply([text("Going on.")]);
-        let next = other.send(&conversation, "And now?").await.all().await;
-        assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Going on."));
-        model.assert_calls_paired();
+        let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
+        let (conversation, _here, mut there) = begin(&owner, &other, &model).await;
+        owner.kill();
+        assert_closed(&other, &mut there, &conversation).await;
+        model.reply([text("Begun again, and done.")]);
+        let resumed = other.resume(&conversation).await.all().await;
+        assert!(matches!(resumed.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Begun again, and done."));
+        assert_goes_on(&other, &model, &conversation).await;
+    }
+}
+
+/// It was paused for longer than its lease, and wakes up in the belief that the turn is still its own.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_that_was_silent_for_too_long_writes_nothing_more() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
+        let (conversation, mut here, mut there) = begin(&owner, &other, &model).await;
+        owner.process().signal("STOP");
+        assert_closed(&other, &mut there, &conversation).await;
+        owner.process().signal("CONT");
+        while here.next().await.is_some() {}
+        let ends = rows!(engine, (i64,), "SELECT COUNT(*) FROM journal_events WHERE event = 'message_end'");
+        assert_eq!(ends, [(1,)]);
+        assert_goes_on(&owner, &model, &conversation).await;
     }
 }

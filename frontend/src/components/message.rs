@@ -13,8 +13,9 @@ use crate::{
         thinking::Thinking,
         tool_call::ToolCall,
     },
+    session::Session,
     text,
-    transcript::{Entry, Segment, Transcript, segments},
+    transcript::{Entry, Segment, segments},
 };
 
 /// A message of the transcript, as it changes.
@@ -23,13 +24,13 @@ pub(crate) fn Message(
     /// Its row id.
     id: i64,
     /// The conversation.
-    transcript: RwSignal<Transcript>,
+    session: Session,
 ) -> impl IntoView {
-    let entry = Memo::new(move |_| transcript.with(|transcript| transcript.find(id).cloned()));
+    let entry = Memo::new(move |_| session.transcript.with(|transcript| transcript.find(id).cloned()));
     let role = entry.with_untracked(|entry| entry.as_ref().map_or(Role::Assistant, |entry| entry.role));
     match role {
         Role::User => view! { <UserMessage entry /> }.into_any(),
-        Role::Assistant => view! { <AssistantMessage entry /> }.into_any(),
+        Role::Assistant => view! { <AssistantMessage entry session /> }.into_any(),
     }
 }
 
@@ -62,7 +63,7 @@ fn UserMessage(entry: OptionalEntry) -> impl IntoView {
 }
 
 #[component]
-fn AssistantMessage(entry: OptionalEntry) -> impl IntoView {
+fn AssistantMessage(entry: OptionalEntry, session: Session) -> impl IntoView {
     let pieces = move || read(entry, |entry| segments(&entry.text, &entry.calls));
     view! {
         <article
@@ -74,6 +75,7 @@ fn AssistantMessage(entry: OptionalEntry) -> impl IntoView {
             <h2 class="visually-hidden">{text::ANSWER}</h2>
             <For each=pieces key=Key::of children=move |piece| piece_view(entry, &piece) />
             <Ending entry />
+            <Continue entry session />
         </article>
     }
 }
@@ -128,6 +130,25 @@ fn Ending(entry: OptionalEntry) -> impl IntoView {
         Some(End::Thinking) => view! { <Thinking /> }.into_any(),
         Some(End::Note(note)) => view! { <p class="message-note">{note}</p> }.into_any(),
         Some(End::Failure(error)) => view! { <p class="message-error" role="alert">{error}</p> }.into_any(),
+    }
+}
+
+/// The way on from an answer that was cut off, as long as nothing came after it.
+#[component]
+fn Continue(entry: OptionalEntry, session: Session) -> impl IntoView {
+    let offered = Memo::new(move |_| {
+        let cut_off = read(entry, |entry| entry.is_cut_off().then_some(entry.id));
+        let last = session.transcript.with(|transcript| transcript.entries().last().map(|entry| entry.id));
+        cut_off.is_some() && cut_off == last && !session.is_busy()
+    });
+    move || {
+        offered.get().then(|| {
+            view! {
+                <button type="button" class="continue" data-testid="continue" on:click=move |_| session.resume()>
+                    {text::CONTINUE}
+                </button>
+            }
+        })
     }
 }
 

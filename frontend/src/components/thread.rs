@@ -77,7 +77,7 @@ pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoV
                 <Show when=move || is_empty.get()>
                     <EmptyState session hydrated />
                 </Show>
-                <For each=ids key=|id| *id children=move |id| view! { <Message id transcript=session.transcript /> } />
+                <For each=ids key=|id| *id children=move |id| view! { <Message id session /> } />
                 {move || session.unstored.get().map(|content| view! { <UnstoredMessage content /> })}
             </div>
         </div>

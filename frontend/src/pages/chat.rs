@@ -21,7 +21,7 @@ use crate::{
     },
     conversation_list::ConversationList,
     data::{PageError, Source},
-    session::Listeners,
+    session::{Listeners, Session},
     text,
 };
 
@@ -89,7 +89,13 @@ pub(crate) fn ChatPage() -> impl IntoView {
             leave("/", NavigateOptions { replace: true, ..Default::default() });
         }
     });
-    let list = ConversationList::new(use_list(source.clone()), deleted);
+    let open = StoredValue::new(None::<Session>);
+    let turned = Callback::new(move |uuid| {
+        if let Some(session) = open.get_value() {
+            session.catch_up(uuid);
+        }
+    });
+    let list = ConversationList::new(use_list(source.clone()), deleted, turned);
     let pane_source = source.clone();
     let pane = Resource::new(move || opened.get(), move |opened| load(pane_source.clone(), opened));
 
@@ -100,6 +106,7 @@ pub(crate) fn ChatPage() -> impl IntoView {
             navigate(&format!("/c/{uuid}"), NavigateOptions { replace: true, ..Default::default() });
         }),
         changed: Callback::new(move |()| list.refresh()),
+        open,
     };
     let sidebar_open = RwSignal::new(false);
     let current = Signal::derive(move || address.get().uuid());

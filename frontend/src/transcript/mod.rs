@@ -56,6 +56,9 @@ impl From<ToolCall> for Call {
     }
 }
 
+/// The epoch of a turn that was never cut off.
+const FIRST_EPOCH: i32 = 1;
+
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -71,6 +74,8 @@ pub struct Entry {
     pub error: Option<String>,
     /// The calls made while answering.
     pub calls: Vec<Call>,
+    /// The lease under which the turn was last heard of; it grows when the turn goes on after it was cut off.
+    epoch: i32,
 }
 
 impl Entry {
@@ -82,11 +87,17 @@ impl Entry {
             status: MessageStatus::Streaming,
             error: None,
             calls: Vec::new(),
+            epoch: FIRST_EPOCH,
         }
     }
 
     fn user(id: i64, text: String) -> Self {
         Self { role: Role::User, text, status: MessageStatus::Complete, ..Self::assistant(id) }
+    }
+
+    /// Whether its turn ended before the answer was whole, so that it can go on.
+    pub fn is_cut_off(&self) -> bool {
+        matches!(self.status, MessageStatus::Interrupted | MessageStatus::Stopped | MessageStatus::Failed)
     }
 
     /// Whether the turn still writes this message.
@@ -104,6 +115,7 @@ impl From<Message> for Entry {
             status: message.status,
             error: message.error,
             calls: message.tool_calls.into_iter().map(Call::from).collect(),
+            epoch: message.epoch,
         }
     }
 }
@@ -264,8 +276,14 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
     let runs = snapshot.status == MessageStatus::Streaming;
     transcript.turn_to(snapshot.assistant_message_id);
     let entry = transcript.find_or_add(snapshot.assistant_message_id);
-    if runs && !entry.is_streaming() {
-        // Heard again after the turn's end.
+    if snapshot.epoch > entry.epoch {
+        // The turn was cut off and goes on from its last whole step: what it wrote after that is void.
+        *entry = Entry { epoch: snapshot.epoch, ..Entry::assistant(entry.id) };
+        transcript.announced = 0;
+    }
+    let entry = transcript.find_or_add(snapshot.assistant_message_id);
+    if snapshot.epoch < entry.epoch || (runs && !entry.is_streaming()) {
+        // Heard again after the turn's end, or after it went on.
         return;
     }
     // A turn only ever adds to its text, so a snapshot that is the beginning of what we hold is an old one.

@@ -58,6 +58,7 @@ fn stored_call(id: i64, offset: usize, over: bool) -> ToolCall {
 fn snapshot(turn: i64, content: &str, tool_calls: Vec<ToolCall>) -> ChatEvent {
     ChatEvent::Snapshot(Snapshot {
         assistant_message_id: turn * 10 + 1,
+        epoch: 1,
         content: content.to_owned(),
         tool_calls,
         status: MessageStatus::Streaming,
@@ -82,6 +83,30 @@ fn failure(turn: i64) -> ChatEvent {
         user_message_id: Some(turn * 10),
         assistant_message_id: Some(turn * 10 + 1),
     })
+}
+
+#[test]
+fn a_turn_that_goes_on_takes_back_what_came_after_its_last_whole_step() {
+    let interrupted = ChatEvent::MessageEnd(MessageEnd {
+        assistant_message_id: 11,
+        content: "Adding. It is".to_owned(),
+        tool_calls: vec![stored_call(100, 8, true)],
+        status: MessageStatus::Interrupted,
+        stop_reason: None,
+        usage: Usage::default(),
+    });
+    let old = snapshot(1, "Adding. It", vec![stored_call(100, 8, true)]);
+    let ChatEvent::Snapshot(kept) = snapshot(1, "Adding. ", vec![stored_call(100, 8, true)]) else { unreachable!() };
+    let resumed = ChatEvent::Snapshot(Snapshot { epoch: 2, ..kept });
+    let mut transcript = folded([start(1), delta(0, "Adding. "), interrupted, old.clone()]);
+    assert_eq!(transcript.find(11).unwrap().status, MessageStatus::Interrupted);
+    fold(&mut transcript, resumed);
+    for event in [old, delta(8, "Three.")] {
+        fold(&mut transcript, event);
+    }
+    let entry = transcript.find(11).unwrap();
+    assert_eq!((entry.text.as_str(), entry.calls.len(), entry.is_streaming()), ("Adding. Three.", 1, true));
+    assert!(!transcript.has_gap());
 }
 
 fn folded(events: impl IntoIterator<Item = ChatEvent>) -> Transcript {

@@ -91,7 +91,7 @@ async fn run(
     };
     let agent = AgentService::new(llm::connect(settings).unwrap(), Arc::new(tools), SystemPrompt::BuiltIn, limits);
     let mut recorder = MemoryRecorder::default();
-    let input = TurnInput { history: vec![ModelMessage::User("Go".to_owned())] };
+    let input = TurnInput { history: vec![ModelMessage::User("Go".to_owned())], resumed: None };
     let outcome = agent.run(input, &mut recorder, cancel).await;
     (outcome, recorder.events)
 }
@@ -197,7 +197,7 @@ async fn a_cancelled_turn_asks_no_more() {
     cancel.cancel();
     let (outcome, events) = run(&model, ToolRegistry::default(), Limits::default(), &cancel).await;
     assert!(matches!(outcome, Err(AgentError::Cancelled)), "{outcome:?}");
-    assert_eq!(events, [RecordedEvent::StepEnded(0, Err("stopped: the turn was stopped".to_owned()))]);
+    assert_eq!(events, [RecordedEvent::StepAnswered(0, Err("stopped: the turn was stopped".to_owned()))]);
     assert_eq!(model.requests().len(), 0);
 }
 
@@ -233,7 +233,7 @@ async fn a_paused_answer_is_continued_a_bounded_number_of_times() {
     model.reply([text("Two.")]);
     let (outcome, events) = run(&model, ToolRegistry::default(), Limits::default(), &CancellationToken::new()).await;
     assert_eq!(outcome.unwrap().stop_reason, "end_turn");
-    assert!(events.contains(&RecordedEvent::StepEnded(0, Ok("pause_turn".to_owned()))), "{events:?}");
+    assert!(events.contains(&RecordedEvent::StepAnswered(0, Ok("pause_turn".to_owned()))), "{events:?}");
 
     let model = MockLlm::start().await.unwrap();
     let limits = Limits { steps: 3, ..Limits::default() };

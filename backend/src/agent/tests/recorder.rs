@@ -11,8 +11,8 @@ pub(super) enum RecordedEvent {
     ToolStarted(i64, String, String),
     /// [`TurnRecorder::tool_ended`].
     ToolEnded(i64, EndedToolCall),
-    /// [`TurnRecorder::step_ended`]: the step, and why the model stopped or failed.
-    StepEnded(u32, Result<String, String>),
+    /// [`TurnRecorder::step_answered`]: the step, and why the model stopped or failed.
+    StepAnswered(u32, Result<String, String>),
 }
 
 /// Keeps a turn in memory.
@@ -45,12 +45,12 @@ impl TurnRecorder for MemoryRecorder {
         Ok(())
     }
 
-    async fn step_ended(&mut self, step: &StepRecord) -> Result<(), RecordError> {
+    async fn step_answered(&mut self, step: &StepRecord) -> Result<(), RecordError> {
         let end = match (&step.stop_reason, &step.error) {
             (Some(reason), _) => Ok(reason.clone()),
             (None, error) => Err(error.clone().unwrap_or_default()),
         };
-        self.events.push(RecordedEvent::StepEnded(step.step, end));
+        self.events.push(RecordedEvent::StepAnswered(step.step, end));
         Ok(())
     }
 }

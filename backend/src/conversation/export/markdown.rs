@@ -180,6 +180,7 @@ mod tests {
         Message {
             id: 1,
             role,
+            epoch: 1,
             content: content.to_owned(),
             status: MessageStatus::Complete,
             error: None,

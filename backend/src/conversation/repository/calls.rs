@@ -25,8 +25,10 @@ const CREATE_MODEL_CALL: &str = "INSERT INTO model_calls \
       attempts, time_to_first_token_ms, duration_ms, error, blocks, created_at) \
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
+const FORGET_FAILED_STEPS: &str = "UPDATE model_calls SET blocks = '[]' WHERE message_id = ? AND error IS NOT NULL";
+
 const LIST_TOOL_CALLS: &str = "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.input_text, t.output, t.error, \
-     t.error_type, t.status, t.step, t.text_offset, t.started_at, t.duration_ms \
+     t.error_type, t.status, t.step, t.position, t.text_offset, t.started_at, t.duration_ms \
      FROM tool_calls t JOIN messages m ON m.id = t.message_id \
      WHERE m.conversation_id = ? ORDER BY t.message_id, t.step, t.position";
 
@@ -34,8 +36,8 @@ const LIST_TOOL_CALLS_OF: &str = "SELECT id, message_id, tool_call_id, tool_name
      error_type, status, step, text_offset, started_at, duration_ms \
      FROM tool_calls WHERE message_id = ? ORDER BY step, position";
 
-const LIST_MODEL_CALLS: &str = "SELECT k.message_id, k.step, k.input_tokens, k.output_tokens, k.cached_tokens, k.blocks \
-     FROM model_calls k JOIN messages m ON m.id = k.message_id \
+const LIST_MODEL_CALLS: &str = "SELECT k.message_id, k.step, k.stop_reason, k.input_tokens, k.output_tokens, \
+     k.cached_tokens, k.error, k.blocks FROM model_calls k JOIN messages m ON m.id = k.message_id \
      WHERE m.conversation_id = ? ORDER BY k.message_id, k.step";
 
 /// Stores a call that is about to run. Gives its key.
@@ -123,6 +125,11 @@ pub(crate) async fn create_model_call(tx: &mut Transaction, message_id: i64, ste
             .await
             .map(|_| ())
     })
+}
+
+/// Takes back what steps said that broke off; that they were asked, and what it cost, stays.
+pub(crate) async fn forget_failed_steps(tx: &mut Transaction, message_id: i64) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| sqlx::query(FORGET_FAILED_STEPS).bind(message_id).execute(connection).await.map(|_| ()))
 }
 
 /// The calls of all turns of a conversation, in the order asked for.

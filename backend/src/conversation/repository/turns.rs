@@ -26,6 +26,13 @@ const CREATE_TURN: &str = "INSERT INTO messages \
      (conversation_id, parent_id, role, content, status, owner, epoch, lease_until, created_at) \
      VALUES (?, ?, 'assistant', '', 'streaming', ?, ?, ?, ?)";
 
+const CLAIM_AGAIN: &str = "UPDATE conversations SET active_message_id = ?, updated_at = ? \
+     WHERE id = ? AND active_message_id IS NULL AND head_message_id = ?";
+
+const RESUME_TURN: &str = "UPDATE messages SET content = ?, status = 'streaming', error = NULL, error_code = NULL, \
+     stop_reason = NULL, completed_at = NULL, stop_requested_at = NULL, owner = ?, epoch = ?, lease_until = ? \
+     WHERE id = ? AND epoch = ? AND status IN ('interrupted', 'stopped', 'failed')";
+
 const FIND_BY_CLIENT_ID: &str = "SELECT u.id AS user_message_id, a.id AS assistant_message_id, a.epoch \
      FROM messages u JOIN messages a ON a.parent_id = u.id AND a.role = 'assistant' \
      WHERE u.conversation_id = ? AND u.client_message_id = ? ORDER BY a.id LIMIT 1";
@@ -148,6 +155,28 @@ pub(crate) async fn begin_turn(
             .execute(&mut *connection)
             .await?;
         Ok(Claim::Begun(TurnRows { user_message_id, assistant_message_id, epoch: FIRST_EPOCH }))
+    })
+}
+
+/// Claims the conversation for a turn that was cut off, whose text is then `content`, under a new epoch. False when
+/// something else came first.
+pub(crate) async fn resume_turn(
+    tx: &mut Transaction,
+    conversation_id: i64,
+    turn: TurnRows,
+    content: &str,
+    owner: &str,
+    lease_until: DateTime<Utc>,
+) -> sqlx::Result<bool> {
+    let message_id = turn.assistant_message_id;
+    on_tx!(tx, |connection| {
+        let claim = sqlx::query(CLAIM_AGAIN).bind(message_id).bind(now()).bind(conversation_id).bind(message_id);
+        if claim.execute(&mut *connection).await?.rows_affected() != 1 {
+            return Ok(false);
+        }
+        let resume = sqlx::query(RESUME_TURN).bind(content).bind(owner).bind(turn.epoch).bind(lease_until);
+        let resumed = resume.bind(message_id).bind(turn.epoch - 1).execute(&mut *connection).await?;
+        Ok(resumed.rows_affected() == 1)
     })
 }
 

@@ -1,6 +1,6 @@
 //! A server under test, and a client for it.
 
-use std::{net::IpAddr, time::Duration};
+use std::{net::IpAddr, process::Command, time::Duration};
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use tallybook::{
 use tallybook_mock_llm::MockLlm;
 use tokio::{sync::oneshot, task::JoinHandle};
 
-use super::{Engine, EventReader};
+use super::{Engine, EventReader, Program};
 
 /// Whose wire format the model speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +48,15 @@ pub(crate) struct TestApp {
     pub(crate) address: String,
     pub(crate) client: reqwest::Client,
     engine: Engine,
-    stop: Option<oneshot::Sender<()>>,
-    serving: Option<JoinHandle<()>>,
+    server: Server,
+}
+
+/// How a server under test runs.
+enum Server {
+    /// In this process, until the sender is dropped.
+    Here { stop: oneshot::Sender<()>, serving: JoinHandle<()> },
+    /// In one of its own.
+    Process(Program),
 }
 
 impl TestApp {
@@ -91,22 +98,44 @@ impl TestApp {
             let stopped = async { drop(stopped.await) };
             app.run_until(stopped).await.expect("the server ends well");
         });
+        Self::new(address, engine, Server::Here { stop, serving })
+    }
+
+    /// The real program in a process of its own.
+    pub(crate) fn launch(engine: &Engine, model: &MockLlm) -> Self {
+        Self::launch_command(engine, &mut Program::command(engine, model))
+    }
+
+    /// The same, by a command of the caller's own.
+    pub(crate) fn launch_command(engine: &Engine, command: &mut Command) -> Self {
+        let program = Program::start(command);
+        Self::new(program.address.clone(), engine, Server::Process(program))
+    }
+
+    fn new(address: String, engine: &Engine, server: Server) -> Self {
         // The client needs a TLS provider even though the tests speak plain HTTP.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().tls_certs_only([]).no_proxy();
-        Self {
-            address,
-            client: client.build().expect("a client"),
-            engine: engine.clone(),
-            stop: Some(stop),
-            serving: Some(serving),
-        }
+        Self { address, client: client.build().expect("a client"), engine: engine.clone(), server }
     }
 
     /// Asks the server to end, as SIGTERM does, and waits until it has.
-    pub(crate) async fn shut_down(mut self) {
-        drop(self.stop.take());
-        self.serving.take().expect("it runs").await.expect("the server's task ends");
+    pub(crate) async fn shut_down(self) {
+        let Server::Here { stop, serving } = self.server else { panic!("a process is killed") };
+        drop(stop);
+        serving.await.expect("the server's task ends");
+    }
+
+    /// The process that the server runs in.
+    pub(crate) fn process(&self) -> &Program {
+        let Server::Process(program) = &self.server else { panic!("it runs in this process") };
+        program
+    }
+
+    /// Kills the server's process with SIGKILL.
+    pub(crate) fn kill(self) {
+        let Server::Process(program) = self.server else { panic!("it runs in this process") };
+        drop(program);
     }
 
     /// A connection to the server's database.
@@ -145,6 +174,11 @@ impl TestApp {
         let response =
             self.post(&format!("/api/conversations/{conversation}/messages"), json!({"content": content})).await;
         EventReader::new(response)
+    }
+
+    /// Has the last answer go on and gives its events as they come.
+    pub(crate) async fn resume(&self, conversation: &str) -> EventReader {
+        EventReader::new(self.post(&format!("/api/conversations/{conversation}/continue"), json!({})).await)
     }
 
     /// Joins what runs in a conversation, after an event if one is given.

@@ -3,12 +3,16 @@
 mod app;
 mod engine;
 mod events;
+mod program;
+mod trap;
 
 use std::time::Duration;
 
 pub(crate) use app::{Provider, TestApp};
 pub(crate) use engine::Engine;
 pub(crate) use events::{EventReader, names};
+pub(crate) use program::Program;
+pub(crate) use trap::Trap;
 
 /// How long a test waits for something that must happen, before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);

@@ -1,0 +1,101 @@
+//! Holds a program fast inside a write of its own, so that it can be killed there: a trigger on the table written to
+//! does not return. The program itself knows nothing of it.
+
+use std::{str::FromStr, time::Duration};
+
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
+use tallybook::db::Database;
+
+use super::{Engine, eventually};
+
+/// A write that lasts so long is taken to be held fast. Should a slow machine take another write for it, the program is
+/// killed there, a little earlier.
+const HELD: Duration = Duration::from_millis(300);
+
+/// Which write: an `INSERT` or `UPDATE` of a table, on rows of which `condition` is true.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trap {
+    pub(crate) write: &'static str,
+    pub(crate) condition: &'static str,
+}
+
+impl Trap {
+    /// Lays the trap in the engine's database, whose tables are made when missing.
+    pub(crate) async fn lay(self, engine: &Engine) {
+        let Self { write, condition } = self;
+        match engine.database().await {
+            Database::MySql(pool) => {
+                let sql = format!(
+                    "CREATE TRIGGER trap AFTER {write} FOR EACH ROW SET @trap = IF({condition}, SLEEP(600), 0)"
+                );
+                sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.expect("the trap is laid");
+            }
+            Database::Sqlite(pool) => {
+                let sql = format!(
+                    "CREATE VIEW IF NOT EXISTS endless AS \
+                         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n; \
+                     CREATE TRIGGER trap AFTER {write} WHEN {condition} BEGIN SELECT COUNT(*) FROM endless; END"
+                );
+                sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.expect("the trap is laid");
+            }
+        }
+    }
+
+    /// Waits until the program is held fast.
+    pub(crate) async fn sprung(self, engine: &Engine) {
+        match engine.database().await {
+            Database::MySql(pool) => {
+                let database = Database::MySql(pool);
+                eventually("the trap springs", async || !held(&database).await.is_empty()).await;
+            }
+            Database::Sqlite(_) => {
+                let options = SqliteConnectOptions::from_str(&engine.url).expect("its address");
+                let mut other = options.busy_timeout(HELD).connect().await.expect("another connection");
+                eventually("the trap springs", async || is_locked(&mut other).await).await;
+            }
+        }
+    }
+
+    /// Takes the trap away from a database whose program is dead.
+    pub(crate) async fn clear(self, engine: &Engine) {
+        let database = engine.database().await;
+        // A MySQL server may not notice at once that whoever waits there is dead.
+        eventually("the dead program's writes are undone", async || {
+            let held = held(&database).await;
+            if let Database::MySql(pool) = &database {
+                for id in &held {
+                    // It may have ended since it was listed.
+                    let _ = sqlx::raw_sql(AssertSqlSafe(format!("KILL {id}"))).execute(pool).await;
+                }
+            }
+            held.is_empty()
+        })
+        .await;
+        match &database {
+            Database::MySql(pool) => drop(sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.expect("it is there")),
+            Database::Sqlite(pool) => {
+                drop(sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.expect("it is there"))
+            }
+        }
+    }
+}
+
+/// The connections that a MySQL server holds fast in this database.
+async fn held(database: &Database) -> Vec<i64> {
+    const HELD: &str = "SELECT CAST(ID AS SIGNED) FROM information_schema.PROCESSLIST \
+                        WHERE DB = DATABASE() AND STATE = 'User sleep'";
+    match database {
+        Database::MySql(pool) => sqlx::query_scalar(HELD).fetch_all(pool).await.expect("the list of connections"),
+        Database::Sqlite(_) => Vec::new(),
+    }
+}
+
+async fn is_locked(other: &mut SqliteConnection) -> bool {
+    match other.begin_with("BEGIN IMMEDIATE").await {
+        Ok(transaction) => {
+            transaction.rollback().await.expect("nothing was written");
+            false
+        }
+        Err(_) => true,
+    }
+}
