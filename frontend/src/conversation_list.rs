@@ -46,7 +46,7 @@ pub(crate) struct ConversationList {
     following: StoredValue<Option<AbortHandle>>,
     /// Told when a conversation was deleted here.
     deleted: Callback<Uuid>,
-    /// Told when a turn began in a conversation, or may have begun in any.
+    /// Told when a turn began in a conversation, or another branch of it is shown, or either may have happened in any.
     turned: Callback<Option<Uuid>>,
 }
 
@@ -316,6 +316,7 @@ impl ConversationList {
                 self.refresh();
                 self.turned.run(Some(uuid));
             }
+            (FeedKind::BranchSelected, _) => self.turned.run(Some(uuid)),
             (FeedKind::ConversationCreated | FeedKind::ConversationRenamed, _) => {
                 self.refresh();
             }

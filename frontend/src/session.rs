@@ -123,7 +123,11 @@ impl Session {
         self.notice.set(None);
         self.unstored.set(Some(content.clone()));
         let again = self.failed.with_value(|failed| failed.clone().filter(|message| message.content == content));
-        let message = again.unwrap_or_else(|| NewMessage { content, client_message_id: Some(browser::random_id()) });
+        let message = again.unwrap_or_else(|| NewMessage {
+            content,
+            client_message_id: Some(browser::random_id()),
+            edit_of: None,
+        });
         self.spawn(async move {
             match self.deliver(&message).await {
                 Ok((uuid, stream)) => self.follow(uuid, Some(stream)).await,

@@ -84,6 +84,7 @@ fn conversation() -> Conversation {
         status: MessageStatus::Complete,
         error: None,
         tool_calls,
+        siblings: Vec::new(),
         created_at: at,
     };
     let calls = vec![call(1, ToolCallStatus::Success, 8, Some(3456)), call(2, ToolCallStatus::Error, 8, Some(125_000))];

@@ -29,6 +29,9 @@ pub struct NewMessage {
     /// Chosen by the client, unique in the conversation: sending it twice makes one message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_message_id: Option<String>,
+    /// A message of the user's that this is another version of. Both stay; what is shown from now on begins with this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit_of: Option<i64>,
 }
 
 /// One page of a list, newest first.
@@ -136,6 +139,9 @@ pub struct Message {
     pub error: Option<String>,
     /// The calls made while answering, in the order asked for.
     pub tool_calls: Vec<ToolCall>,
+    /// Row ids of all versions of this message, itself among them, oldest first; empty when it is the only one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub siblings: Vec<i64>,
     /// When it was stored.
     pub created_at: DateTime<Utc>,
 }
@@ -261,6 +267,7 @@ mod tests {
             status: MessageStatus::Streaming,
             error: None,
             tool_calls: vec![call],
+            siblings: vec![2, 3],
             created_at: at,
         };
         let conversation = Conversation { summary, messages: vec![message], active_message_id: Some(2) };

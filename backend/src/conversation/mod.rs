@@ -1,7 +1,9 @@
-//! Conversations: the use cases (`service`), the turns that run in them (`turn`, `recorder`, `resume`), what a model is
-//! told of earlier turns (`history`), a conversation as a file (`export`), its title (`title`), and what is stored
-//! (`model`, `tree`, `repository`). Knows no HTTP.
+//! Conversations: the use cases (`service`), the turns that run in them (`begin`, `turn`, `recorder`, `resume`), what a
+//! model is told of earlier turns (`history`), which branch is shown (`branches`), a conversation as a file (`export`), its
+//! title (`title`), and what is stored (`model`, `tree`, `repository`). Knows no HTTP.
 
+mod begin;
+mod branches;
 mod error;
 mod export;
 mod follow;

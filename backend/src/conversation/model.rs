@@ -105,6 +105,7 @@ impl MessageRow {
             content: self.content,
             error: self.error,
             tool_calls,
+            siblings: Vec::new(),
             created_at: self.created_at,
         }
     }

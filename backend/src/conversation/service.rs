@@ -9,8 +9,7 @@ use std::{
 use bytes::Bytes;
 use chrono::DateTime;
 use tallybook_protocol::{
-    ChatEvent, Conversation, ConversationSummary, FeedEvent, FeedKind, MessageStart, MessageStatus, ModelInfo,
-    NewConversation, NewMessage, Page,
+    Conversation, ConversationSummary, FeedEvent, FeedKind, Message, MessageStatus, ModelInfo, NewConversation, Page,
 };
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -19,22 +18,20 @@ use uuid::Uuid;
 use super::{
     ServiceError,
     history::history,
-    input::{UNTITLED, check_message, check_search, check_title, title_from_message},
+    input::{UNTITLED, check_search, check_title},
     model::{ConversationRow, ToolCallRow},
     repository::{
         calls,
         conversations::{self, ListPlace},
-        messages,
-        turns::{self, Claim, NewTurn, TurnRows},
+        messages, turns,
     },
-    tree::branch,
-    turn::Turn,
+    tree::{Placed, Versions, branch},
 };
 use crate::{
     accounts::UserId,
     agent::{AgentService, TitleWriter},
     db::Database,
-    journal::{EventId, Feed, FeedSubscription, Journal, TurnSubscription, lock, stored},
+    journal::{EventId, Feed, FeedSubscription, Journal, TurnSubscription, lock},
     llm::ModelMessage,
 };
 
@@ -150,13 +147,14 @@ impl ConversationService {
     /// A conversation with the messages of the branch that is shown, and their calls.
     pub async fn find_conversation(&self, user: UserId, uuid: Uuid) -> Result<Option<Conversation>, ServiceError> {
         let Some(row) = conversations::find_conversation(&self.inner.db, user, uuid).await? else { return Ok(None) };
-        let branch = branch(messages::list_messages(&self.inner.db, row.id).await?, row.head_message_id);
+        let messages = messages::list_messages(&self.inner.db, row.id).await?;
+        let versions = Versions::of(&messages);
         let calls = calls::list_tool_calls(&self.inner.db, row.id).await?;
         let live = row.active_message_id.and_then(|id| self.inner.journal.find(id));
-        let messages = branch.into_iter().map(|message| {
-            let id = message.id;
+        let messages = branch(messages, row.head_message_id).into_iter().map(|message| {
+            let (id, siblings) = (message.id, versions.siblings(message.place()));
             let of_message = calls.iter().filter(|call| call.message_id == id).map(ToolCallRow::to_tool_call);
-            let mut message = message.into_message(of_message.collect());
+            let mut message = Message { siblings, ..message.into_message(of_message.collect()) };
             // While a turn runs its row has no text yet; its journal has.
             if let (MessageStatus::Streaming, Some(log)) = (message.status, &live) {
                 (message.content, message.tool_calls) = log.content_and_calls();
@@ -195,50 +193,6 @@ impl ConversationService {
         }
         self.inner.tell(user, uuid, FeedKind::ConversationDeleted);
         Ok(())
-    }
-
-    /// Stores a message and begins the turn that answers it. Sending the same `client_message_id` again joins the turn
-    /// that the first sending began.
-    pub async fn send_message(&self, user: UserId, uuid: Uuid, new: NewMessage) -> Result<EventsAnswer, ServiceError> {
-        check_message(&new)?;
-        if self.inner.draining.is_cancelled() {
-            return Err(ServiceError::ShuttingDown);
-        }
-        let row = self.inner.find(user, uuid).await?;
-        let title = match row.head_message_id {
-            None if row.title == UNTITLED => title_from_message(&new.content),
-            _ => row.title.clone(),
-        };
-        let lease_until = turns::database_now(&self.inner.db).await? + self.inner.lease;
-        let new_turn = NewTurn {
-            content: &new.content,
-            client_message_id: new.client_message_id.as_deref(),
-            title: &title,
-            owner: &self.inner.owner,
-            lease_until,
-        };
-        let mut tx = self.inner.db.begin().await?;
-        let rows = match turns::begin_turn(&mut tx, &row, new_turn).await? {
-            Claim::Begun(rows) => rows,
-            Claim::Known(rows) => {
-                drop(tx);
-                return self.inner.follow_known(&row, rows).await;
-            }
-            Claim::Busy => return Err(ServiceError::TurnRunning),
-        };
-        let start = ChatEvent::MessageStart(MessageStart {
-            user_message_id: rows.user_message_id,
-            assistant_message_id: rows.assistant_message_id,
-            conversation_id: uuid,
-            content: new.content,
-        });
-        let id = EventId { message_id: rows.assistant_message_id, epoch: rows.epoch, seq: 0 };
-        stored::create_event(&mut tx, id, &start).await?;
-        tx.commit().await?;
-        if title != row.title {
-            self.inner.tell_title(user, uuid, FeedKind::ConversationRenamed, &title);
-        }
-        self.inner.spawn_turn(user, uuid, &row, rows, &start)
     }
 
     /// Follows the running turn after `last`, or tells how the turn that `last` belongs to ended.
@@ -318,28 +272,6 @@ impl ConversationService {
 impl Inner {
     pub(super) async fn find(&self, user: UserId, uuid: Uuid) -> Result<ConversationRow, ServiceError> {
         conversations::find_conversation(&self.db, user, uuid).await?.ok_or(ServiceError::NotFound)
-    }
-
-    /// Spawns a turn that is stored and subscribes to it.
-    pub(super) fn spawn_turn(
-        self: &Arc<Self>,
-        user: UserId,
-        uuid: Uuid,
-        row: &ConversationRow,
-        rows: TurnRows,
-        start: &ChatEvent,
-    ) -> Result<EventsAnswer, ServiceError> {
-        let message_id = rows.assistant_message_id;
-        let log = self.journal.open(message_id, rows.epoch);
-        log.append(start)?;
-        let subscription = log.subscribe();
-        let cancel = CancellationToken::new();
-        lock(&self.running).insert(message_id, cancel.clone());
-        let turn =
-            Turn { service: Arc::clone(self), user, conversation: uuid, conversation_id: row.id, rows, log, cancel };
-        self.tasks.spawn_on(turn.run(), &self.runtime);
-        self.tell(user, uuid, FeedKind::TurnStarted);
-        Ok(EventsAnswer::Live(subscription))
     }
 
     /// What the model is told of the conversation up to the message `head`.

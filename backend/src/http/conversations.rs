@@ -20,6 +20,8 @@ pub(super) fn routes() -> Scope {
         .route("/{uuid}", web::delete().to(delete))
         .route("/{uuid}/export", web::get().to(export::download))
         .route("/{uuid}/messages", web::post().to(messages::create))
+        .route("/{uuid}/messages/{id}/regenerate", web::post().to(messages::regenerate))
+        .route("/{uuid}/messages/{id}/select", web::post().to(messages::select))
         .route("/{uuid}/events", web::get().to(messages::follow))
         .route("/{uuid}/continue", web::post().to(messages::resume))
         .route("/{uuid}/stop", web::post().to(messages::stop))

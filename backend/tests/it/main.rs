@@ -11,6 +11,7 @@
 mod support;
 
 mod bad_input;
+mod branches;
 mod command_line;
 mod continuing;
 mod conversations;

@@ -185,6 +185,7 @@ mod tests {
             status: MessageStatus::Complete,
             error: None,
             tool_calls,
+            siblings: Vec::new(),
             created_at: DateTime::UNIX_EPOCH,
         }
     }

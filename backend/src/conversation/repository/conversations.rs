@@ -26,6 +26,8 @@ const RENAME: &str = "UPDATE conversations SET title = ? WHERE uuid = ? AND user
 
 const REPLACE_TITLE: &str = "UPDATE conversations SET title = ? WHERE id = ? AND title = ?";
 
+const SELECT_HEAD: &str = "UPDATE conversations SET head_message_id = ? WHERE id = ? AND active_message_id IS NULL";
+
 const DELETE: &str = "DELETE FROM conversations WHERE uuid = ? AND user_id = ?";
 
 /// Where a page of the list begins: after this place, newest first.
@@ -121,6 +123,14 @@ pub(crate) async fn rename_conversation(db: &Database, user: UserId, uuid: Uuid,
 pub(crate) async fn replace_title(db: &Database, id: i64, old: &str, new: &str) -> sqlx::Result<bool> {
     on_db!(db, |pool| {
         let done = sqlx::query(REPLACE_TITLE).bind(new).bind(id).bind(old).execute(pool).await?;
+        Ok(done.rows_affected() == 1)
+    })
+}
+
+/// Has the branch shown that ends in `head`. False while a turn runs.
+pub(crate) async fn select_head(db: &Database, id: i64, head: i64) -> sqlx::Result<bool> {
+    on_db!(db, |pool| {
+        let done = sqlx::query(SELECT_HEAD).bind(head).bind(id).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })
 }
