@@ -13,12 +13,15 @@ use tokio::runtime::Handle;
 use crate::{
     agent::{AgentService, TitleWriter},
     config::Settings,
-    conversation::{ConversationService, ServiceError},
-    db::{Database, DbError},
+    conversation::{ConversationService, Lifetimes, ServiceError},
+    db::{Database, DatabaseLock, DbError},
     http::{self, AppState},
     llm,
     tools::{self, RegistryError, ToolRegistry},
 };
+
+/// A reader that takes nothing for so many signs of life is dropped. It comes back when it can read again.
+const MISSED_SIGNS_OF_LIFE: u32 = 12;
 
 /// A server that is listening and not yet serving.
 pub struct Application {
@@ -26,6 +29,8 @@ pub struct Application {
     address: SocketAddr,
     service: ConversationService,
     grace: Duration,
+    /// Given back last, when nothing uses the database any more.
+    _lock: Option<DatabaseLock>,
 }
 
 /// Why the program cannot start.
@@ -69,11 +74,20 @@ impl Application {
         let titles = titles.map(llm::connect).transpose()?.map(TitleWriter::new);
         let model = llm::connect(settings.model)?;
         let listener = listen(SocketAddr::new(settings.host, settings.port))?;
+        drop_deaf_readers(&listener, settings.keep_alive * MISSED_SIGNS_OF_LIFE).map_err(StartError::Server)?;
         let address = listener.local_addr().map_err(StartError::Server)?;
+        let lock = DatabaseLock::take(&settings.database_url).await?;
         let db = Database::connect(&settings.database_url).await?;
         let agent = AgentService::new(model, tools.into(), settings.system_prompt, settings.limits);
-        let service = ConversationService::start(db, agent, titles, settings.turn_lease, Handle::current()).await?;
-        let state = AppState::new(service.clone(), Handle::current(), address.ip(), &settings.allowed_hosts);
+        let lifetimes = Lifetimes { lease: settings.turn_lease, journal: settings.journal_retention };
+        let service = ConversationService::start(db, agent, titles, lifetimes, Handle::current()).await?;
+        let state = AppState::new(
+            service.clone(),
+            Handle::current(),
+            address.ip(),
+            &settings.allowed_hosts,
+            settings.keep_alive,
+        );
         let routes = http::page_routes();
         let server = HttpServer::new(move || http::app(&state, routes.clone()))
             // Without this a saturated stream's events wait for the reader's acknowledgements, 40 ms at a time.
@@ -83,7 +97,7 @@ impl Application {
             .listen(listener)
             .map_err(StartError::Server)?
             .run();
-        Ok(Self { server, address, service, grace: settings.shutdown_grace })
+        Ok(Self { server, address, service, grace: settings.shutdown_grace, _lock: lock })
     }
 
     /// Where it listens; with port 0, which port it got.
@@ -122,4 +136,16 @@ fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
         Ok(listener)
     };
     listen().map_err(|source| StartError::Listen { address, source })
+}
+
+/// Lets the system close connections on which nothing can be delivered for so long: what waits to be sent to a reader
+/// that does not read is memory. Connections inherit it from the listener. Other systems than Linux have no such option.
+#[cfg(target_os = "linux")]
+fn drop_deaf_readers(listener: &TcpListener, after: Duration) -> std::io::Result<()> {
+    socket2::SockRef::from(listener).set_tcp_user_timeout(Some(after))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn drop_deaf_readers(_: &TcpListener, _: Duration) -> std::io::Result<()> {
+    Ok(())
 }

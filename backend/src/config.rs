@@ -13,6 +13,8 @@ use crate::{
     llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy, ToolMode},
 };
 
+const SECS_PER_DAY: u64 = 24 * 60 * 60;
+
 /// A self-hosted chat whose assistant works with tools, and keeps the book on every call.
 ///
 /// Every option can also be given as the environment variable shown beside it. An empty variable counts as unset.
@@ -101,6 +103,14 @@ struct Options {
     #[arg(long, env = "DEMO_PACE_MS", hide_env_values = true, default_value_t = 20,
         value_parser = clap::value_parser!(u64).range(0..=1000))]
     demo_pace_ms: u64,
+    /// How many seconds an event stream may be silent before a sign of life is sent.
+    #[arg(long, env = "KEEP_ALIVE_SECS", hide_env_values = true, default_value_t = 5,
+        value_parser = clap::value_parser!(u64).range(1..=30))]
+    keep_alive_secs: u64,
+    /// How many days the events of a finished turn are kept for playback; 0 keeps them for ever.
+    #[arg(long, env = "JOURNAL_RETENTION_DAYS", hide_env_values = true, default_value_t = 30,
+        value_parser = clap::value_parser!(u64).range(0..=36_500))]
+    journal_retention_days: u64,
     /// How many seconds a server may be silent before another one takes its turns for abandoned.
     #[arg(long, env = "TURN_LEASE_SECS", hide_env_values = true, default_value_t = 20, value_parser = seconds())]
     turn_lease_secs: u64,
@@ -128,6 +138,10 @@ pub struct Settings {
     pub limits: Limits,
     /// What the model is told of its task.
     pub system_prompt: SystemPrompt,
+    /// How long an event stream may be silent before a sign of life is sent.
+    pub keep_alive: Duration,
+    /// How long the events of a finished turn are kept; for ever when `None`.
+    pub journal_retention: Option<Duration>,
     /// How long a process may be silent before its turns count as abandoned.
     pub turn_lease: Duration,
     /// How long running turns may go on at shutdown.
@@ -199,6 +213,9 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         titles: options.llm_titles,
         limits,
         system_prompt: system_prompt(options.system_prompt_file)?,
+        keep_alive: Duration::from_secs(options.keep_alive_secs),
+        journal_retention: Some(Duration::from_secs(options.journal_retention_days * SECS_PER_DAY))
+            .filter(|time| !time.is_zero()),
         turn_lease: Duration::from_secs(options.turn_lease_secs),
         shutdown_grace: Duration::from_secs(options.shutdown_grace_secs),
     })

@@ -19,6 +19,10 @@ export interface ServerOptions {
 /** A running server. */
 export interface Server {
   url: string;
+  /** Kills the program, as `kill -9` does. */
+  kill(): Promise<void>;
+  /** Starts a killed program again, at the same address and on what it left. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -36,19 +40,31 @@ export async function startServer({ mysqlServer, demoPaceMs }: ServerOptions): P
   const env = {
     PATH: process.env.PATH,
     HOST: "127.0.0.1",
-    PORT: "0",
     DATABASE_URL: database.url,
+    TURN_LEASE_SECS: "2",
     LLM_PROVIDER: "demo",
     ...(demoPaceMs !== undefined && { DEMO_PACE_MS: String(demoPaceMs) }),
   };
-  const child = spawn(program, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+  const launch = (port: string) =>
+    spawn(program, { cwd: folder, env: { ...env, PORT: port }, stdio: ["ignore", "pipe", "pipe"] });
+  let child = launch("0");
   const stop = async () => {
     await end(child);
     await database.drop();
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    return { url: await ready(child), stop };
+    const url = await ready(child);
+    const kill = async () => {
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+    };
+    const restart = async () => {
+      child = launch(new URL(url).port);
+      await ready(child);
+    };
+    return { url, kill, restart, stop };
   } catch (error) {
     await stop();
     throw error;

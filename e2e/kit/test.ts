@@ -5,7 +5,12 @@ import { type Server, type ServerOptions, startServer } from "./server.ts";
 
 export { expect };
 
-export const test = base.extend<{ cleanConsole: void }, ServerOptions & { server: Server }>({
+export const test = base.extend<
+  { cleanConsole: void; connectionBreaks: boolean },
+  ServerOptions & { server: Server }
+>({
+  // Whether the test breaks the connection to the server, of which the browser complains by itself.
+  connectionBreaks: [false, { option: true }],
   mysqlServer: [undefined, { option: true, scope: "worker" }],
   demoPaceMs: [undefined, { option: true, scope: "worker" }],
 
@@ -22,9 +27,10 @@ export const test = base.extend<{ cleanConsole: void }, ServerOptions & { server
 
   // A hydration that does not fit the server's page says so in the console and nowhere else.
   cleanConsole: [
-    async ({ context }, use) => {
+    async ({ context, connectionBreaks }, use) => {
       const complaints: string[] = [];
       context.on("console", (message: ConsoleMessage) => {
+        if (connectionBreaks && message.text().includes("net::ERR_")) return;
         if (message.type() === "warning" || message.type() === "error") {
           complaints.push(`console.${message.type()}: ${message.text()} (${message.location().url})`);
         }

@@ -26,6 +26,19 @@ const MAX_PAUSE_SECS: u64 = 30;
 /// The first page, from the server with the page and asked for again later.
 type FirstPage = Resource<Result<Page<ConversationSummary>, PageError>>;
 
+/// What the feed says of turns and branches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// The feed is heard from now on; turns may have begun since the page was made.
+    Joined,
+    /// The feed is heard again; turns may have begun and ended meanwhile.
+    Missed,
+    /// A turn began in a conversation.
+    Began(Uuid),
+    /// Another branch of a conversation is shown.
+    Selected(Uuid),
+}
+
 /// The list of conversations. Its signals belong to the component that made it; its tasks end with that component.
 #[derive(Clone, Copy)]
 pub(crate) struct ConversationList {
@@ -46,13 +59,15 @@ pub(crate) struct ConversationList {
     following: StoredValue<Option<AbortHandle>>,
     /// Told when a conversation was deleted here.
     deleted: Callback<Uuid>,
-    /// Told when a turn began in a conversation, or another branch of it is shown, or either may have happened in any.
-    turned: Callback<Option<Uuid>>,
+    /// Told what the feed says of turns and branches.
+    turned: Callback<Heard>,
+    /// Whether the feed was ever heard.
+    joined: StoredValue<bool>,
 }
 
 impl ConversationList {
     /// The list that begins with `first`.
-    pub(crate) fn new(first: FirstPage, deleted: Callback<Uuid>, turned: Callback<Option<Uuid>>) -> Self {
+    pub(crate) fn new(first: FirstPage, deleted: Callback<Uuid>, turned: Callback<Heard>) -> Self {
         let list = Self {
             first,
             all: RwSignal::new(None),
@@ -67,6 +82,7 @@ impl ConversationList {
             following: StoredValue::new(None),
             deleted,
             turned,
+            joined: StoredValue::new(false),
         };
         // Effects run in a browser alone, once the page is there.
         Effect::new(move || {
@@ -290,7 +306,8 @@ impl ConversationList {
                 attempt = 0;
                 // What happened until now was heard by nobody here.
                 self.refresh();
-                self.turned.run(None);
+                self.turned.run(if self.joined.get_value() { Heard::Missed } else { Heard::Joined });
+                self.joined.set_value(true);
                 while let Some(events) = feed.next().await {
                     for event in events {
                         self.hear(event);
@@ -314,9 +331,9 @@ impl ConversationList {
             }
             (FeedKind::TurnStarted, _) => {
                 self.refresh();
-                self.turned.run(Some(uuid));
+                self.turned.run(Heard::Began(uuid));
             }
-            (FeedKind::BranchSelected, _) => self.turned.run(Some(uuid)),
+            (FeedKind::BranchSelected, _) => self.turned.run(Heard::Selected(uuid)),
             (FeedKind::ConversationCreated | FeedKind::ConversationRenamed, _) => {
                 self.refresh();
             }

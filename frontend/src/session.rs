@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::{
     api::{self, ApiError, EventStream},
     browser,
+    conversation_list::Heard,
     data::PageError,
     text,
     transcript::{Transcript, fold},
@@ -135,7 +136,7 @@ impl Session {
                     self.give_back(message, &error);
                     if matches!(error, ApiError::Refused { status: 409, .. }) {
                         // Another tab was quicker, and its turn is to be seen here too.
-                        self.catch_up(None);
+                        self.hear(Heard::Missed);
                     }
                 }
             }
@@ -160,15 +161,24 @@ impl Session {
         });
     }
 
-    /// Catches up with what happened to the conversation elsewhere, and follows the turn that runs in it. Does nothing in
-    /// another conversation, or while a turn is followed here anyway.
-    pub(crate) fn catch_up(self, uuid: Option<Uuid>) {
+    /// Catches up with what may have happened to the conversation elsewhere, and follows the turn that runs in it. Does
+    /// nothing while a turn is followed here anyway.
+    pub(crate) fn hear(self, heard: Heard) {
         // The session may be gone: its conversation was left.
-        let here = self.uuid.try_get_value().flatten().filter(|here| uuid.is_none_or(|uuid| uuid == *here));
-        if let Some(here) = here
-            && self.phase.try_get_untracked() == Some(Phase::Idle)
-        {
-            self.spawn(self.take_stored(here));
+        let Some(here) = self.uuid.try_get_value().flatten() else { return };
+        if self.phase.try_get_untracked() != Some(Phase::Idle) {
+            return;
+        }
+        match heard {
+            Heard::Joined => self.spawn(async move {
+                // The page is as new as can be, so only a turn that runs is worth reading all of it again.
+                if let Ok(Some(_)) = api::join(here, None).await {
+                    self.take_stored(here).await;
+                }
+            }),
+            Heard::Missed => self.spawn(self.take_stored(here)),
+            Heard::Began(uuid) | Heard::Selected(uuid) if uuid == here => self.spawn(self.take_stored(here)),
+            Heard::Began(_) | Heard::Selected(_) => {}
         }
     }
 
@@ -367,12 +377,14 @@ impl Session {
 
     /// Takes the conversation as it is stored, and follows what runs in it.
     async fn take_stored(self, uuid: Uuid) {
-        // Not being told is no news: the list of conversations says that the server is out of reach.
-        let Ok(Some(conversation)) = api::find_conversation(uuid).await else { return self.rest(None) };
-        if self.phase.get_untracked() == Phase::Sending {
+        let before = self.phase.get_untracked();
+        let found = api::find_conversation(uuid).await;
+        if self.phase.get_untracked() != before {
             // Something was sent meanwhile, and what comes of it is newer.
             return;
         }
+        // Not being told is no news: the list of conversations says that the server is out of reach.
+        let Ok(Some(conversation)) = found else { return self.rest(None) };
         let runs = conversation.active_message_id.is_some();
         self.known.set_value(Transcript::from(conversation));
         self.draw();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{ChatEvent, FeedKind, MessageStart, NewMessage};
+use tallybook_protocol::{ChatEvent, MessageStart, NewMessage};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -81,7 +81,7 @@ impl Inner {
         if self.draining.is_cancelled() {
             return Err(ServiceError::ShuttingDown);
         }
-        let lease_until = turns::database_now(&self.db).await? + self.lease;
+        let lease_until = turns::database_now(&self.db).await? + self.lifetimes.lease;
         let new_turn = NewTurn { question, first_title, owner: &self.owner, lease_until };
         let mut tx = self.db.begin().await?;
         let rows = match turns::begin_turn(&mut tx, row.id, new_turn).await? {
@@ -97,17 +97,13 @@ impl Inner {
         let id = EventId { message_id: rows.assistant_message_id, epoch: rows.epoch, seq: 0 };
         stored::create_event(&mut tx, id, &start).await?;
         tx.commit().await?;
-        if let Some(title) = first_title {
-            self.tell_title(user, uuid, FeedKind::ConversationRenamed, title);
-        }
-        self.spawn_turn(user, uuid, row, rows, &start)
+        self.spawn_turn(user, row, rows, &start)
     }
 
     /// Spawns a turn that is stored and subscribes to it.
     pub(super) fn spawn_turn(
         self: &Arc<Self>,
         user: UserId,
-        uuid: Uuid,
         row: &ConversationRow,
         rows: TurnRows,
         start: &ChatEvent,
@@ -118,10 +114,9 @@ impl Inner {
         let subscription = log.subscribe();
         let cancel = CancellationToken::new();
         lock(&self.running).insert(message_id, cancel.clone());
-        let turn =
-            Turn { service: Arc::clone(self), user, conversation: uuid, conversation_id: row.id, rows, log, cancel };
+        let turn = Turn { service: Arc::clone(self), user, conversation_id: row.id, rows, log, cancel };
         self.tasks.spawn_on(turn.run(), &self.runtime);
-        self.tell(user, uuid, FeedKind::TurnStarted);
+        self.changes.announce(user);
         Ok(EventsAnswer::Live(subscription))
     }
 }

@@ -1,6 +1,6 @@
 //! Which branch of a conversation is shown.
 
-use tallybook_protocol::{Conversation, FeedKind};
+use tallybook_protocol::Conversation;
 use uuid::Uuid;
 
 use super::{
@@ -26,7 +26,7 @@ impl ConversationService {
         if !conversations::select_head(&inner.db, row.id, head).await? {
             return Err(ServiceError::TurnRunning);
         }
-        inner.tell(user, uuid, FeedKind::BranchSelected);
+        inner.changes.announce(user);
         self.find_conversation(user, uuid).await?.ok_or(ServiceError::NotFound)
     }
 }

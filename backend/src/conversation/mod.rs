@@ -6,6 +6,7 @@ mod begin;
 mod branches;
 mod error;
 mod export;
+mod feed;
 mod follow;
 mod history;
 mod housekeeping;
@@ -21,4 +22,4 @@ mod turn;
 
 pub use error::ServiceError;
 pub use export::{Export, ExportFormat};
-pub use service::{ConversationService, EventsAnswer};
+pub use service::{ConversationService, EventsAnswer, Lifetimes};

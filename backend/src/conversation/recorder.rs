@@ -25,33 +25,38 @@ pub(super) struct TurnWriter {
     db: Database,
     log: Arc<TurnLog>,
     rows: TurnRows,
-    /// How many bytes of the answer are stored. Held during a write, so that no text is stored twice.
-    stored_bytes: Mutex<usize>,
+    /// How many bytes of the answer are stored; unknown after a write of which nobody heard whether it was committed.
+    /// Held during a write, so that no text is stored twice.
+    stored_bytes: Mutex<Option<usize>>,
 }
 
 /// A transaction that has stored the turn's text so far. Nothing lasts before [`Write::commit`].
 pub(super) struct Write<'a> {
     pub(super) tx: Transaction,
-    stored_bytes: MutexGuard<'a, usize>,
+    stored_bytes: MutexGuard<'a, Option<usize>>,
     will_be_stored: usize,
 }
 
 impl TurnWriter {
     pub(super) fn new(db: Database, log: Arc<TurnLog>, rows: TurnRows) -> Self {
         // What a turn that goes on had written before is stored already.
-        let stored_bytes = Mutex::new(log.text_bytes());
+        let stored_bytes = Mutex::new(Some(log.text_bytes()));
         Self { db, log, rows, stored_bytes }
     }
 
     /// Begins a write. Fails with `RowNotFound` when the turn has been ended by somebody else, or is gone.
     pub(super) async fn begin(&self) -> sqlx::Result<Write<'_>> {
-        let stored_bytes = self.stored_bytes.lock().await;
+        let mut stored_bytes = self.stored_bytes.lock().await;
         let mut tx = self.db.begin().await?;
         // Whoever finds the turn no longer its own writes nothing more, and so runs nothing more.
         if !turns::lock_turn(&mut tx, self.rows.assistant_message_id, self.rows.epoch).await? {
             return Err(sqlx::Error::RowNotFound);
         }
-        let offset = *stored_bytes;
+        // Unknown from here to the end of the commit.
+        let offset = match stored_bytes.take() {
+            Some(bytes) => bytes,
+            None => stored::find_text(&self.db, self.rows.assistant_message_id).await?.len(),
+        };
         let (delta, last_seq) = self.log.text_from(offset);
         let will_be_stored = offset + delta.len();
         if !delta.is_empty() {
@@ -65,7 +70,7 @@ impl TurnWriter {
     /// know what is stored.
     pub(super) async fn store_text(&self, stop: &CancellationToken) {
         while stop.run_until_cancelled(tokio::time::sleep(TEXT_STORED_EVERY)).await.is_some() {
-            if self.log.text_bytes() == *self.stored_bytes.lock().await {
+            if Some(self.log.text_bytes()) == *self.stored_bytes.lock().await {
                 continue;
             }
             let stored = async { self.begin().await?.commit().await };
@@ -89,7 +94,7 @@ impl TurnWriter {
 impl Write<'_> {
     pub(super) async fn commit(mut self) -> sqlx::Result<()> {
         self.tx.commit().await?;
-        *self.stored_bytes = self.will_be_stored;
+        *self.stored_bytes = Some(self.will_be_stored);
         Ok(())
     }
 }

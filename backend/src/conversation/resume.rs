@@ -48,7 +48,7 @@ impl ConversationService {
             tool_calls: inner.tool_calls_of(row.id, message.id).await?,
             status: MessageStatus::Streaming,
         });
-        let lease_until = turns::database_now(&inner.db).await? + inner.lease;
+        let lease_until = turns::database_now(&inner.db).await? + inner.lifetimes.lease;
         let mut tx = inner.db.begin().await?;
         if !turns::resume_turn(&mut tx, row.id, rows, &content, &inner.owner, lease_until).await? {
             return Err(ServiceError::TurnRunning);
@@ -56,7 +56,7 @@ impl ConversationService {
         calls::forget_failed_steps(&mut tx, message.id).await?;
         stored::create_event(&mut tx, EventId { message_id: message.id, epoch: rows.epoch, seq: 0 }, &start).await?;
         tx.commit().await?;
-        inner.spawn_turn(user, uuid, &row, rows, &start)
+        inner.spawn_turn(user, &row, rows, &start)
     }
 }
 
@@ -78,7 +78,7 @@ impl Inner {
         &self,
         conversation_id: i64,
         message_id: i64,
-        history: &mut Vec<ModelMessage>,
+        history: &mut [ModelMessage],
     ) -> sqlx::Result<ResumedTurn> {
         let model_calls = calls::list_model_calls(&self.db, conversation_id).await?;
         let tool_calls = calls::list_tool_calls(&self.db, conversation_id).await?;

@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 use chrono::DateTime;
 use tallybook_protocol::{
-    Conversation, ConversationSummary, FeedEvent, FeedKind, Message, MessageStatus, ModelInfo, NewConversation, Page,
+    Conversation, ConversationSummary, FeedEvent, Message, MessageStatus, ModelInfo, NewConversation, Page,
 };
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use super::{
     ServiceError,
+    feed::Changes,
     history::history,
     input::{UNTITLED, check_search, check_title},
     model::{ConversationRow, ToolCallRow},
@@ -30,8 +31,8 @@ use super::{
 use crate::{
     accounts::UserId,
     agent::{AgentService, TitleWriter},
-    db::Database,
-    journal::{EventId, Feed, FeedSubscription, Journal, TurnSubscription, lock},
+    db::{Database, retried},
+    journal::{EventId, Journal, TurnSubscription, lock},
     llm::ModelMessage,
 };
 
@@ -53,7 +54,7 @@ pub(super) struct Inner {
     /// Who is asked for titles; nobody, when they are to stay as the questions gave them.
     pub(super) titles: Option<TitleWriter>,
     pub(super) journal: Journal,
-    pub(super) feed: Feed,
+    pub(super) changes: Changes,
     /// Names this process in the leases of its turns.
     pub(super) owner: String,
     /// Turns run on the program's own runtime: one spawned on an HTTP worker would die with that worker.
@@ -61,9 +62,17 @@ pub(super) struct Inner {
     pub(super) tasks: TaskTracker,
     pub(super) running: Mutex<HashMap<i64, CancellationToken>>,
     pub(super) draining: CancellationToken,
-    /// How long an owner may be silent before its turns count as abandoned.
-    pub(super) lease: Duration,
+    pub(super) lifetimes: Lifetimes,
     pub(super) shut_down: CancellationToken,
+}
+
+/// How long things last.
+#[derive(Clone, Copy, Debug)]
+pub struct Lifetimes {
+    /// How long an owner may be silent before its turns count as abandoned.
+    pub lease: Duration,
+    /// How long the events of a finished turn are kept; for ever when `None`.
+    pub journal: Option<Duration>,
 }
 
 /// What somebody who wants to follow a conversation gets.
@@ -86,7 +95,7 @@ impl ConversationService {
         db: Database,
         agent: AgentService,
         titles: Option<TitleWriter>,
-        lease: Duration,
+        lifetimes: Lifetimes,
         runtime: Handle,
     ) -> Result<Self, ServiceError> {
         let inner = Arc::new(Inner {
@@ -94,18 +103,19 @@ impl ConversationService {
             agent,
             titles,
             journal: Journal::default(),
-            feed: Feed::default(),
+            changes: Changes::default(),
             owner: Uuid::new_v4().to_string(),
             runtime,
             tasks: TaskTracker::new(),
             running: Mutex::default(),
             draining: CancellationToken::new(),
-            lease,
+            lifetimes,
             shut_down: CancellationToken::new(),
         });
-        inner.close_abandoned_turns(!inner.db.is_embedded()).await?;
+        inner.close_turns_left_running().await?;
         inner.tasks.spawn_on(Arc::clone(&inner).look_for_abandoned_turns(), &inner.runtime);
         inner.tasks.spawn_on(Arc::clone(&inner).look_for_stop_requests(), &inner.runtime);
+        inner.tasks.spawn_on(Arc::clone(&inner).purge_journal(), &inner.runtime);
         Ok(Self { inner })
     }
 
@@ -118,7 +128,7 @@ impl ConversationService {
         let title = new.title.as_deref().map_or(Ok(UNTITLED), check_title)?;
         let uuid = Uuid::now_v7();
         conversations::create_conversation(&self.inner.db, user, uuid, title).await?;
-        self.inner.tell_title(user, uuid, FeedKind::ConversationCreated, title);
+        self.inner.changes.announce(user);
         Ok(self.inner.find(user, uuid).await?.summary())
     }
 
@@ -176,7 +186,7 @@ impl ConversationService {
         if !conversations::rename_conversation(&self.inner.db, user, uuid, title).await? {
             return Err(ServiceError::NotFound);
         }
-        self.inner.tell_title(user, uuid, FeedKind::ConversationRenamed, title);
+        self.inner.changes.announce(user);
         Ok(self.inner.find(user, uuid).await?.summary())
     }
 
@@ -188,10 +198,11 @@ impl ConversationService {
             // A turn that writes its end and a deletion would wait for each other's locks.
             let _ = tokio::time::timeout(END_PATIENCE, log.ended()).await;
         }
-        if !conversations::delete_conversation(&self.inner.db, user, uuid).await? {
+        // A turn's end on another replica takes the same locks from the other side.
+        if !retried(|| conversations::delete_conversation(&self.inner.db, user, uuid)).await? {
             return Err(ServiceError::NotFound);
         }
-        self.inner.tell(user, uuid, FeedKind::ConversationDeleted);
+        self.inner.changes.announce(user);
         Ok(())
     }
 
@@ -223,8 +234,8 @@ impl ConversationService {
     }
 
     /// What happens from now on to a user's conversations.
-    pub fn feed(&self, user: UserId) -> FeedSubscription {
-        self.inner.feed.subscribe(user)
+    pub async fn feed(&self, user: UserId) -> Result<mpsc::Receiver<FeedEvent>, ServiceError> {
+        self.inner.watch(user).await
     }
 
     /// The agent that answers.
@@ -254,7 +265,6 @@ impl ConversationService {
     /// database.
     pub async fn shut_down(&self, grace: Duration) {
         self.inner.draining.cancel();
-        self.inner.feed.close();
         self.inner.tasks.close();
         if tokio::time::timeout(grace, self.inner.tasks.wait()).await.is_err() {
             self.inner.shut_down.cancel();
@@ -294,15 +304,6 @@ impl Inner {
 
     pub(super) fn is_shut_down(&self) -> bool {
         self.shut_down.is_cancelled()
-    }
-
-    /// Tells a user's feed of something that needs no title.
-    pub(super) fn tell(&self, user: UserId, conversation: Uuid, kind: FeedKind) {
-        self.feed.send(user, FeedEvent { conversation_id: conversation, kind, title: None });
-    }
-
-    pub(super) fn tell_title(&self, user: UserId, uuid: Uuid, kind: FeedKind, title: &str) {
-        self.feed.send(user, FeedEvent { conversation_id: uuid, kind, title: Some(title.to_owned()) });
     }
 }
 

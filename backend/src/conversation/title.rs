@@ -3,9 +3,6 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::FeedKind;
-use uuid::Uuid;
-
 use super::{
     input::{title_from_message, title_from_model},
     repository::{conversations, messages, turns::TurnRows},
@@ -27,11 +24,11 @@ enum TitleError {
 
 impl Inner {
     /// Has a conversation named by the turn that has just ended well, in a task of its own.
-    pub(super) fn name_soon(self: &Arc<Self>, user: UserId, uuid: Uuid, conversation_id: i64, turn: TurnRows) {
+    pub(super) fn name_soon(self: &Arc<Self>, user: UserId, conversation_id: i64, turn: TurnRows) {
         let Some(writer) = self.titles.clone() else { return };
         let inner = Arc::clone(self);
         let naming = async move {
-            let named = inner.name(&writer, user, uuid, conversation_id, turn);
+            let named = inner.name(&writer, user, conversation_id, turn);
             // A title is nothing that a server waits for when it stops.
             if let Some(Err(error)) = inner.draining.run_until_cancelled(named).await {
                 tracing::info!(%error, "a conversation keeps the title from its question");
@@ -44,25 +41,23 @@ impl Inner {
         &self,
         writer: &TitleWriter,
         user: UserId,
-        uuid: Uuid,
         conversation_id: i64,
         turn: TurnRows,
     ) -> Result<(), TitleError> {
         if messages::count_complete_answers(&self.db, conversation_id).await? != 1 {
             return Ok(());
         }
-        let Some(row) = conversations::find_conversation(&self.db, user, uuid).await? else { return Ok(()) };
+        let held = conversations::find_title(&self.db, conversation_id).await?;
         let first = messages::find_first_question(&self.db, conversation_id).await?;
-        let Some(automatic) = first.as_deref().map(title_from_message).filter(|title| *title == row.title) else {
-            return Ok(());
-        };
+        let automatic = first.as_deref().map(title_from_message);
+        let Some(automatic) = automatic.filter(|automatic| held.as_ref() == Some(automatic)) else { return Ok(()) };
         let question = messages::find_message(&self.db, conversation_id, turn.user_message_id).await?;
         let answer = messages::find_message(&self.db, conversation_id, turn.assistant_message_id).await?;
         let (Some(question), Some(answer)) = (question, answer) else { return Ok(()) };
         let written = writer.write(&question.content, &answer.content).await?;
         let Some(title) = title_from_model(&written).filter(|title| *title != automatic) else { return Ok(()) };
         if conversations::replace_title(&self.db, conversation_id, &automatic, &title).await? {
-            self.tell_title(user, uuid, FeedKind::ConversationRenamed, &title);
+            self.changes.announce(user);
         }
         Ok(())
     }

@@ -4,9 +4,8 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
-use tallybook_protocol::{ChatEvent, FeedKind, MessageEnd, MessageStatus, TurnError, Usage};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus, TurnError, Usage};
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use super::{
     recorder::{StoringRecorder, TurnWriter},
@@ -19,17 +18,20 @@ use super::{
 use crate::{
     accounts::UserId,
     agent::{AgentError, RecordError, TurnInput, TurnOutcome},
+    db::retried,
     journal::TurnLog,
 };
 
-/// How often writing the end of a turn is tried before it is left to whoever closes abandoned turns.
-const END_ATTEMPTS: u32 = 5;
+/// The first pause before writing the end of a turn is tried again; each one is twice as long as the one before.
+const FIRST_END_PAUSE: Duration = Duration::from_millis(250);
+
+/// The longest such pause.
+const LONGEST_END_PAUSE: Duration = Duration::from_secs(2);
 
 /// A turn that is stored and about to run.
 pub(super) struct Turn {
     pub(super) service: Arc<Inner>,
     pub(super) user: UserId,
-    pub(super) conversation: Uuid,
     pub(super) conversation_id: i64,
     pub(super) rows: TurnRows,
     pub(super) log: Arc<TurnLog>,
@@ -70,9 +72,9 @@ impl Turn {
             self.write_end(&writer, &end).await;
         }
         self.service.forget_turn(message_id);
-        self.service.tell(self.user, self.conversation, FeedKind::TurnEnded);
+        self.service.changes.announce(self.user);
         if complete {
-            self.service.name_soon(self.user, self.conversation, self.conversation_id, self.rows);
+            self.service.name_soon(self.user, self.conversation_id, self.rows);
         }
     }
 
@@ -97,9 +99,9 @@ impl Turn {
     /// Renews the lease for as long as the turn is this process's own; returns when it no longer is.
     async fn keep_lease(&self) {
         loop {
-            tokio::time::sleep(self.service.lease / 4).await;
+            tokio::time::sleep(self.service.lifetimes.lease / 4).await;
             let renewed = async {
-                let until = turns::database_now(&self.service.db).await? + self.service.lease;
+                let until = turns::database_now(&self.service.db).await? + self.service.lifetimes.lease;
                 turns::renew_lease(&self.service.db, self.rows.assistant_message_id, self.rows.epoch, until).await
             };
             match renewed.await {
@@ -140,29 +142,44 @@ impl Turn {
         End { error: Some((error.to_string(), error.code())), ..ended(status, word) }
     }
 
+    /// Stores and tells how the turn ended, as soon as the database takes it. Gives up only when the server stops or
+    /// somebody else has ended the turn.
     async fn write_end(&self, writer: &TurnWriter, end: &End) {
-        if let Some((error, code @ "storage_unavailable")) = &end.error {
-            // The readers are told at once, and that is the last they hear; the turn is closed when the database is back.
-            let event = ChatEvent::Error(TurnError {
-                error: error.clone(),
-                code: (*code).to_owned(),
-                user_message_id: None,
-                assistant_message_id: None,
-            });
-            if let Err(error) = self.log.append_unnumbered(&event) {
-                tracing::error!(%error, "an event could not be sent");
-            }
-            self.service.journal.close(self.rows.assistant_message_id);
+        if matches!(end.error, Some((_, "storage_unavailable"))) {
+            self.send_readers_away();
         }
-        let mut pause = Duration::from_millis(250);
-        for _ in 0..END_ATTEMPTS {
-            match self.try_write_end(writer, end).await {
+        let mut pause = FIRST_END_PAUSE;
+        loop {
+            match retried(|| self.try_write_end(writer, end)).await {
                 Ok(()) | Err(sqlx::Error::RowNotFound) => return,
                 Err(error) => tracing::warn!(%error, "the end of a turn could not be stored yet"),
             }
-            tokio::time::sleep(pause).await;
-            pause *= 2;
+            self.send_readers_away();
+            if self.service.shut_down.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                return;
+            }
+            pause = LONGEST_END_PAUSE.min(pause * 2);
         }
+    }
+
+    /// Tells the readers at once that what happens cannot be stored. It is the last they hear here: they come back for
+    /// the end, which is told once it is stored.
+    fn send_readers_away(&self) {
+        let message_id = self.rows.assistant_message_id;
+        if self.service.journal.find(message_id).is_none() {
+            return;
+        }
+        let error = AgentError::from(RecordError::new(sqlx::Error::PoolTimedOut));
+        let event = ChatEvent::Error(TurnError {
+            error: error.to_string(),
+            code: error.code().to_owned(),
+            user_message_id: None,
+            assistant_message_id: None,
+        });
+        if let Err(error) = self.log.append_unnumbered(&event) {
+            tracing::error!(%error, "an event could not be sent");
+        }
+        self.service.journal.close(message_id);
     }
 
     /// Stores the end in one transaction, then sends the terminal event.

@@ -18,6 +18,23 @@ pub enum DbError {
         /// The cause.
         source: std::io::Error,
     },
+    /// The file beside an SQLite database that keeps it to one process cannot be used.
+    #[error("the file {path} cannot be made or locked: {source}. Let the program write there, or set DATABASE_URL.")]
+    Lock {
+        /// The file.
+        path: String,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// Another process uses the SQLite database.
+    #[error(
+        "another Tallybook already uses {path}. Stop it first, or set DATABASE_URL to another file; several servers at \
+         once need MySQL."
+    )]
+    InUse {
+        /// The database.
+        path: String,
+    },
     /// No connection.
     #[error("the database cannot be opened: {0}. Check DATABASE_URL and that the server runs.")]
     Connect(#[source] sqlx::Error),

@@ -3,23 +3,29 @@
 //! pragmas.
 
 mod error;
+mod limits;
+mod lock;
 
-use std::{str::FromStr, time::Duration};
+use std::{path::Path, str::FromStr};
 
 use chrono::{DateTime, SubsecRound, Utc};
 use sqlx::{
-    MySqlPool, SqlitePool,
+    Connection, Executor, MySqlPool, SqlitePool,
     mysql::{MySqlConnectOptions, MySqlPoolOptions, MySqlQueryResult},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteQueryResult, SqliteSynchronous},
 };
 
 pub use error::DbError;
+pub(crate) use limits::{in_time, retried};
+pub use lock::DatabaseLock;
+
+use limits::WAIT;
 
 static MYSQL_MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../migrations/mysql");
 static SQLITE_MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../migrations/sqlite");
 
-/// How long a statement may wait for SQLite's write lock, and a caller for a connection.
-const WAIT: Duration = Duration::from_secs(5);
+/// A statement that waits for another one's lock is given up after the seconds of [`WAIT`] instead of fifty.
+const MYSQL_SESSION: &str = "SET SESSION innodb_lock_wait_timeout = 5";
 
 /// A pool on one of the two engines.
 #[derive(Clone, Debug)]
@@ -39,27 +45,28 @@ pub enum Transaction {
     Sqlite(sqlx::Transaction<'static, sqlx::Sqlite>),
 }
 
-/// Runs one body on whichever engine the pool is of. The body is compiled once for each.
+/// Runs one body on whichever engine the pool is of, for as long as the database may take. The body is compiled once for
+/// each.
 macro_rules! on_db {
     ($db:expr, |$pool:ident| $body:expr) => {
         match $db {
-            $crate::db::Database::MySql($pool) => $body,
-            $crate::db::Database::Sqlite($pool) => $body,
+            $crate::db::Database::MySql($pool) => $crate::db::in_time(async { $body }).await,
+            $crate::db::Database::Sqlite($pool) => $crate::db::in_time(async { $body }).await,
         }
     };
 }
 
-/// Runs one body on the connection of whichever engine the transaction is on.
+/// Runs one body on the connection of whichever engine the transaction is on, for as long as the database may take.
 macro_rules! on_tx {
     ($tx:expr, |$connection:ident| $body:expr) => {
         match $tx {
             $crate::db::Transaction::MySql(transaction) => {
                 let $connection = &mut **transaction;
-                $body
+                $crate::db::in_time(async { $body }).await
             }
             $crate::db::Transaction::Sqlite(transaction) => {
                 let $connection = &mut **transaction;
-                $body
+                $crate::db::in_time(async { $body }).await
             }
         }
     };
@@ -74,9 +81,7 @@ impl Database {
         let db = if url.starts_with("sqlite:") {
             Self::connect_sqlite(url).await?
         } else if url.starts_with("mysql:") || url.starts_with("mariadb:") {
-            let options = MySqlConnectOptions::from_str(url).map_err(DbError::BadUrl)?;
-            let pool = MySqlPoolOptions::new().max_connections(16).acquire_timeout(WAIT);
-            Self::MySql(pool.connect_with(options).await.map_err(DbError::Connect)?)
+            Self::connect_mysql(url).await?
         } else {
             return Err(DbError::UnknownScheme);
         };
@@ -85,6 +90,17 @@ impl Database {
             Self::Sqlite(pool) => SQLITE_MIGRATIONS.run(pool).await?,
         }
         Ok(db)
+    }
+
+    async fn connect_mysql(url: &str) -> Result<Self, DbError> {
+        let options = MySqlConnectOptions::from_str(url).map_err(DbError::BadUrl)?;
+        let pool = MySqlPoolOptions::new()
+            .max_connections(16)
+            .acquire_timeout(WAIT)
+            .after_connect(|connection, _| Box::pin(async move { connection.execute(MYSQL_SESSION).await.map(|_| ()) }))
+            // The pool itself waits without end for a connection that comes back from a statement which took too long.
+            .after_release(|connection, _| Box::pin(async move { in_time(connection.ping()).await.map(|()| true) }));
+        Ok(Self::MySql(pool.connect_with(options).await.map_err(DbError::Connect)?))
     }
 
     async fn connect_sqlite(url: &str) -> Result<Self, DbError> {
@@ -97,12 +113,15 @@ impl Database {
             .synchronous(SqliteSynchronous::Normal)
             .foreign_keys(true)
             .busy_timeout(WAIT);
-        if let Some(folder) = options.get_filename().parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            tokio::fs::create_dir_all(folder)
-                .await
-                .map_err(|source| DbError::Folder { folder: folder.display().to_string(), source })?;
-        }
-        let pool = SqlitePoolOptions::new().max_connections(8).acquire_timeout(WAIT);
+        create_folder_of(options.get_filename()).await?;
+        let pool = SqlitePoolOptions::new().max_connections(8).acquire_timeout(WAIT).after_release(|connection, _| {
+            Box::pin(async move {
+                // A failed write, as on a full disk, may undo SQLite's transaction without the pool's knowledge. Such a
+                // connection would refuse every later one. The ping waits until what was left to do is done.
+                connection.ping().await?;
+                Ok(!connection.is_in_transaction())
+            })
+        });
         Ok(Self::Sqlite(pool.connect_with(options).await.map_err(DbError::Connect)?))
     }
 
@@ -110,8 +129,8 @@ impl Database {
     /// after reads that would then have to be repeated.
     pub async fn begin(&self) -> Result<Transaction, sqlx::Error> {
         Ok(match self {
-            Self::MySql(pool) => Transaction::MySql(pool.begin().await?),
-            Self::Sqlite(pool) => Transaction::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
+            Self::MySql(pool) => Transaction::MySql(in_time(pool.begin()).await?),
+            Self::Sqlite(pool) => Transaction::Sqlite(in_time(pool.begin_with("BEGIN IMMEDIATE")).await?),
         })
     }
 
@@ -122,7 +141,10 @@ impl Database {
 
     /// Closes all connections, and waits until they are.
     pub async fn close(&self) {
-        on_db!(self, |pool| pool.close().await);
+        match self {
+            Self::MySql(pool) => pool.close().await,
+            Self::Sqlite(pool) => pool.close().await,
+        }
     }
 
     /// Whether only this process can use the database.
@@ -131,12 +153,19 @@ impl Database {
     }
 }
 
+/// Makes the folder that a file is to lie in.
+async fn create_folder_of(file: &Path) -> Result<(), DbError> {
+    let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    let made = tokio::fs::create_dir_all(folder).await;
+    made.map_err(|source| DbError::Folder { folder: folder.display().to_string(), source })
+}
+
 impl Transaction {
     /// Makes everything done in it last.
     pub async fn commit(self) -> Result<(), sqlx::Error> {
         match self {
-            Self::MySql(transaction) => transaction.commit().await,
-            Self::Sqlite(transaction) => transaction.commit().await,
+            Self::MySql(transaction) => in_time(transaction.commit()).await,
+            Self::Sqlite(transaction) => in_time(transaction.commit()).await,
         }
     }
 }

@@ -21,13 +21,13 @@ pub(super) async fn create(
 ) -> Result<HttpResponse, ApiError> {
     let new = body.into_inner();
     let answer = state.run(|service| async move { service.send_message(UserId::LOCAL, *uuid, new).await }).await?;
-    Ok(sse::respond(answer))
+    Ok(sse::respond(answer, state.keep_alive))
 }
 
 pub(super) async fn regenerate(state: State, path: web::Path<(Uuid, i64)>) -> Result<HttpResponse, ApiError> {
     let (uuid, id) = path.into_inner();
     let answer = state.run(move |service| async move { service.regenerate(UserId::LOCAL, uuid, id).await }).await?;
-    Ok(sse::respond(answer))
+    Ok(sse::respond(answer, state.keep_alive))
 }
 
 pub(super) async fn select(state: State, path: web::Path<(Uuid, i64)>) -> Result<HttpResponse, ApiError> {
@@ -46,12 +46,12 @@ pub(super) async fn follow(
     // An id that is none of ours is as good as no id: the reader gets a snapshot.
     let last: Option<EventId> = header.or(query.after.as_deref()).and_then(|id| id.parse().ok());
     let answer = state.run(|service| async move { service.events(UserId::LOCAL, *uuid, last).await }).await?;
-    Ok(sse::respond(answer))
+    Ok(sse::respond(answer, state.keep_alive))
 }
 
 pub(super) async fn resume(state: State, uuid: web::Path<Uuid>) -> Result<HttpResponse, ApiError> {
     let answer = state.run(|service| async move { service.continue_turn(UserId::LOCAL, *uuid).await }).await?;
-    Ok(sse::respond(answer))
+    Ok(sse::respond(answer, state.keep_alive))
 }
 
 pub(super) async fn stop(state: State, uuid: web::Path<Uuid>) -> Result<HttpResponse, ApiError> {

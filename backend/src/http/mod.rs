@@ -14,7 +14,7 @@ mod request_id;
 mod sse;
 mod tools;
 
-use std::{future::Future, net::IpAddr};
+use std::{future::Future, net::IpAddr, time::Duration};
 
 use actix_web::{
     App, Error, HttpRequest, HttpResponse,
@@ -42,13 +42,20 @@ pub struct AppState {
     service: ConversationService,
     runtime: Handle,
     hosts: Hosts,
+    keep_alive: Duration,
 }
 
 impl AppState {
-    /// The state of a server that listens on `address`, may be asked by the names `allowed`, and whose use cases run on
-    /// `runtime`.
-    pub fn new(service: ConversationService, runtime: Handle, address: IpAddr, allowed: &[String]) -> Self {
-        Self { service, runtime, hosts: Hosts::new(address, allowed) }
+    /// The state of a server that listens on `address`, may be asked by the names `allowed`, whose use cases run on
+    /// `runtime`, and whose event streams are silent for no longer than `keep_alive`.
+    pub fn new(
+        service: ConversationService,
+        runtime: Handle,
+        address: IpAddr,
+        allowed: &[String],
+        keep_alive: Duration,
+    ) -> Self {
+        Self { service, runtime, hosts: Hosts::new(address, allowed), keep_alive }
     }
 
     /// Runs a use case on the program's own runtime, to its end even when the client goes away in the middle. Handlers

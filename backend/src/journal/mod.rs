@@ -2,7 +2,6 @@
 //! copy (`stored`). It knows neither agents nor HTTP.
 
 mod event_id;
-mod feed;
 mod live;
 pub(crate) mod stored;
 
@@ -12,7 +11,6 @@ use std::{
 };
 
 pub use event_id::EventId;
-pub use feed::{Feed, FeedSubscription};
 pub use live::{TurnLog, TurnSubscription};
 
 /// The live turns of this process.

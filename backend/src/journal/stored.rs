@@ -1,6 +1,7 @@
 //! The stored copy of a turn's events, text deltas joined. It says what a turn had written when its process died.
 
 use bytes::Bytes;
+use chrono::{DateTime, Utc};
 use tallybook_protocol::{ChatEvent, sse};
 
 use super::EventId;
@@ -17,6 +18,13 @@ const LIST_AFTER: &str =
 
 /// How many stored events are read at a time.
 const MAX_EVENTS_AT_ONCE: u32 = 200;
+
+// By the time of the events, which is indexed; a turn goes as a whole, so that none is played back by half.
+const LIST_ENDED_BEFORE: &str = "SELECT DISTINCT j.message_id FROM journal_events j \
+     JOIN messages m ON m.id = j.message_id \
+     WHERE j.created_at < ? AND m.completed_at < ? AND m.status <> 'streaming' LIMIT ?";
+
+const DELETE_OF_TURN: &str = "DELETE FROM journal_events WHERE message_id = ?";
 
 const FIND_LAST: &str = "SELECT MAX(seq) FROM journal_events WHERE message_id = ? AND epoch = ?";
 
@@ -40,7 +48,7 @@ pub(crate) async fn create_event(tx: &mut Transaction, id: EventId, event: &Chat
 /// The text of a turn as far as it was stored.
 pub(crate) async fn find_text(db: &Database, message_id: i64) -> Result<String, sqlx::Error> {
     let rows: Vec<(String, String)> =
-        on_db!(db, |pool| sqlx::query_as(LIST_TEXT).bind(message_id).fetch_all(pool).await?);
+        on_db!(db, |pool| sqlx::query_as(LIST_TEXT).bind(message_id).fetch_all(pool).await)?;
     let mut text = String::new();
     for (event, data) in rows {
         match ChatEvent::parse(&event, &data).map_err(|error| sqlx::Error::Decode(Box::new(error)))? {
@@ -58,8 +66,8 @@ pub(crate) async fn find_text(db: &Database, message_id: i64) -> Result<String, 
 pub(crate) async fn list_frames_after(db: &Database, last: EventId) -> Result<Option<(Bytes, i64)>, sqlx::Error> {
     let rows: Vec<(i64, String, String)> = on_db!(db, |pool| {
         let query = sqlx::query_as(LIST_AFTER).bind(last.message_id).bind(last.epoch).bind(last.seq);
-        query.bind(MAX_EVENTS_AT_ONCE).fetch_all(pool).await?
-    });
+        query.bind(MAX_EVENTS_AT_ONCE).fetch_all(pool).await
+    })?;
     let frame = |(seq, event, data): &(i64, String, String)| {
         sse::write_frame(Some(&EventId { seq: *seq, ..last }.to_string()), event, data)
     };
@@ -69,4 +77,15 @@ pub(crate) async fn list_frames_after(db: &Database, last: EventId) -> Result<Op
 /// The number of the last event stored of a turn under a lease.
 pub(crate) async fn find_last_seq(db: &Database, message_id: i64, epoch: i32) -> Result<Option<i64>, sqlx::Error> {
     on_db!(db, |pool| sqlx::query_scalar(FIND_LAST).bind(message_id).bind(epoch).fetch_one(pool).await)
+}
+
+/// Deletes what is stored of at most `limit` turns that ended before `time`. Gives how many turns that were.
+pub(crate) async fn delete_events_before(db: &Database, time: DateTime<Utc>, limit: u32) -> Result<u32, sqlx::Error> {
+    let turns: Vec<i64> = on_db!(db, |pool| {
+        sqlx::query_scalar(LIST_ENDED_BEFORE).bind(time).bind(time).bind(limit).fetch_all(pool).await
+    })?;
+    for &message_id in &turns {
+        on_db!(db, |pool| sqlx::query(DELETE_OF_TURN).bind(message_id).execute(pool).await.map(|_| ()))?;
+    }
+    Ok(u32::try_from(turns.len()).unwrap_or(limit))
 }

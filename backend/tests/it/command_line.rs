@@ -26,6 +26,8 @@ fn a_bad_setting_stops_the_program_with_a_sentence_that_names_it() {
         ("LLM_TEMPERATURE", "hot"),
         ("LLM_TEMPERATURE", "2.1"),
         ("MAX_TOOL_TURNS", "-1"),
+        ("KEEP_ALIVE_SECS", "0"),
+        ("JOURNAL_RETENTION_DAYS", "-1"),
         ("SYSTEM_PROMPT_FILE", "/does/not/exist"),
     ] {
         let mut command = program();

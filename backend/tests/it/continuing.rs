@@ -15,10 +15,7 @@ use tallybook::tools::{Tool, ToolError, ToolOutput, ToolRegistry};
 use tallybook_mock_llm::{MockLlm, cut, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus};
 
-use crate::support::{Engine, Provider, TestApp, names, on_every_engine, rows};
-
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct NoArgs {}
+use crate::support::{Engine, NoArgs, Provider, TestApp, names, on_every_engine, rows};
 
 /// Orders a pizza, which must not be done twice without being asked to; it never learns whether it comes.
 struct Orders(Arc<AtomicUsize>);

@@ -39,7 +39,9 @@ on_every_engine! {
     async fn a_program_killed_at_any_write_goes_on_where_it_was(engine: Engine) {
         for write in WRITES {
             let model = MockLlm::start().await.unwrap();
-            undisturbed().into_iter().for_each(|reply| model.reply(reply));
+            for reply in undisturbed() {
+                model.reply(reply);
+            }
             write.lay(&engine).await;
             let doomed = TestApp::launch(&engine, &model);
             let conversation = doomed.create_conversation().await;
@@ -61,7 +63,9 @@ on_every_engine! {
                 (SELECT MAX(id) FROM messages)")[0].0;
             let begun = left["messages"].as_array().is_some_and(|messages| !messages.is_empty());
             let already = usize::try_from(answered).unwrap() * usize::from(begun);
-            undisturbed().into_iter().skip(already).for_each(|reply| model.reply(reply));
+            for reply in undisturbed().into_iter().skip(already) {
+                model.reply(reply);
+            }
             let completed = completed_calls(&left);
             let resumed = if begun {
                 app.resume(&conversation).await

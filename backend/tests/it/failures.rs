@@ -19,10 +19,7 @@ use tallybook::{
 use tallybook_mock_llm::{MockLlm, cut, fault, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallStatus};
 
-use crate::support::{Engine, Provider, TestApp, execute, on_every_engine, rows};
-
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct NoArgs {}
+use crate::support::{Engine, NoArgs, Provider, TestApp, execute, on_every_engine, rows};
 
 /// Panics.
 struct Panics;
@@ -209,8 +206,13 @@ on_every_engine! {
         model.reply([text("I begin. "), tool_call("hangs", "{}")]);
         let mut turn = silent.send(&conversation, "Hang").await;
         turn.until("tool_call_start").await;
-        // As if that process had not said a word since long ago.
-        execute!(silent, "UPDATE messages SET lease_until = '2020-01-01 00:00:00' WHERE status = 'streaming'");
+        silent.shut_down().await;
+        // As if that process had died before it could write the end, and long ago.
+        execute!(engine, "UPDATE messages SET content = '', status = 'streaming', error = NULL, error_code = NULL, \
+            completed_at = NULL, lease_until = '2020-01-01 00:00:00' WHERE role = 'assistant'");
+        execute!(engine, "UPDATE tool_calls SET status = 'pending', error = NULL, error_type = NULL, completed_at = NULL");
+        execute!(engine, "UPDATE conversations SET active_message_id = head_message_id");
+        execute!(engine, "DELETE FROM journal_events WHERE event IN ('tool_call_end', 'message_end')");
         let app = TestApp::spawn(&engine, &model).await;
         let stored = app.conversation(&conversation).await;
         assert_eq!(stored["running"], false);

@@ -1,11 +1,21 @@
 //! Several readers, late readers, a second sender, stopping: a turn belongs to the server, not to a connection.
 
+use std::io::ErrorKind;
+
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use tallybook::tools::{Tool, ToolError, ToolOutput, ToolRegistry};
 use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
-use tallybook_protocol::{ChatEvent, MessageStatus};
+use tallybook_protocol::{ChatEvent, FeedKind, MessageStatus};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
 
-use crate::support::{Engine, EventReader, TestApp, names, on_every_engine};
+use crate::support::{
+    Engine, EventReader, FeedReader, NoArgs, PATIENCE, Provider, TestApp, eventually, names, on_every_engine,
+};
 
 on_every_engine! {
     /// A second message during a turn is refused, in words, and the first goes on.
@@ -120,8 +130,7 @@ on_every_engine! {
         model.reply([text("Never "), hang()]);
         let mut turn = app.send(&conversation, "Go").await;
         turn.until("content_delta").await;
-        let deleted = app.client.delete(app.url(&format!("/api/conversations/{conversation}"))).send().await.unwrap();
-        assert_eq!(deleted.status(), StatusCode::NO_CONTENT);
+        app.delete(&conversation).await;
         while turn.next().await.is_some() {}
         assert_eq!(app.get(&format!("/api/conversations/{conversation}")).await.status(), StatusCode::NOT_FOUND);
     }
@@ -130,27 +139,92 @@ on_every_engine! {
     async fn the_feed_tells_of_conversations_and_turns(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
-        let mut feed = app.get("/api/events").await;
+        let mut feed = FeedReader::open(&app).await;
         let conversation = app.create_conversation().await;
-        model.reply([text("Hello.")]);
-        app.send(&conversation, "Hi there").await.all().await;
-        app.client.delete(app.url(&format!("/api/conversations/{conversation}"))).send().await.unwrap();
-        let mut decoder = tallybook_protocol::sse::Decoder::new();
-        let mut seen = Vec::new();
-        while seen.last().is_none_or(|name| name != "conversation_deleted") {
-            let chunk = tokio::time::timeout(std::time::Duration::from_secs(20), feed.chunk()).await;
-            let chunk = chunk.expect("a feed event within 20 s").unwrap().expect("the feed stays open");
-            for frame in decoder.push(&chunk).unwrap() {
-                let data: Value = serde_json::from_str(&frame.data).unwrap();
-                assert_eq!(data["conversation_id"], conversation);
-                if frame.event == "conversation_renamed" {
-                    assert_eq!(data["title"], "Hi there");
-                }
-                seen.push(frame.event);
+        let created = feed.next().await;
+        assert_eq!((created.kind, created.title.as_deref()), (FeedKind::ConversationCreated, Some("New conversation")));
+        assert_eq!(created.conversation_id.to_string(), conversation);
+        let gate = model.reply_gated([text("Hello ")], [text("you.")]);
+        let turn = app.send(&conversation, "Hi there").await;
+        let renamed = feed.next().await;
+        assert_eq!((renamed.kind, renamed.title.as_deref()), (FeedKind::ConversationRenamed, Some("Hi there")));
+        assert_eq!(feed.next().await.kind, FeedKind::TurnStarted);
+        gate.open();
+        turn.all().await;
+        assert_eq!(feed.next().await.kind, FeedKind::TurnEnded);
+        app.delete(&conversation).await;
+        assert_eq!(feed.next().await.kind, FeedKind::ConversationDeleted);
+    }
+
+    /// While nothing happens a stream gives signs of life, and asks proxies not to hold anything back.
+    async fn a_silent_stream_is_kept_alive_and_unbuffered(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([hang()]);
+        let path = format!("/api/conversations/{conversation}");
+        let sent = app.post(&format!("{path}/messages"), json!({"content": "Go"})).await;
+        for mut stream in [sent, app.get(&format!("{path}/events")).await, app.get("/api/events").await] {
+            assert_eq!(stream.headers()["x-accel-buffering"], "no");
+            assert_eq!(stream.headers()["cache-control"], "no-store");
+            let mut read = Vec::new();
+            while !String::from_utf8_lossy(&read).contains(": keep-alive\n\n") {
+                let chunk = timeout(PATIENCE, stream.chunk()).await.expect("a sign of life in time");
+                read.extend_from_slice(&chunk.unwrap().expect("the stream stays open"));
             }
         }
-        let expected =
-            ["conversation_created", "conversation_renamed", "turn_started", "turn_ended", "conversation_deleted"];
-        assert_eq!(seen, expected);
     }
+}
+
+/// Gives a megabyte.
+struct Floods;
+
+impl Tool for Floods {
+    type Args = NoArgs;
+    const NAME: &'static str = "floods";
+    const DESCRIPTION: &'static str = "Gives much.";
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("x".repeat(1024 * 1024)))
+    }
+}
+
+/// It reads the beginning of a turn and then nothing more, while more comes than the system keeps for it.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_that_does_not_read_slows_nothing_is_dropped_and_may_resume() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let tools = ToolRegistry::default().with(Floods).unwrap();
+    let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+    let conversation = app.create_conversation().await;
+    model.reply(vec![tool_call("floods", "{}"); 12]);
+    let gate = model.reply_late([text("Enough.")]);
+
+    let host = app.address.trim_start_matches("http://").to_owned();
+    let mut deaf = TcpStream::connect(&host).await.unwrap();
+    let body = r#"{"content":"Flood me"}"#;
+    let request = format!(
+        "POST /api/conversations/{conversation}/messages HTTP/1.1\r\nHost: {host}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    deaf.write_all(request.as_bytes()).await.unwrap();
+    let mut beginning = String::new();
+    while !beginning.contains("message_start") {
+        let mut portion = [0; 1024];
+        let bytes = deaf.read(&mut portion).await.unwrap();
+        beginning.push_str(std::str::from_utf8(&portion[..bytes]).unwrap());
+    }
+    let id = beginning.split("id: ").nth(1).unwrap().lines().next().unwrap();
+
+    gate.reached().await;
+    // The server's end of the connection is gone when what is written to it is refused.
+    eventually("the reader is dropped", async || {
+        deaf.try_write(b"\r\n").is_err_and(|error| error.kind() != ErrorKind::WouldBlock)
+    })
+    .await;
+    let mut resumed = app.follow(&conversation, Some(id)).await;
+    gate.open();
+    let ChatEvent::MessageEnd(end) = resumed.until("message_end").await.event else { unreachable!() };
+    assert_eq!((end.status, end.content.as_str(), end.tool_calls.len()), (MessageStatus::Complete, "Enough.", 12));
 }

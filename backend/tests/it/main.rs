@@ -16,6 +16,7 @@ mod command_line;
 mod continuing;
 mod conversations;
 mod crash;
+mod database_trouble;
 mod export;
 mod failures;
 mod following;

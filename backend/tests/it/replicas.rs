@@ -4,9 +4,9 @@
 use reqwest::StatusCode;
 use serde_json::json;
 use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
-use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus};
+use tallybook_protocol::{ChatEvent, FeedKind, MessageEnd, MessageStatus};
 
-use crate::support::{Engine, EventReader, TestApp, rows};
+use crate::support::{Engine, EventReader, FeedReader, TestApp, rows};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_is_followed_joined_late_and_stopped_from_another_replica() {
@@ -109,5 +109,29 @@ async fn a_replica_that_was_silent_for_too_long_writes_nothing_more() {
         let ends = rows!(engine, (i64,), "SELECT COUNT(*) FROM journal_events WHERE event = 'message_end'");
         assert_eq!(ends, [(1,)]);
         assert_goes_on(&owner, &model, &conversation).await;
+    }
+}
+
+/// The sidebar at one replica learns of what happens at another, also of a turn that its owner did not live to end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_feed_tells_of_what_happens_at_another_replica() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
+        let mut feed = FeedReader::open(&other).await;
+        let conversation = owner.create_conversation().await;
+        let created = feed.next().await;
+        assert_eq!((created.kind, created.conversation_id.to_string()), (FeedKind::ConversationCreated, conversation));
+        let (conversation, ..) = begin(&owner, &other, &model).await;
+        let mut kinds = Vec::new();
+        while kinds.last() != Some(&FeedKind::TurnStarted) {
+            kinds.push(feed.next().await.kind);
+        }
+        owner.kill();
+        let ended = feed.next().await;
+        assert_eq!((ended.kind, ended.conversation_id.to_string()), (FeedKind::TurnEnded, conversation.clone()));
+        let third = TestApp::launch(&engine, &model);
+        third.delete(&conversation).await;
+        assert_eq!(feed.next().await.kind, FeedKind::ConversationDeleted);
     }
 }

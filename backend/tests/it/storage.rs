@@ -1,8 +1,9 @@
 //! What an admin finds in the database.
 
 use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_protocol::ChatEvent;
 
-use crate::support::{Engine, TestApp, on_every_engine, rows};
+use crate::support::{Engine, Program, TestApp, eventually, execute, on_every_engine, rows};
 
 /// Tool, status, input, output, conversation, its title, its user.
 type Row = (String, String, String, Option<String>, String, String, String);
@@ -40,6 +41,47 @@ on_every_engine! {
         assert_eq!(journal[1].1, r#"{"offset":0,"delta":"One two three four five. "}"#);
         assert_eq!(journal[4].1, r#"{"offset":25,"delta":"Three."}"#);
     }
+
+    /// What a finished turn sent out is purged after the time that is set; the conversation stays, and so does the
+    /// journal of a later turn.
+    async fn old_journals_are_purged(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let (old, new) = (app.create_conversation().await, app.create_conversation().await);
+        for (conversation, answer) in [(&old, "Old."), (&new, "New.")] {
+            model.reply([text(answer)]);
+            app.send(conversation, "Say").await.all().await;
+        }
+        app.shut_down().await;
+        execute!(engine, "UPDATE messages SET completed_at = '2020-01-01 00:00:00' WHERE id <= 2");
+        execute!(engine, "UPDATE journal_events SET created_at = '2020-01-01 00:00:00' WHERE message_id = 2");
+        let app = TestApp::spawn(&engine, &model).await;
+        let turns = async || rows!(engine, (i64,), "SELECT DISTINCT message_id FROM journal_events ORDER BY message_id");
+        eventually("the old turn's journal is gone", async || turns().await == [(4,)]).await;
+        assert_eq!(app.conversation(&old).await["messages"][1]["content"], "Old.");
+        assert_eq!(app.follow(&new, Some("4.1.0")).await.all().await.len(), 1, "what is kept is told");
+    }
+}
+
+/// A second start on the same file is refused in words, and harms nothing; when the first is gone, it works.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_embedded_database_is_kept_to_one_process() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let first = TestApp::launch(&engine, &model);
+    let conversation = first.create_conversation().await;
+    let gate = model.reply_gated([text("Still ")], [text("here.")]);
+    let mut turn = first.send(&conversation, "Go").await;
+    turn.until("content_delta").await;
+    let second = Program::command(&engine, &model).output().unwrap();
+    let said = String::from_utf8(second.stderr).unwrap();
+    assert!(!second.status.success(), "{said}");
+    assert!(said.contains("already uses") && said.contains("tallybook.db") && said.contains("DATABASE_URL"), "{said}");
+    gate.open();
+    let end = turn.until("message_end").await.event;
+    assert!(matches!(end, ChatEvent::MessageEnd(end) if end.content == "Still here."));
+    first.kill();
+    let third = TestApp::launch(&engine, &model);
+    assert_eq!(third.conversation(&conversation).await["messages"][1]["status"], "complete");
 }
 
 #[cfg(unix)]

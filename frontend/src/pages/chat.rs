@@ -90,9 +90,9 @@ pub(crate) fn ChatPage() -> impl IntoView {
         }
     });
     let open = StoredValue::new(None::<Session>);
-    let turned = Callback::new(move |uuid| {
+    let turned = Callback::new(move |heard| {
         if let Some(session) = open.get_value() {
-            session.catch_up(uuid);
+            session.hear(heard);
         }
     });
     let list = ConversationList::new(use_list(source.clone()), deleted, turned);

@@ -24,6 +24,8 @@ const LIST: &str = "SELECT id, uuid, title, head_message_id, active_message_id, 
 
 const RENAME: &str = "UPDATE conversations SET title = ? WHERE uuid = ? AND user_id = ?";
 
+const FIND_TITLE: &str = "SELECT title FROM conversations WHERE id = ?";
+
 const REPLACE_TITLE: &str = "UPDATE conversations SET title = ? WHERE id = ? AND title = ?";
 
 const SELECT_HEAD: &str = "UPDATE conversations SET head_message_id = ? WHERE id = ? AND active_message_id IS NULL";
@@ -117,6 +119,11 @@ pub(crate) async fn rename_conversation(db: &Database, user: UserId, uuid: Uuid,
         let done = sqlx::query(RENAME).bind(title).bind(uuid.to_string()).bind(user.0).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })
+}
+
+/// The title of a conversation.
+pub(crate) async fn find_title(db: &Database, id: i64) -> sqlx::Result<Option<String>> {
+    on_db!(db, |pool| sqlx::query_scalar(FIND_TITLE).bind(id).fetch_optional(pool).await)
 }
 
 /// Gives a conversation the title `new` if it still has the title `old`. False when it has not.

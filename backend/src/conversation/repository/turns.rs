@@ -57,8 +57,9 @@ const END_TURN: &str = "UPDATE messages SET content = ?, status = ?, error = ?, 
 const RELEASE: &str = "UPDATE conversations SET active_message_id = NULL, updated_at = ? \
      WHERE id = (SELECT conversation_id FROM messages WHERE id = ?) AND active_message_id = ?";
 
-const LIST_ABANDONED: &str = "SELECT id AS message_id, conversation_id, epoch FROM messages \
-     WHERE status = 'streaming' AND (lease_until IS NULL OR lease_until < ?) LIMIT 100";
+const LIST_ABANDONED: &str = "SELECT m.id AS message_id, m.conversation_id, c.user_id, m.epoch \
+     FROM messages m JOIN conversations c ON c.id = m.conversation_id \
+     WHERE m.status = 'streaming' AND (m.lease_until IS NULL OR m.lease_until < ?) LIMIT 100";
 
 /// The lease's epoch of a turn's first owner.
 pub(crate) const FIRST_EPOCH: i32 = 1;
@@ -76,6 +77,7 @@ pub(crate) struct TurnRows {
 pub(crate) struct AbandonedTurn {
     pub(crate) message_id: i64,
     pub(crate) conversation_id: i64,
+    pub(crate) user_id: i64,
     pub(crate) epoch: i32,
 }
 

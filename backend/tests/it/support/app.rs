@@ -88,6 +88,8 @@ impl TestApp {
             titles,
             limits: Limits::default(),
             system_prompt: SystemPrompt::BuiltIn,
+            keep_alive: Duration::from_millis(50),
+            journal_retention: Some(Duration::from_hours(24)),
             turn_lease: Duration::from_secs(2),
             shutdown_grace: Duration::from_millis(1),
         };
@@ -167,6 +169,13 @@ impl TestApp {
         assert_eq!(response.status(), StatusCode::CREATED);
         let body: Value = response.json().await.expect("a JSON body");
         body["uuid"].as_str().expect("a uuid").to_owned()
+    }
+
+    /// Deletes a conversation.
+    pub(crate) async fn delete(&self, conversation: &str) {
+        let path = self.url(&format!("/api/conversations/{conversation}"));
+        let deleted = self.client.delete(path).send().await.expect("the server answers");
+        assert_eq!(deleted.status(), StatusCode::NO_CONTENT);
     }
 
     /// Sends a message and gives its turn's events as they come.

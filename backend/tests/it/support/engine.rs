@@ -7,11 +7,13 @@ use tallybook::db::Database;
 use tempfile::TempDir;
 use uuid::Uuid;
 
+use super::Proxy;
+
 /// A database of one test's own.
 #[derive(Clone)]
 pub(crate) struct Engine {
     pub(crate) url: String,
-    _owner: Arc<Owner>,
+    owner: Arc<Owner>,
 }
 
 enum Owner {
@@ -27,7 +29,7 @@ impl Engine {
     pub(crate) fn sqlite() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let url = format!("sqlite://{}/data/tallybook.db", folder.path().display());
-        Self { url, _owner: Arc::new(Owner::Sqlite(folder)) }
+        Self { url, owner: Arc::new(Owner::Sqlite(folder)) }
     }
 
     /// One database on each server that `MYSQL_TEST_URL` names, separated by commas.
@@ -44,9 +46,21 @@ impl Engine {
             let name = format!("tallybook_test_{}", Uuid::new_v4().simple());
             statement(&server, format!("CREATE DATABASE {name}")).await;
             let url = format!("{}/{name}", server.trim_end_matches('/'));
-            engines.push(Self { url, _owner: Arc::new(Owner::MySql { server, name }) });
+            engines.push(Self { url, owner: Arc::new(Owner::MySql { server, name }) });
         }
         engines
+    }
+
+    /// The same database, to be reached through a proxy that can fail.
+    pub(crate) async fn behind_proxy(self) -> (Self, Proxy) {
+        let Owner::MySql { server, .. } = &*self.owner else { panic!("SQLite is not reached over a network") };
+        let options = MySqlConnectOptions::from_str(server).expect("it was connected to before");
+        let upstream = format!("{}:{}", options.get_host(), options.get_port());
+        let proxy = Proxy::start(upstream.clone()).await;
+        let url = self.url.replace(&upstream, &format!("127.0.0.1:{}", proxy.port));
+        assert_ne!(url, self.url, "MYSQL_TEST_URL names the port");
+        // The proxy looks for a word in what goes through it.
+        (Self { url: format!("{url}?ssl-mode=DISABLED"), ..self }, proxy)
     }
 
     /// A connection of the test's own.

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
-use tallybook_protocol::{ChatEvent, sse::Decoder};
+use tallybook_protocol::{ChatEvent, FeedEvent, sse::Decoder};
 use tokio::time::timeout;
 
-use super::PATIENCE;
+use super::{PATIENCE, TestApp};
 
 /// An event with the id it was sent under.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +65,37 @@ impl EventReader {
         assert_eq!(terminal.iter().filter(|t| **t).count(), 1, "one terminal event: {:?}", names(&events));
         assert_eq!(terminal.last(), Some(&true), "the terminal event comes last: {:?}", names(&events));
         events
+    }
+}
+
+/// A user's feed as a test reads it.
+pub(crate) struct FeedReader {
+    response: Response,
+    decoder: Decoder,
+    ready: VecDeque<FeedEvent>,
+}
+
+impl FeedReader {
+    pub(crate) async fn open(app: &TestApp) -> Self {
+        let response = app.get("/api/events").await;
+        assert_eq!(response.status(), StatusCode::OK);
+        Self { response, decoder: Decoder::new(), ready: VecDeque::new() }
+    }
+
+    /// The next event; the feed never ends by itself.
+    pub(crate) async fn next(&mut self) -> FeedEvent {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return event;
+            }
+            let chunk = timeout(PATIENCE, self.response.chunk()).await.expect("a feed event within 20 s");
+            let chunk = chunk.expect("the feed goes well").expect("the feed stays open");
+            for frame in self.decoder.push(&chunk).expect("frames of bounded size") {
+                let event: FeedEvent = serde_json::from_str(&frame.data).expect("an event of the protocol");
+                assert_eq!(event.name(), frame.event);
+                self.ready.push_back(event);
+            }
+        }
     }
 }
 

@@ -56,6 +56,15 @@ impl Program {
         let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().expect("kill runs");
         assert!(sent.success(), "the program takes the signal {name}");
     }
+
+    /// From now on it can make no file longer than so many bytes; `unlimited` takes that back.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn limit_files(&self, bytes: &str) {
+        // The soft limit alone, which may be raised again.
+        let limit = [format!("--pid={}", self.child.id()), format!("--fsize={bytes}:unlimited")];
+        let set = Command::new("prlimit").args(limit).status().expect("prlimit runs; it comes with util-linux");
+        assert!(set.success(), "the limit is set");
+    }
 }
 
 impl Drop for Program {

@@ -71,12 +71,7 @@ impl Trap {
             held.is_empty()
         })
         .await;
-        match &database {
-            Database::MySql(pool) => drop(sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.expect("it is there")),
-            Database::Sqlite(pool) => {
-                drop(sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.expect("it is there"))
-            }
-        }
+        super::execute!(engine, "DROP TRIGGER trap");
     }
 }
 

@@ -1,0 +1,46 @@
+// A server that is killed in mid-answer: the page shows what became of the answer by itself, and has it go on.
+
+import { ChatPage, untimedText } from "../kit/chat.ts";
+import { expect, test } from "../kit/test.ts";
+
+// Slow enough that the server dies in the middle of the answer's last sentence.
+test.use({ demoPaceMs: 250, connectionBreaks: true });
+
+const QUESTION = "What is (1 + 2) × (3 + 4)?";
+
+test("an answer cut off by a crash goes on where it was", async ({ page, server }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  const undisturbed = await untimedText(await chat.ask(QUESTION));
+  expect(undisturbed).toContain("21");
+
+  const answer = await chat.send(QUESTION);
+  await expect(answer).toContainText("Done:");
+  await expect(answer).toHaveAttribute("data-status", "streaming");
+  await server.kill();
+  await expect(page.getByText(/Reconnecting/)).toBeVisible();
+  await server.restart();
+
+  await expect(answer).toHaveAttribute("data-status", "interrupted");
+  await page.getByTestId("continue").click();
+  await expect(answer).toHaveAttribute("data-status", "complete");
+  await expect(page.getByTestId("continue")).toHaveCount(0);
+  expect(await untimedText(answer)).toBe(undisturbed);
+  const shown = await chat.transcript();
+  await page.reload();
+  await expect(chat.messages).toHaveCount(4);
+  expect(await chat.transcript()).toEqual(shown);
+  expect(await untimedText(await chat.ask("2 + 3?"))).toContain("5");
+});
+
+test("a stopped answer goes on", async ({ page }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  const answer = await chat.send(QUESTION);
+  await expect(answer).toContainText("Done:");
+  await page.getByTestId("stop").click();
+  await expect(answer).toHaveAttribute("data-status", "stopped");
+  await page.getByTestId("continue").click();
+  await expect(answer).toHaveAttribute("data-status", "complete");
+  await expect(answer).toContainText("21");
+});
