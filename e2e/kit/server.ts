@@ -14,6 +14,8 @@ export interface ServerOptions {
   mysqlServer: string | undefined;
   /** How many milliseconds the demo model pauses between two words; the server's own default when undefined. */
   demoPaceMs: number | undefined;
+  /** Further settings, by the names of their environment variables. */
+  settings: Record<string, string>;
 }
 
 /** A running server. */
@@ -31,7 +33,7 @@ const STOP_LIMIT_MS = 20_000;
 const READY = /^Tallybook is ready at (http:\/\/\S+)/;
 
 /** Starts a server and waits until it says that it is ready. */
-export async function startServer({ mysqlServer, demoPaceMs }: ServerOptions): Promise<Server> {
+export async function startServer({ mysqlServer, demoPaceMs, settings }: ServerOptions): Promise<Server> {
   const program = process.env.TALLYBOOK_BIN;
   if (!program) throw new Error("TALLYBOOK_BIN must name the server program: run the tests with `cargo xtask test`");
   const folder = await mkdtemp(join(tmpdir(), "tallybook-e2e-"));
@@ -44,6 +46,7 @@ export async function startServer({ mysqlServer, demoPaceMs }: ServerOptions): P
     TURN_LEASE_SECS: "2",
     LLM_PROVIDER: "demo",
     ...(demoPaceMs !== undefined && { DEMO_PACE_MS: String(demoPaceMs) }),
+    ...settings,
   };
   const launch = (port: string) =>
     spawn(program, { cwd: folder, env: { ...env, PORT: port }, stdio: ["ignore", "pipe", "pipe"] });

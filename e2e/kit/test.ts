@@ -6,17 +6,18 @@ import { type Server, type ServerOptions, startServer } from "./server.ts";
 export { expect };
 
 export const test = base.extend<
-  { cleanConsole: void; connectionBreaks: boolean },
+  { tolerated: RegExp[]; cleanConsole: void; connectionBreaks: boolean },
   ServerOptions & { server: Server }
 >({
   // Whether the test breaks the connection to the server, of which the browser complains by itself.
   connectionBreaks: [false, { option: true }],
   mysqlServer: [undefined, { option: true, scope: "worker" }],
   demoPaceMs: [undefined, { option: true, scope: "worker" }],
+  settings: [{}, { option: true, scope: "worker" }],
 
   server: [
-    async ({ mysqlServer, demoPaceMs }, use) => {
-      const server = await startServer({ mysqlServer, demoPaceMs });
+    async ({ mysqlServer, demoPaceMs, settings }, use) => {
+      const server = await startServer({ mysqlServer, demoPaceMs, settings });
       await use(server);
       await server.stop();
     },
@@ -25,9 +26,12 @@ export const test = base.extend<
 
   baseURL: async ({ server }, use) => use(server.url),
 
+  // What a test expects to see in the console.
+  tolerated: async ({}, use) => use([]),
+
   // A hydration that does not fit the server's page says so in the console and nowhere else.
   cleanConsole: [
-    async ({ context, connectionBreaks }, use) => {
+    async ({ context, connectionBreaks, tolerated }, use) => {
       const complaints: string[] = [];
       context.on("console", (message: ConsoleMessage) => {
         if (connectionBreaks && message.text().includes("net::ERR_")) return;
@@ -37,7 +41,8 @@ export const test = base.extend<
       });
       context.on("weberror", (error) => complaints.push(`uncaught: ${error.error().message}`));
       await use();
-      expect(complaints, "the console stays clean").toEqual([]);
+      const unexpected = complaints.filter((complaint) => !tolerated.some((known) => known.test(complaint)));
+      expect(unexpected, "the console stays clean").toEqual([]);
     },
     { auto: true },
   ],

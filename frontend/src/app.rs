@@ -8,7 +8,11 @@ use leptos_router::{
     path,
 };
 
-use crate::pages::{chat::ChatPage, not_found::NotFoundPage};
+use crate::{
+    data,
+    pages::{chat::ChatPage, not_found::NotFoundPage},
+    preferences::Preferences,
+};
 
 /// Loads the browser side and lets it take over. Where there is a conversation, its newest message is shown first.
 const HYDRATE: &str = "\
@@ -18,9 +22,10 @@ import('/pkg/tallybook.js').then(page => page.default({ module_or_path: '/pkg/ta
 
 /// The whole HTML document.
 pub fn shell() -> impl IntoView {
+    let Preferences { language, theme } = data::preferences();
     view! {
         <!DOCTYPE html>
-        <html lang="en">
+        <html lang=language.code() data-theme=theme.name()>
             <head>
                 <meta charset="utf-8" />
                 <meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content" />
@@ -50,6 +55,7 @@ pub fn shell() -> impl IntoView {
 #[component]
 pub fn App() -> impl IntoView {
     provide_meta_context();
+    provide_context(data::preferences());
     view! {
         <Router>
             <Routes fallback=NotFoundPage>

@@ -12,7 +12,7 @@ use crate::{
     api, browser,
     data::PageError,
     days::{Calendar, Day},
-    text,
+    language::{Language, use_language},
 };
 
 /// How long a deleted conversation can be taken back.
@@ -63,6 +63,7 @@ pub(crate) struct ConversationList {
     turned: Callback<Heard>,
     /// Whether the feed was ever heard.
     joined: StoredValue<bool>,
+    text: Language,
 }
 
 impl ConversationList {
@@ -81,6 +82,7 @@ impl ConversationList {
             searches: StoredValue::new(0),
             following: StoredValue::new(None),
             deleted,
+            text: use_language(),
             turned,
             joined: StoredValue::new(false),
         };
@@ -192,7 +194,7 @@ impl ConversationList {
                         shown.next_cursor = page.next_cursor;
                     }
                 }),
-                Err(error) => self.notice.set(Some(error.message())),
+                Err(error) => self.notice.set(Some(error.message(self.text))),
             }
         });
     }
@@ -220,7 +222,7 @@ impl ConversationList {
             }
             match found {
                 Ok(page) => self.found.set(Some(page)),
-                Err(error) => self.notice.set(Some(error.message())),
+                Err(error) => self.notice.set(Some(error.message(self.text))),
             }
         });
     }
@@ -231,7 +233,7 @@ impl ConversationList {
         self.set_title(uuid, &title);
         spawn_local(async move {
             if let Err(error) = api::rename_conversation(uuid, title).await
-                && self.notice.try_set(Some(error.message())).is_none()
+                && self.notice.try_set(Some(error.message(self.text))).is_none()
             {
                 self.set_title(uuid, &old);
             }
@@ -257,7 +259,7 @@ impl ConversationList {
                 return;
             }
             match outcome {
-                Err(error) if !error.is_not_found() => self.notice.set(Some(error.message())),
+                Err(error) if !error.is_not_found() => self.notice.set(Some(error.message(self.text))),
                 Ok(()) | Err(_) => {
                     self.remove(uuid);
                     self.deleted.run(uuid);
@@ -381,12 +383,12 @@ fn joined(newest: Page<ConversationSummary>, held: Option<Page<ConversationSumma
 }
 
 /// The words above a group.
-pub(crate) fn day_label(day: Day) -> &'static str {
+pub(crate) fn day_label(text: Language, day: Day) -> &'static str {
     match day {
-        Day::Today => text::TODAY,
-        Day::Yesterday => text::YESTERDAY,
-        Day::LastWeek => text::LAST_WEEK,
-        Day::Older => text::OLDER,
+        Day::Today => text.today(),
+        Day::Yesterday => text.yesterday(),
+        Day::LastWeek => text.last_week(),
+        Day::Older => text.older(),
     }
 }
 

@@ -10,9 +10,10 @@ use futures_util::StreamExt as _;
 use leptos::prelude::{IntoView as _, Owner, RenderHtml as _, provide_context};
 use leptos_meta::ServerMetaContext;
 use leptos_router::location::RequestUrl;
-use tallybook_frontend::{PageData, PageError, PageFuture, shell};
+use tallybook_frontend::{Language, PageData, PageError, PageFuture, Preferences, Theme, shell};
 use tallybook_protocol::{
-    Conversation, ConversationSummary, Message, MessageStatus, ModelInfo, Page, RawJson, Role, ToolCall, ToolCallStatus,
+    Conversation, ConversationSummary, Message, MessageStatus, ModelInfo, Page, RawJson, Role, ToolCall,
+    ToolCallStatus, Usage,
 };
 use uuid::Uuid;
 
@@ -21,6 +22,7 @@ const KNOWN: Uuid = Uuid::from_u128(7);
 #[derive(Default)]
 struct Data {
     away: bool,
+    preferences: Preferences,
     status: Arc<AtomicU16>,
 }
 
@@ -45,6 +47,10 @@ impl PageData for Data {
 
     fn model(&self) -> ModelInfo {
         ModelInfo { provider: "demo".to_owned(), model: "demo-arithmetic".to_owned() }
+    }
+
+    fn preferences(&self) -> Preferences {
+        self.preferences
     }
 
     fn set_status(&self, status: u16) {
@@ -83,8 +89,10 @@ fn conversation() -> Conversation {
         content: content.to_owned(),
         status: MessageStatus::Complete,
         error: None,
+        error_code: None,
         tool_calls,
         siblings: Vec::new(),
+        usage: (role == Role::Assistant).then_some(Usage { input_tokens: 1234, output_tokens: 56, cached_tokens: 0 }),
         created_at: at,
     };
     let calls = vec![call(1, ToolCallStatus::Success, 8, Some(3456)), call(2, ToolCallStatus::Error, 8, Some(125_000))];
@@ -133,13 +141,23 @@ async fn a_conversation_is_readable_without_a_script() {
     assert_eq!(status, 0, "an ordinary page leaves the status alone");
     assert_eq!(count(&html, "<article"), 2);
     assert_eq!(count(&html, "data-testid=\"tool-call\""), 2);
-    let order =
-        ["Adding:", "data-status=\"success\"", "3.4s", "data-status=\"error\"", "2m 5s", "it <em>is", " 3 &lt;b&gt;."];
+    let order = [
+        "Adding:",
+        "data-testid=\"tool-group\"",
+        "data-status=\"success\"",
+        "3.4s",
+        "data-status=\"error\"",
+        "2m 5s",
+        "it <em>is",
+        " 3 &lt;b&gt;.",
+    ];
     let places: Vec<_> =
         order.iter().map(|part| html.find(part).unwrap_or_else(|| panic!("{part} in {html}"))).collect();
     assert!(places.is_sorted(), "text and calls stand as they happened: {places:?}");
     assert!(html.contains("b: 0.10000000000000000000000000000000000000001"), "every digit is there");
     assert!(html.contains("aria-expanded=\"false\"") && !html.contains("tool-call-details"), "calls are closed");
+    assert!(html.contains("Used 2 tools") && html.contains("1 failed"), "finished neighbours are folded: {html}");
+    assert!(html.contains("1,234 tokens in · 56 out"), "what it cost is told");
     assert!(html.contains("rel=\"noopener noreferrer nofollow\""), "Markdown is drawn on the server: {html}");
     assert!(html.contains("aria-current=\"page\""));
     assert!(html.contains("demo-arithmetic") && html.contains("ANTHROPIC_API_KEY") && html.contains("OPENAI_API_KEY"));
@@ -152,6 +170,32 @@ async fn what_people_and_models_wrote_is_text() {
     for part in ["<b>bold", "<i>2", "<script>alert"] {
         assert!(!html.contains(part), "{part} in {html}");
     }
+}
+
+#[tokio::test]
+async fn a_reader_of_japanese_gets_a_japanese_page() {
+    let data =
+        || Data { preferences: Preferences { language: Language::Japanese, theme: Theme::Dark }, ..Data::default() };
+    let (html, _) = render(&format!("/c/{KNOWN}"), data()).await;
+    assert!(html.contains("<html lang=\"ja\" data-theme=\"dark\""), "{html}");
+    for words in [
+        "ツールを2回使用",
+        "1件失敗",
+        "3.4秒",
+        "2分5秒",
+        "入力 1,234・出力 56 トークン",
+        "これは内蔵のデモモデルで",
+        "キーボードショートカット",
+    ] {
+        assert!(html.contains(words), "{words} in {html}");
+    }
+    for words in ["New chat", "Answer", "Copy", "Used ", "1 failed", "This is the built-in"] {
+        assert!(!html.contains(words), "{words} in {html}");
+    }
+    let (html, _) = render("/", data()).await;
+    assert!(html.contains("何を計算しましょうか?") && html.contains("12.5と7.25を足して4倍して"), "{html}");
+    let (html, _) = render("/nowhere", data()).await;
+    assert!(html.contains("このアドレスにページはありません。") && !html.contains("Nothing here"), "{html}");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::RawJson;
+use crate::{RawJson, Usage};
 
 /// Body of `POST /api/conversations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,11 +137,17 @@ pub struct Message {
     pub status: MessageStatus,
     /// What went wrong, in words for the reader; only with `failed` or `interrupted`.
     pub error: Option<String>,
+    /// The stable name of what went wrong, as the `error` event carries it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
     /// The calls made while answering, in the order asked for.
     pub tool_calls: Vec<ToolCall>,
     /// Row ids of all versions of this message, itself among them, oldest first; empty when it is the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<i64>,
+    /// Tokens of the turn's finished steps; absent where the provider counts none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
     /// When it was stored.
     pub created_at: DateTime<Utc>,
 }
@@ -235,7 +241,7 @@ mod tests {
     use chrono::DateTime;
 
     use super::{
-        Conversation, ConversationSummary, Message, MessageStatus, RawJson, Role, ToolCall, ToolCallStatus, Uuid,
+        Conversation, ConversationSummary, Message, MessageStatus, RawJson, Role, ToolCall, ToolCallStatus, Usage, Uuid,
     };
 
     #[test]
@@ -266,8 +272,10 @@ mod tests {
             content: "</script>".to_owned(),
             status: MessageStatus::Streaming,
             error: None,
+            error_code: None,
             tool_calls: vec![call],
             siblings: vec![2, 3],
+            usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0 }),
             created_at: at,
         };
         let conversation = Conversation { summary, messages: vec![message], active_message_id: Some(2) };

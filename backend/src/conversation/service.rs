@@ -160,11 +160,13 @@ impl ConversationService {
         let messages = messages::list_messages(&self.inner.db, row.id).await?;
         let versions = Versions::of(&messages);
         let calls = calls::list_tool_calls(&self.inner.db, row.id).await?;
+        let usage = calls::list_usage(&self.inner.db, row.id).await?;
         let live = row.active_message_id.and_then(|id| self.inner.journal.find(id));
         let messages = branch(messages, row.head_message_id).into_iter().map(|message| {
             let (id, siblings) = (message.id, versions.siblings(message.place()));
             let of_message = calls.iter().filter(|call| call.message_id == id).map(ToolCallRow::to_tool_call);
-            let mut message = Message { siblings, ..message.into_message(of_message.collect()) };
+            let usage = usage.iter().find(|usage| usage.message_id == id).and_then(|usage| usage.usage());
+            let mut message = Message { siblings, ..message.into_message(of_message.collect(), usage) };
             // While a turn runs its row has no text yet; its journal has.
             if let (MessageStatus::Streaming, Some(log)) = (message.status, &live) {
                 (message.content, message.tool_calls) = log.content_and_calls();

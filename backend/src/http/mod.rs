@@ -10,6 +10,7 @@ mod guard;
 mod health;
 mod messages;
 mod page;
+mod preferences;
 mod request_id;
 mod sse;
 mod tools;

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use crate::markdown::{Block, Document, render};
+use crate::{
+    language::use_language,
+    markdown::{Block, Document, render},
+};
 
 /// A stretch of an answer, as far as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,8 +22,9 @@ pub(crate) struct Stretch {
 #[component]
 pub(crate) fn Prose(stretch: Memo<Stretch>) -> impl IntoView {
     if stretch.with_untracked(|stretch| stretch.complete) {
+        let text = use_language();
         let document = stretch.with_untracked(|stretch| Document::complete(&stretch.text));
-        let blocks: Vec<AnyView> = document.blocks().iter().map(render).collect();
+        let blocks: Vec<AnyView> = document.blocks().iter().map(|block| render(block, text)).collect();
         return view! { <div class="prose">{blocks}</div> }.into_any();
     }
     view! { <GrowingProse stretch /> }.into_any()
@@ -36,6 +40,7 @@ struct Row {
 
 #[component]
 fn GrowingProse(stretch: Memo<Stretch>) -> impl IntoView {
+    let text = use_language();
     let document = StoredValue::new(Document::default());
     let rows = RwSignal::new(Vec::new());
     stretch.with_untracked(|stretch| draw(stretch, document, rows));
@@ -46,7 +51,7 @@ fn GrowingProse(stretch: Memo<Stretch>) -> impl IntoView {
             <For
                 each=move || rows.get()
                 key=|row: &Row| row.start
-                children=|row: Row| move || row.block.with(|block| render(block))
+                children=move |row: Row| move || row.block.with(|block| render(block, text))
             />
         </div>
     }

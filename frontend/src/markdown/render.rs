@@ -7,7 +7,7 @@ use leptos::{
 use pulldown_cmark::{Alignment, BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Parser, Tag};
 
 use super::{Block, OPTIONS, blocks::Definitions, links};
-use crate::text;
+use crate::language::Language;
 
 /// Deeper nesting is shown without its own shape. What draws the nodes does recurse.
 const MAX_DEPTH: usize = 32;
@@ -19,28 +19,32 @@ const PIECE_BYTES: usize = 1024;
 const MAX_DEFINED_BYTES: usize = 100_000;
 
 /// The nodes of one block.
-pub(crate) fn render(block: &Block) -> AnyView {
+pub(crate) fn render(block: &Block, text: Language) -> AnyView {
     let mut allowance = MAX_DEFINED_BYTES;
     let resolve = |link: BrokenLink<'_>| defined(&block.definitions, &link, &mut allowance);
     let parser = Parser::new_with_broken_link_callback(&block.source, OPTIONS, Some(resolve));
-    let mut builder = Builder::default();
+    let mut builder = Builder::new(text);
     for event in parser {
         builder.take(event);
         if builder.nodes > MAX_NODES {
-            return as_text(&block.source);
+            return as_text(&block.source, text);
         }
     }
     let children = builder.finish();
     // Link definitions alone draw nothing; a reader should not wonder what became of the answer.
-    if children.is_empty() && !block.source.trim().is_empty() { as_text(&block.source) } else { children.into_any() }
+    if children.is_empty() && !block.source.trim().is_empty() {
+        as_text(&block.source, text)
+    } else {
+        children.into_any()
+    }
 }
 
-fn as_text(source: &str) -> AnyView {
+fn as_text(source: &str, language: Language) -> AnyView {
     let mut frame = Frame::new(Kind::Paragraph);
     for line in source.trim().split_inclusive('\n') {
         frame.push_text(line);
     }
-    vec![frame.into_view()].into_any()
+    vec![frame.into_view(language)].into_any()
 }
 
 fn defined<'a>(
@@ -127,7 +131,7 @@ impl Frame {
         }
     }
 
-    fn into_view(mut self) -> AnyView {
+    fn into_view(mut self, language: Language) -> AnyView {
         self.flush();
         let children = self.children;
         match self.kind {
@@ -139,11 +143,11 @@ impl Frame {
             Kind::Heading(HeadingLevel::H3) => html::h5().child(children).into_any(),
             Kind::Heading(_) => html::h6().child(children).into_any(),
             Kind::Quote => html::blockquote().child(children).into_any(),
-            Kind::Code(label) => code_view(label, children),
+            Kind::Code(label) => code_view(label, children, language),
             Kind::List(None) => html::ul().child(children).into_any(),
             Kind::List(Some(start)) => html::ol().start(start.to_string()).child(children).into_any(),
             Kind::Item => html::li().child(children).into_any(),
-            Kind::Table => table_view(children),
+            Kind::Table => table_view(children, language),
             Kind::TableHead => html::thead().child(html::tr().child(children)).into_any(),
             Kind::TableRow => html::tr().child(children).into_any(),
             Kind::Cell { header: true, alignment } => {
@@ -178,16 +182,16 @@ struct Builder {
     columns: Vec<Alignment>,
     column: usize,
     nodes: usize,
-}
-
-impl Default for Builder {
-    fn default() -> Self {
-        let stack = vec![Frame::new(Kind::Root)];
-        Self { stack, flattened: 0, links: 0, columns: Vec::new(), column: 0, nodes: 0 }
-    }
+    /// Of the labels.
+    language: Language,
 }
 
 impl Builder {
+    fn new(language: Language) -> Self {
+        let stack = vec![Frame::new(Kind::Root)];
+        Self { stack, flattened: 0, links: 0, columns: Vec::new(), column: 0, nodes: 0, language }
+    }
+
     fn take(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -203,7 +207,7 @@ impl Builder {
                     .r#type("checkbox")
                     .disabled(true)
                     .checked(done)
-                    .aria_label(if done { text::TASK_DONE } else { text::TASK_OPEN })
+                    .aria_label(if done { self.language.task_done() } else { self.language.task_open() })
                     .into_any(),
             ),
             // Not switched on; should one come all the same, its words are shown.
@@ -299,7 +303,7 @@ impl Builder {
                 }
                 _ => {}
             }
-            self.push(frame.into_view());
+            self.push(frame.into_view(self.language));
         }
     }
 
@@ -332,15 +336,15 @@ impl Builder {
 
 /// Code with its language and a button that copies it. The click is heard by `copy`, so that a thousand buttons cost
 /// nothing.
-fn code_view(label: String, code: Vec<AnyView>) -> AnyView {
+fn code_view(label: String, code: Vec<AnyView>, text: Language) -> AnyView {
     html::div()
         .class("code")
         .child((
             html::div().class("code-bar").child((
                 html::span().class("code-language").child((!label.is_empty()).then_some(label)),
                 html::button().r#type("button").class("copy").attr("data-testid", "copy-code").child((
-                    html::span().class("copy-label").child(text::COPY),
-                    html::span().class("copy-done").child(text::COPIED),
+                    html::span().class("copy-label").child(text.copy()),
+                    html::span().class("copy-done").child(text.copied()),
                 )),
             )),
             // What scrolls must be reachable with the keyboard.
@@ -349,13 +353,13 @@ fn code_view(label: String, code: Vec<AnyView>) -> AnyView {
         .into_any()
 }
 
-fn table_view(mut rows: Vec<AnyView>) -> AnyView {
+fn table_view(mut rows: Vec<AnyView>, text: Language) -> AnyView {
     let head = if rows.is_empty() { None } else { Some(rows.remove(0)) };
     html::div()
         .class("table")
         .tabindex("0")
         .role("region")
-        .aria_label(text::TABLE)
+        .aria_label(text.table())
         // The parts that an HTML parser would add by itself are written out: both sides must have the same tree.
         .child(html::table().child((head, html::tbody().child(rows))))
         .into_any()

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use proptest::prelude::*;
 
 use super::{Document, render};
+use crate::language::Language;
 
 /// The HTML of a complete text, without the marks that hydration needs.
 fn html(markdown: &str) -> String {
@@ -11,7 +12,7 @@ fn html(markdown: &str) -> String {
 }
 
 fn html_of(document: &Document) -> String {
-    let blocks: Vec<AnyView> = document.blocks().iter().map(render).collect();
+    let blocks: Vec<AnyView> = document.blocks().iter().map(|block| render(block, Language::English)).collect();
     blocks.to_html().replace("<!>", "")
 }
 

@@ -1,18 +1,23 @@
 //! The transcript: what the page knows of one conversation, and the pure `fold` that applies the server's events to it.
-//! No signals, no browser: it is tested natively. How a message is cut into text and tool calls is in `segments`.
+//! No signals, no browser: it is tested natively. How a message is cut into text and tool calls is in `segments`, how
+//! finished calls fold together in `groups`, what is open in `toggles`.
 //!
 //! Applying an event again changes nothing, whatever the order of the repetitions, so a reader may join late, reconnect
 //! and hear things twice.
 
+mod groups;
 mod segments;
+mod toggles;
 
 use std::sync::Arc;
 
+pub use groups::{Group, Line, lines};
 pub use segments::{Segment, segments};
 use tallybook_protocol::{
     ChatEvent, ContentDelta, Conversation, Message, MessageEnd, MessageStart, MessageStatus, RawJson, Role, Snapshot,
-    ToolCall, ToolCallEnd, ToolCallStart, ToolCallStatus, TurnError,
+    ToolCall, ToolCallEnd, ToolCallStart, ToolCallStatus, TurnError, Usage,
 };
+pub use toggles::{All, Toggles};
 
 /// One tool call, as far as the page has heard of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +41,8 @@ pub struct Call {
 }
 
 impl Call {
-    fn is_over(&self) -> bool {
+    /// Whether it has ended, in whichever way.
+    pub fn is_over(&self) -> bool {
         !matches!(self.status, ToolCallStatus::Pending | ToolCallStatus::AwaitingApproval)
     }
 }
@@ -70,12 +76,16 @@ pub struct Entry {
     pub text: String,
     /// Where it stands.
     pub status: MessageStatus,
-    /// What went wrong, in words for the reader.
+    /// What went wrong, in the server's words for the reader.
     pub error: Option<String>,
+    /// The stable name of what went wrong.
+    pub error_code: Option<String>,
     /// The calls made while answering.
     pub calls: Vec<Call>,
     /// Row ids of all its versions, oldest first; empty when it is the only one.
     pub siblings: Vec<i64>,
+    /// What the answer cost; absent while it is written, and when the provider counts nothing.
+    pub usage: Option<Usage>,
     /// The lease under which the turn was last heard of; it grows when the turn goes on after it was cut off.
     epoch: i32,
 }
@@ -88,8 +98,10 @@ impl Entry {
             text: String::new(),
             status: MessageStatus::Streaming,
             error: None,
+            error_code: None,
             calls: Vec::new(),
             siblings: Vec::new(),
+            usage: None,
             epoch: FIRST_EPOCH,
         }
     }
@@ -117,8 +129,10 @@ impl From<Message> for Entry {
             text: message.content,
             status: message.status,
             error: message.error,
+            error_code: message.error_code,
             calls: message.tool_calls.into_iter().map(Call::from).collect(),
             siblings: message.siblings,
+            usage: message.usage,
             epoch: message.epoch,
         }
     }
@@ -169,6 +183,12 @@ impl Transcript {
             Some(id) => self.entries.iter().position(|entry| entry.id == id).map_or(self.entries.len(), |at| at + 1),
         };
         self.entries.truncate(kept);
+    }
+
+    /// What all answers cost together; `None` when nothing was counted.
+    pub fn usage(&self) -> Option<Usage> {
+        let usage = self.entries.iter().filter_map(|entry| entry.usage).sum();
+        Some(usage).filter(|usage| *usage != Usage::default())
     }
 
     /// Whether text is missing that only a snapshot can bring.
@@ -278,6 +298,7 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     entry.text = end.content;
     entry.status = end.status;
     entry.calls = end.tool_calls.into_iter().map(Call::from).collect();
+    entry.usage = Some(end.usage).filter(|usage| *usage != Usage::default());
 }
 
 fn turn_error(transcript: &mut Transcript, error: TurnError) {
@@ -289,6 +310,7 @@ fn turn_error(transcript: &mut Transcript, error: TurnError) {
     }
     entry.status = MessageStatus::Failed;
     entry.error = Some(error.error);
+    entry.error_code = Some(error.code);
     for call in entry.calls.iter_mut().filter(|call| !call.is_over()) {
         call.status = ToolCallStatus::Interrupted;
     }

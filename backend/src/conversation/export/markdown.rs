@@ -184,7 +184,9 @@ mod tests {
             content: content.to_owned(),
             status: MessageStatus::Complete,
             error: None,
+            error_code: None,
             tool_calls,
+            usage: None,
             siblings: Vec::new(),
             created_at: DateTime::UNIX_EPOCH,
         }

@@ -96,12 +96,14 @@ impl Inner {
             ExportFormat::Markdown => markdown::head(&row.summary()),
             ExportFormat::Json => json_head(row)?,
         };
+        let usage = calls::list_usage(&self.db, row.id).await?;
         let mut wanted = send(sender, head).await;
         for (number, place) in places.iter().enumerate() {
             if !wanted {
                 return Ok(false);
             }
-            let message = self.find_exported(row.id, place.id).await?;
+            let mut message = self.find_exported(row.id, place.id).await?;
+            message.usage = usage.iter().find(|usage| usage.message_id == message.id).and_then(|usage| usage.usage());
             let part = match format {
                 ExportFormat::Markdown => markdown::message(&message),
                 ExportFormat::Json if number == 0 => serde_json::to_string(&message)?,
@@ -118,7 +120,7 @@ impl Inner {
     async fn find_exported(&self, conversation_id: i64, id: i64) -> Result<Message, ServiceError> {
         let row = messages::find_message(&self.db, conversation_id, id).await?.ok_or(ServiceError::NotFound)?;
         let calls = calls::list_tool_calls_of(&self.db, id).await?;
-        let mut message = row.into_message(calls.iter().map(ToolCallRow::to_tool_call).collect());
+        let mut message = row.into_message(calls.iter().map(ToolCallRow::to_tool_call).collect(), None);
         if message.status == MessageStatus::Streaming {
             message.content = stored::find_text(&self.db, id).await?;
         }
