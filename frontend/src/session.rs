@@ -239,7 +239,7 @@ impl Session {
     }
 
     /// Runs a task that reads a turn along, of which there is one at a time.
-    fn spawn_reading(self, task: impl Future<Output = ()> + 'static) {
+    pub(super) fn spawn_reading(self, task: impl Future<Output = ()> + 'static) {
         let handle = self.spawn(task);
         self.reading.set_value(Some(handle));
     }
