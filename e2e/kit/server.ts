@@ -14,10 +14,10 @@ export interface ServerOptions {
   mysqlServer: string | undefined;
   /** How many milliseconds the demo model pauses between two words; the server's own default when undefined. */
   demoPaceMs: number | undefined;
-  /** Further settings, by the names of their environment variables. */
-  settings: Record<string, string>;
   /** Whether a model of the test's own answers, instead of the demo model. */
   scripted: boolean;
+  /** Further settings, by the names of their environment variables. */
+  settings: Record<string, string>;
 }
 
 /** A running server. */

@@ -110,6 +110,7 @@ impl Key {
 fn piece_view(calls: Calls, piece: &Segment, text: Language) -> AnyView {
     match Key::of(piece) {
         Key::TextFrom(start) => {
+            let text = use_language();
             let stretch = Memo::new(move |_| read(calls.entry, |entry| stretch_from(entry, start, text)));
             view! { <Prose stretch /> }.into_any()
         }

@@ -12,6 +12,8 @@ use leptos::{
 use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::Element;
 
+use crate::language::Language;
+
 use super::{Block, Document, dom, node, render::render};
 use crate::language::Language;
 
@@ -22,7 +24,7 @@ pub(crate) struct Stretch {
     pub(crate) text: String,
     /// Whether nothing more is to come.
     pub(crate) complete: bool,
-    /// Of its labels.
+    /// What buttons and labels speak.
     pub(crate) language: Language,
 }
 
