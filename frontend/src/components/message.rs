@@ -83,7 +83,7 @@ fn AssistantMessage(entry: OptionalEntry, session: Session) -> impl IntoView {
             on:click=|event| copy::on_click(&event)
         >
             <h2 class="visually-hidden">{text.answer()}</h2>
-            <For each=pieces key=Key::of children=move |piece| piece_view(calls, &piece, text) />
+            <For each=pieces key=Key::of children=move |piece| piece_view(calls, &piece) />
             <Ending entry />
             <Continue entry session />
             <MessageFoot entry />
@@ -107,7 +107,7 @@ impl Key {
     }
 }
 
-fn piece_view(calls: Calls, piece: &Segment, text: Language) -> AnyView {
+fn piece_view(calls: Calls, piece: &Segment) -> AnyView {
     match Key::of(piece) {
         Key::TextFrom(start) => {
             let text = use_language();

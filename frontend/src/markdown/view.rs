@@ -15,7 +15,6 @@ use web_sys::Element;
 use crate::language::Language;
 
 use super::{Block, Document, dom, node, render::render};
-use crate::language::Language;
 
 /// A stretch of an answer, as far as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
