@@ -16,6 +16,8 @@ export interface ServerOptions {
   demoPaceMs: number | undefined;
   /** Whether a model of the test's own answers, instead of the demo model. */
   scripted: boolean;
+  /** Further settings, by the names of their environment variables. */
+  settings: Record<string, string>;
 }
 
 /** A running server. */
@@ -34,7 +36,7 @@ const READY = /^Tallybook is ready at (http:\/\/\S+)/;
 
 /** Starts a server and waits until it says that it is ready. Without a model's address the demo model answers. */
 export async function startServer(
-  { mysqlServer, demoPaceMs }: Omit<ServerOptions, "scripted">,
+  { mysqlServer, demoPaceMs, settings }: Omit<ServerOptions, "scripted">,
   modelUrl?: string,
 ): Promise<Server> {
   const program = process.env.TALLYBOOK_BIN;
@@ -51,6 +53,7 @@ export async function startServer(
       ? { LLM_PROVIDER: "demo" }
       : { LLM_PROVIDER: "openai", LLM_BASE_URL: modelUrl, LLM_API_KEY: "not-a-key", LLM_MODEL: "scripted" }),
     ...(demoPaceMs !== undefined && { DEMO_PACE_MS: String(demoPaceMs) }),
+    ...settings,
   };
   const launch = (port: string) =>
     spawn(program, { cwd: folder, env: { ...env, PORT: port }, stdio: ["ignore", "pipe", "pipe"] });

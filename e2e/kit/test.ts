@@ -12,6 +12,7 @@ export const test = base.extend<
 >({
   mysqlServer: [undefined, { option: true, scope: "worker" }],
   demoPaceMs: [undefined, { option: true, scope: "worker" }],
+  settings: [{}, { option: true, scope: "worker" }],
 
   scripted: [false, { option: true, scope: "worker" }],
 
@@ -25,8 +26,8 @@ export const test = base.extend<
   ],
 
   server: [
-    async ({ mysqlServer, demoPaceMs, scripted, model }, use) => {
-      const server = await startServer({ mysqlServer, demoPaceMs }, scripted ? model.url : undefined);
+    async ({ mysqlServer, demoPaceMs, settings, scripted, model }, use) => {
+      const server = await startServer({ mysqlServer, demoPaceMs, settings }, scripted ? model.url : undefined);
       await use(server);
       await server.stop();
     },

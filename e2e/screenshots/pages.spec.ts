@@ -21,6 +21,7 @@ test("pictures", async ({ page }) => {
   await chat.ask("What is 7 ÷ 0?");
   await page.goto("/");
   const answer = await chat.ask("What is (12.5 + 7.25) × 4?");
+  await answer.getByTestId("tool-group").click();
   await toolCalls(answer).last().click();
   await expect(answer.getByTestId("tool-call-details")).toBeVisible();
   await picture("conversation");

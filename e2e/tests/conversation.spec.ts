@@ -24,6 +24,8 @@ test("a calculation is answered live, its tool calls open, and a reload shows it
   expect(answered, `the answer grows before the reader's eyes: ${texts.join(" → ")}`).toBeGreaterThan(1);
 
   await test.step("each tool call is one collapsed line, opened by a click or a key", async () => {
+    // Finished neighbours fold; the reader unfolds them.
+    await answer.getByTestId("tool-group").click();
     const calls = toolCalls(answer);
     const last = calls.last();
     await expect(calls).not.toHaveCount(0);
@@ -51,6 +53,7 @@ test("a calculation is answered live, its tool calls open, and a reload shows it
       await expect(last).toHaveAttribute("aria-expanded", "false");
       await expect(details).toBeHidden();
     }
+    await answer.getByTestId("tool-group").click();
   });
 
   const path = new URL(page.url()).pathname;
@@ -70,8 +73,8 @@ test("a calculation is answered live, its tool calls open, and a reload shows it
     await page.reload();
     await expect(page.getByTestId("composer")).toBeEnabled();
     expect(await chat.transcript()).toEqual(transcript);
-    const last = toolCalls(chat.answers.last()).last();
-    await last.click();
+    await page.getByTestId("tool-group").click();
+    await toolCalls(chat.answers.last()).last().click();
     await expect(page.getByTestId("tool-call-details")).toContainText("79");
   });
 

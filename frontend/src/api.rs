@@ -13,8 +13,7 @@ use uuid::Uuid;
 
 use crate::{
     browser::{self, Body, Response, Unreachable},
-    data::PageError,
-    text,
+    language::Language,
 };
 
 /// A stream that is silent for so long is taken for dead; the server sends a sign of life more often than that.
@@ -33,6 +32,8 @@ pub(crate) enum ApiError {
     Refused {
         /// The HTTP status.
         status: u16,
+        /// The stable name of the reason; empty when none was given.
+        code: String,
         /// What is wrong and what to do about it.
         detail: String,
     },
@@ -42,12 +43,15 @@ pub(crate) enum ApiError {
 
 impl ApiError {
     /// The sentence for the reader.
-    pub(crate) fn message(&self) -> String {
+    pub(crate) fn message(&self, text: Language) -> String {
         match self {
-            Self::Unreachable => text::UNREACHABLE.to_owned(),
-            Self::Refused { status: 409, .. } => text::TURN_RUNNING.to_owned(),
-            Self::Refused { detail, .. } => detail.clone(),
-            Self::Unreadable => text::UNREADABLE.to_owned(),
+            Self::Unreachable => text.unreachable().to_owned(),
+            Self::Refused { code, detail, status } => match text.problem(code) {
+                Some(words) => words.to_owned(),
+                None if detail.is_empty() => text.refused(*status),
+                None => detail.clone(),
+            },
+            Self::Unreadable => text.unreadable().to_owned(),
         }
     }
 
@@ -60,12 +64,6 @@ impl ApiError {
 impl From<Unreachable> for ApiError {
     fn from(Unreachable: Unreachable) -> Self {
         Self::Unreachable
-    }
-}
-
-impl From<ApiError> for PageError {
-    fn from(error: ApiError) -> Self {
-        Self::new(error.message())
     }
 }
 
@@ -236,7 +234,10 @@ async fn request(method: &str, url: &str, body: Option<&impl Serialize>) -> Resu
         return Ok(response);
     }
     let told = browser::within(REQUEST_LIMIT, response.text()).await.unwrap_or(Err(Unreachable))?;
-    let detail =
-        serde_json::from_str::<Problem>(&told).map_or_else(|_| text::refused(status), |problem| problem.detail);
-    Err(ApiError::Refused { status, detail })
+    let (kind, detail) = match serde_json::from_str::<Problem>(&told) {
+        Ok(problem) => (problem.kind, problem.detail),
+        Err(_) => Default::default(),
+    };
+    let code = kind.rsplit('/').next().unwrap_or_default().to_owned();
+    Err(ApiError::Refused { status, code, detail })
 }

@@ -8,7 +8,11 @@ use leptos_router::{
     path,
 };
 
-use crate::pages::{chat::ChatPage, not_found::NotFoundPage};
+use crate::{
+    data,
+    pages::{chat::ChatPage, not_found::NotFoundPage},
+    preferences::Preferences,
+};
 
 /// Loads the browser side and lets it take over. Where there is a conversation, its newest message is shown first.
 fn hydrate_from(folder: &str) -> String {
@@ -23,9 +27,10 @@ fn hydrate_from(folder: &str) -> String {
 /// The whole HTML document. `folder` is the address of the folder with the page's program and style.
 pub fn shell(folder: &str) -> impl IntoView + use<> {
     let file = |name: &str| format!("{folder}/{name}");
+    let Preferences { language, theme } = data::preferences();
     view! {
         <!DOCTYPE html>
-        <html lang="en">
+        <html lang=language.code() data-theme=theme.name()>
             <head>
                 <meta charset="utf-8" />
                 <meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content" />
@@ -55,6 +60,7 @@ pub fn shell(folder: &str) -> impl IntoView + use<> {
 #[component]
 pub fn App() -> impl IntoView {
     provide_meta_context();
+    provide_context(data::preferences());
     view! {
         <Router>
             <Routes fallback=NotFoundPage>

@@ -3,7 +3,11 @@
 
 use std::time::Duration;
 
-use crate::days::Calendar;
+use crate::{
+    days::Calendar,
+    language::Language,
+    preferences::{Preferences, Theme},
+};
 use futures_util::future::{Either, select};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -132,6 +136,40 @@ pub(crate) fn is_hidden() -> bool {
     window().ok().and_then(|window| window.document()).is_some_and(|document| document.hidden())
 }
 
+/// What the server wrote into the document about its reader's preferences.
+#[cfg_attr(not(feature = "hydrate"), expect(dead_code, reason = "only a browser has a document"))]
+pub(crate) fn preferences() -> Preferences {
+    let root = window().ok().and_then(|window| window.document()?.document_element());
+    let attribute = |name| root.as_ref().and_then(|root| root.get_attribute(name)).unwrap_or_default();
+    Preferences {
+        language: Language::from_code(&attribute("lang")).unwrap_or_default(),
+        theme: Theme::from_name(&attribute("data-theme")).unwrap_or_default(),
+    }
+}
+
+/// Keeps a choice for the next pages. A browser that takes no cookies forgets it.
+pub(crate) fn remember(name: &str, value: &str) {
+    const YEAR_SECS: u32 = 365 * 24 * 60 * 60;
+    if let Some(document) = window().ok().and_then(|window| window.document()) {
+        let cookie = format!("{name}={value}; Path=/; Max-Age={YEAR_SECS}; SameSite=Lax");
+        let _ = document.unchecked_into::<HtmlDocument>().set_cookie(&cookie);
+    }
+}
+
+/// Lights the page at once.
+pub(crate) fn show_theme(theme: Theme) {
+    if let Some(root) = window().ok().and_then(|window| window.document()?.document_element()) {
+        let _ = root.set_attribute("data-theme", theme.name());
+    }
+}
+
+/// Asks the server for the page anew.
+pub(crate) fn reload() {
+    if let Ok(window) = window() {
+        let _ = window.location().reload();
+    }
+}
+
 /// Where the reader's days begin.
 #[expect(clippy::cast_possible_truncation, reason = "milliseconds since 1970 are whole and fit")]
 pub(crate) fn calendar() -> Option<Calendar> {
@@ -155,20 +193,28 @@ pub(crate) fn calendar() -> Option<Calendar> {
     Some(Calendar { today, yesterday: days_before(1), last_week: days_before(7) })
 }
 
-/// Puts the text of `element` on the clipboard.
-pub(crate) async fn copy(element: &Element) -> Result<(), Unreachable> {
-    let text = element.text_content().unwrap_or_default();
+/// Puts `text` on the clipboard.
+pub(crate) async fn copy(text: &str) -> Result<(), Unreachable> {
     let clipboard = js_sys::Reflect::get(&window()?.navigator(), &"clipboard".into())?;
     if clipboard.is_undefined() {
         // There is none on plain http pages, as in a home network; the way of old is left.
-        return copy_selected(element);
+        return copy_selected(text);
     }
-    JsFuture::from(window()?.navigator().clipboard().write_text(&text)).await?;
+    JsFuture::from(window()?.navigator().clipboard().write_text(text)).await?;
     Ok(())
 }
 
-fn copy_selected(element: &Element) -> Result<(), Unreachable> {
+fn copy_selected(text: &str) -> Result<(), Unreachable> {
     let document: HtmlDocument = window()?.document().ok_or(Unreachable)?.unchecked_into();
+    let element = document.create_element("pre")?;
+    element.set_text_content(Some(text));
+    document.body().ok_or(Unreachable)?.append_child(&element)?;
+    let copied = copy_element(&document, &element);
+    element.remove();
+    copied
+}
+
+fn copy_element(document: &HtmlDocument, element: &Element) -> Result<(), Unreachable> {
     let selection = document.get_selection()?.ok_or(Unreachable)?;
     selection.select_all_children(element)?;
     let copied = document.exec_command("copy");

@@ -12,7 +12,7 @@ use crate::{
     api, browser,
     data::PageError,
     days::{Calendar, Day},
-    text,
+    language::{Language, use_language},
 };
 
 /// How long a deleted conversation can be taken back.
@@ -57,6 +57,7 @@ pub(crate) struct ConversationList {
     following: StoredValue<Option<AbortHandle>>,
     /// Told when a conversation was deleted here.
     deleted: Callback<Uuid>,
+    text: Language,
     /// Told what the feed says of turns.
     turned: Callback<Heard>,
     /// Whether the feed was ever heard.
@@ -79,6 +80,7 @@ impl ConversationList {
             searches: StoredValue::new(0),
             following: StoredValue::new(None),
             deleted,
+            text: use_language(),
             turned,
             joined: StoredValue::new(false),
         };
@@ -190,7 +192,7 @@ impl ConversationList {
                         shown.next_cursor = page.next_cursor;
                     }
                 }),
-                Err(error) => self.notice.set(Some(error.message())),
+                Err(error) => self.notice.set(Some(error.message(self.text))),
             }
         });
     }
@@ -218,7 +220,7 @@ impl ConversationList {
             }
             match found {
                 Ok(page) => self.found.set(Some(page)),
-                Err(error) => self.notice.set(Some(error.message())),
+                Err(error) => self.notice.set(Some(error.message(self.text))),
             }
         });
     }
@@ -229,7 +231,7 @@ impl ConversationList {
         self.set_title(uuid, &title);
         spawn_local(async move {
             if let Err(error) = api::rename_conversation(uuid, title).await
-                && self.notice.try_set(Some(error.message())).is_none()
+                && self.notice.try_set(Some(error.message(self.text))).is_none()
             {
                 self.set_title(uuid, &old);
             }
@@ -255,7 +257,7 @@ impl ConversationList {
                 return;
             }
             match outcome {
-                Err(error) if !error.is_not_found() => self.notice.set(Some(error.message())),
+                Err(error) if !error.is_not_found() => self.notice.set(Some(error.message(self.text))),
                 Ok(()) | Err(_) => {
                     self.remove(uuid);
                     self.deleted.run(uuid);
@@ -378,12 +380,12 @@ fn joined(newest: Page<ConversationSummary>, held: Option<Page<ConversationSumma
 }
 
 /// The words above a group.
-pub(crate) fn day_label(day: Day) -> &'static str {
+pub(crate) fn day_label(text: Language, day: Day) -> &'static str {
     match day {
-        Day::Today => text::TODAY,
-        Day::Yesterday => text::YESTERDAY,
-        Day::LastWeek => text::LAST_WEEK,
-        Day::Older => text::OLDER,
+        Day::Today => text.today(),
+        Day::Yesterday => text.yesterday(),
+        Day::LastWeek => text.last_week(),
+        Day::Older => text.older(),
     }
 }
 

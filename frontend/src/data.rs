@@ -8,6 +8,11 @@ use serde::{Deserialize, Serialize};
 use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
 use uuid::Uuid;
 
+use crate::{
+    language::{Language, use_language},
+    preferences::Preferences,
+};
+
 /// What a page needs while it is rendered on the server. The server puts an `Arc<dyn PageData>` for the person who asks
 /// into the context of each request.
 pub trait PageData: Send + Sync {
@@ -19,6 +24,9 @@ pub trait PageData: Send + Sync {
 
     /// The model that answers.
     fn model(&self) -> ModelInfo;
+
+    /// What the reader chose, or asks for. Called within the reactive owner of the request.
+    fn preferences(&self) -> Preferences;
 
     /// Sets the HTTP status of the answer, e.g. 404 when the page says that there is nothing here. Called at most once,
     /// within the reactive owner of the request.
@@ -52,32 +60,41 @@ impl std::error::Error for PageError {}
 
 /// The source of data on this side.
 #[derive(Clone)]
-pub(crate) struct Source(Option<Arc<dyn PageData>>);
+pub(crate) struct Source {
+    server: Option<Arc<dyn PageData>>,
+    text: Language,
+}
 
 impl Source {
     /// To be called while a component is built: the context is not at hand later.
     pub(crate) fn from_context() -> Self {
-        Self(use_context())
+        Self { server: use_context(), text: use_language() }
     }
 
     pub(crate) fn list_conversations(&self) -> PageFuture<Page<ConversationSummary>> {
-        self.0.as_ref().map_or_else(remote::list_conversations, |data| data.list_conversations())
+        self.server.as_ref().map_or_else(|| remote::list_conversations(self.text), |data| data.list_conversations())
     }
 
     pub(crate) fn find_conversation(&self, uuid: Uuid) -> PageFuture<Option<Conversation>> {
-        self.0.as_ref().map_or_else(|| remote::find_conversation(uuid), |data| data.find_conversation(uuid))
+        let remote = || remote::find_conversation(uuid, self.text);
+        self.server.as_ref().map_or_else(remote, |data| data.find_conversation(uuid))
     }
 
     /// The model that answers; known only on the server, which hands it on with the page.
     pub(crate) fn model(&self) -> Option<ModelInfo> {
-        self.0.as_ref().map(|data| data.model())
+        self.server.as_ref().map(|data| data.model())
     }
 
     pub(crate) fn set_status(&self, status: u16) {
-        if let Some(data) = &self.0 {
+        if let Some(data) = &self.server {
             data.set_status(status);
         }
     }
+}
+
+/// What the reader prefers: the server asks the request, the browser reads what the server wrote into the document.
+pub(crate) fn preferences() -> Preferences {
+    use_context::<Arc<dyn PageData>>().map_or_else(remote::preferences, |data| data.preferences())
 }
 
 /// The REST API, for a browser.
@@ -87,16 +104,22 @@ mod remote {
     use tallybook_protocol::{Conversation, ConversationSummary, Page};
     use uuid::Uuid;
 
-    use super::PageFuture;
-    use crate::api;
+    use super::{PageError, PageFuture};
+    use crate::{api, language::Language};
+
+    pub(super) use crate::browser::preferences;
 
     // A browser has one thread for all of this, so the wrapper's check never fails.
-    pub(super) fn list_conversations() -> PageFuture<Page<ConversationSummary>> {
-        Box::pin(SendWrapper::new(async { Ok(api::list_conversations("", None).await?) }))
+    pub(super) fn list_conversations(text: Language) -> PageFuture<Page<ConversationSummary>> {
+        Box::pin(SendWrapper::new(async move {
+            api::list_conversations("", None).await.map_err(|error| PageError::new(error.message(text)))
+        }))
     }
 
-    pub(super) fn find_conversation(uuid: Uuid) -> PageFuture<Option<Conversation>> {
-        Box::pin(SendWrapper::new(async move { Ok(api::find_conversation(uuid).await?) }))
+    pub(super) fn find_conversation(uuid: Uuid, text: Language) -> PageFuture<Option<Conversation>> {
+        Box::pin(SendWrapper::new(async move {
+            api::find_conversation(uuid).await.map_err(|error| PageError::new(error.message(text)))
+        }))
     }
 }
 
@@ -107,13 +130,17 @@ mod remote {
     use uuid::Uuid;
 
     use super::{PageError, PageFuture};
-    use crate::text;
+    use crate::{language::Language, preferences::Preferences};
 
-    pub(super) fn list_conversations() -> PageFuture<Page<ConversationSummary>> {
-        Box::pin(async { Err(PageError::new(text::NO_DATA)) })
+    pub(super) fn preferences() -> Preferences {
+        Preferences::default()
     }
 
-    pub(super) fn find_conversation(_uuid: Uuid) -> PageFuture<Option<Conversation>> {
-        Box::pin(async { Err(PageError::new(text::NO_DATA)) })
+    pub(super) fn list_conversations(text: Language) -> PageFuture<Page<ConversationSummary>> {
+        Box::pin(async move { Err(PageError::new(text.no_data())) })
+    }
+
+    pub(super) fn find_conversation(_uuid: Uuid, text: Language) -> PageFuture<Option<Conversation>> {
+        Box::pin(async move { Err(PageError::new(text.no_data())) })
     }
 }

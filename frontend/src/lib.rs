@@ -17,14 +17,19 @@ mod data;
 mod days;
 pub mod format;
 pub mod json;
+mod keys;
+mod language;
 pub mod markdown;
 mod pages;
+mod preferences;
 mod session;
 mod text;
 pub mod transcript;
 
 pub use app::{App, shell};
 pub use data::{PageData, PageError, PageFuture};
+pub use language::Language;
+pub use preferences::{LANGUAGE_COOKIE, Preferences, THEME_COOKIE, Theme};
 
 /// Takes over the page that the server has rendered. Called once by the script in [`shell`].
 #[cfg(feature = "hydrate")]

@@ -12,9 +12,8 @@ use crate::{
     api::{self, ApiError, EventStream},
     browser,
     conversation_list::Heard,
-    data::PageError,
-    text,
-    transcript::{Transcript, fold},
+    language::{Language, use_language},
+    transcript::{All, Transcript, fold},
 };
 
 /// After so many failed attempts in a row, with pauses of up to [`MAX_PAUSE_SECS`], the page asks to be reloaded.
@@ -64,6 +63,8 @@ pub(crate) struct Session {
     /// What went wrong with the last thing asked for.
     pub(crate) notice: RwSignal<Option<String>>,
     pub(crate) stopping: RwSignal<bool>,
+    /// What the reader last said about all tool calls at once.
+    pub(crate) all_calls: RwSignal<All>,
     uuid: StoredValue<Option<Uuid>>,
     /// The last message that failed to be sent, with its id: sent again it is the same message.
     failed: StoredValue<Option<NewMessage>>,
@@ -71,6 +72,7 @@ pub(crate) struct Session {
     /// The last of them that read a turn along.
     reading: StoredValue<Option<AbortHandle>>,
     listeners: Listeners,
+    text: Language,
 }
 
 /// Why reading a stream came to an end.
@@ -98,11 +100,13 @@ impl Session {
             draft: RwSignal::new(String::new()),
             notice: RwSignal::new(None),
             stopping: RwSignal::new(false),
+            all_calls: RwSignal::new(All::default()),
             uuid: StoredValue::new(uuid),
             failed: StoredValue::new(None),
             tasks: StoredValue::new(Vec::new()),
             reading: StoredValue::new(None),
             listeners,
+            text: use_language(),
         };
         if let Some(uuid) = uuid.filter(|_| runs) {
             // Effects run in a browser alone, once the page is there.
@@ -161,7 +165,7 @@ impl Session {
                 }
                 // Another tab was quicker.
                 Err(ApiError::Refused { status: 409, .. }) => self.take_stored(uuid).await,
-                Err(error) => self.rest(Some(error.message())),
+                Err(error) => self.rest(Some(error.message(self.text))),
             }
         });
     }
@@ -200,7 +204,7 @@ impl Session {
                 Ok(()) | Err(ApiError::Refused { status: 404 | 409, .. }) => {}
                 Err(error) => {
                     self.stopping.set(false);
-                    self.notice.set(Some(error.message()));
+                    self.notice.set(Some(error.message(self.text)));
                 }
             }
         });
@@ -262,7 +266,7 @@ impl Session {
                 if newer.trim().is_empty() { message.content.clone() } else { [&*message.content, &newer].join("\n") };
         });
         self.failed.set_value(Some(message));
-        self.rest(Some(error.message()));
+        self.rest(Some(error.message(self.text)));
         self.listeners.changed.run(());
     }
 
@@ -311,13 +315,13 @@ impl Session {
             }
             attempt += 1;
             if attempt > MAX_ATTEMPTS {
-                return self.rest(Some(text::CONNECTION_LOST.to_owned()));
+                return self.rest(Some(self.text.connection_lost().to_owned()));
             }
             self.pause(attempt).await;
             stream = match api::join(uuid, last_id.as_deref()).await {
                 Ok(Some(stream)) => Some(stream),
                 Ok(None) => return self.reload(uuid).await,
-                Err(error) if error.is_not_found() => return self.rest(Some(error.message())),
+                Err(error) if error.is_not_found() => return self.rest(Some(error.message(self.text))),
                 Err(_) => None,
             };
         }
@@ -335,7 +339,8 @@ impl Session {
                 {
                     // It concerns this reader: the turn's end is told later, on this connection or the next. Counted
                     // like a failed attempt, so that the next event takes the notice away again.
-                    self.notice.set(Some(error.error.clone()));
+                    let words = self.text.turn_error(&error.code).map_or_else(|| error.error.clone(), str::to_owned);
+                    self.notice.set(Some(words));
                     *attempt = (*attempt).max(1);
                     continue;
                 }
@@ -441,8 +446,8 @@ impl Session {
                 self.notice.set(None);
                 None
             }
-            Ok(None) => Some(text::NOT_FOUND_CONVERSATION.to_owned()),
-            Err(error) => Some(PageError::from(error).message),
+            Ok(None) => Some(self.text.not_found_conversation().to_owned()),
+            Err(error) => Some(error.message(self.text)),
         };
         self.rest(notice);
         self.listeners.changed.run(());

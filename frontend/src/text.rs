@@ -1,103 +1,400 @@
-//! Every sentence and label that the page shows, in one place, so that a second language can be added beside the first.
-//! What the server says about one turn (an error's sentence) comes from the server.
+//! Every sentence and label that the page shows, in each of its languages, side by side.
+//!
+//! What the server says of one request or one turn comes from the server in English. Where it gives a stable code with
+//! it, the page says it in its own language (`problem`, `turn_error`).
 
-use tallybook_protocol::ToolCallStatus;
+use tallybook_protocol::{ToolCallStatus, Usage};
 
-use crate::{format, transcript::Tally};
+use crate::{format, language::Language, preferences::Theme, transcript::Tally};
 
 /// The product's name.
 pub(crate) const PRODUCT: &str = "Tallybook";
-pub(crate) const NEW_CHAT: &str = "New chat";
-pub(crate) const CONVERSATIONS: &str = "Conversations";
-pub(crate) const NO_CONVERSATIONS: &str = "Your conversations will be listed here.";
-pub(crate) const SEARCH: &str = "Search conversations";
-pub(crate) const NOTHING_FOUND: &str = "No conversation matches. Try other words.";
-pub(crate) const SHOW_MORE: &str = "Show more";
-pub(crate) const TODAY: &str = "Today";
-pub(crate) const YESTERDAY: &str = "Yesterday";
-pub(crate) const LAST_WEEK: &str = "Previous 7 days";
-pub(crate) const OLDER: &str = "Older";
-pub(crate) const RENAME: &str = "Rename";
-pub(crate) const RENAME_LABEL: &str = "New title";
-pub(crate) const DELETE: &str = "Delete";
-pub(crate) const DELETED: &str = "Deleted.";
-pub(crate) const UNDO: &str = "Undo";
-pub(crate) const OPEN_SIDEBAR: &str = "Show conversations";
-pub(crate) const CLOSE_SIDEBAR: &str = "Hide conversations";
-pub(crate) const RUNNING: &str = "Answering now";
-pub(crate) const SKIP_TO_COMPOSER: &str = "Skip to the message field";
 
-pub(crate) const COMPOSER_LABEL: &str = "Message";
-pub(crate) const COMPOSER_PLACEHOLDER: &str = "Ask for a calculation…";
-pub(crate) const COMPOSER_HINT: &str = "Enter sends · Shift+Enter breaks the line";
-pub(crate) const SEND: &str = "Send";
-pub(crate) const STOP: &str = "Stop";
-pub(crate) const STOPPING: &str = "Stopping…";
-pub(crate) const NEEDS_JAVASCRIPT: &str =
-    "You can read this conversation as it is. To write, switch on JavaScript for this page.";
+/// The settings named in the demo notice: each chooses a provider by being set.
+pub(crate) const DEMO_SETTINGS: [&str; 2] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
 
-pub(crate) const EMPTY_TITLE: &str = "What shall we work out?";
-pub(crate) const EMPTY_TEXT: &str =
-    "Ask in your own words. Every tool call is kept, with what went in, what came out and how long it took.";
-/// Three prompts that show the tools: several steps, exact long numbers, and a call that fails and is explained.
-pub(crate) const EXAMPLES: [&str; 3] =
-    ["What is (12.5 + 7.25) × 4?", "Multiply 123456789012345678901234567890 by 987654321", "What is 1 divided by 0?"];
+/// Makes one function for each line: its name, the words in English, the words in Japanese.
+macro_rules! texts {
+    ($($(#[$attribute:meta])* $name:ident: $english:literal, $japanese:literal;)*) => {
+        impl Language {
+            $($(#[$attribute])*
+            pub(crate) const fn $name(self) -> &'static str {
+                match self {
+                    Self::English => $english,
+                    Self::Japanese => $japanese,
+                }
+            })*
 
-pub(crate) const YOU_SAID: &str = "You said";
-pub(crate) const ANSWER: &str = "Answer";
-pub(crate) const THINKING: &str = "Thinking…";
-pub(crate) const STILL_WAITING: &str = "Still waiting…";
-pub(crate) const SENDING: &str = "Sending…";
-pub(crate) const INTERRUPTED: &str = "The server went away during this answer. What was written so far is kept.";
-pub(crate) const CONTINUE: &str = "Continue";
-pub(crate) const FAILED: &str = "This answer failed. Send the message again to try once more.";
-pub(crate) const NO_OUTPUT: &str = "Finished with no output.";
-pub(crate) const MODEL_REFUSED: &str =
-    "The model declined to go on. Put the question differently, or ask another model.";
-pub(crate) const CUT_OFF: &str = "The answer reached the longest length it may have. Ask for the rest.";
-pub(crate) const STEP_LIMIT: &str = "The answer used up the steps that one turn may have. Ask for the rest.";
-pub(crate) const JUMP_TO_NEWEST: &str = "Jump to newest";
-
-pub(crate) const COPY: &str = "Copy";
-pub(crate) const COPIED: &str = "Copied";
-pub(crate) const TABLE: &str = "Table";
-pub(crate) const TASK_DONE: &str = "Done";
-pub(crate) const TASK_OPEN: &str = "Not done";
-
-pub(crate) const INPUT: &str = "Input";
-pub(crate) const OUTPUT: &str = "Output";
-pub(crate) const ERROR: &str = "Error";
-pub(crate) const NO_ARGUMENTS: &str = "No arguments.";
-pub(crate) const STILL_RUNNING: &str = "Running…";
-
-pub(crate) const NOT_FOUND_TITLE: &str = "Nothing here";
-pub(crate) const NOT_FOUND_PAGE: &str = "There is no page at this address.";
-pub(crate) const NOT_FOUND_CONVERSATION: &str = "There is no conversation at this address. It may have been deleted.";
-pub(crate) const START_NEW: &str = "Start a new chat";
-pub(crate) const FAILED_TITLE: &str = "This page could not be loaded";
-pub(crate) const RELOAD: &str = "Try again";
-
-pub(crate) const UNREACHABLE: &str = "The server cannot be reached. Check the connection, then try again.";
-pub(crate) const UNREADABLE: &str = "The server's answer could not be read. Reload the page, then try again.";
-pub(crate) const TURN_RUNNING: &str = "This conversation is already being answered, perhaps in another tab. Wait for the end or stop it, then send again.";
-pub(crate) const CONNECTION_LOST: &str =
-    "The connection could not be restored. Reload the page to see how the answer went on.";
-#[cfg_attr(feature = "hydrate", expect(dead_code, reason = "only a server can lack its data"))]
-pub(crate) const NO_DATA: &str = "The server has no data for this page.";
-
-/// Names the model at the top of the page.
-pub(crate) fn model(model: &str) -> String {
-    format!("Model: {model}")
+            /// All of the above, for tests.
+            #[cfg(test)]
+            fn all_texts(self) -> Vec<(&'static str, &'static str)> {
+                vec![$((stringify!($name), self.$name())),*]
+            }
+        }
+    };
 }
 
-/// The button that renames a conversation, for those who do not see where it stands.
-pub(crate) fn rename(title: &str) -> String {
-    format!("Rename “{title}”")
+texts! {
+    // The list of conversations.
+    new_chat: "New chat", "新しいチャット";
+    conversations: "Conversations", "会話";
+    no_conversations: "Your conversations will be listed here.", "会話を始めると、ここに並びます。";
+    search: "Search conversations", "会話を検索";
+    nothing_found: "No conversation matches. Try other words.", "一致する会話がありません。別の言葉で検索してください。";
+    show_more: "Show more", "もっと見る";
+    today: "Today", "今日";
+    yesterday: "Yesterday", "昨日";
+    last_week: "Previous 7 days", "過去7日間";
+    older: "Older", "それ以前";
+    rename: "Rename", "名前を変更";
+    rename_label: "New title", "新しいタイトル";
+    delete: "Delete", "削除";
+    deleted: "Deleted.", "削除しました。";
+    undo: "Undo", "元に戻す";
+    open_sidebar: "Show conversations", "会話の一覧を開く";
+    close_sidebar: "Hide conversations", "会話の一覧を閉じる";
+    running: "Answering now", "回答中";
+    skip_sidebar: "Skip the list of conversations", "会話の一覧をとばす";
+    theme_label: "Theme", "テーマ";
+    language_label: "Language", "言語";
+
+    // The message field and the new chat.
+    composer_label: "Message", "メッセージ";
+    composer_placeholder: "Ask for a calculation…", "計算したいことを入力…";
+    composer_hint: "Enter sends · Shift+Enter breaks the line", "Enterで送信・Shift+Enterで改行";
+    send: "Send", "送信";
+    stop: "Stop", "停止";
+    stopping: "Stopping…", "停止しています…";
+    needs_javascript:
+        "You can read this conversation as it is. To write, switch on JavaScript for this page.",
+        "このまま会話を読むことができます。書き込むには、このページのJavaScriptを有効にしてください。";
+    empty_title: "What shall we work out?", "何を計算しましょうか?";
+    empty_text:
+        "Ask in your own words. Every tool call is kept, with what went in, what came out and how long it took.",
+        "ふだんの言葉でどうぞ。ツールの呼び出しは、入力・出力・所要時間とともにすべて記録されます。";
+    /// Before the settings in the notice that the demo model answers.
+    demo_notice_start:
+        "This is the built-in demo model: it knows arithmetic only. Set ",
+        "これは内蔵のデモモデルで、できるのは計算だけです。本物のモデルにつなぐには、";
+    demo_notice_or: " or ", " または ";
+    demo_notice_end: " and start again to connect a real one.", " を設定して再起動してください。";
+
+    // The conversation.
+    messages_label: "Messages", "メッセージの一覧";
+    you_said: "You said", "あなた";
+    answer: "Answer", "回答";
+    answered: "The answer is complete.", "回答が終わりました。";
+    thinking: "Thinking…", "考えています…";
+    still_waiting: "Still waiting…", "まだ待っています…";
+    sending: "Sending…", "送信しています…";
+    model_refused:
+        "The model declined to go on. Put the question differently, or ask another model.",
+        "モデルが回答を断りました。質問の仕方を変えるか、別のモデルをお試しください。";
+    cut_off:
+        "The answer reached the longest length it may have. Ask for the rest.",
+        "回答が長さの上限に達しました。続きを尋ねてください。";
+    step_limit:
+        "The answer used up the steps that one turn may have. Ask for the rest.",
+        "1回の回答で使えるステップを使い切りました。続きを尋ねてください。";
+    interrupted:
+        "The server went away during this answer. What was written so far is kept.",
+        "回答の途中でサーバーが停止しました。ここまでの内容は保存されています。";
+    go_on: "Continue", "続ける";
+    failed:
+        "This answer failed. Send the message again to try once more.",
+        "回答に失敗しました。もう一度メッセージを送信してください。";
+    no_output: "Finished with no output.", "出力なしで終了しました。";
+    jump_to_newest: "Jump to newest", "最新へ移動";
+    copy: "Copy", "コピー";
+    copied: "Copied", "コピーしました";
+    table: "Table", "表";
+    task_done: "Done", "完了";
+    task_open: "Not done", "未完了";
+
+    // Tool calls.
+    input: "Input", "入力";
+    output: "Output", "出力";
+    error: "Error", "エラー";
+    no_arguments: "No arguments.", "引数はありません。";
+    still_running: "Running…", "実行しています…";
+    takes_long: "This is taking a while.", "時間がかかっています。";
+    takes_very_long: "This is taking very long.", "かなり時間がかかっています。";
+    waits_for_decision: "Waits for a decision before it runs.", "実行の前に承認を待っています。";
+    was_denied: "This call was refused, so it did not run.", "この呼び出しは拒否されたため、実行されていません。";
+    was_cancelled: "The answer was stopped during this call.", "この呼び出しの途中で回答が停止されました。";
+    was_interrupted:
+        "The server restarted during this call. It may have run.",
+        "この呼び出しの途中でサーバーが再起動しました。実行された可能性があります。";
+    call_running: "running", "実行中";
+    call_awaiting_approval: "awaiting approval", "承認待ち";
+    call_done: "done", "完了";
+    call_failed: "failed", "失敗";
+    call_denied: "denied", "拒否";
+    call_cancelled: "cancelled", "中止";
+    call_interrupted: "interrupted", "中断";
+    call_unknown: "in an unknown state", "状態不明";
+
+    // What goes wrong.
+    not_found_title: "Nothing here", "見つかりません";
+    not_found_page: "There is no page at this address.", "このアドレスにページはありません。";
+    not_found_conversation:
+        "There is no conversation at this address. It may have been deleted.",
+        "このアドレスに会話はありません。削除された可能性があります。";
+    start_new: "Start a new chat", "新しいチャットを始める";
+    failed_title: "This page could not be loaded", "ページを読み込めませんでした";
+    reload: "Try again", "もう一度試す";
+    unreachable:
+        "The server cannot be reached. Check the connection, then try again.",
+        "サーバーに接続できません。接続を確認して、もう一度お試しください。";
+    unreadable:
+        "The server's answer could not be read. Reload the page, then try again.",
+        "サーバーの応答を読み取れませんでした。ページを再読み込みして、もう一度お試しください。";
+    turn_running:
+        "This conversation is already being answered, perhaps in another tab. Wait for the end or stop it, then send again.",
+        "この会話には、別のタブなどですでに回答中です。終わるのを待つか停止してから、もう一度送信してください。";
+    connection_lost:
+        "The connection could not be restored. Reload the page to see how the answer went on.",
+        "接続を回復できませんでした。ページを再読み込みすると、回答の続きを確認できます。";
+    #[cfg_attr(feature = "hydrate", expect(dead_code, reason = "only a server can lack its data"))]
+    no_data: "The server has no data for this page.", "サーバーにこのページのデータがありません。";
+
+    // The keys.
+    help_title: "Keyboard shortcuts", "キーボードショートカット";
+    help_close: "Close", "閉じる";
+    help_open: "Keyboard shortcuts (Ctrl+/)", "キーボードショートカット (Ctrl+/)";
+    help_everywhere: "Everywhere", "いつでも";
+    help_reading: "While you are not writing", "入力していないとき";
+    help_writing: "In the message field", "メッセージ欄で";
+    help_command_key: "On a Mac, press ⌘ for Ctrl.", "Macでは Ctrl の代わりに ⌘ を押します。";
+    key_search: "Search conversations", "会話を検索";
+    key_new_chat: "New chat", "新しいチャット";
+    key_help: "This list", "この一覧";
+    key_stop: "Stop the answer", "回答を停止";
+    key_previous_call: "Previous tool call", "前のツール呼び出し";
+    key_next_call: "Next tool call", "次のツール呼び出し";
+    key_expand: "Open or close all tool calls", "すべてのツール呼び出しを開く・閉じる";
+    key_send: "Send", "送信";
+    key_break_line: "Break the line", "改行";
 }
 
-/// The button that deletes a conversation, for those who do not see where it stands.
-pub(crate) fn delete(title: &str) -> String {
-    format!("Delete “{title}”")
+impl Language {
+    /// Three prompts that show the tools: several steps, exact long numbers, and a call that fails and is explained.
+    pub(crate) const fn examples(self) -> [&'static str; 3] {
+        match self {
+            Self::English => [
+                "What is (12.5 + 7.25) × 4?",
+                "Multiply 123456789012345678901234567890 by 987654321",
+                "What is 1 divided by 0?",
+            ],
+            Self::Japanese => {
+                ["12.5と7.25を足して4倍して", "123456789012345678901234567890に987654321を掛けて", "1を0で割ると?"]
+            }
+        }
+    }
+
+    /// Names the model at the top of the page.
+    pub(crate) fn model(self, model: &str) -> String {
+        match self {
+            Self::English => format!("Model: {model}"),
+            Self::Japanese => format!("モデル: {model}"),
+        }
+    }
+
+    /// The button that renames a conversation, for those who do not see where it stands.
+    pub(crate) fn rename_named(self, title: &str) -> String {
+        match self {
+            Self::English => format!("Rename “{title}”"),
+            Self::Japanese => format!("「{title}」の名前を変更"),
+        }
+    }
+
+    /// The button that deletes a conversation, for those who do not see where it stands.
+    pub(crate) fn delete_named(self, title: &str) -> String {
+        match self {
+            Self::English => format!("Delete “{title}”"),
+            Self::Japanese => format!("「{title}」を削除"),
+        }
+    }
+
+    /// A theme's name in the switch.
+    pub(crate) const fn theme(self, theme: Theme) -> &'static str {
+        match (self, theme) {
+            (Self::English, Theme::System) => "System",
+            (Self::English, Theme::Light) => "Light",
+            (Self::English, Theme::Dark) => "Dark",
+            (Self::Japanese, Theme::System) => "システム",
+            (Self::Japanese, Theme::Light) => "ライト",
+            (Self::Japanese, Theme::Dark) => "ダーク",
+        }
+    }
+
+    /// How long something has been waited for.
+    pub(crate) fn waited(self, seconds: u64) -> String {
+        match self {
+            Self::English => format!("{seconds}s"),
+            Self::Japanese => format!("{seconds}秒"),
+        }
+    }
+
+    /// While the connection is down.
+    pub(crate) fn reconnecting(self, seconds: u64) -> String {
+        match self {
+            Self::English => format!("Reconnecting… (retrying in {seconds}s)"),
+            Self::Japanese => format!("再接続しています…（{seconds}秒後に再試行）"),
+        }
+    }
+
+    /// The button under the beginning of a long output.
+    pub(crate) fn show_all(self, characters: usize) -> String {
+        let characters = format::count(characters);
+        match self {
+            Self::English => format!("Show all ({characters} characters)"),
+            Self::Japanese => format!("すべて表示（{characters}文字）"),
+        }
+    }
+
+    /// The line over several finished calls.
+    pub(crate) fn used_tools(self, count: usize) -> String {
+        match self {
+            Self::English => format!("Used {count} tools"),
+            Self::Japanese => format!("ツールを{count}回使用"),
+        }
+    }
+
+    /// How many of them failed.
+    pub(crate) fn failed_calls(self, count: usize) -> String {
+        match self {
+            Self::English => format!("{count} failed"),
+            Self::Japanese => format!("{count}件失敗"),
+        }
+    }
+
+    /// Under an answer that was stopped: what became of its calls.
+    pub(crate) fn stopped(self, calls: Tally) -> String {
+        let Tally { finished, cancelled, unclear } = calls;
+        if self == Self::Japanese {
+            let ways = [(finished, "件完了"), (cancelled, "件中止"), (unclear, "件は実行中の可能性あり")];
+            let said = ways.into_iter().filter(|(count, _)| *count > 0).map(|(count, way)| format!("{count}{way}"));
+            let said = said.collect::<Vec<_>>().join("、");
+            let of_calls = if said.is_empty() { said } else { format!("ツールの呼び出しは{said}です。") };
+            return format!("停止しました。{of_calls}ここまでの内容は保存されています。");
+        }
+        let ways = [
+            (finished, "had finished", "had finished"),
+            (cancelled, "was cancelled", "were cancelled"),
+            (unclear, "may still be running", "may still be running"),
+        ];
+        let mut said = Vec::new();
+        for (count, of_one, of_many) in ways.into_iter().filter(|(count, ..)| *count > 0) {
+            let end = if count == 1 { of_one } else { of_many };
+            said.push(match (said.is_empty(), count) {
+                (true, 1) => format!("1 tool call {end}"),
+                (true, _) => format!("{count} tool calls {end}"),
+                (false, _) => format!("{count} {end}"),
+            });
+        }
+        let of_calls = if said.is_empty() { String::new() } else { format!(" {}.", said.join(", ")) };
+        format!("Stopped.{of_calls} What was written so far is kept.")
+    }
+
+    /// What an answer cost.
+    pub(crate) fn usage(self, usage: Usage) -> String {
+        let [read, written] = [usage.input_tokens, usage.output_tokens].map(format::count_of);
+        match self {
+            Self::English => format!("{read} tokens in · {written} out"),
+            Self::Japanese => format!("入力 {read}・出力 {written} トークン"),
+        }
+    }
+
+    /// What all answers on the page cost together.
+    pub(crate) fn usage_in_all(self, usage: Usage) -> String {
+        let usage = self.usage(usage);
+        match self {
+            Self::English => format!("In all {usage}"),
+            Self::Japanese => format!("合計 {usage}"),
+        }
+    }
+
+    /// A refusal without a sentence of its own.
+    pub(crate) fn refused(self, status: u16) -> String {
+        match self {
+            Self::English => format!("The server refused this (status {status}). Try again in a moment."),
+            Self::Japanese => {
+                format!("サーバーに拒否されました（ステータス {status}）。しばらくしてからもう一度お試しください。")
+            }
+        }
+    }
+
+    /// A tool call's state in words.
+    pub(crate) const fn call_status(self, status: ToolCallStatus) -> &'static str {
+        match status {
+            ToolCallStatus::Pending => self.call_running(),
+            ToolCallStatus::AwaitingApproval => self.call_awaiting_approval(),
+            ToolCallStatus::Success => self.call_done(),
+            ToolCallStatus::Error => self.call_failed(),
+            ToolCallStatus::Denied => self.call_denied(),
+            ToolCallStatus::Cancelled => self.call_cancelled(),
+            ToolCallStatus::Interrupted => self.call_interrupted(),
+            ToolCallStatus::Unknown => self.call_unknown(),
+        }
+    }
+
+    /// What an opened call without output says about why there is none.
+    pub(crate) const fn call_note(self, status: ToolCallStatus) -> Option<&'static str> {
+        match status {
+            ToolCallStatus::Pending => Some(self.still_running()),
+            ToolCallStatus::AwaitingApproval => Some(self.waits_for_decision()),
+            ToolCallStatus::Success => Some(self.no_output()),
+            ToolCallStatus::Denied => Some(self.was_denied()),
+            ToolCallStatus::Cancelled => Some(self.was_cancelled()),
+            ToolCallStatus::Interrupted => Some(self.was_interrupted()),
+            ToolCallStatus::Error | ToolCallStatus::Unknown => None,
+        }
+    }
+
+    /// What the server refuses by this code (the last part of a problem's type), where the page says it better than the
+    /// server's English.
+    pub(crate) fn problem(self, code: &str) -> Option<&'static str> {
+        if code == "turn-running" {
+            return Some(self.turn_running());
+        }
+        if self == Self::English {
+            return None;
+        }
+        Some(match code {
+            "no-such-conversation" => "会話が見つかりません。削除された可能性があります。",
+            "invalid-input" => "入力内容を受け付けられませんでした。長さや内容を確認してください。",
+            "body-too-large" => "メッセージが長すぎます。短くして送信してください。",
+            "shutting-down" => "サーバーが停止するところです。しばらくしてからもう一度お試しください。",
+            "storage-unavailable" => "データベースに接続できません。しばらくしてからもう一度お試しください。",
+            "internal" => "サーバーで問題が発生しました。もう一度お試しください。",
+            _ => return None,
+        })
+    }
+
+    /// How a turn failed, by its code. In English the server's own sentence, which says more, is enough.
+    pub(crate) fn turn_error(self, code: &str) -> Option<&'static str> {
+        if self == Self::English {
+            return None;
+        }
+        Some(match code {
+            "model_auth" => "モデルの提供元がAPIキーを受け付けませんでした。キーの設定を確認してください。",
+            "model_not_found" => "指定されたモデルが見つかりません。LLM_MODEL の設定を確認してください。",
+            "model_without_tools" => {
+                "このモデルはツールを使えません。LLM_TOOL_MODE を prompt にするか、別のモデルを選んでください。"
+            }
+            "model_refused_request" => "モデルの提供元がリクエストを拒否しました。",
+            "model_busy" => "モデルが混み合っています。しばらくしてからもう一度送信してください。",
+            "model_unreachable" => "モデルの提供元に接続できません。接続を確認して、もう一度送信してください。",
+            "model_timeout" => "モデルからの応答が途絶えました。もう一度送信してください。",
+            "model_bad_stream" => "モデルの応答を読み取れませんでした。もう一度送信してください。",
+            "turn_timeout" => "時間の上限に達したため、回答を終了しました。質問を分けて送信してください。",
+            "storage_unavailable" => "データベースに接続できないため、回答を保存できません。",
+            "shutdown" => "回答の途中でサーバーが再起動しました。",
+            "internal" => "サーバーで問題が発生しました。もう一度お試しください。",
+            _ => return None,
+        })
+    }
 }
 
 /// The words in the browser's tab.
@@ -105,92 +402,31 @@ pub(crate) fn page_title(conversation: Option<&str>) -> String {
     conversation.map_or_else(|| PRODUCT.to_owned(), |title| format!("{title} · {PRODUCT}"))
 }
 
-/// How long an answer has been waited for.
-pub(crate) fn waited(seconds: u64) -> String {
-    format!("{seconds}s")
-}
-
-/// Under an answer that was stopped: what became of its calls.
-pub(crate) fn stopped(calls: Tally) -> String {
-    let Tally { finished, cancelled, unclear } = calls;
-    let ways = [
-        (finished, "had finished", "had finished"),
-        (cancelled, "was cancelled", "were cancelled"),
-        (unclear, "may still be running", "may still be running"),
-    ];
-    let mut said = Vec::new();
-    for (count, of_one, of_many) in ways.into_iter().filter(|(count, ..)| *count > 0) {
-        let end = if count == 1 { of_one } else { of_many };
-        said.push(match (said.is_empty(), count) {
-            (true, 1) => format!("1 tool call {end}"),
-            (true, _) => format!("{count} tool calls {end}"),
-            (false, _) => format!("{count} {end}"),
-        });
-    }
-    let of_calls = if said.is_empty() { String::new() } else { format!(" {}.", said.join(", ")) };
-    format!("Stopped.{of_calls} What was written so far is kept.")
-}
-
-/// While the connection is down.
-pub(crate) fn reconnecting(seconds: u64) -> String {
-    format!("Reconnecting… (retrying in {seconds}s)")
-}
-
-/// The button under the beginning of a long output.
-pub(crate) fn show_all(characters: usize) -> String {
-    format!("Show all ({} characters)", format::count(characters))
-}
-
-/// A refusal without a sentence of its own.
-pub(crate) fn refused(status: u16) -> String {
-    format!("The server refused this (status {status}). Try again in a moment.")
-}
-
-/// A tool call's state in words, for those who do not see its icon.
-pub(crate) fn call_status(status: ToolCallStatus) -> &'static str {
-    match status {
-        ToolCallStatus::Pending => "running",
-        ToolCallStatus::AwaitingApproval => "waiting for approval",
-        ToolCallStatus::Success => "done",
-        ToolCallStatus::Error => "failed",
-        ToolCallStatus::Denied => "denied",
-        ToolCallStatus::Cancelled => "cancelled",
-        ToolCallStatus::Interrupted => "interrupted",
-        ToolCallStatus::Unknown => "in an unknown state",
-    }
-}
-
-/// What an opened call without output says about why there is none.
-pub(crate) fn call_note(status: ToolCallStatus) -> Option<&'static str> {
-    match status {
-        ToolCallStatus::Pending => Some(STILL_RUNNING),
-        ToolCallStatus::AwaitingApproval => Some("Waits for a decision before it runs."),
-        ToolCallStatus::Success => Some(NO_OUTPUT),
-        ToolCallStatus::Denied => Some("This call was refused, so it did not run."),
-        ToolCallStatus::Cancelled => Some("The answer was stopped during this call."),
-        ToolCallStatus::Interrupted => Some("The server restarted during this call. It may have run."),
-        ToolCallStatus::Error | ToolCallStatus::Unknown => None,
-    }
-}
-
-/// The line that says whose answers these are.
-pub(crate) const DEMO_NOTICE_START: &str = "This is the built-in demo model: it knows arithmetic only. Set ";
-pub(crate) const DEMO_NOTICE_OR: &str = " or ";
-pub(crate) const DEMO_NOTICE_END: &str = " and start again to connect a real one.";
-/// The settings named in it: each chooses a provider by being set.
-pub(crate) const DEMO_SETTINGS: [&str; 2] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
-
 #[cfg(test)]
 mod tests {
-    use super::{Tally, stopped};
+    use crate::{language::Language, transcript::Tally};
 
     #[test]
     fn a_stopped_answer_says_what_became_of_its_calls() {
-        let said = |finished, cancelled, unclear| stopped(Tally { finished, cancelled, unclear });
+        let said = |finished, cancelled, unclear| Language::English.stopped(Tally { finished, cancelled, unclear });
         assert_eq!(said(0, 0, 0), "Stopped. What was written so far is kept.");
         assert_eq!(said(1, 0, 0), "Stopped. 1 tool call had finished. What was written so far is kept.");
         let all = "Stopped. 2 tool calls had finished, 1 was cancelled, 3 may still be running. What was written so far is kept.";
         assert_eq!(said(2, 1, 3), all);
         assert_eq!(said(0, 2, 0), "Stopped. 2 tool calls were cancelled. What was written so far is kept.");
+        let said = Language::Japanese.stopped(Tally { finished: 2, cancelled: 1, unclear: 0 });
+        assert_eq!(said, "停止しました。ツールの呼び出しは2件完了、1件中止です。ここまでの内容は保存されています。");
+    }
+
+    #[test]
+    fn every_text_is_there_in_both_languages() {
+        let is_japanese =
+            |text: &str| text.chars().any(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}'));
+        for (name, text) in Language::English.all_texts() {
+            assert!(!text.is_empty() && !is_japanese(text), "{name}: {text}");
+        }
+        for (name, text) in Language::Japanese.all_texts() {
+            assert!(is_japanese(text), "{name}: {text}");
+        }
     }
 }

@@ -10,17 +10,21 @@ use futures_util::StreamExt as _;
 use leptos::prelude::{IntoView as _, Owner, RenderHtml as _, provide_context};
 use leptos_meta::ServerMetaContext;
 use leptos_router::location::RequestUrl;
-use tallybook_frontend::{PageData, PageError, PageFuture, shell};
+use tallybook_frontend::{Language, PageData, PageError, PageFuture, Preferences, Theme, shell};
 use tallybook_protocol::{
-    Conversation, ConversationSummary, Message, MessageStatus, ModelInfo, Page, RawJson, Role, ToolCall, ToolCallStatus,
+    Conversation, ConversationSummary, Message, MessageStatus, ModelInfo, Page, RawJson, Role, ToolCall,
+    ToolCallStatus, Usage,
 };
 use uuid::Uuid;
 
 const KNOWN: Uuid = Uuid::from_u128(7);
+/// A conversation that is being answered.
+const RUNNING: Uuid = Uuid::from_u128(9);
 
 #[derive(Default)]
 struct Data {
     away: bool,
+    preferences: Preferences,
     status: Arc<AtomicU16>,
 }
 
@@ -40,11 +44,19 @@ impl PageData for Data {
     }
 
     fn find_conversation(&self, uuid: Uuid) -> PageFuture<Option<Conversation>> {
-        self.answer((uuid == KNOWN).then(conversation))
+        self.answer(match uuid {
+            KNOWN => Some(conversation()),
+            RUNNING => Some(running_conversation()),
+            _ => None,
+        })
     }
 
     fn model(&self) -> ModelInfo {
         ModelInfo { provider: "demo".to_owned(), model: "demo-arithmetic".to_owned() }
+    }
+
+    fn preferences(&self) -> Preferences {
+        self.preferences
     }
 
     fn set_status(&self, status: u16) {
@@ -83,8 +95,10 @@ fn conversation() -> Conversation {
         content: content.to_owned(),
         status: MessageStatus::Complete,
         error: None,
+        error_code: None,
         stop_reason: None,
         tool_calls,
+        usage: (role == Role::Assistant).then_some(Usage { input_tokens: 1234, output_tokens: 56, cached_tokens: 0 }),
         created_at: at,
     };
     let calls = vec![call(1, ToolCallStatus::Success, 8, Some(3456)), call(2, ToolCallStatus::Error, 8, Some(125_000))];
@@ -93,6 +107,19 @@ fn conversation() -> Conversation {
         message(2, Role::Assistant, "Adding: it *is* 3 <b>.\n\n- [x](https://example.com)", calls),
     ];
     Conversation { summary: summary(), messages, active_message_id: None }
+}
+
+/// One answer has only begun, another waits for its calls.
+fn running_conversation() -> Conversation {
+    let mut conversation = conversation();
+    let [question, mut answer] = <[Message; 2]>::try_from(conversation.messages).unwrap();
+    answer.status = MessageStatus::Streaming;
+    let begun = Message { id: 3, content: String::new(), tool_calls: vec![], ..answer.clone() };
+    answer.tool_calls[0].status = ToolCallStatus::AwaitingApproval;
+    answer.tool_calls[0].output = None;
+    answer.tool_calls[1].status = ToolCallStatus::Pending;
+    conversation.messages = vec![question, answer, begun];
+    conversation
 }
 
 /// The HTML at `path`, and the status that the page asked for.
@@ -133,13 +160,23 @@ async fn a_conversation_is_readable_without_a_script() {
     assert_eq!(status, 0, "an ordinary page leaves the status alone");
     assert_eq!(count(&html, "<article"), 2);
     assert_eq!(count(&html, "data-testid=\"tool-call\""), 2);
-    let order =
-        ["Adding:", "data-status=\"success\"", "3.4s", "data-status=\"error\"", "2m 5s", "it <em>is", " 3 &lt;b&gt;."];
+    let order = [
+        "Adding:",
+        "data-testid=\"tool-group\"",
+        "data-status=\"success\"",
+        "3.4s",
+        "data-status=\"error\"",
+        "2m 5s",
+        "it <em>is",
+        " 3 &lt;b&gt;.",
+    ];
     let places: Vec<_> =
         order.iter().map(|part| html.find(part).unwrap_or_else(|| panic!("{part} in {html}"))).collect();
     assert!(places.is_sorted(), "text and calls stand as they happened: {places:?}");
     assert!(html.contains("b: 0.10000000000000000000000000000000000000001"), "every digit is there");
     assert!(html.contains("aria-expanded=\"false\"") && !html.contains("tool-call-details"), "calls are closed");
+    assert!(html.contains("Used 2 tools") && html.contains("1 failed"), "finished neighbours are folded: {html}");
+    assert!(html.contains("1,234 tokens in · 56 out"), "what it cost is told");
     assert!(html.contains("rel=\"noopener noreferrer nofollow\""), "Markdown is drawn on the server: {html}");
     assert!(html.contains("aria-current=\"page\""));
     assert!(html.contains("demo-arithmetic") && html.contains("ANTHROPIC_API_KEY") && html.contains("OPENAI_API_KEY"));
@@ -152,6 +189,40 @@ async fn what_people_and_models_wrote_is_text() {
     for part in ["<b>bold", "<i>2", "<script>alert"] {
         assert!(!html.contains(part), "{part} in {html}");
     }
+}
+
+#[tokio::test]
+async fn a_reader_of_japanese_gets_a_japanese_page() {
+    let data =
+        || Data { preferences: Preferences { language: Language::Japanese, theme: Theme::Dark }, ..Data::default() };
+    let (html, _) = render(&format!("/c/{KNOWN}"), data()).await;
+    assert!(html.contains("<html lang=\"ja\" data-theme=\"dark\""), "{html}");
+    for words in [
+        "ツールを2回使用",
+        "1件失敗",
+        "3.4秒",
+        "2分5秒",
+        "入力 1,234・出力 56 トークン",
+        "これは内蔵のデモモデルで",
+        "キーボードショートカット",
+    ] {
+        assert!(html.contains(words), "{words} in {html}");
+    }
+    for words in ["New chat", "Answer", "Copy", "Used ", "1 failed", "This is the built-in"] {
+        assert!(!html.contains(words), "{words} in {html}");
+    }
+    let (html, _) = render(&format!("/c/{RUNNING}"), data()).await;
+    for words in ["考えています…", "承認待ち", "実行の前に承認を待っています。", "実行中"]
+    {
+        assert!(html.contains(words), "{words} in {html}");
+    }
+    for words in ["Thinking", "Input", "awaiting approval", "Waits for"] {
+        assert!(!html.contains(words), "{words} in {html}");
+    }
+    let (html, _) = render("/", data()).await;
+    assert!(html.contains("何を計算しましょうか?") && html.contains("12.5と7.25を足して4倍して"), "{html}");
+    let (html, _) = render("/nowhere", data()).await;
+    assert!(html.contains("このアドレスにページはありません。") && !html.contains("Nothing here"), "{html}");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::RawJson;
+use crate::{RawJson, Usage};
 
 /// Body of `POST /api/conversations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,11 +134,17 @@ pub struct Message {
     pub status: MessageStatus,
     /// What went wrong, in words for the reader; only with `failed` or `interrupted`.
     pub error: Option<String>,
+    /// The stable name of what went wrong, as the `error` event carries it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
     /// Why the model stopped, as in `message_end`; absent when it did not.
     #[serde(default)]
     pub stop_reason: Option<String>,
     /// The calls made while answering, in the order asked for.
     pub tool_calls: Vec<ToolCall>,
+    /// Tokens of the turn's finished steps; absent where the provider counts none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
     /// When it was stored.
     pub created_at: DateTime<Utc>,
 }
@@ -232,7 +238,7 @@ mod tests {
     use chrono::DateTime;
 
     use super::{
-        Conversation, ConversationSummary, Message, MessageStatus, RawJson, Role, ToolCall, ToolCallStatus, Uuid,
+        Conversation, ConversationSummary, Message, MessageStatus, RawJson, Role, ToolCall, ToolCallStatus, Usage, Uuid,
     };
 
     #[test]
@@ -263,8 +269,10 @@ mod tests {
             content: "</script>".to_owned(),
             status: MessageStatus::Streaming,
             error: None,
+            error_code: None,
             stop_reason: None,
             tool_calls: vec![call],
+            usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0 }),
             created_at: at,
         };
         let conversation = Conversation { summary, messages: vec![message], active_message_id: Some(2) };

@@ -66,6 +66,23 @@ pub(crate) struct ModelCallRow {
     pub(crate) blocks: String,
 }
 
+/// What one turn cost: the sums over its `model_calls`.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub(crate) struct UsageRow {
+    pub(crate) message_id: i64,
+    input_tokens: i64,
+    output_tokens: i64,
+    cached_tokens: i64,
+}
+
+impl UsageRow {
+    /// `None` where the provider counts nothing.
+    pub(crate) fn usage(self) -> Option<Usage> {
+        let Self { input_tokens, output_tokens, cached_tokens, .. } = self;
+        Some(Usage { input_tokens, output_tokens, cached_tokens }).filter(|usage| *usage != Usage::default())
+    }
+}
+
 impl ConversationRow {
     pub(crate) fn summary(&self) -> ConversationSummary {
         ConversationSummary {
@@ -95,7 +112,7 @@ impl MessageRow {
         }
     }
 
-    pub(crate) fn into_message(self, tool_calls: Vec<ToolCall>) -> Message {
+    pub(crate) fn into_message(self, tool_calls: Vec<ToolCall>, usage: Option<Usage>) -> Message {
         Message {
             id: self.id,
             role: if self.is_user() { Role::User } else { Role::Assistant },
@@ -103,8 +120,10 @@ impl MessageRow {
             status: self.status(),
             content: self.content,
             error: self.error,
+            error_code: self.error_code,
             stop_reason: self.stop_reason,
             tool_calls,
+            usage,
             created_at: self.created_at,
         }
     }

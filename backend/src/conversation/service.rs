@@ -157,11 +157,13 @@ impl ConversationService {
         let Some(row) = conversations::find_conversation(&self.inner.db, user, uuid).await? else { return Ok(None) };
         let branch = messages::branch(messages::list_messages(&self.inner.db, row.id).await?, row.head_message_id);
         let calls = calls::list_tool_calls(&self.inner.db, row.id).await?;
+        let usage = calls::list_usage(&self.inner.db, row.id).await?;
         let live = row.active_message_id.and_then(|id| self.inner.journal.find(id));
         let messages = branch.into_iter().map(|message| {
             let id = message.id;
             let of_message = calls.iter().filter(|call| call.message_id == id).map(ToolCallRow::to_tool_call);
-            let mut message = message.into_message(of_message.collect());
+            let usage = usage.iter().find(|usage| usage.message_id == id).and_then(|usage| usage.usage());
+            let mut message = message.into_message(of_message.collect(), usage);
             // While a turn runs its row has no text yet; its journal has.
             if let (MessageStatus::Streaming, Some(log)) = (message.status, &live) {
                 (message.content, message.tool_calls) = log.content_and_calls();

@@ -9,6 +9,7 @@ mod guard;
 mod health;
 mod messages;
 mod page;
+mod preferences;
 mod request_id;
 mod sse;
 mod tools;

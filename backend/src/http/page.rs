@@ -13,11 +13,11 @@ use leptos::prelude::{IntoView, provide_context, use_context, use_nonce};
 use leptos_actix::{
     ActixRouteListing, LeptosRoutes, ResponseOptions, generate_route_list, render_app_async_with_context,
 };
-use tallybook_frontend::{App, PageData, PageError, PageFuture};
+use tallybook_frontend::{App, PageData, PageError, PageFuture, Preferences};
 use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
 use uuid::Uuid;
 
-use super::{AppState, assets};
+use super::{AppState, assets, preferences};
 use crate::{accounts::UserId, conversation::ServiceError};
 
 /// How many conversations the sidebar begins with.
@@ -84,6 +84,11 @@ impl PageData for ServerPageData {
 
     fn model(&self) -> ModelInfo {
         self.0.service.model_info().clone()
+    }
+
+    fn preferences(&self) -> Preferences {
+        let request = use_context::<leptos_actix::Request>();
+        request.map(|request| preferences::of(&request.into_inner())).unwrap_or_default()
     }
 
     fn set_status(&self, status: u16) {

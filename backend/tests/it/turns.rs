@@ -206,6 +206,8 @@ async fn two_tool_calls(engine: &Engine, provider: Provider) {
     assert_eq!(stored["active_message_id"], Value::Null);
     assert_eq!(stored["messages"][0]["id"], start.user_message_id);
     assert_eq!(stored["messages"][1]["content"], end.content);
+    assert_eq!(stored["messages"][1]["usage"], serde_json::to_value(end.usage).unwrap());
+    assert_eq!(stored["messages"][0].get("usage"), None, "a question costs nothing");
     let stored_calls = serde_json::to_value(&end.tool_calls).unwrap();
     for (stored, told) in
         stored["messages"][1]["tool_calls"].as_array().unwrap().iter().zip(stored_calls.as_array().unwrap())

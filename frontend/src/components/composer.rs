@@ -8,8 +8,8 @@ use leptos::{
 
 use crate::{
     components::icon::{Draw, Icon},
+    language::use_language,
     session::Session,
-    text,
 };
 
 /// `keyCode` of a key press that an input method takes for itself. Safari ends a composition before it reports the Enter
@@ -19,6 +19,7 @@ const HANDLED_BY_INPUT_METHOD: u32 = 229;
 /// The message field and its button.
 #[component]
 pub(crate) fn Composer(session: Session, hydrated: ReadSignal<bool>) -> impl IntoView {
+    let text = use_language();
     let field = NodeRef::<html::Textarea>::new();
     let send = move || {
         if session.phase.with_untracked(|phase| *phase == crate::session::Phase::Idle) {
@@ -55,9 +56,9 @@ pub(crate) fn Composer(session: Session, hydrated: ReadSignal<bool>) -> impl Int
                     data-testid="composer"
                     rows="1"
                     autocomplete="off"
-                    aria-label=text::COMPOSER_LABEL
+                    aria-label=text.composer_label()
                     aria-describedby="composer-hint"
-                    placeholder=text::COMPOSER_PLACEHOLDER
+                    placeholder=text.composer_placeholder()
                     node_ref=field
                     // Typed before the page is alive, it would be lost.
                     disabled=move || !hydrated.get()
@@ -72,7 +73,7 @@ pub(crate) fn Composer(session: Session, hydrated: ReadSignal<bool>) -> impl Int
                 ></textarea>
             </div>
             <div class="composer-bar">
-                <span class="composer-hint" id="composer-hint">{text::COMPOSER_HINT}</span>
+                <span class="composer-hint" id="composer-hint">{text.composer_hint()}</span>
                 {move || if session.is_busy() {
                     view! { <StopButton session /> }.into_any()
                 } else {
@@ -86,9 +87,10 @@ pub(crate) fn Composer(session: Session, hydrated: ReadSignal<bool>) -> impl Int
 
 #[component]
 fn SendButton(session: Session, hydrated: ReadSignal<bool>) -> impl IntoView {
+    let text = use_language();
     let disabled = move || !hydrated.get() || session.draft.with(|draft| draft.trim().is_empty());
     view! {
-        <button type="submit" class="round-button" data-testid="send" aria-label=text::SEND title=text::SEND disabled=disabled>
+        <button type="submit" class="round-button" data-testid="send" aria-label=text.send() title=text.send() disabled=disabled>
             <Draw icon=Icon::ArrowUp />
         </button>
     }
@@ -97,7 +99,8 @@ fn SendButton(session: Session, hydrated: ReadSignal<bool>) -> impl IntoView {
 
 #[component]
 fn StopButton(session: Session) -> impl IntoView {
-    let label = move || if session.stopping.get() { text::STOPPING } else { text::STOP };
+    let text = use_language();
+    let label = move || if session.stopping.get() { text.stopping() } else { text.stop() };
     view! {
         <button
             type="button"

@@ -2,12 +2,13 @@
 
 use leptos::prelude::*;
 
-use crate::{session::Session, text};
+use crate::{language::use_language, session::Session};
 
 /// A greeting and three prompts that show what the tools do.
 #[component]
 pub(crate) fn EmptyState(session: Session, hydrated: ReadSignal<bool>) -> impl IntoView {
-    let examples = text::EXAMPLES.map(|example| {
+    let text = use_language();
+    let examples = text.examples().map(|example| {
         view! {
             <li>
                 <button
@@ -24,8 +25,8 @@ pub(crate) fn EmptyState(session: Session, hydrated: ReadSignal<bool>) -> impl I
     });
     view! {
         <section class="empty">
-            <h1>{text::EMPTY_TITLE}</h1>
-            <p>{text::EMPTY_TEXT}</p>
+            <h1>{text.empty_title()}</h1>
+            <p>{text.empty_text()}</p>
             <ul class="examples">{examples.collect_view()}</ul>
         </section>
     }

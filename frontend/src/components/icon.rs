@@ -18,6 +18,7 @@ pub(crate) enum Icon {
     Square,
     Pencil,
     Bin,
+    Warning,
 }
 
 impl Icon {
@@ -35,6 +36,7 @@ impl Icon {
             Self::ArrowDown => "M8 3v9.5M3.5 8.5 8 13l4.5-4.5",
             Self::Pencil => "M10.5 3 13 5.5 5.5 13H3v-2.5zM9 4.5 11.5 7",
             Self::Bin => "M3 4.5h10M6.5 4.5v-2h3v2M4.5 4.5l.5 9h6l.5-9M6.75 7v4M9.25 7v4",
+            Self::Warning => "M8 2.5 14 13H2zM8 6.5v3M8 11.4v.1",
             Self::Square => "M4.5 4.5h7v7h-7z",
         }
     }

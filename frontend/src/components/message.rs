@@ -7,10 +7,16 @@ use leptos::prelude::*;
 use tallybook_protocol::{MessageStatus, Role};
 
 use crate::{
-    components::{copy, prose::Prose, thinking::Thinking, tool_call::ToolCall},
+    components::{
+        copy,
+        message_foot::MessageFoot,
+        prose::Prose,
+        thinking::Thinking,
+        tool_calls::{Calls, ToolCalls},
+    },
+    language::{Language, use_language},
     markdown::Stretch,
     session::Session,
-    text,
     transcript::{Entry, Segment, Tally, segments},
 };
 
@@ -33,26 +39,30 @@ pub(crate) fn Message(
 /// A message that the server has not confirmed yet.
 #[component]
 pub(crate) fn UnstoredMessage(content: String) -> impl IntoView {
+    let text = use_language();
     view! {
         <article class="message" data-role="user" data-status="sending">
-            <h2 class="visually-hidden">{text::YOU_SAID}</h2>
+            <h2 class="visually-hidden">{text.you_said()}</h2>
             <div class="bubble">{content}</div>
         </article>
-        <p class="thinking" role="status"><span class="thinking-text">{text::SENDING}</span></p>
+        <p class="thinking" role="status"><span class="thinking-text">{text.sending()}</span></p>
     }
 }
 
-type OptionalEntry = Memo<Option<Arc<Entry>>>;
+/// A message as far as it is; there is always one while it is drawn.
+pub(crate) type OptionalEntry = Memo<Option<Arc<Entry>>>;
 
-fn read<T: Default>(entry: OptionalEntry, pick: impl Fn(&Entry) -> T) -> T {
+/// Reads something of a message.
+pub(crate) fn read<T: Default>(entry: OptionalEntry, pick: impl Fn(&Entry) -> T) -> T {
     entry.with(|entry| entry.as_ref().map(|entry| pick(entry)).unwrap_or_default())
 }
 
 #[component]
 fn UserMessage(entry: OptionalEntry) -> impl IntoView {
+    let text = use_language();
     view! {
         <article class="message" data-role="user" data-status=move || status(entry)>
-            <h2 class="visually-hidden">{text::YOU_SAID}</h2>
+            <h2 class="visually-hidden">{text.you_said()}</h2>
             <div class="bubble">{move || read(entry, |entry| entry.text.clone())}</div>
         </article>
     }
@@ -60,18 +70,23 @@ fn UserMessage(entry: OptionalEntry) -> impl IntoView {
 
 #[component]
 fn AssistantMessage(entry: OptionalEntry, session: Session) -> impl IntoView {
+    let text = use_language();
+    let calls = Calls::new(entry, session);
     let pieces = move || read(entry, |entry| segments(&entry.text, &entry.calls));
     view! {
         <article
             class="message"
             data-role="assistant"
             data-status=move || status(entry)
+            // Told once it is complete, not word by word.
+            aria-busy=move || read(entry, Entry::is_streaming).to_string()
             on:click=|event| copy::on_click(&event)
         >
-            <h2 class="visually-hidden">{text::ANSWER}</h2>
-            <For each=pieces key=Key::of children=move |piece| piece_view(entry, &piece) />
+            <h2 class="visually-hidden">{text.answer()}</h2>
+            <For each=pieces key=Key::of children=move |piece| piece_view(calls, &piece) />
             <Ending entry />
             <Continue entry session />
+            <MessageFoot entry />
         </article>
     }
 }
@@ -80,68 +95,77 @@ fn AssistantMessage(entry: OptionalEntry, session: Session) -> impl IntoView {
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     TextFrom(usize),
-    Call(i64),
+    CallsFrom(i64),
 }
 
 impl Key {
     fn of(piece: &Segment) -> Self {
         match piece {
             Segment::Text(range) => Self::TextFrom(range.start),
-            Segment::Call(id) => Self::Call(*id),
+            Segment::Calls(ids) => Self::CallsFrom(ids.first().copied().unwrap_or_default()),
         }
     }
 }
 
-fn piece_view(entry: OptionalEntry, piece: &Segment) -> AnyView {
-    match *piece {
-        Segment::Text(ref range) => {
-            let start = range.start;
-            let stretch = Memo::new(move |_| read(entry, |entry| stretch_from(entry, start)));
+fn piece_view(calls: Calls, piece: &Segment) -> AnyView {
+    match Key::of(piece) {
+        Key::TextFrom(start) => {
+            let text = use_language();
+            let stretch = Memo::new(move |_| read(calls.entry, |entry| stretch_from(entry, start, text)));
             view! { <Prose stretch /> }.into_any()
         }
-        Segment::Call(id) => {
-            let call = Memo::new(move |_| read(entry, |entry| entry.calls.iter().find(|call| call.id == id).cloned()));
-            view! { <ToolCall call /> }.into_any()
-        }
+        Key::CallsFrom(first) => view! { <ToolCalls first calls /> }.into_any(),
     }
 }
 
-fn stretch_from(entry: &Entry, start: usize) -> Stretch {
+fn stretch_from(entry: &Entry, start: usize, language: Language) -> Stretch {
     let end = segments(&entry.text, &entry.calls).into_iter().find_map(|piece| match piece {
         Segment::Text(range) if range.start == start => Some(range.end),
-        Segment::Text(_) | Segment::Call(_) => None,
+        Segment::Text(_) | Segment::Calls(_) => None,
     });
     let text = end.and_then(|end| entry.text.get(start..end)).unwrap_or_default().to_owned();
     // Text with a call after it is not written on.
     let complete = !entry.is_streaming() || end.is_some_and(|end| end < entry.text.len());
-    Stretch { text, complete }
+    Stretch { text, complete, language }
 }
 
 /// What stands below the text: that more is to come, or how it ended when it did not simply end.
 #[component]
 fn Ending(entry: OptionalEntry) -> impl IntoView {
-    let ending = Memo::new(move |_| read(entry, |entry| Some(ending_of(entry))));
+    let text = use_language();
+    let ending = Memo::new(move |_| read(entry, |entry| Some(ending_of(entry, text))));
     move || match ending.get() {
         None | Some(End::Text) => ().into_any(),
         Some(End::Thinking) => view! { <Thinking /> }.into_any(),
         Some(End::Note(note)) => view! { <p class="message-note">{note}</p> }.into_any(),
-        Some(End::Failure(error)) => view! { <p class="message-error" role="alert">{error}</p> }.into_any(),
+        Some(End::Failure { words, detail }) => view! {
+            <div class="message-error" role="alert">
+                <p>{words}</p>
+                {detail.map(|detail| view! { <p class="message-error-detail" lang="en">{detail}</p> })}
+            </div>
+        }
+        .into_any(),
     }
 }
 
 /// The way on from an answer that was cut off, as long as nothing came after it.
 #[component]
 fn Continue(entry: OptionalEntry, session: Session) -> impl IntoView {
+    let text = use_language();
     let offered = Memo::new(move |_| {
         let cut_off = read(entry, |entry| entry.is_cut_off().then_some(entry.id));
+        // Asked first, so that whole answers watch nothing else.
+        if cut_off.is_none() {
+            return false;
+        }
         let last = session.transcript.with(|transcript| transcript.entries().last().map(|entry| entry.id));
-        cut_off.is_some() && cut_off == last && !session.is_busy()
+        cut_off == last && !session.is_busy()
     });
     move || {
         offered.get().then(|| {
             view! {
                 <button type="button" class="continue" data-testid="continue" on:click=move |_| session.resume()>
-                    {text::CONTINUE}
+                    {text.go_on()}
                 </button>
             }
         })
@@ -153,36 +177,48 @@ enum End {
     Text,
     Thinking,
     Note(Cow<'static, str>),
-    Failure(String),
+    Failure {
+        words: String,
+        /// What the server says of it, where the page has words of its own.
+        detail: Option<String>,
+    },
 }
 
-fn ending_of(entry: &Entry) -> End {
+fn ending_of(entry: &Entry, text: Language) -> End {
     match entry.status {
         MessageStatus::Streaming => match segments(&entry.text, &entry.calls).last() {
             Some(Segment::Text(_)) => End::Text,
             // A call that runs shows it itself.
-            Some(Segment::Call(_)) if entry.calls.iter().any(|call| call.duration_ms.is_none()) => End::Text,
-            Some(Segment::Call(_)) | None => End::Thinking,
+            Some(Segment::Calls(_)) if entry.calls.iter().any(|call| !call.is_over()) => End::Text,
+            Some(Segment::Calls(_)) | None => End::Thinking,
         },
-        MessageStatus::Stopped => End::Note(text::stopped(Tally::of(&entry.calls)).into()),
-        MessageStatus::Interrupted => entry.error.clone().map_or(End::Note(text::INTERRUPTED.into()), End::Failure),
-        MessageStatus::Failed => End::Failure(entry.error.clone().unwrap_or_else(|| text::FAILED.to_owned())),
-        MessageStatus::Complete => note_on(entry).map_or(End::Text, |note| End::Note(note.into())),
+        MessageStatus::Stopped => End::Note(text.stopped(Tally::of(&entry.calls)).into()),
+        MessageStatus::Interrupted if entry.error.is_none() => End::Note(text.interrupted().into()),
+        MessageStatus::Interrupted | MessageStatus::Failed => failure_of(entry, text),
+        MessageStatus::Complete => note_on(entry, text).map_or(End::Text, |note| End::Note(note.into())),
         MessageStatus::Unknown => End::Text,
     }
 }
 
 /// What a reader must know of an answer that is whole and yet not as it should be.
-fn note_on(entry: &Entry) -> Option<&'static str> {
+fn note_on(entry: &Entry, text: Language) -> Option<&'static str> {
     match entry.stop_reason.as_deref() {
-        Some("refusal") => Some(text::MODEL_REFUSED),
-        Some("max_tokens") => Some(text::CUT_OFF),
-        Some("step_limit") => Some(text::STEP_LIMIT),
+        Some("refusal") => Some(text.model_refused()),
+        Some("max_tokens") => Some(text.cut_off()),
+        Some("step_limit") => Some(text.step_limit()),
         // What was said before its calls is not an answer.
         _ => match segments(&entry.text, &entry.calls).last() {
             Some(Segment::Text(_)) => None,
-            Some(Segment::Call(_)) | None => Some(text::NO_OUTPUT),
+            Some(Segment::Calls(_)) | None => Some(text.no_output()),
         },
+    }
+}
+
+fn failure_of(entry: &Entry, text: Language) -> End {
+    let told = entry.error.clone().filter(|error| !error.is_empty());
+    match entry.error_code.as_deref().and_then(|code| text.turn_error(code)) {
+        Some(words) => End::Failure { words: words.to_owned(), detail: told },
+        None => End::Failure { words: told.unwrap_or_else(|| text.failed().to_owned()), detail: None },
     }
 }
 

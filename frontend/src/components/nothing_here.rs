@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::text;
+use crate::language::use_language;
 
 /// There is nothing at this address.
 #[component]
@@ -10,11 +10,12 @@ pub(crate) fn NothingHere(
     /// What is missing.
     message: &'static str,
 ) -> impl IntoView {
+    let text = use_language();
     view! {
         <section class="nothing">
-            <h1>{text::NOT_FOUND_TITLE}</h1>
+            <h1>{text.not_found_title()}</h1>
             <p>{message}</p>
-            <a class="button" href="/">{text::START_NEW}</a>
+            <a class="button" href="/">{text.start_new()}</a>
         </section>
     }
 }
@@ -25,11 +26,12 @@ pub(crate) fn LoadFailed(
     /// What went wrong and what to do.
     message: String,
 ) -> impl IntoView {
+    let text = use_language();
     view! {
         <section class="nothing" role="alert">
-            <h1>{text::FAILED_TITLE}</h1>
+            <h1>{text.failed_title()}</h1>
             <p>{message}</p>
-            <a class="button" href="" rel="external">{text::RELOAD}</a>
+            <a class="button" href="" rel="external">{text.reload()}</a>
         </section>
     }
 }

@@ -6,16 +6,21 @@ use uuid::Uuid;
 
 use crate::{
     components::{
+        help::HelpSheet,
         icon::{Draw, Icon},
+        settings::Settings,
         sidebar_row::SidebarRow,
     },
     conversation_list::{ConversationList, day_label},
     days::Day,
-    text,
+    language::use_language,
+    text::PRODUCT,
 };
 
 /// Whoever is within so many pixels of the end wants to see more.
 const NEAR_END_PX: i32 = 200;
+/// The search field's element.
+pub(crate) const SEARCH_ID: &str = "search";
 
 /// The list of conversations with the way to a new one.
 #[component]
@@ -26,14 +31,16 @@ pub(crate) fn Sidebar(
     current: Signal<Option<Uuid>>,
     /// Whether a small screen shows the sidebar.
     open: RwSignal<bool>,
+    sheet: HelpSheet,
     hydrated: ReadSignal<bool>,
 ) -> impl IntoView {
+    let text = use_language();
     let area = NodeRef::<html::Nav>::new();
     let note = move || {
         if let Some(error) = list.error() {
             return Some(view! { <p class="sidebar-note" role="alert">{error.message}</p> }.into_any());
         }
-        let words = if list.is_search() { text::NOTHING_FOUND } else { text::NO_CONVERSATIONS };
+        let words = if list.is_search() { text.nothing_found() } else { text.no_conversations() };
         list.items().is_empty().then(|| view! { <p class="sidebar-note" role="status">{words}</p> }.into_any())
     };
     view! {
@@ -42,19 +49,23 @@ pub(crate) fn Sidebar(
             class="sidebar"
             id="sidebar"
             data-testid="sidebar"
-            aria-label=text::CONVERSATIONS
-            on:keydown=move |event| if event.key() == "Escape" { open.set(false) }
+            aria-label=text.conversations()
+            on:keydown=move |event| if event.key() == "Escape" && open.get_untracked() {
+                // It closes the sidebar and stops nothing.
+                event.prevent_default();
+                open.set(false);
+            }
             node_ref=area
             on:scroll=move |_| if area.get_untracked().is_some_and(|area| is_near_end(&area)) {
                 list.load_more();
             }
         >
             <div class="sidebar-top">
-                <a class="brand" href="/">{text::PRODUCT}</a>
+                <a class="brand" href="/">{PRODUCT}</a>
                 <button
                     type="button"
                     class="icon-button sidebar-button"
-                    aria-label=text::CLOSE_SIDEBAR
+                    aria-label=text.close_sidebar()
                     on:click=move |_| open.set(false)
                 >
                     <Draw icon=Icon::Cross />
@@ -67,20 +78,21 @@ pub(crate) fn Sidebar(
                 on:click=move |_| open.set(false)
             >
                 <Draw icon=Icon::Plus />
-                {text::NEW_CHAT}
+                {text.new_chat()}
             </a>
             <input
                 type="search"
                 class="search"
+                id=SEARCH_ID
                 data-testid="search"
                 autocomplete="off"
-                aria-label=text::SEARCH
-                placeholder=text::SEARCH
+                aria-label=text.search()
+                placeholder=text.search()
                 disabled=move || !hydrated.get()
                 prop:value=move || list.search.get()
                 on:input:target=move |event| list.search_for(event.target().value())
             />
-            <h2 class="sidebar-heading" class:visually-hidden=move || list.has_days()>{text::CONVERSATIONS}</h2>
+            <h2 class="sidebar-heading" class:visually-hidden=move || list.has_days()>{text.conversations()}</h2>
             <Transition>
                 <ul class="conversations">
                     <For
@@ -88,7 +100,7 @@ pub(crate) fn Sidebar(
                         key=Line::key
                         children=move |line| match line {
                             Line::Day(day) => view! {
-                                <li class="day"><h3>{day_label(day)}</h3></li>
+                                <li class="day"><h3>{day_label(text, day)}</h3></li>
                             }
                             .into_any(),
                             Line::Conversation(item) => view! { <SidebarRow item list current open /> }.into_any(),
@@ -102,9 +114,10 @@ pub(crate) fn Sidebar(
             })}
             <Show when=move || list.has_more()>
                 <button type="button" class="show-more" data-testid="show-more" on:click=move |_| list.load_more()>
-                    {text::SHOW_MORE}
+                    {text.show_more()}
                 </button>
             </Show>
+            <Settings sheet hydrated />
         </nav>
     }
     .into_any()

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::{
     components::icon::{Draw, Icon},
     conversation_list::ConversationList,
-    text,
+    language::use_language,
 };
 
 /// The longest title that the server takes, in characters.
@@ -64,6 +64,7 @@ fn Shown(
     open: RwSignal<bool>,
     renaming: RwSignal<bool>,
 ) -> impl IntoView {
+    let text = use_language();
     let uuid = item.uuid;
     view! {
         <a
@@ -75,14 +76,14 @@ fn Shown(
             on:click=move |_| open.set(false)
         >
             <span class="conversation-title">{item.title.clone()}</span>
-            {item.running.then(|| view! { <span class="spinner" role="img" aria-label=text::RUNNING></span> })}
+            {item.running.then(|| view! { <span class="spinner" role="img" aria-label=text.running()></span> })}
         </a>
         <span class="conversation-actions">
             <button
                 type="button"
                 data-testid="rename"
-                title=text::RENAME
-                aria-label=text::rename(&item.title)
+                title=text.rename()
+                aria-label=text.rename_named(&item.title)
                 on:click=move |_| renaming.set(true)
             >
                 <Draw icon=Icon::Pencil />
@@ -90,8 +91,8 @@ fn Shown(
             <button
                 type="button"
                 data-testid="delete"
-                title=text::DELETE
-                aria-label=text::delete(&item.title)
+                title=text.delete()
+                aria-label=text.delete_named(&item.title)
                 on:click=move |_| list.delete(uuid)
             >
                 <Draw icon=Icon::Bin />
@@ -103,6 +104,7 @@ fn Shown(
 
 #[component]
 fn RenameField(item: ConversationSummary, list: ConversationList, renaming: RwSignal<bool>) -> impl IntoView {
+    let text = use_language();
     let field = NodeRef::<html::Input>::new();
     Effect::new(move || {
         if let Some(field) = field.get() {
@@ -135,7 +137,7 @@ fn RenameField(item: ConversationSummary, list: ConversationList, renaming: RwSi
             <input
                 type="text"
                 data-testid="rename-field"
-                aria-label=text::RENAME_LABEL
+                aria-label=text.rename_label()
                 autocomplete="off"
                 maxlength=MAX_TITLE_CHARS
                 value=title
@@ -153,6 +155,7 @@ fn RenameField(item: ConversationSummary, list: ConversationList, renaming: RwSi
 
 #[component]
 fn Undo(uuid: Uuid, list: ConversationList) -> impl IntoView {
+    let text = use_language();
     let button = NodeRef::<html::Button>::new();
     // The button that was pressed is gone; the next key should find this one.
     Effect::new(move || {
@@ -163,9 +166,9 @@ fn Undo(uuid: Uuid, list: ConversationList) -> impl IntoView {
         }
     });
     view! {
-        <span class="conversation-deleted" role="status">{text::DELETED}</span>
+        <span class="conversation-deleted" role="status">{text.deleted()}</span>
         <button type="button" class="undo" data-testid="undo" node_ref=button on:click=move |_| list.undo(uuid)>
-            {text::UNDO}
+            {text.undo()}
         </button>
     }
     .into_any()

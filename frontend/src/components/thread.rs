@@ -1,16 +1,19 @@
 //! The messages of a conversation in their scrolling area, which follows the newest text unless the reader went up.
 
 use leptos::{html, prelude::*};
+use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
 use crate::{
     components::{
+        commands::on_command,
         empty_state::EmptyState,
         icon::{Draw, Icon},
         message::{Message, UnstoredMessage},
     },
+    keys::Command,
+    language::use_language,
     session::Session,
-    text,
 };
 
 /// Whoever is within so many pixels of the end reads the newest text.
@@ -19,6 +22,7 @@ const NEAR_END_PX: i32 = 48;
 /// The messages.
 #[component]
 pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoView {
+    let text = use_language();
     let area = NodeRef::<html::Div>::new();
     let following = RwSignal::new(true);
     let ids = move || {
@@ -58,11 +62,33 @@ pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoV
         }
     });
 
+    on_command(move |command| match command {
+        Command::PreviousCall => step(area, -1),
+        Command::NextCall => step(area, 1),
+        Command::ToggleCalls => toggle_calls(area, session),
+        Command::Search | Command::NewChat | Command::Help | Command::Stop => false,
+    });
+    // Whoever opens something wants to read it where it is, and not be taken to the end by the next word.
+    let stay = move |_| {
+        request_animation_frame(move || {
+            if let Some(area) = area.try_get_untracked().flatten()
+                && following.get_untracked()
+                && !is_near_end(&area)
+            {
+                following.set(false);
+            }
+        });
+    };
+
     view! {
         <div
             class="thread"
             id="thread"
+            role="log"
+            aria-label=text.messages_label()
+            tabindex="0"
             node_ref=area
+            on:click=stay
             on:scroll=move |_| {
                 if let Some(area) = area.get_untracked() {
                     // Text that came in since the page scrolled does not mean that the reader left the end.
@@ -82,23 +108,62 @@ pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoV
             </div>
         </div>
         <div class="jump-place">
-        <Show when=move || !following.get()>
-            <button
-                type="button"
-                class="jump"
-                on:click=move |_| {
-                    placed.set_value(0);
-                    following.set(true);
-                    to_end();
-                }
-            >
-                <Draw icon=Icon::ArrowDown />
-                {text::JUMP_TO_NEWEST}
-            </button>
-        </Show>
+            <Show when=move || !following.get()>
+                <button
+                    type="button"
+                    class="jump"
+                    data-testid="jump"
+                    on:click=move |_| {
+                        placed.set_value(0);
+                        following.set(true);
+                        to_end();
+                    }
+                >
+                    <Draw icon=Icon::ArrowDown />
+                    {text.jump_to_newest()}
+                </button>
+            </Show>
         </div>
     }
     .into_any()
+}
+
+/// The lines of tool calls that are to be seen, in order.
+fn call_lines(area: &HtmlElement) -> Vec<HtmlElement> {
+    let found = area.get_elements_by_class_name("tool-line");
+    let lines = (0..found.length()).filter_map(|at| found.item(at)?.dyn_into::<HtmlElement>().ok());
+    // What is folded away has no parent to be placed in.
+    lines.filter(|line| line.offset_parent().is_some()).collect()
+}
+
+/// Moves the focus to the next line of a tool call, or to the previous one; from elsewhere to the newest.
+fn step(area: NodeRef<html::Div>, by: isize) -> bool {
+    let Some(area) = area.get_untracked() else { return false };
+    let lines = call_lines(&area);
+    let focused = document().active_element();
+    let place = focused.as_ref().and_then(|focused| {
+        let call = focused.closest(".tool").ok()??;
+        lines.iter().position(|line| call.contains(Some(line)))
+    });
+    let wanted = match place {
+        Some(place) => place.checked_add_signed(by),
+        // The newest call is the one in sight.
+        None => lines.len().checked_sub(1),
+    };
+    let Some(line) = wanted.and_then(|wanted| lines.get(wanted)) else { return false };
+    let _ = line.focus();
+    true
+}
+
+/// Opens all calls, or closes them when all are open.
+fn toggle_calls(area: NodeRef<html::Div>, session: Session) -> bool {
+    let Some(area) = area.get_untracked() else { return false };
+    let has_closed = matches!(area.query_selector(".tool-line[aria-expanded=false]"), Ok(Some(_)));
+    let has_open = matches!(area.query_selector(".tool-line[aria-expanded=true]"), Ok(Some(_)));
+    if has_closed || has_open {
+        session.all_calls.update(|all| all.set(has_closed));
+    }
+    has_closed || has_open
 }
 
 fn is_near_end(area: &HtmlElement) -> bool {

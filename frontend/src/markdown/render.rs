@@ -8,7 +8,7 @@ use super::{
     links,
     node::{Element, Node, element},
 };
-use crate::text;
+use crate::language::Language;
 
 /// Deeper nesting is shown without its own shape. What draws the nodes does recurse.
 const MAX_DEPTH: usize = 32;
@@ -20,26 +20,26 @@ const LINES_TOGETHER: usize = 40;
 const MAX_DEFINED_BYTES: usize = 100_000;
 
 /// The nodes of one block.
-pub(super) fn render(block: &Block) -> Vec<Node> {
+pub(super) fn render(block: &Block, language: Language) -> Vec<Node> {
     let mut allowance = MAX_DEFINED_BYTES;
     let resolve = |link: BrokenLink<'_>| defined(&block.definitions, &link, &mut allowance);
     let parser = Parser::new_with_broken_link_callback(&block.source, OPTIONS, Some(resolve));
-    let mut builder = Builder::default();
+    let mut builder = Builder::new(language);
     for event in parser {
         builder.take(event);
         if builder.nodes > MAX_NODES {
-            return as_text(&block.source);
+            return as_text(&block.source, language);
         }
     }
     let nodes = builder.finish();
     // Link definitions alone draw nothing; a reader should not wonder what became of the answer.
-    if nodes.is_empty() && !block.source.trim().is_empty() { as_text(&block.source) } else { nodes }
+    if nodes.is_empty() && !block.source.trim().is_empty() { as_text(&block.source, language) } else { nodes }
 }
 
-fn as_text(source: &str) -> Vec<Node> {
+fn as_text(source: &str, language: Language) -> Vec<Node> {
     let mut frame = Frame::new(Kind::Paragraph);
     frame.push_text(source.trim());
-    vec![frame.into_node()]
+    vec![frame.into_node(language)]
 }
 
 fn defined<'a>(
@@ -109,7 +109,7 @@ impl Frame {
         }
     }
 
-    fn into_node(self) -> Node {
+    fn into_node(self, language: Language) -> Node {
         let tag = match self.kind {
             Kind::Paragraph => "p",
             // The page has headings of its own above an answer's.
@@ -118,13 +118,13 @@ impl Frame {
             Kind::Heading(HeadingLevel::H3) => "h5",
             Kind::Heading(_) => "h6",
             Kind::Quote => "blockquote",
-            Kind::Code(label) => return code(label, self.children).into(),
+            Kind::Code(label) => return code(label, self.children, language).into(),
             Kind::List(None) => "ul",
             Kind::List(Some(start)) => {
                 return element("ol").with("start", start.to_string()).around(self.children).into();
             }
             Kind::Item => "li",
-            Kind::Table => return table(self.children).into(),
+            Kind::Table => return table(self.children, language).into(),
             Kind::TableHead => {
                 return element("thead").around(vec![element("tr").around(self.children).into()]).into();
             }
@@ -156,16 +156,16 @@ struct Builder {
     columns: Vec<Alignment>,
     column: usize,
     nodes: usize,
-}
-
-impl Default for Builder {
-    fn default() -> Self {
-        let stack = vec![Frame::new(Kind::Root)];
-        Self { stack, flattened: 0, links: 0, columns: Vec::new(), column: 0, nodes: 0 }
-    }
+    /// Of the labels.
+    language: Language,
 }
 
 impl Builder {
+    fn new(language: Language) -> Self {
+        let stack = vec![Frame::new(Kind::Root)];
+        Self { stack, flattened: 0, links: 0, columns: Vec::new(), column: 0, nodes: 0, language }
+    }
+
     fn take(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -176,7 +176,7 @@ impl Builder {
             Event::SoftBreak => self.push_text("\n"),
             Event::HardBreak => self.push(element("br")),
             Event::Rule => self.push(element("hr")),
-            Event::TaskListMarker(done) => self.push(check_box(done)),
+            Event::TaskListMarker(done) => self.push(check_box(done, self.language)),
             // Not switched on; should one come all the same, its words are shown.
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
                 self.push_text(&text);
@@ -270,7 +270,7 @@ impl Builder {
                 }
                 _ => {}
             }
-            self.push(frame.into_node());
+            self.push(frame.into_node(self.language));
         }
     }
 
@@ -295,12 +295,12 @@ impl Builder {
     }
 }
 
-fn check_box(done: bool) -> Element {
+fn check_box(done: bool, language: Language) -> Element {
     let mut check_box = element("input").with("type", "checkbox").with("disabled", "");
     if done {
         check_box = check_box.with("checked", "");
     }
-    check_box.with("aria-label", if done { text::TASK_DONE } else { text::TASK_OPEN })
+    check_box.with("aria-label", if done { language.task_done() } else { language.task_open() })
 }
 
 fn link(address: String, title: String) -> Element {
@@ -313,15 +313,15 @@ fn link(address: String, title: String) -> Element {
 
 /// Code with its language and a button that copies it. The click is heard by `copy`, so that a thousand buttons cost
 /// nothing.
-fn code(label: String, code: Vec<Node>) -> Element {
+fn code(label: String, code: Vec<Node>, language: Language) -> Element {
     let code = code.into_iter().flat_map(|node| match node {
         Node::Text(text) => in_parts(text),
         Node::Element(_) => vec![node],
     });
     let copy =
         element("button").with("type", "button").with("class", "copy").with("data-testid", "copy-code").around(vec![
-            element("span").with("class", "copy-label").saying(text::COPY).into(),
-            element("span").with("class", "copy-done").saying(text::COPIED).into(),
+            element("span").with("class", "copy-label").saying(language.copy()).into(),
+            element("span").with("class", "copy-done").saying(language.copied()).into(),
         ]);
     let bar = vec![element("span").with("class", "code-language").saying(label).into(), copy.into()];
     element("div").with("class", "code").around(vec![
@@ -350,7 +350,7 @@ fn in_parts(text: String) -> Vec<Node> {
     nodes
 }
 
-fn table(mut rows: Vec<Node>) -> Element {
+fn table(mut rows: Vec<Node>, language: Language) -> Element {
     // The parts that an HTML parser would add by itself are written out: both sides must have the same tree.
     let body = rows.split_off(rows.len().min(1));
     rows.push(element("tbody").around(body).into());
@@ -358,7 +358,7 @@ fn table(mut rows: Vec<Node>) -> Element {
         .with("class", "table")
         .with("tabindex", "0")
         .with("role", "region")
-        .with("aria-label", text::TABLE)
+        .with("aria-label", language.table())
         .around(vec![element("table").around(rows).into()])
 }
 

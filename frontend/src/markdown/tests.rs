@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Document, node::write_html, render::render};
+use crate::language::Language;
 
 /// The HTML of a complete text.
 fn html(markdown: &str) -> String {
@@ -11,7 +12,7 @@ fn html(markdown: &str) -> String {
 
 fn html_of(document: &Document) -> String {
     let mut html = String::new();
-    document.blocks().iter().for_each(|block| write_html(&render(block), &mut html));
+    document.blocks().iter().for_each(|block| write_html(&render(block, Language::English), &mut html));
     html
 }
 

@@ -12,6 +12,8 @@ use leptos::{
 use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::Element;
 
+use crate::language::Language;
+
 use super::{Block, Document, dom, node, render::render};
 
 /// A stretch of an answer, as far as it is.
@@ -21,6 +23,8 @@ pub(crate) struct Stretch {
     pub(crate) text: String,
     /// Whether nothing more is to come.
     pub(crate) complete: bool,
+    /// What buttons and labels speak.
+    pub(crate) language: Language,
 }
 
 /// A stretch on the page.
@@ -63,7 +67,7 @@ impl Drawing {
                 self.blocks.push((Block::default(), Vec::new()));
             }
             let (shown, nodes) = &mut self.blocks[index];
-            dom::show(render(block), nodes, place, next.as_ref())?;
+            dom::show(render(block, stretch.language), nodes, place, next.as_ref())?;
             *shown = block.clone();
         }
         for (_, mut nodes) in self.blocks.drain(blocks.len()..) {
@@ -112,7 +116,7 @@ impl RenderHtml for Stretch {
     ) {
         html.push_str("<div class=\"prose\">");
         for block in Document::complete(&self.text).blocks() {
-            node::write_html(&render(block), html);
+            node::write_html(&render(block, self.language), html);
         }
         html.push_str("</div>");
         *position = Position::NextChild;

@@ -10,19 +10,24 @@ use leptos_router::{
 use serde::{Deserialize, Serialize};
 use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
 use uuid::Uuid;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlInputElement;
 
 use crate::{
     components::{
         chat_pane::ChatPane,
+        commands::on_command,
         header::Header,
+        help::{self, Help, HelpSheet},
         nothing_here::{LoadFailed, NothingHere},
-        sidebar::Sidebar,
+        sidebar::{SEARCH_ID, Sidebar},
         tab_title::TabTitle,
     },
     conversation_list::ConversationList,
     data::{PageError, Source},
+    keys::Command,
+    language::use_language,
     session::{Listeners, Session},
-    text,
 };
 
 /// What an address names.
@@ -76,6 +81,7 @@ enum PaneContent {
 /// The chat page.
 #[component]
 pub(crate) fn ChatPage() -> impl IntoView {
+    let text = use_language();
     let source = Source::from_context();
     let model: Option<ModelInfo> = SharedValue::new(|| source.model()).into_inner();
     let address = use_address();
@@ -115,16 +121,30 @@ pub(crate) fn ChatPage() -> impl IntoView {
         address.track();
         sidebar_open.set(false);
     });
+    let sheet = HelpSheet::new();
+    let navigate = use_navigate();
+    on_command(move |command| {
+        match command {
+            Command::Search => {
+                sidebar_open.set(true);
+                request_animation_frame(focus_search);
+            }
+            Command::NewChat => navigate("/", NavigateOptions::default()),
+            Command::Help => help::toggle(sheet),
+            Command::Stop | Command::PreviousCall | Command::NextCall | Command::ToggleCalls => return false,
+        }
+        true
+    });
     let hydrated = use_hydrated();
     let around =
         Around { model: model.clone(), source, listeners, hydrated, listed_title: use_listed_title(list, current) };
     let around = StoredValue::new(around);
 
     view! {
-        <a class="skip-link" href="#composer">{text::SKIP_TO_COMPOSER}</a>
+        <a class="skip-link" href="#main">{text.skip_sidebar()}</a>
         <div class="page" class:sidebar-open=sidebar_open>
-            <Sidebar list current open=sidebar_open hydrated />
-            <main class="main">
+            <Sidebar list current open=sidebar_open sheet hydrated />
+            <main class="main" id="main" tabindex="-1">
                 <Header model sidebar_open />
                 <Transition>
                     <For
@@ -135,10 +155,20 @@ pub(crate) fn ChatPage() -> impl IntoView {
                 </Transition>
             </main>
         </div>
+        <Help sheet />
         // Shows nothing, but the router takes a navigation for unfinished until this place has been filled.
         <Outlet />
     }
     .into_any()
+}
+
+fn focus_search() {
+    if let Some(field) =
+        document().get_element_by_id(SEARCH_ID).and_then(|field| field.dyn_into::<HtmlInputElement>().ok())
+    {
+        let _ = field.focus();
+        field.select();
+    }
 }
 
 /// What the page has for each pane.
@@ -154,18 +184,19 @@ struct Around {
 
 #[component]
 fn PaneView(pane: Pane, around: Around) -> impl IntoView {
+    let text = use_language();
     let Around { model, source, listeners, hydrated, listed_title } = around;
     let (conversation, problem) = match pane.content {
         PaneContent::NewChat => (None, None),
         PaneContent::Conversation(conversation) => (Some(*conversation), None),
         PaneContent::Missing => {
             source.set_status(404);
-            let view = view! { <NothingHere message=text::NOT_FOUND_CONVERSATION /> }.into_any();
-            (None, Some((text::NOT_FOUND_TITLE, view)))
+            let view = view! { <NothingHere message=text.not_found_conversation() /> }.into_any();
+            (None, Some((text.not_found_title(), view)))
         }
         PaneContent::Failed(message) => {
             source.set_status(503);
-            (None, Some((text::FAILED_TITLE, view! { <LoadFailed message /> }.into_any())))
+            (None, Some((text.failed_title(), view! { <LoadFailed message /> }.into_any())))
         }
     };
     if let Some((title, view)) = problem {
@@ -179,7 +210,7 @@ fn PaneView(pane: Pane, around: Around) -> impl IntoView {
     let name = Signal::derive(move || listed_title.get().or_else(|| title.clone()));
     view! {
         <TabTitle name />
-        <ChatPane conversation model listeners hydrated />
+        <ChatPane conversation model name listeners hydrated />
     }
     .into_any()
 }

@@ -5,17 +5,18 @@ use leptos::prelude::*;
 use crate::{
     components::{nothing_here::NothingHere, tab_title::TabTitle},
     data::Source,
-    text,
+    language::use_language,
 };
 
 /// Says that there is nothing here, with the HTTP status that goes with it.
 #[component]
 pub(crate) fn NotFoundPage() -> impl IntoView {
+    let text = use_language();
     Source::from_context().set_status(404);
     view! {
-        <TabTitle name=Some(text::NOT_FOUND_TITLE.to_owned()) />
+        <TabTitle name=Some(text.not_found_title().to_owned()) />
         <main class="alone">
-            <NothingHere message=text::NOT_FOUND_PAGE />
+            <NothingHere message=text.not_found_page() />
         </main>
     }
 }

@@ -1,20 +1,25 @@
 //! The transcript: what the page knows of one conversation, and the pure `fold` that applies the server's events to it.
-//! No signals, no browser: it is tested natively. How a message is cut into text and tool calls is in `segments`.
+//! No signals, no browser: it is tested natively. How a message is cut into text and tool calls is in `segments`, how
+//! finished calls fold together in `groups`, what is open in `toggles`.
 //!
 //! Applying an event again changes nothing, whatever the order of the repetitions, so a reader may join late, reconnect
 //! and hear things twice.
 
+mod groups;
 mod segments;
 mod tally;
+mod toggles;
 
 use std::sync::Arc;
 
+pub use groups::{Group, Line, lines};
 pub use segments::{Segment, segments};
 pub use tally::Tally;
 use tallybook_protocol::{
     ChatEvent, ContentDelta, Conversation, Message, MessageEnd, MessageStart, MessageStatus, RawJson, Role, Snapshot,
-    ToolCall, ToolCallEnd, ToolCallStart, ToolCallStatus, TurnError,
+    ToolCall, ToolCallEnd, ToolCallStart, ToolCallStatus, TurnError, Usage,
 };
+pub use toggles::{All, Toggles};
 
 /// One tool call, as far as the page has heard of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +43,8 @@ pub struct Call {
 }
 
 impl Call {
-    fn is_over(&self) -> bool {
+    /// Whether it has ended, in whichever way.
+    pub fn is_over(&self) -> bool {
         !matches!(self.status, ToolCallStatus::Pending | ToolCallStatus::AwaitingApproval)
     }
 }
@@ -72,12 +78,16 @@ pub struct Entry {
     pub text: String,
     /// Where it stands.
     pub status: MessageStatus,
-    /// What went wrong, in words for the reader.
+    /// What went wrong, in the server's words for the reader.
     pub error: Option<String>,
+    /// The stable name of what went wrong.
+    pub error_code: Option<String>,
     /// Why the model stopped, in the server's word.
     pub stop_reason: Option<String>,
     /// The calls made while answering.
     pub calls: Vec<Call>,
+    /// What the answer cost; absent while it is written, and when the provider counts nothing.
+    pub usage: Option<Usage>,
     /// The lease under which the turn was last heard of; it grows when the turn goes on after it was cut off.
     epoch: i32,
 }
@@ -90,8 +100,10 @@ impl Entry {
             text: String::new(),
             status: MessageStatus::Streaming,
             error: None,
+            error_code: None,
             stop_reason: None,
             calls: Vec::new(),
+            usage: None,
             epoch: FIRST_EPOCH,
         }
     }
@@ -119,8 +131,10 @@ impl From<Message> for Entry {
             text: message.content,
             status: message.status,
             error: message.error,
+            error_code: message.error_code,
             stop_reason: message.stop_reason,
             calls: message.tool_calls.into_iter().map(Call::from).collect(),
+            usage: message.usage,
             epoch: message.epoch,
         }
     }
@@ -156,6 +170,12 @@ impl Transcript {
     /// One message.
     pub fn find(&self, id: i64) -> Option<&Arc<Entry>> {
         self.entries.iter().rev().find(|entry| entry.id == id)
+    }
+
+    /// What all answers cost together; `None` when nothing was counted.
+    pub fn usage(&self) -> Option<Usage> {
+        let usage = self.entries.iter().filter_map(|entry| entry.usage).sum();
+        Some(usage).filter(|usage| *usage != Usage::default())
     }
 
     /// Whether text is missing that only a snapshot can bring.
@@ -263,6 +283,7 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     entry.status = end.status;
     entry.stop_reason = end.stop_reason;
     entry.calls = end.tool_calls.into_iter().map(Call::from).collect();
+    entry.usage = Some(end.usage).filter(|usage| *usage != Usage::default());
 }
 
 fn turn_error(transcript: &mut Transcript, error: TurnError) {
@@ -274,6 +295,7 @@ fn turn_error(transcript: &mut Transcript, error: TurnError) {
     }
     entry.status = MessageStatus::Failed;
     entry.error = Some(error.error);
+    entry.error_code = Some(error.code);
     for call in entry.calls.iter_mut().filter(|call| !call.is_over()) {
         call.status = ToolCallStatus::Interrupted;
     }

@@ -1,4 +1,4 @@
-//! Cuts a message into the order in which things happened: text, a tool call, more text. Offsets come from outside, so
+//! Cuts a message into the order in which things happened: text, tool calls, more text. Offsets come from outside, so
 //! none is trusted: they are clamped to the text and rounded down to a character's start.
 
 use std::ops::Range;
@@ -10,19 +10,23 @@ use super::Call;
 pub enum Segment {
     /// A stretch of the message's text, in bytes; never only white space.
     Text(Range<usize>),
-    /// The tool call with this row id.
-    Call(i64),
+    /// Tool calls with no text between them, by their row ids; never empty.
+    Calls(Vec<i64>),
 }
 
 /// The pieces of a message with `text` and `calls`, in order. Calls at one offset keep the order they are given in.
 pub fn segments(text: &str, calls: &[Call]) -> Vec<Segment> {
     let mut placed: Vec<(usize, i64)> = calls.iter().map(|call| (boundary(text, call.offset), call.id)).collect();
     placed.sort_by_key(|&(offset, _)| offset);
-    let mut pieces = Vec::with_capacity(placed.len() * 2 + 1);
+    let mut pieces = Vec::new();
     let mut start = 0;
     for (offset, id) in placed {
         push_text(&mut pieces, text, start..offset);
-        pieces.push(Segment::Call(id));
+        if let Some(Segment::Calls(ids)) = pieces.last_mut() {
+            ids.push(id);
+        } else {
+            pieces.push(Segment::Calls(vec![id]));
+        }
         start = offset;
     }
     push_text(&mut pieces, text, start..text.len());
@@ -64,20 +68,20 @@ mod tests {
     #[test]
     fn text_and_calls_alternate_as_they_happened() {
         let calls = [call(1, 6), call(2, 6), call(3, 11)];
-        let expected =
-            [Segment::Text(0..6), Segment::Call(1), Segment::Call(2), Segment::Text(6..11), Segment::Call(3)];
+        let expected = [Segment::Text(0..6), Segment::Calls(vec![1, 2]), Segment::Text(6..11), Segment::Calls(vec![3])];
         assert_eq!(segments("First.Then.", &calls), expected);
     }
 
     #[test]
     fn white_space_between_calls_is_no_paragraph() {
-        assert_eq!(segments("\n\n", &[call(1, 0), call(2, 2)]), [Segment::Call(1), Segment::Call(2)]);
+        assert_eq!(segments("\n\n", &[call(1, 0), call(2, 2)]), [Segment::Calls(vec![1, 2])]);
     }
 
     #[test]
     fn offsets_inside_a_character_round_down_and_wild_ones_are_clamped() {
         let calls = [call(1, 4), call(2, i64::MAX), call(3, i64::MIN)];
-        let expected = [Segment::Call(3), Segment::Text(0..3), Segment::Call(1), Segment::Text(3..6), Segment::Call(2)];
+        let [first, second, third] = [1, 2, 3].map(|id| Segment::Calls(vec![id]));
+        let expected = [third, Segment::Text(0..3), first, Segment::Text(3..6), second];
         assert_eq!(segments("計算", &calls), expected);
     }
 
@@ -88,10 +92,14 @@ mod tests {
             let pieces = segments(&text, &calls);
             let joined: String = pieces.iter().filter_map(|piece| match piece {
                 Segment::Text(range) => Some(&text[range.clone()]),
-                Segment::Call(_) => None,
+                Segment::Calls(_) => None,
             }).collect();
             prop_assert_eq!(joined, text);
-            prop_assert_eq!(pieces.iter().filter(|piece| matches!(piece, Segment::Call(_))).count(), calls.len());
+            let placed: usize = pieces.iter().map(|piece| match piece {
+                Segment::Text(_) => 0,
+                Segment::Calls(ids) => ids.len(),
+            }).sum();
+            prop_assert_eq!(placed, calls.len());
         }
     }
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{RawJson, json_depth};
 
-use super::super::model::{ModelCallRow, ToolCallRow, tool_call_status_word};
+use super::super::model::{ModelCallRow, ToolCallRow, UsageRow, tool_call_status_word};
 use crate::{
     agent::{EndedToolCall, StartedToolCall, StepRecord},
     db::{Database, InsertedId, Transaction, now, on_db, on_tx},
@@ -35,6 +35,12 @@ const LIST_TOOL_CALLS: &str = "SELECT t.id, t.message_id, t.tool_call_id, t.tool
 const LIST_MODEL_CALLS: &str = "SELECT k.message_id, k.step, k.stop_reason, k.input_tokens, k.output_tokens, \
      k.cached_tokens, k.error, k.blocks FROM model_calls k JOIN messages m ON m.id = k.message_id \
      WHERE m.conversation_id = ? ORDER BY k.message_id, k.step";
+
+// The sums of integers are decimals to MySQL.
+const LIST_USAGE: &str = "SELECT k.message_id, CAST(SUM(k.input_tokens) AS SIGNED) AS input_tokens, \
+     CAST(SUM(k.output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(k.cached_tokens) AS SIGNED) AS cached_tokens \
+     FROM model_calls k JOIN messages m ON m.id = k.message_id \
+     WHERE m.conversation_id = ? GROUP BY k.message_id";
 
 /// Stores a call that is about to run. Gives its key.
 pub(crate) async fn create_tool_call(
@@ -136,6 +142,11 @@ pub(crate) async fn list_tool_calls(db: &Database, conversation_id: i64) -> sqlx
 /// The model calls of all turns of a conversation, in order.
 pub(crate) async fn list_model_calls(db: &Database, conversation_id: i64) -> sqlx::Result<Vec<ModelCallRow>> {
     on_db!(db, |pool| sqlx::query_as(LIST_MODEL_CALLS).bind(conversation_id).fetch_all(pool).await)
+}
+
+/// What each turn of a conversation cost, as far as its steps are done.
+pub(crate) async fn list_usage(db: &Database, conversation_id: i64) -> sqlx::Result<Vec<UsageRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_USAGE).bind(conversation_id).fetch_all(pool).await)
 }
 
 /// What the `input` column holds: the text where every engine can read it as JSON, otherwise a JSON string. MariaDB

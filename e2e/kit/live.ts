@@ -1,0 +1,59 @@
+// A turn that a test writes itself, event by event, for what the demo model never does: tools that take minutes.
+
+import { type Clock, type Page, expect } from "@playwright/test";
+
+/** A turn under way. */
+export interface LiveTurn {
+  /** Lets the server say something. */
+  say(event: string, data: object): Promise<void>;
+}
+
+declare global {
+  interface Window {
+    sayToReader(text: string): void;
+  }
+}
+
+/** Answers the next message with what the test says. To be called before the page is opened. */
+export async function scriptTurn(page: Page): Promise<LiveTurn> {
+  await page.addInitScript(() => {
+    const real = window.fetch;
+    window.fetch = async (input, init) => {
+      const url = input instanceof Request ? input.url : String(input);
+      if (init?.method !== "POST" || !url.endsWith("/messages")) return real(input, init);
+      const body = new ReadableStream<Uint8Array>({
+        start(stream) {
+          window.sayToReader = (text) => stream.enqueue(new TextEncoder().encode(text));
+        },
+      });
+      return new Response(body, { headers: { "content-type": "text/event-stream" } });
+    };
+  });
+  let number = 0;
+  return {
+    async say(event, data) {
+      number += 1;
+      const frame = `id: 2.1.${number}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+      await page.waitForFunction(() => "sayToReader" in window);
+      await page.evaluate((text) => window.sayToReader(text), frame);
+    },
+  };
+}
+
+/** How a scripted turn begins. */
+export const started = {
+  user_message_id: 1,
+  assistant_message_id: 2,
+  conversation_id: "00000000-0000-4000-8000-000000000001",
+  content: "Take your time",
+};
+
+/** Opens a new chat in which time passes only when told to, drawing included. */
+export async function stopClock(page: Page): Promise<Clock> {
+  const start = Date.now();
+  await page.clock.install({ time: start });
+  await page.goto("/");
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  await page.clock.pauseAt(start + 60_000);
+  return page.clock;
+}

@@ -1,0 +1,77 @@
+// Waiting, what an answer cost, small screens.
+
+import { ChatPage } from "../kit/chat.ts";
+import { scriptTurn, started, stopClock } from "../kit/live.ts";
+import { call, conversation, open } from "../kit/seed.ts";
+import { expect, test } from "../kit/test.ts";
+
+const NOTHING = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
+
+test("who waits long is told for how long already", async ({ page }) => {
+  const turn = await scriptTurn(page);
+  const clock = await stopClock(page);
+  await page.getByTestId("composer").fill(started.content);
+  await page.getByTestId("send").click();
+  await turn.say("message_start", started);
+  const answer = new ChatPage(page).answers.last();
+  await expect(answer.getByText("Thinking…")).toBeVisible();
+  await clock.runFor(8_500);
+  await expect(answer.getByText("Thinking…")).toBeVisible();
+  await clock.runFor(1_000);
+  await expect(answer).toContainText("Still waiting…9s");
+  await clock.runFor(3_000);
+  await expect(answer).toContainText("Still waiting…12s");
+
+  const end = { assistant_message_id: 2, content: "", tool_calls: [], status: "complete", stop_reason: "end_turn" };
+  await turn.say("message_end", { ...end, usage: NOTHING });
+  await expect(answer).toContainText("Finished with no output.");
+  await expect(page.getByTestId("usage"), "what counts nothing shows no figures").toHaveCount(0);
+  await expect(page.getByText("The answer is complete.")).toBeAttached();
+});
+
+test("an answer says what it cost, and the conversation what all cost", async ({ page }) => {
+  const turn = await scriptTurn(page);
+  const usage = { input_tokens: 1200, output_tokens: 300, cached_tokens: 0 };
+  await open(page, conversation("Costs", [["One", { content: "First.", usage }], ["Two", { content: "Second." }]]));
+  await expect(page.getByTestId("usage")).toHaveText(["1,200 tokens in · 300 out"]);
+  await expect(page.getByTestId("usage-in-all")).toHaveText("In all 1,200 tokens in · 300 out");
+
+  await page.getByTestId("composer").fill("Three");
+  await page.getByTestId("send").click();
+  await turn.say("message_start", { ...started, user_message_id: 9001, assistant_message_id: 9002 });
+  const end = { assistant_message_id: 9002, content: "Third.", tool_calls: [], status: "complete", stop_reason: null };
+  await turn.say("message_end", { ...end, usage: { input_tokens: 34, output_tokens: 5, cached_tokens: 0 } });
+  await expect(page.getByTestId("usage")).toHaveText(["1,200 tokens in · 300 out", "34 tokens in · 5 out"]);
+  await expect(page.getByTestId("usage-in-all")).toHaveText("In all 1,234 tokens in · 305 out");
+});
+
+test("an example asks its question, and the demo model says what it is", async ({ page }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await expect(page.getByTestId("demo-notice")).toContainText("ANTHROPIC_API_KEY");
+  await expect(page.getByTestId("example")).toHaveCount(3);
+  await page.getByTestId("example").nth(1).click();
+  await expect(chat.answers.last()).toContainText("121932631124828532112482853211126352690");
+  await expect(chat.answers.last()).toHaveAttribute("data-status", "complete");
+});
+
+test("at 360 pixels everything fits and fingers find it", async ({ page }) => {
+  await page.setViewportSize({ width: 360, height: 640 });
+  const long = "x".repeat(300);
+  const calls = [
+    call(`tool_${long}`, { [long]: long, nested: { [long]: [long] } }, { output: long }),
+    call("add", { a: 1 }, { status: "error", output: null, error: long }),
+  ];
+  const content = `${long}\n\n| a | b | c | d | e | f |\n|-|-|-|-|-|-|\n| ${long.slice(0, 40)} | 2 | 3 | 4 | 5 | 6 |\n\n\`\`\`\n${long}\n\`\`\``;
+  await open(page, conversation(long, [[long, { content, calls }]]));
+  await page.getByTestId("tool-group").click();
+  for (const line of await page.getByTestId("tool-call").all()) await line.click();
+  const width = await page.evaluate(() => {
+    const boxes = [...document.querySelectorAll(".thread, .messages, .message, .dock, .tool, .header")];
+    return Math.max(document.documentElement.scrollWidth, ...boxes.map((box) => box.getBoundingClientRect().right));
+  });
+  expect(width).toBeLessThanOrEqual(360);
+  for (const line of await page.locator(".tool-line").all()) {
+    expect((await line.boundingBox())!.height).toBeGreaterThanOrEqual(44);
+  }
+});

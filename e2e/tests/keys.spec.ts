@@ -1,0 +1,125 @@
+// The keys, and the sheet that lists them.
+
+import { ChatPage } from "../kit/chat.ts";
+import { scriptTurn, started } from "../kit/live.ts";
+import { call, conversation, open } from "../kit/seed.ts";
+import { expect, test } from "../kit/test.ts";
+
+test("the help sheet lists the keys, keeps the focus, and gives it back", async ({ page }) => {
+  await page.goto("/");
+  const composer = page.getByTestId("composer");
+  await composer.fill("half a thought");
+  const help = page.getByTestId("help");
+  await expect(help).toBeHidden();
+
+  await page.keyboard.press("Control+/");
+  await expect(help).toBeVisible();
+  const keys = await help.locator(".help-row").allInnerTexts();
+  const listed = keys.map((row) => row.replace(/\s+/g, " "));
+  for (const key of ["Ctrl K", "Ctrl Shift O", "Ctrl /", "Esc", "[", "]", "E", "Enter", "Shift Enter"]) {
+    expect(listed.some((row) => row.endsWith(` ${key}`)), `${key} in ${listed.join(" | ")}`).toBe(true);
+  }
+  await expect(help.getByRole("button", { name: "Close" })).toBeFocused();
+  for (let press = 0; press < 4; press++) {
+    await page.keyboard.press("Tab");
+    const outside = await page.evaluate(() => {
+      const focused = document.activeElement;
+      return focused !== document.body && focused?.closest("dialog") === null;
+    });
+    expect(outside, "the focus stays in the sheet").toBe(false);
+  }
+  await page.keyboard.press("Escape");
+  await expect(help).toBeHidden();
+  await expect(composer).toBeFocused();
+  await expect(composer).toHaveValue("half a thought");
+
+  await page.getByTestId("open-help").click();
+  await expect(help).toBeVisible();
+  await help.getByRole("button", { name: "Close" }).click();
+  await expect(help).toBeHidden();
+  await expect(page.getByTestId("open-help")).toBeFocused();
+});
+
+test("search and new chat are a key away, also while one writes", async ({ page, request }) => {
+  const made = await (await request.post("/api/conversations", { data: { title: "Old sums" } })).json();
+  await page.goto(`/c/${made.uuid}`);
+  const composer = page.getByTestId("composer");
+  await composer.fill("[e] is what I write");
+  await expect(composer).toHaveValue("[e] is what I write");
+  await page.keyboard.press("Control+k");
+  await expect(page.getByTestId("search")).toBeFocused();
+  await page.keyboard.press("Control+Shift+O");
+  await expect(page).toHaveURL("/");
+
+  await page.setViewportSize({ width: 360, height: 640 });
+  await expect(page.getByTestId("search")).toBeHidden();
+  await page.keyboard.press("Control+k");
+  await expect(page.getByTestId("search")).toBeFocused();
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("search")).toBeHidden();
+});
+
+test("brackets go from call to call, and E opens and closes all", async ({ page }) => {
+  const content = "First.Then.Last.";
+  const calls = [
+    call("add", { a: 1 }, { offset: 6 }),
+    call("subtract", { a: 2 }, { offset: 6 }),
+    call("multiply", { a: 3 }, { offset: 11 }),
+  ];
+  await open(page, conversation("Keys", [["Go", { content, calls }]]));
+  const group = page.getByTestId("tool-group");
+  const line = (name: string) => page.getByTestId("tool-call").filter({ hasText: name });
+  await page.locator(".messages").click({ position: { x: 1, y: 1 } });
+
+  await page.keyboard.press("[");
+  await expect(line("multiply")).toBeFocused();
+  await page.keyboard.press("[");
+  await expect(group).toBeFocused();
+  await page.keyboard.press("[");
+  await expect(group, "there is none before").toBeFocused();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("]");
+  await expect(line("add")).toBeFocused();
+  await page.keyboard.press("]");
+  await page.keyboard.press("]");
+  await expect(line("multiply")).toBeFocused();
+
+  const details = page.getByTestId("tool-call-details");
+  await page.keyboard.press("e");
+  await expect(details).toHaveCount(3);
+  await page.keyboard.press("e");
+  await expect(details).toHaveCount(0);
+  await expect(group).toHaveAttribute("aria-expanded", "false");
+
+  await page.getByTestId("composer").fill("");
+  await page.getByTestId("composer").pressSequentially("e[");
+  await expect(page.getByTestId("composer")).toHaveValue("e[");
+  await expect(details).toHaveCount(0);
+});
+
+test("Esc stops the answer, but not while one writes", async ({ page }) => {
+  const turn = await scriptTurn(page);
+  const stops: string[] = [];
+  await page.route("**/stop", (route) => {
+    stops.push(route.request().url());
+    return route.fulfill({ json: {} });
+  });
+  await page.goto("/");
+  await page.getByTestId("composer").fill(started.content);
+  await page.keyboard.press("Enter");
+  await turn.say("message_start", started);
+  await expect(page.getByTestId("stop")).toBeVisible();
+  await page.getByTestId("composer").fill("the next thing");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+/");
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("help")).toBeHidden();
+  await expect(page.getByTestId("stop")).toBeEnabled();
+  await page.getByTestId("composer").fill("");
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("stop")).toBeDisabled();
+  expect(stops).toHaveLength(1);
+  const end = { assistant_message_id: 2, content: "So far", tool_calls: [], status: "stopped", stop_reason: null };
+  await turn.say("message_end", { ...end, usage: { input_tokens: 0, output_tokens: 0, cached_tokens: 0 } });
+  await expect(new ChatPage(page).answers).toContainText("Stopped. What was written so far is kept.");
+});

@@ -1,0 +1,99 @@
+// English and Japanese, light and dark: chosen by the browser or by hand, and remembered.
+
+import { ChatPage } from "../kit/chat.ts";
+import { call, conversation, open } from "../kit/seed.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.describe("a browser that asks for Japanese", () => {
+  test.use({ locale: "ja-JP" });
+
+  test("gets it from the first byte on, and from the live page", async ({ page }) => {
+    const response = await page.goto("/");
+    const html = await response!.text();
+    expect(html).toContain('<html lang="ja"');
+    expect(html).toContain("何を計算しましょうか?");
+    await expect(page.getByTestId("composer")).toBeEnabled();
+    await expect(page.getByTestId("example")).toHaveText([/足して/, /掛けて/, /割る/]);
+
+    await page.getByTestId("example").first().click();
+    const answer = new ChatPage(page).answers.last();
+    await expect(answer).toHaveAttribute("data-status", "complete");
+    await expect(answer).toContainText("79");
+    await expect(page.getByTestId("tool-group")).toHaveText(/^ツールを2回使用\s*add, multiply$/);
+    await page.getByTestId("tool-group").click();
+    await page.getByTestId("tool-call").last().click();
+    await expect(page.getByTestId("tool-call-details").getByRole("heading")).toHaveText(["入力", "出力"]);
+    await expect(page.getByTestId("tool-call").last().locator(".tool-duration")).toHaveText("<1秒");
+    await expect(page.getByTestId("sidebar").getByRole("heading", { name: "今日" })).toBeVisible();
+  });
+
+  test("is told in Japanese what went wrong, with the server's own words beside", async ({ page, tolerated }) => {
+    tolerated.push(/Failed to load resource/);
+    const failed = { content: "", status: "failed", error: "The provider refused the key.", error_code: "model_auth" };
+    await open(page, conversation("失敗", [["計算して", failed]]));
+    const error = page.getByRole("alert");
+    await expect(error).toContainText("APIキーを受け付けませんでした");
+    await expect(error.locator('[lang="en"]')).toHaveText("The provider refused the key.");
+
+    await page.route("**/messages", (route) => route.abort());
+    await page.getByTestId("composer").fill("もう一度");
+    await page.getByTestId("send").click();
+    await expect(page.getByTestId("notice")).toContainText("サーバーに接続できません。");
+  });
+
+  test("finds nothing in Japanese", async ({ page }) => {
+    const response = await page.request.get("/nowhere", { headers: { "accept-language": "ja,en;q=0.5" } });
+    expect(response.status()).toBe(404);
+    expect(await response.text()).toContain("このアドレスにページはありません。");
+  });
+});
+
+test("the language is switched by hand and stays", async ({ page, context }) => {
+  await page.goto("/");
+  await expect(page.getByRole("heading", { name: "What shall we work out?" })).toBeVisible();
+  await expect(page.getByTestId("language")).toBeEnabled();
+  await page.getByTestId("language").selectOption({ label: "日本語" });
+  await expect(page.getByRole("heading", { name: "何を計算しましょうか?" })).toBeVisible();
+  await expect(page.locator("html")).toHaveAttribute("lang", "ja");
+  await expect(page.getByTestId("language")).toBeEnabled();
+
+  const other = await context.newPage();
+  await other.goto("/");
+  await expect(other.locator("html")).toHaveAttribute("lang", "ja");
+  await expect(other.getByTestId("language")).toHaveValue("ja");
+  await expect(other.getByTestId("language")).toBeEnabled();
+  await other.getByTestId("language").selectOption("en");
+  await expect(other.getByRole("heading", { name: "What shall we work out?" })).toBeVisible();
+});
+
+test("the theme is the system's until one is chosen, which lasts and never flashes", async ({ page }) => {
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.goto("/");
+  const dark = await paper();
+  await page.emulateMedia({ colorScheme: "light" });
+  const light = await paper();
+  expect(light).not.toBe(dark);
+
+  await expect(page.getByTestId("theme")).toBeEnabled();
+  await page.getByTestId("theme").selectOption("dark");
+  expect(await paper()).toBe(dark);
+  const again = await page.reload();
+  expect(await again!.text(), "the server knows").toContain('data-theme="dark"');
+  expect(await paper()).toBe(dark);
+  await expect(page.getByTestId("theme")).toHaveValue("dark");
+
+  await expect(page.getByTestId("theme")).toBeEnabled();
+  await page.getByTestId("theme").selectOption("light");
+  await page.emulateMedia({ colorScheme: "dark" });
+  expect(await paper()).toBe(light);
+  await page.getByTestId("theme").selectOption("system");
+  expect(await paper()).toBe(dark);
+});
+
+test("durations are said as each language says them", async ({ page }) => {
+  const calls = [call("add", {}, { duration_ms: 125_000 })];
+  await page.context().addCookies([{ name: "tallybook_language", value: "ja", url: "http://127.0.0.1" }]);
+  await open(page, conversation("時間", [["計算して", { content: "はい。", calls }]]));
+  await expect(page.getByTestId("tool-call").locator(".tool-duration")).toHaveText("2分5秒");
+});

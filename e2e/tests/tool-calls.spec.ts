@@ -1,0 +1,210 @@
+// The lines of tool calls: what they say, how they fold, and what is inside.
+
+import type { Page } from "@playwright/test";
+import { ChatPage, toolCalls } from "../kit/chat.ts";
+import { scriptTurn, started, stopClock } from "../kit/live.ts";
+import { call, conversation, open } from "../kit/seed.ts";
+import { expect, test } from "../kit/test.ts";
+
+const group = (page: Page) => page.getByTestId("tool-group");
+
+test("every state has its icon and its word, and every length its unit", async ({ page }) => {
+  const states = [
+    call("add", { a: 12.5, b: 7.25 }, { duration_ms: 999 }),
+    call("divide", { a: 1, b: 0 }, { status: "error", output: null, error: "invalid_b: division by zero", duration_ms: 3456 }),
+    call("delete_all", {}, { status: "denied", output: null, duration_ms: 42_000 }),
+    call("search", { q: "x" }, { status: "cancelled", output: null, duration_ms: 125_000 }),
+    call("mail", { to: "a@b.c" }, { status: "interrupted", output: null, duration_ms: null }),
+    call("pay", { amount: 5 }, { status: "awaiting_approval", output: null, duration_ms: null }),
+  ];
+  // Text between them, so that none folds.
+  const content = states.map(({ tool_name }) => `Now ${tool_name}.`).join("\n\n");
+  for (const state of states) state.offset = content.indexOf(`Now ${state.tool_name}.`) + `Now ${state.tool_name}.`.length;
+  await open(page, conversation("States", [["Try all", { content, calls: states }]]));
+
+  const lines = page.getByTestId("tool-call");
+  await expect(lines).toHaveCount(states.length);
+  const expected = [
+    ["done", "<1s"],
+    ["failed", "3.4s"],
+    ["denied", "42s"],
+    ["cancelled", "2m 5s"],
+    ["interrupted", ""],
+    ["awaiting approval", ""],
+  ];
+  for (const [at, [word, duration]] of expected.entries()) {
+    const line = lines.nth(at);
+    await expect(line.locator(".tool-state")).toHaveText(word!);
+    await expect(line.locator(".tool-duration")).toHaveText(duration!);
+    await expect(line.locator(".tool-status svg")).toHaveCount(1);
+    await expect(line).toHaveAccessibleName(new RegExp(`${states[at]!.tool_name}.*${word}`));
+  }
+  await expect(lines.first().locator(".tool-summary")).toHaveText("a: 12.5, b: 7.25");
+  await expect(lines.first().locator(".tool-duration")).toHaveCSS("font-variant-numeric", "tabular-nums");
+
+  await test.step("one that waits for a decision opened itself, and closes for good when asked to", async () => {
+    await expect(lines.last()).toHaveAttribute("aria-expanded", "true");
+    await expect(page.getByText("Waits for a decision before it runs.")).toBeVisible();
+    await lines.last().click();
+    await expect(page.getByTestId("tool-call-details")).toHaveCount(0);
+  });
+
+  await test.step("one that a restart interrupted says what that means", async () => {
+    await lines.nth(4).click();
+    await expect(page.getByText("The server restarted during this call. It may have run.")).toBeVisible();
+  });
+});
+
+test("finished neighbours fold under one line, amber when one failed", async ({ page }) => {
+  const calls = [
+    call("add", { a: 1, b: 2 }),
+    call("multiply", { a: 3, b: 4 }),
+    call("divide", { a: 1, b: 0 }, { status: "error", output: null, error: "division by zero" }),
+  ];
+  await open(page, conversation("Fold", [["Go", { content: "Done.", calls }]]));
+  const line = group(page);
+  await expect(line).toHaveText(/^Used 3 tools\s*add, multiply, \+1\s*1 failed$/);
+  await expect(line).toHaveAttribute("aria-expanded", "false");
+  await expect(line).toHaveAttribute("data-failed", "");
+  await expect(toolCalls(page.locator("article").last()).first()).toBeHidden();
+
+  await line.press("Enter");
+  await expect(line).toHaveAttribute("aria-expanded", "true");
+  for (const one of await page.getByTestId("tool-call").all()) await expect(one).toBeVisible();
+  const controlled = (await line.getAttribute("aria-controls"))!.split(" ");
+  expect(controlled).toHaveLength(3);
+  for (const id of controlled) await expect(page.locator(`#${id}`)).toBeVisible();
+});
+
+test("what a reader opened stays open while calls end and fold around it", async ({ page }) => {
+  const turn = await scriptTurn(page);
+  await page.goto("/");
+  await page.getByTestId("composer").fill(started.content);
+  await page.getByTestId("send").click();
+  await turn.say("message_start", started);
+  const start = (id: number, tool_name: string) =>
+    turn.say("tool_call_start", { tool_call_id: id, tool_name, input: { a: id, b: 2 }, offset: 0 });
+  const end = (id: number) =>
+    turn.say("tool_call_end", { tool_call_id: id, output: String(id), error: null, status: "success", duration_ms: 5 });
+
+  await start(1, "add");
+  const first = page.getByTestId("tool-call").first();
+  await expect(first.locator(".tool-state")).toHaveText("running");
+  await first.click();
+  await end(1);
+  await start(2, "multiply");
+  await expect(first).toHaveAttribute("data-status", "success");
+  await expect(group(page)).toHaveCount(0);
+  await end(2);
+  await expect(group(page)).toHaveText(/Used 2 tools\s*add, multiply/);
+  await expect(group(page)).toHaveAttribute("aria-expanded", "true");
+  await expect(page.getByTestId("tool-call-details")).toBeVisible();
+  await expect(first).toBeFocused();
+
+  await group(page).click();
+  await start(3, "subtract");
+  await end(3);
+  await expect(group(page)).toHaveText(/Used 3 tools/);
+  await expect(group(page), "the reader closed it").toHaveAttribute("aria-expanded", "false");
+});
+
+test("a tool that takes long turns amber, then red with a way to stop it", async ({ page }) => {
+  const turn = await scriptTurn(page);
+  const clock = await stopClock(page);
+  await page.getByTestId("composer").fill(started.content);
+  await page.getByTestId("send").click();
+  await turn.say("message_start", started);
+  await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "crawl", input: { depth: 9 }, offset: 0 });
+  await clock.runFor(100);
+  const line = page.getByTestId("tool-call");
+  await expect(line.locator(".tool-state")).toHaveText("running");
+  await clock.runFor(9_500);
+  await expect(line.locator(".tool-duration")).toHaveText("9s");
+  await expect(line).not.toHaveAttribute("data-pace");
+  await clock.runFor(1_000);
+  await expect(line).toHaveAttribute("data-pace", "long");
+  await expect(page.getByText("This is taking a while.")).toBeVisible();
+  await clock.runFor(20_000);
+  await expect(line).toHaveAttribute("data-pace", "very-long");
+  await expect(line.locator(".tool-duration")).toHaveText("30s");
+  const stopped = page.waitForRequest((request) => request.url().endsWith("/stop"));
+  await page.route("**/stop", (route) => route.fulfill({ json: {} }));
+  await page.getByTestId("stop-call").click();
+  await stopped;
+
+  await turn.say("tool_call_end", { tool_call_id: 1, output: null, error: null, status: "cancelled", duration_ms: 31_000 });
+  await clock.runFor(100);
+  await expect(line.locator(".tool-state")).toHaveText("cancelled");
+  await expect(line.locator(".tool-duration")).toHaveText("31s");
+  await expect(page.getByTestId("stop-call")).toHaveCount(0);
+});
+
+test("arguments are rows or indented JSON, long outputs wait to be shown, and all can be copied", async ({ page, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const output = "0123456789".repeat(4821);
+  const input = { query: "<b>plain</b>", options: { deep: [1, { deeper: true }] } };
+  await open(page, conversation("Long", [["Go", { content: "Done.", calls: [call("search", input, { output })] }]]));
+  await page.getByTestId("tool-call").click();
+  const details = page.getByTestId("tool-call-details");
+  await expect(details.getByRole("heading")).toHaveText(["Input", "Output"]);
+  await expect(details.getByRole("heading").first()).toHaveCSS("text-transform", "uppercase");
+  await expect(details.locator("dt")).toHaveText(["query", "options"]);
+  await expect(details.locator("dd").first()).toHaveText("<b>plain</b>");
+  expect(await details.locator("dd").last().innerText()).toContain('{\n  "deep": [\n    1,');
+
+  const all = page.getByTestId("show-all");
+  await expect(all).toHaveText("Show all (48,210 characters)");
+  const shown = details.locator("pre").last();
+  expect((await shown.innerText()).length).toBeLessThan(5_000);
+
+  const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+  await details.getByTestId("copy").last().click();
+  await expect.poll(clipboard).toBe(output);
+  await details.getByTestId("copy").first().click();
+  await expect.poll(async () => JSON.parse(await clipboard())).toEqual(input);
+
+  await all.click();
+  expect(await shown.innerText()).toBe(output);
+  await expect(all).toHaveCount(0);
+});
+
+test("opening a call moves neither the call nor, while the answer grows, the page", async ({ page }) => {
+  const turn = await scriptTurn(page);
+  await page.setViewportSize({ width: 800, height: 500 });
+  await page.goto("/");
+  await page.getByTestId("composer").fill(started.content);
+  await page.getByTestId("send").click();
+  await turn.say("message_start", started);
+  const text = "A line of text.\n\n".repeat(30);
+  await turn.say("content_delta", { offset: 0, delta: text });
+  const long = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`argument_${at}`, at]));
+  await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "add", input: long, offset: text.length });
+  await turn.say("tool_call_end", { tool_call_id: 1, output: "3", error: null, status: "success", duration_ms: 5 });
+  await turn.say("content_delta", { offset: text.length, delta: "And then" });
+  await expect(page.getByText("And then")).toBeInViewport();
+
+  const line = page.getByTestId("tool-call");
+  const place = async () => (await line.boundingBox())!.y;
+  const before = await place();
+  await line.click();
+  await expect(page.getByTestId("tool-call-details")).toBeVisible();
+  expect(await place()).toBeCloseTo(before, 0);
+  await expect(page.getByTestId("jump")).toBeVisible();
+  await turn.say("content_delta", { offset: text.length + 8, delta: " there was more.\n\n".repeat(10) });
+  await expect(page.getByText("there was more.").first()).toBeAttached();
+  expect(await place()).toBeCloseTo(before, 0);
+
+  await page.getByTestId("jump").click();
+  await expect(page.getByText("there was more.").last()).toBeInViewport();
+});
+
+test("calls of the demo model fold after the answer, and a reload shows them the same", async ({ page }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  const answer = await chat.ask("What is (12.5 + 7.25) × 4?");
+  await expect(group(page)).toHaveText(/Used 2 tools\s*add, multiply/);
+  const shown = await answer.innerText();
+  await page.reload();
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  expect(await chat.answers.last().innerText()).toBe(shown);
+});

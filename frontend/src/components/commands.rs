@@ -1,0 +1,60 @@
+//! Hearing the keys: each part of the page takes the commands that are its own.
+
+use leptos::{
+    ev::{self, KeyboardEvent},
+    prelude::*,
+};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlInputElement, HtmlTextAreaElement};
+
+use crate::keys::{Command, Press, Target};
+
+/// Calls `act` with each command until the component goes away; true means that it was taken.
+pub(crate) fn on_command(act: impl Fn(Command) -> bool + 'static) {
+    // Effects run in a browser alone.
+    let act = StoredValue::new_local(act);
+    Effect::new(move || {
+        let listener = window_event_listener(ev::keydown, move |event| {
+            if let Some(command) = command_of(&event)
+                && act.try_with_value(|act| act(command)) == Some(true)
+            {
+                event.prevent_default();
+            }
+        });
+        on_cleanup(move || listener.remove());
+    });
+}
+
+fn command_of(event: &KeyboardEvent) -> Option<Command> {
+    // What somebody took already, or an input method is at work on, asks for nothing more.
+    if event.default_prevented() || event.is_composing() {
+        return None;
+    }
+    let press = Press {
+        key: &event.key(),
+        control: event.ctrl_key() || event.meta_key(),
+        shift: event.shift_key(),
+        alt: event.alt_key(),
+        target: target_of(event),
+    };
+    press.command()
+}
+
+fn target_of(event: &KeyboardEvent) -> Target {
+    if matches!(document().query_selector("dialog[open]"), Ok(Some(_))) {
+        return Target::Dialog;
+    }
+    let Some(element) = event.target().and_then(|target| target.dyn_into::<Element>().ok()) else {
+        return Target::Page;
+    };
+    let value = if let Some(field) = element.dyn_ref::<HtmlTextAreaElement>() {
+        field.value()
+    } else if let Some(field) = element.dyn_ref::<HtmlInputElement>() {
+        field.value()
+    } else if element.tag_name().eq_ignore_ascii_case("select") {
+        return Target::Field;
+    } else {
+        return Target::Page;
+    };
+    if value.is_empty() { Target::EmptyField } else { Target::Field }
+}

@@ -1,0 +1,69 @@
+//! The sheet that lists the keys. A modal `<dialog>`: the browser keeps the focus in it, closes it with Esc, and gives the
+//! focus back.
+
+use leptos::{html, prelude::*};
+
+use crate::{
+    components::icon::{Draw, Icon},
+    language::use_language,
+};
+
+/// The help sheet's element, to open it by.
+pub(crate) type HelpSheet = NodeRef<html::Dialog>;
+
+/// Opens the sheet, or closes it when it is open.
+pub(crate) fn toggle(sheet: HelpSheet) {
+    if let Some(dialog) = sheet.get_untracked() {
+        if dialog.open() {
+            dialog.close();
+        } else {
+            // It fails only where it is open already.
+            let _ = dialog.show_modal();
+        }
+    }
+}
+
+/// The list of the keys, out of sight until it is opened.
+#[component]
+pub(crate) fn Help(sheet: HelpSheet) -> impl IntoView {
+    let text = use_language();
+    let everywhere = [
+        (&["Ctrl", "K"][..], text.key_search()),
+        (&["Ctrl", "Shift", "O"], text.key_new_chat()),
+        (&["Ctrl", "/"], text.key_help()),
+    ];
+    let reading = [
+        (&["Esc"][..], text.key_stop()),
+        (&["["], text.key_previous_call()),
+        (&["]"], text.key_next_call()),
+        (&["E"], text.key_expand()),
+    ];
+    let writing = [(&["Enter"][..], text.key_send()), (&["Shift", "Enter"], text.key_break_line())];
+    view! {
+        <dialog class="help" id="help" data-testid="help" aria-labelledby="help-title" closedby="any" node_ref=sheet>
+            <form method="dialog" class="help-top">
+                <h2 id="help-title">{text.help_title()}</h2>
+                <button class="icon-button" aria-label=text.help_close() title=text.help_close()>
+                    <Draw icon=Icon::Cross />
+                </button>
+            </form>
+            {section(text.help_everywhere(), &everywhere)}
+            {section(text.help_reading(), &reading)}
+            {section(text.help_writing(), &writing)}
+            <p class="help-note">{text.help_command_key()}</p>
+        </dialog>
+    }
+    .into_any()
+}
+
+fn section(title: &'static str, keys: &[(&'static [&'static str], &'static str)]) -> AnyView {
+    let rows = keys.iter().map(|&(keys, does)| {
+        let keys = keys.iter().map(|&key| view! { <kbd>{key}</kbd> });
+        view! { <div class="help-row"><dt>{does}</dt><dd>{keys.collect_view()}</dd></div> }
+    });
+    view! {
+        <h3>{title}</h3>
+        <dl>{rows.collect_view()}</dl>
+    }
+    .into_any()
+}

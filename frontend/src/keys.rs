@@ -1,0 +1,110 @@
+//! What the keys do. Pure; who listens and acts is in the components.
+
+/// What a reader asks for with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Search,
+    NewChat,
+    Help,
+    Stop,
+    PreviousCall,
+    NextCall,
+    ToggleCalls,
+}
+
+/// Where a key press goes if nobody takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Page,
+    /// A field with nothing in it.
+    EmptyField,
+    /// A field with text, or one that takes letters otherwise.
+    Field,
+    /// Something lies over the page.
+    Dialog,
+}
+
+/// One key press.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Press<'a> {
+    /// What the key means, as `k` or `Escape`.
+    pub(crate) key: &'a str,
+    /// Ctrl or ⌘.
+    pub(crate) control: bool,
+    pub(crate) shift: bool,
+    pub(crate) alt: bool,
+    pub(crate) target: Target,
+}
+
+impl Press<'_> {
+    /// What the press asks for. Keys without Ctrl are for those who are not writing.
+    pub(crate) fn command(self) -> Option<Command> {
+        let Self { key, control, shift, alt, target } = self;
+        // Some keyboards have brackets only with AltGr, which counts as Ctrl and Alt together.
+        let plain = !control || alt;
+        let command = match key {
+            "k" | "K" if control && !shift && !alt => Command::Search,
+            "o" | "O" if control && shift && !alt => Command::NewChat,
+            "/" if control && !alt => Command::Help,
+            "Escape" if !control && !shift && matches!(target, Target::Page | Target::EmptyField) => Command::Stop,
+            "[" if plain && target == Target::Page => Command::PreviousCall,
+            "]" if plain && target == Target::Page => Command::NextCall,
+            "e" | "E" if !control && !alt && target == Target::Page => Command::ToggleCalls,
+            _ => return None,
+        };
+        (target != Target::Dialog || command == Command::Help).then_some(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Command, Press, Target};
+
+    /// `Ctrl+Shift+O`, with the target.
+    fn pressed(keys: &str, target: Target) -> Option<Command> {
+        let key = keys.rsplit('+').next().unwrap();
+        let has = |name: &str| keys.split('+').any(|part| part == name);
+        Press { key, control: has("Ctrl"), shift: has("Shift"), alt: has("Alt"), target }.command()
+    }
+
+    #[test]
+    fn keys_and_what_they_do() {
+        for (keys, command) in [
+            ("Ctrl+k", Some(Command::Search)),
+            ("Ctrl+Shift+O", Some(Command::NewChat)),
+            ("Ctrl+/", Some(Command::Help)),
+            ("Ctrl+Shift+/", Some(Command::Help)),
+            ("Escape", Some(Command::Stop)),
+            ("[", Some(Command::PreviousCall)),
+            ("Ctrl+Alt+]", Some(Command::NextCall)),
+            ("e", Some(Command::ToggleCalls)),
+            ("Shift+E", Some(Command::ToggleCalls)),
+            ("k", None),
+            ("/", None),
+            ("Ctrl+o", None),
+            ("Ctrl+e", None),
+            ("Ctrl+[", None),
+            ("Ctrl+Shift+k", None),
+        ] {
+            assert_eq!(pressed(keys, Target::Page), command, "{keys}");
+        }
+    }
+
+    #[test]
+    fn who_writes_keeps_every_key_without_ctrl() {
+        for keys in ["[", "]", "e", "E", "Ctrl+Alt+[", "Escape"] {
+            assert_eq!(pressed(keys, Target::Field), None, "{keys}");
+        }
+        assert_eq!(pressed("Ctrl+k", Target::Field), Some(Command::Search));
+        assert_eq!(pressed("Escape", Target::EmptyField), Some(Command::Stop));
+        assert_eq!(pressed("e", Target::EmptyField), None);
+    }
+
+    #[test]
+    fn over_a_dialog_only_the_help_hears() {
+        for keys in ["Escape", "Ctrl+k", "Ctrl+Shift+O", "e", "["] {
+            assert_eq!(pressed(keys, Target::Dialog), None, "{keys}");
+        }
+        assert_eq!(pressed("Ctrl+/", Target::Dialog), Some(Command::Help));
+    }
+}

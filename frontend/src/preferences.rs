@@ -1,0 +1,49 @@
+//! What a reader chooses of the page: its language, and light or dark. Choices are kept in cookies, so that the server
+//! draws the first page as chosen and nothing flashes.
+
+use crate::language::Language;
+
+/// How the page is lit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// As the reader's system is.
+    #[default]
+    System,
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+impl Theme {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::System, Self::Light, Self::Dark];
+
+    /// The theme of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|theme| theme.name() == name)
+    }
+
+    /// Its name in cookies and styles.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+}
+
+/// The cookie that holds the name of a [`Theme`].
+pub const THEME_COOKIE: &str = "tallybook_theme";
+/// The cookie that holds the code of a [`Language`].
+pub const LANGUAGE_COOKIE: &str = "tallybook_language";
+
+/// What a reader chose, or what follows from the reader's browser.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Preferences {
+    /// In which language the page speaks.
+    pub language: Language,
+    /// How it is lit.
+    pub theme: Theme,
+}
