@@ -313,7 +313,7 @@ impl Session {
                 } else {
                     Phase::Following
                 });
-                match self.read(open, &mut last_id, &mut attempt).await {
+                match self.read(uuid, open, &mut last_id, &mut attempt).await {
                     Ended::Over if self.begins.get_value() => {
                         // The turn's beginning was missed, and with it what was sent as it is stored.
                         self.reload(uuid).await;
@@ -342,7 +342,13 @@ impl Session {
         }
     }
 
-    async fn read(self, stream: &mut EventStream, last_id: &mut Option<String>, attempt: &mut u32) -> Ended {
+    async fn read(
+        self,
+        uuid: Uuid,
+        stream: &mut EventStream,
+        last_id: &mut Option<String>,
+        attempt: &mut u32,
+    ) -> Ended {
         while let Some(received) = stream.next().await {
             let mut over = false;
             let mut began = false;
@@ -368,6 +374,14 @@ impl Session {
                 }
                 over |= is_terminal;
                 began |= matches!(received.event, ChatEvent::MessageStart(_));
+                if let ChatEvent::Snapshot(snapshot) = &received.event
+                    && transcript.find(snapshot.assistant_message_id).is_none()
+                    && let Ok(Some(conversation)) = api::find_conversation(uuid).await
+                {
+                    // Its beginning was missed, and perhaps the end of a turn before it.
+                    transcript = Transcript::from(conversation);
+                    began = true;
+                }
                 fold(&mut transcript, received.event);
             }
             let has_gap = transcript.has_gap();

@@ -105,6 +105,12 @@ pub struct MessageEnd {
     pub tool_calls: Vec<ToolCall>,
     /// `complete`, `stopped` or `interrupted`.
     pub status: MessageStatus,
+    /// What cut the answer off, in words for the reader; only with `interrupted`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// A stable name of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
     /// Why the model stopped: `end_turn`, `max_tokens`, `refusal`, `step_limit`, …; absent when it did not.
     pub stop_reason: Option<String>,
     /// Tokens of the whole turn.

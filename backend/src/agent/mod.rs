@@ -81,6 +81,8 @@ pub struct ResumedTurn {
     pub answered: Option<AnsweredStep>,
     /// The number of the next step.
     pub next_step: u32,
+    /// How many steps were whole; those that broke off do not count against the limit.
+    pub whole_steps: u32,
     /// Tokens of the steps so far.
     pub usage: Usage,
 }
@@ -158,9 +160,10 @@ impl AgentService {
         let system = self.prompt.render(&specs)?;
         let deadline = Instant::now() + self.limits.turn_time;
         let mut messages = input.history;
-        let ResumedTurn { answered, next_step: mut step, mut usage } = input.resumed.unwrap_or_default();
+        let ResumedTurn { answered, next_step: mut step, mut whole_steps, mut usage } =
+            input.resumed.unwrap_or_default();
         if let Some(before) = answered {
-            if before.step >= self.limits.steps {
+            if whole_steps > self.limits.steps {
                 return Ok(TurnOutcome { stop_reason: STEP_LIMIT.to_owned(), usage });
             }
             if !before.has_calls && before.stop_reason != StopReason::Pause.as_str() {
@@ -170,7 +173,7 @@ impl AgentService {
             add_results(&mut messages, self.run_tools(before.step, &before.calls, recorder, cancel, deadline).await?);
         }
         loop {
-            let last = step >= self.limits.steps;
+            let last = whole_steps >= self.limits.steps;
             let request = ModelRequest {
                 system: system.clone(),
                 messages: messages.clone(),
@@ -192,6 +195,7 @@ impl AgentService {
             messages.push(ModelMessage::Assistant(answer.blocks));
             add_results(&mut messages, results);
             step += 1;
+            whole_steps += 1;
         }
     }
 }

@@ -55,7 +55,7 @@ pub struct StartedToolCall<'a> {
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedToolCall {
-    /// `success`, `error` or `cancelled`.
+    /// `success`, `error`, `denied`, `cancelled` or `interrupted`.
     pub status: ToolCallStatus,
     /// What it gave back, cut to the limit for storing.
     pub output: Option<String>,

@@ -1,10 +1,7 @@
 //! The tool calls of one step: low-risk ones in parallel, high-risk ones after them, one after another, where they may
 //! run at all; each under its own timeout and panic guard. Whatever a tool does, its call ends in a result that the model sees.
 
-use std::{
-    collections::{HashMap, HashSet},
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
 use tallybook_protocol::ToolCallStatus;
 use tokio::{
@@ -59,6 +56,9 @@ impl AgentService {
         for batch in batches {
             let mut running = Running::default();
             for index in batch {
+                if cancel.is_cancelled() {
+                    break;
+                }
                 let PlannedCall { position, ref request } = calls[index];
                 let key = recorder.tool_started(&StartedToolCall { step, position, request }).await?;
                 let refused = is_high(request) && !self.limits.high_risk;
@@ -86,11 +86,11 @@ impl AgentService {
             let ended = tokio::select! {
                 biased;
                 () = cancel.cancelled() => {
-                    cancel_all(running, recorder).await?;
+                    self.cancel_all(running, recorder).await?;
                     return Err(AgentError::Cancelled);
                 }
                 () = sleep_until(deadline) => {
-                    cancel_all(running, recorder).await?;
+                    self.cancel_all(running, recorder).await?;
                     return Err(self.turn_timeout());
                 }
                 ended = running.tasks.join_next_with_id() => ended,
@@ -106,12 +106,39 @@ impl AgentService {
                 tracing::info!(tool = request.name, error_type = error.error_type, "a tool call failed");
             }
             results[call.index] = Some(self.result_for_model(request, &returned));
-            let mut end = self.ended(returned, call.started_at);
-            if call.refused {
-                end.status = ToolCallStatus::Denied;
-            }
+            recorder.tool_ended(call.key, &self.end_of(returned, &call)).await?;
+        }
+    }
+
+    /// Aborts what still runs and records it as cancelled; a tool that does not react to that, as interrupted; and one that
+    /// had come to its end meanwhile, as what came of it.
+    async fn cancel_all(&self, running: &mut Running, recorder: &mut impl TurnRecorder) -> Result<(), AgentError> {
+        running.tasks.abort_all();
+        let mut reacted = HashMap::new();
+        let patience = Instant::now() + CANCEL_PATIENCE;
+        while let Ok(Some(ended)) = timeout_at(patience, running.tasks.join_next_with_id()).await {
+            let (id, returned) = ended.map_or_else(|error| (error.id(), None), |(id, returned)| (id, Some(returned)));
+            reacted.insert(id, returned);
+        }
+        // They hold a thread each, and nothing can take it from them.
+        running.tasks.detach_all();
+        let mut calls: Vec<(Id, RunningCall)> = running.calls.drain().collect();
+        calls.sort_by_key(|(_, call)| call.index);
+        for (id, call) in calls {
+            let end = match reacted.remove(&id) {
+                Some(Some(returned)) => self.end_of(returned, &call),
+                Some(None) => {
+                    let error = "the turn ended while the tool ran; its outcome is unknown";
+                    broken_off(&call, ToolCallStatus::Cancelled, error, "cancelled")
+                }
+                None => {
+                    let error = "the turn was ended, and the tool did not react to that; it may still be running";
+                    broken_off(&call, ToolCallStatus::Interrupted, error, "interrupted")
+                }
+            };
             recorder.tool_ended(call.key, &end).await?;
         }
+        Ok(())
     }
 
     fn call_in_time(
@@ -134,8 +161,8 @@ impl AgentService {
         }
     }
 
-    fn ended(&self, returned: ToolReturn, started_at: Instant) -> EndedToolCall {
-        let duration_ms = duration_ms(started_at);
+    fn end_of(&self, returned: ToolReturn, call: &RunningCall) -> EndedToolCall {
+        let duration_ms = duration_ms(call.started_at);
         let limit = self.limits.stored_output_bytes;
         match returned {
             Ok(output) => EndedToolCall {
@@ -146,7 +173,7 @@ impl AgentService {
                 duration_ms,
             },
             Err(error) => EndedToolCall {
-                status: ToolCallStatus::Error,
+                status: if call.refused { ToolCallStatus::Denied } else { ToolCallStatus::Error },
                 output: None,
                 // The column is TEXT, 64 KiB on MySQL.
                 error: Some(shorten(&error.message, limit.min(60_000))),
@@ -171,35 +198,14 @@ impl AgentService {
     }
 }
 
-/// Aborts what still runs and records it as cancelled; a tool that does not react to that, as interrupted.
-async fn cancel_all(running: &mut Running, recorder: &mut impl TurnRecorder) -> Result<(), AgentError> {
-    running.tasks.abort_all();
-    let mut reacted = HashSet::new();
-    let patience = Instant::now() + CANCEL_PATIENCE;
-    while let Ok(Some(ended)) = timeout_at(patience, running.tasks.join_next_with_id()).await {
-        reacted.insert(ended.map_or_else(|error| error.id(), |(id, _)| id));
+fn broken_off(call: &RunningCall, status: ToolCallStatus, error: &str, error_type: &str) -> EndedToolCall {
+    EndedToolCall {
+        status,
+        output: None,
+        error: Some(error.to_owned()),
+        error_type: Some(error_type.to_owned()),
+        duration_ms: duration_ms(call.started_at),
     }
-    // They hold a thread each, and nothing can take it from them.
-    running.tasks.detach_all();
-    let mut calls: Vec<(Id, RunningCall)> = running.calls.drain().collect();
-    calls.sort_by_key(|(_, call)| call.index);
-    for (id, call) in calls {
-        let (status, error, error_type) = if reacted.contains(&id) {
-            (ToolCallStatus::Cancelled, "the turn ended while the tool ran; its outcome is unknown", "cancelled")
-        } else {
-            let error = "the turn was ended, and the tool did not react to that; it may still be running";
-            (ToolCallStatus::Interrupted, error, "interrupted")
-        };
-        let end = EndedToolCall {
-            status,
-            output: None,
-            error: Some(error.to_owned()),
-            error_type: Some(error_type.to_owned()),
-            duration_ms: duration_ms(call.started_at),
-        };
-        recorder.tool_ended(call.key, &end).await?;
-    }
-    Ok(())
 }
 
 fn duration_ms(since: Instant) -> i64 {

@@ -113,7 +113,7 @@ impl Inner {
         log.append(start)?;
         let subscription = log.subscribe();
         let cancel = CancellationToken::new();
-        lock(&self.running).insert(message_id, cancel.clone());
+        lock(&self.running).insert(message_id, (rows.epoch, cancel.clone()));
         let turn = Turn { service: Arc::clone(self), user, conversation_id: row.id, rows, log, cancel };
         self.tasks.spawn_on(turn.run(), &self.runtime);
         self.changes.announce(user);

@@ -172,7 +172,9 @@ fn tell_turns(row: &ConversationRow, held: Option<&ConversationRow>, events: &mu
     let is_other_turn = row.active_message_id.is_some() && row.active_message_id != active;
     let is_other_head = row.head_message_id != held.and_then(|held| held.head_message_id);
     let is_written_to = held.is_none_or(|held| held.updated_at != row.updated_at);
-    let began = is_other_turn || (is_other_head && is_written_to);
+    // A turn that goes on keeps the head; between two looks it may have ended, too.
+    let is_same_turn = held.is_some() && row.active_message_id == active;
+    let began = is_other_turn || (is_written_to && (is_other_head || is_same_turn));
     if began {
         events.push(event(row, FeedKind::TurnStarted));
     } else if is_other_head {

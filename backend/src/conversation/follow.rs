@@ -19,7 +19,7 @@ use crate::journal::{EventId, stored};
 const READ_EVERY: Duration = Duration::from_millis(250);
 
 /// How many portions a reader may fall behind; the reading waits for it then, and nobody else does.
-const BACKLOG: usize = 16;
+const BACKLOG: usize = 2;
 
 impl Inner {
     /// Follows a turn of another process after `last`, or from a snapshot, until it is over.
@@ -124,6 +124,8 @@ impl Inner {
             MessageStatus::Failed => failed_event(message),
             status => ChatEvent::MessageEnd(MessageEnd {
                 assistant_message_id: message_id,
+                error: message.error,
+                error_code: message.error_code,
                 stop_reason: message.stop_reason,
                 content: message.content,
                 tool_calls: self.tool_calls_of(row.id, message_id).await?,

@@ -4,9 +4,10 @@
 use std::{sync::Arc, time::Duration};
 
 use chrono::{DateTime, Utc};
-use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus, ToolCall, ToolCallStatus};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus};
 
 use super::{
+    model::interrupt_open,
     repository::{
         calls,
         turns::{self, TurnEnd},
@@ -26,6 +27,9 @@ const PURGE_EVERY: Duration = Duration::from_hours(1);
 
 /// The pause before more of them, so that what people wait for comes between.
 const PURGE_PAUSE: Duration = Duration::from_millis(500);
+
+/// No turn sends so many events that are not yet stored.
+const MOST_UNSTORED: i64 = 1 << 32;
 
 /// How many turns' journals are purged at a time.
 const PURGED_AT_ONCE: u32 = 50;
@@ -127,20 +131,19 @@ impl Inner {
         };
         let call_error = "The server restarted during this call. It may have run.";
         let mut tool_calls = self.tool_calls_of(conversation_id, message_id).await?;
-        let open = |call: &&mut ToolCall| call.output.is_none() && call.error.is_none();
-        for call in tool_calls.iter_mut().filter(open) {
-            call.status = ToolCallStatus::Interrupted;
-            call.error = Some(call_error.to_owned());
-        }
+        interrupt_open(&mut tool_calls, call_error);
         let event = ChatEvent::MessageEnd(MessageEnd {
             assistant_message_id: message_id,
             content: content.clone(),
             tool_calls,
             status: MessageStatus::Interrupted,
+            error: end.error.map(str::to_owned),
+            error_code: end.error_code.map(str::to_owned),
             stop_reason: None,
             usage: self.usage_of(conversation_id, message_id).await?,
         });
-        let seq = stored::find_last_seq(&self.db, message_id, epoch).await?.map_or(0, |seq| seq + 1);
+        // Readers may have heard of more than was stored; the end must have a number that is new to all of them.
+        let seq = stored::find_last_seq(&self.db, message_id, epoch).await?.unwrap_or_default() + MOST_UNSTORED;
         turns::end_turn(&mut tx, message_id, epoch, end).await?;
         calls::end_open_tool_calls(&mut tx, message_id, "interrupted", call_error).await?;
         // For whoever follows the turn in its stored journal.

@@ -166,6 +166,15 @@ impl ToolCallRow {
     }
 }
 
+/// Tells of calls that are open as of ones that were interrupted.
+pub(crate) fn interrupt_open(calls: &mut [ToolCall], error: &str) {
+    let open = |call: &&mut ToolCall| matches!(call.status, ToolCallStatus::Pending | ToolCallStatus::AwaitingApproval);
+    for call in calls.iter_mut().filter(open) {
+        call.status = ToolCallStatus::Interrupted;
+        call.error = Some(error.to_owned());
+    }
+}
+
 /// What the `status` column of `tool_calls` says.
 pub(crate) fn tool_call_status(word: &str) -> ToolCallStatus {
     match word {

@@ -55,7 +55,7 @@ impl TurnWriter {
         // Unknown from here to the end of the commit.
         let offset = match stored_bytes.take() {
             Some(bytes) => bytes,
-            None => stored::find_text(&self.db, self.rows.assistant_message_id).await?.len(),
+            None => stored::find_text_within(&mut tx, self.rows.assistant_message_id).await?.len(),
         };
         let (delta, last_seq) = self.log.text_from(offset);
         let will_be_stored = offset + delta.len();

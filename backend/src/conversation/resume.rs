@@ -84,8 +84,10 @@ impl Inner {
         let tool_calls = calls::list_tool_calls(&self.db, conversation_id).await?;
         let tool_calls: Vec<_> = tool_calls.iter().filter(|call| call.message_id == message_id).collect();
         let steps = model_calls.iter().filter(|call| call.message_id == message_id);
+        let mut whole = whole_steps(&model_calls, message_id);
         let resumed = ResumedTurn {
-            answered: whole_steps(&model_calls, message_id)
+            whole_steps: u32::try_from(whole.len()).unwrap_or(u32::MAX),
+            answered: whole
                 .pop()
                 .map(|(record, blocks)| answered_step(record, &blocks, &tool_calls, self.agent.tools())),
             next_step: steps.clone().map(|call| number(call.step) + 1).max().unwrap_or(0),

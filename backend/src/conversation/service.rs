@@ -24,7 +24,8 @@ use super::{
     repository::{
         calls,
         conversations::{self, ListPlace},
-        messages, turns,
+        messages,
+        turns::{self, TurnRows},
     },
     tree::{Placed, Versions, branch},
 };
@@ -32,7 +33,7 @@ use crate::{
     accounts::UserId,
     agent::{AgentService, TitleWriter},
     db::{Database, retried},
-    journal::{EventId, Journal, TurnSubscription, lock},
+    journal::{EventId, Journal, TurnLog, TurnSubscription, lock},
     llm::ModelMessage,
 };
 
@@ -60,7 +61,8 @@ pub(super) struct Inner {
     /// Turns run on the program's own runtime: one spawned on an HTTP worker would die with that worker.
     pub(super) runtime: Handle,
     pub(super) tasks: TaskTracker,
-    pub(super) running: Mutex<HashMap<i64, CancellationToken>>,
+    /// The turns of this process: under which epoch each runs, and what stops it.
+    pub(super) running: Mutex<HashMap<i64, (i32, CancellationToken)>>,
     pub(super) draining: CancellationToken,
     pub(super) lifetimes: Lifetimes,
     pub(super) shut_down: CancellationToken,
@@ -231,8 +233,9 @@ impl ConversationService {
         if self.inner.cancel_turn(message_id) {
             return Ok(true);
         }
-        // Another process runs it, and looks for this.
-        Ok(turns::request_stop(&self.inner.db, message_id).await?)
+        // Another process runs it, and looks for this; or this one is about to.
+        let requested = turns::request_stop(&self.inner.db, message_id).await?;
+        Ok(self.inner.cancel_turn(message_id) || requested)
     }
 
     /// What happens from now on to a user's conversations.
@@ -270,7 +273,7 @@ impl ConversationService {
         self.inner.tasks.close();
         if tokio::time::timeout(grace, self.inner.tasks.wait()).await.is_err() {
             self.inner.shut_down.cancel();
-            lock(&self.inner.running).values().for_each(CancellationToken::cancel);
+            lock(&self.inner.running).values().for_each(|(_, token)| token.cancel());
             if tokio::time::timeout(END_PATIENCE, self.inner.tasks.wait()).await.is_err() {
                 tracing::error!("some turns did not end; they are closed at the next start");
             }
@@ -296,12 +299,16 @@ impl Inner {
 
     /// Stops a turn of this process. False when it is not one.
     pub(super) fn cancel_turn(&self, message_id: i64) -> bool {
-        lock(&self.running).get(&message_id).inspect(|token| token.cancel()).is_some()
+        lock(&self.running).get(&message_id).inspect(|(_, token)| token.cancel()).is_some()
     }
 
-    pub(super) fn forget_turn(&self, message_id: i64) {
-        self.journal.close(message_id);
-        lock(&self.running).remove(&message_id);
+    /// Forgets a turn that is over. Its message may go on under a later epoch by now, which stays.
+    pub(super) fn forget_turn(&self, turn: TurnRows, log: &Arc<TurnLog>) {
+        self.journal.close(log);
+        let mut running = lock(&self.running);
+        if running.get(&turn.assistant_message_id).is_some_and(|(epoch, _)| *epoch == turn.epoch) {
+            running.remove(&turn.assistant_message_id);
+        }
     }
 
     pub(super) fn is_shut_down(&self) -> bool {

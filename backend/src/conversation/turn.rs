@@ -8,6 +8,7 @@ use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus, TurnError, Usage}
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    model::interrupt_open,
     recorder::{StoringRecorder, TurnWriter},
     repository::{
         calls,
@@ -37,6 +38,9 @@ pub(super) struct Turn {
     pub(super) log: Arc<TurnLog>,
     pub(super) cancel: CancellationToken,
 }
+
+/// Said of a call of which nobody heard the end before its turn's.
+const OPEN_CALL: &str = "the turn ended while the tool ran; its outcome is unknown";
 
 /// How a turn ended, as it is stored and told.
 struct End {
@@ -71,7 +75,7 @@ impl Turn {
             complete = end.status == MessageStatus::Complete;
             self.write_end(&writer, &end).await;
         }
-        self.service.forget_turn(message_id);
+        self.service.forget_turn(self.rows, &self.log);
         self.service.changes.announce(self.user);
         if complete {
             self.service.name_soon(self.user, self.conversation_id, self.rows);
@@ -165,8 +169,7 @@ impl Turn {
     /// Tells the readers at once that what happens cannot be stored. It is the last they hear here: they come back for
     /// the end, which is told once it is stored.
     fn send_readers_away(&self) {
-        let message_id = self.rows.assistant_message_id;
-        if self.service.journal.find(message_id).is_none() {
+        if self.log.has_ended() {
             return;
         }
         let error = AgentError::from(RecordError::new(sqlx::Error::PoolTimedOut));
@@ -179,13 +182,13 @@ impl Turn {
         if let Err(error) = self.log.append_unnumbered(&event) {
             tracing::error!(%error, "an event could not be sent");
         }
-        self.service.journal.close(message_id);
+        self.service.journal.close(&self.log);
     }
 
     /// Stores the end in one transaction, then sends the terminal event.
     async fn try_write_end(&self, writer: &TurnWriter, end: &End) -> sqlx::Result<()> {
         let TurnRows { assistant_message_id: message_id, epoch, .. } = self.rows;
-        let event = self.terminal_event(end);
+        let event = self.terminal_event(end).await?;
         let (content, _) = self.log.content_and_calls();
         let mut write = writer.begin().await?;
         let stored_end = TurnEnd {
@@ -199,8 +202,7 @@ impl Turn {
             tracing::warn!(message_id, "a turn had been ended by somebody else");
             return Ok(());
         }
-        let open = "the turn ended while the tool ran";
-        calls::end_open_tool_calls(&mut write.tx, message_id, "interrupted", open).await?;
+        calls::end_open_tool_calls(&mut write.tx, message_id, "interrupted", OPEN_CALL).await?;
         writer.create_next_event(&mut write.tx, &event).await?;
         write.commit().await?;
         if let Err(error) = self.log.append(&event) {
@@ -209,24 +211,34 @@ impl Turn {
         Ok(())
     }
 
-    fn terminal_event(&self, end: &End) -> ChatEvent {
+    async fn terminal_event(&self, end: &End) -> sqlx::Result<ChatEvent> {
         if let (MessageStatus::Failed, Some((error, code))) = (end.status, &end.error) {
-            return ChatEvent::Error(TurnError {
+            return Ok(ChatEvent::Error(TurnError {
                 error: error.clone(),
                 code: (*code).to_owned(),
                 user_message_id: Some(self.rows.user_message_id),
                 assistant_message_id: Some(self.rows.assistant_message_id),
-            });
+            }));
         }
-        let (content, tool_calls) = self.log.content_and_calls();
-        ChatEvent::MessageEnd(MessageEnd {
-            assistant_message_id: self.rows.assistant_message_id,
+        let message_id = self.rows.assistant_message_id;
+        let (content, mut tool_calls) = self.log.content_and_calls();
+        let mut usage = end.usage;
+        if end.status != MessageStatus::Complete {
+            // Of a turn that broke off, the rows may know of calls and steps of which nobody was told.
+            tool_calls = self.service.tool_calls_of(self.conversation_id, message_id).await?;
+            interrupt_open(&mut tool_calls, OPEN_CALL);
+            usage = self.service.usage_of(self.conversation_id, message_id).await?;
+        }
+        Ok(ChatEvent::MessageEnd(MessageEnd {
+            assistant_message_id: message_id,
             content,
             tool_calls,
             status: end.status,
+            error: end.error.as_ref().map(|(error, _)| error.clone()),
+            error_code: end.error.as_ref().map(|(_, code)| (*code).to_owned()),
             stop_reason: end.stop_reason.clone(),
-            usage: end.usage,
-        })
+            usage,
+        }))
     }
 }
 

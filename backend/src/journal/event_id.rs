@@ -31,11 +31,13 @@ impl FromStr for EventId {
         let mut parts = text.splitn(3, '.');
         let mut next = || parts.next().ok_or(BadEventId);
         let (message_id, epoch, seq) = (next()?, next()?, next()?);
-        Ok(Self {
+        let id = Self {
             message_id: message_id.parse().map_err(|_| BadEventId)?,
             epoch: epoch.parse().map_err(|_| BadEventId)?,
             seq: seq.parse().map_err(|_| BadEventId)?,
-        })
+        };
+        // A snapshot of a turn that has sent nothing yet ends before the first number.
+        if id.message_id >= 0 && id.epoch >= 0 && id.seq >= -1 { Ok(id) } else { Err(BadEventId) }
     }
 }
 
@@ -47,7 +49,18 @@ mod tests {
     fn an_id_is_read_back_and_nonsense_is_refused() {
         let id = EventId { message_id: 12, epoch: 3, seq: 40 };
         assert_eq!(id.to_string().parse(), Ok(id));
-        for nonsense in ["", "1", "1.2", "1.2.x", "1.2.3.4", "99999999999999999999.1.1"] {
+        for nonsense in [
+            "",
+            "1",
+            "1.2",
+            "1.2.x",
+            "1.2.3.4",
+            "1.2.-2",
+            "-1.2.3",
+            "1.-2.3",
+            "1.2.-9223372036854775808",
+            "99999999999999999999.1.1",
+        ] {
             assert_eq!(nonsense.parse::<EventId>(), Err(BadEventId), "{nonsense}");
         }
     }

@@ -55,6 +55,11 @@ impl TurnLog {
         let _ = self.changed.subscribe().wait_for(|()| lock(&self.state).ended).await;
     }
 
+    /// Whether all that is to be said of the turn here has been.
+    pub fn has_ended(&self) -> bool {
+        lock(&self.state).ended
+    }
+
     /// The number that the next event gets. Only the turn itself appends, so it may rely on it.
     pub fn next_seq(&self) -> i64 {
         lock(&self.state).next_seq
@@ -234,7 +239,9 @@ impl TurnSubscription {
             tool_calls: state.tool_calls.clone(),
             status: MessageStatus::Streaming,
         });
-        let id = self.log.id(state.next_seq - 1).to_string();
+        // The terminal event has a number of its own, which a reader that hears no more than the snapshot has not heard.
+        let heard = state.next_seq - 1 - i64::from(state.terminal.is_some());
+        let id = self.log.id(heard).to_string();
         // What was just held in memory as strings always serialises.
         let snapshot = sse::write_frame(Some(&id), event.name(), &event.data().ok()?);
         let terminal = state.terminal.clone().unwrap_or_default();
@@ -267,6 +274,8 @@ mod tests {
             content: String::new(),
             tool_calls: Vec::new(),
             status: MessageStatus::Complete,
+            error: None,
+            error_code: None,
             stop_reason: None,
             usage: Usage::default(),
         });

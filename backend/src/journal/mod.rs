@@ -32,11 +32,15 @@ impl Journal {
         lock(&self.live).get(&message_id).cloned()
     }
 
-    /// Forgets a turn and ends its readers' streams once they have read what is there.
-    pub fn close(&self, message_id: i64) {
-        if let Some(log) = lock(&self.live).remove(&message_id) {
-            log.end();
+    /// Forgets a turn and ends its readers' streams once they have read what is there. The same message may go on under
+    /// another record by then, which stays.
+    pub fn close(&self, log: &Arc<TurnLog>) {
+        let mut live = lock(&self.live);
+        if live.get(&log.message_id()).is_some_and(|held| Arc::ptr_eq(held, log)) {
+            live.remove(&log.message_id());
         }
+        drop(live);
+        log.end();
     }
 }
 

@@ -24,7 +24,8 @@ const LIST_ENDED_BEFORE: &str = "SELECT DISTINCT j.message_id FROM journal_event
      JOIN messages m ON m.id = j.message_id \
      WHERE j.created_at < ? AND m.completed_at < ? AND m.status <> 'streaming' LIMIT ?";
 
-const DELETE_OF_TURN: &str = "DELETE FROM journal_events WHERE message_id = ?";
+// Should the turn go on at this very moment, what it writes now stays.
+const DELETE_OF_TURN: &str = "DELETE FROM journal_events WHERE message_id = ? AND created_at < ?";
 
 const FIND_LAST: &str = "SELECT MAX(seq) FROM journal_events WHERE message_id = ? AND epoch = ?";
 
@@ -47,8 +48,15 @@ pub(crate) async fn create_event(tx: &mut Transaction, id: EventId, event: &Chat
 
 /// The text of a turn as far as it was stored.
 pub(crate) async fn find_text(db: &Database, message_id: i64) -> Result<String, sqlx::Error> {
-    let rows: Vec<(String, String)> =
-        on_db!(db, |pool| sqlx::query_as(LIST_TEXT).bind(message_id).fetch_all(pool).await)?;
+    joined(on_db!(db, |pool| sqlx::query_as(LIST_TEXT).bind(message_id).fetch_all(pool).await)?)
+}
+
+/// The same, as a transaction sees it.
+pub(crate) async fn find_text_within(tx: &mut Transaction, message_id: i64) -> Result<String, sqlx::Error> {
+    joined(on_tx!(tx, |connection| sqlx::query_as(LIST_TEXT).bind(message_id).fetch_all(connection).await)?)
+}
+
+fn joined(rows: Vec<(String, String)>) -> Result<String, sqlx::Error> {
     let mut text = String::new();
     for (event, data) in rows {
         match ChatEvent::parse(&event, &data).map_err(|error| sqlx::Error::Decode(Box::new(error)))? {
@@ -85,7 +93,7 @@ pub(crate) async fn delete_events_before(db: &Database, time: DateTime<Utc>, lim
         sqlx::query_scalar(LIST_ENDED_BEFORE).bind(time).bind(time).bind(limit).fetch_all(pool).await
     })?;
     for &message_id in &turns {
-        on_db!(db, |pool| sqlx::query(DELETE_OF_TURN).bind(message_id).execute(pool).await.map(|_| ()))?;
+        on_db!(db, |pool| sqlx::query(DELETE_OF_TURN).bind(message_id).bind(time).execute(pool).await.map(|_| ()))?;
     }
     Ok(u32::try_from(turns.len()).unwrap_or(limit))
 }

@@ -17,7 +17,8 @@ use tallybook::{
     tools::{Tool, ToolError, ToolOutput, ToolRegistry},
 };
 use tallybook_mock_llm::{Gate, MockLlm, hang, text, tool_call};
-use tallybook_protocol::{ChatEvent, ContentDelta, MessageStatus};
+use tallybook_protocol::{ChatEvent, ContentDelta, MessageStatus, ToolCallStatus};
+use tokio::sync::Notify;
 
 use crate::support::{Engine, EventReader, NoArgs, Provider, TestApp, eventually, rows};
 
@@ -33,6 +34,21 @@ impl Tool for Counts {
     async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Ok(ToolOutput::text("counted"))
+    }
+}
+
+/// Runs until it is let go.
+#[derive(Clone, Default)]
+struct Waits(Arc<Notify>);
+
+impl Tool for Waits {
+    type Args = NoArgs;
+    const NAME: &'static str = "waits";
+    const DESCRIPTION: &'static str = "Waits.";
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        self.0.notified().await;
+        Ok(ToolOutput::text("waited"))
     }
 }
 
@@ -134,6 +150,38 @@ async fn fall_silent(engine: Engine) {
     scene.assert_refused().await;
     proxy.restore();
     scene.assert_recovers().await;
+}
+
+/// Nobody can know whether the tool ran, since its result could not be stored: the row says so, and so does the end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_database_is_gone_while_a_tool_runs() {
+    for engine in Engine::every_mysql().await {
+        let (engine, proxy) = engine.behind_proxy().await;
+        let model = MockLlm::start().await.unwrap();
+        let waits = Waits::default();
+        let tools = ToolRegistry::default().with(waits.clone()).unwrap();
+        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("I begin. "), tool_call("waits", "{}")]);
+        let mut turn = app.send(&conversation, "Wait").await;
+        let started = turn.until("tool_call_start").await;
+        proxy.cut();
+        waits.0.notify_one();
+        let ChatEvent::Error(error) = turn.until("error").await.event else { unreachable!() };
+        assert_eq!((error.code.as_str(), error.assistant_message_id), ("storage_unavailable", None));
+        proxy.restore();
+        let stored = app.idle_conversation(&conversation).await;
+        assert_eq!(stored["messages"][1]["status"], "interrupted");
+        let owed = app.follow(&conversation, started.id.as_deref()).await.all().await;
+        let Some(ChatEvent::MessageEnd(end)) = owed.last() else { panic!("{owed:?}") };
+        assert_eq!(end.tool_calls[0].status, ToolCallStatus::Interrupted);
+        assert_eq!(stored["messages"][1]["tool_calls"][0]["status"], "interrupted");
+        assert_eq!(stored["messages"][1]["tool_calls"][0]["error"], end.tool_calls[0].error.as_deref().unwrap());
+        model.reply([text("Going on.")]);
+        let next = app.send(&conversation, "And now?").await.all().await;
+        assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Going on."), "{next:?}");
+        model.assert_calls_paired();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

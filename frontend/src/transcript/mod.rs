@@ -303,6 +303,8 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     let entry = transcript.find_or_add(end.assistant_message_id);
     entry.text = end.content;
     entry.status = end.status;
+    entry.error = end.error;
+    entry.error_code = end.error_code;
     entry.stop_reason = end.stop_reason;
     entry.calls = end.tool_calls.into_iter().map(Call::from).collect();
     entry.usage = Some(end.usage).filter(|usage| *usage != Usage::default());

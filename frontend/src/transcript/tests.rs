@@ -74,6 +74,8 @@ fn end(turn: i64, content: &str, tool_calls: Vec<ToolCall>) -> ChatEvent {
         content: content.to_owned(),
         tool_calls,
         status: MessageStatus::Complete,
+        error: None,
+        error_code: None,
         stop_reason: Some("end_turn".to_owned()),
         usage: Usage::default(),
     })
@@ -95,6 +97,8 @@ fn a_turn_that_goes_on_takes_back_what_came_after_its_last_whole_step() {
         content: "Adding. It is".to_owned(),
         tool_calls: vec![stored_call(100, 8, true)],
         status: MessageStatus::Interrupted,
+        error: None,
+        error_code: None,
         stop_reason: None,
         usage: Usage::default(),
     });

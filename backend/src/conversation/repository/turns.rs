@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 
 use super::super::{input::UNTITLED, tree::Place};
-use crate::db::{Database, InsertedId, Transaction, now, on_db, on_tx};
+use crate::db::{Database, InsertedId, Transaction, in_time, now, on_db, on_tx};
 
 /// Stands in `active_message_id` between claiming a conversation and knowing the key of the message that claims it.
 const CLAIMED: i64 = 0;
@@ -59,7 +59,7 @@ const RELEASE: &str = "UPDATE conversations SET active_message_id = NULL, update
 
 const LIST_ABANDONED: &str = "SELECT m.id AS message_id, m.conversation_id, c.user_id, m.epoch \
      FROM messages m JOIN conversations c ON c.id = m.conversation_id \
-     WHERE m.status = 'streaming' AND (m.lease_until IS NULL OR m.lease_until < ?) LIMIT 100";
+     WHERE m.status = 'streaming' AND (m.lease_until IS NULL OR m.lease_until < ?) ORDER BY lease_until LIMIT 100";
 
 /// The lease's epoch of a turn's first owner.
 pub(crate) const FIRST_EPOCH: i32 = 1;
@@ -291,7 +291,7 @@ pub(crate) async fn list_abandoned_turns(db: &Database, now: DateTime<Utc>) -> s
 /// The present by the database's clock, which all replicas share.
 pub(crate) async fn database_now(db: &Database) -> sqlx::Result<DateTime<Utc>> {
     match db {
-        Database::MySql(pool) => sqlx::query_scalar("SELECT UTC_TIMESTAMP(6)").fetch_one(pool).await,
+        Database::MySql(pool) => in_time(sqlx::query_scalar("SELECT UTC_TIMESTAMP(6)").fetch_one(pool)).await,
         // SQLite has no clock of its own: it runs in this very process.
         Database::Sqlite(_) => Ok(now()),
     }
