@@ -1,6 +1,6 @@
 // A conversation as the API would tell it, made up by a test: what no tool of the demo model ever does.
 
-import type { Page } from "@playwright/test";
+import { type Page, expect } from "@playwright/test";
 
 export type CallStatus =
   | "pending"
@@ -66,6 +66,7 @@ export async function open(page: Page, told: object): Promise<void> {
   await page.route(/\/api\/conversations\?/, (route) => route.fulfill({ json: { items: [summary], next_cursor: null } }));
   await page.route(`**/api/conversations/${UUID}`, (route) => route.fulfill({ json: told }));
   await page.goto("/");
+  await expect(page.getByTestId("composer")).toBeEnabled();
   const menu = page.getByTestId("open-sidebar");
   if (await menu.isVisible()) await menu.click();
   await page.locator(`[href="/c/${UUID}"]`).click();

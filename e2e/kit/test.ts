@@ -5,12 +5,7 @@ import { type Server, type ServerOptions, startServer } from "./server.ts";
 
 export { expect };
 
-export const test = base.extend<
-  { tolerated: RegExp[]; cleanConsole: void; connectionBreaks: boolean },
-  ServerOptions & { server: Server }
->({
-  // Whether the test breaks the connection to the server, of which the browser complains by itself.
-  connectionBreaks: [false, { option: true }],
+export const test = base.extend<{ tolerated: RegExp[]; cleanConsole: void }, ServerOptions & { server: Server }>({
   mysqlServer: [undefined, { option: true, scope: "worker" }],
   demoPaceMs: [undefined, { option: true, scope: "worker" }],
   settings: [{}, { option: true, scope: "worker" }],
@@ -31,10 +26,9 @@ export const test = base.extend<
 
   // A hydration that does not fit the server's page says so in the console and nowhere else.
   cleanConsole: [
-    async ({ context, connectionBreaks, tolerated }, use) => {
+    async ({ context, tolerated }, use) => {
       const complaints: string[] = [];
       context.on("console", (message: ConsoleMessage) => {
-        if (connectionBreaks && message.text().includes("net::ERR_")) return;
         if (message.type() === "warning" || message.type() === "error") {
           complaints.push(`console.${message.type()}: ${message.text()} (${message.location().url})`);
         }

@@ -44,6 +44,7 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
     await page.getByTestId("send").click();
     await turn.say("message_start", started);
     await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "crawl", input: { depth: 9 }, offset: 0 });
+    await clock.runFor(100);
     await expect(page.getByTestId("tool-call")).toBeVisible();
     await clock.runFor(31_000);
     await page.clock.resume();
@@ -96,12 +97,14 @@ for (const colorScheme of ["light", "dark"] as const) {
 }
 
 test("the keyboard reaches everything in the order in which it stands, and sees where it is", async ({ page }) => {
+  // Without conversations of other tests.
+  await page.route(/\/api\/conversations\?/, (route) => route.fulfill({ json: { items: [], next_cursor: null } }));
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
-  await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+  await expect(page.getByText("Your conversations will be listed here.")).toBeVisible();
+  await expect(page.getByTestId("composer")).toBeFocused();
+  await page.locator(".skip-link").focus();
   const stops: string[] = [];
-  for (let press = 0; press < 12; press++) {
-    await page.keyboard.press("Tab");
+  for (let press = 0; press < 15; press++) {
     const [name, outline] = await page.evaluate(() => {
       const focused = document.activeElement!;
       const field = focused.closest(".composer") ?? focused;
@@ -111,6 +114,7 @@ test("the keyboard reaches everything in the order in which it stands, and sees 
     stops.push(name!);
     expect(outline, `${name} shows that it has the focus`).not.toBe("none");
     if (name === "composer") break;
+    await page.keyboard.press("Tab");
   }
   const order = ["skip-link", "brand", "new-chat", "search", "theme", "language", "open-help", "thread", "example"];
   expect(stops.filter((stop, at) => stop !== stops[at - 1])).toEqual([...order, "composer"]);

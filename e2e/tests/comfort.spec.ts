@@ -51,9 +51,8 @@ test("an example asks its question, and the demo model says what it is", async (
   await expect(page.getByTestId("demo-notice")).toContainText("ANTHROPIC_API_KEY");
   await expect(page.getByTestId("example")).toHaveCount(3);
   await page.getByTestId("example").nth(1).click();
-  await expect(chat.answers.last()).toContainText("121932631124828532112482853111126352690");
+  await expect(chat.answers.last()).toContainText("121932631124828532112482853211126352690");
   await expect(chat.answers.last()).toHaveAttribute("data-status", "complete");
-  await expect(page.getByTestId("usage")).toHaveCount(0);
 });
 
 test("at 360 pixels everything fits and fingers find it", async ({ page }) => {

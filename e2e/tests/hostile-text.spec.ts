@@ -1,59 +1,11 @@
 // Text from outside is text, wherever the page shows it, live and reloaded.
 
-import type { Page } from "@playwright/test";
+import { ALL, ATTACKS, LINE, watch } from "../kit/hostile.ts";
 import { scriptTurn, started } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
-const ATTACKS = [
-  "<script>alert(1)</script>",
-  "<img src=x onerror=alert(1)>",
-  "<svg onload=alert(1)>",
-  '"><iframe srcdoc="<script>parent.alert(1)</script>"></iframe>',
-  "</title></textarea></script><script>alert(1)</script>",
-  "javascript:alert(1)",
-  "[click](javascript:alert(1))",
-  "[click](data:text/html,<script>alert(1)</script>)",
-  "![x](https://evil.invalid/x.png)",
-  "<a href=javascript:alert(1)>click</a>",
-  "{{constructor.constructor('alert(1)')()}}",
-  "<style>*{background:url(https://evil.invalid/)}</style>",
-];
-const ALL = ATTACKS.join("\n\n");
-/** In one line, as for titles and names. */
-const LINE = ATTACKS.join(" ");
-
-// The model's name is hostile too, on every page here.
-test.use({ settings: { LLM_MODEL: LINE } });
-
-/** Notes whatever an attack would bring about. */
-async function watch(page: Page): Promise<() => Promise<void>> {
-  const troubles: string[] = [];
-  page.on("dialog", (dialog) => {
-    troubles.push(`dialog: ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  page.on("request", (request) => {
-    if (request.url().includes("evil.invalid")) troubles.push(`request: ${request.url()}`);
-  });
-  await page.exposeFunction("noteViolation", (directive: string) => troubles.push(`CSP: ${directive}`));
-  await page.addInitScript(() => {
-    document.addEventListener("securitypolicyviolation", (event) => {
-      (window as unknown as { noteViolation(directive: string): void }).noteViolation(event.violatedDirective);
-    });
-  });
-  return async () => {
-    // Whatever is clickable in the answers may be clicked.
-    for (const link of await page.locator("article a").all()) {
-      expect(await link.getAttribute("href")).toMatch(/^(https?|mailto):/);
-    }
-    const active = page.locator("main :is(script, iframe, img, object, embed, style)");
-    await expect(active).toHaveCount(0);
-    expect(troubles).toEqual([]);
-  };
-}
-
-test("titles, messages, searches and the model's name, as the server keeps them", async ({ page, request }) => {
+test("titles, messages and searches that the server keeps", async ({ page, request }) => {
   const harmless = await watch(page);
   const title = LINE.slice(0, 200);
   const { uuid } = await (await request.post("/api/conversations", { data: { title } })).json();
@@ -66,7 +18,6 @@ test("titles, messages, searches and the model's name, as the server keeps them"
   for (const load of ["live", "reloaded"]) {
     await expect(page.locator('article[data-role="user"] .bubble'), load).toHaveText(ALL);
     await expect(page.getByTestId("conversation-link").first(), load).toHaveText(title.trim());
-    await expect(page.getByTestId("model"), load).toContainText(LINE);
     await expect(page, load).toHaveTitle(`${title.trim()} · Tallybook`);
     await harmless();
     await page.reload();

@@ -42,7 +42,7 @@ test.describe("a browser that asks for Japanese", () => {
   });
 
   test("finds nothing in Japanese", async ({ page }) => {
-    const response = await page.request.get("/nowhere");
+    const response = await page.request.get("/nowhere", { headers: { "accept-language": "ja,en;q=0.5" } });
     expect(response.status()).toBe(404);
     expect(await response.text()).toContain("このアドレスにページはありません。");
   });

@@ -35,6 +35,8 @@ pub(crate) enum Phase {
     Following,
     /// A turn runs; the connection is down, and the next attempt is in so many seconds.
     Reconnecting(u64),
+    /// A turn runs, and nobody is looking: it is read on when the tab is shown again.
+    Hidden,
 }
 
 /// What a session tells the page around it.
@@ -75,6 +77,8 @@ pub(crate) struct Session {
     /// The last message that failed to be sent, with its id: sent again it is the same message.
     failed: StoredValue<Option<NewMessage>>,
     tasks: StoredValue<Vec<AbortHandle>>,
+    /// The last of them that read a turn along.
+    reading: StoredValue<Option<AbortHandle>>,
     listeners: Listeners,
     text: Language,
 }
@@ -110,13 +114,18 @@ impl Session {
             uuid: StoredValue::new(uuid),
             failed: StoredValue::new(None),
             tasks: StoredValue::new(Vec::new()),
+            reading: StoredValue::new(None),
             listeners,
             text: use_language(),
         };
         if let Some(uuid) = uuid.filter(|_| runs) {
             // Effects run in a browser alone, once the page is there.
-            Effect::new(move || session.spawn(session.follow(uuid, None)));
+            Effect::new(move || session.spawn_reading(session.follow(uuid, None)));
         }
+        Effect::new(move || {
+            let shown = window_event_listener_untyped("visibilitychange", move |_| session.attend());
+            on_cleanup(move || shown.remove());
+        });
         listeners.open.set_value(Some(session));
         let tasks = session.tasks;
         on_cleanup(move || tasks.with_value(|tasks| tasks.iter().for_each(AbortHandle::abort)));
@@ -145,7 +154,7 @@ impl Session {
         self.edited.set(None);
         self.unstored.set(Some(content.clone()));
         let message = self.message(content, edit_of);
-        self.spawn(async move {
+        self.spawn_reading(async move {
             match self.deliver(&message).await {
                 Ok((uuid, stream)) => self.follow(uuid, Some(stream)).await,
                 Err(error) => self.give_back(message, before, &error),
@@ -158,7 +167,7 @@ impl Session {
         let Some(uuid) = self.uuid.get_value().filter(|_| self.phase.get_untracked() == Phase::Idle) else { return };
         self.phase.set(Phase::Following);
         self.notice.set(None);
-        self.spawn(async move {
+        self.spawn_reading(async move {
             match api::continue_turn(uuid).await {
                 Ok(stream) => {
                     self.listeners.changed.run(());
@@ -180,14 +189,14 @@ impl Session {
             return;
         }
         match heard {
-            Heard::Joined => self.spawn(async move {
+            Heard::Joined => self.spawn_reading(async move {
                 // The page is as new as can be, so only a turn that runs is worth reading all of it again.
                 if let Ok(Some(_)) = api::join(here, None).await {
                     self.take_stored(here).await;
                 }
             }),
-            Heard::Missed => self.spawn(self.take_stored(here)),
-            Heard::Began(uuid) | Heard::Selected(uuid) if uuid == here => self.spawn(self.take_stored(here)),
+            Heard::Missed => self.spawn_reading(self.take_stored(here)),
+            Heard::Began(uuid) | Heard::Selected(uuid) if uuid == here => self.spawn_reading(self.take_stored(here)),
             Heard::Began(_) | Heard::Selected(_) => {}
         }
     }
@@ -211,15 +220,40 @@ impl Session {
         });
     }
 
+    /// Reads the running turn along while the tab is seen. A hidden one needs no connection; it catches up when it is
+    /// shown.
+    fn attend(self) {
+        let Some(uuid) = self.uuid.get_value() else { return };
+        match (browser::is_hidden(), self.phase.get_untracked()) {
+            (true, Phase::Following | Phase::Reconnecting(_)) => {
+                self.reading.with_value(|reading| reading.iter().for_each(AbortHandle::abort));
+                self.phase.set(Phase::Hidden);
+            }
+            (false, Phase::Hidden) => {
+                self.phase.set(Phase::Following);
+                self.spawn_reading(self.take_stored(uuid));
+            }
+            (true, Phase::Idle | Phase::Sending | Phase::Hidden)
+            | (false, Phase::Idle | Phase::Sending | Phase::Following | Phase::Reconnecting(_)) => {}
+        }
+    }
+
+    /// Runs a task that reads a turn along, of which there is one at a time.
+    fn spawn_reading(self, task: impl Future<Output = ()> + 'static) {
+        let handle = self.spawn(task);
+        self.reading.set_value(Some(handle));
+    }
+
     /// Runs `task` until it ends or the component goes away. An aborted task is never polled again, so it touches no
     /// signal that is gone, and its connection closes as it is dropped.
-    fn spawn(self, task: impl Future<Output = ()> + 'static) {
+    fn spawn(self, task: impl Future<Output = ()> + 'static) -> AbortHandle {
         let (task, handle) = abortable(task);
-        self.tasks.update_value(|tasks| tasks.push(handle));
+        self.tasks.update_value(|tasks| tasks.push(handle.clone()));
         spawn_local(async move {
             // `Err` says that it was aborted, which is how it should end then.
             let _ = task.await;
         });
+        handle
     }
 
     async fn deliver(self, message: &NewMessage) -> Result<(Uuid, EventStream), ApiError> {
@@ -400,8 +434,13 @@ impl Session {
             // Something was sent meanwhile, and what comes of it is newer.
             return;
         }
-        // Not being told is no news: the list of conversations says that the server is out of reach.
-        let Ok(Some(conversation)) = found else { return self.rest(None) };
+        let Ok(Some(conversation)) = found else {
+            return match before {
+                // Not being told is no news: the list of conversations says that the server is out of reach.
+                Phase::Idle => (),
+                _ => self.follow(uuid, None).await,
+            };
+        };
         let runs = conversation.active_message_id.is_some();
         self.known.set_value(Transcript::from(conversation));
         self.draw();

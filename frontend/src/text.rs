@@ -5,7 +5,7 @@
 
 use tallybook_protocol::{ToolCallStatus, Usage};
 
-use crate::{format, language::Language, preferences::Theme};
+use crate::{format, language::Language, preferences::Theme, transcript::Tally};
 
 /// The product's name.
 pub(crate) const PRODUCT: &str = "Tallybook";
@@ -54,7 +54,7 @@ texts! {
     open_sidebar: "Show conversations", "会話の一覧を開く";
     close_sidebar: "Hide conversations", "会話の一覧を閉じる";
     running: "Answering now", "回答中";
-    skip_to_composer: "Skip to the message field", "メッセージ欄へ移動";
+    skip_sidebar: "Skip the list of conversations", "会話の一覧をとばす";
     theme_label: "Theme", "テーマ";
     language_label: "Language", "言語";
 
@@ -87,7 +87,15 @@ texts! {
     thinking: "Thinking…", "考えています…";
     still_waiting: "Still waiting…", "まだ待っています…";
     sending: "Sending…", "送信しています…";
-    stopped: "Stopped. What was written so far is kept.", "停止しました。ここまでの内容は保存されています。";
+    model_refused:
+        "The model declined to go on. Put the question differently, or ask another model.",
+        "モデルが回答を断りました。質問の仕方を変えるか、別のモデルをお試しください。";
+    cut_off:
+        "The answer reached the longest length it may have. Ask for the rest.",
+        "回答が長さの上限に達しました。続きを尋ねてください。";
+    step_limit:
+        "The answer used up the steps that one turn may have. Ask for the rest.",
+        "1回の回答で使えるステップを使い切りました。続きを尋ねてください。";
     interrupted:
         "The server went away during this answer. What was written so far is kept.",
         "回答の途中でサーバーが停止しました。ここまでの内容は保存されています。";
@@ -275,6 +283,34 @@ impl Language {
         }
     }
 
+    /// Under an answer that was stopped: what became of its calls.
+    pub(crate) fn stopped(self, calls: Tally) -> String {
+        let Tally { finished, cancelled, unclear } = calls;
+        if self == Self::Japanese {
+            let ways = [(finished, "件完了"), (cancelled, "件中止"), (unclear, "件は実行中の可能性あり")];
+            let said = ways.into_iter().filter(|(count, _)| *count > 0).map(|(count, way)| format!("{count}{way}"));
+            let said = said.collect::<Vec<_>>().join("、");
+            let of_calls = if said.is_empty() { said } else { format!("ツールの呼び出しは{said}です。") };
+            return format!("停止しました。{of_calls}ここまでの内容は保存されています。");
+        }
+        let ways = [
+            (finished, "had finished", "had finished"),
+            (cancelled, "was cancelled", "were cancelled"),
+            (unclear, "may still be running", "may still be running"),
+        ];
+        let mut said = Vec::new();
+        for (count, of_one, of_many) in ways.into_iter().filter(|(count, ..)| *count > 0) {
+            let end = if count == 1 { of_one } else { of_many };
+            said.push(match (said.is_empty(), count) {
+                (true, 1) => format!("1 tool call {end}"),
+                (true, _) => format!("{count} tool calls {end}"),
+                (false, _) => format!("{count} {end}"),
+            });
+        }
+        let of_calls = if said.is_empty() { String::new() } else { format!(" {}.", said.join(", ")) };
+        format!("Stopped.{of_calls} What was written so far is kept.")
+    }
+
     /// What an answer cost.
     pub(crate) fn usage(self, usage: Usage) -> String {
         let [read, written] = [usage.input_tokens, usage.output_tokens].map(format::count_of);
@@ -382,7 +418,19 @@ pub(crate) fn page_title(conversation: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::language::Language;
+    use crate::{language::Language, transcript::Tally};
+
+    #[test]
+    fn a_stopped_answer_says_what_became_of_its_calls() {
+        let said = |finished, cancelled, unclear| Language::English.stopped(Tally { finished, cancelled, unclear });
+        assert_eq!(said(0, 0, 0), "Stopped. What was written so far is kept.");
+        assert_eq!(said(1, 0, 0), "Stopped. 1 tool call had finished. What was written so far is kept.");
+        let all = "Stopped. 2 tool calls had finished, 1 was cancelled, 3 may still be running. What was written so far is kept.";
+        assert_eq!(said(2, 1, 3), all);
+        assert_eq!(said(0, 2, 0), "Stopped. 2 tool calls were cancelled. What was written so far is kept.");
+        let said = Language::Japanese.stopped(Tally { finished: 2, cancelled: 1, unclear: 0 });
+        assert_eq!(said, "停止しました。ツールの呼び出しは2件完了、1件中止です。ここまでの内容は保存されています。");
+    }
 
     #[test]
     fn every_text_is_there_in_both_languages() {

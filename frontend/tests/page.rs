@@ -18,6 +18,8 @@ use tallybook_protocol::{
 use uuid::Uuid;
 
 const KNOWN: Uuid = Uuid::from_u128(7);
+/// A conversation that is being answered.
+const RUNNING: Uuid = Uuid::from_u128(9);
 
 #[derive(Default)]
 struct Data {
@@ -42,7 +44,11 @@ impl PageData for Data {
     }
 
     fn find_conversation(&self, uuid: Uuid) -> PageFuture<Option<Conversation>> {
-        self.answer((uuid == KNOWN).then(conversation))
+        self.answer(match uuid {
+            KNOWN => Some(conversation()),
+            RUNNING => Some(running_conversation()),
+            _ => None,
+        })
     }
 
     fn model(&self) -> ModelInfo {
@@ -90,6 +96,7 @@ fn conversation() -> Conversation {
         status: MessageStatus::Complete,
         error: None,
         error_code: None,
+        stop_reason: None,
         tool_calls,
         siblings: Vec::new(),
         usage: (role == Role::Assistant).then_some(Usage { input_tokens: 1234, output_tokens: 56, cached_tokens: 0 }),
@@ -101,6 +108,19 @@ fn conversation() -> Conversation {
         message(2, Role::Assistant, "Adding: it *is* 3 <b>.\n\n- [x](https://example.com)", calls),
     ];
     Conversation { summary: summary(), messages, active_message_id: None }
+}
+
+/// One answer has only begun, another waits for its calls.
+fn running_conversation() -> Conversation {
+    let mut conversation = conversation();
+    let [question, mut answer] = <[Message; 2]>::try_from(conversation.messages).unwrap();
+    answer.status = MessageStatus::Streaming;
+    let begun = Message { id: 3, content: String::new(), tool_calls: vec![], ..answer.clone() };
+    answer.tool_calls[0].status = ToolCallStatus::AwaitingApproval;
+    answer.tool_calls[0].output = None;
+    answer.tool_calls[1].status = ToolCallStatus::Pending;
+    conversation.messages = vec![question, answer, begun];
+    conversation
 }
 
 /// The HTML at `path`, and the status that the page asked for.
@@ -190,6 +210,14 @@ async fn a_reader_of_japanese_gets_a_japanese_page() {
         assert!(html.contains(words), "{words} in {html}");
     }
     for words in ["New chat", "Answer", "Copy", "Used ", "1 failed", "This is the built-in"] {
+        assert!(!html.contains(words), "{words} in {html}");
+    }
+    let (html, _) = render(&format!("/c/{RUNNING}"), data()).await;
+    for words in ["考えています…", "承認待ち", "実行の前に承認を待っています。", "実行中"]
+    {
+        assert!(html.contains(words), "{words} in {html}");
+    }
+    for words in ["Thinking", "Input", "awaiting approval", "Waits for"] {
         assert!(!html.contains(words), "{words} in {html}");
     }
     let (html, _) = render("/", data()).await;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Reply, fault, fault_names,
+    faults::CALLS_FOR_EVER,
     server::{Source, State, spawn},
     text, tool_call,
     wire::Format,
@@ -23,6 +24,9 @@ pub async fn serve_by_hand(port: u16) -> io::Result<(u16, ServerHandle)> {
 pub(crate) fn reply_to(format: Format, body: &Value) -> Reply {
     let last = body["messages"].as_array().and_then(|messages| messages.last()).cloned().unwrap_or_default();
     if let Some(results) = tool_results(format, &last) {
+        if may_call(body) && question(body).contains(&format!("fault:{CALLS_FOR_EVER}")) {
+            return fault(CALLS_FOR_EVER).unwrap_or_else(|| Vec::new().into());
+        }
         return [text(format!("The tool says: {results}"))].into();
     }
     let words = plain_text(&last["content"]);
@@ -40,6 +44,13 @@ pub(crate) fn reply_to(format: Format, body: &Value) -> Reply {
         }
         _ => [text(format!("You said: {words}"))].into(),
     }
+}
+
+/// The latest words of a person.
+fn question(body: &Value) -> String {
+    let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let words = messages.iter().rev().filter(|message| message["role"] == "user");
+    words.map(|message| plain_text(&message["content"])).find(|words| !words.is_empty()).unwrap_or_default()
 }
 
 /// Whether there are tools and the model may choose them.
@@ -93,5 +104,20 @@ mod tests {
         assert!(shown(Format::OpenAi, &result).contains("The tool says: 3"));
         let result = json!({"role": "user", "content": [{"type": "tool_result", "content": "3"}]});
         assert!(shown(Format::Anthropic, &result).contains("The tool says: 3"));
+    }
+
+    #[test]
+    fn calls_go_on_for_ever_while_they_may() {
+        let messages = json!([
+            {"role": "user", "content": "fault:calls_for_ever"},
+            {"role": "assistant", "content": null},
+            {"role": "tool", "content": "3"},
+        ]);
+        let reply = |choice: &str| {
+            let body = json!({"tools": [{}], "tool_choice": choice, "messages": messages});
+            format!("{:?}", reply_to(Format::OpenAi, &body).body)
+        };
+        assert!(reply("auto").contains("ToolCall"));
+        assert!(reply("none").contains("The tool says: 3"));
     }
 }

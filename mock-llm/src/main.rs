@@ -6,7 +6,8 @@ use clap::Parser;
 
 /// A model server for trying things by hand. It needs no key and knows nothing.
 ///
-/// It answers `use add 1 2` with a tool call, `fault:cut` with that fault, and anything else with an echo.
+/// It answers `use add 1 2` with a tool call, `fault:cut` with that fault, and anything else with an echo. Its README.md
+/// says more.
 #[derive(Parser)]
 struct Options {
     /// The port on 127.0.0.1; 0 for any.

@@ -43,9 +43,14 @@ pub(crate) fn splinters(actions: Vec<Action>) -> Vec<Action> {
     splinters
 }
 
-/// Cuts text into at least two pieces (where it has two characters), each of at most `longest` characters.
+/// The most pieces that a text is cut into, so that a very long one does not take long to send.
+const MOST_PIECES: usize = 1000;
+
+/// Cuts text into at least two pieces (where it has two characters), each of at most `longest` characters, or of as many
+/// as must be.
 pub(crate) fn pieces(text: &str, longest: usize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
+    let longest = longest.max(characters.len().div_ceil(MOST_PIECES));
     let size = characters.len().div_ceil(2).clamp(1, longest);
     characters.chunks(size).map(|piece| piece.iter().collect()).collect()
 }
@@ -60,5 +65,6 @@ mod tests {
         assert_eq!(pieces("", 8), [""; 0]);
         assert_eq!(pieces("あいう🙂", 3), ["あい", "う🙂"]);
         assert_eq!(pieces("0123456789", 4).concat(), "0123456789");
+        assert_eq!(pieces(&"x".repeat(1_000_000), 4).len(), 1000);
     }
 }

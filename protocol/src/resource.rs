@@ -140,6 +140,9 @@ pub struct Message {
     /// The stable name of what went wrong, as the `error` event carries it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
+    /// Why the model stopped, as in `message_end`; absent when it did not.
+    #[serde(default)]
+    pub stop_reason: Option<String>,
     /// The calls made while answering, in the order asked for.
     pub tool_calls: Vec<ToolCall>,
     /// Row ids of all versions of this message, itself among them, oldest first; empty when it is the only one.
@@ -273,6 +276,7 @@ mod tests {
             status: MessageStatus::Streaming,
             error: None,
             error_code: None,
+            stop_reason: None,
             tool_calls: vec![call],
             siblings: vec![2, 3],
             usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0 }),

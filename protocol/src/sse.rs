@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 
 /// The largest frame the decoder accepts, in bytes. A whole tool output travels in one frame, so this is generous; it
 /// bounds what a hostile or broken sender can make a reader hold.
-pub const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;
+pub const MAX_FRAME_BYTES: usize = if cfg!(fuzzing) { 512 } else { 16 * 1024 * 1024 };
+
+/// The longest `id:` that is kept, in bytes. Each later frame repeats it, so a long one would multiply.
+pub const MAX_ID_BYTES: usize = 256;
 
 /// One dispatched event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,8 +22,11 @@ pub struct Frame {
 }
 
 /// A frame grew beyond [`MAX_FRAME_BYTES`]; the stream cannot be followed any further.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameTooLarge;
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameTooLarge {
+    /// The frames that the same portion completed before that one.
+    pub before: Vec<Frame>,
+}
 
 impl std::fmt::Display for FrameTooLarge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -75,7 +81,7 @@ impl Decoder {
             let end = rest.iter().position(|b| matches!(b, b'\n' | b'\r'));
             let taken = end.unwrap_or(rest.len());
             if self.line.len() + self.data.len() + taken > MAX_FRAME_BYTES {
-                return Err(FrameTooLarge);
+                return Err(FrameTooLarge { before: frames });
             }
             self.line.extend_from_slice(&rest[..taken]);
             let Some(end) = end else { break };
@@ -103,7 +109,7 @@ impl Decoder {
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
             "event" => value.clone_into(&mut self.event),
-            "id" if !value.contains('\0') => self.last_id = Some(value.to_owned()),
+            "id" if !value.contains('\0') && value.len() <= MAX_ID_BYTES => self.last_id = Some(value.to_owned()),
             "data" => {
                 if std::mem::replace(&mut self.has_data, true) {
                     self.data.push('\n');
@@ -131,7 +137,7 @@ impl Decoder {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Decoder, Frame, FrameTooLarge, MAX_FRAME_BYTES, write_frame};
+    use super::{Decoder, Frame, FrameTooLarge, MAX_FRAME_BYTES, MAX_ID_BYTES, write_frame};
 
     fn frame(id: Option<&str>, event: &str, data: &str) -> Frame {
         Frame { id: id.map(str::to_owned), event: event.to_owned(), data: data.to_owned() }
@@ -160,7 +166,20 @@ mod tests {
         let mut decoder = Decoder::new();
         let portion = vec![b'x'; MAX_FRAME_BYTES];
         assert_eq!(decoder.push(&portion), Ok(vec![]));
-        assert_eq!(decoder.push(b"x"), Err(FrameTooLarge));
+        assert_eq!(decoder.push(b"x"), Err(FrameTooLarge { before: vec![] }));
+    }
+
+    #[test]
+    fn what_came_before_an_endless_line_is_given() {
+        let portion = [b"data: whole\n\ndata: ".to_vec(), vec![b'x'; MAX_FRAME_BYTES]].concat();
+        assert_eq!(Decoder::new().push(&portion), Err(FrameTooLarge { before: vec![frame(None, "message", "whole")] }));
+    }
+
+    #[test]
+    fn an_id_that_would_multiply_is_not_kept() {
+        let long = "7".repeat(MAX_ID_BYTES + 1);
+        let text = format!("id: 6\nid: {long}\ndata: x\n\n");
+        assert_eq!(decode(text.as_bytes()), [frame(Some("6"), "message", "x")]);
     }
 
     proptest! {

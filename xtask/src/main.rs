@@ -5,6 +5,7 @@
 
 mod debian;
 mod fingerprint;
+mod fuzz;
 mod lint;
 mod progress;
 mod run;
@@ -34,6 +35,8 @@ enum Command {
     Test,
     /// Check formatting and lints, for the server and for the browser side
     Lint,
+    /// Fuzz what reads the network: each target for a bounded time
+    Fuzz(fuzz::Options),
     /// Build the page (WASM, styles, static files) into target/site
     Ui(ui::Options),
     /// Take the pictures in docs/images with a real browser
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Command::Run(options) => run::run(&options),
         Command::Test => test::run(),
         Command::Lint => lint::run(),
+        Command::Fuzz(options) => fuzz::run(&options),
         Command::Ui(options) => ui::build(&options).map(|_| ()),
         Command::Screenshots => screenshots::run(),
     };

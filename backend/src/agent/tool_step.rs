@@ -1,12 +1,15 @@
 //! The tool calls of one step: low-risk ones in parallel, high-risk ones after them, one after another, where they may
 //! run at all; each under its own timeout and panic guard. Whatever a tool does, its call ends in a result that the model sees.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use tallybook_protocol::ToolCallStatus;
 use tokio::{
     task::{Id, JoinError, JoinSet},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep_until, timeout, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +22,9 @@ use super::{
     AgentError, AgentService, EndedToolCall, PlannedCall, StartedToolCall, TurnRecorder,
     result::{error_json, shorten, success_json},
 };
+
+/// How long tools have to react when they are aborted: at once, unless they hold their thread.
+const CANCEL_PATIENCE: Duration = Duration::from_millis(500);
 
 type ToolReturn = Result<ToolOutput, ToolError>;
 
@@ -165,17 +171,30 @@ impl AgentService {
     }
 }
 
-/// Aborts what still runs and records it as cancelled.
+/// Aborts what still runs and records it as cancelled; a tool that does not react to that, as interrupted.
 async fn cancel_all(running: &mut Running, recorder: &mut impl TurnRecorder) -> Result<(), AgentError> {
-    running.tasks.shutdown().await;
-    let mut calls: Vec<RunningCall> = running.calls.drain().map(|(_, call)| call).collect();
-    calls.sort_by_key(|call| call.index);
-    for call in calls {
+    running.tasks.abort_all();
+    let mut reacted = HashSet::new();
+    let patience = Instant::now() + CANCEL_PATIENCE;
+    while let Ok(Some(ended)) = timeout_at(patience, running.tasks.join_next_with_id()).await {
+        reacted.insert(ended.map_or_else(|error| error.id(), |(id, _)| id));
+    }
+    // They hold a thread each, and nothing can take it from them.
+    running.tasks.detach_all();
+    let mut calls: Vec<(Id, RunningCall)> = running.calls.drain().collect();
+    calls.sort_by_key(|(_, call)| call.index);
+    for (id, call) in calls {
+        let (status, error, error_type) = if reacted.contains(&id) {
+            (ToolCallStatus::Cancelled, "the turn ended while the tool ran; its outcome is unknown", "cancelled")
+        } else {
+            let error = "the turn was ended, and the tool did not react to that; it may still be running";
+            (ToolCallStatus::Interrupted, error, "interrupted")
+        };
         let end = EndedToolCall {
-            status: ToolCallStatus::Cancelled,
+            status,
             output: None,
-            error: Some("the turn ended while the tool ran; its outcome is unknown".to_owned()),
-            error_type: Some("cancelled".to_owned()),
+            error: Some(error.to_owned()),
+            error_type: Some(error_type.to_owned()),
             duration_ms: duration_ms(call.started_at),
         };
         recorder.tool_ended(call.key, &end).await?;

@@ -94,7 +94,7 @@ impl Inner {
 async fn is_changed(changes: &mut broadcast::Receiver<UserId>, user: UserId) {
     loop {
         match changes.recv().await {
-            Ok(changed) if changed != user => {}
+            Ok(other) if other != user => {}
             Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return,
             // The sender lives as long as the service, which this is part of.
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,

@@ -122,6 +122,7 @@ impl MessageRow {
             content: self.content,
             error: self.error,
             error_code: self.error_code,
+            stop_reason: self.stop_reason,
             tool_calls,
             siblings: Vec::new(),
             usage,

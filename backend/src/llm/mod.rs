@@ -4,6 +4,8 @@
 mod anthropic;
 mod demo;
 mod endpoint;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod history;
 mod http;
 mod http_error;

@@ -9,9 +9,12 @@ use tallybook_protocol::{Usage, sse};
 use super::{ModelError, ModelEvent, StopReason, ToolCallRequest};
 
 /// The most that one answer may hold, text and arguments together, in bytes.
-const LONGEST_ANSWER: usize = 8 * 1024 * 1024;
+pub(super) const LONGEST_ANSWER: usize = if cfg!(fuzzing) { 2048 } else { 8 * 1024 * 1024 };
 /// The most tool calls that one answer may hold, and the most blocks.
-pub(super) const MOST_BLOCKS: usize = 1000;
+pub(super) const MOST_BLOCKS: usize = if cfg!(fuzzing) { 8 } else { 1000 };
+
+/// The longest word of a provider's that is kept, in characters.
+const LONGEST_WORD: usize = 64;
 
 /// Reads one provider's stream frame by frame.
 pub(super) trait StreamReader: Send {
@@ -35,9 +38,12 @@ impl<R: StreamReader> Parser<R> {
 
     /// The events that these bytes complete, up to and with an error if there is one.
     pub(super) fn push(&mut self, bytes: &[u8]) -> (Vec<ModelEvent>, Option<ModelError>) {
-        let frames = match self.decoder.push(bytes) {
-            Ok(frames) => frames,
-            Err(error) => return (Vec::new(), Some(bad_stream(error.to_string()))),
+        let (frames, error) = match self.decoder.push(bytes) {
+            Ok(frames) => (frames, None),
+            Err(error) => {
+                let words = error.to_string();
+                (error.before, Some(bad_stream(words)))
+            }
         };
         let mut events = Vec::new();
         for frame in frames {
@@ -46,10 +52,10 @@ impl<R: StreamReader> Parser<R> {
                 Err(error) => return (events, Some(error)),
             }
             if matches!(events.last(), Some(ModelEvent::Ended { .. })) {
-                break;
+                return (events, None);
             }
         }
-        (events, None)
+        (events, error)
     }
 
     /// See [`StreamReader::on_end`].
@@ -132,20 +138,22 @@ pub(super) fn tokens(count: &Value) -> Option<i64> {
     count.as_i64().filter(|count| *count >= 0)
 }
 
+/// A reason to stop that nobody here knows, cut to the length of a word: it is stored as one.
+pub(super) fn unknown_stop_reason(word: &str) -> StopReason {
+    StopReason::Other(word.chars().take(LONGEST_WORD).collect())
+}
+
 /// The stream makes no sense in this way.
 pub(super) fn bad_stream(detail: impl Into<String>) -> ModelError {
     ModelError::BadStream { detail: detail.into() }
 }
 
 /// Reading whole streams in tests.
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub(super) mod testing {
-    use proptest::prelude::*;
-
     use super::{ModelEvent, Parser, StreamReader};
 
-    /// Everything that a body means, however it is cut, and the error's words if there is one. Ids minted by us are
-    /// replaced, since they differ from run to run.
+    /// Everything that a body means, however it is cut, and the error's words if there is one.
     pub(in crate::llm) fn read<R: StreamReader>(reader: R, portions: &[&[u8]]) -> (Vec<ModelEvent>, Option<String>) {
         let mut parser = Parser::new(reader);
         let mut all = Vec::new();
@@ -167,7 +175,8 @@ pub(super) mod testing {
     }
 
     /// The body cut before each of these places.
-    pub(in crate::llm) fn cut<'a>(body: &'a [u8], places: &[prop::sample::Index]) -> Vec<&'a [u8]> {
+    #[cfg(test)]
+    pub(in crate::llm) fn cut<'a>(body: &'a [u8], places: &[proptest::sample::Index]) -> Vec<&'a [u8]> {
         let mut places: Vec<usize> = places.iter().map(|place| place.index(body.len() + 1)).collect();
         places.sort_unstable();
         places.push(body.len());

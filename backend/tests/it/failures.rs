@@ -3,8 +3,9 @@
 use std::{
     future::pending,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
+        mpsc,
     },
     time::Duration,
 };
@@ -22,7 +23,7 @@ use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallStatus};
 use crate::support::{Engine, NoArgs, Provider, TestApp, execute, on_every_engine, rows};
 
 /// Panics.
-struct Panics;
+pub(crate) struct Panics;
 
 impl Tool for Panics {
     type Args = NoArgs;
@@ -35,7 +36,7 @@ impl Tool for Panics {
 }
 
 /// Never comes back.
-struct Hangs;
+pub(crate) struct Hangs;
 
 impl Tool for Hangs {
     type Args = NoArgs;
@@ -44,6 +45,21 @@ impl Tool for Hangs {
 
     async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
         pending().await
+    }
+}
+
+/// Holds its thread until it is told to go, deaf to everything else.
+struct HoldsItsThread(Mutex<mpsc::Receiver<()>>);
+
+impl Tool for HoldsItsThread {
+    type Args = NoArgs;
+    const NAME: &'static str = "holds_its_thread";
+    const DESCRIPTION: &'static str = "Holds its thread.";
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        // The sender goes away when the test is over, which is as good.
+        let _ = tokio::task::block_in_place(|| self.0.lock().unwrap().recv());
+        Ok(ToolOutput::text("let go"))
     }
 }
 
@@ -240,6 +256,28 @@ on_every_engine! {
         assert_eq!(stored["messages"][1]["status"], "interrupted");
         assert!(stored["messages"][1]["content"].as_str().unwrap().starts_with("Unfin"), "{stored}");
     }
+}
+
+/// Nothing can end such a tool, so the turn ends without it, and says so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stopping_does_not_wait_for_a_tool_that_does_not_react() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let (let_go, held) = mpsc::channel();
+    let tools = ToolRegistry::default().with(HoldsItsThread(Mutex::new(held))).unwrap();
+    let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+    let conversation = app.create_conversation().await;
+    model.reply([tool_call("holds_its_thread", "{}")]);
+    let mut turn = app.send(&conversation, "Hold").await;
+    turn.until("tool_call_start").await;
+    app.post(&format!("/api/conversations/{conversation}/stop"), Value::Null).await;
+    let ChatEvent::MessageEnd(end) = turn.until("message_end").await.event else { unreachable!() };
+    assert_eq!((end.status, end.tool_calls[0].status), (MessageStatus::Stopped, ToolCallStatus::Interrupted));
+    assert!(end.tool_calls[0].error.as_deref().is_some_and(|error| error.contains("may still be running")));
+    drop(let_go);
+    model.reply([text("Going on.")]);
+    let next = app.send(&conversation, "And now?").await.all().await;
+    assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Going on."));
+    model.assert_calls_paired();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

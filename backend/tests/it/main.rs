@@ -10,6 +10,7 @@
 
 mod support;
 
+mod agent_faults;
 mod bad_input;
 mod branches;
 mod command_line;

@@ -1,7 +1,7 @@
 //! The page as the server renders it, before any script runs.
 
 use reqwest::StatusCode;
-use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_mock_llm::{MockLlm, Reply, fault, text, tool_call};
 
 use crate::support::{Engine, TestApp};
 
@@ -40,5 +40,30 @@ async fn an_empty_chat_and_what_is_not_there() {
     assert!(html.contains("data-testid=\"composer\"") && html.contains("test-model"), "{html}");
     for path in ["/c/01890a5d-ac96-774b-bcce-b302099a8057", "/c/nonsense", "/nowhere", "/pkg/nothing.js"] {
         assert_eq!(app.get(path).await.status(), StatusCode::NOT_FOUND, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_is_not_as_it_should_be_says_so() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let sum = || tool_call("add", r#"{"a":1,"b":2}"#);
+    let cases: [(Vec<Reply>, &str); 5] = [
+        (vec![fault("refusal").unwrap()], "The model declined to go on."),
+        (vec![fault("refusal_after_text").unwrap()], "The model declined to go on."),
+        (vec![fault("nothing_to_say").unwrap()], "Finished with no output."),
+        (vec![[text("Let me add."), sum()].into(), fault("nothing_to_say").unwrap()], "Finished with no output."),
+        (vec![Reply::from([text("It is")]).stop_reason("max_tokens")], "The answer reached the longest length"),
+    ];
+    for (replies, note) in cases {
+        let conversation = app.create_conversation().await;
+        let asked = model.requests().len() + replies.len();
+        for reply in replies {
+            model.reply(reply);
+        }
+        app.send(&conversation, "What is 1 + 2?").await.all().await;
+        assert_eq!(model.requests().len(), asked, "nothing is asked again");
+        let html = app.get(&format!("/c/{conversation}")).await.text().await.unwrap();
+        assert!(html.contains(note), "{note} is missing in {html}");
     }
 }

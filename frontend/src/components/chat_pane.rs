@@ -17,6 +17,9 @@ use crate::{
 pub(crate) fn ChatPane(
     conversation: Option<Conversation>,
     model: Option<ModelInfo>,
+    /// The conversation's title; none of a new chat.
+    #[prop(into)]
+    name: Signal<Option<String>>,
     listeners: Listeners,
     hydrated: ReadSignal<bool>,
 ) -> impl IntoView {
@@ -25,7 +28,7 @@ pub(crate) fn ChatPane(
     let is_demo = model.is_some_and(|model| model.provider == "demo");
     let reconnecting = move || match session.phase.get() {
         Phase::Reconnecting(seconds) => Some(text.reconnecting(seconds)),
-        Phase::Idle | Phase::Sending | Phase::Following => None,
+        Phase::Idle | Phase::Sending | Phase::Following | Phase::Hidden => None,
     };
     // The end of an answer is told once, and nothing before it.
     let told = Memo::new(move |told: Option<&Told>| match told {
@@ -42,6 +45,7 @@ pub(crate) fn ChatPane(
         stops
     });
     view! {
+        {move || name.get().map(|name| view! { <h1 class="visually-hidden">{name}</h1> })}
         <Thread session hydrated />
         <p class="visually-hidden" role="status">
             {move || (told.get() == Told::Answered).then(|| text.answered())}

@@ -1,7 +1,7 @@
 //! One message: a bubble with plain text for a person's, Markdown with tool calls between for the assistant's. Nothing in
 //! it is ever read as HTML.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use leptos::prelude::*;
 use tallybook_protocol::{MessageStatus, Role};
@@ -17,7 +17,7 @@ use crate::{
     },
     language::{Language, use_language},
     session::Session,
-    transcript::{Entry, Segment, segments},
+    transcript::{Entry, Segment, Tally, segments},
 };
 
 /// A message of the transcript, as it changes.
@@ -163,9 +163,10 @@ fn Ending(entry: OptionalEntry) -> impl IntoView {
 fn WaysOn(entry: OptionalEntry, session: Session) -> impl IntoView {
     let text = use_language();
     let offered = Memo::new(move |_| {
-        let cut_off = read(entry, |entry| entry.is_cut_off().then_some((entry.id, entry.status)));
+        let cut_off = read(entry, |entry| entry.is_cut_off().then_some((entry.id, entry.status)))?;
+        // Asked first, so that whole answers watch nothing else.
         let last = session.transcript.with(|transcript| transcript.entries().last().map(|entry| entry.id));
-        cut_off.filter(|(id, _)| last == Some(*id) && !session.is_busy())
+        (last == Some(cut_off.0) && !session.is_busy()).then_some(cut_off)
     });
     move || {
         offered.get().map(|(id, status)| {
@@ -194,7 +195,7 @@ fn WaysOn(entry: OptionalEntry, session: Session) -> impl IntoView {
 enum End {
     Text,
     Thinking,
-    Note(&'static str),
+    Note(Cow<'static, str>),
     Failure {
         words: String,
         /// What the server says of it, where the page has words of its own.
@@ -203,7 +204,6 @@ enum End {
 }
 
 fn ending_of(entry: &Entry, text: Language) -> End {
-    let says_nothing = entry.text.trim().is_empty();
     match entry.status {
         MessageStatus::Streaming => match segments(&entry.text, &entry.calls).last() {
             Some(Segment::Text(_)) => End::Text,
@@ -211,11 +211,25 @@ fn ending_of(entry: &Entry, text: Language) -> End {
             Some(Segment::Calls(_)) if entry.calls.iter().any(|call| !call.is_over()) => End::Text,
             Some(Segment::Calls(_)) | None => End::Thinking,
         },
-        MessageStatus::Stopped => End::Note(text.stopped()),
-        MessageStatus::Interrupted if entry.error.is_none() => End::Note(text.interrupted()),
+        MessageStatus::Stopped => End::Note(text.stopped(Tally::of(&entry.calls)).into()),
+        MessageStatus::Interrupted if entry.error.is_none() => End::Note(text.interrupted().into()),
         MessageStatus::Interrupted | MessageStatus::Failed => failure_of(entry, text),
-        MessageStatus::Complete if says_nothing => End::Note(text.no_output()),
-        MessageStatus::Complete | MessageStatus::Unknown => End::Text,
+        MessageStatus::Complete => note_on(entry, text).map_or(End::Text, |note| End::Note(note.into())),
+        MessageStatus::Unknown => End::Text,
+    }
+}
+
+/// What a reader must know of an answer that is whole and yet not as it should be.
+fn note_on(entry: &Entry, text: Language) -> Option<&'static str> {
+    match entry.stop_reason.as_deref() {
+        Some("refusal") => Some(text.model_refused()),
+        Some("max_tokens") => Some(text.cut_off()),
+        Some("step_limit") => Some(text.step_limit()),
+        // What was said before its calls is not an answer.
+        _ => match segments(&entry.text, &entry.calls).last() {
+            Some(Segment::Text(_)) => None,
+            Some(Segment::Calls(_)) | None => Some(text.no_output()),
+        },
     }
 }
 

@@ -11,11 +11,11 @@ use crate::{
         seconds::use_seconds,
         tool_call_details::ToolCallDetails,
         tool_calls::{Calls, Lines},
-        tool_group::is_folded,
+        tool_group::{Folding, folding_of},
     },
     format, json,
-    language::use_language,
-    transcript::Line,
+    language::{Language, use_language},
+    transcript::Call,
 };
 
 /// After so many seconds a call is taking long.
@@ -38,73 +38,27 @@ pub(crate) fn ToolCall(
 ) -> impl IntoView {
     let text = use_language();
     let call = Memo::new(move |_| read(calls.entry, |entry| entry.calls.iter().find(|call| call.id == id).cloned()));
-    let status =
-        Memo::new(move |_| call.with(|call| call.as_ref().map_or(ToolCallStatus::Unknown, |call| call.status)));
-    let (name, summary) = call.with_untracked(|call| {
-        call.as_ref().map(|call| (call.name.clone(), json::summary(call.input.as_str()))).unwrap_or_default()
-    });
-    let open = Memo::new(move |_| calls.is_call_open(id, status.get() == ToolCallStatus::AwaitingApproval));
-    let folded = Memo::new(move |_| lines.with(|lines| is_folded(lines, id, calls)));
-    // A finished call costs nothing to wait for.
-    let is_over = call.with_untracked(|call| call.as_ref().is_some_and(|call| call.is_over()));
-    let waiting = (!is_over).then(|| use_seconds(move || status.get() == ToolCallStatus::Pending));
-    let waited = move || waiting.filter(|_| status.get() == ToolCallStatus::Pending).map_or(0, |waiting| waiting.get());
-    let duration = move || {
-        let measured = call.with(|call| call.as_ref()?.duration_ms.map(|ms| format::duration(text, ms)));
-        measured.or_else(|| Some(waited()).filter(|seconds| *seconds > 0).map(|seconds| text.waited(seconds)))
-    };
-    let pace = Memo::new(move |_| Pace::after(waited()));
-    let spoken_name = name.clone();
+    let awaits_approval =
+        move || call.with(|call| call.as_ref().is_some_and(|call| call.status == ToolCallStatus::AwaitingApproval));
+    let open = Memo::new(move |_| calls.is_call_open(id, awaits_approval()));
     let details_id = format!("{}-details", id_of_call(id));
-    let controls = details_id.clone();
+    // A call that is over stays as it is; a thousand of them should cost little.
+    let is_over = call.with_untracked(|call| call.as_ref().is_some_and(Call::is_over));
+    let line = Line { id, calls, open, details_id: details_id.clone(), text };
+    let line = if is_over {
+        call.with_untracked(|call| call.as_ref().map(|call| line.view(call, 0))).into_any()
+    } else {
+        view! { <LiveLine line call /> }.into_any()
+    };
+    let folding = move || lines.with(|lines| folding_of(lines, id, calls));
     view! {
         <div
             class="tool"
             id=id_of_call(id)
-            data-grouped=move || lines.with(|lines| is_grouped(lines, id)).then_some("")
-            hidden=move || folded.get()
+            data-grouped=move || (folding() != Folding::Alone).then_some("")
+            hidden=move || folding() == Folding::Folded
         >
-            <button
-                type="button"
-                class="tool-line"
-                data-testid="tool-call"
-                data-status=move || status_name(status.get())
-                data-pace=move || pace.get().name()
-                aria-expanded=move || open.get().to_string()
-                aria-controls=controls
-                on:click=move |_| calls.set_call(id, !open.get_untracked())
-            >
-                <span class="tool-status">{move || status_icon(status.get())}</span>
-                <span class="tool-name">{name}</span>
-                <span class="tool-summary">{summary}</span>
-                <span class="tool-state">{move || text.call_status(status.get())}</span>
-                <span class="tool-duration">{duration}</span>
-                <span class="tool-chevron"><Draw icon=Icon::Chevron /></span>
-            </button>
-            // Spoken from here, since a button's inside is not heard when it changes.
-            {(!is_over).then(|| view! {
-                <span class="visually-hidden" role="status">
-                    {move || format!("{spoken_name}: {}", text.call_status(status.get()))}
-                </span>
-            })}
-            {move || match pace.get() {
-                Pace::Usual => None,
-                Pace::Long => Some(view! { <p class="tool-wait" role="status">{text.takes_long()}</p> }.into_any()),
-                Pace::VeryLong => Some(view! {
-                    <p class="tool-wait very-long">
-                        <span role="status">{text.takes_very_long()}</span>
-                        <button
-                            type="button"
-                            class="small-button"
-                            data-testid="stop-call"
-                            disabled=move || calls.session.stopping.get()
-                            on:click=move |_| calls.session.stop()
-                        >
-                            {move || if calls.session.stopping.get() { text.stopping() } else { text.stop() }}
-                        </button>
-                    </p>
-                }.into_any()),
-            }}
+            {line}
             {move || open.get().then(|| {
                 let id = details_id.clone();
                 view! { <ToolCallDetails id call /> }
@@ -114,8 +68,80 @@ pub(crate) fn ToolCall(
     .into_any()
 }
 
-fn is_grouped(lines: &[Line], id: i64) -> bool {
-    lines.iter().any(|line| matches!(line, Line::Call { id: other, group: Some(_) } if *other == id))
+/// What the line of a call is drawn with.
+#[derive(Clone)]
+struct Line {
+    id: i64,
+    calls: Calls,
+    open: Memo<bool>,
+    /// The element that it opens.
+    details_id: String,
+    text: Language,
+}
+
+impl Line {
+    /// The line as the call stands, `waited` seconds after it was first seen here to run.
+    fn view(&self, call: &Call, waited: u64) -> impl IntoView + use<> {
+        let Self { id, calls, open, details_id, text } = self.clone();
+        let measured = call.duration_ms.map(|ms| format::duration(text, ms));
+        let duration = measured.or_else(|| (waited > 0).then(|| text.waited(waited)));
+        view! {
+            <button
+                type="button"
+                class="tool-line"
+                data-testid="tool-call"
+                data-status=status_name(call.status)
+                data-pace=Pace::after(waited).name()
+                aria-expanded=move || open.get().to_string()
+                aria-controls=details_id
+                on:click=move |_| calls.set_call(id, !open.get_untracked())
+            >
+                <span class="tool-status">{status_icon(call.status)}</span>
+                <span class="tool-name">{call.name.clone()}</span>
+                <span class="tool-summary">{json::summary(call.input.as_str())}</span>
+                <span class="tool-state">{text.call_status(call.status)}</span>
+                <span class="tool-duration">{duration}</span>
+                <span class="tool-chevron"><Draw icon=Icon::Chevron /></span>
+            </button>
+        }
+    }
+}
+
+/// The line of a call that is not over yet, and what there is to say while it runs.
+#[component]
+fn LiveLine(line: Line, call: Memo<Option<Call>>) -> impl IntoView {
+    let text = line.text;
+    let session = line.calls.session;
+    let status = Memo::new(move |_| call.with(|call| call.as_ref().map(|call| call.status)));
+    let runs = move || status.get() == Some(ToolCallStatus::Pending);
+    let seconds = use_seconds(runs);
+    let waited = Memo::new(move |_| if runs() { seconds.get() } else { 0 });
+    let pace = Memo::new(move |_| Pace::after(waited.get()));
+    let spoken =
+        move || call.with(|call| call.as_ref().map(|call| format!("{}: {}", call.name, text.call_status(call.status))));
+    view! {
+        {move || call.with(|call| call.as_ref().map(|call| line.view(call, waited.get())))}
+        // Spoken from here, since a button's inside is not heard when it changes.
+        <span class="visually-hidden" role="status">{spoken}</span>
+        {move || match pace.get() {
+            Pace::Usual => None,
+            Pace::Long => Some(view! { <p class="tool-wait" role="status">{text.takes_long()}</p> }.into_any()),
+            Pace::VeryLong => Some(view! {
+                <p class="tool-wait very-long">
+                    <span role="status">{text.takes_very_long()}</span>
+                    <button
+                        type="button"
+                        class="small-button"
+                        data-testid="stop-call"
+                        disabled=move || session.stopping.get()
+                        on:click=move |_| session.stop()
+                    >
+                        {move || if session.stopping.get() { text.stopping() } else { text.stop() }}
+                    </button>
+                </p>
+            }.into_any()),
+        }}
+    }
 }
 
 /// How a running call keeps its reader waiting.

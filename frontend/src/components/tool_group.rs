@@ -67,11 +67,26 @@ fn find(lines: &[Line], first: i64) -> Option<&Group> {
     })
 }
 
-/// Whether the call `id` is folded away.
-pub(crate) fn is_folded(lines: &[Line], id: i64, calls: Calls) -> bool {
+/// How a call stands to a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Folding {
+    /// It is in none.
+    Alone,
+    /// It is in one that is open.
+    Unfolded,
+    /// It is in one that is closed.
+    Folded,
+}
+
+/// How the call `id` stands to the groups in `lines`.
+pub(crate) fn folding_of(lines: &[Line], id: i64, calls: Calls) -> Folding {
     let group = lines.iter().find_map(|line| match line {
         Line::Call { id: other, group } if *other == id => *group,
         Line::Call { .. } | Line::Group(_) => None,
     });
-    group.and_then(|first| find(lines, first)).is_some_and(|group| !calls.is_group_open(&group.ids))
+    match group.and_then(|first| find(lines, first)) {
+        None => Folding::Alone,
+        Some(group) if calls.is_group_open(&group.ids) => Folding::Unfolded,
+        Some(_) => Folding::Folded,
+    }
 }

@@ -141,10 +141,10 @@ pub(crate) fn ChatPage() -> impl IntoView {
     let around = StoredValue::new(around);
 
     view! {
-        <a class="skip-link" href="#composer">{text.skip_to_composer()}</a>
+        <a class="skip-link" href="#main">{text.skip_sidebar()}</a>
         <div class="page" class:sidebar-open=sidebar_open>
             <Sidebar list current open=sidebar_open sheet hydrated />
-            <main class="main">
+            <main class="main" id="main" tabindex="-1">
                 <Header model current sidebar_open />
                 <Transition>
                     <For
@@ -210,7 +210,7 @@ fn PaneView(pane: Pane, around: Around) -> impl IntoView {
     let name = Signal::derive(move || listed_title.get().or_else(|| title.clone()));
     view! {
         <TabTitle name />
-        <ChatPane conversation model listeners hydrated />
+        <ChatPane conversation model name listeners hydrated />
     }
     .into_any()
 }

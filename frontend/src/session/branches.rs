@@ -74,7 +74,7 @@ impl Session {
         self.begins.set_value(true);
         self.phase.set(Phase::Following);
         self.notice.set(None);
-        self.spawn(async move {
+        self.spawn_reading(async move {
             match api::regenerate(uuid, id).await {
                 Ok(stream) => self.follow(uuid, Some(stream)).await,
                 Err(error) => self.put_back(before, &error),

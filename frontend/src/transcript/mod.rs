@@ -7,12 +7,14 @@
 
 mod groups;
 mod segments;
+mod tally;
 mod toggles;
 
 use std::sync::Arc;
 
 pub use groups::{Group, Line, lines};
 pub use segments::{Segment, segments};
+pub use tally::Tally;
 use tallybook_protocol::{
     ChatEvent, ContentDelta, Conversation, Message, MessageEnd, MessageStart, MessageStatus, RawJson, Role, Snapshot,
     ToolCall, ToolCallEnd, ToolCallStart, ToolCallStatus, TurnError, Usage,
@@ -80,6 +82,8 @@ pub struct Entry {
     pub error: Option<String>,
     /// The stable name of what went wrong.
     pub error_code: Option<String>,
+    /// Why the model stopped, in the server's word.
+    pub stop_reason: Option<String>,
     /// The calls made while answering.
     pub calls: Vec<Call>,
     /// Row ids of all its versions, oldest first; empty when it is the only one.
@@ -99,6 +103,7 @@ impl Entry {
             status: MessageStatus::Streaming,
             error: None,
             error_code: None,
+            stop_reason: None,
             calls: Vec::new(),
             siblings: Vec::new(),
             usage: None,
@@ -130,6 +135,7 @@ impl From<Message> for Entry {
             status: message.status,
             error: message.error,
             error_code: message.error_code,
+            stop_reason: message.stop_reason,
             calls: message.tool_calls.into_iter().map(Call::from).collect(),
             siblings: message.siblings,
             usage: message.usage,
@@ -297,6 +303,7 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     let entry = transcript.find_or_add(end.assistant_message_id);
     entry.text = end.content;
     entry.status = end.status;
+    entry.stop_reason = end.stop_reason;
     entry.calls = end.tool_calls.into_iter().map(Call::from).collect();
     entry.usage = Some(end.usage).filter(|usage| *usage != Usage::default());
 }

@@ -1,12 +1,16 @@
 //! Faults by name, so that a test (`model.reply(fault("cut"))`) and a person (`fault:cut` in a message to the binary)
-//! ask for the same thing. Here are those that mean the same in both wire formats; those of one are in the other files.
+//! ask for the same thing. Here are those that mean the same in both wire formats; the other files hold
+//! those of one format, and the calls that go wrong.
 
 mod anthropic;
+mod calls;
 mod openai;
 
 use crate::{
     Gate, Part, Reply, cut, end_of_file, hang, partial_tool_call, raw, redacted_thinking, text, thinking, tool_call,
 };
+
+pub(crate) use calls::CALLS_FOR_EVER;
 
 /// A fault's name, and the reply that plays it.
 type Fault = (&'static str, fn() -> Reply);
@@ -58,6 +62,7 @@ const COMMON: &[Fault] = &[
     ("max_tokens_in_tool_call", || stream([partial_tool_call("add", "{\"a\": 1, \"b\"")]).stop_reason("max_tokens")),
     ("refusal", || stream([]).stop_reason("refusal")),
     ("refusal_after_text", || stream([beginning()]).stop_reason("refusal")),
+    ("long_stop_reason", || stream([text("Well.")]).stop_reason("because_".repeat(40))),
     ("nothing_to_say", || stream([])),
 ];
 
@@ -74,7 +79,7 @@ pub fn fault(name: &str) -> Option<Reply> {
 }
 
 fn all() -> impl Iterator<Item = &'static Fault> {
-    COMMON.iter().chain(anthropic::FAULTS).chain(openai::FAULTS)
+    COMMON.iter().chain(calls::FAULTS).chain(anthropic::FAULTS).chain(openai::FAULTS)
 }
 
 /// An error body that both providers' readers understand.
@@ -118,5 +123,8 @@ mod tests {
         assert_eq!(names.len(), distinct.len());
         assert!(names.iter().all(|name| fault(name).is_some()));
         assert!(fault("nonsense").is_none());
+        for name in names {
+            assert!(include_str!("../../README.md").contains(&format!("`{name}`")), "the README names {name}");
+        }
     }
 }

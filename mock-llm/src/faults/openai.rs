@@ -55,6 +55,19 @@ pub(super) const FAULTS: &[Fault] = &[
             DONE.to_owned(),
         ])
     }),
+    ("reasoning_details", || {
+        let piece = |piece: &Value| chunk(&json!([{"index": 0, "delta": {"reasoning_details": [piece]}}]));
+        let text = |words: &str| json!({"type": "reasoning.text", "text": words, "format": "f-1", "index": 0});
+        body(&[
+            piece(&text("Let me")),
+            piece(&text(" think.")),
+            piece(&json!({"type": "reasoning.text", "signature": "c2ln", "format": "f-1", "index": 0})),
+            piece(&json!({"type": "reasoning.encrypted", "data": "eHl6", "id": "call_a", "index": 1})),
+            call(&json!({"index": 0, "id": "call_a", "function": {"name": "add", "arguments": SUM}})),
+            finish("tool_calls"),
+            DONE.to_owned(),
+        ])
+    }),
     ("error_chunk", || body(&[format!("data: {}\n\n", json!({"error": {"code": 502, "message": "Bad gateway"}}))])),
 ];
 

@@ -1,7 +1,7 @@
 //! Anthropic Messages. This file ties the parts together; the request is in `request`, the answer in `stream`.
 
 mod request;
-mod stream;
+pub(super) mod stream;
 #[cfg(test)]
 mod tests;
 

@@ -8,11 +8,11 @@ use tallybook_protocol::{Usage, sse::Frame};
 
 use crate::llm::{
     ModelError, ModelEvent, StopReason, http_error,
-    reader::{MOST_BLOCKS, PendingCall, Room, StreamReader, bad_stream, finish, tokens},
+    reader::{MOST_BLOCKS, PendingCall, Room, StreamReader, bad_stream, finish, tokens, unknown_stop_reason},
 };
 
 /// Reads one answer.
-pub(super) struct Reader {
+pub(in crate::llm) struct Reader {
     model: String,
     /// Blocks begun and not closed, by their index.
     open: BTreeMap<u64, Open>,
@@ -63,7 +63,7 @@ struct StartedCall<'a> {
 }
 
 impl Reader {
-    pub(super) fn new(model: &str) -> Self {
+    pub(in crate::llm) fn new(model: &str) -> Self {
         Self {
             model: model.to_owned(),
             open: BTreeMap::new(),
@@ -107,8 +107,11 @@ impl Reader {
         let StartedCall { id, name, input } = parse(raw)?;
         // Some gateways send the whole input here instead of in deltas.
         let input = input.map(RawValue::get).filter(|text| !is_empty_object(text)).unwrap_or_default().to_owned();
-        self.room.take(&input)?;
-        Ok(PendingCall { id: id.unwrap_or_default(), name: name.unwrap_or_default(), input })
+        let call = PendingCall { id: id.unwrap_or_default(), name: name.unwrap_or_default(), input };
+        for text in [&call.id, &call.name, &call.input] {
+            self.room.take(text)?;
+        }
+        Ok(call)
     }
 
     fn delta(&mut self, data: &str) -> Result<Vec<ModelEvent>, ModelError> {
@@ -256,7 +259,7 @@ fn stop_reason(word: &str) -> StopReason {
         "max_tokens" | "model_context_window_exceeded" => StopReason::MaxTokens,
         "refusal" => StopReason::Refusal,
         "pause_turn" => StopReason::Pause,
-        other => StopReason::Other(other.to_owned()),
+        other => unknown_stop_reason(other),
     }
 }
 

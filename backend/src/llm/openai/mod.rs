@@ -1,8 +1,10 @@
 //! OpenAI Chat Completions, and every server that speaks it: OpenRouter, Ollama, llama.cpp, vLLM, LM Studio. This file
-//! ties the parts together; the request is in `request`, the answer in `stream`.
+//! ties the parts together; the request is in `request`, the answer in `stream`, and what the model thought
+//! before it in `reasoning`.
 
+mod reasoning;
 mod request;
-mod stream;
+pub(super) mod stream;
 #[cfg(test)]
 mod tests;
 

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use tallybook_protocol::ModelInfo;
 
+use super::reasoning;
 use crate::llm::{
     ModelRequest, ToolChoice,
     history::{self, Block, Entry},
@@ -119,6 +120,8 @@ enum Message<'a> {
     Assistant {
         /// `null` when there are only calls, as the API itself writes it.
         content: Option<String>,
+        #[serde(flatten)]
+        reasoning: reasoning::Fields<'a>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'a>>,
     },
@@ -164,6 +167,7 @@ fn messages<'a>(system: &'a str, entries: &'a [Entry<'a>]) -> Vec<Message<'a>> {
 /// One message holds all text and all calls of a step.
 fn said<'a>(blocks: &'a [Block<'a>]) -> Message<'a> {
     let mut text = String::new();
+    let mut reasoning = reasoning::Fields::default();
     let mut tool_calls = Vec::new();
     for block in blocks {
         match block {
@@ -171,9 +175,8 @@ fn said<'a>(blocks: &'a [Block<'a>]) -> Message<'a> {
             Block::Call { id, name, input } => {
                 tool_calls.push(Call { id, kind: "function", function: Called { name, arguments: input } });
             }
-            // This API has no blocks that go back verbatim.
-            Block::Opaque(_) => {}
+            Block::Opaque(block) => reasoning = serde_json::from_str(block.get()).unwrap_or_default(),
         }
     }
-    Message::Assistant { content: (!text.is_empty()).then_some(text), tool_calls }
+    Message::Assistant { content: (!text.is_empty()).then_some(text), reasoning, tool_calls }
 }

@@ -6,18 +6,20 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tallybook_protocol::{Usage, sse::Frame};
 
+use super::reasoning::Reasoning;
 use crate::llm::{
     ModelError, ModelEvent, StopReason, http_error,
-    reader::{MOST_BLOCKS, PendingCall, Room, StreamReader, bad_stream, finish, tokens},
+    reader::{MOST_BLOCKS, PendingCall, Room, StreamReader, bad_stream, finish, tokens, unknown_stop_reason},
 };
 
 /// Reads one answer.
-pub(super) struct Reader {
+pub(in crate::llm) struct Reader {
     model: String,
     /// Calls in the order in which they began.
     calls: Vec<Indexed>,
     finish_reason: Option<StopReason>,
     refused: bool,
+    reasoning: Reasoning,
     usage: Usage,
     room: Room,
 }
@@ -44,12 +46,16 @@ struct Choice<'a> {
     finish_reason: Option<String>,
 }
 
-/// What is new. `reasoning_content` and the like are left out: they are no part of the answer.
+/// What is new.
 #[derive(Deserialize)]
 struct Delta<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
     refusal: Option<String>,
+    #[serde(borrow)]
+    reasoning_details: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reasoning_content: Option<&'a RawValue>,
     #[serde(borrow)]
     tool_calls: Option<Vec<CallDelta<'a>>>,
 }
@@ -85,12 +91,13 @@ struct Part {
 }
 
 impl Reader {
-    pub(super) fn new(model: &str) -> Self {
+    pub(in crate::llm) fn new(model: &str) -> Self {
         Self {
             model: model.to_owned(),
             calls: Vec::new(),
             finish_reason: None,
             refused: false,
+            reasoning: Reasoning::default(),
             usage: Usage::default(),
             room: Room::default(),
         }
@@ -109,6 +116,12 @@ impl Reader {
             if let Some(words) = delta.refusal.filter(|words| !words.is_empty()) {
                 self.refused = true;
                 self.text(words, events)?;
+            }
+            if let Some(details) = delta.reasoning_details {
+                self.reasoning.add_details(details, &mut self.room)?;
+            }
+            if let Some(content) = delta.reasoning_content {
+                self.reasoning.add_content(content, &mut self.room)?;
             }
             for call in delta.tool_calls.unwrap_or_default() {
                 self.call(call)?;
@@ -180,7 +193,8 @@ impl Reader {
         let calls = std::mem::take(&mut self.calls).into_iter().map(|one| one.call);
         // A call without a name calls nothing.
         let calls = calls.filter(|call| !call.name.is_empty()).collect();
-        finish(calls, stop_reason, self.usage)
+        let reasoning = std::mem::take(&mut self.reasoning).into_block().map(ModelEvent::Opaque);
+        reasoning.into_iter().chain(finish(calls, stop_reason, self.usage)).collect()
     }
 }
 
@@ -244,7 +258,7 @@ fn stop_reason(word: &str) -> StopReason {
         "tool_calls" | "function_call" => StopReason::ToolUse,
         "length" => StopReason::MaxTokens,
         "content_filter" => StopReason::Refusal,
-        other => StopReason::Other(other.to_owned()),
+        other => unknown_stop_reason(other),
     }
 }
 

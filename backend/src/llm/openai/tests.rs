@@ -93,6 +93,7 @@ fn interleaved_calls_comments_reasoning_and_the_usage_chunk() {
     };
     let expected = [
         ModelEvent::TextDelta("12.5 は🙂".to_owned()),
+        ModelEvent::Opaque(r#"{"reasoning_content":"hm"}"#.to_owned()),
         call("call_a", "{\"a\": 0.1000000000000000000001}"),
         call("call_b", "{\"a\":2}"),
         ModelEvent::Ended {
@@ -261,7 +262,11 @@ fn a_request_whole() {
     };
     let messages = vec![
         ModelMessage::User("1 + 2?".into()),
-        ModelMessage::Assistant(vec![call("a", r#"{"b":1.00000000000000000000001, "a":1}"#), call("b", "oops")]),
+        ModelMessage::Assistant(vec![
+            AssistantBlock::Opaque { provider: "openai".into(), json: r#"{"reasoning_content":"hm"}"#.into() },
+            call("a", r#"{"b":1.00000000000000000000001, "a":1}"#),
+            call("b", "oops"),
+        ]),
         ModelMessage::ToolResults(vec![result("b"), result("a")]),
         ModelMessage::Assistant(vec![AssistantBlock::Text { text: "3".into() }]),
         ModelMessage::User("and?".into()),
@@ -275,7 +280,7 @@ fn a_request_whole() {
         "messages": [
             {"role": "system", "content": "Be exact."},
             {"role": "user", "content": "1 + 2?"},
-            {"role": "assistant", "content": null, "tool_calls": [
+            {"role": "assistant", "content": null, "reasoning_content": "hm", "tool_calls": [
                 called("a", r#"{"b":1.00000000000000000000001, "a":1}"#),
                 called("b", r#"{"unreadable_arguments":"oops"}"#),
             ]},

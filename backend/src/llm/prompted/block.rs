@@ -1,4 +1,4 @@
-//! A fenced block that may hold calls, held back until it is known whether it does.
+//! A block, fenced or in a tag, that may hold calls, held back until it is known whether it does.
 
 use std::ops::Range;
 
@@ -6,7 +6,9 @@ use super::{
     call::{self, Call, Place},
     fence::{ClosingLine, Fence, Kind},
     json::{JsonScan, Progress},
-    parser::{Lead, MOST_HELD},
+    lead::Lead,
+    parser::MOST_HELD,
+    tag::Tag,
 };
 use crate::tools::ToolSpec;
 
@@ -14,16 +16,33 @@ use crate::tools::ToolSpec;
 #[derive(Debug)]
 pub(super) struct Block {
     place: Place,
-    pub(super) fence: Fence,
-    /// The opening fence with what stands before it and the word after it.
+    pub(super) marks: Marks,
+    /// The opening fence or tag with what is held before it, and the word after it.
     pub(super) opening: String,
-    /// Whether the body begins on a line of its own, or on the fence's.
-    pub(super) first_line: ClosingLine,
     pub(super) body: String,
     line: ClosingLine,
     phase: Phase,
     /// The complete values in the body.
     values: Vec<Range<usize>>,
+}
+
+/// What stands before and after a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Marks {
+    /// Fences; and whether the body begins on a line of its own, or on the fence's.
+    Fence(Fence, ClosingLine),
+    /// A pair of tags.
+    Tag(&'static Tag),
+}
+
+impl Marks {
+    /// The character that the closing mark has at this place; `None` beyond its end.
+    fn closing_at(self, place: usize) -> Option<char> {
+        match self {
+            Self::Fence(fence, _) => (place < fence.len).then_some(fence.mark),
+            Self::Tag(tag) => tag.closing.as_bytes().get(place).copied().map(char::from),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -34,9 +53,9 @@ enum Phase {
     Value { from: usize, scan: JsonScan, lead: Lead },
     /// After a value.
     After,
-    /// In the closing fence. It need not stand on a line of its own: outside of a string, JSON has no such marks.
+    /// In the closing mark. It need not stand on a line of its own: outside of a string, JSON has no such marks.
     Closing(usize),
-    /// What follows from here is no JSON, in a block that says it holds a call: it ends with its closing line.
+    /// What follows from here is no JSON, in a block that says it holds a call: it ends with its closing line or tag.
     Broken { from: usize },
 }
 
@@ -53,18 +72,17 @@ pub(super) enum Verdict {
 }
 
 impl Block {
-    pub(super) fn new(kind: Kind, fence: Fence, opening: String, first_line: ClosingLine) -> Self {
+    pub(super) fn fenced(kind: Kind, fence: Fence, opening: String, first_line: ClosingLine) -> Self {
         let place = if kind == Kind::Tool { Place::ToolBlock } else { Place::Anywhere };
-        Self {
-            place,
-            fence,
-            opening,
-            first_line,
-            body: String::new(),
-            line: first_line,
-            phase: Phase::Before,
-            values: Vec::new(),
-        }
+        Self::new(place, Marks::Fence(fence, first_line), opening, first_line)
+    }
+
+    pub(super) fn tagged(tag: &'static Tag, opening: String) -> Self {
+        Self::new(Place::ToolBlock, Marks::Tag(tag), opening, ClosingLine::Opening)
+    }
+
+    fn new(place: Place, marks: Marks, opening: String, line: ClosingLine) -> Self {
+        Self { place, marks, opening, body: String::new(), line, phase: Phase::Before, values: Vec::new() }
     }
 
     /// All of it, as the model wrote it.
@@ -75,7 +93,10 @@ impl Block {
     pub(super) fn push(&mut self, c: char, tools: &[ToolSpec]) -> Verdict {
         let at = self.body.len();
         self.body.push(c);
-        let closed = self.line.push(c, self.fence);
+        let closed = match self.marks {
+            Marks::Fence(fence, _) => self.line.push(c, fence),
+            Marks::Tag(tag) => c == '>' && self.body.ends_with(tag.closing),
+        };
         if self.body.len() > MOST_HELD {
             return Verdict::Code;
         }
@@ -96,9 +117,9 @@ impl Block {
             },
             Phase::Broken { .. } if closed => self.verdict(tools),
             Phase::Broken { .. } => Verdict::Open,
-            Phase::Closing(count) if c == self.fence.mark => {
+            Phase::Closing(count) if self.marks.closing_at(*count) == Some(c) => {
                 *count += 1;
-                if *count < self.fence.len { Verdict::Open } else { self.verdict(tools) }
+                if self.marks.closing_at(*count).is_some() { Verdict::Open } else { self.verdict(tools) }
             }
             Phase::Before | Phase::After if matches!(c, '{' | '[') => {
                 let (mut scan, mut lead) = (JsonScan::new(), Lead::Opening);
@@ -110,7 +131,7 @@ impl Block {
             Phase::Before | Phase::After if matches!(c, ' ' | '\t' | '\r' | '\n') => Verdict::Open,
             Phase::Before => Verdict::Code,
             Phase::After if matches!(c, ',' | ';') => Verdict::Open,
-            Phase::After if c == self.fence.mark => {
+            Phase::After if self.marks.closing_at(0) == Some(c) => {
                 self.phase = Phase::Closing(1);
                 Verdict::Open
             }
@@ -123,7 +144,7 @@ impl Block {
         let complete = match self.phase {
             Phase::After | Phase::Closing(_) => !cut_off,
             // Only its line's end is missing.
-            Phase::Broken { .. } => self.line.closes(self.fence),
+            Phase::Broken { .. } => matches!(self.marks, Marks::Fence(fence, _) if self.line.closes(fence)),
             Phase::Before | Phase::Value { .. } => false,
         };
         if complete { self.calls(tools) } else { None }
@@ -150,8 +171,12 @@ impl Block {
             calls.extend(found.or_else(|| self.salvage(value, tools).map(|call| vec![call]))?);
         }
         if let Phase::Broken { from } = self.phase {
-            let text = self.body[from..].trim_end().trim_end_matches(self.fence.mark).trim_end();
-            calls.extend(self.salvage(text, tools));
+            let text = self.body[from..].trim_end();
+            let text = match self.marks {
+                Marks::Fence(fence, _) => text.trim_end_matches(fence.mark),
+                Marks::Tag(tag) => text.strip_suffix(tag.closing).unwrap_or(text),
+            };
+            calls.extend(self.salvage(text.trim_end(), tools));
         }
         Some(calls).filter(|calls| !calls.is_empty())
     }

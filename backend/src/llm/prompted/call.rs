@@ -13,9 +13,9 @@ use crate::tools::ToolSpec;
 
 /// A call that a model wrote: the tool's name where it could be resolved, else as written; the arguments' exact text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Call {
-    pub(super) name: String,
-    pub(super) input_text: String,
+pub(in crate::llm) struct Call {
+    pub(in crate::llm) name: String,
+    pub(in crate::llm) input_text: String,
 }
 
 /// How much the place says that this is meant as a call.
@@ -67,6 +67,9 @@ fn collect(json: &str, place: Place, tools: &[ToolSpec], depth: u8, calls: &mut 
         return collect(value.get(), place, tools, depth, calls);
     }
     let written: String = serde_json::from_str(value.get()).ok()?;
+    if written.trim().is_empty() {
+        return None;
+    }
     let resolved = names::resolve(&written, tools);
     let input_text = match object.find(&INPUT_KEYS) {
         Some(input) => input_text(input, place)?,

@@ -7,9 +7,11 @@ mod block;
 mod call;
 mod fence;
 mod json;
+mod lead;
 mod names;
-mod parser;
+pub(super) mod parser;
 mod prompt;
+mod tag;
 #[cfg(test)]
 mod tests;
 mod transcript;

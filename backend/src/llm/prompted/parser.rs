@@ -2,28 +2,30 @@
 //! same way however the text is cut, so any split gives the same answer. What a block holds is `block`'s business, and
 //! which JSON is a call is `call`'s.
 //!
-//! Text is held back only where a line may still turn out to begin a call: its indentation, a fence with a word that
-//! calls are announced by, and JSON whose first key is one that calls have. Inside an ordinary block of code or piece
-//! of JSON nothing is a call, whatever it looks like: there a model quotes.
+//! Text is held back only where it may still turn out to begin a call: a line's indentation, a fence with a word that
+//! calls are announced by, a tag, and JSON whose first key is one that calls have. Inside an ordinary block of code or
+//! piece of JSON nothing is a call, whatever it looks like: there a model quotes.
 
 use std::sync::Arc;
 
 use super::{
-    block::{Block, Verdict},
+    block::{Block, Marks, Verdict},
     call::{self, Call, Place},
     fence::{self, ClosingLine, Fence, Kind},
     json::{JsonScan, Progress},
+    lead::Lead,
+    tag::{Holds, Tag},
 };
 use crate::{llm::reader::MOST_BLOCKS, tools::ToolSpec};
 
 /// The most text that is held back, in bytes, as much as a tool's arguments may have. What is longer is no call.
-pub(super) const MOST_HELD: usize = 1024 * 1024;
+pub(in crate::llm) const MOST_HELD: usize = if cfg!(fuzzing) { 256 } else { 1024 * 1024 };
 /// The deepest indentation, and the longest line with a fence, that are looked at, in bytes.
 const LONGEST_OPENING: usize = 64;
 
 /// What text turns into.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(in crate::llm) enum Piece {
     /// For the reader; never empty.
     Text(String),
     /// For the agent.
@@ -31,7 +33,7 @@ pub(super) enum Piece {
 }
 
 /// Reads one answer.
-pub(super) struct Parser {
+pub(in crate::llm) struct Parser {
     tools: Arc<[ToolSpec]>,
     state: State,
     /// How many calls were found.
@@ -49,9 +51,11 @@ enum State {
     /// At the beginning of a line: blanks so far.
     Start { held: String },
     /// Marks that may become a fence.
-    Marks { held: String, fence: Fence },
+    Marks { held: String, fence: Fence, stands: Stands },
     /// A fence, and the word after it.
-    Word { held: String, fence: Fence, word: String },
+    Word { held: String, fence: Fence, stands: Stands, word: String },
+    /// What may become a tag, from this byte on.
+    Tag { held: String, from: usize },
     /// In a block that may be a call.
     Block(Box<Block>),
     /// In an ordinary block, which is passed on as it comes.
@@ -64,44 +68,21 @@ enum State {
     Rest,
 }
 
-/// The first key of JSON that is being read, which says whether it may be a call.
-#[derive(Debug)]
-pub(super) enum Lead {
-    /// Before the key.
-    Opening,
-    /// In the key.
-    Key(String),
-    /// The key is known, and this is what it says.
-    Decided(bool),
-}
-
-impl Lead {
-    /// Takes the next character; says whether a call is still possible.
-    pub(super) fn push(&mut self, c: char) -> bool {
-        match self {
-            Self::Opening if matches!(c, '{' | '[' | ' ' | '\t' | '\n' | '\r') => {}
-            Self::Opening if c == '"' => *self = Self::Key(String::new()),
-            Self::Opening => *self = Self::Decided(false),
-            Self::Key(key) if c == '"' => *self = Self::Decided(call::may_begin_call(key, true)),
-            Self::Key(key) => {
-                key.push(c);
-                if !call::may_begin_call(key, false) {
-                    *self = Self::Decided(false);
-                }
-            }
-            Self::Decided(_) => {}
-        }
-        !matches!(self, Self::Decided(false))
-    }
+/// Where a fence stands. After words in its line it counts only when a word of ours follows at once; else it is code in
+/// a line, or the end of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stands {
+    AtStart,
+    AfterWords,
 }
 
 impl Parser {
-    pub(super) fn new(tools: Arc<[ToolSpec]>) -> Self {
+    pub(in crate::llm) fn new(tools: Arc<[ToolSpec]>) -> Self {
         Self { tools, state: State::Start { held: String::new() }, calls: 0, over: false, ready: Vec::new() }
     }
 
     /// Takes the next portion of the answer and gives what is certain now.
-    pub(super) fn push(&mut self, text: &str) -> Vec<Piece> {
+    pub(in crate::llm) fn push(&mut self, text: &str) -> Vec<Piece> {
         for c in text.chars() {
             let state = std::mem::replace(&mut self.state, State::Line);
             self.state = self.step(state, c);
@@ -111,11 +92,13 @@ impl Parser {
 
     /// The answer is over. A block that was not closed counts if its calls are complete, unless the answer was
     /// `cut_off`: then more was to come, and half a wish is not carried out.
-    pub(super) fn end(&mut self, cut_off: bool) -> Vec<Piece> {
+    pub(in crate::llm) fn end(&mut self, cut_off: bool) -> Vec<Piece> {
         match std::mem::replace(&mut self.state, State::Line) {
-            State::Start { held } | State::Marks { held, .. } | State::Word { held, .. } | State::Json { held, .. } => {
-                self.text(&held);
-            }
+            State::Start { held }
+            | State::Marks { held, .. }
+            | State::Word { held, .. }
+            | State::Tag { held, .. }
+            | State::Json { held, .. } => self.text(&held),
             State::Block(block) => match block.end(cut_off, &self.tools) {
                 Some(calls) => self.found(calls),
                 None => self.text(&block.text()),
@@ -127,24 +110,23 @@ impl Parser {
 
     fn step(&mut self, state: State, c: char) -> State {
         match state {
-            State::Line => {
-                self.character(c);
-                if c == '\n' { line_start() } else { State::Line }
-            }
+            State::Line => self.in_line(c),
             State::Start { held } => self.at_start(held, c),
-            State::Marks { mut held, mut fence } => {
+            State::Marks { mut held, mut fence, stands } => {
                 if c == fence.mark && held.len() < LONGEST_OPENING {
                     held.push(c);
                     fence.len += 1;
-                    return State::Marks { held, fence };
+                    return State::Marks { held, fence, stands };
                 }
-                if fence.len >= fence::SHORTEST && c != fence.mark {
-                    return self.in_word(held, fence, String::new(), c);
+                let may_open = stands == Stands::AtStart || !c.is_whitespace();
+                if fence.len >= fence::SHORTEST && c != fence.mark && may_open {
+                    return self.in_word(held, fence, stands, String::new(), c);
                 }
                 self.text(&held);
                 self.step(State::Line, c)
             }
-            State::Word { held, fence, word } => self.in_word(held, fence, word, c),
+            State::Word { held, fence, stands, word } => self.in_word(held, fence, stands, word, c),
+            State::Tag { held, from } => self.in_tag(held, from, c),
             State::Block(block) => self.in_block(block, c),
             // No fence after all, but code in a line: a fence of backticks has none after it.
             State::Code { fence, line: ClosingLine::Opening } if c == '`' && fence.mark == '`' => {
@@ -169,6 +151,17 @@ impl Parser {
         }
     }
 
+    fn in_line(&mut self, c: char) -> State {
+        match c {
+            '`' => State::Marks { held: c.to_string(), fence: Fence { mark: c, len: 1 }, stands: Stands::AfterWords },
+            '<' => State::Tag { held: c.to_string(), from: 0 },
+            _ => {
+                self.character(c);
+                if c == '\n' { line_start() } else { State::Line }
+            }
+        }
+    }
+
     fn at_start(&mut self, mut held: String, c: char) -> State {
         match c {
             ' ' | '\t' if held.len() < LONGEST_OPENING => {
@@ -177,7 +170,11 @@ impl Parser {
             }
             '`' | '~' => {
                 held.push(c);
-                State::Marks { held, fence: Fence { mark: c, len: 1 } }
+                State::Marks { held, fence: Fence { mark: c, len: 1 }, stands: Stands::AtStart }
+            }
+            '<' => {
+                held.push(c);
+                State::Tag { from: held.len() - 1, held }
             }
             '{' | '[' => self.in_json(held, JsonScan::new(), Lead::Opening, c),
             _ => {
@@ -187,31 +184,58 @@ impl Parser {
         }
     }
 
-    fn in_word(&mut self, mut held: String, fence: Fence, mut word: String, c: char) -> State {
+    fn in_word(&mut self, mut held: String, fence: Fence, stands: Stands, mut word: String, c: char) -> State {
+        let ordinary = match stands {
+            Stands::AtStart => State::Code { fence, line: ClosingLine::Opening },
+            Stands::AfterWords => State::Line,
+        };
         if matches!(c, '{' | '[' | '\n') {
             let kind = Kind::of(&word);
             if kind == Kind::Tool || kind == Kind::Json {
-                let block = if c == '\n' {
+                if c == '\n' {
                     held.push(c);
-                    Box::new(Block::new(kind, fence, held, ClosingLine::Indent))
-                } else {
-                    return self.in_block(Box::new(Block::new(kind, fence, held, ClosingLine::Opening)), c);
-                };
-                return State::Block(block);
+                    return State::Block(Box::new(Block::fenced(kind, fence, held, ClosingLine::Indent)));
+                }
+                return self.in_block(Box::new(Block::fenced(kind, fence, held, ClosingLine::Opening)), c);
             }
-            // A model that goes on after its calls invents their results, and builds the next calls on those.
-            self.over |= kind == Kind::Result && self.calls > 0;
+            if kind == Kind::Result {
+                self.result_begins();
+            }
             self.text(&held);
-            return self.step(State::Code { fence, line: ClosingLine::Opening }, c);
+            return self.step(ordinary, c);
         }
         word.push(c);
         let is_mark = c == '`' && fence.mark == '`';
         if is_mark || held.len() > LONGEST_OPENING || !Kind::is_open(&word) {
             self.text(&held);
-            return self.step(State::Code { fence, line: ClosingLine::Opening }, c);
+            return self.step(ordinary, c);
         }
         held.push(c);
-        State::Word { held, fence, word }
+        State::Word { held, fence, stands, word }
+    }
+
+    fn in_tag(&mut self, mut held: String, from: usize, c: char) -> State {
+        let before = held.len();
+        held.push(c);
+        let written = &held[from..];
+        match Tag::of(written) {
+            Some(tag) if tag.holds == Holds::Calls => State::Block(Box::new(Block::tagged(tag, held))),
+            Some(_) => {
+                self.result_begins();
+                self.text(&held);
+                State::Line
+            }
+            None if Tag::is_open(written) => State::Tag { held, from },
+            None => {
+                self.text(&held[..before]);
+                self.step(State::Line, c)
+            }
+        }
+    }
+
+    /// A model that goes on after its calls invents their results, and builds the next calls on those.
+    fn result_begins(&mut self) {
+        self.over |= self.calls > 0;
     }
 
     fn in_block(&mut self, mut block: Box<Block>, c: char) -> State {
@@ -225,16 +249,22 @@ impl Parser {
                 self.text(&block.text());
                 if c == '\n' { line_start() } else { State::Line }
             }
-            Verdict::Code => {
-                // What the block holds so far is read again as code, to know where it closes. It holds no closing
-                // fence yet, so this ends where it began.
-                self.text(&block.opening);
-                let mut state = State::Code { fence: block.fence, line: block.first_line };
-                for c in block.body.chars() {
-                    state = self.step(state, c);
+            Verdict::Code => match block.marks {
+                Marks::Fence(fence, line) => {
+                    // What the block holds so far is read again as code, to know where it closes. It holds no closing
+                    // fence yet, so this ends where it began.
+                    self.text(&block.opening);
+                    block.body.chars().fold(State::Code { fence, line }, |state, c| self.step(state, c))
                 }
-                state
-            }
+                // A tag in words is a word. Only the character that said so may begin something else: to look again
+                // at all that is held would take the square of its length.
+                Marks::Tag(_) => {
+                    block.body.pop();
+                    let held = block.text();
+                    self.text(&held);
+                    self.step(if is_at_start(&held) { line_start() } else { State::Line }, c)
+                }
+            },
         }
     }
 

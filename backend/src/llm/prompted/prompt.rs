@@ -1,5 +1,5 @@
 //! What a model that has no tool calling is told of tools: the part of the system prompt that describes them and how to
-//! call them (`templates/tools.txt`).
+//! call them (`templates/prompts/tools_in_words.txt`).
 
 use askama::Template;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{llm::ToolChoice, tools::ToolSpec};
 
 #[derive(Template)]
-#[template(path = "tools.txt", escape = "none")]
+#[template(path = "prompts/tools_in_words.txt", escape = "none")]
 struct Instructions<'a> {
     may_call: bool,
     tools: Vec<Tool<'a>>,

@@ -65,6 +65,10 @@ fn a_call_in_every_form_that_models_write() {
         format!("~~~tool\n{{\"tool\":\"add\",\"args\":{EXACT}}}\n~~~"),
         format!("~~~json\n{{\"tool\":\"add\",\"args\":{EXACT}}}\n~~~~"),
         format!("```tool {{\"tool\":\"add\",\"args\":{EXACT}}}```"),
+        format!("<tool_call>\n{{\"name\": \"add\", \"arguments\": {EXACT}}}\n</tool_call>\n"),
+        format!("  <tool_call>{{\"name\": \"add\", \"arguments\": {EXACT}}}</tool_call>"),
+        format!("<tool_calls>[{{\"name\": \"add\", \"arguments\": {EXACT}}}]</tool_calls>"),
+        format!("<function_call>{{\"name\":\"add\",\"arguments\":{long}}}</function_call>"),
         format!("```json\n{{\"tool\":\"add\",\"args\":{EXACT}}}```\n"),
         format!("{{\"tool\":\"add\",\"args\":{EXACT}}}"),
         format!("  {{\n\"name\":\"add\",\n\"parameters\":{EXACT}\n}}\n"),
@@ -99,6 +103,8 @@ fn several_calls_in_every_form() {
         format!("Let me see.\n{one} {two}"),
         format!("Let me see.\n{one}, {two}"),
         format!("Let me see.\n```tool\n{one}\n```\n{two}"),
+        format!("Let me see.\n<tool_call>\n{one}\n</tool_call>\n<tool_call>\n{two}\n</tool_call>"),
+        format!("Let me see.\n<tool_call>{one}{two}</tool_call>"),
     ] {
         let calls = vec![call("add", r#"{"a":1,"b":2}"#), call("multiply", r#"{"a":3,"b":4}"#)];
         assert_eq!(read(&answer), ("Let me see.\n".to_owned(), calls), "{answer}");
@@ -126,6 +132,8 @@ fn ordinary_code_and_data_are_shown_as_they_are() {
         "{\"tool\": \"add\", \"args\": 7}",
         "{\"tool\": \"add\"}\n",
         "{\"function\": \"f(x)\", \"arguments\": \"x\"}",
+        "{\"name\": \"\", \"arguments\": {\"a\": 1}}",
+        "```tool\n{\"tool\": \" \", \"args\": {}}\n```\n",
         // What a tool's own definition looks like.
         "{\"name\":\"add\",\"description\":\"Adds.\",\"parameters\":{\"type\":\"object\"}}",
         "```json\n{\"type\":\"function\",\"function\":{\"name\":\"add\",\"description\":\"x\",\"parameters\":{}}}\n```",
@@ -135,6 +143,13 @@ fn ordinary_code_and_data_are_shown_as_they_are() {
         "~~~sh\n```tool\n{\"tool\":\"add\",\"args\":{}}\n```\n~~~\n",
         "Write `{\"tool\": \"add\", \"args\": {}}` to call it.",
         "```tool_result\n{\"id\":\"x\"}\n```\n",
+        "Between <tool_call> and </tool_call> there is JSON: <tool_call>JSON</tool_call>, not <tool_caller>{}.\n",
+        "<tool_call>{\"a\": 1}</tool_call>\n",
+        "<tool_response>\n{}\n</tool_response>\n",
+        "```html\n<tool_call>{\"tool\":\"add\",\"args\":{}}</tool_call>\n```\n",
+        "a < b, <b>c</b>, <<tool",
+        "It is written ```tool```, or ```json {\"a\": 1}``` where it is data.\n",
+        "Like ```code```\n[1] and ``` tool\n",
         "~",
         "``",
         "```",
@@ -151,6 +166,34 @@ fn ordinary_code_and_data_are_shown_as_they_are() {
 fn code_in_a_line_opens_no_block() {
     let answer = "```code``` is how it looks.\n```tool\n{\"tool\":\"add\",\"args\":{}}\n```";
     assert_eq!(read(answer), ("```code``` is how it looks.\n".to_owned(), vec![call("add", "{}")]));
+}
+
+#[test]
+fn calls_that_begin_within_a_line_are_found() {
+    let call_in_json = format!("{{\"tool\":\"add\",\"args\":{EXACT}}}");
+    for answer in [
+        format!("```tool\n{call_in_json}\n```"),
+        format!("```tool {call_in_json}``` And so on."),
+        format!("```json\n{call_in_json}\n```\n"),
+        format!("````tool_call\n{call_in_json}\n````"),
+        format!("<tool_call>{call_in_json}</tool_call> And so on."),
+        format!("<tool_call>\n{call_in_json}\n</tool_call>"),
+    ] {
+        for words in ["I add. ", "- ", "So:", "<", "a < b ", "`x` "] {
+            let read = read(&format!("{words}{answer}"));
+            assert_eq!(read, (words.to_owned(), vec![call("add", EXACT)]), "{words}{answer}");
+        }
+    }
+}
+
+#[test]
+fn a_tag_that_holds_no_call_hides_no_call_after_it() {
+    for before in ["<tool_call>\n", "<tool_call>", "<tool_call>words ", "<tool_call><tool_call>x</tool_call> "] {
+        let answer = format!("{before}<tool_call>{{\"tool\":\"add\",\"args\":{{}}}}</tool_call>");
+        assert_eq!(read(&answer), (before.to_owned(), vec![call("add", "{}")]), "{answer}");
+    }
+    let fence = "<tool_call>\n```tool\n{\"tool\":\"add\",\"args\":{}}\n```";
+    assert_eq!(read(fence), ("<tool_call>\n".to_owned(), vec![call("add", "{}")]));
 }
 
 #[test]
@@ -196,7 +239,9 @@ fn broken_json_in_a_tool_block_becomes_an_error_for_the_model() {
     ] {
         let calls = vec![call("add", body)];
         assert_eq!(read(&format!("So:\n```tool\n{body}\n```\nThen.")), ("So:\n".to_owned(), calls.clone()), "{body}");
-        assert_eq!(read(&format!("So:\n```tool\n{body}\n```")), ("So:\n".to_owned(), calls), "{body}");
+        assert_eq!(read(&format!("So:\n```tool\n{body}\n```")), ("So:\n".to_owned(), calls.clone()), "{body}");
+        let tagged = format!("So:\n<tool_call>{body}\n</tool_call>\nThen.");
+        assert_eq!(read(&tagged), ("So:\n".to_owned(), calls), "{body}");
     }
     let commented = "```tool\n{\"tool\":\"add\",\"args\":{}} // adds\n```";
     assert_eq!(read(commented), (String::new(), vec![call("add", "{}")]));
@@ -210,7 +255,19 @@ fn a_block_that_is_not_closed_counts_when_its_call_is_complete_and_the_answer_wa
         assert_eq!(read(&answer), ("Well.\n".to_owned(), vec![call("add", "{}")]), "{answer}");
         assert_eq!(read_portions(&[&answer], true), (answer.clone(), vec![]));
     }
-    for half in ["```tool\n{\"tool\":\"add\",\"args\":{", "```tool\n", "```to", "{\"tool\":\"add\",\"args\":{}"] {
+    let tagged = "Well.\n<tool_call>\n{\"tool\":\"add\",\"args\":{}}\n</tool";
+    assert_eq!(read(tagged), ("Well.\n".to_owned(), vec![call("add", "{}")]));
+    assert_eq!(read_portions(&[tagged], true), (tagged.to_owned(), vec![]));
+    let halves = [
+        "```tool\n{\"tool\":\"add\",\"args\":{",
+        "```tool\n",
+        "```to",
+        "{\"tool\":\"add\",\"args\":{}",
+        "<tool_call>{\"tool\":\"add\"",
+        "<tool_call>",
+        "<tool",
+    ];
+    for half in halves {
         for cut_off in [true, false] {
             assert_eq!(read_portions(&[half], cut_off), (half.to_owned(), vec![]));
         }
@@ -249,6 +306,11 @@ fn text_is_held_back_only_as_far_as_needed() {
         ("{\"a", ""),
         ("ge\": 1", "```json\n{\"age\": 1"),
         ("}\n```\n", "}\n```\n"),
+        ("a <", "a "),
+        ("to", ""),
+        ("ols> `", "<tools> "),
+        ("``to", ""),
+        ("p\n", "```top\n"),
         ("```to", ""),
         ("ol\n{\"tool\": \"add\", ", ""),
         ("\"args\": {}}\n``", ""),
@@ -263,16 +325,25 @@ fn text_is_held_back_only_as_far_as_needed() {
 
 #[test]
 fn what_is_held_back_is_bounded() {
-    for beginning in ["```tool\n{\"tool\":\"add\",\"args\":\"", "```json\n{\"tool\":\"", "{\"tool\":\"", "```tool\n{x "]
-    {
+    let beginnings = [
+        "```tool\n{\"tool\":\"add\",\"args\":\"",
+        "```json\n{\"tool\":\"",
+        "{\"tool\":\"",
+        "```tool\n{x ",
+        "<tool_call>{\"tool\":\"",
+        "<tool_call>{x ",
+    ];
+    for beginning in beginnings {
         let answer = format!("{beginning}{}", "x".repeat(MOST_HELD + 10));
         let mut parser = Parser::new(tools());
         let shown = parser.push(&answer);
         assert_eq!(shown, [Piece::Text(answer)]);
         assert_eq!(parser.push("more"), [Piece::Text("more".to_owned())]);
     }
-    for (beginning, filler) in [("", " "), ("", "`"), ("```", " "), ("{", " "), ("```json\n", "\n"), ("", "[")] {
-        let answer = format!("{beginning}{}", filler.repeat(3 * MOST_HELD));
+    for (beginning, filler) in
+        [("", " "), ("", "`"), ("```", " "), ("{", " "), ("```json\n", "\n"), ("", "["), ("", "<tool_call>{")]
+    {
+        let answer = format!("{beginning}{}", filler.repeat(3 * MOST_HELD / filler.len()));
         let held = {
             let mut parser = Parser::new(tools());
             let shown: usize = parser

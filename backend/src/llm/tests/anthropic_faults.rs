@@ -24,7 +24,7 @@ pub(super) struct Played {
 }
 
 impl Played {
-    fn new((text, events, error): (String, Vec<ModelEvent>, Option<ModelError>)) -> Self {
+    pub(super) fn new((text, events, error): (String, Vec<ModelEvent>, Option<ModelError>)) -> Self {
         let error = error.map(|error| error.code());
         let mut played =
             Self { text, calls: vec![], ids: vec![], opaque: vec![], stop_reason: None, usage: None, error };

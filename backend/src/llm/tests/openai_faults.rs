@@ -1,11 +1,14 @@
 //! The faults of a Chat Completions stream, over HTTP, each by its name, for all three providers that speak it. What
 //! readers make of odder bodies is in `openai/tests.rs`.
 
+use serde_json::json;
+use tallybook_mock_llm::{MockLlm, fault, text};
 use tallybook_protocol::Usage;
 
 use super::{
-    ProviderKind, StopReason,
+    AssistantBlock, ModelMessage, ProviderKind, StopReason, ToolCallRequest, ToolResult,
     anthropic_faults::{Played, play},
+    ask, patient, question, request,
 };
 
 const SPEAKERS: [ProviderKind; 3] = [ProviderKind::OpenAi, ProviderKind::OpenRouter, ProviderKind::Ollama];
@@ -102,7 +105,42 @@ async fn openrouter_processing_comments() {
 
 #[tokio::test]
 async fn reasoning_content_is_kept_apart_from_the_answer() {
-    each("thinking", |played| assert_eq!((played.text.as_str(), played.opaque.len()), ("Yes.", 0))).await;
+    each("thinking", |played| {
+        assert_eq!(played.text, "Yes.");
+        assert_eq!(played.opaque, [r#"{"reasoning_content":"Let me think."}"#]);
+    })
+    .await;
+}
+
+/// Claude and Gemini behind OpenRouter refuse the results of their calls without what they thought before them.
+#[tokio::test]
+async fn reasoning_details_are_joined_and_replayed_within_the_turn() {
+    for provider in SPEAKERS {
+        let model = MockLlm::start().await.unwrap();
+        model.reply(fault("reasoning_details").unwrap());
+        model.reply([text("Done.")]);
+        let client = patient(provider, &model);
+        let played = Played::new(ask(&*client, question()).await);
+        let [thought] = played.opaque.as_slice() else { panic!("{played:?}") };
+        let (id, (name, input_text)) = (played.ids[0].clone(), played.calls[0].clone());
+        let result =
+            ToolResult { call_id: id.clone(), tool_name: name.clone(), content: "3".to_owned(), is_error: false };
+        let next = request(vec![
+            ModelMessage::User("What is 1 + 2?".to_owned()),
+            ModelMessage::Assistant(vec![
+                AssistantBlock::Opaque { provider: provider.as_str().to_owned(), json: thought.clone() },
+                AssistantBlock::ToolCall(ToolCallRequest { id, name, input_text }),
+            ]),
+            ModelMessage::ToolResults(vec![result]),
+        ]);
+        ask(&*client, next).await;
+        model.assert_calls_paired();
+        let expected = json!([
+            {"type": "reasoning.text", "text": "Let me think.", "signature": "c2ln", "format": "f-1", "index": 0},
+            {"type": "reasoning.encrypted", "data": "eHl6", "id": "call_a", "index": 1},
+        ]);
+        assert_eq!(model.requests()[1].body["messages"][2]["reasoning_details"], expected, "{provider}");
+    }
 }
 
 #[tokio::test]

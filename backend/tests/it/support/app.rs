@@ -70,15 +70,31 @@ impl TestApp {
     }
 
     pub(crate) async fn spawn_with_tools(engine: &Engine, model: ModelSettings, tools: ToolRegistry) -> Self {
-        Self::spawn_from(engine, model, tools, false).await
+        Self::spawn_with_limits(engine, model, tools, Limits::default()).await
+    }
+
+    pub(crate) async fn spawn_with_limits(
+        engine: &Engine,
+        model: ModelSettings,
+        tools: ToolRegistry,
+        limits: Limits,
+    ) -> Self {
+        Self::spawn_from(engine, model, tools, limits, false).await
     }
 
     /// A server whose model is asked for titles too, which takes one more reply after the first answer.
     pub(crate) async fn spawn_with_titles(engine: &Engine, model: ModelSettings) -> Self {
-        Self::spawn_from(engine, model, tools::builtin().expect("the built-in tools are sound"), true).await
+        let tools = tools::builtin().expect("the built-in tools are sound");
+        Self::spawn_from(engine, model, tools, Limits::default(), true).await
     }
 
-    async fn spawn_from(engine: &Engine, model: ModelSettings, tools: ToolRegistry, titles: bool) -> Self {
+    async fn spawn_from(
+        engine: &Engine,
+        model: ModelSettings,
+        tools: ToolRegistry,
+        limits: Limits,
+        titles: bool,
+    ) -> Self {
         let settings = Settings {
             host: IpAddr::from([127, 0, 0, 1]),
             port: 0,
@@ -86,7 +102,7 @@ impl TestApp {
             database_url: engine.url.clone(),
             model,
             titles,
-            limits: Limits::default(),
+            limits,
             system_prompt: SystemPrompt::BuiltIn,
             keep_alive: Duration::from_millis(50),
             journal_retention: Some(Duration::from_hours(24)),

@@ -43,10 +43,10 @@ impl Proxy {
         let port = listener.local_addr().expect("an address").port();
         let line = watch::Sender::new(Line::Open);
         let loses_commit = Arc::new(AtomicBool::new(false));
-        let (link, loses) = (line.subscribe(), Arc::clone(&loses_commit));
+        let (told, loses) = (line.subscribe(), Arc::clone(&loses_commit));
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let (upstream, line, loses) = (upstream.clone(), link.clone(), Arc::clone(&loses));
+                let (upstream, line, loses) = (upstream.clone(), told.clone(), Arc::clone(&loses));
                 tokio::spawn(async move {
                     if *line.borrow() != Line::Cut
                         && let Ok(server) = TcpStream::connect(upstream).await
@@ -120,9 +120,8 @@ async fn carry(
                 server.write_all(portion).await?;
                 let is_commit = portion.windows(6).any(|word| word == b"COMMIT");
                 if is_commit && loses_commit.swap(false, Ordering::SeqCst) {
-                    // The answer says that it is done.
-                    server.read(&mut answered).await?;
-                    return Ok(());
+                    // It is done when the server answers.
+                    return server.readable().await;
                 }
             }
             bytes = server.read(&mut answered) => {

@@ -71,7 +71,12 @@ impl Trap {
             held.is_empty()
         })
         .await;
-        super::execute!(engine, "DROP TRIGGER trap");
+        // MySQL does not take this as a prepared statement.
+        let gone = match &database {
+            Database::MySql(pool) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
+            Database::Sqlite(pool) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
+        };
+        assert!(gone, "the trap is taken away");
     }
 }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{Read, read, read_portions};
 
 /// Pieces that come near a call in some way.
-const NEAR: [&str; 32] = [
+const NEAR: [&str; 36] = [
     "```",
     "``",
     "`",
@@ -37,6 +37,10 @@ const NEAR: [&str; 32] = [
     "}}",
     "数🙂",
     "words",
+    "<",
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_response>",
     "{\"tool\":\"add\",\"args\":{\"a\":1}}",
 ];
 
@@ -66,10 +70,14 @@ fn input() -> impl Strategy<Value = String> {
 /// A call as a model may write it, with its arguments.
 fn call_block() -> impl Strategy<Value = (String, String)> {
     let words = proptest::sample::select(&["tool", "json", "", "tool_call", "Tool "][..]);
-    let fences = proptest::sample::select(&["```", "````", "~~~"][..]);
-    (input(), words, fences, any::<bool>()).prop_map(|(input, word, fence, bare)| {
+    let marks = proptest::sample::select(&["```", "````", "~~~", "<tool_call>", ""][..]);
+    (input(), words, marks).prop_map(|(input, word, mark)| {
         let call = format!("{{\"tool\": \"add\", \"args\": {input}}}");
-        let block = if bare { format!("{call}\n") } else { format!("{fence}{word}\n{call}\n{fence}\n") };
+        let block = match mark {
+            "" => format!("{call}\n"),
+            "<tool_call>" => format!("<tool_call>{call}</tool_call>\n"),
+            fence => format!("{fence}{word}\n{call}\n{fence}\n"),
+        };
         (block, input)
     })
 }
@@ -135,9 +143,10 @@ proptest! {
     #[test]
     fn nonsense_never_panics_nor_runs_broken_json(text in near_calls(), wrapped: bool) {
         let text = if wrapped { format!("```tool\n{text}\n```") } else { text };
+        let says_tool = ["```tool", "~~~tool", "<tool_call>"].iter().any(|mark| text.contains(mark));
         for (_, input) in read(&text).1 {
             let readable = serde_json::from_str::<&serde_json::value::RawValue>(&input).is_ok();
-            prop_assert!(readable || wrapped || text.contains("```tool") || text.contains("~~~tool"), "{}", input);
+            prop_assert!(readable || says_tool, "{}", input);
         }
     }
 }

@@ -1,0 +1,49 @@
+// Text that tries to become more than text, and a watch over what comes of it.
+
+import { type Page, expect } from "@playwright/test";
+
+export const ATTACKS = [
+  "<script>alert(1)</script>",
+  "<img src=x onerror=alert(1)>",
+  "<svg onload=alert(1)>",
+  '"><iframe srcdoc="<script>parent.alert(1)</script>"></iframe>',
+  "</title></textarea></script><script>alert(1)</script>",
+  "javascript:alert(1)",
+  "[click](javascript:alert(1))",
+  "[click](data:text/html,<script>alert(1)</script>)",
+  "![x](https://evil.invalid/x.png)",
+  "<a href=javascript:alert(1)>click</a>",
+  "{{constructor.constructor('alert(1)')()}}",
+  "<style>*{background:url(https://evil.invalid/)}</style>",
+];
+/** As a message may have it. */
+export const ALL = ATTACKS.join("\n\n");
+/** In one line, as for titles and names. */
+export const LINE = ATTACKS.join(" ");
+
+/** Notes whatever an attack would bring about. */
+export async function watch(page: Page): Promise<() => Promise<void>> {
+  const troubles: string[] = [];
+  page.on("dialog", (dialog) => {
+    troubles.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (request.url().includes("evil.invalid")) troubles.push(`request: ${request.url()}`);
+  });
+  await page.exposeFunction("noteViolation", (directive: string) => troubles.push(`CSP: ${directive}`));
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", (event) => {
+      (window as unknown as { noteViolation(directive: string): void }).noteViolation(event.violatedDirective);
+    });
+  });
+  return async () => {
+    // Whatever is clickable in the answers may be clicked.
+    for (const link of await page.locator("article a").all()) {
+      expect(await link.getAttribute("href")).toMatch(/^(https?|mailto):/);
+    }
+    const active = page.locator("main :is(script, iframe, img, object, embed, style)");
+    await expect(active).toHaveCount(0);
+    expect(troubles).toEqual([]);
+  };
+}

@@ -1,0 +1,151 @@
+// The network goes, tabs come and go: what a reader sees in the end is what an undisturbed run shows.
+
+import type { Browser, Page } from "@playwright/test";
+import { ChatPage, untimedText, watchAnswer } from "../kit/chat.ts";
+import { startProxy } from "../kit/proxy.ts";
+import { expect, test } from "../kit/test.ts";
+
+// Slow enough that everything here falls into the middle of an answer.
+test.use({ demoPaceMs: 250 });
+
+const QUESTION = "What is (1 + 2) × (3 + 4) + (5 + 6) × (7 + 8) + 9?";
+
+/** Every message as text. */
+async function wholeText(chat: ChatPage): Promise<string[]> {
+  return Promise.all((await chat.messages.all()).map(untimedText));
+}
+
+/** What a run shows that nothing disturbs, in a browser of its own; it goes on beside the rest of the test. */
+async function undisturbed(browser: Browser, baseURL: string): Promise<() => Promise<string[]>> {
+  const context = await browser.newContext({ baseURL });
+  const chat = new ChatPage(await context.newPage());
+  await chat.page.goto("/");
+  const answer = await chat.send(QUESTION);
+  return async () => {
+    await expect(answer).toHaveAttribute("data-status", "complete");
+    const texts = await wholeText(chat);
+    await context.close();
+    return texts;
+  };
+}
+
+/** Asks, and waits until the answer is in the middle of its last sentence. */
+async function askAndWait(page: Page, address = "/"): Promise<ChatPage> {
+  const chat = new ChatPage(page);
+  await page.goto(address);
+  await chat.send(QUESTION);
+  await expect(chat.answers.first()).toContainText("Done:");
+  await expect(chat.answers.first()).toHaveAttribute("data-status", "streaming");
+  return chat;
+}
+
+/** Makes a tab hidden or shown, as far as its page can tell: a browser under test shows every tab. */
+async function setHidden(page: Page, hidden: boolean): Promise<void> {
+  await page.evaluate((hidden) => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+    document.dispatchEvent(new Event("visibilitychange", { bubbles: true }));
+  }, hidden);
+}
+
+test("ten seconds offline in the middle of an answer lose nothing", async ({ browser, context, page, server, tolerated }) => {
+  tolerated.push(/net::ERR_/);
+  const expected = await undisturbed(browser, server.url);
+  const proxy = await startProxy(server.url);
+  const chat = await askAndWait(page, proxy.url);
+  await context.setOffline(true);
+  // Being offline concerns new connections only.
+  proxy.cut();
+  await expect(page.getByText("Reconnecting")).toBeVisible();
+  await expect(page.getByTestId("stop")).toBeVisible();
+  await page.waitForTimeout(10_000);
+  await context.setOffline(false);
+  proxy.restore();
+  await expect(chat.answers.first()).toHaveAttribute("data-status", "complete", { timeout: 40_000 });
+  await expect(page.getByText("Reconnecting")).toBeHidden();
+  expect(await wholeText(chat)).toEqual(await expected());
+  await proxy.stop();
+});
+
+test("a page that is closed and opened again shows all of it", async ({ browser, context, page, server }) => {
+  const expected = await undisturbed(browser, server.url);
+  await askAndWait(page);
+  const address = page.url();
+  await page.close();
+  const chat = new ChatPage(await context.newPage());
+  await chat.page.goto(address);
+  await expect(chat.answers.first()).toHaveAttribute("data-status", "streaming");
+  await expect(chat.answers.first()).toHaveAttribute("data-status", "complete");
+  expect(await wholeText(chat)).toEqual(await expected());
+});
+
+test("two tabs show a turn live, and the same in the end", async ({ browser, context, page, server }) => {
+  const expected = await undisturbed(browser, server.url);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("What is 1 + 1?");
+  const other = new ChatPage(await context.newPage());
+  await other.page.goto(page.url());
+  await expect(other.page.getByTestId("composer")).toBeEnabled();
+  const watched = await watchAnswer(other.page);
+  const asked = await chat.send(QUESTION);
+  await expect(other.answers.nth(1)).toHaveAttribute("data-status", "streaming");
+  await expect(other.page.getByTestId("stop")).toBeVisible();
+  await expect(asked).toHaveAttribute("data-status", "complete");
+  await expect(other.answers.nth(1)).toHaveAttribute("data-status", "complete");
+  expect((await watched()).length, "the answer grows in the other tab too").toBeGreaterThan(3);
+  const texts = await wholeText(chat);
+  expect(await wholeText(other)).toEqual(texts);
+  expect(texts.slice(2)).toEqual(await expected());
+});
+
+test("one message is answered, and the other tab says why it is not", async ({ context, page, tolerated }) => {
+  tolerated.push(/status of 409|net::ERR_/);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("What is 1 + 1?");
+  const other = new ChatPage(await context.newPage());
+  // It does not hear in time that a turn began.
+  await other.page.route("**/api/events", (route) => route.abort());
+  await other.page.goto(page.url());
+  await expect(other.page.getByTestId("composer")).toBeEnabled();
+  await chat.send(QUESTION);
+  await expect(chat.answers.nth(1)).toHaveAttribute("data-status", "streaming");
+  await other.page.getByTestId("composer").fill("And 2 + 2?");
+  await other.page.getByTestId("send").click();
+  await expect(other.page.getByTestId("notice")).toContainText("another tab");
+  await expect(other.page.getByTestId("composer")).toHaveValue("And 2 + 2?");
+  await expect(other.answers.nth(1)).toHaveAttribute("data-status", "complete");
+  await expect(chat.answers.nth(1)).toHaveAttribute("data-status", "complete");
+  expect(await wholeText(other)).toEqual(await wholeText(chat));
+  await expect(chat.messages).toHaveCount(4);
+});
+
+test("a hidden tab lets its stream go and catches up when it is shown", async ({ browser, page, request, server }) => {
+  const expected = await undisturbed(browser, server.url);
+  const chat = await askAndWait(page);
+  const conversation = `/api/conversations/${page.url().split("/").pop()}`;
+  const letGo = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/messages"));
+  await setHidden(page, true);
+  await letGo;
+  const running = async () => (await (await request.get(conversation)).json()).running;
+  await expect.poll(running).toBe(false);
+  await expect(chat.answers.first()).toHaveAttribute("data-status", "streaming");
+  await setHidden(page, false);
+  await expect(chat.answers.first()).toHaveAttribute("data-status", "complete");
+  await expect(page.getByTestId("send")).toBeVisible();
+  expect(await wholeText(chat)).toEqual(await expected());
+});
+
+test("a stopped answer says what became of its calls, also after a reload", async ({ page }) => {
+  const chat = await askAndWait(page);
+  await page.getByTestId("stop").click();
+  const answer = chat.answers.first();
+  await expect(answer).toHaveAttribute("data-status", "stopped");
+  await expect(answer).toContainText(/Stopped\. \d+ tool calls had finished\. What was written so far is kept\./);
+  const stopped = await wholeText(chat);
+  await page.reload();
+  await expect(answer).toHaveAttribute("data-status", "stopped");
+  expect(await wholeText(chat)).toEqual(stopped);
+  const next = await chat.ask("What is 2 + 3?");
+  await expect(next).toContainText("5");
+});

@@ -1,0 +1,5 @@
+//! The reader of a Chat Completions stream.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| rooms::llm::fuzzing::openai_stream(bytes));
