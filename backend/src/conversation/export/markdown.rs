@@ -185,6 +185,7 @@ mod tests {
             status: MessageStatus::Complete,
             error: None,
             error_code: None,
+            stop_reason: None,
             tool_calls,
             usage: None,
             siblings: Vec::new(),
