@@ -14,6 +14,8 @@ export interface ServerOptions {
   mysqlServer: string | undefined;
   /** How many milliseconds the demo model pauses between two words; the server's own default when undefined. */
   demoPaceMs: number | undefined;
+  /** Whether a model of the test's own answers, instead of the demo model. */
+  scripted: boolean;
   /** Further settings, by the names of their environment variables. */
   settings: Record<string, string>;
 }
@@ -32,8 +34,11 @@ const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 20_000;
 const READY = /^Tallybook is ready at (http:\/\/\S+)/;
 
-/** Starts a server and waits until it says that it is ready. */
-export async function startServer({ mysqlServer, demoPaceMs, settings }: ServerOptions): Promise<Server> {
+/** Starts a server and waits until it says that it is ready. Without a model's address the demo model answers. */
+export async function startServer(
+  { mysqlServer, demoPaceMs, settings }: Omit<ServerOptions, "scripted">,
+  modelUrl?: string,
+): Promise<Server> {
   const program = process.env.TALLYBOOK_BIN;
   if (!program) throw new Error("TALLYBOOK_BIN must name the server program: run the tests with `cargo xtask test`");
   const folder = await mkdtemp(join(tmpdir(), "tallybook-e2e-"));
@@ -44,7 +49,9 @@ export async function startServer({ mysqlServer, demoPaceMs, settings }: ServerO
     HOST: "127.0.0.1",
     DATABASE_URL: database.url,
     TURN_LEASE_SECS: "2",
-    LLM_PROVIDER: "demo",
+    ...(modelUrl === undefined
+      ? { LLM_PROVIDER: "demo" }
+      : { LLM_PROVIDER: "openai", LLM_BASE_URL: modelUrl, LLM_API_KEY: "not-a-key", LLM_MODEL: "scripted" }),
     ...(demoPaceMs !== undefined && { DEMO_PACE_MS: String(demoPaceMs) }),
     ...settings,
   };

@@ -1,18 +1,33 @@
 // The test function of these tests: each worker has a server, each page must keep its console clean.
 
 import { type ConsoleMessage, test as base, expect } from "@playwright/test";
+import { type ScriptedModel, startModel } from "./model.ts";
 import { type Server, type ServerOptions, startServer } from "./server.ts";
 
 export { expect };
 
-export const test = base.extend<{ tolerated: RegExp[]; cleanConsole: void }, ServerOptions & { server: Server }>({
+export const test = base.extend<
+  { tolerated: RegExp[]; cleanConsole: void },
+  ServerOptions & { server: Server; model: ScriptedModel }
+>({
   mysqlServer: [undefined, { option: true, scope: "worker" }],
   demoPaceMs: [undefined, { option: true, scope: "worker" }],
   settings: [{}, { option: true, scope: "worker" }],
 
+  scripted: [false, { option: true, scope: "worker" }],
+
+  model: [
+    async ({}, use) => {
+      const model = await startModel();
+      await use(model);
+      await model.stop();
+    },
+    { scope: "worker" },
+  ],
+
   server: [
-    async ({ mysqlServer, demoPaceMs, settings }, use) => {
-      const server = await startServer({ mysqlServer, demoPaceMs, settings });
+    async ({ mysqlServer, demoPaceMs, settings, scripted, model }, use) => {
+      const server = await startServer({ mysqlServer, demoPaceMs, settings }, scripted ? model.url : undefined);
       await use(server);
       await server.stop();
     },

@@ -15,13 +15,18 @@ use crate::{
 };
 
 /// Loads the browser side and lets it take over. Where there is a conversation, its newest message is shown first.
-const HYDRATE: &str = "\
-const thread = document.getElementById('thread');\
-if (thread) thread.scrollTop = thread.scrollHeight;\
-import('/pkg/tallybook.js').then(page => page.default({ module_or_path: '/pkg/tallybook_bg.wasm' }).then(() => page.hydrate()));";
+fn hydrate_from(folder: &str) -> String {
+    format!(
+        "const thread = document.getElementById('thread');\
+         if (thread) thread.scrollTop = thread.scrollHeight;\
+         import('{folder}/tallybook.js').then(page =>\
+         page.default({{ module_or_path: '{folder}/tallybook_bg.wasm' }}).then(() => page.hydrate()));"
+    )
+}
 
-/// The whole HTML document.
-pub fn shell() -> impl IntoView {
+/// The whole HTML document. `folder` is the address of the folder with the page's program and style.
+pub fn shell(folder: &str) -> impl IntoView + use<> {
+    let file = |name: &str| format!("{folder}/{name}");
     let Preferences { language, theme } = data::preferences();
     view! {
         <!DOCTYPE html>
@@ -31,16 +36,16 @@ pub fn shell() -> impl IntoView {
                 <meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content" />
                 <meta name="color-scheme" content="light dark" />
                 <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
-                <link rel="stylesheet" href="/pkg/tallybook.css" />
-                <link rel="modulepreload" href="/pkg/tallybook.js" />
+                <link rel="stylesheet" href=file("tallybook.css") />
+                <link rel="modulepreload" href=file("tallybook.js") nonce=use_nonce() />
                 <link
                     rel="preload"
-                    href="/pkg/tallybook_bg.wasm"
+                    href=file("tallybook_bg.wasm")
                     r#as="fetch"
                     r#type="application/wasm"
                     crossorigin="anonymous"
                 />
-                {html::script().r#type("module").nonce(use_nonce()).inner_html(HYDRATE)}
+                {html::script().r#type("module").nonce(use_nonce()).inner_html(hydrate_from(folder))}
                 <MetaTags />
             </head>
             <body>

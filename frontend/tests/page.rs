@@ -135,7 +135,7 @@ async fn render(path: &str, data: Data) -> (String, u16) {
         provide_context(RequestUrl::new(path));
         provide_context(meta);
         provide_context(data);
-        shell().into_view().to_html_stream_in_order()
+        shell("/pkg/1").into_view().to_html_stream_in_order()
     });
     let page = stream.collect::<String>().await;
     // The data for the browser, as it follows the page in a script.
@@ -234,7 +234,7 @@ async fn a_new_chat_greets_and_lists_what_there_is() {
     assert_eq!(count(&html, "data-testid=\"conversation-link\""), 1);
     assert!(html.contains("data-testid=\"composer\""));
     assert!(html.starts_with("<!DOCTYPE html>"));
-    assert!(html.contains("/pkg/tallybook_bg.wasm"));
+    assert!(html.contains("/pkg/1/tallybook_bg.wasm"));
 }
 
 #[tokio::test]

@@ -112,6 +112,11 @@ impl Inner {
 
     async fn close_abandoned_turn(&self, turn: turns::AbandonedTurn) -> sqlx::Result<()> {
         let turns::AbandonedTurn { message_id, conversation_id, user_id, epoch } = turn;
+        let mut tx = self.db.begin().await?;
+        // From here on an owner that was only silent writes nothing more.
+        if !turns::lock_turn(&mut tx, message_id, epoch).await? {
+            return Ok(());
+        }
         let content = stored::find_text(&self.db, message_id).await?;
         let end = TurnEnd {
             content: &content,
@@ -136,10 +141,7 @@ impl Inner {
             usage: self.usage_of(conversation_id, message_id).await?,
         });
         let seq = stored::find_last_seq(&self.db, message_id, epoch).await?.map_or(0, |seq| seq + 1);
-        let mut tx = self.db.begin().await?;
-        if !turns::end_turn(&mut tx, message_id, epoch, end).await? {
-            return Ok(());
-        }
+        turns::end_turn(&mut tx, message_id, epoch, end).await?;
         calls::end_open_tool_calls(&mut tx, message_id, "interrupted", call_error).await?;
         // For whoever follows the turn in its stored journal.
         stored::create_event(&mut tx, EventId { message_id, epoch, seq }, &event).await?;

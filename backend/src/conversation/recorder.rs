@@ -13,7 +13,7 @@ use super::repository::{
 };
 use crate::{
     agent::{EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder},
-    db::{Database, Transaction, now},
+    db::{Database, Transaction, now, retried},
     journal::{EventId, TurnLog, stored},
 };
 
@@ -66,8 +66,7 @@ impl TurnWriter {
         Ok(Write { tx, stored_bytes, will_be_stored })
     }
 
-    /// Stores text as it comes, until `stop`. To be awaited to its end: dropped in the middle of a commit, it would not
-    /// know what is stored.
+    /// Stores text as it comes, until `stop`.
     pub(super) async fn store_text(&self, stop: &CancellationToken) {
         while stop.run_until_cancelled(tokio::time::sleep(TEXT_STORED_EVERY)).await.is_some() {
             if Some(self.log.text_bytes()) == *self.stored_bytes.lock().await {
@@ -119,7 +118,7 @@ impl TurnRecorder for StoringRecorder<'_> {
     async fn tool_started(&mut self, call: &StartedToolCall<'_>) -> Result<i64, RecordError> {
         let writer = self.writer;
         let (started_at, offset) = (now(), wire_offset(writer.log.text_bytes()));
-        let stored = async {
+        let store = || async {
             let mut write = writer.begin().await?;
             let message_id = writer.rows.assistant_message_id;
             let key = calls::create_tool_call(&mut write.tx, message_id, call, offset, started_at).await?;
@@ -133,7 +132,7 @@ impl TurnRecorder for StoringRecorder<'_> {
             write.commit().await?;
             Ok::<_, sqlx::Error>((key, event))
         };
-        let (key, event) = stored.await.map_err(RecordError::new)?;
+        let (key, event) = retried(store).await.map_err(RecordError::new)?;
         writer.log.append_at(&event, started_at).map_err(RecordError::new)?;
         Ok(key)
     }
@@ -146,23 +145,25 @@ impl TurnRecorder for StoringRecorder<'_> {
             status: end.status,
             duration_ms: end.duration_ms,
         });
-        let stored = async {
-            let mut write = self.writer.begin().await?;
+        let writer = self.writer;
+        let store = || async {
+            let mut write = writer.begin().await?;
             calls::end_tool_call(&mut write.tx, key, end).await?;
-            self.writer.create_next_event(&mut write.tx, &event).await?;
+            writer.create_next_event(&mut write.tx, &event).await?;
             write.commit().await
         };
-        stored.await.map_err(RecordError::new)?;
+        retried(store).await.map_err(RecordError::new)?;
         self.send(&event)
     }
 
     async fn step_answered(&mut self, step: &StepRecord) -> Result<(), RecordError> {
-        let stored = async {
-            let mut write = self.writer.begin().await?;
-            calls::create_model_call(&mut write.tx, self.writer.rows.assistant_message_id, step).await?;
+        let writer = self.writer;
+        let store = || async {
+            let mut write = writer.begin().await?;
+            calls::create_model_call(&mut write.tx, writer.rows.assistant_message_id, step).await?;
             write.commit().await
         };
-        stored.await.map_err(RecordError::new)
+        retried(store).await.map_err(RecordError::new)
     }
 }
 

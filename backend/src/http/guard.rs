@@ -51,19 +51,29 @@ pub(super) async fn guard<B: MessageBody>(
         Ok(()) => next.call(request).await?.map_into_left_body(),
         Err(refusal) => request.error_response(refusal).map_into_right_body(),
     };
+    let headers = response.headers_mut();
     for (name, value) in HEADERS {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(NO_CONTENT));
     }
     Ok(response)
 }
 
-/// Nothing is taken for what it does not claim to be, no conversation's address is told to other sites, and no other
-/// site shows the page in a frame, where clicks could be led astray.
-const HEADERS: [(HeaderName, &str); 3] = [
+/// Nothing is taken for what it does not claim to be, no conversation's address is told to other sites, no other site
+/// holds on to the page's window or reads our answers into its own pages, and the page asks for nothing of the machine.
+const HEADERS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "same-origin"),
-    (header::CONTENT_SECURITY_POLICY, "frame-ancestors 'none'"),
+    (header::CROSS_ORIGIN_OPENER_POLICY, "same-origin"),
+    (header::CROSS_ORIGIN_RESOURCE_POLICY, "same-origin"),
+    (header::PERMISSIONS_POLICY, "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 ];
+
+/// For what is no page: shown as one it may load nothing and run nothing, and stands in no other site's frame, where
+/// clicks could be led astray. Pages bring a policy of their own.
+const NO_CONTENT: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// An honest client asks by a name of this machine, or by one that its operator gave it. Another name is a site whose name
 /// was made to point here, so that its pages count as ours (DNS rebinding).

@@ -2,16 +2,22 @@
 
 use std::sync::Arc;
 
-use actix_web::{http::StatusCode, web};
-use leptos::prelude::{provide_context, use_context};
+use actix_web::{
+    http::{
+        StatusCode,
+        header::{self, HeaderValue},
+    },
+    web,
+};
+use leptos::prelude::{IntoView, provide_context, use_context, use_nonce};
 use leptos_actix::{
     ActixRouteListing, LeptosRoutes, ResponseOptions, generate_route_list, render_app_async_with_context,
 };
-use tallybook_frontend::{App, PageData, PageError, PageFuture, Preferences, shell};
+use tallybook_frontend::{App, PageData, PageError, PageFuture, Preferences};
 use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
 use uuid::Uuid;
 
-use super::{AppState, preferences};
+use super::{AppState, assets, preferences};
 use crate::{accounts::UserId, conversation::ServiceError};
 
 /// How many conversations the sidebar begins with.
@@ -25,9 +31,31 @@ pub fn page_routes() -> Vec<ActixRouteListing> {
 /// Registers the page on its routes, and its "nothing here" on all others.
 pub(super) fn configure(app: &mut web::ServiceConfig, routes: Vec<ActixRouteListing>, state: &AppState) {
     let data: Arc<dyn PageData> = Arc::new(ServerPageData(state.clone()));
-    let context = move || provide_context(Arc::clone(&data));
+    let context = move || {
+        provide_context(Arc::clone(&data));
+        set_headers();
+    };
     let nothing_here = render_app_async_with_context(context.clone(), shell, leptos_router::Method::Get);
     app.leptos_routes_with_context(routes, context, shell).default_service(nothing_here);
+}
+
+fn shell() -> impl IntoView {
+    tallybook_frontend::shell(assets::folder())
+}
+
+/// The page loads its own files and talks to its own server, and that is all. Scripts run by the nonce of this one answer
+/// or because such a script loads them; text that somehow became markup has none.
+fn set_headers() {
+    let (Some(options), Some(nonce)) = (use_context::<ResponseOptions>(), use_nonce()) else { return };
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic' 'wasm-unsafe-eval'; style-src 'self'; \
+         img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    );
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        options.insert_header(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    // It shows what is private, and is out of date with the next message.
+    options.insert_header(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
 }
 
 /// Answers the page's questions from the services.

@@ -4,7 +4,7 @@ use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 use tallybook_mock_llm::MockLlm;
 
-use crate::support::{Engine, TestApp};
+use crate::support::{Engine, TestApp, execute};
 
 async fn assert_problem(response: Response, status: u16, kind: &str) {
     assert_eq!(response.status().as_u16(), status);
@@ -68,6 +68,32 @@ async fn unknown_conversations_and_routes_are_404() {
         assert_problem(rename, 404, "no-such-conversation").await;
     }
     assert_problem(app.get("/api/nowhere").await, 404, "no-such-route").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_foreign_conversation_is_as_absent_as_an_unknown_one() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let foreign = app.create_conversation().await;
+    execute!(app, "INSERT INTO users (id, name, role, created_at) VALUES (2, 'other', 'user', '2026-01-01 00:00:00')");
+    execute!(app, "UPDATE conversations SET user_id = 2");
+    let refusal = async |conversation: &str, what: &str| {
+        let mut problem: Value =
+            app.get(&format!("/api/conversations/{conversation}{what}")).await.json().await.unwrap();
+        problem["request_id"].take();
+        problem
+    };
+    for what in ["", "/events"] {
+        let unknown = refusal("01890a5d-ac96-774b-bcce-b302099a8057", what).await;
+        assert_eq!(unknown["status"], 404);
+        assert_eq!(refusal(&foreign, what).await, unknown);
+    }
+    let path = format!("/api/conversations/{foreign}");
+    for (what, body) in [("messages", json!({"content": "hi"})), ("stop", json!({})), ("continue", json!({}))] {
+        assert_problem(app.post(&format!("{path}/{what}"), body).await, 404, "no-such-conversation").await;
+    }
+    assert_problem(app.client.delete(app.url(&path)).send().await.unwrap(), 404, "no-such-conversation").await;
+    assert!(app.get_json("/api/conversations").await["items"].as_array().unwrap().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -11,7 +11,7 @@ use std::{
 };
 
 use reqwest::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tallybook::{
     db::Database,
     llm::{ModelSettings, RetryPolicy},
@@ -20,7 +20,7 @@ use tallybook::{
 use tallybook_mock_llm::{MockLlm, cut, fault, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallStatus};
 
-use crate::support::{Engine, NoArgs, Provider, TestApp, execute, on_every_engine, rows};
+use crate::support::{Engine, NoArgs, Provider, TestApp, eventually, execute, on_every_engine, rows};
 
 /// Panics.
 pub(crate) struct Panics;
@@ -256,6 +256,28 @@ on_every_engine! {
         assert_eq!(stored["messages"][1]["status"], "interrupted");
         assert!(stored["messages"][1]["content"].as_str().unwrap().starts_with("Unfin"), "{stored}");
     }
+}
+
+/// New turns are refused while the running one gets its time, and then the program ends well.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sigterm_lets_a_running_turn_finish_and_refuses_new_ones() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let app = TestApp::launch(&engine, &model);
+    let (conversation, other) = (app.create_conversation().await, app.create_conversation().await);
+    let gate = model.reply_gated([text("To the ")], [text("end.")]);
+    let mut turn = app.send(&conversation, "Go").await;
+    turn.until("content_delta").await;
+    app.process().signal("TERM");
+    eventually("it takes no new turns", async || app.get("/readyz").await.status() != StatusCode::OK).await;
+    let refused = app.post(&format!("/api/conversations/{other}/messages"), json!({"content": "Late"})).await;
+    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert!(refused.headers().contains_key("retry-after"));
+    assert_eq!(refused.json::<Value>().await.unwrap()["type"], "/problems/shutting-down");
+    gate.open();
+    let end = turn.until("message_end").await.event;
+    assert!(matches!(end, ChatEvent::MessageEnd(end) if end.content == "To the end."));
+    assert!(app.wait(), "it ends well");
 }
 
 /// Nothing can end such a tool, so the turn ends without it, and says so.

@@ -26,7 +26,17 @@ fn assert_guarded(response: &Response) {
     let headers = response.headers();
     assert_eq!(headers["x-content-type-options"], "nosniff");
     assert_eq!(headers["referrer-policy"], "same-origin");
-    assert_eq!(headers["content-security-policy"], "frame-ancestors 'none'");
+    assert_eq!(headers["cross-origin-opener-policy"], "same-origin");
+    assert_eq!(headers["cross-origin-resource-policy"], "same-origin");
+    assert!(headers["permissions-policy"].to_str().unwrap().contains("camera=()"));
+    let policy = headers["content-security-policy"].to_str().unwrap();
+    for part in ["default-src 'none'; ", "base-uri 'none'", "frame-ancestors 'none'"] {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert!(
+        !policy.contains("unsafe-inline") && !policy.contains("'unsafe-eval'") && !policy.contains('*'),
+        "{policy}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -44,6 +44,35 @@ async fn an_empty_chat_and_what_is_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scripts_run_by_a_nonce_that_no_two_answers_share() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let mut nonces = Vec::new();
+    for path in ["/", "/", "/c/01890a5d-ac96-774b-bcce-b302099a8057", "/c/nonsense", "/nowhere"] {
+        let page = app.get(path).await;
+        let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
+        assert_eq!(page.headers()["cache-control"], "private, no-cache");
+        let nonce = policy.split("'nonce-").nth(1).and_then(|rest| rest.split('\'').next()).unwrap().to_owned();
+        assert!(nonce.len() >= 22, "{policy}");
+        let script = format!("script-src 'nonce-{nonce}' 'strict-dynamic' 'wasm-unsafe-eval';");
+        assert!(policy.contains(&script) && policy.contains("style-src 'self';"), "{policy}");
+        let html = page.text().await.unwrap();
+        let scripts = html.matches("<script").count();
+        assert!(scripts > 0);
+        assert_eq!(
+            html.matches(&format!("nonce=\"{nonce}\"")).count(),
+            scripts + 1,
+            "and what is loaded ahead: {html}"
+        );
+        assert!(!html.contains(" style=") && !html.contains("<style"), "{html}");
+        nonces.push(nonce);
+    }
+    nonces.sort();
+    nonces.dedup();
+    assert_eq!(nonces.len(), 5);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_is_not_as_it_should_be_says_so() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;

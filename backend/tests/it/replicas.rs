@@ -1,12 +1,15 @@
 //! Two processes of the program on one MySQL: what one runs, the other follows, joins late, stops and, when the first is
 //! gone, closes.
 
+use std::time::Duration;
+
 use reqwest::StatusCode;
 use serde_json::json;
+use tallybook::db::Database;
 use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, FeedKind, MessageEnd, MessageStatus};
 
-use crate::support::{Engine, EventReader, FeedReader, TestApp, rows};
+use crate::support::{Engine, EventReader, FeedReader, TestApp, eventually, rows};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_is_followed_joined_late_and_stopped_from_another_replica() {
@@ -134,4 +137,40 @@ async fn the_feed_tells_of_what_happens_at_another_replica() {
         third.delete(&conversation).await;
         assert_eq!(feed.next().await.kind, FeedKind::ConversationDeleted);
     }
+}
+
+/// Each waits for what the other holds, until the database undoes one of them; that one is done again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deletion_meets_the_end_of_a_turn_at_another_replica() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
+        let (conversation, mut here, _there) = begin(&owner, &other, &model).await;
+        let Database::MySql(pool) = engine.database().await else { unreachable!("the engine is MySQL") };
+        let mut held = pool.begin().await.unwrap();
+        sqlx::query("UPDATE messages SET owner = owner WHERE role = 'assistant'").execute(&mut *held).await.unwrap();
+        // The end of the turn queues up for the message first, the deletion second and with the conversation in hand.
+        owner.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
+        eventually("the end of the turn waits", async || is_waiting(&pool, "UPDATE messages SET owner%").await).await;
+        let deleted = async { other.delete(&conversation).await };
+        let let_go = async {
+            eventually("the deletion waits", async || is_waiting(&pool, "DELETE%").await).await;
+            held.rollback().await.unwrap();
+        };
+        tokio::join!(deleted, let_go);
+        while here.next().await.is_some() {}
+        let gone = owner.get(&format!("/api/conversations/{conversation}")).await;
+        assert_eq!(gone.status(), StatusCode::NOT_FOUND);
+    }
+}
+
+/// Whether a statement of this kind waits for a lock in this database.
+async fn is_waiting(pool: &sqlx::MySqlPool, statement: &str) -> bool {
+    const WAITING: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX t \
+        JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id \
+        WHERE p.DB = DATABASE() AND t.trx_state = 'LOCK WAIT' AND t.trx_query LIKE ?";
+    // The server renews this table only when nobody has read it for a tenth of a second.
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    let waiting: i64 = sqlx::query_scalar(WAITING).bind(statement).fetch_one(pool).await.unwrap();
+    waiting > 0
 }

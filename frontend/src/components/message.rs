@@ -11,11 +11,12 @@ use crate::{
         copy,
         edit_form::EditForm,
         message_foot::{AnswerFoot, QuestionFoot},
-        prose::{Prose, Stretch},
+        prose::Prose,
         thinking::Thinking,
         tool_calls::{Calls, ToolCalls},
     },
     language::{Language, use_language},
+    markdown::Stretch,
     session::Session,
     transcript::{Entry, Segment, Tally, segments},
 };
@@ -121,14 +122,15 @@ impl Key {
 fn piece_view(calls: Calls, piece: &Segment) -> AnyView {
     match Key::of(piece) {
         Key::TextFrom(start) => {
-            let stretch = Memo::new(move |_| read(calls.entry, |entry| stretch_from(entry, start)));
+            let text = use_language();
+            let stretch = Memo::new(move |_| read(calls.entry, |entry| stretch_from(entry, start, text)));
             view! { <Prose stretch /> }.into_any()
         }
         Key::CallsFrom(first) => view! { <ToolCalls first calls /> }.into_any(),
     }
 }
 
-fn stretch_from(entry: &Entry, start: usize) -> Stretch {
+fn stretch_from(entry: &Entry, start: usize, language: Language) -> Stretch {
     let end = segments(&entry.text, &entry.calls).into_iter().find_map(|piece| match piece {
         Segment::Text(range) if range.start == start => Some(range.end),
         Segment::Text(_) | Segment::Calls(_) => None,
@@ -136,7 +138,7 @@ fn stretch_from(entry: &Entry, start: usize) -> Stretch {
     let text = end.and_then(|end| entry.text.get(start..end)).unwrap_or_default().to_owned();
     // Text with a call after it is not written on.
     let complete = !entry.is_streaming() || end.is_some_and(|end| end < entry.text.len());
-    Stretch { text, complete }
+    Stretch { text, complete, language }
 }
 
 /// What stands below the text: that more is to come, or how it ended when it did not simply end.

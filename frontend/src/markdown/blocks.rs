@@ -4,12 +4,17 @@
 //! Markdown's blocks are decided line by line: once a later block has begun on a whole line, those before it stay what
 //! they are. The exception are link definitions, which may follow their use; a text that is complete is therefore cut
 //! once more as a whole.
+//!
+//! A paragraph has no such end in sight, and drawing it costs what all of it costs, so one that is very long is cut too.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
-use pulldown_cmark::{Event, Parser};
+use pulldown_cmark::{Event, Parser, Tag};
 
 use super::OPTIONS;
+
+/// A paragraph longer than twice this, in bytes, goes on in a new one at the end of a sentence.
+const LONG_PARAGRAPH: usize = 8 * 1024;
 
 /// One top-level block: a paragraph, a list, a table, ….
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,7 +96,7 @@ impl Document {
         self.blocks.truncate(kept);
         let tail = &text[self.settled_end..];
         let cuts = cut(tail);
-        let growing = if complete { 0 } else { first_growing(tail, &cuts.starts) };
+        let growing = if complete { 0 } else { first_growing(tail, &cuts) };
         let settled_bytes = cuts.starts.get(growing).copied().unwrap_or(0);
 
         let mut known = Arc::clone(&self.definitions);
@@ -117,23 +122,26 @@ impl Document {
     }
 }
 
-/// The first block that more text could change: the last one that begins on a whole line. What begins on the line that
-/// is still being written may turn out to belong to the one before.
-fn first_growing(text: &str, starts: &[usize]) -> usize {
+/// The first block that more text could change: the last one that begins on a whole line, or within a long paragraph.
+/// What begins on the line that is still being written may turn out to belong to the one before.
+fn first_growing(text: &str, cuts: &Cuts) -> usize {
     let whole_lines = text.rfind('\n').map_or(0, |at| at + 1);
-    starts.iter().rposition(|start| *start < whole_lines).unwrap_or(0)
+    let by_line = cuts.starts.iter().rposition(|start| *start < whole_lines).unwrap_or(0);
+    by_line.max(cuts.last_within_paragraph)
 }
 
 struct Cuts {
     /// Where blocks begin; the first is 0. Empty only without text.
     starts: Vec<usize>,
+    /// The last block that goes on with a long paragraph; 0 when none does.
+    last_within_paragraph: usize,
     /// Definitions with the place where each stands, in that order, so that the first of a label counts.
     definitions: Vec<(usize, String, Definition)>,
 }
 
 fn cut(text: &str) -> Cuts {
     if text.trim().is_empty() {
-        return Cuts { starts: Vec::new(), definitions: Vec::new() };
+        return Cuts { starts: Vec::new(), last_within_paragraph: 0, definitions: Vec::new() };
     }
     let parser = Parser::new_ext(text, OPTIONS);
     let mut definitions: Vec<_> = parser
@@ -147,6 +155,7 @@ fn cut(text: &str) -> Cuts {
     definitions.sort_by_key(|&(position, ..)| position);
 
     let mut starts = Vec::new();
+    let mut last_within_paragraph = 0;
     let mut depth = 0_usize;
     for (event, range) in parser.into_offset_iter() {
         if depth == 0 {
@@ -155,6 +164,14 @@ fn cut(text: &str) -> Cuts {
             let start = if starts.is_empty() { 0 } else { line };
             if starts.last().is_none_or(|last| *last < start) {
                 starts.push(start);
+            }
+            if matches!(event, Event::Start(Tag::Paragraph)) {
+                let mut rest = range;
+                while let Some(next) = end_of_sentence(text, rest.clone()) {
+                    last_within_paragraph = starts.len();
+                    starts.push(next);
+                    rest.start = next;
+                }
             }
         }
         match event {
@@ -167,5 +184,22 @@ fn cut(text: &str) -> Cuts {
         // Nothing but definitions.
         starts.push(0);
     }
-    Cuts { starts, definitions }
+    Cuts { starts, last_within_paragraph, definitions }
+}
+
+/// Where a long paragraph is cut, if it is long. What is found does not change when the paragraph grows, and what
+/// follows begins with a letter, so that it is a paragraph too.
+fn end_of_sentence(text: &str, paragraph: Range<usize>) -> Option<usize> {
+    let from = text.ceil_char_boundary(paragraph.start + LONG_PARAGRAPH);
+    let to = text.floor_char_boundary(from + LONG_PARAGRAPH);
+    if to >= paragraph.end {
+        return None;
+    }
+    let places = || text[from..to].char_indices().filter(|(_, c)| c.is_alphabetic()).map(|(at, _)| from + at);
+    let sentence = places().find(|&at| {
+        let before = &text[from..at];
+        let words = before.trim_end();
+        words.ends_with(['。', '！', '？']) || (words.len() < before.len() && words.ends_with(['.', '!', '?']))
+    });
+    sentence.or_else(|| places().find(|&at| text[from..at].ends_with(char::is_whitespace))).or_else(|| places().next())
 }

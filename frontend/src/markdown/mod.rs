@@ -2,19 +2,23 @@
 //! markup string is ever made or read: what is HTML in the Markdown is shown as the text that it is.
 //!
 //! - [`Document`] cuts a text into top-level blocks, also while it grows.
-//! - `render` draws one block; `links` decides which links may be followed.
+//! - `render` says what nodes a block becomes; `links` decides which links may be followed.
+//! - `node` writes nodes as HTML for the server, `dom` draws them in the browser, and `view` fits both into Leptos.
 //!
 //! Text comes from models, and through them from anywhere: everything here is bounded, and nothing recurses over input.
 //! How often a growing text is drawn is decided in `session`.
 
 mod blocks;
+mod dom;
 mod links;
+mod node;
 mod render;
-#[cfg(all(test, feature = "ssr"))]
+#[cfg(test)]
 mod tests;
+mod view;
 
 pub use blocks::{Block, Document};
-pub(crate) use render::render;
+pub(crate) use view::Stretch;
 
 use pulldown_cmark::Options;
 

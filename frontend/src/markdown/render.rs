@@ -1,50 +1,45 @@
-//! Draws one block of Markdown as view nodes: the parser's flat events, put together on an explicit stack.
+//! What one block of Markdown looks like: the parser's flat events, put together on an explicit stack.
 
-use leptos::{
-    html::{self, ElementChild as _},
-    prelude::*,
-};
 use pulldown_cmark::{Alignment, BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Parser, Tag};
 
-use super::{Block, OPTIONS, blocks::Definitions, links};
+use super::{
+    Block, OPTIONS,
+    blocks::Definitions,
+    links,
+    node::{Element, Node, element},
+};
 use crate::language::Language;
 
 /// Deeper nesting is shown without its own shape. What draws the nodes does recurse.
 const MAX_DEPTH: usize = 32;
 /// A block of more nodes than this is shown as the text that it is. A table of few bytes can have many cells.
 const MAX_NODES: usize = 20_000;
-/// Text is drawn in pieces of about so many bytes. While it grows only the last piece changes.
-const PIECE_BYTES: usize = 1024;
+/// So many lines of code are laid out together. While code grows only its last lines are laid out anew.
+const LINES_TOGETHER: usize = 40;
 /// How much text the links of one block may take from definitions elsewhere: each use repeats the whole address.
 const MAX_DEFINED_BYTES: usize = 100_000;
 
 /// The nodes of one block.
-pub(crate) fn render(block: &Block, text: Language) -> AnyView {
+pub(super) fn render(block: &Block, language: Language) -> Vec<Node> {
     let mut allowance = MAX_DEFINED_BYTES;
     let resolve = |link: BrokenLink<'_>| defined(&block.definitions, &link, &mut allowance);
     let parser = Parser::new_with_broken_link_callback(&block.source, OPTIONS, Some(resolve));
-    let mut builder = Builder::new(text);
+    let mut builder = Builder::new(language);
     for event in parser {
         builder.take(event);
         if builder.nodes > MAX_NODES {
-            return as_text(&block.source, text);
+            return as_text(&block.source, language);
         }
     }
-    let children = builder.finish();
+    let nodes = builder.finish();
     // Link definitions alone draw nothing; a reader should not wonder what became of the answer.
-    if children.is_empty() && !block.source.trim().is_empty() {
-        as_text(&block.source, text)
-    } else {
-        children.into_any()
-    }
+    if nodes.is_empty() && !block.source.trim().is_empty() { as_text(&block.source, language) } else { nodes }
 }
 
-fn as_text(source: &str, language: Language) -> AnyView {
+fn as_text(source: &str, language: Language) -> Vec<Node> {
     let mut frame = Frame::new(Kind::Paragraph);
-    for line in source.trim().split_inclusive('\n') {
-        frame.push_text(line);
-    }
-    vec![frame.into_view(language)].into_any()
+    frame.push_text(source.trim());
+    vec![frame.into_node(language)]
 }
 
 fn defined<'a>(
@@ -90,84 +85,63 @@ enum Kind {
 /// An open element with what it holds so far.
 struct Frame {
     kind: Kind,
-    children: Vec<AnyView>,
-    /// Text that is not yet a node, so that neighbours become one.
-    text: String,
-    /// Whether anything was put in.
-    is_empty: bool,
+    children: Vec<Node>,
 }
 
 impl Frame {
     fn new(kind: Kind) -> Self {
-        Self { kind, children: Vec::new(), text: String::new(), is_empty: true }
+        Self { kind, children: Vec::new() }
     }
 
-    /// Gives the number of nodes that this made.
-    fn push_text(&mut self, text: &str) -> usize {
-        let before = self.children.len();
-        let mut rest = text;
-        while !rest.is_empty() {
-            let room = PIECE_BYTES.saturating_sub(self.text.len()).max(4);
-            let (piece, later) = rest.split_at(rest.floor_char_boundary(room));
-            self.text.push_str(piece);
-            rest = later;
-            if self.text.len() >= PIECE_BYTES || !rest.is_empty() {
-                self.flush();
-            }
+    /// Adds text as an HTML parser would read it: with line feeds alone, and without NUL.
+    fn push_text(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
         }
-        self.is_empty &= text.is_empty();
-        self.children.len() - before
-    }
-
-    fn push(&mut self, child: AnyView) {
-        self.flush();
-        self.is_empty = false;
-        self.children.push(child);
-    }
-
-    fn flush(&mut self) {
-        if !self.text.is_empty() {
-            self.children.push(std::mem::take(&mut self.text).into_any());
+        if !matches!(self.children.last(), Some(Node::Text(_))) {
+            self.children.push(Node::Text(String::new()));
+        }
+        let Some(Node::Text(held)) = self.children.last_mut() else { return };
+        if text.contains(['\r', '\0']) {
+            held.push_str(&text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}"));
+        } else {
+            held.push_str(text);
         }
     }
 
-    fn into_view(mut self, language: Language) -> AnyView {
-        self.flush();
-        let children = self.children;
-        match self.kind {
-            Kind::Root => children.into_any(),
-            Kind::Paragraph => html::p().child(children).into_any(),
+    fn into_node(self, language: Language) -> Node {
+        let tag = match self.kind {
+            Kind::Paragraph => "p",
             // The page has headings of its own above an answer's.
-            Kind::Heading(HeadingLevel::H1) => html::h3().child(children).into_any(),
-            Kind::Heading(HeadingLevel::H2) => html::h4().child(children).into_any(),
-            Kind::Heading(HeadingLevel::H3) => html::h5().child(children).into_any(),
-            Kind::Heading(_) => html::h6().child(children).into_any(),
-            Kind::Quote => html::blockquote().child(children).into_any(),
-            Kind::Code(label) => code_view(label, children, language),
-            Kind::List(None) => html::ul().child(children).into_any(),
-            Kind::List(Some(start)) => html::ol().start(start.to_string()).child(children).into_any(),
-            Kind::Item => html::li().child(children).into_any(),
-            Kind::Table => table_view(children, language),
-            Kind::TableHead => html::thead().child(html::tr().child(children)).into_any(),
-            Kind::TableRow => html::tr().child(children).into_any(),
+            Kind::Heading(HeadingLevel::H1) => "h3",
+            Kind::Heading(HeadingLevel::H2) => "h4",
+            Kind::Heading(HeadingLevel::H3) => "h5",
+            Kind::Heading(_) => "h6",
+            Kind::Quote => "blockquote",
+            Kind::Code(label) => return code(label, self.children, language).into(),
+            Kind::List(None) => "ul",
+            Kind::List(Some(start)) => {
+                return element("ol").with("start", start.to_string()).around(self.children).into();
+            }
+            Kind::Item => "li",
+            Kind::Table => return table(self.children, language).into(),
+            Kind::TableHead => {
+                return element("thead").around(vec![element("tr").around(self.children).into()]).into();
+            }
+            Kind::TableRow => "tr",
             Kind::Cell { header: true, alignment } => {
-                html::th().scope("col").attr("data-align", alignment_name(alignment)).child(children).into_any()
+                return aligned(element("th").with("scope", "col"), alignment).around(self.children).into();
             }
             Kind::Cell { header: false, alignment } => {
-                html::td().attr("data-align", alignment_name(alignment)).child(children).into_any()
+                return aligned(element("td"), alignment).around(self.children).into();
             }
-            Kind::Emphasis => html::em().child(children).into_any(),
-            Kind::Strong => html::strong().child(children).into_any(),
-            Kind::Struck => html::del().child(children).into_any(),
-            Kind::Link { address, title } => html::a()
-                .href(address)
-                .title((!title.is_empty()).then_some(title))
-                .target("_blank")
-                .rel("noopener noreferrer nofollow")
-                .child(children)
-                .into_any(),
-            Kind::Words { .. } => html::span().child(children).into_any(),
-        }
+            Kind::Emphasis => "em",
+            Kind::Strong => "strong",
+            Kind::Struck => "del",
+            Kind::Link { address, title } => return link(address, title).around(self.children).into(),
+            Kind::Root | Kind::Words { .. } => "span",
+        };
+        element(tag).around(self.children).into()
     }
 }
 
@@ -198,18 +172,11 @@ impl Builder {
             Event::End(_) => self.end(),
             // What looks like HTML is text like all other.
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.push_text(&text),
-            Event::Code(code) => self.push(html::code().child(code.to_string()).into_any()),
+            Event::Code(code) => self.push(element("code").saying(&*code)),
             Event::SoftBreak => self.push_text("\n"),
-            Event::HardBreak => self.push(html::br().into_any()),
-            Event::Rule => self.push(html::hr().into_any()),
-            Event::TaskListMarker(done) => self.push(
-                html::input()
-                    .r#type("checkbox")
-                    .disabled(true)
-                    .checked(done)
-                    .aria_label(if done { self.language.task_done() } else { self.language.task_open() })
-                    .into_any(),
-            ),
+            Event::HardBreak => self.push(element("br")),
+            Event::Rule => self.push(element("hr")),
+            Event::TaskListMarker(done) => self.push(check_box(done, self.language)),
             // Not switched on; should one come all the same, its words are shown.
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
                 self.push_text(&text);
@@ -292,83 +259,113 @@ impl Builder {
             match &frame.kind {
                 Kind::Link { address, .. } => {
                     self.links -= 1;
-                    if frame.is_empty {
+                    if frame.children.is_empty() {
                         let address = address.clone();
                         frame.push_text(&address);
                     }
                 }
                 Kind::Words { address } if !address.is_empty() => {
-                    let told = if frame.is_empty { address.clone() } else { format!(" ({address})") };
+                    let told = if frame.children.is_empty() { address.clone() } else { format!(" ({address})") };
                     frame.push_text(&told);
                 }
                 _ => {}
             }
-            self.push(frame.into_view(self.language));
+            self.push(frame.into_node(self.language));
         }
     }
 
-    fn push(&mut self, child: AnyView) {
+    fn push(&mut self, child: impl Into<Node>) {
         self.nodes += 1;
         if let Some(frame) = self.stack.last_mut() {
-            frame.push(child);
+            frame.children.push(child.into());
         }
     }
 
     fn push_text(&mut self, text: &str) {
         if let Some(frame) = self.stack.last_mut() {
-            self.nodes += frame.push_text(text);
+            frame.push_text(text);
         }
     }
 
-    fn finish(mut self) -> Vec<AnyView> {
+    fn finish(mut self) -> Vec<Node> {
         while self.stack.len() > 1 {
             self.end();
         }
-        self.stack
-            .pop()
-            .map(|mut root| {
-                root.flush();
-                root.children
-            })
-            .unwrap_or_default()
+        self.stack.pop().map(|root| root.children).unwrap_or_default()
     }
+}
+
+fn check_box(done: bool, language: Language) -> Element {
+    let mut check_box = element("input").with("type", "checkbox").with("disabled", "");
+    if done {
+        check_box = check_box.with("checked", "");
+    }
+    check_box.with("aria-label", if done { language.task_done() } else { language.task_open() })
+}
+
+fn link(address: String, title: String) -> Element {
+    let mut link = element("a").with("href", address);
+    if !title.is_empty() {
+        link = link.with("title", title);
+    }
+    link.with("target", "_blank").with("rel", "noopener noreferrer nofollow")
 }
 
 /// Code with its language and a button that copies it. The click is heard by `copy`, so that a thousand buttons cost
 /// nothing.
-fn code_view(label: String, code: Vec<AnyView>, text: Language) -> AnyView {
-    html::div()
-        .class("code")
-        .child((
-            html::div().class("code-bar").child((
-                html::span().class("code-language").child((!label.is_empty()).then_some(label)),
-                html::button().r#type("button").class("copy").attr("data-testid", "copy-code").child((
-                    html::span().class("copy-label").child(text.copy()),
-                    html::span().class("copy-done").child(text.copied()),
-                )),
-            )),
-            // What scrolls must be reachable with the keyboard.
-            html::pre().tabindex("0").child(html::code().child(code)),
-        ))
-        .into_any()
+fn code(label: String, code: Vec<Node>, language: Language) -> Element {
+    let code = code.into_iter().flat_map(|node| match node {
+        Node::Text(text) => in_parts(text),
+        Node::Element(_) => vec![node],
+    });
+    let copy =
+        element("button").with("type", "button").with("class", "copy").with("data-testid", "copy-code").around(vec![
+            element("span").with("class", "copy-label").saying(language.copy()).into(),
+            element("span").with("class", "copy-done").saying(language.copied()).into(),
+        ]);
+    let bar = vec![element("span").with("class", "code-language").saying(label).into(), copy.into()];
+    element("div").with("class", "code").around(vec![
+        element("div").with("class", "code-bar").around(bar).into(),
+        // What scrolls must be reachable with the keyboard.
+        element("pre").with("tabindex", "0").around(vec![element("code").around(code.collect()).into()]).into(),
+    ])
 }
 
-fn table_view(mut rows: Vec<AnyView>, text: Language) -> AnyView {
-    let head = if rows.is_empty() { None } else { Some(rows.remove(0)) };
-    html::div()
-        .class("table")
-        .tabindex("0")
-        .role("region")
-        .aria_label(text.table())
-        // The parts that an HTML parser would add by itself are written out: both sides must have the same tree.
-        .child(html::table().child((head, html::tbody().child(rows))))
-        .into_any()
+/// Text with each [`LINES_TOGETHER`] whole lines in an element of their own.
+fn in_parts(text: String) -> Vec<Node> {
+    let ends: Vec<usize> =
+        text.match_indices('\n').map(|(at, _)| at + 1).skip(LINES_TOGETHER - 1).step_by(LINES_TOGETHER).collect();
+    if ends.is_empty() {
+        return vec![Node::Text(text)];
+    }
+    let mut nodes = Vec::with_capacity(ends.len() + 1);
+    let mut start = 0;
+    for end in ends {
+        nodes.push(element("span").with("class", "lines").saying(&text[start..end]).into());
+        start = end;
+    }
+    if start < text.len() {
+        nodes.push(Node::Text(text[start..].to_owned()));
+    }
+    nodes
 }
 
-fn alignment_name(alignment: Alignment) -> Option<&'static str> {
+fn table(mut rows: Vec<Node>, language: Language) -> Element {
+    // The parts that an HTML parser would add by itself are written out: both sides must have the same tree.
+    let body = rows.split_off(rows.len().min(1));
+    rows.push(element("tbody").around(body).into());
+    element("div")
+        .with("class", "table")
+        .with("tabindex", "0")
+        .with("role", "region")
+        .with("aria-label", language.table())
+        .around(vec![element("table").around(rows).into()])
+}
+
+fn aligned(cell: Element, alignment: Alignment) -> Element {
     match alignment {
-        Alignment::None | Alignment::Left => None,
-        Alignment::Center => Some("center"),
-        Alignment::Right => Some("right"),
+        Alignment::None | Alignment::Left => cell,
+        Alignment::Center => cell.with("data-align", "center"),
+        Alignment::Right => cell.with("data-align", "right"),
     }
 }

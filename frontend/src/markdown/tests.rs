@@ -1,19 +1,19 @@
 //! What Markdown becomes, shown as HTML: each construct, hostile text, and text that grows.
 
-use leptos::prelude::*;
 use proptest::prelude::*;
 
-use super::{Document, render};
+use super::{Document, node::write_html, render::render};
 use crate::language::Language;
 
-/// The HTML of a complete text, without the marks that hydration needs.
+/// The HTML of a complete text.
 fn html(markdown: &str) -> String {
     html_of(&Document::complete(markdown))
 }
 
 fn html_of(document: &Document) -> String {
-    let blocks: Vec<AnyView> = document.blocks().iter().map(|block| render(block, Language::English)).collect();
-    blocks.to_html().replace("<!>", "")
+    let mut html = String::new();
+    document.blocks().iter().for_each(|block| write_html(&render(block, Language::English), &mut html));
+    html
 }
 
 /// What a reader sees of the HTML.
@@ -25,7 +25,7 @@ fn visible(html: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
-const CODE_BAR: &str = "<button type=\"button\" data-testid=\"copy-code\" class=\"copy\">\
+const CODE_BAR: &str = "<button type=\"button\" class=\"copy\" data-testid=\"copy-code\">\
     <span class=\"copy-label\">Copy</span><span class=\"copy-done\">Copied</span></button></div>";
 
 fn link(address: &str, words: &str) -> String {
@@ -58,8 +58,8 @@ fn lists() {
         ("7. One\n\n8. Two", "<ol start=\"7\"><li><p>One</p></li><li><p>Two</p></li></ol>"),
         (
             "- [x] One\n- [ ] Two",
-            "<ul><li><input type=\"checkbox\" disabled checked aria-label=\"Done\">One</li>\
-             <li><input type=\"checkbox\" disabled aria-label=\"Not done\">Two</li></ul>",
+            "<ul><li><input type=\"checkbox\" disabled=\"\" checked=\"\" aria-label=\"Done\">One</li>\
+             <li><input type=\"checkbox\" disabled=\"\" aria-label=\"Not done\">Two</li></ul>",
         ),
     ] {
         assert_eq!(html(markdown), expected, "{markdown}");
@@ -68,7 +68,7 @@ fn lists() {
 
 #[test]
 fn a_table_has_every_part_that_a_parser_would_add() {
-    let expected = "<div tabindex=\"0\" role=\"region\" aria-label=\"Table\" class=\"table\"><table>\
+    let expected = "<div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"Table\"><table>\
         <thead><tr><th scope=\"col\">Item</th><th scope=\"col\" data-align=\"right\">Sum</th></tr></thead>\
         <tbody><tr><td>A</td><td data-align=\"right\"><strong>1</strong></td></tr>\
         <tr><td>B</td><td data-align=\"right\"></td></tr></tbody></table></div>";
@@ -258,6 +258,42 @@ fn while_a_text_grows_only_its_last_block_changes() {
     }
     assert!(kept.is_sorted(), "{kept:?}");
     assert_eq!(kept.last(), Some(&4), "all but the last are settled");
+}
+
+#[test]
+fn a_paragraph_without_end_is_cut_where_sentences_end() {
+    let english = "Sentences come, one by one. And 3 - or 4 - more. ".repeat(1000);
+    let japanese = "これは長い段落です。終わりがありません。".repeat(1000);
+    for text in [&*english, &japanese, &"word ".repeat(10_000), &"w".repeat(50_000), &"計".repeat(50_000)] {
+        let mut growing = Document::default();
+        for end in (0..=text.len()).step_by(700) {
+            growing.update(&text[..text.floor_char_boundary(end)], false);
+        }
+        growing.update(text, false);
+        let complete = Document::complete(text);
+        let cut: Vec<_> = complete.blocks().iter().map(|block| &*block.source).collect();
+        assert!(cut.iter().all(|piece| piece.len() <= 16 * 1024 + 4), "{:.10}", text);
+        assert!(cut.len() > 2 && cut.concat() == *text, "{:.10}", text);
+        assert_eq!(growing.blocks(), complete.blocks(), "{:.10}", text);
+        assert!(html(text).starts_with("<p>") && !html(text).contains("<ul>"), "{:.10}", text);
+    }
+    assert!(Document::complete(&english).blocks()[1].source.starts_with(['S', 'A']));
+    assert!(Document::complete(&japanese).blocks()[1].source.starts_with(['こ', '終']));
+}
+
+#[test]
+fn long_code_stands_in_parts_that_are_laid_out_apart() {
+    let lines = |count: usize| "let a = 1;\n".repeat(count);
+    let code = html(&format!("```rust\n{}```\n", lines(100)));
+    let part = format!("<span class=\"lines\">{}</span>", lines(40));
+    assert!(code.contains(&format!("<code>{part}{part}{}</code>", lines(20))), "{code}");
+    assert!(!html(&format!("```rust\n{}```\n", lines(39))).contains("lines"));
+}
+
+#[test]
+fn letters_that_an_html_parser_changes_are_changed_before() {
+    assert_eq!(html("a\r\nb\rc\0d"), html("a\nb\nc\u{fffd}d"));
+    assert_eq!(html("```\r\na\r\nb\r\n```\r\n"), html("```\na\nb\n```\n"));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
+use super::compress;
 use crate::workspace;
 
 /// Puts the style and the static files into the site.
@@ -30,6 +31,13 @@ pub(crate) fn move_all(from: &Path, to: &Path) -> Result<()> {
         fs::rename(&file, &place).with_context(|| format!("cannot replace {}", place.display()))?;
     }
     Ok(())
+}
+
+/// The files that the site is made of, without their compressed forms.
+pub(crate) fn files(site: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = files_below(site)?;
+    files.retain(|file| !compress::is_form(file));
+    Ok(files)
 }
 
 /// A file's name and size: `tallybook.js 34 KB`.

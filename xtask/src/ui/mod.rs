@@ -1,10 +1,12 @@
 //! `cargo xtask ui`: the browser side, from Rust, CSS and static files to what the server hands out.
 //!
 //! The result is `target/site`: the files of `frontend/public` as they are, and under `pkg/` the program
-//! (`tallybook.js`, `tallybook_bg.wasm`) and the style (`tallybook.css`). Nothing is ever fetched ready-made.
+//! (`tallybook.js`, `tallybook_bg.wasm`) and the style (`tallybook.css`). In a release each has its compressed forms
+//! beside it. Nothing is ever fetched ready-made.
 
 mod assets;
 mod bindgen;
+mod compress;
 mod optimize;
 pub(crate) mod toolchain;
 
@@ -58,6 +60,13 @@ pub(crate) fn build(options: &Options) -> Result<PathBuf> {
     }
     assets::copy_all(&site)?;
 
+    let files = assets::files(&site)?;
+    if options.release {
+        compress::all(&files)?;
+        say(&compress::describe_first_load(compress::first_load(&files)?));
+    } else {
+        compress::none(&files)?;
+    }
     let sizes: Vec<_> = out.iter().chain([&pkg.join("tallybook.css")]).map(|file| assets::describe(file)).collect();
     say(&format!("the page is in {}: {}", site.display(), sizes.join(", ")));
     Ok(site)

@@ -150,6 +150,12 @@ impl TestApp {
         program
     }
 
+    /// Waits until the server's process has ended by itself, and says whether that went well.
+    pub(crate) fn wait(self) -> bool {
+        let Server::Process(program) = self.server else { panic!("it runs in this process") };
+        program.wait()
+    }
+
     /// Kills the server's process with SIGKILL.
     pub(crate) fn kill(self) {
         let Server::Process(program) = self.server else { panic!("it runs in this process") };

@@ -50,6 +50,11 @@ impl Program {
         Self { child, address }
     }
 
+    /// Waits until it has ended by itself, and says whether that went well.
+    pub(crate) fn wait(mut self) -> bool {
+        self.child.wait().expect("it ends").success()
+    }
+
     /// Sends it a signal, such as `STOP` or `CONT`.
     #[cfg(unix)]
     pub(crate) fn signal(&self, name: &str) {

@@ -1,0 +1,59 @@
+// A model server that says what a test wrote for it, in OpenAI's streaming format.
+
+import { once } from "node:events";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** An answer: its pieces in order, each sent when the test lets it come. */
+export type Pieces = Iterable<string> | AsyncIterable<string>;
+
+/** A model server. Each request takes the next answer; without one it is told so. */
+export interface ScriptedModel {
+  url: string;
+  /** Puts an answer into the queue. */
+  answer(pieces: Pieces): void;
+  stop(): Promise<void>;
+}
+
+/** Holds an answer back until the test opens it. */
+export function gate(): { opened: Promise<void>; open: () => void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+export async function startModel(): Promise<ScriptedModel> {
+  const answers: Pieces[] = [];
+  const server = createServer((request, response) => {
+    // A test that ends closes connections in the middle; that is no fault.
+    respond(request, response, answers.shift() ?? ["No answer was written for this request."]).catch(() => {
+      response.destroy();
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    answer: (pieces) => answers.push(pieces),
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse, pieces: Pieces): Promise<void> {
+  for await (const _ of request);
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  const send = async (delta: object, finish_reason: string | null = null) => {
+    const chunk = { id: "chat-1", object: "chat.completion.chunk", model: "scripted", choices: [{ index: 0, delta, finish_reason }] };
+    if (!response.write(`data: ${JSON.stringify(chunk)}\n\n`)) await once(response, "drain");
+  };
+  await send({ role: "assistant", content: "" });
+  for await (const content of pieces) await send({ content });
+  await send({}, "stop");
+  response.end("data: [DONE]\n\n");
+}

@@ -1,0 +1,80 @@
+// How the page is delivered: from names that change with their content, under a policy that lets nothing else run.
+
+import { ChatPage } from "../kit/chat.ts";
+import { expect, test } from "../kit/test.ts";
+
+test("the page's files are kept by the browser and asked for once", async ({ page, request }) => {
+  const files: string[] = [];
+  page.on("response", (response) => {
+    const { pathname } = new URL(response.url());
+    if (pathname.startsWith("/pkg/")) files.push(pathname);
+  });
+  await page.goto("/");
+  await expect(page.locator("body")).toHaveAttribute("data-hydrated", "");
+  const names = files.map((file) => file.replace(/^\/pkg\/[0-9a-f]{16}\//, ""));
+  expect(names.toSorted(), "each once, what was loaded ahead included").toEqual([
+    "tallybook.css",
+    "tallybook.js",
+    "tallybook_bg.wasm",
+  ]);
+  for (const file of files) {
+    const response = await request.get(file);
+    expect(response.headers()["cache-control"]).toBe("public, max-age=31536000, immutable");
+    expect(response.headers()["x-content-type-options"]).toBe("nosniff");
+    const again = await request.get(file, { headers: { "if-none-match": response.headers().etag ?? "" } });
+    expect(again.status()).toBe(304);
+    const other = await request.get(file.replace(/^\/pkg\/.{16}/, "/pkg/0123456789abcdef"));
+    expect(other.status()).toBe(404);
+  }
+});
+
+test("what is not the page's own neither runs nor loads", async ({ page, tolerated }) => {
+  tolerated.push(/Content Security Policy/);
+  await page.goto("/");
+  await expect(page.locator("body")).toHaveAttribute("data-hydrated", "");
+  const refused = await page.evaluate(async () => {
+    const refused: string[] = [];
+    document.addEventListener("securitypolicyviolation", (event) => refused.push(event.effectiveDirective));
+    const add = (tag: string, attributes: Record<string, string>, text = "") => {
+      const element = Object.assign(document.createElement(tag), { textContent: text });
+      for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+      document.body.append(element);
+    };
+    const place = document.createElement("div");
+    document.body.append(place);
+    place.innerHTML = `<img src="data:," onerror="window.ran = true"><p style="color: red">styled</p>`;
+    add("script", {}, "window.ran = true");
+    add("iframe", { src: "/" });
+    add("style", {}, "p { color: red }");
+    add("base", { href: "https://example.com/" });
+    await fetch("https://example.com/").catch(() => {});
+    try {
+      new Function("window.ran = true")();
+    } catch {}
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+    return { directives: [...new Set(refused)].toSorted(), ran: "ran" in window };
+  });
+  expect(refused.ran).toBe(false);
+  expect(refused.directives).toEqual(
+    expect.arrayContaining(["base-uri", "connect-src", "frame-src", "img-src", "script-src", "script-src-attr", "style-src-attr", "style-src-elem"]),
+  );
+});
+
+test("no page of ours is refused anything by the policy", async ({ page, tolerated }) => {
+  tolerated.push(/status of 404/);
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", (event) => {
+      console.error(`refused by ${event.effectiveDirective}: ${event.blockedURI}`);
+    });
+  });
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("What is 12.5 + 7.25?");
+  await page.reload();
+  await expect(chat.answers).toHaveCount(1);
+  for (const address of ["/c/01890a5d-ac96-774b-bcce-b302099a8057", "/c/nonsense", "/nowhere"]) {
+    const response = await page.goto(address);
+    expect(response!.headers()["content-security-policy"], address).toContain("'strict-dynamic'");
+    await expect(page.locator("body"), address).toHaveAttribute("data-hydrated", "");
+  }
+});

@@ -1,0 +1,137 @@
+//! The page's files in the forms in which they travel, made once here instead of for each visitor: with brotli, which
+//! every browser takes, and with gzip for other clients.
+
+use std::{
+    fs, io,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result};
+use brotli::enc::BrotliEncoderParams;
+use flate2::{Compression, write::GzEncoder};
+
+/// What a first visit may load in all, in compressed bytes: the page must be there at once on a slow line too.
+const FIRST_LOAD_LIMIT: u64 = 300_000;
+/// What of that the document itself takes, which the server makes.
+const DOCUMENT: u64 = 10_000;
+
+/// The names of the forms, which the server knows too.
+const ENDS: [&str; 2] = ["br", "gz"];
+
+/// Puts the compressed forms beside files that lack them, or have changed since.
+pub(crate) fn all(files: &[PathBuf]) -> Result<()> {
+    for file in files {
+        let content = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+        for end in ENDS {
+            let form = form(file, end);
+            if is_newer(&form, file) {
+                continue;
+            }
+            let compressed = if end == "br" { brotli(&content) } else { gzip(&content) };
+            compressed
+                .and_then(|compressed| fs::write(&form, compressed))
+                .with_context(|| format!("cannot write {}", form.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes the compressed forms: of files that were only built quickly there are none, and old ones would be handed out.
+pub(crate) fn none(files: &[PathBuf]) -> Result<()> {
+    for form in files.iter().flat_map(|file| ENDS.map(|end| form(file, end))) {
+        match fs::remove_file(&form) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("cannot remove {}", form.display()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// How many bytes a first visit loads, compressed, the document included.
+pub(crate) fn first_load(files: &[PathBuf]) -> Result<u64> {
+    let sizes = files.iter().map(|file| {
+        let form = form(file, "br");
+        fs::metadata(&form).map(|data| data.len()).with_context(|| format!("cannot read {}", form.display()))
+    });
+    sizes.sum::<Result<u64>>().map(|sum| sum + DOCUMENT)
+}
+
+/// Says what the first visit loads, and whether that is too much.
+pub(crate) fn describe_first_load(bytes: u64) -> String {
+    let [loaded, limit] = [bytes, FIRST_LOAD_LIMIT].map(|bytes| bytes.div_ceil(1000));
+    let verdict = if bytes > FIRST_LOAD_LIMIT { ": TOO MUCH" } else { "" };
+    format!("a first visit loads {loaded} KB, compressed; it should be at most {limit} KB{verdict}")
+}
+
+/// Whether a file is a compressed form of another.
+pub(crate) fn is_form(file: &Path) -> bool {
+    file.extension().is_some_and(|end| ENDS.iter().any(|form| end == *form))
+}
+
+fn form(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".");
+    name.push(end);
+    name.into()
+}
+
+fn is_newer(form: &Path, file: &Path) -> bool {
+    let changed = |file: &Path| fs::metadata(file).and_then(|data| data.modified());
+    matches!((changed(form), changed(file)), (Ok(form), Ok(file)) if form > file)
+}
+
+fn brotli(content: &[u8]) -> io::Result<Vec<u8>> {
+    let params = BrotliEncoderParams { quality: 11, lgwin: 24, size_hint: content.len(), ..Default::default() };
+    let mut compressed = Vec::new();
+    brotli::BrotliCompress(&mut &*content, &mut compressed, &params)?;
+    Ok(compressed)
+}
+
+fn gzip(content: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(content)?;
+    encoder.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Read as _, slice};
+
+    use super::*;
+
+    #[test]
+    fn compressed_forms_say_the_same_and_go_again() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("page.css");
+        let content = "p { margin: 0 }\n".repeat(100);
+        fs::write(&file, &content)?;
+        all(slice::from_ref(&file))?;
+
+        let mut unpacked = String::new();
+        brotli::Decompressor::new(&*fs::read(form(&file, "br"))?, 4096).read_to_string(&mut unpacked)?;
+        assert_eq!(unpacked, content);
+        unpacked.clear();
+        flate2::read::GzDecoder::new(&*fs::read(form(&file, "gz"))?).read_to_string(&mut unpacked)?;
+        assert_eq!(unpacked, content);
+        assert!(fs::metadata(form(&file, "br"))?.len() < 100);
+
+        none(slice::from_ref(&file))?;
+        assert_eq!(fs::read_dir(folder.path())?.count(), 1, "the file itself stays");
+        none(&[file])
+    }
+
+    #[test]
+    fn a_page_that_is_too_heavy_is_called_so() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("page.wasm");
+        for (bytes, too_much) in [(200_000, false), (290_000, false), (290_001, true)] {
+            fs::write(form(&file, "br"), vec![0; bytes])?;
+            let told = describe_first_load(first_load(slice::from_ref(&file))?);
+            assert_eq!(told.contains("TOO MUCH"), too_much, "{told}");
+        }
+        Ok(())
+    }
+}
