@@ -1,8 +1,9 @@
-// Versions and a running turn: nothing branches off while one runs.
+// What can be done with a conversation while it is being answered.
 
 import { ChatPage } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
+// Slow enough that there is time to try.
 test.use({ demoPaceMs: 250 });
 
 const QUESTION = "What is (1 + 2) × (3 + 4)?";

@@ -165,9 +165,8 @@ fn Ending(entry: OptionalEntry) -> impl IntoView {
 fn WaysOn(entry: OptionalEntry, session: Session) -> impl IntoView {
     let text = use_language();
     let offered = Memo::new(move |_| {
-        let cut_off = read(entry, |entry| entry.is_cut_off().then_some((entry.id, entry.status)));
+        let cut_off = read(entry, |entry| entry.is_cut_off().then_some((entry.id, entry.status)))?;
         // Asked first, so that whole answers watch nothing else.
-        let cut_off = cut_off?;
         let last = session.transcript.with(|transcript| transcript.entries().last().map(|entry| entry.id));
         (last == Some(cut_off.0) && !session.is_busy()).then_some(cut_off)
     });

@@ -1,5 +1,7 @@
 //! Finished tool calls that stand next to each other fold under one line, so that the answer stays in sight.
 
+use std::fmt::Write as _;
+
 use tallybook_protocol::ToolCallStatus;
 
 use super::Call;
@@ -54,7 +56,7 @@ impl Group {
     pub fn summary(&self) -> String {
         let mut summary = self.names.join(", ");
         if self.unnamed > 0 {
-            summary.push_str(&format!(", +{}", self.unnamed));
+            let _ = write!(summary, ", +{}", self.unnamed);
         }
         summary
     }

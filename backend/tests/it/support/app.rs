@@ -70,7 +70,7 @@ impl TestApp {
     }
 
     pub(crate) async fn spawn_with_tools(engine: &Engine, model: ModelSettings, tools: ToolRegistry) -> Self {
-        Self::spawn_from(engine, model, tools, Limits::default(), false).await
+        Self::spawn_with_limits(engine, model, tools, Limits::default()).await
     }
 
     pub(crate) async fn spawn_with_limits(
@@ -101,8 +101,8 @@ impl TestApp {
             allowed_hosts: Vec::new(),
             database_url: engine.url.clone(),
             model,
-            limits,
             titles,
+            limits,
             system_prompt: SystemPrompt::BuiltIn,
             keep_alive: Duration::from_millis(50),
             journal_retention: Some(Duration::from_hours(24)),
