@@ -272,10 +272,10 @@ fn a_paragraph_without_end_is_cut_where_sentences_end() {
         growing.update(text, false);
         let complete = Document::complete(text);
         let cut: Vec<_> = complete.blocks().iter().map(|block| &*block.source).collect();
-        assert!(cut.iter().all(|piece| piece.len() <= 16 * 1024 + 4), "{:.10}", text);
-        assert!(cut.len() > 2 && cut.concat() == *text, "{:.10}", text);
-        assert_eq!(growing.blocks(), complete.blocks(), "{:.10}", text);
-        assert!(html(text).starts_with("<p>") && !html(text).contains("<ul>"), "{:.10}", text);
+        assert!(cut.iter().all(|piece| piece.len() <= 16 * 1024 + 4), "{text:.10}");
+        assert!(cut.len() > 2 && cut.concat() == *text, "{text:.10}");
+        assert_eq!(growing.blocks(), complete.blocks(), "{text:.10}");
+        assert!(html(text).starts_with("<p>") && !html(text).contains("<ul>"), "{text:.10}");
     }
     assert!(Document::complete(&english).blocks()[1].source.starts_with(['S', 'A']));
     assert!(Document::complete(&japanese).blocks()[1].source.starts_with(['こ', '終']));
