@@ -11,7 +11,7 @@ use tallybook_protocol::ModelInfo;
 use tokio::runtime::Handle;
 
 use crate::{
-    agent::AgentService,
+    agent::{AgentService, TitleWriter},
     config::Settings,
     conversation::{ConversationService, Lifetimes, ServiceError},
     db::{Database, DatabaseLock, DbError},
@@ -70,6 +70,8 @@ impl Application {
 
     /// The same with tools of the caller's own.
     pub async fn build_with_tools(settings: Settings, tools: ToolRegistry) -> Result<Self, StartError> {
+        let titles = settings.titles.then(|| settings.model.for_titles()).flatten();
+        let titles = titles.map(llm::connect).transpose()?.map(TitleWriter::new);
         let model = llm::connect(settings.model)?;
         let listener = listen(SocketAddr::new(settings.host, settings.port))?;
         drop_deaf_readers(&listener, settings.keep_alive * MISSED_SIGNS_OF_LIFE).map_err(StartError::Server)?;
@@ -78,7 +80,7 @@ impl Application {
         let db = Database::connect(&settings.database_url).await?;
         let agent = AgentService::new(model, tools.into(), settings.system_prompt, settings.limits);
         let lifetimes = Lifetimes { lease: settings.turn_lease, journal: settings.journal_retention };
-        let service = ConversationService::start(db, agent, lifetimes, Handle::current()).await?;
+        let service = ConversationService::start(db, agent, titles, lifetimes, Handle::current()).await?;
         let state = AppState::new(
             service.clone(),
             Handle::current(),

@@ -62,6 +62,10 @@ struct Options {
     /// The sampling temperature, 0 to 2 [default: not sent].
     #[arg(long, env = "LLM_TEMPERATURE", hide_env_values = true)]
     llm_temperature: Option<f64>,
+    /// Whether the model writes the titles of conversations, in one short call after the first answer.
+    #[arg(long, env = "LLM_TITLES", hide_env_values = true, default_value_t = true, action = ArgAction::Set,
+        num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+    llm_titles: bool,
     /// The most tokens that one answer may have.
     #[arg(long, env = "LLM_MAX_TOKENS", hide_env_values = true, default_value_t = 4096)]
     llm_max_tokens: u32,
@@ -128,6 +132,8 @@ pub struct Settings {
     pub database_url: String,
     /// Which model, and how to reach it.
     pub model: ModelSettings,
+    /// Whether the model writes titles.
+    pub titles: bool,
     /// What a turn may use up.
     pub limits: Limits,
     /// What the model is told of its task.
@@ -204,6 +210,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         allowed_hosts: options.allowed_hosts.into_iter().filter_map(|name| set(Some(name))).collect(),
         database_url: options.database_url,
         model,
+        titles: options.llm_titles,
         limits,
         system_prompt: system_prompt(options.system_prompt_file)?,
         keep_alive: Duration::from_secs(options.keep_alive_secs),
@@ -310,6 +317,12 @@ mod tests {
     }
 
     #[test]
+    fn titles_are_written_unless_that_is_switched_off() {
+        assert!(read(&[]).unwrap().titles);
+        assert!(!read(&["--llm-titles", "false"]).unwrap().titles);
+    }
+
+    #[test]
     fn the_tool_mode_is_a_word_in_any_case() {
         assert_eq!(read(&["--llm-tool-mode", " "]).unwrap().model.tool_mode, ToolMode::Auto);
         assert_eq!(read(&["--llm-tool-mode", "Prompt"]).unwrap().model.tool_mode, ToolMode::Prompt);
@@ -329,6 +342,7 @@ mod tests {
             (["--max-tool-turns", "0"], "MAX_TOOL_TURNS"),
             (["--llm-max-retries", "11"], "LLM_MAX_RETRIES"),
             (["--llm-enable-web-search", "perhaps"], "LLM_ENABLE_WEB_SEARCH"),
+            (["--llm-titles", "maybe"], "LLM_TITLES"),
         ] {
             let error = read(&args).unwrap_err();
             assert!(error.contains(name), "{error}");

@@ -37,11 +37,11 @@ export function toolCalls(answer: Locator): Locator {
   return answer.getByTestId("tool-call");
 }
 
-/** All that an answer holds, in order, without how long its tool calls took. */
+/** All that an answer holds, in order, without how long its tool calls took and what was only spoken. */
 export function untimedText(answer: Locator): Promise<string> {
   return answer.evaluate((article) => {
     const copy = article.cloneNode(true) as Element;
-    for (const duration of copy.querySelectorAll(".tool-duration")) duration.remove();
+    for (const passing of copy.querySelectorAll(".tool-duration, [role=status]")) passing.remove();
     return copy.textContent;
   });
 }

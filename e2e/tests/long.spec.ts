@@ -5,6 +5,9 @@ import { expect, test } from "../kit/test.ts";
 
 const TURNS = 500;
 
+// A trace would keep a picture of all of it after each step.
+test.use({ trace: "off" });
+
 test("a conversation of 1,000 messages with 1,000 tool calls opens at its end and scrolls", async ({ page }) => {
   const turns = Array.from({ length: TURNS }, (_, at): [string, { content: string; calls: ReturnType<typeof call>[] }] => {
     const content = `Working on ${at}.\n\nThe answer to **${at}** is \`${at * 2}\`.\n\n- one\n- two\n`;

@@ -194,6 +194,16 @@ pub(crate) async fn send_message(uuid: Uuid, message: &NewMessage) -> Result<Eve
     EventStream::new(response)
 }
 
+/// `POST /api/conversations/{uuid}/messages/{id}/regenerate`
+pub(crate) async fn regenerate(uuid: Uuid, id: i64) -> Result<EventStream, ApiError> {
+    EventStream::new(request("POST", &format!("/api/conversations/{uuid}/messages/{id}/regenerate"), NO_BODY).await?)
+}
+
+/// `POST /api/conversations/{uuid}/messages/{id}/select`
+pub(crate) async fn select_message(uuid: Uuid, id: i64) -> Result<Conversation, ApiError> {
+    call("POST", &format!("/api/conversations/{uuid}/messages/{id}/select"), NO_BODY).await
+}
+
 /// `GET /api/conversations/{uuid}/events`; `None` when nothing runs and nothing is owed.
 pub(crate) async fn join(uuid: Uuid, after: Option<&str>) -> Result<Option<EventStream>, ApiError> {
     let mut url = format!("/api/conversations/{uuid}/events");

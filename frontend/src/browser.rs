@@ -222,6 +222,14 @@ fn copy_element(document: &HtmlDocument, element: &Element) -> Result<(), Unreac
     if copied? { Ok(()) } else { Err(Unreachable) }
 }
 
+/// Gives the focus to the element that `selector` begins to name by its id. False when there is none that takes it.
+pub(crate) fn focus(selector: &str) -> bool {
+    let Some(document) = window().ok().and_then(|window| window.document()) else { return false };
+    let Some(element) = document.query_selector(&format!("#{selector}")).ok().flatten() else { return false };
+    let focused = element.dyn_ref::<web_sys::HtmlElement>().is_some_and(|element| element.focus().is_ok());
+    focused && document.active_element().as_ref() == Some(&element)
+}
+
 /// A random id. Drawn by `uuid` from the browser's generator, since `crypto.randomUUID` is missing on plain http pages.
 pub(crate) fn random_id() -> String {
     uuid::Uuid::new_v4().to_string()

@@ -26,7 +26,7 @@ const MAX_PAUSE_SECS: u64 = 30;
 /// The first page, from the server with the page and asked for again later.
 type FirstPage = Resource<Result<Page<ConversationSummary>, PageError>>;
 
-/// What the feed says of turns.
+/// What the feed says of turns and branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     /// The feed is heard from now on; turns may have begun since the page was made.
@@ -35,6 +35,8 @@ pub(crate) enum Heard {
     Missed,
     /// A turn began in a conversation.
     Began(Uuid),
+    /// Another branch of a conversation is shown.
+    Selected(Uuid),
 }
 
 /// The list of conversations. Its signals belong to the component that made it; its tasks end with that component.
@@ -57,11 +59,11 @@ pub(crate) struct ConversationList {
     following: StoredValue<Option<AbortHandle>>,
     /// Told when a conversation was deleted here.
     deleted: Callback<Uuid>,
-    text: Language,
-    /// Told what the feed says of turns.
+    /// Told what the feed says of turns and branches.
     turned: Callback<Heard>,
     /// Whether the feed was ever heard.
     joined: StoredValue<bool>,
+    text: Language,
 }
 
 impl ConversationList {
@@ -333,6 +335,7 @@ impl ConversationList {
                 self.refresh();
                 self.turned.run(Heard::Began(uuid));
             }
+            (FeedKind::BranchSelected, _) => self.turned.run(Heard::Selected(uuid)),
             (FeedKind::ConversationCreated | FeedKind::ConversationRenamed, _) => {
                 self.refresh();
             }

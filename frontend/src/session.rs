@@ -1,6 +1,8 @@
 //! The conversation on screen while it lives: its transcript, what is being sent, and the task that follows the running
 //! turn. The turn belongs to the server; this only reads along, and reads again after a broken connection.
 
+mod branches;
+
 use std::time::Duration;
 
 use futures_util::future::{AbortHandle, abortable};
@@ -15,6 +17,8 @@ use crate::{
     language::{Language, use_language},
     transcript::{All, Transcript, fold},
 };
+
+pub(crate) use branches::{Edited, Step};
 
 /// After so many failed attempts in a row, with pauses of up to [`MAX_PAUSE_SECS`], the page asks to be reloaded.
 const MAX_ATTEMPTS: u32 = 120;
@@ -65,6 +69,10 @@ pub(crate) struct Session {
     pub(crate) stopping: RwSignal<bool>,
     /// What the reader last said about all tool calls at once.
     pub(crate) all_calls: RwSignal<All>,
+    /// The message of one's own that is being changed.
+    pub(crate) edited: RwSignal<Option<Edited>>,
+    /// Whether the beginning of the turn that was asked for is still to be heard.
+    begins: StoredValue<bool>,
     uuid: StoredValue<Option<Uuid>>,
     /// The last message that failed to be sent, with its id: sent again it is the same message.
     failed: StoredValue<Option<NewMessage>>,
@@ -101,6 +109,8 @@ impl Session {
             notice: RwSignal::new(None),
             stopping: RwSignal::new(false),
             all_calls: RwSignal::new(All::default()),
+            edited: RwSignal::new(None),
+            begins: StoredValue::new(false),
             uuid: StoredValue::new(uuid),
             failed: StoredValue::new(None),
             tasks: StoredValue::new(Vec::new()),
@@ -129,25 +139,25 @@ impl Session {
 
     /// Sends `content` as a message. Does nothing while a turn runs, or when there is no text in it.
     pub(crate) fn send(self, content: &str) {
+        self.post(content, None);
+    }
+
+    fn post(self, content: &str, edit_of: Option<i64>) {
         let content = content.trim().to_owned();
         if content.is_empty() || self.phase.get_untracked() != Phase::Idle {
             return;
         }
+        let before = edit_of.map(|id| self.cut_before(id));
         self.phase.set(Phase::Sending);
+        self.begins.set_value(true);
         self.notice.set(None);
+        self.edited.set(None);
         self.unstored.set(Some(content.clone()));
-        let again = self.failed.with_value(|failed| failed.clone().filter(|message| message.content == content));
-        let message = again.unwrap_or_else(|| NewMessage { content, client_message_id: Some(browser::random_id()) });
+        let message = self.message(content, edit_of);
         self.spawn_reading(async move {
             match self.deliver(&message).await {
                 Ok((uuid, stream)) => self.follow(uuid, Some(stream)).await,
-                Err(error) => {
-                    self.give_back(message, &error);
-                    if matches!(error, ApiError::Refused { status: 409, .. }) {
-                        // Another tab was quicker, and its turn is to be seen here too.
-                        self.hear(Heard::Missed);
-                    }
-                }
+                Err(error) => self.give_back(message, before, &error),
             }
         });
     }
@@ -186,8 +196,8 @@ impl Session {
                 }
             }),
             Heard::Missed => self.spawn_reading(self.take_stored(here)),
-            Heard::Began(uuid) if uuid == here => self.spawn_reading(self.take_stored(here)),
-            Heard::Began(_) => {}
+            Heard::Began(uuid) | Heard::Selected(uuid) if uuid == here => self.spawn_reading(self.take_stored(here)),
+            Heard::Began(_) | Heard::Selected(_) => {}
         }
     }
 
@@ -229,7 +239,7 @@ impl Session {
     }
 
     /// Runs a task that reads a turn along, of which there is one at a time.
-    fn spawn_reading(self, task: impl Future<Output = ()> + 'static) {
+    pub(super) fn spawn_reading(self, task: impl Future<Output = ()> + 'static) {
         let handle = self.spawn(task);
         self.reading.set_value(Some(handle));
     }
@@ -259,19 +269,24 @@ impl Session {
     }
 
     /// What was typed goes back to where it was typed; text written meanwhile stays below it.
-    fn give_back(self, message: NewMessage, error: &ApiError) {
-        self.draft.update(|draft| {
-            let newer = std::mem::take(draft);
-            *draft =
-                if newer.trim().is_empty() { message.content.clone() } else { [&*message.content, &newer].join("\n") };
-        });
+    fn give_back(self, message: NewMessage, before: Option<Transcript>, error: &ApiError) {
+        let content = message.content.clone();
+        if let Some(id) = message.edit_of {
+            self.edited.set(Some(Edited { id, text: content }));
+        } else {
+            self.draft.update(|draft| {
+                let newer = std::mem::take(draft);
+                *draft = if newer.trim().is_empty() { content } else { [content, newer].join("\n") };
+            });
+        }
         self.failed.set_value(Some(message));
-        self.rest(Some(error.message(self.text)));
+        self.put_back(before.unwrap_or_else(|| self.known.get_value()), error);
         self.listeners.changed.run(());
     }
 
     fn rest(self, notice: Option<String>) {
         self.unstored.set(None);
+        self.begins.set_value(false);
         self.stopping.set(false);
         self.phase.set(Phase::Idle);
         if notice.is_some() {
@@ -299,7 +314,7 @@ impl Session {
                     Phase::Following
                 });
                 match self.read(open, &mut last_id, &mut attempt).await {
-                    Ended::Over if self.unstored.with_untracked(Option::is_some) => {
+                    Ended::Over if self.begins.get_value() => {
                         // The turn's beginning was missed, and with it what was sent as it is stored.
                         self.reload(uuid).await;
                         return open.finish().await;
@@ -357,6 +372,7 @@ impl Session {
             }
             let has_gap = transcript.has_gap();
             if began {
+                self.begins.set_value(false);
                 self.unstored.set(None);
                 self.failed.set_value(None);
                 self.phase.set(Phase::Following);

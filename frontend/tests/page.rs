@@ -98,6 +98,7 @@ fn conversation() -> Conversation {
         error_code: None,
         stop_reason: None,
         tool_calls,
+        siblings: Vec::new(),
         usage: (role == Role::Assistant).then_some(Usage { input_tokens: 1234, output_tokens: 56, cached_tokens: 0 }),
         created_at: at,
     };

@@ -18,6 +18,15 @@ pub struct MessageStart {
     pub conversation_id: uuid::Uuid,
     /// The user's text, for other tabs.
     pub content: String,
+    /// The message before the user's; absent for the first. What was shown after it is another branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<i64>,
+    /// All versions of the user's message, as in [`crate::Message::siblings`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub user_siblings: Vec<i64>,
+    /// All versions of the assistant's message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assistant_siblings: Vec<i64>,
 }
 
 /// A tool call is stored and about to run.

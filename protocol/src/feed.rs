@@ -30,6 +30,8 @@ pub enum FeedKind {
     TurnStarted,
     /// Its turn ended.
     TurnEnded,
+    /// Another branch of it is shown.
+    BranchSelected,
     /// Something that this reader does not know yet.
     #[serde(other)]
     Unknown,
@@ -44,6 +46,7 @@ impl FeedEvent {
             FeedKind::ConversationDeleted => "conversation_deleted",
             FeedKind::TurnStarted => "turn_started",
             FeedKind::TurnEnded => "turn_ended",
+            FeedKind::BranchSelected => "branch_selected",
             FeedKind::Unknown => "unknown",
         }
     }

@@ -29,6 +29,9 @@ pub struct NewMessage {
     /// Chosen by the client, unique in the conversation: sending it twice makes one message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_message_id: Option<String>,
+    /// A message of the user's that this is another version of. Both stay; what is shown from now on begins with this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit_of: Option<i64>,
 }
 
 /// One page of a list, newest first.
@@ -142,6 +145,9 @@ pub struct Message {
     pub stop_reason: Option<String>,
     /// The calls made while answering, in the order asked for.
     pub tool_calls: Vec<ToolCall>,
+    /// Row ids of all versions of this message, itself among them, oldest first; empty when it is the only one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub siblings: Vec<i64>,
     /// Tokens of the turn's finished steps; absent where the provider counts none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -272,6 +278,7 @@ mod tests {
             error_code: None,
             stop_reason: None,
             tool_calls: vec![call],
+            siblings: vec![2, 3],
             usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0 }),
             created_at: at,
         };

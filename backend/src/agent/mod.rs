@@ -8,6 +8,7 @@ mod recorder;
 mod result;
 #[cfg(test)]
 mod tests;
+mod title;
 mod tool_step;
 
 use std::{sync::Arc, time::Duration};
@@ -25,6 +26,7 @@ pub use error::AgentError;
 pub use prompt::SystemPrompt;
 pub use recorder::{EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
 pub use result::{error_json, success_json};
+pub use title::TitleWriter;
 
 /// Why a turn ended that had used up its steps.
 const STEP_LIMIT: &str = "step_limit";

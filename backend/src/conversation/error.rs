@@ -6,6 +6,9 @@ pub enum ServiceError {
     /// There is no such conversation, or it is somebody else's.
     #[error("There is no such conversation. It may have been deleted.")]
     NotFound,
+    /// The conversation has no such message.
+    #[error("There is no such message in this conversation. Read the conversation again to see what is there.")]
+    NoSuchMessage,
     /// A turn runs in this conversation.
     #[error("An answer is still being written in this conversation. Wait for it to end, or stop it.")]
     TurnRunning,

@@ -137,14 +137,14 @@ impl Look {
                     if row.title != held.title {
                         events.push(event(row, FeedKind::ConversationRenamed));
                     }
-                    tell_turns(row, (held.head_message_id, held.active_message_id), &mut events);
+                    tell_turns(row, Some(held), &mut events);
                 }
                 None if row.id > last.newest_id => {
                     events.push(event(row, FeedKind::ConversationCreated));
-                    tell_turns(row, (None, None), &mut events);
+                    tell_turns(row, None, &mut events);
                 }
                 // One that moved up was written to; one at the bottom came into view as others left.
-                None if last.edge().is_none_or(|edge| place(row) > edge) => tell_turns(row, (None, None), &mut events),
+                None if last.edge().is_none_or(|edge| place(row) > edge) => tell_turns(row, None, &mut events),
                 None => {}
             }
         }
@@ -165,13 +165,18 @@ fn place(row: &ConversationRow) -> (DateTime<Utc>, i64) {
     (row.updated_at, row.id)
 }
 
-/// Tells of turns, given the head and the running turn at the last look. A turn changes the head when it begins, so one
-/// that began and ended in between is told of too.
-fn tell_turns(row: &ConversationRow, (head, active): (Option<i64>, Option<i64>), events: &mut Vec<FeedEvent>) {
-    let is_other = row.active_message_id.is_some() && row.active_message_id != active;
-    let began = row.head_message_id != head || is_other;
+/// Tells of turns and of the branch that is shown, given the conversation at the last look. A turn changes the head when it
+/// begins, so one that began and ended in between is told of too; choosing a branch changes the head and nothing else.
+fn tell_turns(row: &ConversationRow, held: Option<&ConversationRow>, events: &mut Vec<FeedEvent>) {
+    let active = held.and_then(|held| held.active_message_id);
+    let is_other_turn = row.active_message_id.is_some() && row.active_message_id != active;
+    let is_other_head = row.head_message_id != held.and_then(|held| held.head_message_id);
+    let is_written_to = held.is_none_or(|held| held.updated_at != row.updated_at);
+    let began = is_other_turn || (is_other_head && is_written_to);
     if began {
         events.push(event(row, FeedKind::TurnStarted));
+    } else if is_other_head {
+        events.push(event(row, FeedKind::BranchSelected));
     }
     if row.active_message_id.is_none() && (began || active.is_some()) {
         events.push(event(row, FeedKind::TurnEnded));
@@ -233,6 +238,12 @@ mod tests {
             differences(9, &[(1, "a", 11, Some(2), Some(2))], &[(1, "a", 12, Some(4), Some(4))]),
             [(1, Started)]
         );
+    }
+
+    #[test]
+    fn another_branch_is_told_and_is_no_turn() {
+        let before: &[Row] = &[(1, "a", 10, Some(4), None)];
+        assert_eq!(differences(9, before, &[(1, "a", 10, Some(2), None)]), [(1, FeedKind::BranchSelected)]);
     }
 
     #[test]

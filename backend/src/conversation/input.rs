@@ -12,6 +12,8 @@ const MAX_TITLE_CHARS: usize = 200;
 const MAX_SEARCH_CHARS: usize = 200;
 /// Characters of the first message that become the title.
 const TITLE_FROM_MESSAGE_CHARS: usize = 60;
+/// Characters of a title that a model wrote.
+const TITLE_FROM_MODEL_CHARS: usize = 80;
 /// Characters in a client's id of a message; the column holds as many.
 const MAX_CLIENT_ID_CHARS: usize = 64;
 
@@ -73,13 +75,59 @@ pub(super) fn title_from_message(content: &str) -> String {
     title
 }
 
+/// The title in what a model wrote when it was asked for one: one short line without what models like to put around it.
+/// `None` when there is no word in it.
+pub(super) fn title_from_model(written: &str) -> Option<String> {
+    // Models that think aloud end that with this tag, however their server is set up.
+    let answer = written.rsplit_once("</think>").map_or(written, |(_, answer)| answer);
+    let line = answer.lines().find(|line| line.contains(char::is_alphanumeric))?;
+    // Format characters could turn the direction of writing around, or make two titles look alike.
+    let plain: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| !is_format(*c)).collect();
+    let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    let wrapping = |c: char| c.is_whitespace() || "\"'`*_#“”‘’«»„「」『』".contains(c);
+    let bare = words.trim_matches(wrapping);
+    let bare = bare.get(..6).filter(|start| start.eq_ignore_ascii_case("title:")).map_or(bare, |_| &bare[6..]);
+    let title = bare.trim_end_matches(['.', '。']).trim_matches(wrapping);
+    if title.chars().count() > TITLE_FROM_MODEL_CHARS {
+        let shortened: String = title.chars().take(TITLE_FROM_MODEL_CHARS - 1).collect();
+        return Some(format!("{}…", shortened.trim_end()));
+    }
+    title.contains(char::is_alphanumeric).then(|| title.to_owned())
+}
+
+/// Marks that are not seen but change how what is around them is shown.
+fn is_format(character: char) -> bool {
+    matches!(character, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
 fn invalid(message: &str) -> ServiceError {
     ServiceError::Invalid(message.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{TITLE_FROM_MESSAGE_CHARS, title_from_message};
+    use super::{TITLE_FROM_MESSAGE_CHARS, TITLE_FROM_MODEL_CHARS, check_title, title_from_message, title_from_model};
+
+    #[test]
+    fn a_title_from_a_model_is_one_plain_line_or_none() {
+        for (written, title) in [
+            ("Adding two numbers", Some("Adding two numbers")),
+            ("\n  **\"Adding two numbers.\"**\nI hope that helps!", Some("Adding two numbers")),
+            ("Title: Sums", Some("Sums")),
+            ("「足し算の質問」", Some("足し算の質問")),
+            ("<think>The user wants\na title.</think>\nSums", Some("Sums")),
+            ("a\tb\u{7}c\u{202e}d", Some("a b cd")),
+            ("<b>Sums</b>", Some("<b>Sums</b>")),
+            ("", None),
+            ("\"...\"\n", None),
+            ("Title:", None),
+        ] {
+            assert_eq!(title_from_model(written).as_deref(), title, "{written}");
+        }
+        let long = title_from_model(&"数".repeat(500)).unwrap();
+        assert_eq!(long.chars().count(), TITLE_FROM_MODEL_CHARS);
+        assert_eq!(check_title(&long).unwrap(), long);
+    }
 
     #[test]
     fn a_title_is_one_short_line() {

@@ -1,7 +1,11 @@
-//! Conversations: the use cases (`service`), the turns that run in them (`turn`, `recorder`), what a model is told of
-//! earlier turns (`history`), and what is stored (`model`, `repository`). Knows no HTTP.
+//! Conversations: the use cases (`service`), the turns that run in them (`begin`, `turn`, `recorder`, `resume`), what a
+//! model is told of earlier turns (`history`), which branch is shown (`branches`), a conversation as a file (`export`), its
+//! title (`title`), and what is stored (`model`, `tree`, `repository`). Knows no HTTP.
 
+mod begin;
+mod branches;
 mod error;
+mod export;
 mod feed;
 mod follow;
 mod history;
@@ -12,7 +16,10 @@ mod recorder;
 mod repository;
 mod resume;
 mod service;
+mod title;
+mod tree;
 mod turn;
 
 pub use error::ServiceError;
+pub use export::{Export, ExportFormat};
 pub use service::{ConversationService, EventsAnswer, Lifetimes};

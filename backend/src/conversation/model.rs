@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use tallybook_protocol::{ConversationSummary, Message, MessageStatus, RawJson, Role, ToolCall, ToolCallStatus, Usage};
 use uuid::Uuid;
 
+use super::tree::{Place, Placed};
 use crate::llm::AssistantBlock;
 
 /// A row of `conversations`.
@@ -123,9 +124,16 @@ impl MessageRow {
             error_code: self.error_code,
             stop_reason: self.stop_reason,
             tool_calls,
+            siblings: Vec::new(),
             usage,
             created_at: self.created_at,
         }
+    }
+}
+
+impl Placed for MessageRow {
+    fn place(&self) -> Place {
+        Place { id: self.id, parent_id: self.parent_id }
     }
 }
 

@@ -9,8 +9,7 @@ use std::{
 use bytes::Bytes;
 use chrono::DateTime;
 use tallybook_protocol::{
-    ChatEvent, Conversation, ConversationSummary, FeedEvent, MessageStart, MessageStatus, ModelInfo, NewConversation,
-    NewMessage, Page,
+    Conversation, ConversationSummary, FeedEvent, Message, MessageStatus, ModelInfo, NewConversation, Page,
 };
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -20,21 +19,20 @@ use super::{
     ServiceError,
     feed::Changes,
     history::history,
-    input::{UNTITLED, check_message, check_search, check_title, title_from_message},
+    input::{UNTITLED, check_search, check_title},
     model::{ConversationRow, ToolCallRow},
     repository::{
         calls,
         conversations::{self, ListPlace},
-        messages,
-        turns::{self, Claim, NewTurn, TurnRows},
+        messages, turns,
     },
-    turn::Turn,
+    tree::{Placed, Versions, branch},
 };
 use crate::{
     accounts::UserId,
-    agent::AgentService,
+    agent::{AgentService, TitleWriter},
     db::{Database, retried},
-    journal::{EventId, Journal, TurnSubscription, lock, stored},
+    journal::{EventId, Journal, TurnSubscription, lock},
     llm::ModelMessage,
 };
 
@@ -53,6 +51,8 @@ pub struct ConversationService {
 pub(super) struct Inner {
     pub(super) db: Database,
     pub(super) agent: AgentService,
+    /// Who is asked for titles; nobody, when they are to stay as the questions gave them.
+    pub(super) titles: Option<TitleWriter>,
     pub(super) journal: Journal,
     pub(super) changes: Changes,
     /// Names this process in the leases of its turns.
@@ -94,12 +94,14 @@ impl ConversationService {
     pub async fn start(
         db: Database,
         agent: AgentService,
+        titles: Option<TitleWriter>,
         lifetimes: Lifetimes,
         runtime: Handle,
     ) -> Result<Self, ServiceError> {
         let inner = Arc::new(Inner {
             db,
             agent,
+            titles,
             journal: Journal::default(),
             changes: Changes::default(),
             owner: Uuid::new_v4().to_string(),
@@ -155,15 +157,16 @@ impl ConversationService {
     /// A conversation with the messages of the branch that is shown, and their calls.
     pub async fn find_conversation(&self, user: UserId, uuid: Uuid) -> Result<Option<Conversation>, ServiceError> {
         let Some(row) = conversations::find_conversation(&self.inner.db, user, uuid).await? else { return Ok(None) };
-        let branch = messages::branch(messages::list_messages(&self.inner.db, row.id).await?, row.head_message_id);
+        let messages = messages::list_messages(&self.inner.db, row.id).await?;
+        let versions = Versions::of(&messages);
         let calls = calls::list_tool_calls(&self.inner.db, row.id).await?;
         let usage = calls::list_usage(&self.inner.db, row.id).await?;
         let live = row.active_message_id.and_then(|id| self.inner.journal.find(id));
-        let messages = branch.into_iter().map(|message| {
-            let id = message.id;
+        let messages = branch(messages, row.head_message_id).into_iter().map(|message| {
+            let (id, siblings) = (message.id, versions.siblings(message.place()));
             let of_message = calls.iter().filter(|call| call.message_id == id).map(ToolCallRow::to_tool_call);
             let usage = usage.iter().find(|usage| usage.message_id == id).and_then(|usage| usage.usage());
-            let mut message = message.into_message(of_message.collect(), usage);
+            let mut message = Message { siblings, ..message.into_message(of_message.collect(), usage) };
             // While a turn runs its row has no text yet; its journal has.
             if let (MessageStatus::Streaming, Some(log)) = (message.status, &live) {
                 (message.content, message.tool_calls) = log.content_and_calls();
@@ -203,47 +206,6 @@ impl ConversationService {
         }
         self.inner.changes.announce(user);
         Ok(())
-    }
-
-    /// Stores a message and begins the turn that answers it. Sending the same `client_message_id` again joins the turn
-    /// that the first sending began.
-    pub async fn send_message(&self, user: UserId, uuid: Uuid, new: NewMessage) -> Result<EventsAnswer, ServiceError> {
-        check_message(&new)?;
-        if self.inner.draining.is_cancelled() {
-            return Err(ServiceError::ShuttingDown);
-        }
-        let row = self.inner.find(user, uuid).await?;
-        let title = match row.head_message_id {
-            None if row.title == UNTITLED => title_from_message(&new.content),
-            _ => row.title.clone(),
-        };
-        let lease_until = turns::database_now(&self.inner.db).await? + self.inner.lifetimes.lease;
-        let new_turn = NewTurn {
-            content: &new.content,
-            client_message_id: new.client_message_id.as_deref(),
-            title: &title,
-            owner: &self.inner.owner,
-            lease_until,
-        };
-        let mut tx = self.inner.db.begin().await?;
-        let rows = match turns::begin_turn(&mut tx, &row, new_turn).await? {
-            Claim::Begun(rows) => rows,
-            Claim::Known(rows) => {
-                drop(tx);
-                return self.inner.follow_known(&row, rows).await;
-            }
-            Claim::Busy => return Err(ServiceError::TurnRunning),
-        };
-        let start = ChatEvent::MessageStart(MessageStart {
-            user_message_id: rows.user_message_id,
-            assistant_message_id: rows.assistant_message_id,
-            conversation_id: uuid,
-            content: new.content,
-        });
-        let id = EventId { message_id: rows.assistant_message_id, epoch: rows.epoch, seq: 0 };
-        stored::create_event(&mut tx, id, &start).await?;
-        tx.commit().await?;
-        self.inner.spawn_turn(user, &row, rows, &start)
     }
 
     /// Follows the running turn after `last`, or tells how the turn that `last` belongs to ended.
@@ -324,29 +286,9 @@ impl Inner {
         conversations::find_conversation(&self.db, user, uuid).await?.ok_or(ServiceError::NotFound)
     }
 
-    /// Spawns a turn that is stored and subscribes to it.
-    pub(super) fn spawn_turn(
-        self: &Arc<Self>,
-        user: UserId,
-        row: &ConversationRow,
-        rows: TurnRows,
-        start: &ChatEvent,
-    ) -> Result<EventsAnswer, ServiceError> {
-        let message_id = rows.assistant_message_id;
-        let log = self.journal.open(message_id, rows.epoch);
-        log.append(start)?;
-        let subscription = log.subscribe();
-        let cancel = CancellationToken::new();
-        lock(&self.running).insert(message_id, cancel.clone());
-        let turn = Turn { service: Arc::clone(self), user, conversation_id: row.id, rows, log, cancel };
-        self.tasks.spawn_on(turn.run(), &self.runtime);
-        self.changes.announce(user);
-        Ok(EventsAnswer::Live(subscription))
-    }
-
     /// What the model is told of the conversation up to the message `head`.
     pub(super) async fn history_of(&self, conversation_id: i64, head: i64) -> sqlx::Result<Vec<ModelMessage>> {
-        let branch = messages::branch(messages::list_messages(&self.db, conversation_id).await?, Some(head));
+        let branch = branch(messages::list_messages(&self.db, conversation_id).await?, Some(head));
         let model_calls = calls::list_model_calls(&self.db, conversation_id).await?;
         let tool_calls = calls::list_tool_calls(&self.db, conversation_id).await?;
         Ok(history(&branch, &model_calls, &tool_calls, self.agent.limits()))

@@ -63,14 +63,19 @@ impl Turn {
             result
         };
         let (result, ()) = tokio::join!(work, writer.store_text(&stop_storing));
+        let mut complete = false;
         if result.as_ref().is_some_and(|result| result.as_ref().is_err_and(is_lost)) {
             tracing::warn!(message_id, "a turn was ended by somebody else");
         } else {
             let end = self.describe(result);
+            complete = end.status == MessageStatus::Complete;
             self.write_end(&writer, &end).await;
         }
         self.service.forget_turn(message_id);
         self.service.changes.announce(self.user);
+        if complete {
+            self.service.name_soon(self.user, self.conversation_id, self.rows);
+        }
     }
 
     async fn answer(&self, writer: &TurnWriter) -> Result<TurnOutcome, AgentError> {

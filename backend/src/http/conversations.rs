@@ -5,7 +5,7 @@ use serde::Deserialize;
 use tallybook_protocol::{NewConversation, RenameConversation};
 use uuid::Uuid;
 
-use super::{State, error::ApiError, messages};
+use super::{State, error::ApiError, export, messages};
 use crate::{accounts::UserId, conversation::ServiceError};
 
 /// How many conversations a page of the list has when the request does not say.
@@ -18,7 +18,10 @@ pub(super) fn routes() -> Scope {
         .route("/{uuid}", web::get().to(find))
         .route("/{uuid}", web::patch().to(rename))
         .route("/{uuid}", web::delete().to(delete))
+        .route("/{uuid}/export", web::get().to(export::download))
         .route("/{uuid}/messages", web::post().to(messages::create))
+        .route("/{uuid}/messages/{id}/regenerate", web::post().to(messages::regenerate))
+        .route("/{uuid}/messages/{id}/select", web::post().to(messages::select))
         .route("/{uuid}/events", web::get().to(messages::follow))
         .route("/{uuid}/continue", web::post().to(messages::resume))
         .route("/{uuid}/stop", web::post().to(messages::stop))

@@ -53,6 +53,7 @@ impl ApiError {
             Self::Service(ServiceError::NotFound) => {
                 (StatusCode::NOT_FOUND, "no-such-conversation", "No such conversation")
             }
+            Self::Service(ServiceError::NoSuchMessage) => (StatusCode::NOT_FOUND, "no-such-message", "No such message"),
             Self::Service(ServiceError::TurnRunning) => (StatusCode::CONFLICT, "turn-running", "A turn is running"),
             Self::Service(ServiceError::NothingToContinue) => {
                 (StatusCode::CONFLICT, "nothing-to-continue", "Nothing to continue")

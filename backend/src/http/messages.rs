@@ -1,4 +1,5 @@
-//! What happens in a conversation: sending a message, following its turn, stopping it.
+//! What happens in a conversation: sending a message, answering one anew, showing another version of one, following its
+//! turn, stopping it.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
@@ -21,6 +22,18 @@ pub(super) async fn create(
     let new = body.into_inner();
     let answer = state.run(|service| async move { service.send_message(UserId::LOCAL, *uuid, new).await }).await?;
     Ok(sse::respond(answer, state.keep_alive))
+}
+
+pub(super) async fn regenerate(state: State, path: web::Path<(Uuid, i64)>) -> Result<HttpResponse, ApiError> {
+    let (uuid, id) = path.into_inner();
+    let answer = state.run(move |service| async move { service.regenerate(UserId::LOCAL, uuid, id).await }).await?;
+    Ok(sse::respond(answer, state.keep_alive))
+}
+
+pub(super) async fn select(state: State, path: web::Path<(Uuid, i64)>) -> Result<HttpResponse, ApiError> {
+    let (uuid, id) = path.into_inner();
+    let shown = state.run(move |service| async move { service.select_message(UserId::LOCAL, uuid, id).await }).await?;
+    Ok(HttpResponse::Ok().json(shown))
 }
 
 pub(super) async fn follow(

@@ -4,6 +4,7 @@
 mod assets;
 mod conversations;
 mod error;
+mod export;
 mod feed;
 mod guard;
 mod health;

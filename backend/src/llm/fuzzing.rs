@@ -246,13 +246,16 @@ mod tests {
 
     use super::{anthropic_stream, event_stream, openai_stream, prompted_text};
 
-    /// Checks every seed of a target, whole and cut off at each of its bytes.
+    /// The seeds are cut off at every such byte; at each of them it would take seconds.
+    const CUT_OFF_EVERY: usize = 11;
+
+    /// Checks every seed of a target, whole and cut off early.
     fn check(target: &str, property: fn(&[u8])) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds").join(target);
         let mut seeds = 0;
         for file in fs::read_dir(&folder).unwrap() {
             let bytes = fs::read(file.unwrap().path()).unwrap();
-            for end in 0..=bytes.len() {
+            for end in (0..bytes.len()).step_by(CUT_OFF_EVERY).chain([bytes.len()]) {
                 property(&bytes[..end]);
             }
             seeds += 1;

@@ -126,6 +126,9 @@ impl fmt::Display for ApiKey {
 /// The most that `LLM_MAX_TOKENS` may ask for.
 const MOST_TOKENS: u32 = 1_000_000;
 
+/// How many tokens a title may take; models that think before they write need more than a title has.
+const TITLE_TOKENS: u32 = 1024;
+
 /// Everything that a connection to a model needs.
 #[derive(Clone, Debug)]
 pub struct ModelSettings {
@@ -176,6 +179,18 @@ impl ModelSettings {
             tool_mode: ToolMode::Auto,
             demo_pace: Duration::from_millis(15),
         }
+    }
+
+    /// The same model for titles, in few words, at once or not at all; `None` for the one in this process, which cannot
+    /// write any.
+    pub fn for_titles(&self) -> Option<Self> {
+        (self.provider != ProviderKind::Demo).then(|| Self {
+            max_tokens: self.max_tokens.min(TITLE_TOKENS),
+            retries: RetryPolicy { retries: 0, ..self.retries },
+            web_search: false,
+            tool_mode: ToolMode::Native,
+            ..self.clone()
+        })
     }
 
     /// The model that will be asked.

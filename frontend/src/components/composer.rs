@@ -118,7 +118,7 @@ fn StopButton(session: Session) -> impl IntoView {
 }
 
 /// Whether this key press sends: Enter, without Shift, and not the one that ends an input method's composition.
-fn sends(event: &KeyboardEvent) -> bool {
+pub(crate) fn sends(event: &KeyboardEvent) -> bool {
     event.key() == "Enter" && !event.shift_key() && !event.is_composing() && event.key_code() != HANDLED_BY_INPUT_METHOD
 }
 

@@ -1,17 +1,27 @@
-//! The bar above the conversation: the way to the sidebar on small screens, and the model in use.
+//! The bar above the conversation: the way to the sidebar on small screens, the model in use, and keeping the
+//! conversation as a file.
 
 use leptos::prelude::*;
 use tallybook_protocol::ModelInfo;
+use uuid::Uuid;
 
 use crate::{
-    components::icon::{Draw, Icon},
+    components::{
+        export_menu::ExportMenu,
+        icon::{Draw, Icon},
+    },
     language::use_language,
     text::PRODUCT,
 };
 
 /// The bar above the conversation.
 #[component]
-pub(crate) fn Header(model: Option<ModelInfo>, sidebar_open: RwSignal<bool>) -> impl IntoView {
+pub(crate) fn Header(
+    model: Option<ModelInfo>,
+    /// The open conversation.
+    current: Signal<Option<Uuid>>,
+    sidebar_open: RwSignal<bool>,
+) -> impl IntoView {
     let text = use_language();
     view! {
         <header class="header">
@@ -33,6 +43,7 @@ pub(crate) fn Header(model: Option<ModelInfo>, sidebar_open: RwSignal<bool>) -> 
                     <span class="header-model-name">{model.model.clone()}</span>
                 </span>
             })}
+            <ExportMenu current />
         </header>
     }
     .into_any()

@@ -19,6 +19,9 @@ pub(crate) enum Icon {
     Pencil,
     Bin,
     Warning,
+    Copy,
+    Again,
+    Download,
 }
 
 impl Icon {
@@ -37,6 +40,9 @@ impl Icon {
             Self::Pencil => "M10.5 3 13 5.5 5.5 13H3v-2.5zM9 4.5 11.5 7",
             Self::Bin => "M3 4.5h10M6.5 4.5v-2h3v2M4.5 4.5l.5 9h6l.5-9M6.75 7v4M9.25 7v4",
             Self::Warning => "M8 2.5 14 13H2zM8 6.5v3M8 11.4v.1",
+            Self::Copy => "M6 5.5h7v8H6zM3.5 10.5v-8h7",
+            Self::Again => "M12.6 9.5a4.8 4.8 0 1 1-.6-4.2M12.5 2.5v3h-3",
+            Self::Download => "M8 2.5v8M4.5 7.5 8 11l3.5-3.5M3 13.5h10",
             Self::Square => "M4.5 4.5h7v7h-7z",
         }
     }

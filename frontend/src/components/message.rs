@@ -9,7 +9,8 @@ use tallybook_protocol::{MessageStatus, Role};
 use crate::{
     components::{
         copy,
-        message_foot::MessageFoot,
+        edit_form::EditForm,
+        message_foot::{AnswerFoot, QuestionFoot},
         prose::Prose,
         thinking::Thinking,
         tool_calls::{Calls, ToolCalls},
@@ -31,7 +32,7 @@ pub(crate) fn Message(
     let entry = Memo::new(move |_| session.transcript.with(|transcript| transcript.find(id).cloned()));
     let role = entry.with_untracked(|entry| entry.as_ref().map_or(Role::Assistant, |entry| entry.role));
     match role {
-        Role::User => view! { <UserMessage entry /> }.into_any(),
+        Role::User => view! { <UserMessage id entry session /> }.into_any(),
         Role::Assistant => view! { <AssistantMessage entry session /> }.into_any(),
     }
 }
@@ -58,12 +59,23 @@ pub(crate) fn read<T: Default>(entry: OptionalEntry, pick: impl Fn(&Entry) -> T)
 }
 
 #[component]
-fn UserMessage(entry: OptionalEntry) -> impl IntoView {
+fn UserMessage(id: i64, entry: OptionalEntry, session: Session) -> impl IntoView {
     let text = use_language();
-    view! {
-        <article class="message" data-role="user" data-status=move || status(entry)>
-            <h2 class="visually-hidden">{text.you_said()}</h2>
+    let is_edited = Memo::new(move |_| session.is_edited(id));
+    let content = move || {
+        if is_edited.get() {
+            return view! { <EditForm id session /> }.into_any();
+        }
+        view! {
             <div class="bubble">{move || read(entry, |entry| entry.text.clone())}</div>
+            <QuestionFoot entry session />
+        }
+        .into_any()
+    };
+    view! {
+        <article class="message" id=format!("message-{id}") data-role="user" data-status=move || status(entry)>
+            <h2 class="visually-hidden">{text.you_said()}</h2>
+            {content}
         </article>
     }
 }
@@ -85,8 +97,8 @@ fn AssistantMessage(entry: OptionalEntry, session: Session) -> impl IntoView {
             <h2 class="visually-hidden">{text.answer()}</h2>
             <For each=pieces key=Key::of children=move |piece| piece_view(calls, &piece) />
             <Ending entry />
-            <Continue entry session />
-            <MessageFoot entry />
+            <WaysOn entry session />
+            <AnswerFoot entry session />
         </article>
     }
 }
@@ -148,25 +160,35 @@ fn Ending(entry: OptionalEntry) -> impl IntoView {
     }
 }
 
-/// The way on from an answer that was cut off, as long as nothing came after it.
+/// The ways on from an answer that was cut off, as long as nothing came after it.
 #[component]
-fn Continue(entry: OptionalEntry, session: Session) -> impl IntoView {
+fn WaysOn(entry: OptionalEntry, session: Session) -> impl IntoView {
     let text = use_language();
     let offered = Memo::new(move |_| {
-        let cut_off = read(entry, |entry| entry.is_cut_off().then_some(entry.id));
+        let cut_off = read(entry, |entry| entry.is_cut_off().then_some((entry.id, entry.status)));
         // Asked first, so that whole answers watch nothing else.
-        if cut_off.is_none() {
-            return false;
-        }
+        let cut_off = cut_off?;
         let last = session.transcript.with(|transcript| transcript.entries().last().map(|entry| entry.id));
-        cut_off == last && !session.is_busy()
+        (last == Some(cut_off.0) && !session.is_busy()).then_some(cut_off)
     });
     move || {
-        offered.get().then(|| {
+        offered.get().map(|(id, status)| {
             view! {
-                <button type="button" class="continue" data-testid="continue" on:click=move |_| session.resume()>
-                    {text.go_on()}
-                </button>
+                <p class="ways-on">
+                    <button type="button" class="continue" data-testid="continue" on:click=move |_| session.resume()>
+                        {text.go_on()}
+                    </button>
+                    {(status == MessageStatus::Failed).then(|| view! {
+                        <button
+                            type="button"
+                            class="continue"
+                            data-testid="retry"
+                            on:click=move |_| session.regenerate(id)
+                        >
+                            {text.retry()}
+                        </button>
+                    })}
+                </p>
             }
         })
     }

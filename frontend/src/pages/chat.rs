@@ -145,7 +145,7 @@ pub(crate) fn ChatPage() -> impl IntoView {
         <div class="page" class:sidebar-open=sidebar_open>
             <Sidebar list current open=sidebar_open sheet hydrated />
             <main class="main" id="main" tabindex="-1">
-                <Header model sidebar_open />
+                <Header model current sidebar_open />
                 <Transition>
                     <For
                         each=move || pane.get()

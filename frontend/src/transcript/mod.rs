@@ -86,6 +86,8 @@ pub struct Entry {
     pub stop_reason: Option<String>,
     /// The calls made while answering.
     pub calls: Vec<Call>,
+    /// Row ids of all its versions, oldest first; empty when it is the only one.
+    pub siblings: Vec<i64>,
     /// What the answer cost; absent while it is written, and when the provider counts nothing.
     pub usage: Option<Usage>,
     /// The lease under which the turn was last heard of; it grows when the turn goes on after it was cut off.
@@ -103,6 +105,7 @@ impl Entry {
             error_code: None,
             stop_reason: None,
             calls: Vec::new(),
+            siblings: Vec::new(),
             usage: None,
             epoch: FIRST_EPOCH,
         }
@@ -134,6 +137,7 @@ impl From<Message> for Entry {
             error_code: message.error_code,
             stop_reason: message.stop_reason,
             calls: message.tool_calls.into_iter().map(Call::from).collect(),
+            siblings: message.siblings,
             usage: message.usage,
             epoch: message.epoch,
         }
@@ -170,6 +174,21 @@ impl Transcript {
     /// One message.
     pub fn find(&self, id: i64) -> Option<&Arc<Entry>> {
         self.entries.iter().rev().find(|entry| entry.id == id)
+    }
+
+    /// Takes away a message and all after it: another version takes its place.
+    pub fn cut_before(&mut self, id: i64) {
+        let at = self.entries.iter().position(|entry| entry.id == id);
+        self.entries.truncate(at.unwrap_or(self.entries.len()));
+    }
+
+    /// Takes away all that is not on the way to a turn below `parent`. A parent that is not here says nothing.
+    fn keep_through(&mut self, parent: Option<i64>) {
+        let kept = match parent {
+            None => 0,
+            Some(id) => self.entries.iter().position(|entry| entry.id == id).map_or(self.entries.len(), |at| at + 1),
+        };
+        self.entries.truncate(kept);
     }
 
     /// What all answers cost together; `None` when nothing was counted.
@@ -227,11 +246,14 @@ pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
 }
 
 fn message_start(transcript: &mut Transcript, start: MessageStart) {
-    if transcript.find(start.user_message_id).is_none() {
-        transcript.entries.push(Arc::new(Entry::user(start.user_message_id, start.content)));
-    }
-    if transcript.find(start.assistant_message_id).is_none() {
-        transcript.entries.push(Arc::new(Entry::assistant(start.assistant_message_id)));
+    // Row ids grow: a turn that is not newer than what is shown has been heard of before.
+    let is_news = transcript.entries.last().is_none_or(|last| last.id < start.assistant_message_id);
+    if is_news {
+        transcript.keep_through(start.parent_id);
+        let user = Entry { siblings: start.user_siblings, ..Entry::user(start.user_message_id, start.content) };
+        let siblings = start.assistant_siblings;
+        let assistant = Entry { siblings, ..Entry::assistant(start.assistant_message_id) };
+        transcript.entries.extend([user, assistant].map(Arc::new));
     }
     transcript.turn_to(start.assistant_message_id);
 }
@@ -307,7 +329,8 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
     let entry = transcript.find_or_add(snapshot.assistant_message_id);
     if snapshot.epoch > entry.epoch {
         // The turn was cut off and goes on from its last whole step: what it wrote after that is void.
-        *entry = Entry { epoch: snapshot.epoch, ..Entry::assistant(entry.id) };
+        let siblings = std::mem::take(&mut entry.siblings);
+        *entry = Entry { epoch: snapshot.epoch, siblings, ..Entry::assistant(entry.id) };
         transcript.announced = 0;
     }
     let entry = transcript.find_or_add(snapshot.assistant_message_id);

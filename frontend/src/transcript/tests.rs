@@ -15,6 +15,9 @@ fn start(turn: i64) -> ChatEvent {
         assistant_message_id: turn * 10 + 1,
         conversation_id: uuid::Uuid::nil(),
         content: format!("Question {turn}"),
+        parent_id: (turn > 1).then(|| (turn - 1) * 10 + 1),
+        user_siblings: Vec::new(),
+        assistant_siblings: Vec::new(),
     })
 }
 
@@ -290,4 +293,53 @@ proptest! {
         let transcript = folded(std::iter::once(start(1)).chain(events));
         prop_assert_eq!(transcript.entries().len(), 2);
     }
+}
+
+/// A turn of another branch: what it begins with.
+fn version(parent_id: Option<i64>, user: i64, assistant: i64, user_siblings: &[i64], siblings: &[i64]) -> ChatEvent {
+    ChatEvent::MessageStart(MessageStart {
+        user_message_id: user,
+        assistant_message_id: assistant,
+        conversation_id: uuid::Uuid::nil(),
+        content: format!("Question {user}"),
+        parent_id,
+        user_siblings: user_siblings.to_vec(),
+        assistant_siblings: siblings.to_vec(),
+    })
+}
+
+fn ids(transcript: &Transcript) -> Vec<i64> {
+    transcript.entries().iter().map(|entry| entry.id).collect()
+}
+
+#[test]
+fn another_version_takes_the_place_of_what_it_replaces_and_all_after_it() {
+    let two_turns = [start(1), end(1, "One", vec![]), start(2), end(2, "Two", vec![])];
+    for (event, shown, siblings) in [
+        // The first answer written anew, the second question edited, the first question edited.
+        (version(None, 10, 30, &[], &[11, 30]), vec![10, 30], vec![vec![], vec![11, 30]]),
+        (version(Some(11), 30, 31, &[20, 30], &[]), vec![10, 11, 30, 31], vec![vec![], vec![], vec![20, 30], vec![]]),
+        (version(None, 30, 31, &[10, 30], &[]), vec![30, 31], vec![vec![10, 30], vec![]]),
+    ] {
+        let mut transcript = folded(two_turns.iter().cloned().chain([event.clone()]));
+        assert_eq!(ids(&transcript), shown);
+        assert_eq!(transcript.entries().iter().map(|entry| entry.siblings.clone()).collect::<Vec<_>>(), siblings);
+        // Heard again, and what it replaced too, it changes nothing.
+        let once = transcript.clone();
+        fold(&mut transcript, two_turns[2].clone());
+        fold(&mut transcript, event);
+        assert_eq!(transcript.entries(), once.entries());
+    }
+}
+
+#[test]
+fn a_version_that_is_asked_for_takes_its_place_before_it_begins() {
+    let mut transcript = folded([start(1), end(1, "One", vec![]), start(2), end(2, "Two", vec![])]);
+    transcript.cut_before(21);
+    assert_eq!(ids(&transcript), [10, 11, 20]);
+    // Its beginning was missed, but not where it belongs.
+    fold(&mut transcript, snapshot(3, "Anew", vec![]));
+    assert_eq!(ids(&transcript), [10, 11, 20, 31]);
+    transcript.cut_before(99);
+    assert_eq!(ids(&transcript), [10, 11, 20, 31]);
 }

@@ -27,10 +27,22 @@ const CREATE_MODEL_CALL: &str = "INSERT INTO model_calls \
 
 const FORGET_FAILED_STEPS: &str = "UPDATE model_calls SET blocks = '[]' WHERE message_id = ? AND error IS NOT NULL";
 
-const LIST_TOOL_CALLS: &str = "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.input_text, t.output, t.error, \
-     t.error_type, t.status, t.step, t.position, t.text_offset, t.started_at, t.duration_ms \
-     FROM tool_calls t JOIN messages m ON m.id = t.message_id \
-     WHERE m.conversation_id = ? ORDER BY t.message_id, t.step, t.position";
+/// What a [`ToolCallRow`] is read from.
+macro_rules! tool_calls {
+    ($where:literal) => {
+        concat!(
+            "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.input_text, t.output, t.error, t.error_type, \
+             t.status, t.step, t.position, t.text_offset, t.started_at, t.duration_ms FROM tool_calls t ",
+            $where
+        )
+    };
+}
+
+const LIST_TOOL_CALLS: &str = tool_calls!(
+    "JOIN messages m ON m.id = t.message_id WHERE m.conversation_id = ? ORDER BY t.message_id, t.step, t.position"
+);
+
+const LIST_TOOL_CALLS_OF: &str = tool_calls!("WHERE t.message_id = ? ORDER BY t.step, t.position");
 
 const LIST_MODEL_CALLS: &str = "SELECT k.message_id, k.step, k.stop_reason, k.input_tokens, k.output_tokens, \
      k.cached_tokens, k.error, k.blocks FROM model_calls k JOIN messages m ON m.id = k.message_id \
@@ -137,6 +149,11 @@ pub(crate) async fn forget_failed_steps(tx: &mut Transaction, message_id: i64) -
 /// The calls of all turns of a conversation, in the order asked for.
 pub(crate) async fn list_tool_calls(db: &Database, conversation_id: i64) -> sqlx::Result<Vec<ToolCallRow>> {
     on_db!(db, |pool| sqlx::query_as(LIST_TOOL_CALLS).bind(conversation_id).fetch_all(pool).await)
+}
+
+/// The calls of one turn, in the order asked for.
+pub(crate) async fn list_tool_calls_of(db: &Database, message_id: i64) -> sqlx::Result<Vec<ToolCallRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_TOOL_CALLS_OF).bind(message_id).fetch_all(pool).await)
 }
 
 /// The model calls of all turns of a conversation, in order.

@@ -24,6 +24,12 @@ const LIST: &str = "SELECT id, uuid, title, head_message_id, active_message_id, 
 
 const RENAME: &str = "UPDATE conversations SET title = ? WHERE uuid = ? AND user_id = ?";
 
+const FIND_TITLE: &str = "SELECT title FROM conversations WHERE id = ?";
+
+const REPLACE_TITLE: &str = "UPDATE conversations SET title = ? WHERE id = ? AND title = ?";
+
+const SELECT_HEAD: &str = "UPDATE conversations SET head_message_id = ? WHERE id = ? AND active_message_id IS NULL";
+
 const DELETE: &str = "DELETE FROM conversations WHERE uuid = ? AND user_id = ?";
 
 /// Where a page of the list begins: after this place, newest first.
@@ -111,6 +117,27 @@ fn containing(text: &str) -> String {
 pub(crate) async fn rename_conversation(db: &Database, user: UserId, uuid: Uuid, title: &str) -> sqlx::Result<bool> {
     on_db!(db, |pool| {
         let done = sqlx::query(RENAME).bind(title).bind(uuid.to_string()).bind(user.0).execute(pool).await?;
+        Ok(done.rows_affected() == 1)
+    })
+}
+
+/// The title of a conversation.
+pub(crate) async fn find_title(db: &Database, id: i64) -> sqlx::Result<Option<String>> {
+    on_db!(db, |pool| sqlx::query_scalar(FIND_TITLE).bind(id).fetch_optional(pool).await)
+}
+
+/// Gives a conversation the title `new` if it still has the title `old`. False when it has not.
+pub(crate) async fn replace_title(db: &Database, id: i64, old: &str, new: &str) -> sqlx::Result<bool> {
+    on_db!(db, |pool| {
+        let done = sqlx::query(REPLACE_TITLE).bind(new).bind(id).bind(old).execute(pool).await?;
+        Ok(done.rows_affected() == 1)
+    })
+}
+
+/// Has the branch shown that ends in `head`. False while a turn runs.
+pub(crate) async fn select_head(db: &Database, id: i64, head: i64) -> sqlx::Result<bool> {
+    on_db!(db, |pool| {
+        let done = sqlx::query(SELECT_HEAD).bind(head).bind(id).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })
 }

@@ -1,6 +1,6 @@
 //! SQL on `messages` that only reads.
 
-use super::super::model::MessageRow;
+use super::super::{model::MessageRow, tree::Place};
 use crate::db::{Database, on_db};
 
 const LIST: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at \
@@ -9,9 +9,22 @@ const LIST: &str = "SELECT id, parent_id, role, content, status, error, error_co
 const FIND: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at \
      FROM messages WHERE id = ? AND conversation_id = ?";
 
+const LIST_PLACES: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? ORDER BY id";
+
+const COUNT_COMPLETE_ANSWERS: &str =
+    "SELECT COUNT(*) FROM messages WHERE conversation_id = ? AND role = 'assistant' AND status = 'complete'";
+
+const FIND_FIRST_QUESTION: &str =
+    "SELECT content FROM messages WHERE conversation_id = ? AND role = 'user' ORDER BY id LIMIT 1";
+
 /// All messages of a conversation, of every branch, oldest first.
 pub(crate) async fn list_messages(db: &Database, conversation_id: i64) -> sqlx::Result<Vec<MessageRow>> {
     on_db!(db, |pool| sqlx::query_as(LIST).bind(conversation_id).fetch_all(pool).await)
+}
+
+/// Where every message of a conversation stands, oldest first.
+pub(crate) async fn list_places(db: &Database, conversation_id: i64) -> sqlx::Result<Vec<Place>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_PLACES).bind(conversation_id).fetch_all(pool).await)
 }
 
 /// One message of a conversation.
@@ -19,17 +32,12 @@ pub(crate) async fn find_message(db: &Database, conversation_id: i64, id: i64) -
     on_db!(db, |pool| sqlx::query_as(FIND).bind(id).bind(conversation_id).fetch_optional(pool).await)
 }
 
-/// The branch that ends in `head`: its messages from the first to `head` itself.
-pub(crate) fn branch(messages: Vec<MessageRow>, head: Option<i64>) -> Vec<MessageRow> {
-    // A parent is always older than its child, so one walk from the newest to the oldest finds the whole branch.
-    let mut wanted = head;
-    let mut branch = Vec::new();
-    for message in messages.into_iter().rev() {
-        if Some(message.id) == wanted {
-            wanted = message.parent_id;
-            branch.push(message);
-        }
-    }
-    branch.reverse();
-    branch
+/// How many answers of a conversation, on every branch, ended by themselves.
+pub(crate) async fn count_complete_answers(db: &Database, conversation_id: i64) -> sqlx::Result<i64> {
+    on_db!(db, |pool| sqlx::query_scalar(COUNT_COMPLETE_ANSWERS).bind(conversation_id).fetch_one(pool).await)
+}
+
+/// The message that a conversation began with, which gave it its first title.
+pub(crate) async fn find_first_question(db: &Database, conversation_id: i64) -> sqlx::Result<Option<String>> {
+    on_db!(db, |pool| sqlx::query_scalar(FIND_FIRST_QUESTION).bind(conversation_id).fetch_optional(pool).await)
 }

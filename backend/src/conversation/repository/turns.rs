@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::super::model::ConversationRow;
+use super::super::{input::UNTITLED, tree::Place};
 use crate::db::{Database, InsertedId, Transaction, now, on_db, on_tx};
 
 /// Stands in `active_message_id` between claiming a conversation and knowing the key of the message that claims it.
@@ -15,8 +15,11 @@ const CLAIM: &str = "UPDATE conversations SET active_message_id = ? WHERE id = ?
 
 const HEAD: &str = "SELECT head_message_id FROM conversations WHERE id = ?";
 
-const SET_ACTIVE: &str =
-    "UPDATE conversations SET active_message_id = ?, head_message_id = ?, title = ?, updated_at = ? WHERE id = ?";
+const SET_ACTIVE: &str = "UPDATE conversations SET active_message_id = ?, head_message_id = ?, updated_at = ?, \
+     title = CASE WHEN title = ? THEN ? ELSE title END WHERE id = ?";
+
+const LIST_VERSIONS: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? AND (parent_id = ? \
+     OR COALESCE(parent_id, 0) = (SELECT COALESCE(u.parent_id, 0) FROM messages u WHERE u.id = ?)) ORDER BY id";
 
 const CREATE_USER_MESSAGE: &str = "INSERT INTO messages \
      (conversation_id, parent_id, role, content, status, client_message_id, created_at, completed_at) \
@@ -89,12 +92,30 @@ pub(crate) enum Claim {
     Busy,
 }
 
+/// What a turn answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Question<'a> {
+    /// A new message.
+    New { content: &'a str, client_message_id: Option<&'a str>, below: Below },
+    /// One that is stored.
+    Stored { user_message_id: i64 },
+}
+
+/// Where a new message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Below {
+    /// At the end of the branch that is shown.
+    Head,
+    /// Below this message; at the beginning when there is none.
+    Message(Option<i64>),
+}
+
 /// What a turn begins with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewTurn<'a> {
-    pub(crate) content: &'a str,
-    pub(crate) client_message_id: Option<&'a str>,
-    pub(crate) title: &'a str,
+    pub(crate) question: Question<'a>,
+    /// The title of a conversation that has none as yet.
+    pub(crate) first_title: Option<&'a str>,
     pub(crate) owner: &'a str,
     pub(crate) lease_until: DateTime<Utc>,
 }
@@ -109,17 +130,14 @@ pub(crate) struct TurnEnd<'a> {
     pub(crate) stop_reason: Option<&'a str>,
 }
 
-/// Claims the conversation and stores the user's message and the assistant's. Nothing lasts before the commit.
-pub(crate) async fn begin_turn(
-    tx: &mut Transaction,
-    conversation: &ConversationRow,
-    new: NewTurn<'_>,
-) -> sqlx::Result<Claim> {
+/// Claims the conversation and stores the assistant's message, and the user's when it is new. Nothing lasts before the
+/// commit.
+pub(crate) async fn begin_turn(tx: &mut Transaction, conversation_id: i64, new: NewTurn<'_>) -> sqlx::Result<Claim> {
     let now = now();
     on_tx!(tx, |connection| {
-        let claimed = sqlx::query(CLAIM).bind(CLAIMED).bind(conversation.id).execute(&mut *connection).await?;
-        if let Some(client_id) = new.client_message_id {
-            let known = sqlx::query_as(FIND_BY_CLIENT_ID).bind(conversation.id).bind(client_id);
+        let claimed = sqlx::query(CLAIM).bind(CLAIMED).bind(conversation_id).execute(&mut *connection).await?;
+        if let Question::New { client_message_id: Some(client_id), .. } = new.question {
+            let known = sqlx::query_as(FIND_BY_CLIENT_ID).bind(conversation_id).bind(client_id);
             if let Some(rows) = known.fetch_optional(&mut *connection).await? {
                 return Ok(Claim::Known(rows));
             }
@@ -127,19 +145,27 @@ pub(crate) async fn begin_turn(
         if claimed.rows_affected() != 1 {
             return Ok(Claim::Busy);
         }
-        let head: Option<i64> = sqlx::query_scalar(HEAD).bind(conversation.id).fetch_one(&mut *connection).await?;
-        let user_message_id = sqlx::query(CREATE_USER_MESSAGE)
-            .bind(conversation.id)
-            .bind(head)
-            .bind(new.content)
-            .bind(new.client_message_id)
-            .bind(now)
-            .bind(now)
-            .execute(&mut *connection)
-            .await?
-            .inserted_id();
+        let user_message_id = match new.question {
+            Question::Stored { user_message_id } => user_message_id,
+            Question::New { content, client_message_id, below } => {
+                let parent_id = match below {
+                    Below::Message(id) => id,
+                    Below::Head => sqlx::query_scalar(HEAD).bind(conversation_id).fetch_one(&mut *connection).await?,
+                };
+                sqlx::query(CREATE_USER_MESSAGE)
+                    .bind(conversation_id)
+                    .bind(parent_id)
+                    .bind(content)
+                    .bind(client_message_id)
+                    .bind(now)
+                    .bind(now)
+                    .execute(&mut *connection)
+                    .await?
+                    .inserted_id()
+            }
+        };
         let assistant_message_id = sqlx::query(CREATE_TURN)
-            .bind(conversation.id)
+            .bind(conversation_id)
             .bind(user_message_id)
             .bind(new.owner)
             .bind(FIRST_EPOCH)
@@ -151,12 +177,25 @@ pub(crate) async fn begin_turn(
         sqlx::query(SET_ACTIVE)
             .bind(assistant_message_id)
             .bind(assistant_message_id)
-            .bind(new.title)
             .bind(now)
-            .bind(conversation.id)
+            .bind(new.first_title.map(|_| UNTITLED))
+            .bind(new.first_title)
+            .bind(conversation_id)
             .execute(&mut *connection)
             .await?;
         Ok(Claim::Begun(TurnRows { user_message_id, assistant_message_id, epoch: FIRST_EPOCH }))
+    })
+}
+
+/// The versions of a question and those of its answer, oldest first.
+pub(crate) async fn list_versions(
+    tx: &mut Transaction,
+    conversation_id: i64,
+    user_message_id: i64,
+) -> sqlx::Result<Vec<Place>> {
+    on_tx!(tx, |connection| {
+        let query = sqlx::query_as(LIST_VERSIONS).bind(conversation_id).bind(user_message_id).bind(user_message_id);
+        query.fetch_all(connection).await
     })
 }
 

@@ -70,7 +70,7 @@ impl TestApp {
     }
 
     pub(crate) async fn spawn_with_tools(engine: &Engine, model: ModelSettings, tools: ToolRegistry) -> Self {
-        Self::spawn_with_limits(engine, model, tools, Limits::default()).await
+        Self::spawn_from(engine, model, tools, Limits::default(), false).await
     }
 
     pub(crate) async fn spawn_with_limits(
@@ -79,6 +79,22 @@ impl TestApp {
         tools: ToolRegistry,
         limits: Limits,
     ) -> Self {
+        Self::spawn_from(engine, model, tools, limits, false).await
+    }
+
+    /// A server whose model is asked for titles too, which takes one more reply after the first answer.
+    pub(crate) async fn spawn_with_titles(engine: &Engine, model: ModelSettings) -> Self {
+        let tools = tools::builtin().expect("the built-in tools are sound");
+        Self::spawn_from(engine, model, tools, Limits::default(), true).await
+    }
+
+    async fn spawn_from(
+        engine: &Engine,
+        model: ModelSettings,
+        tools: ToolRegistry,
+        limits: Limits,
+        titles: bool,
+    ) -> Self {
         let settings = Settings {
             host: IpAddr::from([127, 0, 0, 1]),
             port: 0,
@@ -86,6 +102,7 @@ impl TestApp {
             database_url: engine.url.clone(),
             model,
             limits,
+            titles,
             system_prompt: SystemPrompt::BuiltIn,
             keep_alive: Duration::from_millis(50),
             journal_retention: Some(Duration::from_hours(24)),

@@ -36,6 +36,7 @@ impl Program {
             .env("DATABASE_URL", &engine.url)
             .env("ANTHROPIC_API_KEY", "sk-test-secret")
             .env("LLM_BASE_URL", model.url())
+            .env("LLM_TITLES", "false")
             .env("TURN_LEASE_SECS", "1");
         command
     }

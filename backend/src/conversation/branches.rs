@@ -1,0 +1,32 @@
+//! Which branch of a conversation is shown.
+
+use tallybook_protocol::Conversation;
+use uuid::Uuid;
+
+use super::{
+    ServiceError,
+    repository::{conversations, messages},
+    service::ConversationService,
+    tree::newest_end,
+};
+use crate::accounts::UserId;
+
+impl ConversationService {
+    /// Shows the branch through a message that was written last, and gives the conversation as it is shown then.
+    pub async fn select_message(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        message_id: i64,
+    ) -> Result<Conversation, ServiceError> {
+        let inner = &self.inner;
+        let row = inner.find(user, uuid).await?;
+        let places = messages::list_places(&inner.db, row.id).await?;
+        let head = newest_end(&places, message_id).ok_or(ServiceError::NoSuchMessage)?;
+        if !conversations::select_head(&inner.db, row.id, head).await? {
+            return Err(ServiceError::TurnRunning);
+        }
+        inner.changes.announce(user);
+        self.find_conversation(user, uuid).await?.ok_or(ServiceError::NotFound)
+    }
+}

@@ -1,0 +1,113 @@
+//! A conversation as a tree: editing a question and writing an answer anew put siblings beside a message, and what is
+//! shown is one branch. Pure: it works on whatever knows its place, oldest first.
+
+use std::collections::{HashMap, HashSet};
+
+/// Where a message stands. A parent is always older than its children, and so has a smaller key: there are no cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct Place {
+    pub(crate) id: i64,
+    /// The message before it; `None` for the first, of which there are several once it has been edited.
+    pub(crate) parent_id: Option<i64>,
+}
+
+/// What knows its place.
+pub(crate) trait Placed {
+    fn place(&self) -> Place;
+}
+
+impl Placed for Place {
+    fn place(&self) -> Place {
+        *self
+    }
+}
+
+/// The branch that ends in `head`: its messages from the first to `head` itself.
+pub(crate) fn branch<T: Placed>(messages: Vec<T>, head: Option<i64>) -> Vec<T> {
+    // One walk from the newest to the oldest finds the whole branch.
+    let mut wanted = head;
+    let mut branch = Vec::new();
+    for message in messages.into_iter().rev() {
+        let Place { id, parent_id } = message.place();
+        if Some(id) == wanted {
+            wanted = parent_id;
+            branch.push(message);
+        }
+    }
+    branch.reverse();
+    branch
+}
+
+/// The versions of each message: those with the same parent.
+#[derive(Debug)]
+pub(crate) struct Versions(HashMap<Option<i64>, Vec<i64>>);
+
+impl Versions {
+    pub(crate) fn of<T: Placed>(messages: &[T]) -> Self {
+        let mut versions: HashMap<_, Vec<i64>> = HashMap::new();
+        for Place { id, parent_id } in messages.iter().map(Placed::place) {
+            versions.entry(parent_id).or_default().push(id);
+        }
+        Self(versions)
+    }
+
+    /// The versions of a message, itself among them; none when it is the only one.
+    pub(crate) fn siblings(&self, place: Place) -> Vec<i64> {
+        self.0.get(&place.parent_id).filter(|siblings| siblings.len() > 1).cloned().unwrap_or_default()
+    }
+}
+
+/// The end of the branch through `id` that was written last; `None` when there is no such message.
+pub(crate) fn newest_end(messages: &[Place], id: i64) -> Option<i64> {
+    let mut below = HashSet::new();
+    let mut newest = None;
+    for message in messages {
+        if message.id == id || message.parent_id.is_some_and(|parent| below.contains(&parent)) {
+            below.insert(message.id);
+            newest = Some(message.id);
+        }
+    }
+    newest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, Versions, branch, newest_end};
+
+    /// Two first questions; the second was answered twice, and the conversation went on from its first answer.
+    fn messages() -> Vec<Place> {
+        let places = [(1, None), (2, Some(1)), (3, None), (4, Some(3)), (5, Some(4)), (6, Some(5)), (7, Some(3))];
+        places.map(|(id, parent_id)| Place { id, parent_id }).to_vec()
+    }
+
+    #[test]
+    fn a_branch_is_the_way_from_the_first_message_to_its_end() {
+        for (head, expected) in [
+            (Some(2), &[1, 2][..]),
+            (Some(6), &[3, 4, 5, 6]),
+            (Some(7), &[3, 7]),
+            (Some(3), &[3]),
+            (Some(9), &[]),
+            (None, &[]),
+        ] {
+            let ids: Vec<i64> = branch(messages(), head).iter().map(|place| place.id).collect();
+            assert_eq!(ids, expected, "{head:?}");
+        }
+    }
+
+    #[test]
+    fn the_newest_end_is_what_was_written_last_below_a_message() {
+        for (id, expected) in [(1, Some(2)), (3, Some(7)), (4, Some(6)), (7, Some(7)), (9, None)] {
+            assert_eq!(newest_end(&messages(), id), expected, "{id}");
+        }
+    }
+
+    #[test]
+    fn versions_have_the_same_parent() {
+        let messages = messages();
+        let versions = Versions::of(&messages);
+        let siblings: Vec<_> = messages.iter().map(|place| versions.siblings(*place)).collect();
+        let none: Vec<i64> = Vec::new();
+        assert_eq!(siblings, [vec![1, 3], none.clone(), vec![1, 3], vec![4, 7], none.clone(), none, vec![4, 7]]);
+    }
+}

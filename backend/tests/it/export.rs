@@ -1,0 +1,85 @@
+//! A conversation as a file.
+
+use reqwest::{Response, StatusCode};
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+
+use crate::support::{Engine, TestApp, on_every_engine};
+
+async fn export(app: &TestApp, conversation: &str, format: &str) -> Response {
+    app.get(&format!("/api/conversations/{conversation}/export?format={format}")).await
+}
+
+fn header<'a>(response: &'a Response, name: &str) -> &'a str {
+    response.headers()[name].to_str().unwrap()
+}
+
+on_every_engine! {
+    /// JSON is the API's own shape with a version, Markdown reads in the order in which things happened.
+    async fn a_conversation_is_exported_with_its_tool_calls(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        let exact = r#"{"b": 1.10, "a": 777777777777777777777777777}"#;
+        model.reply([text("Both. "), tool_call("add", exact), tool_call("divide", r#"{"a":1,"b":0}"#)]);
+        model.reply([text("One of them works.")]);
+        app.send(&conversation, "計算: 7 + 1.10?").await.all().await;
+
+        let response = export(&app, &conversation, "json").await;
+        assert_eq!(header(&response, "content-type"), "application/json");
+        let file = response.text().await.unwrap();
+        assert!(file.contains(exact), "every digit is there: {file}");
+        let mut file: Value = serde_json::from_str(&file).unwrap();
+        assert_eq!(file.as_object_mut().unwrap().remove("version"), Some(json!(1)));
+        assert_eq!(file, app.conversation(&conversation).await);
+
+        let response = export(&app, &conversation, "markdown").await;
+        assert_eq!(header(&response, "content-type"), "text/markdown; charset=utf-8");
+        assert_eq!(header(&response, "cache-control"), "no-store");
+        assert_eq!(
+            header(&response, "content-disposition"),
+            "attachment; filename=\"7-1-10.md\"; filename*=UTF-8''%E8%A8%88%E7%AE%97%2D7%2D1%2D10.md"
+        );
+        let file = response.text().await.unwrap();
+        let parts = [
+            "# 計算: 7 \\+ 1.10?", "## You", "> 計算: 7 + 1.10?", "## Assistant", "Both.", "`add` · done", exact,
+            "777777777777777777777777778.1", "`divide` · failed", "invalid_b: division by zero", "One of them works.",
+        ];
+        let places: Vec<_> = parts.iter().map(|part| file.find(part).unwrap_or_else(|| panic!("{part} in {file}"))).collect();
+        assert!(places.is_sorted(), "{places:?} in {file}");
+    }
+
+    async fn a_turn_that_runs_is_exported_as_far_as_it_is_stored(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
+        let gate = model.reply_late([text("Three.")]);
+        let mut turn = app.send(&conversation, "1 + 2?").await;
+        turn.until("tool_call_end").await;
+        let file: Value = export(&app, &conversation, "json").await.json().await.unwrap();
+        let answer = &file["messages"][1];
+        assert_eq!((&answer["status"], &answer["content"]), (&json!("streaming"), &json!("Adding. ")));
+        assert_eq!(answer["tool_calls"][0]["output"], "3");
+        let markdown = export(&app, &conversation, "markdown").await.text().await.unwrap();
+        assert!(markdown.contains("This answer was still being written."), "{markdown}");
+        gate.open();
+        turn.all().await;
+    }
+
+    async fn an_export_of_nothing_says_so(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        let empty: Value = export(&app, &conversation, "json").await.json().await.unwrap();
+        assert_eq!(empty["messages"], json!([]));
+        for (conversation, format, status) in [
+            ("00000000-0000-4000-8000-000000000000", "json", StatusCode::NOT_FOUND),
+            (&*conversation, "pdf", StatusCode::BAD_REQUEST),
+        ] {
+            let response = export(&app, conversation, format).await;
+            assert_eq!(response.status(), status, "{format}");
+            assert_eq!(header(&response, "content-type"), "application/problem+json");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The titles that models give to conversations.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, text};
+
+use crate::support::{Engine, Provider, TestApp, eventually, on_every_engine, rows};
+
+async fn rename(app: &TestApp, conversation: &str, title: &str) {
+    let path = app.url(&format!("/api/conversations/{conversation}"));
+    let renamed = app.client.patch(path).json(&json!({"title": title})).send().await.unwrap();
+    assert_eq!(renamed.status(), StatusCode::OK);
+}
+
+async fn title(app: &TestApp, conversation: &str) -> Value {
+    app.conversation(conversation).await["title"].clone()
+}
+
+on_every_engine! {
+    /// One call without tools, of few tokens, whose words become the title, and which is part of no turn.
+    async fn the_first_answer_brings_a_title(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::spawn_with_titles(&engine, provider.settings(model.url())).await;
+            let conversation = app.create_conversation().await;
+            for words in ["It is four.", "\"Adding two and two.\"", "It is five."] {
+                model.reply([text(words)]);
+            }
+            app.send(&conversation, "What is 2 + 2?").await.all().await;
+            eventually("it has a title", async || title(&app, &conversation).await == "Adding two and two").await;
+            app.send(&conversation, "And 2 + 3?").await.all().await;
+            app.shut_down().await;
+
+            model.assert_calls_paired();
+            let requests = model.requests();
+            assert_eq!((requests.len(), model.unused_replies()), (3, 0), "later answers bring none");
+            let asked = &requests[1];
+            assert!(asked.body_text.contains("What is 2 + 2?") && asked.body_text.contains("It is four."));
+            assert!(asked.body["tools"].is_null(), "{}", asked.body_text);
+            let tokens = [&asked.body["max_tokens"], &asked.body["max_completion_tokens"]];
+            assert!(tokens.iter().any(|tokens| tokens.as_u64().is_some_and(|tokens| tokens <= 1024)), "{tokens:?}");
+        }
+        let model_calls = rows!(engine, (i64,), "SELECT COUNT(*) FROM model_calls");
+        assert_eq!(model_calls, [(4,)], "a title is no step of a turn");
+    }
+
+    /// The turn is over before the title comes, and whoever gave another title meanwhile has the last word.
+    async fn a_title_delays_nothing_and_overrules_nobody(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn_with_titles(&engine, Provider::Anthropic.settings(model.url())).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("It is four.")]);
+        let gate = model.reply_late([text("Too late")]);
+        app.send(&conversation, "What is 2 + 2?").await.all().await;
+        assert_eq!(app.idle_conversation(&conversation).await["title"], "What is 2 + 2?");
+        model.requests_reached(2).await;
+        rename(&app, &conversation, "My sums").await;
+        gate.open();
+        // The next title is written after this one, so that one had its chance.
+        let other = app.create_conversation().await;
+        for words in ["It is five.", "Other sums"] {
+            model.reply([text(words)]);
+        }
+        app.send(&other, "What is 2 + 3?").await.all().await;
+        eventually("the other has a title", async || title(&app, &other).await == "Other sums").await;
+        assert_eq!(title(&app, &conversation).await, "My sums");
+    }
+
+    async fn a_title_that_comes_to_nothing_leaves_the_question(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn_with_titles(&engine, Provider::OpenAi.settings(model.url())).await;
+        let named = app.create_conversation().await;
+        rename(&app, &named, "Named before").await;
+        model.reply([text("Four.")]);
+        app.send(&named, "What is 2 + 2?").await.all().await;
+
+        let failed = app.create_conversation().await;
+        model.reply([text("Five.")]);
+        model.fail(500, "no");
+        app.send(&failed, "What is 2 + 3?").await.all().await;
+        model.requests_reached(3).await;
+
+        let hanging = app.create_conversation().await;
+        model.reply([text("Six.")]);
+        let gate = model.reply_late([text("Never")]);
+        app.send(&hanging, "What is 3 + 3?").await.all().await;
+        model.requests_reached(5).await;
+        for (conversation, expected) in
+            [(&named, "Named before"), (&failed, "What is 2 + 3?"), (&hanging, "What is 3 + 3?")]
+        {
+            assert_eq!(title(&app, conversation).await, expected);
+        }
+        // A server that stops waits for no title.
+        app.shut_down().await;
+        gate.abandoned().await;
+    }
+}

@@ -1,0 +1,109 @@
+// Versions of questions and answers: none is lost, and every tab shows the same.
+
+import { readFile } from "node:fs/promises";
+import type { Locator } from "@playwright/test";
+import { ChatPage } from "../kit/chat.ts";
+import { expect, test } from "../kit/test.ts";
+
+const FIRST = "What is 1 + 2?";
+const SECOND = "What is 6 × 7?";
+
+/** Which version of a message is shown, as the reader sees it. */
+function version(message: Locator): Locator {
+  return message.getByTestId("version");
+}
+
+test("an answer is written anew, and the one before is a key away", async ({ page, context }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask(FIRST);
+  await chat.ask(SECOND);
+  const other = new ChatPage(await context.newPage());
+  await other.page.goto(page.url());
+  await expect(other.messages).toHaveCount(4);
+
+  const answer = chat.answers.first();
+  await expect(version(answer)).toHaveCount(0);
+  await answer.getByTestId("regenerate").click();
+  await expect(version(answer)).toHaveText("2/2");
+  await expect(answer).toHaveAttribute("data-status", "complete");
+  await expect(chat.messages).toHaveCount(2);
+  await expect(version(other.answers.first())).toHaveText("2/2");
+  await expect(other.messages).toHaveCount(2);
+
+  await test.step("there and back with the keyboard alone", async () => {
+    await answer.getByTestId("older-version").press("Enter");
+    await expect(version(answer)).toHaveText("1/2");
+    await expect(chat.messages).toHaveCount(4);
+    await expect(answer.getByTestId("older-version")).toBeDisabled();
+    await expect(answer.getByTestId("newer-version")).toBeFocused();
+    await page.keyboard.press("Enter");
+    await expect(version(answer)).toHaveText("2/2");
+    await expect(chat.messages).toHaveCount(2);
+    await expect(answer.getByTestId("older-version")).toBeFocused();
+    await page.keyboard.press("Enter");
+    await expect(chat.messages).toHaveCount(4);
+  });
+
+  await test.step("a reload and the other tab show the branch that was chosen", async () => {
+    await expect(version(other.answers.first())).toHaveText("1/2");
+    const transcript = await chat.transcript();
+    await expect.poll(() => other.transcript()).toEqual(transcript);
+    await page.reload();
+    await expect(page.getByTestId("composer")).toBeEnabled();
+    expect(await chat.transcript()).toEqual(transcript);
+  });
+});
+
+test("a question is changed in its place, or left as it is", async ({ page }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask(FIRST);
+  await chat.ask(SECOND);
+  const before = await chat.transcript();
+  const question = page.locator('article[data-role="user"]').first();
+
+  await question.getByTestId("edit").click();
+  await expect(page.getByTestId("edit-field")).toBeFocused();
+  await expect(page.getByTestId("edit-field")).toHaveValue(FIRST);
+  await page.keyboard.type(" Never mind");
+  await page.keyboard.press("Escape");
+  await expect(question.getByTestId("edit")).toBeFocused();
+  expect(await chat.transcript()).toEqual(before);
+
+  await page.keyboard.press("Enter");
+  await page.getByTestId("edit-field").fill("What is 2 + 3?");
+  await page.keyboard.press("Enter");
+  await expect(version(question)).toHaveText("2/2");
+  await expect(chat.messages).toHaveCount(2);
+  await expect(question).toContainText("What is 2 + 3?");
+  await expect(chat.answers.first()).toHaveAttribute("data-status", "complete");
+  await expect(chat.answers.first()).toContainText("5");
+
+  await question.getByTestId("older-version").click();
+  await expect(chat.messages).toHaveCount(4);
+  await expect(question).toContainText(FIRST);
+  await expect(chat.answers.last()).toContainText("42");
+});
+
+test("the conversation is kept as a file, as it is shown", async ({ page }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await expect(page.getByTestId("export"), "there is nothing to keep yet").toHaveCount(0);
+  await chat.ask(FIRST);
+  for (const [format, name] of [
+    ["markdown", "What-is-1-2.md"],
+    ["json", "What-is-1-2.json"],
+  ] as const) {
+    await page.getByTestId("export").click();
+    const download = page.waitForEvent("download");
+    await page.getByTestId(format).click();
+    const file = await download;
+    expect(file.suggestedFilename()).toBe(name);
+    const content = await readFile(await file.path(), "utf8");
+    expect(content).toContain(FIRST);
+    expect(content).toContain("add");
+    await page.keyboard.press("Escape");
+    await expect(page.getByTestId(format)).toBeHidden();
+  }
+});

@@ -1,0 +1,84 @@
+//! A message of the reader's own while it is changed in its place: Enter sends it as another version, Esc leaves it as it
+//! is.
+
+use leptos::{
+    ev::{KeyboardEvent, SubmitEvent},
+    html,
+    prelude::*,
+};
+
+use crate::{browser, components::composer::sends, language::use_language, session::Session};
+
+/// The field in the message's place.
+#[component]
+pub(crate) fn EditForm(id: i64, session: Session) -> impl IntoView {
+    let text = use_language();
+    let field = NodeRef::<html::Textarea>::new();
+    let draft = RwSignal::new(
+        session.edited.with_untracked(|edited| edited.as_ref().map(|edited| edited.text.clone()).unwrap_or_default()),
+    );
+    Effect::new(move || {
+        if let Some(field) = field.get() {
+            request_animation_frame(move || {
+                let _ = field.focus();
+                let end = u32::try_from(field.value().encode_utf16().count()).unwrap_or(u32::MAX);
+                let _ = field.set_selection_range(end, end);
+            });
+        }
+    });
+    let send = move || session.edit(id, &draft.get_untracked());
+    let cancel = move || {
+        session.edited.set(None);
+        // The field is gone then; the next key should find what opened it.
+        request_animation_frame(move || {
+            browser::focus(&format!("message-{id} [data-testid=edit]"));
+        });
+    };
+    view! {
+        <form
+            class="edit composer"
+            on:submit=move |event: SubmitEvent| {
+                event.prevent_default();
+                send();
+            }
+        >
+            <div class="composer-field" data-text=move || draft.get()>
+                <textarea
+                    data-testid="edit-field"
+                    rows="1"
+                    autocomplete="off"
+                    aria-label=text.edit_label()
+                    node_ref=field
+                    prop:value=move || draft.get()
+                    on:input:target=move |event| draft.set(event.target().value())
+                    on:keydown=move |event: KeyboardEvent| {
+                        if sends(&event) {
+                            event.prevent_default();
+                            send();
+                        } else if event.key() == "Escape" && !event.is_composing() {
+                            event.stop_propagation();
+                            cancel();
+                        }
+                    }
+                ></textarea>
+            </div>
+            <div class="composer-bar">
+                <span class="composer-hint">{text.edit_hint()}</span>
+                <span class="edit-buttons">
+                    <button type="button" class="edit-button" data-testid="edit-cancel" on:click=move |_| cancel()>
+                        {text.cancel()}
+                    </button>
+                    <button
+                        type="submit"
+                        class="edit-button edit-send"
+                        data-testid="edit-send"
+                        disabled=move || draft.with(|draft| draft.trim().is_empty())
+                    >
+                        {text.send()}
+                    </button>
+                </span>
+            </div>
+        </form>
+    }
+    .into_any()
+}

@@ -1,0 +1,145 @@
+//! Writing an answer anew, changing a question in its place, and going from one version to another.
+
+use leptos::prelude::*;
+use tallybook_protocol::NewMessage;
+
+use super::{Phase, Session};
+use crate::{
+    api::{self, ApiError},
+    browser,
+    conversation_list::Heard,
+    transcript::Transcript,
+};
+
+/// A message of one's own that is being changed in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Edited {
+    pub(crate) id: i64,
+    /// What the field begins with.
+    pub(crate) text: String,
+}
+
+/// Which way from one version to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Older,
+    Newer,
+}
+
+impl Step {
+    /// The version that this leads to.
+    pub(crate) fn from(self, at: usize, siblings: &[i64]) -> Option<i64> {
+        let to = match self {
+            Self::Older => at.checked_sub(1)?,
+            Self::Newer => at + 1,
+        };
+        siblings.get(to).copied()
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Older => "older-version",
+            Self::Newer => "newer-version",
+        }
+    }
+
+    /// What the page calls the button that leads from the version `id`.
+    pub(crate) fn button(self, id: i64) -> String {
+        format!("{}-{id}", self.name())
+    }
+
+    fn back(self) -> Self {
+        match self {
+            Self::Older => Self::Newer,
+            Self::Newer => Self::Older,
+        }
+    }
+}
+
+impl Session {
+    /// Whether a message is being changed in its place.
+    pub(crate) fn is_edited(&self, id: i64) -> bool {
+        self.edited.with(|edited| edited.as_ref().is_some_and(|edited| edited.id == id))
+    }
+
+    /// Sends `content` as another version of a message. Does nothing while a turn runs, or when there is no text in it.
+    pub(crate) fn edit(self, id: i64, content: &str) {
+        self.post(content, Some(id));
+    }
+
+    /// Has an answer written anew.
+    pub(crate) fn regenerate(self, id: i64) {
+        let Some(uuid) = self.uuid.get_value().filter(|_| self.phase.get_untracked() == Phase::Idle) else { return };
+        let before = self.cut_before(id);
+        self.begins.set_value(true);
+        self.phase.set(Phase::Following);
+        self.notice.set(None);
+        self.spawn_reading(async move {
+            match api::regenerate(uuid, id).await {
+                Ok(stream) => self.follow(uuid, Some(stream)).await,
+                Err(error) => self.put_back(before, &error),
+            }
+        });
+    }
+
+    /// Shows the version that comes before or after the message `id` among `siblings`.
+    pub(crate) fn step(self, id: i64, siblings: &[i64], step: Step) {
+        let Some(at) = siblings.iter().position(|sibling| *sibling == id) else { return };
+        let Some(wanted) = step.from(at, siblings) else { return };
+        let Some(uuid) = self.uuid.get_value().filter(|_| self.phase.get_untracked() == Phase::Idle) else { return };
+        self.notice.set(None);
+        self.spawn(async move {
+            let selected = api::select_message(uuid, wanted).await;
+            if self.phase.get_untracked() != Phase::Idle {
+                // A turn began meanwhile, and what is shown now is its branch.
+                return;
+            }
+            match selected {
+                Ok(conversation) => {
+                    self.known.set_value(Transcript::from(conversation));
+                    self.draw();
+                    // The button that was pressed is gone; the next key should find its like.
+                    request_animation_frame(move || {
+                        if !browser::focus(&step.button(wanted)) {
+                            browser::focus(&step.back().button(wanted));
+                        }
+                    });
+                }
+                Err(error) => {
+                    self.notice.set(Some(error.message(self.text)));
+                    self.catch_up_after(&error);
+                }
+            }
+        });
+    }
+
+    /// Takes away a message and what follows, since another version comes in its place. Gives what was known before.
+    pub(super) fn cut_before(self, id: i64) -> Transcript {
+        let before = self.known.get_value();
+        self.known.update_value(|known| known.cut_before(id));
+        self.draw();
+        before
+    }
+
+    /// Nothing came of another version: what was there is there again.
+    pub(super) fn put_back(self, before: Transcript, error: &ApiError) {
+        self.known.set_value(before);
+        self.draw();
+        self.rest(Some(error.message(self.text)));
+        self.catch_up_after(error);
+    }
+
+    /// Another tab was quicker, and its turn is to be seen here too.
+    pub(super) fn catch_up_after(self, error: &ApiError) {
+        if matches!(error, ApiError::Refused { status: 409, .. }) {
+            self.hear(Heard::Missed);
+        }
+    }
+
+    /// The message to send: the one that failed to be sent, when it is the same, so that it is stored once.
+    pub(super) fn message(self, content: String, edit_of: Option<i64>) -> NewMessage {
+        let same = |failed: &NewMessage| failed.content == content && failed.edit_of == edit_of;
+        let again = self.failed.with_value(|failed| failed.clone().filter(same));
+        again.unwrap_or_else(|| NewMessage { content, client_message_id: Some(browser::random_id()), edit_of })
+    }
+}
