@@ -282,7 +282,7 @@ fn a_paragraph_without_end_is_cut_where_sentences_end() {
 }
 
 #[test]
-fn long_code_stands_in_parts_that_are_laid_out_apart() {
+fn long_code_stands_in_parts_of_which_only_the_last_grows() {
     let lines = |count: usize| "let a = 1;\n".repeat(count);
     let code = html(&format!("```rust\n{}```\n", lines(100)));
     let part = format!("<span class=\"lines\">{}</span>", lines(40));
