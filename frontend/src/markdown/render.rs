@@ -14,7 +14,7 @@ use crate::language::Language;
 const MAX_DEPTH: usize = 32;
 /// A block of more nodes than this is shown as the text that it is. A table of few bytes can have many cells.
 const MAX_NODES: usize = 20_000;
-/// So many lines of code are laid out together. While code grows only its last lines are laid out anew.
+/// So many lines of code stand in an element of their own. While code grows only its last lines are touched.
 const LINES_TOGETHER: usize = 40;
 /// How much text the links of one block may take from definitions elsewhere: each use repeats the whole address.
 const MAX_DEFINED_BYTES: usize = 100_000;

@@ -272,17 +272,17 @@ fn a_paragraph_without_end_is_cut_where_sentences_end() {
         growing.update(text, false);
         let complete = Document::complete(text);
         let cut: Vec<_> = complete.blocks().iter().map(|block| &*block.source).collect();
-        assert!(cut.iter().all(|piece| piece.len() <= 16 * 1024 + 4), "{:.10}", text);
-        assert!(cut.len() > 2 && cut.concat() == *text, "{:.10}", text);
-        assert_eq!(growing.blocks(), complete.blocks(), "{:.10}", text);
-        assert!(html(text).starts_with("<p>") && !html(text).contains("<ul>"), "{:.10}", text);
+        assert!(cut.iter().all(|piece| piece.len() <= 16 * 1024 + 4), "{text:.10}");
+        assert!(cut.len() > 2 && cut.concat() == *text, "{text:.10}");
+        assert_eq!(growing.blocks(), complete.blocks(), "{text:.10}");
+        assert!(html(text).starts_with("<p>") && !html(text).contains("<ul>"), "{text:.10}");
     }
     assert!(Document::complete(&english).blocks()[1].source.starts_with(['S', 'A']));
     assert!(Document::complete(&japanese).blocks()[1].source.starts_with(['こ', '終']));
 }
 
 #[test]
-fn long_code_stands_in_parts_that_are_laid_out_apart() {
+fn long_code_stands_in_parts_of_which_only_the_last_grows() {
     let lines = |count: usize| "let a = 1;\n".repeat(count);
     let code = html(&format!("```rust\n{}```\n", lines(100)));
     let part = format!("<span class=\"lines\">{}</span>", lines(40));
