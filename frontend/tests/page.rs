@@ -113,7 +113,7 @@ fn conversation() -> Conversation {
 /// One answer has only begun, another waits for its calls.
 fn running_conversation() -> Conversation {
     let mut conversation = conversation();
-    let [question, mut answer] = <[Message; 2]>::try_from(conversation.messages).unwrap();
+    let Ok([question, mut answer]) = <[Message; 2]>::try_from(conversation.messages) else { unreachable!() };
     answer.status = MessageStatus::Streaming;
     let begun = Message { id: 3, content: String::new(), tool_calls: vec![], ..answer.clone() };
     answer.tool_calls[0].status = ToolCallStatus::AwaitingApproval;
