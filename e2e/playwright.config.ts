@@ -18,8 +18,10 @@ export default defineConfig<object, ServerOptions>({
   use: { ...chromium, trace: "retain-on-failure" },
   projects: [
     { name: "sqlite", use: { mysqlServer: undefined } },
+    // What is the same on every database is tried on one.
     ...mysqlServers().map((mysqlServer) => ({
       name: `mysql-${new URL(mysqlServer).port || "3306"}`,
+      testMatch: /(branches|conversation|crash|errors|reload|sidebar)\.spec\.ts$/,
       use: { mysqlServer },
     })),
   ],

@@ -32,13 +32,16 @@ test("who waits long is told for how long already", async ({ page }) => {
 test("an answer says what it cost, and the conversation what all cost", async ({ page }) => {
   const turn = await scriptTurn(page);
   const usage = { input_tokens: 1200, output_tokens: 300, cached_tokens: 0 };
-  await open(page, conversation("Costs", [["One", { content: "First.", usage }], ["Two", { content: "Second." }]]));
+  const costs = conversation("Costs", [["One", { content: "First.", usage }], ["Two", { content: "Second." }]]);
+  await open(page, costs);
   await expect(page.getByTestId("usage")).toHaveText(["1,200 tokens in · 300 out"]);
   await expect(page.getByTestId("usage-in-all")).toHaveText("In all 1,200 tokens in · 300 out");
 
   await page.getByTestId("composer").fill("Three");
   await page.getByTestId("send").click();
-  await turn.say("message_start", { ...started, user_message_id: 9001, assistant_message_id: 9002 });
+  const { messages } = costs as { messages: { id: number }[] };
+  const follows = { parent_id: messages.at(-1)?.id, user_message_id: 9001, assistant_message_id: 9002 };
+  await turn.say("message_start", { ...started, ...follows });
   const end = { assistant_message_id: 9002, content: "Third.", tool_calls: [], status: "complete", stop_reason: null };
   await turn.say("message_end", { ...end, usage: { input_tokens: 34, output_tokens: 5, cached_tokens: 0 } });
   await expect(page.getByTestId("usage")).toHaveText(["1,200 tokens in · 300 out", "34 tokens in · 5 out"]);

@@ -27,10 +27,82 @@ const WRITES: [Trap; 12] = [
     Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'message_end'" },
 ];
 
+/// The writes by which a turn goes on whose second call was cut off, up to where it is like any other.
+const WRITES_OF_GOING_ON: [Trap; 4] = [
+    Trap { write: "UPDATE ON messages", condition: "NEW.status = 'streaming' AND NEW.epoch > OLD.epoch" },
+    Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'snapshot'" },
+    Trap { write: "INSERT ON tool_calls", condition: "NEW.position > 1" },
+    Trap { write: "UPDATE ON messages", condition: "NEW.status = 'complete'" },
+];
+
 /// What the model says in the two steps of the turn.
 fn undisturbed() -> [Reply; 2] {
     let calls = [text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#), tool_call("multiply", r#"{"a":1,"b":2}"#)];
     [calls.into(), [text("It is three and two.")].into()]
+}
+
+/// The program with a model that says what is still to be said after so many whole steps.
+async fn launch(engine: &Engine, steps_done: usize) -> (TestApp, MockLlm) {
+    let model = MockLlm::start().await.unwrap();
+    for reply in undisturbed().into_iter().skip(steps_done) {
+        model.reply(reply);
+    }
+    (TestApp::launch(engine, &model), model)
+}
+
+fn question() -> Value {
+    json!({"content": "1 + 2, and 1 × 2?", "client_message_id": "one"})
+}
+
+/// Has the program do what `path` asks for, and kills it inside a write.
+async fn kill_inside(write: Trap, engine: &Engine, doomed: TestApp, path: &str, body: &Value) {
+    write.lay(engine).await;
+    let asking = tokio::spawn(doomed.client.post(doomed.url(path)).json(body).send());
+    write.sprung(engine).await;
+    doomed.kill();
+    // Whether it had answered depends on the write.
+    let _ = asking.await;
+    write.clear(engine).await;
+}
+
+/// How many steps of the newest turn were answered whole.
+async fn steps_done(engine: &Engine) -> usize {
+    let done = "SELECT COUNT(*) FROM model_calls WHERE message_id = (SELECT MAX(id) FROM messages)";
+    usize::try_from(rows!(engine, (i64,), done)[0].0).unwrap()
+}
+
+/// The conversation is whole as it was left, goes on to the answer of an undisturbed turn, and takes the next message.
+async fn check_that_it_goes_on(write: Trap, engine: &Engine, conversation: &str) {
+    let begun = rows!(engine, (i64,), "SELECT COUNT(*) FROM messages WHERE status <> 'complete'")[0].0 > 0;
+    let (app, model) = launch(engine, if begun { steps_done(engine).await } else { 0 }).await;
+    let left = app.idle_conversation(conversation).await;
+    check_what_is_left(&app, &left).await;
+    let page = app.get(&format!("/c/{conversation}")).await.text().await.unwrap();
+    assert_eq!(page.contains("data-status=\"interrupted\""), begun, "{write:?}");
+    assert!(!page.contains("data-status=\"streaming\""), "{write:?}");
+    let completed = completed_calls(&left);
+    let events = if begun {
+        app.resume(conversation).await.all().await
+    } else {
+        let path = format!("/api/conversations/{conversation}/messages");
+        EventReader::new(app.post(&path, question()).await).all().await
+    };
+    let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{write:?}: {events:?}") };
+    assert_eq!((end.status, end.content.as_str()), (MessageStatus::Complete, ANSWER), "{write:?}");
+    assert_eq!(begun, matches!(events[0], ChatEvent::Snapshot(_)), "{write:?}: {events:?}");
+
+    let whole = app.idle_conversation(conversation).await;
+    check_what_is_left(&app, &whole).await;
+    let expected =
+        BTreeMap::from([("add".to_owned(), vec!["3".to_owned()]), ("multiply".to_owned(), vec!["2".to_owned()])]);
+    assert_eq!(completed_calls(&whole), expected, "{write:?}: each completed once");
+    assert!(completed.iter().all(|(tool, outputs)| expected.get(tool) == Some(outputs)), "{write:?}");
+    assert_eq!(model.unused_replies(), 0, "{write:?}");
+
+    model.reply([text("As I said.")]);
+    let next = app.send(conversation, "And?").await.all().await;
+    assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "As I said."), "{write:?}");
+    model.assert_calls_paired();
 }
 
 on_every_engine! {
@@ -38,56 +110,27 @@ on_every_engine! {
     /// It goes on from there to the answer of an undisturbed turn, running nothing twice that completed.
     async fn a_program_killed_at_any_write_goes_on_where_it_was(engine: Engine) {
         for write in WRITES {
-            let model = MockLlm::start().await.unwrap();
-            for reply in undisturbed() {
-                model.reply(reply);
-            }
-            write.lay(&engine).await;
-            let doomed = TestApp::launch(&engine, &model);
+            let (doomed, _model) = launch(&engine, 0).await;
             let conversation = doomed.create_conversation().await;
-            let message = json!({"content": "1 + 2, and 1 × 2?", "client_message_id": "one"});
             let path = format!("/api/conversations/{conversation}/messages");
-            let sending = doomed.client.post(doomed.url(&path)).json(&message).send();
-            let sending = tokio::spawn(sending);
-            write.sprung(&engine).await;
-            doomed.kill();
-            // Whether it had answered depends on the write.
-            let _ = sending.await;
-            write.clear(&engine).await;
+            kill_inside(write, &engine, doomed, &path, &question()).await;
+            check_that_it_goes_on(write, &engine, &conversation).await;
+        }
+    }
 
-            let model = MockLlm::start().await.unwrap();
-            let app = TestApp::launch(&engine, &model);
-            let left = app.idle_conversation(&conversation).await;
-            check_what_is_left(&app, &left).await;
-            let answered = rows!(app, (i64,), "SELECT COUNT(*) FROM model_calls WHERE message_id = \
-                (SELECT MAX(id) FROM messages)")[0].0;
-            let begun = left["messages"].as_array().is_some_and(|messages| !messages.is_empty());
-            let already = usize::try_from(answered).unwrap() * usize::from(begun);
-            for reply in undisturbed().into_iter().skip(already) {
-                model.reply(reply);
-            }
-            let completed = completed_calls(&left);
-            let resumed = if begun {
-                app.resume(&conversation).await
-            } else {
-                EventReader::new(app.post(&path, message).await)
-            };
-            let events = resumed.all().await;
-            let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{write:?}: {events:?}") };
-            assert_eq!((end.status, end.content.as_str()), (MessageStatus::Complete, ANSWER), "{write:?}");
-            assert_eq!(begun, matches!(events[0], ChatEvent::Snapshot(_)), "{write:?}: {events:?}");
-
-            let whole = app.idle_conversation(&conversation).await;
-            check_what_is_left(&app, &whole).await;
-            let expected = BTreeMap::from([("add".to_owned(), vec!["3".to_owned()]), ("multiply".to_owned(), vec!["2".to_owned()])]);
-            assert_eq!(completed_calls(&whole), expected, "{write:?}: each completed once");
-            assert!(completed.iter().all(|(tool, outputs)| expected.get(tool) == Some(outputs)), "{write:?}");
-            assert_eq!(model.unused_replies(), 0, "{write:?}");
-
-            model.reply([text("As I said.")]);
-            let next = app.send(&conversation, "And?").await.all().await;
-            assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "As I said."), "{write:?}");
-            model.assert_calls_paired();
+    /// The same when it is killed once more while it goes on.
+    async fn a_program_killed_again_while_it_goes_on(engine: Engine) {
+        for write in WRITES_OF_GOING_ON {
+            let (doomed, _model) = launch(&engine, 0).await;
+            let conversation = doomed.create_conversation().await;
+            let path = format!("/api/conversations/{conversation}/messages");
+            let second_call = Trap { write: "UPDATE ON tool_calls", condition: "NEW.tool_name = 'multiply'" };
+            kill_inside(second_call, &engine, doomed, &path, &question()).await;
+            let (doomed, _model) = launch(&engine, 1).await;
+            doomed.idle_conversation(&conversation).await;
+            let path = format!("/api/conversations/{conversation}/continue");
+            kill_inside(write, &engine, doomed, &path, &json!({})).await;
+            check_that_it_goes_on(write, &engine, &conversation).await;
         }
     }
 
