@@ -12,8 +12,8 @@ export default defineConfig<object, ServerOptions>({
   forbidOnly: true,
   // Each worker runs a server and a browser.
   workers: 2,
-  timeout: 60_000,
-  expect: { timeout: 15_000 },
+  timeout: 120_000,
+  expect: { timeout: 30_000 },
   reporter: [["list"]],
   use: { ...chromium, trace: "retain-on-failure" },
   projects: [

@@ -26,9 +26,15 @@ export class ChatPage {
     return answer;
   }
 
-  /** Every message as a reader sees it. */
+  /** Every message as a reader sees it, without what is only spoken for a moment. */
   transcript(): Promise<string[]> {
-    return this.messages.allInnerTexts();
+    return this.messages.evaluateAll((messages) =>
+      messages.map((message) => {
+        const copy = message.cloneNode(true) as Element;
+        for (const spoken of copy.querySelectorAll("[role=status]")) spoken.remove();
+        return copy.textContent;
+      }),
+    );
   }
 }
 
@@ -37,11 +43,14 @@ export function toolCalls(answer: Locator): Locator {
   return answer.getByTestId("tool-call");
 }
 
-/** All that an answer holds, in order, without how long its tool calls took and what was only spoken. */
+/**
+ * All that an answer holds, in order, without what may differ from run to run: how long its tool calls took, what was only
+ * spoken, and what it cost, which grows with what was said before.
+ */
 export function untimedText(answer: Locator): Promise<string> {
   return answer.evaluate((article) => {
     const copy = article.cloneNode(true) as Element;
-    for (const passing of copy.querySelectorAll(".tool-duration, [role=status]")) passing.remove();
+    for (const passing of copy.querySelectorAll(".tool-duration, .usage, [role=status]")) passing.remove();
     return copy.textContent;
   });
 }

@@ -6,7 +6,7 @@ import { startProxy } from "../kit/proxy.ts";
 import { expect, test } from "../kit/test.ts";
 
 // Slow enough that everything here falls into the middle of an answer.
-test.use({ demoPaceMs: 250 });
+test.use({ demoPaceMs: 600 });
 
 const QUESTION = "What is (1 + 2) × (3 + 4) + (5 + 6) × (7 + 8) + 9?";
 

@@ -4,7 +4,7 @@ import { ChatPage, untimedText } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
 // Slow enough that the server dies in the middle of the answer's last sentence.
-test.use({ demoPaceMs: 250 });
+test.use({ demoPaceMs: 600 });
 
 const QUESTION = "What is (1 + 2) × (3 + 4)?";
 

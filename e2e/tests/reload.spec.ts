@@ -5,7 +5,7 @@ import { ChatPage, toolCalls, untimedText, watchAnswer } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
 // Slow enough that a reload falls into the middle of the answer's last sentence.
-test.use({ demoPaceMs: 400 });
+test.use({ demoPaceMs: 600 });
 
 const QUESTION = "What is (1 + 2) × (3 + 4) + (5 + 6) × (7 + 8) + 9?";
 
