@@ -162,9 +162,14 @@ impl Session {
         });
     }
 
+    /// The conversation, while nothing runs in it.
+    fn at_rest(self) -> Option<Uuid> {
+        self.uuid.get_value().filter(|_| self.phase.get_untracked() == Phase::Idle)
+    }
+
     /// Has the last answer go on that was cut off.
     pub(crate) fn resume(self) {
-        let Some(uuid) = self.uuid.get_value().filter(|_| self.phase.get_untracked() == Phase::Idle) else { return };
+        let Some(uuid) = self.at_rest() else { return };
         self.phase.set(Phase::Following);
         self.notice.set(None);
         self.spawn_reading(async move {
@@ -239,7 +244,7 @@ impl Session {
     }
 
     /// Runs a task that reads a turn along, of which there is one at a time.
-    pub(super) fn spawn_reading(self, task: impl Future<Output = ()> + 'static) {
+    fn spawn_reading(self, task: impl Future<Output = ()> + 'static) {
         let handle = self.spawn(task);
         self.reading.set_value(Some(handle));
     }

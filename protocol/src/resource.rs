@@ -121,6 +121,13 @@ pub enum MessageStatus {
     Unknown,
 }
 
+impl MessageStatus {
+    /// Whether the turn ended before its answer was whole, so that it can go on.
+    pub fn is_cut_off(self) -> bool {
+        matches!(self, Self::Interrupted | Self::Stopped | Self::Failed)
+    }
+}
+
 /// One entry of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {

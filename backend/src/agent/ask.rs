@@ -39,16 +39,13 @@ impl Answer {
 
     /// The calls asked for, in order.
     pub(super) fn calls(&self) -> Vec<PlannedCall> {
-        let calls = self.blocks.iter().filter_map(|block| match block {
-            AssistantBlock::ToolCall(call) => Some(call.clone()),
-            AssistantBlock::Text { .. } | AssistantBlock::Opaque { .. } => None,
-        });
+        let calls = self.blocks.iter().filter_map(AssistantBlock::tool_call).cloned();
         (0..).zip(calls).map(|(position, request)| PlannedCall { position, request }).collect()
     }
 
     /// Takes the calls out of an answer in which none were allowed, so that no call without a result is kept.
     pub(super) fn drop_calls(&mut self) {
-        self.blocks.retain(|block| !matches!(block, AssistantBlock::ToolCall(_)));
+        self.blocks.retain(|block| block.tool_call().is_none());
     }
 
     pub(super) fn record(&self, step: u32, model: &ModelInfo, error: Option<&AgentError>) -> StepRecord {

@@ -27,6 +27,7 @@ pub use prompt::SystemPrompt;
 pub use recorder::{EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
 pub use result::{error_json, success_json};
 pub use title::TitleWriter;
+pub use tool_step::CUT_OFF;
 
 /// Why a turn ended that had used up its steps.
 const STEP_LIMIT: &str = "step_limit";

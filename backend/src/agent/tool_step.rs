@@ -20,6 +20,9 @@ use super::{
     result::{error_json, shorten, success_json},
 };
 
+/// Said of a call whose turn ended first.
+pub const CUT_OFF: &str = "the turn ended while the tool ran; its outcome is unknown";
+
 /// How long tools have to react when they are aborted: at once, unless they hold their thread.
 const CANCEL_PATIENCE: Duration = Duration::from_millis(500);
 
@@ -127,10 +130,7 @@ impl AgentService {
         for (id, call) in calls {
             let end = match reacted.remove(&id) {
                 Some(Some(returned)) => self.end_of(returned, &call),
-                Some(None) => {
-                    let error = "the turn ended while the tool ran; its outcome is unknown";
-                    broken_off(&call, ToolCallStatus::Cancelled, error, "cancelled")
-                }
+                Some(None) => broken_off(&call, ToolCallStatus::Cancelled, CUT_OFF, "cancelled"),
                 None => {
                     let error = "the turn was ended, and the tool did not react to that; it may still be running";
                     broken_off(&call, ToolCallStatus::Interrupted, error, "interrupted")

@@ -34,7 +34,7 @@ impl Inner {
         let place = if let Some(id) = known {
             id
         } else {
-            let (place, snapshot) = self.stored_snapshot(conversation_id, message).await?;
+            let (place, snapshot) = self.stored_snapshot(message).await?;
             // The channel is empty as yet, so there is room.
             let _ = sender.try_send(snapshot);
             place
@@ -76,18 +76,14 @@ impl Inner {
 
     /// The message as far as it is stored, and the place after which to go on. The place is read first: what comes
     /// between is then told twice, which changes nothing.
-    async fn stored_snapshot(
-        &self,
-        conversation_id: i64,
-        message: &MessageRow,
-    ) -> Result<(EventId, Bytes), ServiceError> {
+    async fn stored_snapshot(&self, message: &MessageRow) -> Result<(EventId, Bytes), ServiceError> {
         let seq = stored::find_last_seq(&self.db, message.id, message.epoch).await?.unwrap_or(-1);
         let place = EventId { message_id: message.id, epoch: message.epoch, seq };
         let event = ChatEvent::Snapshot(Snapshot {
             assistant_message_id: message.id,
             epoch: message.epoch,
             content: stored::find_text(&self.db, message.id).await?,
-            tool_calls: self.tool_calls_of(conversation_id, message.id).await?,
+            tool_calls: self.tool_calls_of(message.id).await?,
             status: MessageStatus::Streaming,
         });
         Ok((place, sse::write_frame(Some(&place.to_string()), event.name(), &event.data()?).into()))
@@ -128,9 +124,9 @@ impl Inner {
                 error_code: message.error_code,
                 stop_reason: message.stop_reason,
                 content: message.content,
-                tool_calls: self.tool_calls_of(row.id, message_id).await?,
+                tool_calls: self.tool_calls_of(message_id).await?,
                 status,
-                usage: self.usage_of(row.id, message_id).await?,
+                usage: self.usage_of(message_id).await?,
             }),
         };
         Ok(EventsAnswer::Once(sse::write_frame(Some(&id), event.name(), &event.data()?).into()))
@@ -149,14 +145,13 @@ impl Inner {
         Ok(stored_seq.is_none_or(|seq| seq <= last.seq))
     }
 
-    pub(super) async fn tool_calls_of(&self, conversation_id: i64, message_id: i64) -> sqlx::Result<Vec<ToolCall>> {
-        let calls = calls::list_tool_calls(&self.db, conversation_id).await?;
-        Ok(calls.iter().filter(|call| call.message_id == message_id).map(ToolCallRow::to_tool_call).collect())
+    pub(super) async fn tool_calls_of(&self, message_id: i64) -> sqlx::Result<Vec<ToolCall>> {
+        let calls = calls::list_tool_calls_of(&self.db, message_id).await?;
+        Ok(calls.iter().map(ToolCallRow::to_tool_call).collect())
     }
 
-    pub(super) async fn usage_of(&self, conversation_id: i64, message_id: i64) -> sqlx::Result<Usage> {
-        let calls = calls::list_model_calls(&self.db, conversation_id).await?;
-        Ok(calls.iter().filter(|call| call.message_id == message_id).map(ModelCallRow::usage).sum())
+    pub(super) async fn usage_of(&self, message_id: i64) -> sqlx::Result<Usage> {
+        Ok(calls::list_model_calls_of(&self.db, message_id).await?.iter().map(ModelCallRow::usage).sum())
     }
 }
 

@@ -85,8 +85,8 @@ fn tell_turn<'a>(
     let mut told_bytes = 0;
     for (mut blocks, calls) in steps.into_values() {
         told_bytes += blocks.iter().map(text_bytes).sum::<usize>();
-        // A step that was cut short has no blocks; its calls are rows already.
-        if !blocks.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_))) {
+        // Blocks that cannot be read leave the calls' own rows.
+        if !blocks.iter().any(|block| block.tool_call().is_some()) {
             blocks.extend(calls.iter().map(|call| AssistantBlock::ToolCall(request(call))));
         }
         if !goes_on {
@@ -120,7 +120,7 @@ fn request(call: &ToolCallRow) -> ToolCallRequest {
 }
 
 fn result(block: &AssistantBlock, calls: &[&ToolCallRow], limit: usize) -> Option<ToolResult> {
-    let AssistantBlock::ToolCall(request) = block else { return None };
+    let request = block.tool_call()?;
     let row = last_row(calls.iter().copied(), request);
     let content = row.and_then(|call| content(call, limit));
     Some(ToolResult {

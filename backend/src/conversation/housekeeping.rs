@@ -115,7 +115,7 @@ impl Inner {
     }
 
     async fn close_abandoned_turn(&self, turn: turns::AbandonedTurn) -> sqlx::Result<()> {
-        let turns::AbandonedTurn { message_id, conversation_id, user_id, epoch } = turn;
+        let turns::AbandonedTurn { message_id, user_id, epoch } = turn;
         let mut tx = self.db.begin().await?;
         // From here on an owner that was only silent writes nothing more.
         if !turns::lock_turn(&mut tx, message_id, epoch).await? {
@@ -130,7 +130,7 @@ impl Inner {
             stop_reason: None,
         };
         let call_error = "The server restarted during this call. It may have run.";
-        let mut tool_calls = self.tool_calls_of(conversation_id, message_id).await?;
+        let mut tool_calls = self.tool_calls_of(message_id).await?;
         interrupt_open(&mut tool_calls, call_error);
         let event = ChatEvent::MessageEnd(MessageEnd {
             assistant_message_id: message_id,
@@ -140,7 +140,7 @@ impl Inner {
             error: end.error.map(str::to_owned),
             error_code: end.error_code.map(str::to_owned),
             stop_reason: None,
-            usage: self.usage_of(conversation_id, message_id).await?,
+            usage: self.usage_of(message_id).await?,
         });
         // Readers may have heard of more than was stored; the end must have a number that is new to all of them.
         let seq = stored::find_last_seq(&self.db, message_id, epoch).await?.unwrap_or_default() + MOST_UNSTORED;

@@ -37,15 +37,14 @@ impl ConversationService {
             return Err(ServiceError::TurnRunning);
         }
         let (message, rows) = inner.find_cut_off_turn(&row).await?;
-        let model_calls = calls::list_model_calls(&inner.db, row.id).await?;
-        let bytes: usize =
-            whole_steps(&model_calls, message.id).iter().flat_map(|(_, said)| said).map(text_bytes).sum();
+        let steps = calls::list_model_calls_of(&inner.db, message.id).await?;
+        let bytes: usize = whole_steps(&steps).iter().flat_map(|(_, said)| said).map(text_bytes).sum();
         let content = message.content.get(..bytes).unwrap_or(&message.content).to_owned();
         let start = ChatEvent::Snapshot(Snapshot {
             assistant_message_id: message.id,
             epoch: rows.epoch,
             content: content.clone(),
-            tool_calls: inner.tool_calls_of(row.id, message.id).await?,
+            tool_calls: inner.tool_calls_of(message.id).await?,
             status: MessageStatus::Streaming,
         });
         let lease_until = turns::database_now(&inner.db).await? + inner.lifetimes.lease;
@@ -64,9 +63,7 @@ impl Inner {
     async fn find_cut_off_turn(&self, row: &ConversationRow) -> Result<(MessageRow, TurnRows), ServiceError> {
         let head = row.head_message_id.ok_or(ServiceError::NothingToContinue)?;
         let message = messages::find_message(&self.db, row.id, head).await?.ok_or(ServiceError::NothingToContinue)?;
-        let cut_off =
-            matches!(message.status(), MessageStatus::Interrupted | MessageStatus::Stopped | MessageStatus::Failed);
-        let Some(user_message_id) = message.parent_id.filter(|_| cut_off) else {
+        let Some(user_message_id) = message.parent_id.filter(|_| message.status().is_cut_off()) else {
             return Err(ServiceError::NothingToContinue);
         };
         let rows = TurnRows { user_message_id, assistant_message_id: message.id, epoch: message.epoch + 1 };
@@ -76,22 +73,19 @@ impl Inner {
     /// Where a turn goes on, and `history` without the results that are still to come.
     pub(super) async fn resumed_turn(
         &self,
-        conversation_id: i64,
         message_id: i64,
         history: &mut [ModelMessage],
     ) -> sqlx::Result<ResumedTurn> {
-        let model_calls = calls::list_model_calls(&self.db, conversation_id).await?;
-        let tool_calls = calls::list_tool_calls(&self.db, conversation_id).await?;
-        let tool_calls: Vec<_> = tool_calls.iter().filter(|call| call.message_id == message_id).collect();
-        let steps = model_calls.iter().filter(|call| call.message_id == message_id);
-        let mut whole = whole_steps(&model_calls, message_id);
+        let steps = calls::list_model_calls_of(&self.db, message_id).await?;
+        let tool_calls = calls::list_tool_calls_of(&self.db, message_id).await?;
+        let mut whole = whole_steps(&steps);
         let resumed = ResumedTurn {
             whole_steps: u32::try_from(whole.len()).unwrap_or(u32::MAX),
             answered: whole
                 .pop()
                 .map(|(record, blocks)| answered_step(record, &blocks, &tool_calls, self.agent.tools())),
-            next_step: steps.clone().map(|call| number(call.step) + 1).max().unwrap_or(0),
-            usage: steps.map(ModelCallRow::usage).sum(),
+            next_step: steps.iter().map(|call| number(call.step) + 1).max().unwrap_or(0),
+            usage: steps.iter().map(ModelCallRow::usage).sum(),
         };
         if let (Some(ModelMessage::ToolResults(results)), Some(step)) = (history.last_mut(), &resumed.answered) {
             let to_come: HashSet<_> = step.calls.iter().map(|call| call.request.id.as_str()).collect();
@@ -101,24 +95,19 @@ impl Inner {
     }
 }
 
-/// The steps of a turn whose answers are whole, in order.
-fn whole_steps(model_calls: &[ModelCallRow], message_id: i64) -> Vec<(&ModelCallRow, Vec<AssistantBlock>)> {
-    let whole = model_calls.iter().filter(|call| call.message_id == message_id && call.error.is_none());
-    whole.map(|call| (call, call.blocks())).collect()
+/// Those steps of a turn whose answers are whole, in order.
+fn whole_steps(steps: &[ModelCallRow]) -> Vec<(&ModelCallRow, Vec<AssistantBlock>)> {
+    steps.iter().filter(|call| call.error.is_none()).map(|call| (call, call.blocks())).collect()
 }
 
 fn answered_step(
     record: &ModelCallRow,
     blocks: &[AssistantBlock],
-    tool_calls: &[&ToolCallRow],
+    tool_calls: &[ToolCallRow],
     tools: &ToolRegistry,
 ) -> AnsweredStep {
-    let rows: Vec<&ToolCallRow> = tool_calls.iter().copied().filter(|row| row.step == record.step).collect();
-    let asked = blocks.iter().filter_map(|block| match block {
-        AssistantBlock::ToolCall(request) => Some(request),
-        AssistantBlock::Text { .. } | AssistantBlock::Opaque { .. } => None,
-    });
-    let asked: Vec<&ToolCallRequest> = asked.collect();
+    let rows: Vec<&ToolCallRow> = tool_calls.iter().filter(|row| row.step == record.step).collect();
+    let asked: Vec<&ToolCallRequest> = blocks.iter().filter_map(AssistantBlock::tool_call).collect();
     let mut taken: HashSet<u32> = rows.iter().map(|row| number(row.position)).collect();
     let mut after_all =
         taken.iter().max().map_or(0, |last| last + 1).max(u32::try_from(asked.len()).unwrap_or(u32::MAX));

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     accounts::UserId,
-    agent::{AgentError, RecordError, TurnInput, TurnOutcome},
+    agent::{AgentError, CUT_OFF, RecordError, TurnInput, TurnOutcome},
     db::retried,
     journal::TurnLog,
 };
@@ -38,9 +38,6 @@ pub(super) struct Turn {
     pub(super) log: Arc<TurnLog>,
     pub(super) cancel: CancellationToken,
 }
-
-/// Said of a call of which nobody heard the end before its turn's.
-const OPEN_CALL: &str = "the turn ended while the tool ran; its outcome is unknown";
 
 /// How a turn ended, as it is stored and told.
 struct End {
@@ -96,7 +93,7 @@ impl Turn {
             return Ok(TurnInput { history, resumed: None });
         }
         let mut history = service.history_of(self.conversation_id, assistant_message_id).await?;
-        let resumed = service.resumed_turn(self.conversation_id, assistant_message_id, &mut history).await?;
+        let resumed = service.resumed_turn(assistant_message_id, &mut history).await?;
         Ok(TurnInput { history, resumed: Some(resumed) })
     }
 
@@ -202,7 +199,7 @@ impl Turn {
             tracing::warn!(message_id, "a turn had been ended by somebody else");
             return Ok(());
         }
-        calls::end_open_tool_calls(&mut write.tx, message_id, "interrupted", OPEN_CALL).await?;
+        calls::end_open_tool_calls(&mut write.tx, message_id, "interrupted", CUT_OFF).await?;
         writer.create_next_event(&mut write.tx, &event).await?;
         write.commit().await?;
         if let Err(error) = self.log.append(&event) {
@@ -225,9 +222,9 @@ impl Turn {
         let mut usage = end.usage;
         if end.status != MessageStatus::Complete {
             // Of a turn that broke off, the rows may know of calls and steps of which nobody was told.
-            tool_calls = self.service.tool_calls_of(self.conversation_id, message_id).await?;
-            interrupt_open(&mut tool_calls, OPEN_CALL);
-            usage = self.service.usage_of(self.conversation_id, message_id).await?;
+            tool_calls = self.service.tool_calls_of(message_id).await?;
+            interrupt_open(&mut tool_calls, CUT_OFF);
+            usage = self.service.usage_of(message_id).await?;
         }
         Ok(ChatEvent::MessageEnd(MessageEnd {
             assistant_message_id: message_id,

@@ -97,6 +97,16 @@ pub enum AssistantBlock {
     },
 }
 
+impl AssistantBlock {
+    /// The call that it is, if it is one.
+    pub fn tool_call(&self) -> Option<&ToolCallRequest> {
+        match self {
+            Self::ToolCall(call) => Some(call),
+            Self::Text { .. } | Self::Opaque { .. } => None,
+        }
+    }
+}
+
 /// A model's wish to call a tool.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ToolCallRequest {

@@ -69,7 +69,7 @@ impl Session {
 
     /// Has an answer written anew.
     pub(crate) fn regenerate(self, id: i64) {
-        let Some(uuid) = self.uuid.get_value().filter(|_| self.phase.get_untracked() == Phase::Idle) else { return };
+        let Some(uuid) = self.at_rest() else { return };
         let before = self.cut_before(id);
         self.begins.set_value(true);
         self.phase.set(Phase::Following);
@@ -86,7 +86,7 @@ impl Session {
     pub(crate) fn step(self, id: i64, siblings: &[i64], step: Step) {
         let Some(at) = siblings.iter().position(|sibling| *sibling == id) else { return };
         let Some(wanted) = step.from(at, siblings) else { return };
-        let Some(uuid) = self.uuid.get_value().filter(|_| self.phase.get_untracked() == Phase::Idle) else { return };
+        let Some(uuid) = self.at_rest() else { return };
         self.notice.set(None);
         self.spawn(async move {
             let selected = api::select_message(uuid, wanted).await;

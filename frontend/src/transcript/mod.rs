@@ -117,7 +117,7 @@ impl Entry {
 
     /// Whether its turn ended before the answer was whole, so that it can go on.
     pub fn is_cut_off(&self) -> bool {
-        matches!(self.status, MessageStatus::Interrupted | MessageStatus::Stopped | MessageStatus::Failed)
+        self.status.is_cut_off()
     }
 
     /// Whether the turn still writes this message.

@@ -44,9 +44,21 @@ const LIST_TOOL_CALLS: &str = tool_calls!(
 
 const LIST_TOOL_CALLS_OF: &str = tool_calls!("WHERE t.message_id = ? ORDER BY t.step, t.position");
 
-const LIST_MODEL_CALLS: &str = "SELECT k.message_id, k.step, k.stop_reason, k.input_tokens, k.output_tokens, \
-     k.cached_tokens, k.error, k.blocks FROM model_calls k JOIN messages m ON m.id = k.message_id \
-     WHERE m.conversation_id = ? ORDER BY k.message_id, k.step";
+/// What a [`ModelCallRow`] is read from.
+macro_rules! model_calls {
+    ($where:literal) => {
+        concat!(
+            "SELECT k.message_id, k.step, k.stop_reason, k.input_tokens, k.output_tokens, k.cached_tokens, k.error, \
+             k.blocks FROM model_calls k ",
+            $where
+        )
+    };
+}
+
+const LIST_MODEL_CALLS: &str =
+    model_calls!("JOIN messages m ON m.id = k.message_id WHERE m.conversation_id = ? ORDER BY k.message_id, k.step");
+
+const LIST_MODEL_CALLS_OF: &str = model_calls!("WHERE k.message_id = ? ORDER BY k.step");
 
 // The sums of integers are decimals to MySQL.
 const LIST_USAGE: &str = "SELECT k.message_id, CAST(SUM(k.input_tokens) AS SIGNED) AS input_tokens, \
@@ -159,6 +171,11 @@ pub(crate) async fn list_tool_calls_of(db: &Database, message_id: i64) -> sqlx::
 /// The model calls of all turns of a conversation, in order.
 pub(crate) async fn list_model_calls(db: &Database, conversation_id: i64) -> sqlx::Result<Vec<ModelCallRow>> {
     on_db!(db, |pool| sqlx::query_as(LIST_MODEL_CALLS).bind(conversation_id).fetch_all(pool).await)
+}
+
+/// The model calls of one turn, in order.
+pub(crate) async fn list_model_calls_of(db: &Database, message_id: i64) -> sqlx::Result<Vec<ModelCallRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_MODEL_CALLS_OF).bind(message_id).fetch_all(pool).await)
 }
 
 /// What each turn of a conversation cost, as far as its steps are done.

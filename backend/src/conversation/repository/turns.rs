@@ -57,7 +57,7 @@ const END_TURN: &str = "UPDATE messages SET content = ?, status = ?, error = ?, 
 const RELEASE: &str = "UPDATE conversations SET active_message_id = NULL, updated_at = ? \
      WHERE id = (SELECT conversation_id FROM messages WHERE id = ?) AND active_message_id = ?";
 
-const LIST_ABANDONED: &str = "SELECT m.id AS message_id, m.conversation_id, c.user_id, m.epoch \
+const LIST_ABANDONED: &str = "SELECT m.id AS message_id, c.user_id, m.epoch \
      FROM messages m JOIN conversations c ON c.id = m.conversation_id \
      WHERE m.status = 'streaming' AND (m.lease_until IS NULL OR m.lease_until < ?) ORDER BY lease_until LIMIT 100";
 
@@ -76,7 +76,6 @@ pub(crate) struct TurnRows {
 #[derive(Clone, Copy, Debug, sqlx::FromRow)]
 pub(crate) struct AbandonedTurn {
     pub(crate) message_id: i64,
-    pub(crate) conversation_id: i64,
     pub(crate) user_id: i64,
     pub(crate) epoch: i32,
 }

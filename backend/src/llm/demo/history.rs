@@ -67,10 +67,8 @@ fn calls(message: &ModelMessage) -> impl Iterator<Item = (&str, &str, &str)> {
         ModelMessage::Assistant(blocks) => blocks.as_slice(),
         ModelMessage::User(_) | ModelMessage::ToolResults(_) => &[],
     };
-    blocks.iter().filter_map(|block| match block {
-        AssistantBlock::ToolCall(call) => Some((call.id.as_str(), call.name.as_str(), call.input_text.as_str())),
-        AssistantBlock::Text { .. } | AssistantBlock::Opaque { .. } => None,
-    })
+    let calls = blocks.iter().filter_map(AssistantBlock::tool_call);
+    calls.map(|call| (call.id.as_str(), call.name.as_str(), call.input_text.as_str()))
 }
 
 fn earlier(before: &[ModelMessage]) -> Option<String> {
