@@ -117,7 +117,6 @@ impl Prose {
             return;
         }
         // Until then the Markdown itself is read.
-        self.place.set_class_name("prose plain");
         self.place.set_text_content(Some(&stretch.text));
         let is_awaited = self.state.borrow_mut().waiting.replace(stretch).is_some();
         if is_awaited {
@@ -138,10 +137,8 @@ impl Prose {
 impl State {
     fn draw(&mut self, program: &Program, place: &Element, stretch: &Stretch) {
         let Labels { copy, copied, table, task_done, task_open } = stretch.language.markdown_labels();
-        let drawing = self.drawing.take().unwrap_or_else(|| {
-            place.set_class_name("prose");
-            program.open(place, &copy, &copied, &table, &task_done, &task_open)
-        });
+        let open = || program.open(place, &copy, &copied, &table, &task_done, &task_open);
+        let drawing = self.drawing.take().unwrap_or_else(open);
         drawing.draw(stretch.text.as_bytes(), stretch.complete);
         self.drawing = Some(drawing).filter(|_| !stretch.complete);
     }

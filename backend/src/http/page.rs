@@ -7,6 +7,7 @@ use actix_web::{
         StatusCode,
         header::{self, HeaderValue},
     },
+    middleware::Compress,
     web,
 };
 use leptos::prelude::{use_context, use_nonce};
@@ -26,7 +27,9 @@ const SIDEBAR: u32 = 50;
 pub(super) fn configure(app: &mut web::ServiceConfig, state: &AppState) {
     let data: Arc<dyn PageData> = Arc::new(ServerPageData(state.clone()));
     let shell = move || tallybook_frontend::shell(assets::folder(), Arc::clone(&data));
-    app.default_service(render_app_async_with_context(set_headers, shell, Method::Get));
+    let page = render_app_async_with_context(set_headers, shell, Method::Get);
+    // The page alone: its files are compressed beforehand, and what is streamed must not wait to be.
+    app.service(web::scope("").wrap(Compress::default()).default_service(page));
 }
 
 /// The page loads its own files and talks to its own server, and that is all. Scripts run by the nonce of this one answer
