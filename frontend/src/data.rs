@@ -5,7 +5,7 @@ use std::{future::Future, pin::Pin, sync::Arc};
 
 use leptos::prelude::use_context;
 use serde::{Deserialize, Serialize};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, Window};
 use uuid::Uuid;
 
 use crate::{
@@ -13,14 +13,18 @@ use crate::{
     preferences::Preferences,
 };
 
+/// How many messages of a conversation are loaded at a time, the newest first.
+pub(crate) const MESSAGES_AT_ONCE: u32 = 50;
+
 /// What a page needs while it is rendered on the server. The server puts an `Arc<dyn PageData>` for the person who asks
 /// into the context of each request.
 pub trait PageData: Send + Sync {
     /// The newest conversations: the first page of the list.
     fn list_conversations(&self) -> PageFuture<Page<ConversationSummary>>;
 
-    /// One conversation with its messages; `None` when there is none that this person may see.
-    fn find_conversation(&self, uuid: Uuid) -> PageFuture<Option<Conversation>>;
+    /// One conversation with those of its messages that `window` asks for; `None` when there is none that this person may
+    /// see.
+    fn find_conversation(&self, uuid: Uuid, window: Window) -> PageFuture<Option<Conversation>>;
 
     /// The model that answers.
     fn model(&self) -> ModelInfo;
@@ -75,9 +79,11 @@ impl Source {
         self.server.as_ref().map_or_else(|| remote::list_conversations(self.text), |data| data.list_conversations())
     }
 
+    /// A conversation as it is opened: with its newest messages.
     pub(crate) fn find_conversation(&self, uuid: Uuid) -> PageFuture<Option<Conversation>> {
-        let remote = || remote::find_conversation(uuid, self.text);
-        self.server.as_ref().map_or_else(remote, |data| data.find_conversation(uuid))
+        let newest = Window { limit: Some(MESSAGES_AT_ONCE), ..Window::default() };
+        let remote = || remote::find_conversation(uuid, newest, self.text);
+        self.server.as_ref().map_or_else(remote, |data| data.find_conversation(uuid, newest))
     }
 
     /// The model that answers; known only on the server, which hands it on with the page.
@@ -101,7 +107,7 @@ pub(crate) fn preferences() -> Preferences {
 #[cfg(feature = "hydrate")]
 mod remote {
     use send_wrapper::SendWrapper;
-    use tallybook_protocol::{Conversation, ConversationSummary, Page};
+    use tallybook_protocol::{Conversation, ConversationSummary, Page, Window};
     use uuid::Uuid;
 
     use super::{PageError, PageFuture};
@@ -116,9 +122,9 @@ mod remote {
         }))
     }
 
-    pub(super) fn find_conversation(uuid: Uuid, text: Language) -> PageFuture<Option<Conversation>> {
+    pub(super) fn find_conversation(uuid: Uuid, window: Window, text: Language) -> PageFuture<Option<Conversation>> {
         Box::pin(SendWrapper::new(async move {
-            api::find_conversation(uuid).await.map_err(|error| PageError::new(error.message(text)))
+            api::find_conversation(uuid, window).await.map_err(|error| PageError::new(error.message(text)))
         }))
     }
 }
@@ -126,7 +132,7 @@ mod remote {
 /// On a server without [`PageData`], as while the list of routes is drawn up: there is no data.
 #[cfg(not(feature = "hydrate"))]
 mod remote {
-    use tallybook_protocol::{Conversation, ConversationSummary, Page};
+    use tallybook_protocol::{Conversation, ConversationSummary, Page, Window};
     use uuid::Uuid;
 
     use super::{PageError, PageFuture};
@@ -140,7 +146,7 @@ mod remote {
         Box::pin(async move { Err(PageError::new(text.no_data())) })
     }
 
-    pub(super) fn find_conversation(_uuid: Uuid, text: Language) -> PageFuture<Option<Conversation>> {
+    pub(super) fn find_conversation(_uuid: Uuid, _window: Window, text: Language) -> PageFuture<Option<Conversation>> {
         Box::pin(async move { Err(PageError::new(text.no_data())) })
     }
 }

@@ -2,8 +2,9 @@
 //! turn. The turn belongs to the server; this only reads along, and reads again after a broken connection.
 
 mod branches;
+mod earlier;
 
-use std::time::Duration;
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use futures_util::future::{AbortHandle, abortable};
 use leptos::{prelude::*, task::spawn_local};
@@ -15,10 +16,11 @@ use crate::{
     browser,
     conversation_list::Heard,
     language::{Language, use_language},
-    transcript::{All, Transcript, fold},
+    transcript::{All, Entry, Transcript, fold},
 };
 
 pub(crate) use branches::{Edited, Step};
+pub(crate) use earlier::Loading;
 
 /// After so many failed attempts in a row, with pauses of up to [`MAX_PAUSE_SECS`], the page asks to be reloaded.
 const MAX_ATTEMPTS: u32 = 120;
@@ -55,6 +57,8 @@ pub(crate) struct Listeners {
 pub(crate) struct Session {
     /// The transcript as it is drawn.
     pub(crate) transcript: RwSignal<Transcript>,
+    /// The messages that are drawn. Each has a signal, so that a word in one of a thousand concerns no other.
+    drawn: StoredValue<HashMap<i64, RwSignal<DrawnEntry>>>,
     /// The transcript as it is known; up to one frame ahead of what is drawn.
     known: StoredValue<Transcript>,
     /// Whether the next frame will draw what is known.
@@ -67,6 +71,8 @@ pub(crate) struct Session {
     /// What went wrong with the last thing asked for.
     pub(crate) notice: RwSignal<Option<String>>,
     pub(crate) stopping: RwSignal<bool>,
+    /// How it stands with the messages before those that are here.
+    pub(crate) earlier: RwSignal<Loading>,
     /// What the reader last said about all tool calls at once.
     pub(crate) all_calls: RwSignal<All>,
     /// The message of one's own that is being changed.
@@ -82,6 +88,9 @@ pub(crate) struct Session {
     listeners: Listeners,
     text: Language,
 }
+
+/// A message as far as it is; there is always one while it is drawn.
+pub(crate) type DrawnEntry = Option<Arc<Entry>>;
 
 /// Why reading a stream came to an end.
 enum Ended {
@@ -101,6 +110,7 @@ impl Session {
         let transcript = conversation.map(Transcript::from).unwrap_or_default();
         let session = Self {
             transcript: RwSignal::new(transcript.clone()),
+            drawn: StoredValue::default(),
             known: StoredValue::new(transcript),
             drawing: StoredValue::new(false),
             phase: RwSignal::new(if runs { Phase::Following } else { Phase::Idle }),
@@ -108,6 +118,7 @@ impl Session {
             draft: RwSignal::new(String::new()),
             notice: RwSignal::new(None),
             stopping: RwSignal::new(false),
+            earlier: RwSignal::new(Loading::Idle),
             all_calls: RwSignal::new(All::default()),
             edited: RwSignal::new(None),
             begins: StoredValue::new(false),
@@ -381,7 +392,7 @@ impl Session {
                 began |= matches!(received.event, ChatEvent::MessageStart(_));
                 if let ChatEvent::Snapshot(snapshot) = &received.event
                     && transcript.find(snapshot.assistant_message_id).is_none()
-                    && let Ok(Some(conversation)) = api::find_conversation(uuid).await
+                    && let Ok(Some(conversation)) = self.find_stored(uuid).await
                 {
                     // Its beginning was missed, and perhaps the end of a turn before it.
                     transcript = Transcript::from(conversation);
@@ -415,11 +426,30 @@ impl Session {
         Ended::Broken
     }
 
+    /// A message, as it changes, for as long as the component that asks for it is there.
+    pub(crate) fn entry(self, id: i64) -> ReadSignal<DrawnEntry> {
+        let entry = RwSignal::new(self.transcript.with_untracked(|transcript| transcript.find(id).cloned()));
+        self.drawn.update_value(|drawn| {
+            drawn.insert(id, entry);
+        });
+        on_cleanup(move || {
+            self.drawn.try_update_value(|drawn| drawn.remove(&id));
+        });
+        entry.read_only()
+    }
+
     /// Shows what is known.
     fn draw(self) {
         // By the next frame the conversation may have been left.
-        if let Some(known) = self.known.try_get_value() {
-            self.transcript.try_set(known);
+        let Some(known) = self.known.try_get_value() else { return };
+        let changed = self.transcript.try_with_untracked(|drawn| known.changed_since(drawn).to_vec());
+        self.transcript.try_set(known);
+        for entry in changed.unwrap_or_default() {
+            let drawn = self.drawn.with_value(|drawn| drawn.get(&entry.id).copied());
+            let drawn = drawn.filter(|drawn| drawn.with_untracked(|held| held.as_ref() != Some(&entry)));
+            if let Some(drawn) = drawn {
+                drawn.set(Some(entry));
+            }
         }
     }
 
@@ -448,7 +478,7 @@ impl Session {
     /// Takes the conversation as it is stored, and follows what runs in it.
     async fn take_stored(self, uuid: Uuid) {
         let before = self.phase.get_untracked();
-        let found = api::find_conversation(uuid).await;
+        let found = self.find_stored(uuid).await;
         if self.phase.get_untracked() != before {
             // Something was sent meanwhile, and what comes of it is newer.
             return;
@@ -472,7 +502,7 @@ impl Session {
 
     /// Takes the conversation as it is stored: nothing runs any more.
     async fn reload(self, uuid: Uuid) {
-        let notice = match api::find_conversation(uuid).await {
+        let notice = match self.find_stored(uuid).await {
             Ok(Some(conversation)) => {
                 self.known.set_value(Transcript::from(conversation));
                 self.draw();

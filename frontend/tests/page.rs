@@ -13,7 +13,7 @@ use leptos_router::location::RequestUrl;
 use tallybook_frontend::{Language, PageData, PageError, PageFuture, Preferences, Theme, shell};
 use tallybook_protocol::{
     Conversation, ConversationSummary, Message, MessageStatus, ModelInfo, Page, RawJson, Role, ToolCall,
-    ToolCallStatus, Usage,
+    ToolCallStatus, Usage, Window,
 };
 use uuid::Uuid;
 
@@ -43,7 +43,7 @@ impl PageData for Data {
         self.answer(Page { items: vec![summary()], next_cursor: None })
     }
 
-    fn find_conversation(&self, uuid: Uuid) -> PageFuture<Option<Conversation>> {
+    fn find_conversation(&self, uuid: Uuid, window: Window) -> PageFuture<Option<Conversation>> {
         self.answer(match uuid {
             KNOWN => Some(conversation()),
             RUNNING => Some(running_conversation()),
@@ -107,7 +107,7 @@ fn conversation() -> Conversation {
         message(1, Role::User, "What is </script><script>alert(1)</script>?", vec![]),
         message(2, Role::Assistant, "Adding: it *is* 3 <b>.\n\n- [x](https://example.com)", calls),
     ];
-    Conversation { summary: summary(), messages, active_message_id: None }
+    Conversation { summary: summary(), messages, earlier: None, active_message_id: None }
 }
 
 /// One answer has only begun, another waits for its calls.

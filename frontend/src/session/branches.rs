@@ -88,8 +88,11 @@ impl Session {
         let Some(wanted) = step.from(at, siblings) else { return };
         let Some(uuid) = self.at_rest() else { return };
         self.notice.set(None);
+        // What is above the version stays, and the version itself is to be seen, however much comes after it.
+        let first = self.known.with_value(Transcript::first).filter(|first| *first != id).unwrap_or(wanted);
+        let window = self.window_from(Some(first));
         self.spawn(async move {
-            let selected = api::select_message(uuid, wanted).await;
+            let selected = api::select_message(uuid, wanted, window).await;
             if self.phase.get_untracked() != Phase::Idle {
                 // A turn began meanwhile, and what is shown now is its branch.
                 return;

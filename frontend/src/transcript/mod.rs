@@ -16,8 +16,8 @@ pub use groups::{Group, Line, lines};
 pub use segments::{Segment, segments};
 pub use tally::Tally;
 use tallybook_protocol::{
-    ChatEvent, ContentDelta, Conversation, Message, MessageEnd, MessageStart, MessageStatus, RawJson, Role, Snapshot,
-    ToolCall, ToolCallEnd, ToolCallStart, ToolCallStatus, TurnError, Usage,
+    ChatEvent, ContentDelta, Conversation, Earlier, Message, MessageEnd, MessageStart, MessageStatus, RawJson, Role,
+    Snapshot, ToolCall, ToolCallEnd, ToolCallStart, ToolCallStatus, TurnError, Usage,
 };
 pub use toggles::{All, Toggles};
 
@@ -144,11 +144,13 @@ impl From<Message> for Entry {
     }
 }
 
-/// A conversation as the page knows it. Entries are shared, so that a copy of the list costs little and an unchanged
+/// A conversation as the page knows it: its newest messages, and what there is to know of those before them. Entries are shared, so that a copy of the list costs little and an unchanged
 /// message is recognised by its address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transcript {
     entries: Vec<Arc<Entry>>,
+    /// What comes before the entries, until it is loaded.
+    earlier: Option<Earlier>,
     /// The message that the events being read belong to: text deltas do not name theirs.
     target: Option<i64>,
     /// How many bytes of the target's text the server is known to have written.
@@ -159,10 +161,15 @@ impl From<Conversation> for Transcript {
     fn from(conversation: Conversation) -> Self {
         Self {
             target: conversation.active_message_id,
-            entries: conversation.messages.into_iter().map(|message| Arc::new(message.into())).collect(),
+            entries: entries_of(conversation.messages),
+            earlier: conversation.earlier,
             announced: 0,
         }
     }
+}
+
+fn entries_of(messages: Vec<Message>) -> Vec<Arc<Entry>> {
+    messages.into_iter().map(|message| Arc::new(message.into())).collect()
 }
 
 impl Transcript {
@@ -176,6 +183,31 @@ impl Transcript {
         self.entries.iter().rev().find(|entry| entry.id == id)
     }
 
+    /// The first message, whichever it is.
+    pub fn first(&self) -> Option<i64> {
+        self.entries.first().map(|entry| entry.id)
+    }
+
+    /// Whether there are messages before the first one here.
+    pub fn has_earlier(&self) -> bool {
+        self.earlier.is_some()
+    }
+
+    /// Puts in front what leads up to the message `first`. When that is no longer the first one here, because this was
+    /// done already or another branch is shown by now, it changes nothing.
+    pub fn put_before(&mut self, first: i64, page: Conversation) {
+        if self.first() == Some(first) {
+            self.earlier = page.earlier;
+            self.entries.splice(..0, entries_of(page.messages));
+        }
+    }
+
+    /// The messages that are not the very same in `drawn`.
+    pub(crate) fn changed_since(&self, drawn: &Self) -> &[Arc<Entry>] {
+        let same = self.entries.iter().zip(&drawn.entries).take_while(|(known, drawn)| Arc::ptr_eq(known, drawn));
+        &self.entries[same.count()..]
+    }
+
     /// Takes away a message and all after it: another version takes its place.
     pub fn cut_before(&mut self, id: i64) {
         let at = self.entries.iter().position(|entry| entry.id == id);
@@ -185,7 +217,10 @@ impl Transcript {
     /// Takes away all that is not on the way to a turn below `parent`. A parent that is not here says nothing.
     fn keep_through(&mut self, parent: Option<i64>) {
         let kept = match parent {
-            None => 0,
+            None => {
+                self.earlier = None;
+                0
+            }
             Some(id) => self.entries.iter().position(|entry| entry.id == id).map_or(self.entries.len(), |at| at + 1),
         };
         self.entries.truncate(kept);
@@ -193,7 +228,8 @@ impl Transcript {
 
     /// What all answers cost together; `None` when nothing was counted.
     pub fn usage(&self) -> Option<Usage> {
-        let usage = self.entries.iter().filter_map(|entry| entry.usage).sum();
+        let earlier = self.earlier.map(|earlier| earlier.usage);
+        let usage = self.entries.iter().filter_map(|entry| entry.usage).chain(earlier).sum();
         Some(usage).filter(|usage| *usage != Usage::default())
     }
 
