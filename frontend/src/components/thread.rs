@@ -2,7 +2,7 @@
 
 use leptos::{html, prelude::*};
 use wasm_bindgen::JsCast;
-use web_sys::HtmlElement;
+use web_sys::{Element, HtmlElement};
 
 use crate::{
     components::{
@@ -67,6 +67,12 @@ pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoV
             // Effects run before the text is in its place; the next frame has it.
             request_animation_frame(to_end);
         }
+    });
+
+    // In the next frame new messages are laid out; in the one after, their heights are known.
+    Effect::new(move || {
+        ids.track();
+        request_animation_frame(move || request_animation_frame(move || mark_measured(area)));
     });
 
     on_command(move |command| match command {
@@ -141,6 +147,15 @@ pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoV
         </div>
     }
     .into_any()
+}
+
+/// Lets messages whose heights are known go out of the layout while they are out of sight.
+fn mark_measured(area: NodeRef<html::Div>) {
+    let Some(area) = area.try_get_untracked().flatten() else { return };
+    let Ok(found) = area.query_selector_all(".message:not([data-measured])") else { return };
+    for message in (0..found.length()).filter_map(|at| found.item(at)?.dyn_into::<Element>().ok()) {
+        let _ = message.set_attribute("data-measured", "");
+    }
 }
 
 /// The lines of tool calls that are to be seen, in order.
