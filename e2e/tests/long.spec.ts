@@ -201,8 +201,11 @@ test("a stored conversation goes on with its earlier messages in sight", async (
     await expect(chat.answers.first()).toHaveAttribute("data-status", "complete");
     await expect(messages).toHaveCount(2);
     await expect(page.getByTestId("show-earlier")).toHaveCount(0);
+    // The branch that was written last ends in the answer that was written anew, and all of it is there.
     await asked.getByTestId("older-version").click();
-    await expect(messages).toHaveCount(2 * turns + 2);
+    await expect(messages.last().getByTestId("version")).toHaveText("2/2");
+    await expect(messages.first()).toContainText(question(0));
+    await expect(messages).toHaveCount(2 * turns + 2 - AT_ONCE + 2);
     await expect(asked).toBeInViewport();
   });
 });

@@ -395,7 +395,7 @@ impl Session {
                     && let Ok(Some(conversation)) = self.find_stored(uuid).await
                 {
                     // Its beginning was missed, and perhaps the end of a turn before it.
-                    transcript = Transcript::from(conversation);
+                    transcript.renew(conversation);
                     began = true;
                 }
                 fold(&mut transcript, received.event);
@@ -491,7 +491,7 @@ impl Session {
             };
         };
         let runs = conversation.active_message_id.is_some();
-        self.known.set_value(Transcript::from(conversation));
+        self.known.update_value(|known| known.renew(conversation));
         self.draw();
         if runs {
             self.follow(uuid, None).await;
@@ -504,7 +504,7 @@ impl Session {
     async fn reload(self, uuid: Uuid) {
         let notice = match self.find_stored(uuid).await {
             Ok(Some(conversation)) => {
-                self.known.set_value(Transcript::from(conversation));
+                self.known.update_value(|known| known.renew(conversation));
                 self.draw();
                 // What was sent is stored, and what was said about the connection is out of date.
                 self.failed.set_value(None);

@@ -1,6 +1,6 @@
 //! Writing an answer anew, changing a question in its place, and going from one version to another.
 
-use leptos::prelude::*;
+use leptos::{prelude::*, task::tick};
 use tallybook_protocol::NewMessage;
 
 use super::{Phase, Session};
@@ -99,9 +99,11 @@ impl Session {
             }
             match selected {
                 Ok(conversation) => {
-                    self.known.set_value(Transcript::from(conversation));
+                    self.known.update_value(|known| known.renew(conversation));
                     self.draw();
-                    // The button that was pressed is gone; the next key should find its like.
+                    // The button that was pressed is gone; the next key should find its like, and so should the eye: after
+                    // whatever follows the newest text has had its turn in this frame.
+                    tick().await;
                     request_animation_frame(move || {
                         if !browser::focus(&step.button(wanted)) {
                             browser::focus(&step.back().button(wanted));

@@ -202,6 +202,18 @@ impl Transcript {
         }
     }
 
+    /// Takes a conversation as it is stored. What is here of before its first message stays: the way to a message never
+    /// changes.
+    pub fn renew(&mut self, stored: Conversation) {
+        let mut renewed = Self::from(stored);
+        let joins = |first| self.entries.iter().position(|entry| entry.id == first);
+        if let Some(at) = renewed.first().and_then(joins).filter(|at| *at > 0) {
+            renewed.earlier = self.earlier;
+            renewed.entries.splice(..0, self.entries.drain(..at));
+        }
+        *self = renewed;
+    }
+
     /// The messages that are not the very same in `drawn`.
     pub(crate) fn changed_since(&self, drawn: &Self) -> &[Arc<Entry>] {
         let same = self.entries.iter().zip(&drawn.entries).take_while(|(known, drawn)| Arc::ptr_eq(known, drawn));

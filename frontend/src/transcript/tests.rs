@@ -422,6 +422,26 @@ fn earlier_messages_of_what_is_shown_no_more_stay_out() {
 }
 
 #[test]
+fn what_is_taken_anew_leaves_what_came_before_it() {
+    let loaded = Transcript::from(part(4..=9));
+    for (stored, first) in [
+        (part(7..=9), 40),
+        (part(7..=10), 40),
+        (part(4..=9), 40),
+        (part(3..=9), 30),
+        // Of another branch.
+        (part(10..=11), 100),
+    ] {
+        let mut transcript = loaded.clone();
+        let last = stored.messages.last().unwrap().id;
+        let whole = Transcript::from(part(1..=last / 10));
+        transcript.renew(stored);
+        assert_eq!((transcript.first(), ids(&transcript).pop()), (Some(first), Some(last)));
+        assert_eq!(transcript.usage(), whole.usage());
+    }
+}
+
+#[test]
 fn a_turn_goes_on_while_earlier_messages_come_in() {
     let events = [start(10), delta(0, "Adding. "), call_start(1000, 8), call_end(1000), delta(8, "Three.")];
     let expected = {
