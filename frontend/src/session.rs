@@ -2,9 +2,10 @@
 //! turn. The turn belongs to the server; this only reads along, and reads again after a broken connection.
 
 mod branches;
+mod drawing;
 mod earlier;
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 use futures_util::future::{AbortHandle, abortable};
 use leptos::{prelude::*, task::spawn_local};
@@ -16,10 +17,11 @@ use crate::{
     browser,
     conversation_list::Heard,
     language::{Language, use_language},
-    transcript::{All, Entry, Transcript, fold},
+    transcript::{All, Transcript, fold},
 };
 
 pub(crate) use branches::{Edited, Step};
+pub(crate) use drawing::DrawnEntry;
 pub(crate) use earlier::Loading;
 
 /// After so many failed attempts in a row, with pauses of up to [`MAX_PAUSE_SECS`], the page asks to be reloaded.
@@ -88,9 +90,6 @@ pub(crate) struct Session {
     listeners: Listeners,
     text: Language,
 }
-
-/// A message as far as it is; there is always one while it is drawn.
-pub(crate) type DrawnEntry = Option<Arc<Entry>>;
 
 /// Why reading a stream came to an end.
 enum Ended {
@@ -424,46 +423,6 @@ impl Session {
             }
         }
         Ended::Broken
-    }
-
-    /// A message, as it changes, for as long as the component that asks for it is there.
-    pub(crate) fn entry(self, id: i64) -> ReadSignal<DrawnEntry> {
-        let entry = RwSignal::new(self.transcript.with_untracked(|transcript| transcript.find(id).cloned()));
-        self.drawn.update_value(|drawn| {
-            drawn.insert(id, entry);
-        });
-        on_cleanup(move || {
-            self.drawn.try_update_value(|drawn| drawn.remove(&id));
-        });
-        entry.read_only()
-    }
-
-    /// Shows what is known.
-    fn draw(self) {
-        // By the next frame the conversation may have been left.
-        let Some(known) = self.known.try_get_value() else { return };
-        let changed = self.transcript.try_with_untracked(|drawn| known.changed_since(drawn).to_vec());
-        self.transcript.try_set(known);
-        for entry in changed.unwrap_or_default() {
-            let drawn = self.drawn.with_value(|drawn| drawn.get(&entry.id).copied());
-            let drawn = drawn.filter(|drawn| drawn.with_untracked(|held| held.as_ref() != Some(&entry)));
-            if let Some(drawn) = drawn {
-                drawn.set(Some(entry));
-            }
-        }
-    }
-
-    /// Shows what is known in the next frame. However fast text comes in, it is drawn at most once a frame, and in a
-    /// hidden tab not at all.
-    fn draw_soon(self) {
-        if self.drawing.get_value() {
-            return;
-        }
-        self.drawing.set_value(true);
-        request_animation_frame(move || {
-            self.drawing.try_set_value(false);
-            self.draw();
-        });
     }
 
     /// Waits 1, 2, 4, 8 … seconds before the next attempt, and says so.
