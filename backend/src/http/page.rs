@@ -14,7 +14,7 @@ use leptos::prelude::{use_context, use_nonce};
 use leptos_actix::{Request, ResponseOptions, render_app_async_with_context};
 use leptos_router::Method;
 use tallybook_frontend::{PageData, PageError, PageFuture, Preferences};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, Window};
 use uuid::Uuid;
 
 use super::{AppState, assets, preferences};
@@ -65,11 +65,11 @@ impl PageData for ServerPageData {
         })
     }
 
-    fn find_conversation(&self, uuid: Uuid) -> PageFuture<Option<Conversation>> {
+    fn find_conversation(&self, uuid: Uuid, window: Window) -> PageFuture<Option<Conversation>> {
         let state = self.0.clone();
         Box::pin(async move {
-            let find = |service: crate::conversation::ConversationService| async move {
-                service.find_conversation(UserId::LOCAL, uuid).await
+            let find = move |service: crate::conversation::ConversationService| async move {
+                service.find_conversation(UserId::LOCAL, uuid, window).await
             };
             state.run(find).await.map_err(page_error)
         })
