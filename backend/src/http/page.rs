@@ -25,6 +25,8 @@ const SIDEBAR: u32 = 50;
 
 /// Registers the page on all addresses that nothing else was registered on; where it has nothing it says so.
 pub(super) fn configure(app: &mut web::ServiceConfig, state: &AppState) {
+    // What Leptos runs its tasks on. Only the first call of a process sets it; all set the same.
+    let _ = any_spawner::Executor::init_tokio();
     let data: Arc<dyn PageData> = Arc::new(ServerPageData(state.clone()));
     let shell = move || tallybook_frontend::shell(assets::folder(), Arc::clone(&data));
     let page = render_app_async_with_context(set_headers, shell, Method::Get);
