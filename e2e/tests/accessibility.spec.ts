@@ -6,6 +6,9 @@ import { scriptTurn, started, stopClock } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
+// Each test has a page of its own, so both workers take from this file.
+test.describe.configure({ mode: "parallel" });
+
 const CALLS = [
   call("add", { a: 1, b: 2 }),
   call("search", { query: "x", options: { deep: true } }, { output: "long ".repeat(2000) }),
