@@ -1,4 +1,4 @@
-// Waiting, what an answer cost, small screens.
+// Waiting, motion, what an answer cost, small screens.
 
 import { ChatPage } from "../kit/chat.ts";
 import { scriptTurn, started, stopClock } from "../kit/live.ts";
@@ -27,6 +27,23 @@ test("who waits long is told for how long already", async ({ page }) => {
   await expect(answer).toContainText("Finished with no output.");
   await expect(page.getByTestId("usage"), "what counts nothing shows no figures").toHaveCount(0);
   await expect(page.getByText("The answer is complete.")).toBeAttached();
+});
+
+test("who wants less motion sees that something runs, and nothing that moves", async ({ page }) => {
+  const turn = await scriptTurn(page);
+  await page.goto("/");
+  await page.getByTestId("composer").fill(started.content);
+  await page.getByTestId("send").click();
+  await turn.say("message_start", started);
+  await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "crawl", input: {}, offset: 0 });
+  const spinner = page.getByTestId("tool-call").locator(".spinner");
+  await expect(spinner).toBeVisible();
+  const moving = () =>
+    page.evaluate(() => document.getAnimations().filter((animation) => animation.playState === "running").length);
+  expect(await moving()).toBeGreaterThan(0);
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await expect(spinner).toBeVisible();
+  await expect.poll(moving).toBe(0);
 });
 
 test("an answer says what it cost, and the conversation what all cost", async ({ page }) => {

@@ -81,3 +81,23 @@ test("the list follows what happens in another tab, and loads older pages", asyn
   await expect(sidebar.getByText("What is 2 + 3?")).toBeAttached();
   await expect(sidebar.getByText("Sum 1", { exact: true })).toHaveCount(1);
 });
+
+test("conversations stand under their days, counted where the reader is", async ({ page }) => {
+  await page.clock.setFixedTime("2026-11-20T12:00:00Z");
+  const times = {
+    "Just now": "2026-11-20T11:59:00Z",
+    "First thing": "2026-11-20T00:00:01Z",
+    "Late last night": "2026-11-19T23:59:59Z",
+    "Some days ago": "2026-11-15T08:00:00Z",
+    "Long ago": "2025-01-31T08:00:00Z",
+  };
+  const items = Object.entries(times).map(([title, at], number) => {
+    const uuid = `00000000-0000-4000-8000-00000000000${number}`;
+    return { uuid, title, running: false, created_at: at, updated_at: at };
+  });
+  await page.route(/\/api\/conversations\?/, (route) => route.fulfill({ json: { items, next_cursor: null } }));
+  await page.goto("/");
+  const shown = page.locator(".conversations > li");
+  const expected = ["Today", "Just now", "First thing", "Yesterday", "Late last night", "Previous 7 days", "Some days ago", "Older", "Long ago"];
+  await expect(shown).toHaveText(expected);
+});

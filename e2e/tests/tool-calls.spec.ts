@@ -39,6 +39,10 @@ test("every state has its icon and its word, and every length its unit", async (
     await expect(line.locator(".tool-status svg")).toHaveCount(1);
     await expect(line).toHaveAccessibleName(new RegExp(`${states[at]!.tool_name}.*${word}`));
   }
+  const icons = lines.locator(".tool-status");
+  const marks = await icons.evaluateAll((all) => all.map((icon) => [icon.innerHTML, getComputedStyle(icon).color]));
+  const [tick, green] = marks[0]!;
+  expect(marks.slice(1).filter(([mark, colour]) => mark === tick || colour === green), "a tick only for what is done").toEqual([]);
   await expect(lines.first().locator(".tool-summary")).toHaveText("a: 12.5, b: 7.25");
   await expect(lines.first().locator(".tool-duration")).toHaveCSS("font-variant-numeric", "tabular-nums");
 
@@ -90,8 +94,11 @@ test("what a reader opened stays open while calls end and fold around it", async
   await start(1, "add");
   const first = page.getByTestId("tool-call").first();
   await expect(first.locator(".tool-state")).toHaveText("running");
+  const spoken = page.getByRole("status").filter({ hasText: "add: " });
+  await expect(spoken).toHaveText("add: running");
   await first.click();
   await end(1);
+  await expect(spoken).toHaveText("add: done");
   await start(2, "multiply");
   await expect(first).toHaveAttribute("data-status", "success");
   await expect(group(page)).toHaveCount(0);
