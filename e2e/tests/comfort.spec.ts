@@ -65,14 +65,22 @@ test("an answer says what it cost, and the conversation what all cost", async ({
   await expect(page.getByTestId("usage-in-all")).toHaveText("In all 1,234 tokens in · 305 out");
 });
 
-test("an example asks its question, and the demo model says what it is", async ({ page }) => {
-  const chat = new ChatPage(page);
-  await page.goto("/");
-  await expect(page.getByTestId("demo-notice")).toContainText("ANTHROPIC_API_KEY");
-  await expect(page.getByTestId("example")).toHaveCount(3);
-  await page.getByTestId("example").nth(1).click();
-  await expect(chat.answers.last()).toContainText("121932631124828532112482853211126352690");
-  await expect(chat.answers.last()).toHaveAttribute("data-status", "complete");
+test("each example asks its question, and the demo model says what it is", async ({ page }) => {
+  const answer = new ChatPage(page).answers.last();
+  const outcomes = [
+    ["79", "success"],
+    ["121932631124828532112482853211126352690", "success"],
+    ["zero", "error"],
+  ] as const;
+  for (const [at, [words, outcome]] of outcomes.entries()) {
+    await page.goto("/");
+    await expect(page.getByTestId("demo-notice")).toContainText("ANTHROPIC_API_KEY");
+    await expect(page.getByTestId("example")).toHaveCount(3);
+    await page.getByTestId("example").nth(at).click();
+    await expect(answer).toContainText(words);
+    await expect(answer).toHaveAttribute("data-status", "complete");
+    await expect(answer.getByTestId("tool-call").last()).toHaveAttribute("data-status", outcome);
+  }
 });
 
 test("at 360 pixels everything fits and fingers find it", async ({ page }) => {
