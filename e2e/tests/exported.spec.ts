@@ -24,6 +24,14 @@ for (const [format, { type, end }] of Object.entries(FORMATS)) {
     await page.goto(`/c/${uuid}`);
     const answer = await chat.ask(ALL);
     await expect(toolCalls(answer)).toHaveCount(2);
+    for (const when of ["live", "reloaded"]) {
+      await page.getByTestId("tool-group").click();
+      for (const line of await toolCalls(answer).all()) await line.click();
+      await expect(page.getByTestId("tool-call-details"), when).toHaveCount(2);
+      await harmless();
+      await page.reload();
+      await expect(page.getByTestId("composer")).toBeEnabled();
+    }
 
     const address = `/api/conversations/${uuid}/export?format=${format}`;
     const response = await request.get(address);
