@@ -22,6 +22,9 @@ export interface ScriptedModel {
   stop(): Promise<void>;
 }
 
+/** What every answer says it cost. */
+export const USAGE = { prompt_tokens: 1200, completion_tokens: 34 };
+
 /** Holds an answer back until the test opens it. */
 export function gate(): { opened: Promise<void>; open: () => void } {
   let open = () => {};
@@ -71,5 +74,6 @@ async function respond(request: IncomingMessage, response: ServerResponse, piece
     }
   }
   await send({}, calls > 0 ? "tool_calls" : "stop");
+  response.write(`data: ${JSON.stringify({ id: "chat-1", object: "chat.completion.chunk", choices: [], usage: USAGE })}\n\n`);
   response.end("data: [DONE]\n\n");
 }

@@ -8,6 +8,17 @@ import { expect, test } from "../kit/test.ts";
 
 const group = (page: Page) => page.getByTestId("tool-group");
 
+/** A colour of the design as computed styles say it. */
+function colour(page: Page, name: string): Promise<string> {
+  return page.evaluate((name) => {
+    const sample = document.body.appendChild(document.createElement("span"));
+    sample.style.color = `var(--${name})`;
+    const { color } = getComputedStyle(sample);
+    sample.remove();
+    return color;
+  }, name);
+}
+
 test("every state has its icon and its word, and every length its unit", async ({ page }) => {
   const states = [
     call("add", { a: 12.5, b: 7.25 }, { duration_ms: 999 }),
@@ -70,6 +81,7 @@ test("finished neighbours fold under one line, amber when one failed", async ({ 
   await expect(line).toHaveText(/^Used 3 tools\s*add, multiply, \+1\s*1 failed$/);
   await expect(line).toHaveAttribute("aria-expanded", "false");
   await expect(line).toHaveAttribute("data-failed", "");
+  await expect(line.locator(".tool-status")).toHaveCSS("color", await colour(page, "warn"));
   await expect(toolCalls(page.locator("article").last()).first()).toBeHidden();
 
   await line.press("Enter");
@@ -130,9 +142,11 @@ test("a tool that takes long turns amber, then red with a way to stop it", async
   await expect(line).not.toHaveAttribute("data-pace");
   await clock.runFor(1_000);
   await expect(line).toHaveAttribute("data-pace", "long");
+  await expect(line.locator(".tool-duration")).toHaveCSS("color", await colour(page, "warn"));
   await expect(page.getByText("This is taking a while.")).toBeVisible();
   await clock.runFor(20_000);
   await expect(line).toHaveAttribute("data-pace", "very-long");
+  await expect(line.locator(".tool-duration")).toHaveCSS("color", await colour(page, "bad"));
   await expect(line.locator(".tool-duration")).toHaveText("30s");
   const stopped = page.waitForRequest((request) => request.url().endsWith("/stop"));
   await page.route("**/stop", (route) => route.fulfill({ json: {} }));

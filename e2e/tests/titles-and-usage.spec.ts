@@ -1,4 +1,4 @@
-// The title that the model writes after the first answer.
+// What the model gives besides its answers: a title after the first one, and what each cost.
 
 import { ChatPage } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
@@ -33,4 +33,19 @@ test("the question is the title until the model has written one, which a name of
   await chat.ask("And three and four?");
   await page.reload();
   await expect(link).toHaveText("Fives");
+});
+
+test("an answer says what it cost, to the figure, and the title is nobody's cost", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  for (const text of ["It is 5.", "A title", "It is 7."]) model.answer([text]);
+  await page.goto("/");
+  await chat.ask("How much is two and three?");
+  await expect(page.getByTestId("conversation-link").first()).toHaveText("A title");
+  await chat.ask("And three and four?");
+  for (const when of ["live", "reloaded"]) {
+    const each = "1,200 tokens in · 34 out";
+    await expect(page.getByTestId("usage"), when).toHaveText([each, each]);
+    await expect(page.getByTestId("usage-in-all"), when).toHaveText("In all 2,400 tokens in · 68 out");
+    await page.reload();
+  }
 });
