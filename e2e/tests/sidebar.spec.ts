@@ -101,3 +101,24 @@ test("conversations stand under their days, counted where the reader is", async 
   const expected = ["Today", "Just now", "First thing", "Yesterday", "Late last night", "Previous 7 days", "Some days ago", "Older", "Long ago"];
   await expect(shown).toHaveText(expected);
 });
+
+test("nothing moves when the page comes alive", async ({ page, request }) => {
+  await request.post("/api/conversations", { data: { title: "Here already" } });
+  await page.addInitScript(() => {
+    const moved: string[] = [];
+    Object.assign(window, { moved });
+    const note = (list: PerformanceObserverEntryList) => {
+      const shifts = list.getEntries() as (PerformanceEntry & { sources: { node: Node | null }[] })[];
+      moved.push(...shifts.flatMap(({ sources }) => sources.map(({ node }) => node?.textContent ?? "")));
+    };
+    new PerformanceObserver(note).observe({ type: "layout-shift", buffered: true });
+  });
+  await page.goto("/");
+  await expect(page.getByTestId("search")).toBeEnabled();
+  const row = page.getByTestId("conversation-link").filter({ hasText: "Here already" });
+  await expect(row.first()).toBeVisible();
+  await expect(page.getByTestId("sidebar").getByRole("heading", { name: "Today" })).toBeVisible();
+  // Two frames later the browser has told of what moved in this one.
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  expect(await page.evaluate(() => (window as unknown as { moved: string[] }).moved)).toEqual([]);
+});

@@ -78,6 +78,6 @@ mod tests {
         assert_eq!(chosen(all.clone(), &[]).unwrap(), all);
         assert_eq!(chosen(all.clone(), &["first_load".to_owned()]).unwrap().len(), 1);
         let error = chosen(all, &["no_such_bench".to_owned()]).unwrap_err().to_string();
-        assert_eq!(error, "there is no bench \"no_such_bench\"; choose from first_load, long_conversation, md_stream");
+        assert!(error.starts_with("there is no bench \"no_such_bench\"; choose from first_load, md_stream"), "{error}");
     }
 }
