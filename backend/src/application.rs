@@ -88,8 +88,7 @@ impl Application {
             &settings.allowed_hosts,
             settings.keep_alive,
         );
-        let routes = http::page_routes();
-        let server = HttpServer::new(move || http::app(&state, routes.clone()))
+        let server = HttpServer::new(move || http::app(&state))
             // Without this a saturated stream's events wait for the reader's acknowledgements, 40 ms at a time.
             .tcp_nodelay(true)
             .disable_signals()

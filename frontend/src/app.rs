@@ -1,74 +1,108 @@
-//! The HTML document around the page, and the addresses within it.
+//! The HTML document around the page, on the server; and the browser's taking it over.
+//!
+//! The browser builds the page that it was sent once more, alive, and puts it in the place of the server's in one step
+//! that nobody sees. Attaching itself to the server's elements one by one, as Leptos can, would need code for each view
+//! that does nothing else, a fifth of all that a browser has to load. What is costly to build, answers drawn from
+//! Markdown, is taken over as it stands.
+
+use std::sync::Arc;
 
 use leptos::{html, nonce::use_nonce, prelude::*};
-use leptos_meta::{MetaTags, provide_meta_context};
-use leptos_router::{
-    SsrMode,
-    components::{ParentRoute, Route, Router, Routes},
-    path,
-};
 
 use crate::{
-    data,
+    address::Address,
+    data::PageData,
     pages::{chat::ChatPage, not_found::NotFoundPage},
     preferences::Preferences,
+    start::{START_ID, Start},
+    text,
 };
 
+/// The element that is replaced when the browser takes over.
+const APP_ID: &str = "app";
+
 /// Loads the browser side and lets it take over. Where there is a conversation, its newest message is shown first.
-fn hydrate_from(folder: &str) -> String {
+///
+/// `window.program` loads one of the page's other programs when it is first wanted, and again when it did not come.
+fn take_over_from(folder: &str) -> String {
     format!(
         "const thread = document.getElementById('thread');\
          if (thread) thread.scrollTop = thread.scrollHeight;\
-         import('{folder}/tallybook.js').then(page =>\
-         page.default({{ module_or_path: '{folder}/tallybook_bg.wasm' }}).then(() => page.hydrate()));"
+         const load = name => import(`{folder}/${{name}}.js`).then(program =>\
+         program.default({{ module_or_path: `{folder}/${{name}}_bg.wasm` }}).then(() => program));\
+         const programs = {{}};\
+         window.program = name => programs[name] ??=\
+         load(name).catch(error => {{ delete programs[name]; throw error; }});\
+         load('tallybook').then(page => page.take_over());"
     )
 }
 
 /// The whole HTML document. `folder` is the address of the folder with the page's program and style.
-pub fn shell(folder: &str) -> impl IntoView + use<> {
-    let file = |name: &str| format!("{folder}/{name}");
-    let Preferences { language, theme } = data::preferences();
-    view! {
-        <!DOCTYPE html>
-        <html lang=language.code() data-theme=theme.name()>
-            <head>
-                <meta charset="utf-8" />
-                <meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content" />
-                <meta name="color-scheme" content="light dark" />
-                <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
-                <link rel="stylesheet" href=file("tallybook.css") />
-                <link rel="modulepreload" href=file("tallybook.js") nonce=use_nonce() />
-                <link
-                    rel="preload"
-                    href=file("tallybook_bg.wasm")
-                    r#as="fetch"
-                    r#type="application/wasm"
-                    crossorigin="anonymous"
-                />
-                {html::script().r#type("module").nonce(use_nonce()).inner_html(hydrate_from(folder))}
-                <MetaTags />
-            </head>
-            <body>
-                <App />
-            </body>
-        </html>
-    }
+pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
+    provide_context(data.preferences());
+    let address = Address::parse(&data.pathname());
+    let nonce = use_nonce();
+    Suspend::new(async move {
+        let (page, title, alive) = if let Some(address) = address {
+            let start = Start::load(address, &*data).await;
+            let title = start.content.title(data.preferences().language);
+            let alive = start.to_text().map(|text| {
+                view! {
+                    <link rel="modulepreload" href=format!("{folder}/tallybook.js") nonce=nonce.clone() />
+                    <link
+                        rel="preload"
+                        href=format!("{folder}/tallybook_bg.wasm")
+                        r#as="fetch"
+                        r#type="application/wasm"
+                        crossorigin="anonymous"
+                    />
+                    {html::script().r#type("application/json").id(START_ID).inner_html(text)}
+                    {html::script().r#type("module").nonce(nonce).inner_html(take_over_from(folder))}
+                }
+            });
+            (view! { <ChatPage start /> }.into_any(), title, alive)
+        } else {
+            data.set_status(404);
+            let title = text::page_title(Some(data.preferences().language.not_found_title()));
+            (view! { <NotFoundPage /> }.into_any(), title, None)
+        };
+        let Preferences { language, theme } = data.preferences();
+        view! {
+            <!DOCTYPE html>
+            <html lang=language.code() data-theme=theme.name()>
+                <head>
+                    <meta charset="utf-8" />
+                    <meta
+                        name="viewport"
+                        content="width=device-width, initial-scale=1, interactive-widget=resizes-content"
+                    />
+                    <meta name="color-scheme" content="light dark" />
+                    <title>{title}</title>
+                    <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
+                    <link rel="stylesheet" href=format!("{folder}/tallybook.css") />
+                    {alive}
+                </head>
+                <body>
+                    <div id=APP_ID>{page}</div>
+                </body>
+            </html>
+        }
+    })
 }
 
-/// What is in the document: one page for a new chat and every conversation, so that the first message of a new chat can
-/// move to its own address without anything being built anew.
-#[component]
-pub fn App() -> impl IntoView {
-    provide_meta_context();
-    provide_context(data::preferences());
-    view! {
-        <Router>
-            <Routes fallback=NotFoundPage>
-                <ParentRoute path=path!("") view=ChatPage ssr=SsrMode::Async>
-                    <Route path=path!("") view=|| () ssr=SsrMode::Async />
-                    <Route path=path!("c/:uuid") view=|| () ssr=SsrMode::Async />
-                </ParentRoute>
-            </Routes>
-        </Router>
-    }
+/// Builds the page alive, from what the server left in the document, and puts it in the place of the server's. Without
+/// that the server's stays, to be read.
+#[cfg(feature = "hydrate")]
+pub(crate) fn take_over() {
+    use crate::browser;
+
+    let Some(start) = Start::from_document() else { return };
+    let taking_over = browser::TakingOver::begin(APP_ID);
+    let Some(place) = taking_over.place() else { return };
+    let page = move || {
+        provide_context(browser::preferences());
+        view! { <ChatPage start /> }
+    };
+    leptos::mount::mount_to(place, page).forget();
+    taking_over.finish();
 }

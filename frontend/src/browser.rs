@@ -1,7 +1,7 @@
 //! The few things a page asks of the browser: fetch with a streamed body, timers, random ids. It compiles everywhere so
 //! that there is one code path, but only effects and event handlers call it, and those run in a browser alone.
 
-use std::time::Duration;
+use std::{cell::Cell, time::Duration};
 
 use crate::{
     days::Calendar,
@@ -12,6 +12,9 @@ use futures_util::future::{Either, select};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, Element, Headers, HtmlDocument, ReadableStreamDefaultReader, RequestInit, Window};
+
+/// Whether this is a browser. What the server draws cannot be used before a browser has taken over.
+pub(crate) const IS_HERE: bool = cfg!(target_arch = "wasm32");
 
 /// The server could not be reached, or the connection broke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,6 +166,13 @@ pub(crate) fn show_theme(theme: Theme) {
     }
 }
 
+/// Names the browser's tab.
+pub(crate) fn name_tab(title: &str) {
+    if IS_HERE && let Some(document) = window().ok().and_then(|window| window.document()) {
+        document.set_title(title);
+    }
+}
+
 /// Asks the server for the page anew.
 pub(crate) fn reload() {
     if let Ok(window) = window() {
@@ -170,10 +180,13 @@ pub(crate) fn reload() {
     }
 }
 
-/// Where the reader's days begin.
+/// Where the reader's days begin. The server does not know, and takes those of Greenwich: for most readers, most of the
+/// time, the page then stays as it is when the browser takes over.
 #[expect(clippy::cast_possible_truncation, reason = "milliseconds since 1970 are whole and fit")]
-pub(crate) fn calendar() -> Option<Calendar> {
-    window().ok()?;
+pub(crate) fn calendar() -> Calendar {
+    if !IS_HERE {
+        return Calendar::utc(std::time::SystemTime::now());
+    }
     let date = js_sys::Date::new_0();
     date.set_hours(0);
     date.set_minutes(0);
@@ -190,7 +203,7 @@ pub(crate) fn calendar() -> Option<Calendar> {
             .and_then(|set| set.call1(&day, &wanted.into()).ok());
         day.get_time() as i64
     };
-    Some(Calendar { today, yesterday: days_before(1), last_week: days_before(7) })
+    Calendar { today, yesterday: days_before(1), last_week: days_before(7) }
 }
 
 /// Puts `text` on the clipboard.
@@ -233,6 +246,69 @@ pub(crate) fn focus(selector: &str) -> bool {
 /// A random id. Drawn by `uuid` from the browser's generator, since `crypto.randomUUID` is missing on plain http pages.
 pub(crate) fn random_id() -> String {
     uuid::Uuid::new_v4().to_string()
+}
+
+thread_local! {
+    static IS_TAKING_OVER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The time in which the page is built anew beside the one that the server drew. It ends when this is dropped.
+pub(crate) struct TakingOver {
+    old: Option<Element>,
+    new: Option<web_sys::HtmlElement>,
+}
+
+#[cfg_attr(not(feature = "hydrate"), expect(dead_code, reason = "a server takes nothing over"))]
+impl TakingOver {
+    /// Begins to replace the element that has this id.
+    pub(crate) fn begin(id: &str) -> Self {
+        IS_TAKING_OVER.set(true);
+        let document = window().ok().and_then(|window| window.document());
+        let old = document.as_ref().and_then(|document| document.get_element_by_id(id));
+        let new = document.and_then(|document| document.create_element("div").ok()).map(|new| {
+            new.set_id(id);
+            new.unchecked_into()
+        });
+        Self { old, new }
+    }
+
+    /// Where the new page is to be built; `None` when nothing can be replaced.
+    pub(crate) fn place(&self) -> Option<web_sys::HtmlElement> {
+        self.new.clone().filter(|_| self.old.is_some())
+    }
+
+    /// Puts the new page in the place of the old one: scrolled as that was, and with the focus where it was.
+    pub(crate) fn finish(self) {
+        let (Some(old), Some(new)) = (&self.old, &self.new) else { return };
+        let scrolled = [".thread", ".sidebar"]
+            .map(|area| (area, old.query_selector(area).ok().flatten().map_or(0, |area| area.scroll_top())));
+        let focused = window().ok().and_then(|window| window.document()?.active_element()).map(|element| element.id());
+        if old.replace_with_with_node_1(new).is_err() {
+            return;
+        }
+        for (area, top) in scrolled {
+            if let Some(area) = new.query_selector(area).ok().flatten() {
+                area.set_scroll_top(top);
+            }
+        }
+        if let Some(id) = focused.filter(|id| !id.is_empty()) {
+            focus(&id);
+        }
+    }
+}
+
+impl Drop for TakingOver {
+    fn drop(&mut self) {
+        IS_TAKING_OVER.set(false);
+    }
+}
+
+/// What the server drew under this id, to be taken over as it stands; `None` once the page has been taken over.
+pub(crate) fn drawn_by_server(id: &str) -> Option<Element> {
+    if !IS_TAKING_OVER.get() {
+        return None;
+    }
+    window().ok()?.document()?.get_element_by_id(id)
 }
 
 fn window() -> Result<Window, Unreachable> {

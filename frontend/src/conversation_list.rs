@@ -23,9 +23,6 @@ const TYPING_PAUSE: Duration = Duration::from_millis(200);
 const REFRESH_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE_SECS: u64 = 30;
 
-/// The first page, from the server with the page and asked for again later.
-type FirstPage = Resource<Result<Page<ConversationSummary>, PageError>>;
-
 /// What the feed says of turns and branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
@@ -42,9 +39,10 @@ pub(crate) enum Heard {
 /// The list of conversations. Its signals belong to the component that made it; its tasks end with that component.
 #[derive(Clone, Copy)]
 pub(crate) struct ConversationList {
-    first: FirstPage,
-    /// All that was loaded; nothing before the page is alive.
+    /// All that was loaded; nothing as long as that failed.
     all: RwSignal<Option<Page<ConversationSummary>>>,
+    /// Why there is no list.
+    pub(crate) error: RwSignal<Option<PageError>>,
     /// What is searched for.
     pub(crate) search: RwSignal<String>,
     found: RwSignal<Option<Page<ConversationSummary>>>,
@@ -52,7 +50,7 @@ pub(crate) struct ConversationList {
     leaving: RwSignal<Vec<Uuid>>,
     /// What went wrong with the last thing asked for.
     pub(crate) notice: RwSignal<Option<String>>,
-    calendar: RwSignal<Option<Calendar>>,
+    calendar: RwSignal<Calendar>,
     loading_more: StoredValue<bool>,
     refreshing: StoredValue<bool>,
     searches: StoredValue<u32>,
@@ -68,15 +66,23 @@ pub(crate) struct ConversationList {
 
 impl ConversationList {
     /// The list that begins with `first`.
-    pub(crate) fn new(first: FirstPage, deleted: Callback<Uuid>, turned: Callback<Heard>) -> Self {
+    pub(crate) fn new(
+        first: Result<Page<ConversationSummary>, PageError>,
+        deleted: Callback<Uuid>,
+        turned: Callback<Heard>,
+    ) -> Self {
+        let (all, error) = match first {
+            Ok(page) => (Some(page), None),
+            Err(error) => (None, Some(error)),
+        };
         let list = Self {
-            first,
-            all: RwSignal::new(None),
+            all: RwSignal::new(all),
+            error: RwSignal::new(error),
             search: RwSignal::new(String::new()),
             found: RwSignal::new(None),
             leaving: RwSignal::new(Vec::new()),
             notice: RwSignal::new(None),
-            calendar: RwSignal::new(None),
+            calendar: RwSignal::new(browser::calendar()),
             loading_more: StoredValue::new(false),
             refreshing: StoredValue::new(false),
             searches: StoredValue::new(0),
@@ -87,12 +93,6 @@ impl ConversationList {
             joined: StoredValue::new(false),
         };
         // Effects run in a browser alone, once the page is there.
-        Effect::new(move || {
-            if let Some(Ok(page)) = first.get() {
-                list.calendar.set(browser::calendar());
-                list.all.update(|all| *all = Some(joined(page, all.take())));
-            }
-        });
         Effect::new(move || {
             list.attend();
             let shown = window_event_listener_untyped("visibilitychange", move |_| list.attend());
@@ -106,26 +106,15 @@ impl ConversationList {
         list
     }
 
-    /// Why there is no list.
-    pub(crate) fn error(&self) -> Option<PageError> {
-        self.first.get()?.err()
-    }
-
     /// What is shown: all conversations, or those that match the search.
     pub(crate) fn items(&self) -> Vec<ConversationSummary> {
-        if let Some(found) = self.found.get() {
-            return found.items;
-        }
-        let first = self.first.get();
-        match self.all.get() {
-            Some(all) => all.items,
-            None => first.and_then(Result::ok).map(|page| page.items).unwrap_or_default(),
-        }
+        let shown = if self.is_search() { self.found } else { self.all };
+        shown.with(|page| page.as_ref().map(|page| page.items.clone()).unwrap_or_default())
     }
 
     /// Whether there are headings for days.
     pub(crate) fn has_days(&self) -> bool {
-        !self.is_search() && self.calendar.with(Option::is_some)
+        !self.is_search() && self.all.with(|all| all.as_ref().is_some_and(|all| !all.items.is_empty()))
     }
 
     /// Whether what is shown is what was searched for.
@@ -133,12 +122,12 @@ impl ConversationList {
         self.found.with(Option::is_some)
     }
 
-    /// The group of a conversation; unknown until the page is alive, since the server does not know the reader's days.
+    /// The group of a conversation; none of what was searched for.
     pub(crate) fn day_of(&self, item: &ConversationSummary) -> Option<Day> {
-        if self.is_search() { None } else { Some(self.calendar.get()?.day_of(item.updated_at.timestamp_millis())) }
+        (!self.is_search()).then(|| self.calendar.get().day_of(item.updated_at.timestamp_millis()))
     }
 
-    /// The title of a conversation, when it is in the list. Only for effects.
+    /// The title of a conversation, when it is in the list.
     pub(crate) fn title_of(&self, uuid: Uuid) -> Option<String> {
         let find = |page: &Page<ConversationSummary>| {
             page.items.iter().find(|item| item.uuid == uuid).map(|item| item.title.clone())
@@ -160,8 +149,24 @@ impl ConversationList {
         self.refreshing.set_value(true);
         spawn_local(async move {
             browser::sleep(REFRESH_PAUSE).await;
-            if self.refreshing.try_set_value(false).is_none() {
-                self.first.refetch();
+            if self.refreshing.try_set_value(false).is_some() {
+                return;
+            }
+            let newest = api::list_conversations("", None).await;
+            if self.all.is_disposed() {
+                return;
+            }
+            // A list that was there before a failed attempt to renew it stays.
+            match newest {
+                Ok(page) => {
+                    self.calendar.set(browser::calendar());
+                    self.error.set(None);
+                    self.all.update(|all| *all = Some(joined(page, all.take())));
+                }
+                Err(error) if self.all.with_untracked(Option::is_none) => {
+                    self.error.set(Some(PageError::new(error.message(self.text))));
+                }
+                Err(_) => {}
             }
         });
     }

@@ -1,21 +1,20 @@
-//! Where a page's data comes from: on the server through [`PageData`], in the browser through the REST API. Pages ask
-//! here and need not know on which side they are.
+//! Where a page's data comes from while the server renders it: [`PageData`], which the server implements. In the browser
+//! it comes from the REST API.
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::{future::Future, pin::Pin};
 
-use leptos::prelude::use_context;
 use serde::{Deserialize, Serialize};
 use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
 use uuid::Uuid;
 
-use crate::{
-    language::{Language, use_language},
-    preferences::Preferences,
-};
+use crate::preferences::Preferences;
 
-/// What a page needs while it is rendered on the server. The server puts an `Arc<dyn PageData>` for the person who asks
-/// into the context of each request.
+/// What a page needs while it is rendered on the server. It stands for the person who asks, and
+/// all but the futures' work is called within the reactive owner of the request.
 pub trait PageData: Send + Sync {
+    /// The path that was asked for, e.g. `/c/…`.
+    fn pathname(&self) -> String;
+
     /// The newest conversations: the first page of the list.
     fn list_conversations(&self) -> PageFuture<Page<ConversationSummary>>;
 
@@ -25,11 +24,10 @@ pub trait PageData: Send + Sync {
     /// The model that answers.
     fn model(&self) -> ModelInfo;
 
-    /// What the reader chose, or asks for. Called within the reactive owner of the request.
+    /// What the reader chose, or asks for.
     fn preferences(&self) -> Preferences;
 
-    /// Sets the HTTP status of the answer, e.g. 404 when the page says that there is nothing here. Called at most once,
-    /// within the reactive owner of the request.
+    /// Sets the HTTP status of the answer, e.g. 404 when the page says that there is nothing here. Called at most once.
     fn set_status(&self, status: u16);
 }
 
@@ -57,90 +55,3 @@ impl std::fmt::Display for PageError {
 }
 
 impl std::error::Error for PageError {}
-
-/// The source of data on this side.
-#[derive(Clone)]
-pub(crate) struct Source {
-    server: Option<Arc<dyn PageData>>,
-    text: Language,
-}
-
-impl Source {
-    /// To be called while a component is built: the context is not at hand later.
-    pub(crate) fn from_context() -> Self {
-        Self { server: use_context(), text: use_language() }
-    }
-
-    pub(crate) fn list_conversations(&self) -> PageFuture<Page<ConversationSummary>> {
-        self.server.as_ref().map_or_else(|| remote::list_conversations(self.text), |data| data.list_conversations())
-    }
-
-    pub(crate) fn find_conversation(&self, uuid: Uuid) -> PageFuture<Option<Conversation>> {
-        let remote = || remote::find_conversation(uuid, self.text);
-        self.server.as_ref().map_or_else(remote, |data| data.find_conversation(uuid))
-    }
-
-    /// The model that answers; known only on the server, which hands it on with the page.
-    pub(crate) fn model(&self) -> Option<ModelInfo> {
-        self.server.as_ref().map(|data| data.model())
-    }
-
-    pub(crate) fn set_status(&self, status: u16) {
-        if let Some(data) = &self.server {
-            data.set_status(status);
-        }
-    }
-}
-
-/// What the reader prefers: the server asks the request, the browser reads what the server wrote into the document.
-pub(crate) fn preferences() -> Preferences {
-    use_context::<Arc<dyn PageData>>().map_or_else(remote::preferences, |data| data.preferences())
-}
-
-/// The REST API, for a browser.
-#[cfg(feature = "hydrate")]
-mod remote {
-    use send_wrapper::SendWrapper;
-    use tallybook_protocol::{Conversation, ConversationSummary, Page};
-    use uuid::Uuid;
-
-    use super::{PageError, PageFuture};
-    use crate::{api, language::Language};
-
-    pub(super) use crate::browser::preferences;
-
-    // A browser has one thread for all of this, so the wrapper's check never fails.
-    pub(super) fn list_conversations(text: Language) -> PageFuture<Page<ConversationSummary>> {
-        Box::pin(SendWrapper::new(async move {
-            api::list_conversations("", None).await.map_err(|error| PageError::new(error.message(text)))
-        }))
-    }
-
-    pub(super) fn find_conversation(uuid: Uuid, text: Language) -> PageFuture<Option<Conversation>> {
-        Box::pin(SendWrapper::new(async move {
-            api::find_conversation(uuid).await.map_err(|error| PageError::new(error.message(text)))
-        }))
-    }
-}
-
-/// On a server without [`PageData`], as while the list of routes is drawn up: there is no data.
-#[cfg(not(feature = "hydrate"))]
-mod remote {
-    use tallybook_protocol::{Conversation, ConversationSummary, Page};
-    use uuid::Uuid;
-
-    use super::{PageError, PageFuture};
-    use crate::{language::Language, preferences::Preferences};
-
-    pub(super) fn preferences() -> Preferences {
-        Preferences::default()
-    }
-
-    pub(super) fn list_conversations(text: Language) -> PageFuture<Page<ConversationSummary>> {
-        Box::pin(async move { Err(PageError::new(text.no_data())) })
-    }
-
-    pub(super) fn find_conversation(_uuid: Uuid, text: Language) -> PageFuture<Option<Conversation>> {
-        Box::pin(async move { Err(PageError::new(text.no_data())) })
-    }
-}

@@ -1,5 +1,7 @@
 //! Which day a conversation was last written in, as its reader's calendar has it. Pure: `browser` tells where days begin.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 /// The groups of the list of conversations, newest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Day {
@@ -20,6 +22,14 @@ pub(crate) struct Calendar {
 }
 
 impl Calendar {
+    /// The days of Greenwich at `now`.
+    pub(crate) fn utc(now: SystemTime) -> Self {
+        const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+        let ms = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        let today = i64::try_from(ms).unwrap_or(0) / DAY_MS * DAY_MS;
+        Self { today, yesterday: today - DAY_MS, last_week: today - 7 * DAY_MS }
+    }
+
     /// The group of what happened at `ms`. A clock that is ahead of the reader's is still today.
     pub(crate) fn day_of(self, ms: i64) -> Day {
         if ms >= self.today {
@@ -36,7 +46,16 @@ impl Calendar {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
     use super::{Calendar, Day};
+
+    #[test]
+    fn greenwich_has_days_of_24_hours() {
+        let noon = UNIX_EPOCH + Duration::from_hours(24 * 10 + 12);
+        let day = 86_400_000;
+        assert_eq!(Calendar::utc(noon), Calendar { today: 10 * day, yesterday: 9 * day, last_week: 3 * day });
+    }
 
     #[test]
     fn days_begin_at_midnight() {

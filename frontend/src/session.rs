@@ -15,6 +15,7 @@ use crate::{
     browser,
     conversation_list::Heard,
     language::{Language, use_language},
+    markdown,
     transcript::{All, Transcript, fold},
 };
 
@@ -154,6 +155,8 @@ impl Session {
         self.edited.set(None);
         self.unstored.set(Some(content.clone()));
         let message = self.message(content, edit_of);
+        // The answer will want it.
+        spawn_local(markdown::prepare());
         self.spawn_reading(async move {
             match self.deliver(&message).await {
                 Ok((uuid, stream)) => self.follow(uuid, Some(stream)).await,

@@ -3,6 +3,7 @@
 //! What the server says of one request or one turn comes from the server in English. Where it gives a stable code with
 //! it, the page says it in its own language (`problem`, `turn_error`).
 
+use tallybook_markdown::Labels;
 use tallybook_protocol::{ToolCallStatus, Usage};
 
 use crate::{format, language::Language, preferences::Theme, transcript::Tally};
@@ -169,8 +170,6 @@ texts! {
     connection_lost:
         "The connection could not be restored. Reload the page to see how the answer went on.",
         "接続を回復できませんでした。ページを再読み込みすると、回答の続きを確認できます。";
-    #[cfg_attr(feature = "hydrate", expect(dead_code, reason = "only a server can lack its data"))]
-    no_data: "The server has no data for this page.", "サーバーにこのページのデータがありません。";
 
     // The keys.
     help_title: "Keyboard shortcuts", "キーボードショートカット";
@@ -414,6 +413,15 @@ impl Language {
 /// The words in the browser's tab.
 pub(crate) fn page_title(conversation: Option<&str>) -> String {
     conversation.map_or_else(|| PRODUCT.to_owned(), |title| format!("{title} · {PRODUCT}"))
+}
+
+impl Language {
+    /// What the elements around Markdown say.
+    pub(crate) fn markdown_labels(self) -> Labels {
+        let [copy, copied, table, task_done, task_open] =
+            [self.copy(), self.copied(), self.table(), self.task_done(), self.task_open()].map(str::to_owned);
+        Labels { copy, copied, table, task_done, task_open }
+    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,7 @@ use std::sync::{
 
 use chrono::DateTime;
 use futures_util::StreamExt as _;
-use leptos::prelude::{IntoView as _, Owner, RenderHtml as _, provide_context};
-use leptos_meta::ServerMetaContext;
-use leptos_router::location::RequestUrl;
+use leptos::prelude::{IntoView as _, Owner, RenderHtml as _};
 use tallybook_frontend::{Language, PageData, PageError, PageFuture, Preferences, Theme, shell};
 use tallybook_protocol::{
     Conversation, ConversationSummary, Message, MessageStatus, ModelInfo, Page, RawJson, Role, ToolCall,
@@ -23,6 +21,7 @@ const RUNNING: Uuid = Uuid::from_u128(9);
 
 #[derive(Default)]
 struct Data {
+    path: String,
     away: bool,
     preferences: Preferences,
     status: Arc<AtomicU16>,
@@ -39,6 +38,10 @@ impl Data {
 }
 
 impl PageData for Data {
+    fn pathname(&self) -> String {
+        self.path.clone()
+    }
+
     fn list_conversations(&self) -> PageFuture<Page<ConversationSummary>> {
         self.answer(Page { items: vec![summary()], next_cursor: None })
     }
@@ -128,25 +131,12 @@ async fn render(path: &str, data: Data) -> (String, u16) {
     // Only the first test of the process can set it; all set the same.
     let _ = any_spawner::Executor::init_tokio();
     let status = Arc::clone(&data.status);
-    let data: Arc<dyn PageData> = Arc::new(data);
+    let data: Arc<dyn PageData> = Arc::new(Data { path: path.to_owned(), ..data });
     let owner = Owner::new_root(Some(Arc::new(hydration_context::SsrSharedContext::new())));
-    let (meta, meta_output) = ServerMetaContext::new();
-    let stream = owner.with(|| {
-        provide_context(RequestUrl::new(path));
-        provide_context(meta);
-        provide_context(data);
-        shell("/pkg/1").into_view().to_html_stream_in_order()
-    });
-    let page = stream.collect::<String>().await;
-    // The data for the browser, as it follows the page in a script.
-    let Some(data) = owner.shared_context().and_then(|context| context.pending_data()) else {
-        panic!("the page hands its data on to the browser");
-    };
-    let scripts = data.map(|script| format!("<script>{script}</script>")).collect::<String>().await;
-    let whole = futures_util::stream::iter([page + &scripts]);
-    let html = meta_output.inject_meta_context(whole).await.collect::<String>().await;
+    let stream = owner.with(|| shell("/pkg/1", data).into_view().to_html_stream_in_order());
+    let html = stream.collect::<String>().await;
     drop(owner);
-    // What hydration finds its way by is no part of what a reader gets.
+    // What Leptos finds its way by is no part of what a reader gets.
     let html = html.replace("<!>", "");
     (html, status.load(Ordering::Relaxed))
 }
@@ -181,7 +171,7 @@ async fn a_conversation_is_readable_without_a_script() {
     assert!(html.contains("rel=\"noopener noreferrer nofollow\""), "Markdown is drawn on the server: {html}");
     assert!(html.contains("aria-current=\"page\""));
     assert!(html.contains("demo-arithmetic") && html.contains("ANTHROPIC_API_KEY") && html.contains("OPENAI_API_KEY"));
-    assert!(html.contains("<title>A &lt;b>bold&lt;/b> sum · Tallybook</title>"), "{html}");
+    assert!(html.contains("<title>A &lt;b&gt;bold&lt;/b&gt; sum · Tallybook</title>"), "{html}");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use crate::{
     progress::{Step, say},
     shell,
     ui::{
-        CRATE, TARGET,
+        PROGRAMS, TARGET,
         toolchain::{self, Toolchain},
     },
     workspace,
@@ -23,23 +23,26 @@ pub(crate) fn run() -> Result<()> {
     step.done("");
 
     let step = Step::begin("linting the browser side", "");
-    let mut clippy = match toolchain::find()? {
-        Toolchain::Active => {
-            let mut cargo = Toolchain::Active.cargo();
-            cargo.args(["clippy", "--target", TARGET, "--target-dir"]).arg(workspace::ui_target());
-            cargo
-        }
-        Toolchain::Debian => {
-            say(
-                "clippy has no standard library for the browser here, so it reads the page as a program for this machine",
-            );
-            let mut cargo = shell::cargo();
-            cargo.arg("clippy");
-            cargo
-        }
-    };
-    clippy.args(["--package", CRATE, "--lib", "--features", "hydrate", "--", "-D", "warnings"]);
-    shell::run(&mut clippy)?;
+    let toolchain = toolchain::find()?;
+    if toolchain == Toolchain::Debian {
+        say("clippy has no standard library for the browser here, so it reads the page as a program for this machine");
+    }
+    for program in &PROGRAMS {
+        let mut clippy = match toolchain {
+            Toolchain::Active => {
+                let mut cargo = toolchain.cargo();
+                cargo.args(["clippy", "--target", TARGET, "--target-dir"]).arg(workspace::ui_target());
+                cargo
+            }
+            Toolchain::Debian => {
+                let mut cargo = shell::cargo();
+                cargo.arg("clippy");
+                cargo
+            }
+        };
+        clippy.args(["--package", program.package, "--lib", "--features", &program.features.join(",")]);
+        shell::run(clippy.args(["--", "-D", "warnings"]))?;
+    }
     step.done("");
     Ok(())
 }

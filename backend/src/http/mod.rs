@@ -24,12 +24,9 @@ use actix_web::{
     middleware::from_fn,
     web,
 };
-use leptos_actix::ActixRouteListing;
 use tokio::runtime::Handle;
 
 use crate::conversation::{ConversationService, ServiceError};
-
-pub use page::page_routes;
 
 use error::ApiError;
 use guard::Hosts;
@@ -72,10 +69,9 @@ impl AppState {
     }
 }
 
-/// Every route behind the guard; those of the page come from [`page_routes`].
+/// Every route behind the guard.
 pub fn app(
     state: &AppState,
-    routes: Vec<ActixRouteListing>,
 ) -> App<
     impl ServiceFactory<
         ServiceRequest,
@@ -86,13 +82,13 @@ pub fn app(
     > + use<>,
 > {
     App::new()
-        .configure(|app| configure(app, state, routes))
+        .configure(|app| configure(app, state))
         .wrap(from_fn(guard::guard))
         // Outermost, so that what the guard refuses has an id too.
         .wrap(from_fn(request_id::with_request_id))
 }
 
-fn configure(app: &mut web::ServiceConfig, state: &AppState, routes: Vec<ActixRouteListing>) {
+fn configure(app: &mut web::ServiceConfig, state: &AppState) {
     app.app_data(web::Data::new(state.clone()))
         .app_data(web::JsonConfig::default().limit(MAX_BODY_BYTES).error_handler(|e, _| ApiError::from(e).into()))
         .app_data(web::PathConfig::default().error_handler(|_, _| ApiError::Service(ServiceError::NotFound).into()))
@@ -108,7 +104,7 @@ fn configure(app: &mut web::ServiceConfig, state: &AppState, routes: Vec<ActixRo
         .route("/readyz", web::get().to(health::ready))
         .route("/metrics", web::get().to(health::metrics))
         .configure(assets::configure)
-        .configure(|app| page::configure(app, routes, state));
+        .configure(|app| page::configure(app, state));
 }
 
 async fn no_such_route(request: HttpRequest) -> Result<HttpResponse, ApiError> {

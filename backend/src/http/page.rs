@@ -1,4 +1,4 @@
-//! The page, rendered on the server: Leptos' routes, and where they get their data from.
+//! The page, rendered on the server, and where it gets its data from. What its addresses mean, the page knows itself.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use actix_web::{
         StatusCode,
         header::{self, HeaderValue},
     },
+    middleware::Compress,
     web,
 };
-use leptos::prelude::{IntoView, provide_context, use_context, use_nonce};
-use leptos_actix::{
-    ActixRouteListing, LeptosRoutes, ResponseOptions, generate_route_list, render_app_async_with_context,
-};
-use tallybook_frontend::{App, PageData, PageError, PageFuture, Preferences};
+use leptos::prelude::{use_context, use_nonce};
+use leptos_actix::{Request, ResponseOptions, render_app_async_with_context};
+use leptos_router::Method;
+use tallybook_frontend::{PageData, PageError, PageFuture, Preferences};
 use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
 use uuid::Uuid;
 
@@ -23,24 +23,13 @@ use crate::{accounts::UserId, conversation::ServiceError};
 /// How many conversations the sidebar begins with.
 const SIDEBAR: u32 = 50;
 
-/// The page's routes, to be computed once at the start.
-pub fn page_routes() -> Vec<ActixRouteListing> {
-    generate_route_list(App)
-}
-
-/// Registers the page on its routes, and its "nothing here" on all others.
-pub(super) fn configure(app: &mut web::ServiceConfig, routes: Vec<ActixRouteListing>, state: &AppState) {
+/// Registers the page on all addresses that nothing else was registered on; where it has nothing it says so.
+pub(super) fn configure(app: &mut web::ServiceConfig, state: &AppState) {
     let data: Arc<dyn PageData> = Arc::new(ServerPageData(state.clone()));
-    let context = move || {
-        provide_context(Arc::clone(&data));
-        set_headers();
-    };
-    let nothing_here = render_app_async_with_context(context.clone(), shell, leptos_router::Method::Get);
-    app.leptos_routes_with_context(routes, context, shell).default_service(nothing_here);
-}
-
-fn shell() -> impl IntoView {
-    tallybook_frontend::shell(assets::folder())
+    let shell = move || tallybook_frontend::shell(assets::folder(), Arc::clone(&data));
+    let page = render_app_async_with_context(set_headers, shell, Method::Get);
+    // The page alone: its files are compressed beforehand, and what is streamed must not wait to be.
+    app.service(web::scope("").wrap(Compress::default()).default_service(page));
 }
 
 /// The page loads its own files and talks to its own server, and that is all. Scripts run by the nonce of this one answer
@@ -62,6 +51,10 @@ fn set_headers() {
 struct ServerPageData(AppState);
 
 impl PageData for ServerPageData {
+    fn pathname(&self) -> String {
+        use_context::<Request>().map(|request| request.path().to_owned()).unwrap_or_default()
+    }
+
     fn list_conversations(&self) -> PageFuture<Page<ConversationSummary>> {
         let state = self.0.clone();
         Box::pin(async move {
@@ -87,7 +80,7 @@ impl PageData for ServerPageData {
     }
 
     fn preferences(&self) -> Preferences {
-        let request = use_context::<leptos_actix::Request>();
+        let request = use_context::<Request>();
         request.map(|request| preferences::of(&request.into_inner())).unwrap_or_default()
     }
 

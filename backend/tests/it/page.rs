@@ -15,7 +15,7 @@ async fn a_conversation_is_readable_without_scripts() {
     app.send(&conversation, "What is 12.5 + 7.25? <script>alert(1)</script>").await.all().await;
     let page = app.get(&format!("/c/{conversation}")).await;
     assert_eq!(page.status(), StatusCode::OK);
-    // Without the marks by which hydration finds its way.
+    // Without the marks by which Leptos finds its way.
     let html = page.text().await.unwrap().replace("<!>", "");
     for shown in [
         "<strong>19.75",
@@ -57,19 +57,27 @@ async fn scripts_run_by_a_nonce_that_no_two_answers_share() {
         let script = format!("script-src 'nonce-{nonce}' 'strict-dynamic' 'wasm-unsafe-eval';");
         assert!(policy.contains(&script) && policy.contains("style-src 'self';"), "{policy}");
         let html = page.text().await.unwrap();
-        let scripts = html.matches("<script").count();
-        assert!(scripts > 0);
-        assert_eq!(
-            html.matches(&format!("nonce=\"{nonce}\"")).count(),
-            scripts + 1,
-            "and what is loaded ahead: {html}"
-        );
+        let data = html.matches("<script type=\"application/json\"").count();
+        let ahead = html.matches("<link rel=\"modulepreload\"").count();
+        assert_eq!((data, ahead), if path == "/nowhere" { (0, 0) } else { (1, 1) }, "{html}");
+        let scripts = html.matches("<script").count() - data;
+        assert_eq!(html.matches(&format!("nonce=\"{nonce}\"")).count(), scripts + ahead, "{html}");
         assert!(!html.contains(" style=") && !html.contains("<style"), "{html}");
         nonces.push(nonce);
     }
     nonces.sort();
     nonces.dedup();
     assert_eq!(nonces.len(), 5);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_page_is_compressed_for_who_can_read_that() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    for (accepted, encoding) in [("gzip, br", Some("gzip")), ("identity", None)] {
+        let page = app.client.get(app.url("/")).header("accept-encoding", accepted).send().await.unwrap();
+        assert_eq!(page.headers().get("content-encoding").map(|value| value.to_str().unwrap()), encoding);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,14 +1,17 @@
 //! The open conversation: its messages above, the message field below. It owns the session.
 
 use leptos::prelude::*;
-use tallybook_protocol::{Conversation, ModelInfo};
+use tallybook_protocol::Conversation;
+use uuid::Uuid;
 
 use crate::{
+    browser,
     components::{commands::on_command, composer::Composer, thread::Thread},
+    conversation_list::ConversationList,
     keys::Command,
     language::use_language,
     session::{Listeners, Phase, Session},
-    text::DEMO_SETTINGS,
+    text::{DEMO_SETTINGS, page_title},
     transcript::Transcript,
 };
 
@@ -16,16 +19,20 @@ use crate::{
 #[component]
 pub(crate) fn ChatPane(
     conversation: Option<Conversation>,
-    model: Option<ModelInfo>,
-    /// The conversation's title; none of a new chat.
-    #[prop(into)]
-    name: Signal<Option<String>>,
+    /// Whether the built-in demo model answers.
+    is_demo: bool,
+    /// The title that the conversation was opened with.
+    opened_with: Option<String>,
+    /// The list, which has a newer title than the one that the conversation was opened with.
+    list: ConversationList,
+    /// The conversation that is open.
+    current: Signal<Option<Uuid>>,
     listeners: Listeners,
-    hydrated: ReadSignal<bool>,
 ) -> impl IntoView {
     let text = use_language();
     let session = Session::new(conversation, listeners);
-    let is_demo = model.is_some_and(|model| model.provider == "demo");
+    let name = Memo::new(move |_| current.get().and_then(|uuid| list.title_of(uuid)).or_else(|| opened_with.clone()));
+    Effect::new(move || browser::name_tab(&name.with(|name| page_title(name.as_deref()))));
     let reconnecting = move || match session.phase.get() {
         Phase::Reconnecting(seconds) => Some(text.reconnecting(seconds)),
         Phase::Idle | Phase::Sending | Phase::Following | Phase::Hidden => None,
@@ -46,7 +53,7 @@ pub(crate) fn ChatPane(
     });
     view! {
         {move || name.get().map(|name| view! { <h1 class="visually-hidden">{name}</h1> })}
-        <Thread session hydrated />
+        <Thread session />
         <p class="visually-hidden" role="status">
             {move || (told.get() == Told::Answered).then(|| text.answered())}
         </p>
@@ -55,7 +62,7 @@ pub(crate) fn ChatPane(
             {move || session.notice.get().map(|notice| view! {
                 <p class="notice" role="alert" data-testid="notice">{notice}</p>
             })}
-            <Composer session hydrated />
+            <Composer session />
             {move || usage.get().map(|usage| view! {
                 <p class="usage-in-all" data-testid="usage-in-all">{text.usage_in_all(usage)}</p>
             })}

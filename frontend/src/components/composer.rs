@@ -7,6 +7,7 @@ use leptos::{
 };
 
 use crate::{
+    browser,
     components::icon::{Draw, Icon},
     language::use_language,
     session::Session,
@@ -18,7 +19,7 @@ const HANDLED_BY_INPUT_METHOD: u32 = 229;
 
 /// The message field and its button.
 #[component]
-pub(crate) fn Composer(session: Session, hydrated: ReadSignal<bool>) -> impl IntoView {
+pub(crate) fn Composer(session: Session) -> impl IntoView {
     let text = use_language();
     let field = NodeRef::<html::Textarea>::new();
     let send = move || {
@@ -33,7 +34,7 @@ pub(crate) fn Composer(session: Session, hydrated: ReadSignal<bool>) -> impl Int
     // One comes here to write, and after an answer to go on writing; but on a touch screen the focus would bring up the
     // keyboard.
     Effect::new(move || {
-        if hydrated.get() && !session.is_busy() && has_fine_pointer() {
+        if !session.is_busy() && has_fine_pointer() {
             request_animation_frame(move || {
                 if let Some(field) = field.try_get_untracked().flatten().filter(|_| is_focus_free()) {
                     let _ = field.focus();
@@ -61,7 +62,7 @@ pub(crate) fn Composer(session: Session, hydrated: ReadSignal<bool>) -> impl Int
                     placeholder=text.composer_placeholder()
                     node_ref=field
                     // Typed before the page is alive, it would be lost.
-                    disabled=move || !hydrated.get()
+                    disabled=!browser::IS_HERE
                     prop:value=move || session.draft.get()
                     on:input:target=move |event| session.draft.set(event.target().value())
                     on:keydown=move |event: KeyboardEvent| {
@@ -77,7 +78,7 @@ pub(crate) fn Composer(session: Session, hydrated: ReadSignal<bool>) -> impl Int
                 {move || if session.is_busy() {
                     view! { <StopButton session /> }.into_any()
                 } else {
-                    view! { <SendButton session hydrated /> }.into_any()
+                    view! { <SendButton session /> }.into_any()
                 }}
             </div>
         </form>
@@ -86,9 +87,9 @@ pub(crate) fn Composer(session: Session, hydrated: ReadSignal<bool>) -> impl Int
 }
 
 #[component]
-fn SendButton(session: Session, hydrated: ReadSignal<bool>) -> impl IntoView {
+fn SendButton(session: Session) -> impl IntoView {
     let text = use_language();
-    let disabled = move || !hydrated.get() || session.draft.with(|draft| draft.trim().is_empty());
+    let disabled = move || !browser::IS_HERE || session.draft.with(|draft| draft.trim().is_empty());
     view! {
         <button type="submit" class="round-button" data-testid="send" aria-label=text.send() title=text.send() disabled=disabled>
             <Draw icon=Icon::ArrowUp />

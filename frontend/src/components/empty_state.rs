@@ -2,11 +2,11 @@
 
 use leptos::prelude::*;
 
-use crate::{language::use_language, session::Session};
+use crate::{browser, language::use_language, session::Session};
 
 /// A greeting and three prompts that show what the tools do.
 #[component]
-pub(crate) fn EmptyState(session: Session, hydrated: ReadSignal<bool>) -> impl IntoView {
+pub(crate) fn EmptyState(session: Session) -> impl IntoView {
     let text = use_language();
     let examples = text.examples().map(|example| {
         view! {
@@ -15,7 +15,7 @@ pub(crate) fn EmptyState(session: Session, hydrated: ReadSignal<bool>) -> impl I
                     type="button"
                     class="example"
                     data-testid="example"
-                    disabled=move || !hydrated.get()
+                    disabled=!browser::IS_HERE
                     on:click=move |_| session.send(example)
                 >
                     {example}

@@ -17,7 +17,7 @@ use crate::{
 /// The bar above the conversation.
 #[component]
 pub(crate) fn Header(
-    model: Option<ModelInfo>,
+    model: ModelInfo,
     /// The open conversation.
     current: Signal<Option<Uuid>>,
     sidebar_open: RwSignal<bool>,
@@ -37,12 +37,10 @@ pub(crate) fn Header(
                 <Draw icon=Icon::Menu />
             </button>
             <span class="header-product">{PRODUCT}</span>
-            {model.map(|model| view! {
-                <span class="header-model" data-testid="model" title=text.model(&model.model)>
-                    <span class="header-provider">{model.provider}</span>
-                    <span class="header-model-name">{model.model.clone()}</span>
-                </span>
-            })}
+            <span class="header-model" data-testid="model" title=text.model(&model.model)>
+                <span class="header-provider">{model.provider}</span>
+                <span class="header-model-name">{model.model.clone()}</span>
+            </span>
             <ExportMenu current />
         </header>
     }

@@ -138,7 +138,7 @@ fn stretch_from(entry: &Entry, start: usize, language: Language) -> Stretch {
     let text = end.and_then(|end| entry.text.get(start..end)).unwrap_or_default().to_owned();
     // Text with a call after it is not written on.
     let complete = !entry.is_streaming() || end.is_some_and(|end| end < entry.text.len());
-    Stretch { text, complete, language }
+    Stretch { message: entry.id, start, text, complete, language }
 }
 
 /// What stands below the text: that more is to come, or how it ended when it did not simply end.

@@ -18,7 +18,6 @@ pub(crate) mod seconds;
 pub(crate) mod settings;
 pub(crate) mod sidebar;
 pub(crate) mod sidebar_row;
-pub(crate) mod tab_title;
 pub(crate) mod thinking;
 pub(crate) mod thread;
 pub(crate) mod tool_call;

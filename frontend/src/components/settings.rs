@@ -11,7 +11,7 @@ use crate::{
 
 /// The reader's choices.
 #[component]
-pub(crate) fn Settings(sheet: HelpSheet, hydrated: ReadSignal<bool>) -> impl IntoView {
+pub(crate) fn Settings(sheet: HelpSheet) -> impl IntoView {
     let text = use_language();
     let Preferences { theme: chosen, language } = use_context().unwrap_or_default();
     let themes = Theme::ALL.map(|theme| {
@@ -28,7 +28,7 @@ pub(crate) fn Settings(sheet: HelpSheet, hydrated: ReadSignal<bool>) -> impl Int
                 aria-label=text.theme_label()
                 title=text.theme_label()
                 autocomplete="off"
-                disabled=move || !hydrated.get()
+                disabled=!browser::IS_HERE
                 on:change:target=move |event| {
                     let theme = Theme::from_name(&event.target().value()).unwrap_or_default();
                     browser::remember(THEME_COOKIE, theme.name());
@@ -43,7 +43,7 @@ pub(crate) fn Settings(sheet: HelpSheet, hydrated: ReadSignal<bool>) -> impl Int
                 aria-label=text.language_label()
                 title=text.language_label()
                 autocomplete="off"
-                disabled=move || !hydrated.get()
+                disabled=!browser::IS_HERE
                 on:change:target=move |event| {
                     browser::remember(LANGUAGE_COOKIE, &event.target().value());
                     browser::reload();
@@ -58,7 +58,7 @@ pub(crate) fn Settings(sheet: HelpSheet, hydrated: ReadSignal<bool>) -> impl Int
                 aria-label=text.help_open()
                 title=text.help_open()
                 aria-haspopup="dialog"
-                disabled=move || !hydrated.get()
+                disabled=!browser::IS_HERE
                 on:click=move |_| help::toggle(sheet)
             >
                 "?"

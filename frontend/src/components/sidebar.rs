@@ -5,6 +5,7 @@ use tallybook_protocol::ConversationSummary;
 use uuid::Uuid;
 
 use crate::{
+    browser,
     components::{
         help::HelpSheet,
         icon::{Draw, Icon},
@@ -32,12 +33,11 @@ pub(crate) fn Sidebar(
     /// Whether a small screen shows the sidebar.
     open: RwSignal<bool>,
     sheet: HelpSheet,
-    hydrated: ReadSignal<bool>,
 ) -> impl IntoView {
     let text = use_language();
     let area = NodeRef::<html::Nav>::new();
     let note = move || {
-        if let Some(error) = list.error() {
+        if let Some(error) = list.error.get() {
             return Some(view! { <p class="sidebar-note" role="alert">{error.message}</p> }.into_any());
         }
         let words = if list.is_search() { text.nothing_found() } else { text.no_conversations() };
@@ -88,27 +88,25 @@ pub(crate) fn Sidebar(
                 autocomplete="off"
                 aria-label=text.search()
                 placeholder=text.search()
-                disabled=move || !hydrated.get()
+                disabled=!browser::IS_HERE
                 prop:value=move || list.search.get()
                 on:input:target=move |event| list.search_for(event.target().value())
             />
             <h2 class="sidebar-heading" class:visually-hidden=move || list.has_days()>{text.conversations()}</h2>
-            <Transition>
-                <ul class="conversations">
-                    <For
-                        each=move || lines(list)
-                        key=Line::key
-                        children=move |line| match line {
-                            Line::Day(day) => view! {
-                                <li class="day"><h3>{day_label(text, day)}</h3></li>
-                            }
-                            .into_any(),
-                            Line::Conversation(item) => view! { <SidebarRow item list current open /> }.into_any(),
+            <ul class="conversations">
+                <For
+                    each=move || lines(list)
+                    key=Line::key
+                    children=move |line| match line {
+                        Line::Day(day) => view! {
+                            <li class="day"><h3>{day_label(text, day)}</h3></li>
                         }
-                    />
-                </ul>
-                {note}
-            </Transition>
+                        .into_any(),
+                        Line::Conversation(item) => view! { <SidebarRow item list current open /> }.into_any(),
+                    }
+                />
+            </ul>
+            {note}
             {move || list.notice.get().map(|notice| view! {
                 <p class="sidebar-note" role="alert">{notice}</p>
             })}
@@ -117,7 +115,7 @@ pub(crate) fn Sidebar(
                     {text.show_more()}
                 </button>
             </Show>
-            <Settings sheet hydrated />
+            <Settings sheet />
         </nav>
     }
     .into_any()

@@ -21,7 +21,7 @@ const NEAR_END_PX: i32 = 48;
 
 /// The messages.
 #[component]
-pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoView {
+pub(crate) fn Thread(session: Session) -> impl IntoView {
     let text = use_language();
     let area = NodeRef::<html::Div>::new();
     let following = RwSignal::new(true);
@@ -101,7 +101,7 @@ pub(crate) fn Thread(session: Session, hydrated: ReadSignal<bool>) -> impl IntoV
         >
             <div class="messages">
                 <Show when=move || is_empty.get()>
-                    <EmptyState session hydrated />
+                    <EmptyState session />
                 </Show>
                 <For each=ids key=|id| *id children=move |id| view! { <Message id session /> } />
                 {move || session.unstored.get().map(|content| view! { <UnstoredMessage content /> })}

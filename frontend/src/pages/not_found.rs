@@ -2,19 +2,13 @@
 
 use leptos::prelude::*;
 
-use crate::{
-    components::{nothing_here::NothingHere, tab_title::TabTitle},
-    data::Source,
-    language::use_language,
-};
+use crate::{components::nothing_here::NothingHere, language::use_language};
 
-/// Says that there is nothing here, with the HTTP status that goes with it.
+/// Says that there is nothing here.
 #[component]
 pub(crate) fn NotFoundPage() -> impl IntoView {
     let text = use_language();
-    Source::from_context().set_status(404);
     view! {
-        <TabTitle name=Some(text.not_found_title().to_owned()) />
         <main class="alone">
             <NothingHere message=text.not_found_page() />
         </main>

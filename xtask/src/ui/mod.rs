@@ -1,8 +1,9 @@
 //! `cargo xtask ui`: the browser side, from Rust, CSS and static files to what the server hands out.
 //!
-//! The result is `target/site`: the files of `frontend/public` as they are, and under `pkg/` the program
-//! (`tallybook.js`, `tallybook_bg.wasm`) and the style (`tallybook.css`). In a release each has its compressed forms
-//! beside it. Nothing is ever fetched ready-made.
+//! The result is `target/site`: the files of `frontend/public` as they are, and under `pkg/` the programs
+//! (`tallybook.js`, `tallybook_bg.wasm`, and those that a page loads when it needs them, as `typeset.js` and
+//! `typeset_bg.wasm`) and the style (`tallybook.css`). In a release each has its compressed forms beside it. Nothing is ever
+//! fetched ready-made.
 
 mod assets;
 mod bindgen;
@@ -10,7 +11,11 @@ mod compress;
 mod optimize;
 pub(crate) mod toolchain;
 
-use std::{fs, path::PathBuf, thread};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    thread,
+};
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
@@ -21,9 +26,36 @@ use crate::{
     shell, workspace,
 };
 
-/// The crate of the browser side, and the target it is built for.
-pub(crate) const CRATE: &str = "tallybook-frontend";
+/// What the browser side is built for.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
+
+/// A crate that becomes a program of the browser's.
+pub(crate) struct Program {
+    /// The crate, and the features that it is built with.
+    pub(crate) package: &'static str,
+    pub(crate) features: &'static [&'static str],
+    /// What its files are called, without their ends.
+    name: &'static str,
+    /// Whether a first visit loads it.
+    first: bool,
+}
+
+pub(crate) const PROGRAMS: [Program; 3] = [
+    Program { package: "tallybook-frontend", features: &["hydrate"], name: "tallybook", first: true },
+    Program { package: "tallybook-markdown", features: &["browser"], name: "markdown", first: false },
+    Program { package: "tallybook-typeset", features: &[], name: "typeset", first: false },
+];
+
+impl Program {
+    /// The name of the file that cargo makes of it.
+    fn compiled(&self) -> String {
+        format!("{}.wasm", self.package.replace('-', "_"))
+    }
+
+    fn files(&self) -> [String; 2] {
+        [format!("{}.js", self.name), format!("{}_bg.wasm", self.name)]
+    }
+}
 
 /// How the page is built.
 #[derive(Args)]
@@ -39,35 +71,27 @@ pub(crate) fn build(options: &Options) -> Result<PathBuf> {
     let pkg = site.join("pkg");
     fs::create_dir_all(&pkg).with_context(|| format!("cannot make the folder {}", pkg.display()))?;
 
-    let wasm = compile(options)?;
+    let compiled = compile(options)?;
     let optimizer = if options.release { optimize::find() } else { None };
-    let how = format!("release={} wasm-opt={optimizer:?}", options.release);
-    let out = [pkg.join("tallybook.js"), pkg.join("tallybook_bg.wasm")];
-    let fingerprint = fingerprint::of(&how, &[&wasm])?;
-    let note = workspace::ui_target().join("bound");
-    if !(fingerprint::matches(&note, &fingerprint) && out.iter().all(|file| file.is_file())) {
-        let step = Step::begin("preparing the page's WASM", "");
-        let folder = bindgen::bind(&wasm, options.release)?;
-        if let Some(optimizer) = &optimizer {
-            optimize::run(optimizer, &folder.join("tallybook_bg.wasm"))?;
-        } else if options.release {
-            say("no wasm-opt found: the page works, but is about three times as large as it could be. \
-                 To make it small, run `npm ci` in e2e, or install binaryen.");
-        }
-        assets::move_all(&folder, &pkg)?;
-        fingerprint::write(&note, &fingerprint)?;
-        step.done("");
+    if options.release && optimizer.is_none() {
+        say("no wasm-opt found: the page works, but is about three times as large as it could be. \
+             To make it small, run `npm ci` in e2e, or install binaryen.");
+    }
+    for program in &PROGRAMS {
+        bind(program, &compiled.join(program.compiled()), &pkg, options, optimizer.as_deref())?;
     }
     assets::copy_all(&site)?;
 
     let files = assets::files(&site)?;
     if options.release {
         compress::all(&files)?;
-        say(&compress::describe_first_load(compress::first_load(&files)?));
+        let first: Vec<_> = files.iter().filter(|file| is_loaded_first(file)).cloned().collect();
+        say(&compress::describe_first_load(compress::first_load(&first)?));
     } else {
         compress::none(&files)?;
     }
-    let sizes: Vec<_> = out.iter().chain([&pkg.join("tallybook.css")]).map(|file| assets::describe(file)).collect();
+    let made = PROGRAMS.iter().flat_map(Program::files).chain(["tallybook.css".to_owned()]);
+    let sizes: Vec<_> = made.map(|file| assets::describe(&pkg.join(file))).collect();
     say(&format!("the page is in {}: {}", site.display(), sizes.join(", ")));
     Ok(site)
 }
@@ -82,19 +106,46 @@ pub(crate) fn build_beside(options: &Options, work: impl FnOnce() -> Result<()>)
     })
 }
 
-/// Compiles the crate and gives back cargo's WASM file.
+fn is_loaded_first(file: &Path) -> bool {
+    let later = PROGRAMS.iter().filter(|program| !program.first).flat_map(Program::files);
+    !later.into_iter().any(|later| file.ends_with(later))
+}
+
+/// Puts a program's files into `pkg`, made of cargo's WASM file, unless they are there and it has not changed.
+fn bind(program: &Program, wasm: &Path, pkg: &Path, options: &Options, optimizer: Option<&Path>) -> Result<()> {
+    let how = format!("release={} wasm-opt={optimizer:?}", options.release);
+    let fingerprint = fingerprint::of(&how, &[wasm])?;
+    let note = workspace::ui_target().join(format!("bound-{}", program.name));
+    if fingerprint::matches(&note, &fingerprint) && program.files().iter().all(|file| pkg.join(file).is_file()) {
+        return Ok(());
+    }
+    let step = Step::begin("preparing the page's WASM", "");
+    let folder = bindgen::bind(wasm, program.name, options.release)?;
+    if let Some(optimizer) = optimizer {
+        let [_, bound] = program.files();
+        optimize::run(optimizer, &folder.join(bound))?;
+    }
+    assets::move_all(&folder, pkg)?;
+    fingerprint::write(&note, &fingerprint)?;
+    step.done("");
+    Ok(())
+}
+
+/// Compiles the programs and gives back the folder with cargo's WASM files.
 fn compile(options: &Options) -> Result<PathBuf> {
     let profile = if options.release { "wasm-release" } else { "wasm-dev" };
     let toolchain = toolchain::find()?;
     let target_dir = workspace::ui_target();
-    let step = Step::begin(
-        "building the page",
-        if target_dir.join(TARGET).join(profile).exists() { "" } else { "the first time takes about 5 minutes" },
-    );
-    let mut cargo = toolchain.cargo();
-    cargo.args(["build", "--package", CRATE, "--lib", "--features", "hydrate", "--profile", profile]);
-    cargo.args(["--target", TARGET, "--target-dir"]).arg(&target_dir);
-    shell::run(&mut cargo)?;
+    let built = target_dir.join(TARGET).join(profile);
+    let remark = if built.exists() { "" } else { "the first time takes about 5 minutes" };
+    let step = Step::begin("building the page", remark);
+    // One after the other: built together, each would get the features of their common dependencies that the other needs.
+    for program in &PROGRAMS {
+        let mut cargo = toolchain.cargo();
+        cargo.args(["build", "--package", program.package, "--lib", "--features", &program.features.join(",")]);
+        cargo.args(["--profile", profile, "--target", TARGET, "--target-dir"]).arg(&target_dir);
+        shell::run(&mut cargo)?;
+    }
     step.done("");
-    Ok(target_dir.join(TARGET).join(profile).join("tallybook_frontend.wasm"))
+    Ok(built)
 }

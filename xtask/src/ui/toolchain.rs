@@ -46,6 +46,8 @@ impl Toolchain {
         for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_TARGET_DIR"] {
             command.env_remove(name);
         }
+        // Views of one type instead of a type each, which makes the page smaller by a tenth and builds faster.
+        command.env("RUSTFLAGS", "--cfg erase_components");
         command
     }
 }

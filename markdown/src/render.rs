@@ -2,13 +2,12 @@
 
 use pulldown_cmark::{Alignment, BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Parser, Tag};
 
-use super::{
-    Block, OPTIONS,
-    blocks::Definitions,
+use crate::{
+    Block, Labels, OPTIONS,
+    blocks::{Definitions, Fence},
     links,
     node::{Element, Node, element},
 };
-use crate::language::Language;
 
 /// Deeper nesting is shown without its own shape. What draws the nodes does recurse.
 const MAX_DEPTH: usize = 32;
@@ -20,26 +19,41 @@ const LINES_TOGETHER: usize = 40;
 const MAX_DEFINED_BYTES: usize = 100_000;
 
 /// The nodes of one block.
-pub(super) fn render(block: &Block, language: Language) -> Vec<Node> {
+pub(crate) fn render(block: &Block, labels: &Labels) -> Vec<Node> {
+    if let Some(fence) = &block.open_fence {
+        return open_code(fence, &block.source, labels);
+    }
     let mut allowance = MAX_DEFINED_BYTES;
     let resolve = |link: BrokenLink<'_>| defined(&block.definitions, &link, &mut allowance);
     let parser = Parser::new_with_broken_link_callback(&block.source, OPTIONS, Some(resolve));
-    let mut builder = Builder::new(language);
+    let mut builder = Builder::new(labels);
     for event in parser {
         builder.take(event);
         if builder.nodes > MAX_NODES {
-            return as_text(&block.source, language);
+            return as_text(&block.source, labels);
         }
     }
     let nodes = builder.finish();
     // Link definitions alone draw nothing; a reader should not wonder what became of the answer.
-    if nodes.is_empty() && !block.source.trim().is_empty() { as_text(&block.source, language) } else { nodes }
+    if nodes.is_empty() && !block.source.trim().is_empty() { as_text(&block.source, labels) } else { nodes }
 }
 
-fn as_text(source: &str, language: Language) -> Vec<Node> {
+/// Code that is still being written, without the parser's having to read all of it again with each word.
+fn open_code(fence: &Fence, source: &str, labels: &Labels) -> Vec<Node> {
+    let (head, code) = source.split_at(fence.code);
+    let label = Parser::new_ext(head, OPTIONS).find_map(|event| match event {
+        Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(label))) => Some(label.trim().to_owned()),
+        _ => None,
+    });
+    let mut frame = Frame::new(Kind::Code(label.unwrap_or_default()));
+    frame.push_text(code);
+    vec![frame.into_node(labels)]
+}
+
+fn as_text(source: &str, labels: &Labels) -> Vec<Node> {
     let mut frame = Frame::new(Kind::Paragraph);
     frame.push_text(source.trim());
-    vec![frame.into_node(language)]
+    vec![frame.into_node(labels)]
 }
 
 fn defined<'a>(
@@ -109,7 +123,7 @@ impl Frame {
         }
     }
 
-    fn into_node(self, language: Language) -> Node {
+    fn into_node(self, labels: &Labels) -> Node {
         let tag = match self.kind {
             Kind::Paragraph => "p",
             // The page has headings of its own above an answer's.
@@ -118,13 +132,13 @@ impl Frame {
             Kind::Heading(HeadingLevel::H3) => "h5",
             Kind::Heading(_) => "h6",
             Kind::Quote => "blockquote",
-            Kind::Code(label) => return code(label, self.children, language).into(),
+            Kind::Code(label) => return code(label, self.children, labels).into(),
             Kind::List(None) => "ul",
             Kind::List(Some(start)) => {
                 return element("ol").with("start", start.to_string()).around(self.children).into();
             }
             Kind::Item => "li",
-            Kind::Table => return table(self.children, language).into(),
+            Kind::Table => return table(self.children, labels).into(),
             Kind::TableHead => {
                 return element("thead").around(vec![element("tr").around(self.children).into()]).into();
             }
@@ -146,7 +160,7 @@ impl Frame {
 }
 
 /// Puts events together.
-struct Builder {
+struct Builder<'l> {
     stack: Vec<Frame>,
     /// How many elements are open that are nested too deeply to get a shape of their own.
     flattened: usize,
@@ -156,14 +170,13 @@ struct Builder {
     columns: Vec<Alignment>,
     column: usize,
     nodes: usize,
-    /// Of the labels.
-    language: Language,
+    labels: &'l Labels,
 }
 
-impl Builder {
-    fn new(language: Language) -> Self {
+impl<'l> Builder<'l> {
+    fn new(labels: &'l Labels) -> Self {
         let stack = vec![Frame::new(Kind::Root)];
-        Self { stack, flattened: 0, links: 0, columns: Vec::new(), column: 0, nodes: 0, language }
+        Self { stack, flattened: 0, links: 0, columns: Vec::new(), column: 0, nodes: 0, labels }
     }
 
     fn take(&mut self, event: Event<'_>) {
@@ -176,7 +189,7 @@ impl Builder {
             Event::SoftBreak => self.push_text("\n"),
             Event::HardBreak => self.push(element("br")),
             Event::Rule => self.push(element("hr")),
-            Event::TaskListMarker(done) => self.push(check_box(done, self.language)),
+            Event::TaskListMarker(done) => self.push(check_box(done, self.labels)),
             // Not switched on; should one come all the same, its words are shown.
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
                 self.push_text(&text);
@@ -270,7 +283,7 @@ impl Builder {
                 }
                 _ => {}
             }
-            self.push(frame.into_node(self.language));
+            self.push(frame.into_node(self.labels));
         }
     }
 
@@ -295,12 +308,12 @@ impl Builder {
     }
 }
 
-fn check_box(done: bool, language: Language) -> Element {
+fn check_box(done: bool, labels: &Labels) -> Element {
     let mut check_box = element("input").with("type", "checkbox").with("disabled", "");
     if done {
         check_box = check_box.with("checked", "");
     }
-    check_box.with("aria-label", if done { language.task_done() } else { language.task_open() })
+    check_box.with("aria-label", if done { labels.task_done.clone() } else { labels.task_open.clone() })
 }
 
 fn link(address: String, title: String) -> Element {
@@ -313,15 +326,15 @@ fn link(address: String, title: String) -> Element {
 
 /// Code with its language and a button that copies it. The click is heard by `copy`, so that a thousand buttons cost
 /// nothing.
-fn code(label: String, code: Vec<Node>, language: Language) -> Element {
+fn code(label: String, code: Vec<Node>, labels: &Labels) -> Element {
     let code = code.into_iter().flat_map(|node| match node {
         Node::Text(text) => in_parts(text),
         Node::Element(_) => vec![node],
     });
     let copy =
         element("button").with("type", "button").with("class", "copy").with("data-testid", "copy-code").around(vec![
-            element("span").with("class", "copy-label").saying(language.copy()).into(),
-            element("span").with("class", "copy-done").saying(language.copied()).into(),
+            element("span").with("class", "copy-label").saying(&labels.copy).into(),
+            element("span").with("class", "copy-done").saying(&labels.copied).into(),
         ]);
     let bar = vec![element("span").with("class", "code-language").saying(label).into(), copy.into()];
     element("div").with("class", "code").around(vec![
@@ -350,7 +363,7 @@ fn in_parts(text: String) -> Vec<Node> {
     nodes
 }
 
-fn table(mut rows: Vec<Node>, language: Language) -> Element {
+fn table(mut rows: Vec<Node>, labels: &Labels) -> Element {
     // The parts that an HTML parser would add by itself are written out: both sides must have the same tree.
     let body = rows.split_off(rows.len().min(1));
     rows.push(element("tbody").around(body).into());
@@ -358,7 +371,7 @@ fn table(mut rows: Vec<Node>, language: Language) -> Element {
         .with("class", "table")
         .with("tabindex", "0")
         .with("role", "region")
-        .with("aria-label", language.table())
+        .with("aria-label", labels.table.clone())
         .around(vec![element("table").around(rows).into()])
 }
 

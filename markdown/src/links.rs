@@ -5,7 +5,7 @@
 const ALLOWED: [&str; 3] = ["https://", "http://", "mailto:"];
 
 /// Whether a reader may follow a link to this address.
-pub(super) fn may_be_followed(address: &str) -> bool {
+pub(crate) fn may_be_followed(address: &str) -> bool {
     ALLOWED.iter().any(|start| {
         address.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start)) && address.len() > start.len()
     })

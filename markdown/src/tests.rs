@@ -2,8 +2,13 @@
 
 use proptest::prelude::*;
 
-use super::{Document, node::write_html, render::render};
-use crate::language::Language;
+use crate::{Document, Labels, node::write_html, render::render};
+
+fn labels() -> Labels {
+    let [copy, copied, table, task_done, task_open] =
+        ["Copy", "Copied", "Table", "Done", "Not done"].map(str::to_owned);
+    Labels { copy, copied, table, task_done, task_open }
+}
 
 /// The HTML of a complete text.
 fn html(markdown: &str) -> String {
@@ -12,7 +17,7 @@ fn html(markdown: &str) -> String {
 
 fn html_of(document: &Document) -> String {
     let mut html = String::new();
-    document.blocks().iter().for_each(|block| write_html(&render(block, Language::English), &mut html));
+    document.blocks().iter().for_each(|block| write_html(&render(block, &labels()), &mut html));
     html
 }
 
@@ -243,6 +248,32 @@ fn hostile_sizes_stay_small() {
 fn definitions_alone_are_shown() {
     assert_eq!(html("[a]: https://example.com"), "<p>[a]: https://example.com</p>");
     assert_eq!(html(" \n\n"), "");
+}
+
+#[test]
+fn an_open_fence_reads_as_the_parser_reads_it() {
+    for text in [
+        "```rust\nlet a = 1;\n",
+        "```rust\nlet a = 1;",
+        "~~~\n``` is code\n",
+        "````md title\n```\ncode\n```\n",
+        "```\n    ```\n",
+        "```a\\*b &amp;\n<b>\n",
+        "``` \n\tx\r\ny\n",
+        "~~~ `x`\n`\n",
+        "``` a`b\nwords\n",
+        "``\nwords\n",
+        "```\ncode\n```\nwords\n",
+        "```\ncode\n   ````  \nwords\n",
+        "```\ncode\n``` x\ncode\n",
+        "Words\n\n```js\nx\n",
+    ] {
+        let mut growing = Document::default();
+        // Once it is known that the fence begins a block, all of it is seen at one time.
+        growing.update(text, false);
+        growing.update(text, false);
+        assert_eq!(html_of(&growing), html(text), "{text:?}");
+    }
 }
 
 #[test]

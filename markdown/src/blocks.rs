@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use super::OPTIONS;
+use crate::OPTIONS;
 
 /// A paragraph longer than twice this, in bytes, goes on in a new one at the end of a sentence.
 const LONG_PARAGRAPH: usize = 8 * 1024;
@@ -20,11 +20,13 @@ const LONG_PARAGRAPH: usize = 8 * 1024;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// Where it begins in the text, in bytes.
-    pub(super) start: usize,
+    pub(crate) start: usize,
     /// Its source, up to the next block.
-    pub(super) source: String,
+    pub(crate) source: String,
     /// The links defined elsewhere in the text, when this block could use any.
-    pub(super) definitions: Arc<Definitions>,
+    pub(crate) definitions: Arc<Definitions>,
+    /// The fence of code that is still being written.
+    pub(crate) open_fence: Option<Fence>,
 }
 
 impl Block {
@@ -35,24 +37,53 @@ impl Block {
 
     fn new(start: usize, source: &str, definitions: &Arc<Definitions>) -> Self {
         let definitions = if source.contains('[') { Arc::clone(definitions) } else { Arc::default() };
-        Self { start, source: source.to_owned(), definitions }
+        Self { start, source: source.to_owned(), definitions, open_fence: None }
+    }
+}
+
+/// A fence at the beginning of a text, after which all is code that is still being written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fence {
+    /// Where the code begins, in bytes.
+    pub(crate) code: usize,
+}
+
+impl Fence {
+    /// The fence that opens at the beginning of `text` and is not closed in it. Only one at the margin counts: what is
+    /// indented is left to the parser. After CommonMark 0.31, section 4.5.
+    fn open_in(text: &str) -> Option<Self> {
+        let mark = text.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+        let length = |line: &str| line.len() - line.trim_start_matches(mark).len();
+        let code = text.find('\n')? + 1;
+        let (head, body) = text.split_at(code);
+        let opening = length(head);
+        if opening < 3 || (mark == '`' && head[opening..].contains('`')) {
+            return None;
+        }
+        let closes = |line: &str| {
+            let words = line.trim_start_matches(' ');
+            line.len() - words.len() <= 3
+                && length(words) >= opening
+                && words.trim_start_matches(mark).bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
+        };
+        if body.contains(mark) && body.lines().any(closes) { None } else { Some(Self { code }) }
     }
 }
 
 /// Addresses by label, as `[label]: address "title"` defines them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Definitions(BTreeMap<String, Definition>);
+pub(crate) struct Definitions(BTreeMap<String, Definition>);
 
 /// Where a label leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Definition {
-    pub(super) address: String,
-    pub(super) title: String,
+pub(crate) struct Definition {
+    pub(crate) address: String,
+    pub(crate) title: String,
 }
 
 impl Definitions {
     /// What `label` leads to. Labels are alike when they differ only in case and in the length of white space.
-    pub(super) fn find(&self, label: &str) -> Option<&Definition> {
+    pub(crate) fn find(&self, label: &str) -> Option<&Definition> {
         if self.0.is_empty() { None } else { self.0.get(&normalized(label)) }
     }
 }
@@ -95,6 +126,12 @@ impl Document {
         let kept = self.settled;
         self.blocks.truncate(kept);
         let tail = &text[self.settled_end..];
+        if !complete && let Some(fence) = Fence::open_in(tail) {
+            let mut block = Block::new(self.settled_end, tail, &Arc::default());
+            block.open_fence = Some(fence);
+            self.blocks.push(block);
+            return kept;
+        }
         let cuts = cut(tail);
         let growing = if complete { 0 } else { first_growing(tail, &cuts) };
         let settled_bytes = cuts.starts.get(growing).copied().unwrap_or(0);

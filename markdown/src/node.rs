@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// A node of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Node {
+pub(crate) enum Node {
     /// Text, never empty, and with no text beside it: an HTML parser would make one node of both.
     Text(String),
     /// An element with what is in it.
@@ -15,32 +15,32 @@ pub(super) enum Node {
 
 /// An element. Its tag and the names of its attributes are the program's own, everything else may come from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Element {
-    pub(super) tag: &'static str,
-    pub(super) attributes: Vec<(&'static str, Cow<'static, str>)>,
-    pub(super) children: Vec<Node>,
+pub(crate) struct Element {
+    pub(crate) tag: &'static str,
+    pub(crate) attributes: Vec<(&'static str, Cow<'static, str>)>,
+    pub(crate) children: Vec<Node>,
 }
 
 /// An element with nothing in it yet.
-pub(super) fn element(tag: &'static str) -> Element {
+pub(crate) fn element(tag: &'static str) -> Element {
     Element { tag, attributes: Vec::new(), children: Vec::new() }
 }
 
 impl Element {
     /// The same with one more attribute.
-    pub(super) fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.attributes.push((name, value.into()));
         self
     }
 
     /// The same around these nodes.
-    pub(super) fn around(mut self, children: Vec<Node>) -> Self {
+    pub(crate) fn around(mut self, children: Vec<Node>) -> Self {
         self.children = children;
         self
     }
 
     /// The same around this text.
-    pub(super) fn saying(self, text: impl Into<String>) -> Self {
+    pub(crate) fn saying(self, text: impl Into<String>) -> Self {
         let text = text.into();
         if text.is_empty() { self } else { self.around(vec![Node::Text(text)]) }
     }
@@ -53,7 +53,7 @@ impl From<Element> for Node {
 }
 
 /// Writes nodes as HTML. They are nested no deeper than `render` allows.
-pub(super) fn write_html(nodes: &[Node], html: &mut String) {
+pub(crate) fn write_html(nodes: &[Node], html: &mut String) {
     for node in nodes {
         match node {
             Node::Text(text) => {

@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use wasm_bindgen::JsValue;
 use web_sys::{Document, Element};
 
-use super::node::{self, Node};
+use crate::node::{self, Node};
 
 /// A node that stands on the page, and what it was drawn from.
-pub(super) enum Drawn {
+pub(crate) enum Drawn {
     Text { place: web_sys::Text, text: String },
     Element { place: Element, tag: &'static str, attributes: Attributes, children: Vec<Drawn> },
 }
@@ -18,7 +18,7 @@ type Attributes = Vec<(&'static str, Cow<'static, str>)>;
 
 /// Makes `drawn`, which stand in `parent` in front of `next`, show `nodes`. It fails when somebody else, as a translating
 /// extension does, has moved what was drawn.
-pub(super) fn show(
+pub(crate) fn show(
     nodes: Vec<Node>,
     drawn: &mut Vec<Drawn>,
     parent: &Element,
@@ -45,7 +45,7 @@ pub(super) fn show(
 }
 
 impl Drawn {
-    pub(super) fn place(&self) -> &web_sys::Node {
+    pub(crate) fn place(&self) -> &web_sys::Node {
         match self {
             Self::Text { place, .. } => place,
             Self::Element { place, .. } => place,
@@ -89,11 +89,6 @@ fn build(node: Node) -> Result<Drawn, JsValue> {
             Ok(Drawn::Element { place, tag, attributes, children: drawn })
         }
     }
-}
-
-/// A new element of the page.
-pub(super) fn create(tag: &str) -> Result<Element, JsValue> {
-    document()?.create_element(tag)
 }
 
 fn document() -> Result<Document, JsValue> {

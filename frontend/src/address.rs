@@ -1,0 +1,161 @@
+//! Where one is: what the page's addresses mean, and going from one to another without loading the page anew.
+//!
+//! There are two kinds of address, and one page serves both, so this is all the routing there is; a router for routes of
+//! any shape would be a tenth of what a browser has to load.
+
+use leptos::{
+    ev::{self, MouseEvent},
+    prelude::*,
+};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Element, HtmlAnchorElement};
+
+/// What an address of the page names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Address {
+    NewChat,
+    Conversation(Uuid),
+    /// A conversation's address whose name cannot be one.
+    Malformed,
+}
+
+impl Address {
+    /// What `pathname` names; `None` when the page has no such address.
+    pub(crate) fn parse(pathname: &str) -> Option<Self> {
+        match pathname.trim_matches('/') {
+            "" => Some(Self::NewChat),
+            path => {
+                let name = path.strip_prefix("c/")?;
+                Some(Uuid::try_parse(name).map_or(Self::Malformed, Self::Conversation))
+            }
+        }
+    }
+
+    /// The conversation that it names.
+    pub(crate) fn uuid(self) -> Option<Uuid> {
+        match self {
+            Self::Conversation(uuid) => Some(uuid),
+            Self::NewChat | Self::Malformed => None,
+        }
+    }
+
+    fn pathname(self) -> String {
+        self.uuid().map_or_else(|| "/".to_owned(), |uuid| format!("/c/{uuid}"))
+    }
+}
+
+/// The address that the page shows.
+#[derive(Clone, Copy)]
+pub(crate) struct Navigation {
+    address: RwSignal<Address>,
+}
+
+impl Navigation {
+    /// Begins at `address`, and follows links and the browser's buttons until the component goes away.
+    pub(crate) fn new(address: Address) -> Self {
+        let navigation = Self { address: RwSignal::new(address) };
+        // Effects run in a browser alone.
+        Effect::new(move || {
+            let clicked = window_event_listener(ev::click, move |event| navigation.follow_link(&event));
+            let moved = window_event_listener(ev::popstate, move |_| {
+                if let Some(address) = window().location().pathname().ok().as_deref().and_then(Address::parse) {
+                    navigation.show(address);
+                }
+            });
+            on_cleanup(move || {
+                clicked.remove();
+                moved.remove();
+            });
+        });
+        navigation
+    }
+
+    /// The address that is shown.
+    pub(crate) fn get(self) -> Address {
+        self.address.get()
+    }
+
+    /// The address that is shown, without following it.
+    pub(crate) fn get_untracked(self) -> Address {
+        self.address.get_untracked()
+    }
+
+    /// Goes to `address`, with a way back.
+    pub(crate) fn go(self, address: Address) {
+        if address != self.get_untracked() && record(address, false) {
+            self.show(address);
+        }
+    }
+
+    /// Goes to `address` in place of the one that is shown.
+    pub(crate) fn replace(self, address: Address) {
+        if record(address, true) {
+            self.show(address);
+        }
+    }
+
+    fn show(self, address: Address) {
+        if self.address.try_get_untracked().is_some_and(|shown| shown != address) {
+            self.address.set(address);
+        }
+    }
+
+    /// Follows a link within the page; all else is the browser's.
+    fn follow_link(self, event: &MouseEvent) {
+        let is_plain = event.button() == 0
+            && !event.default_prevented()
+            && !(event.ctrl_key() || event.meta_key() || event.shift_key() || event.alt_key());
+        if let Some(address) = event.target().filter(|_| is_plain).and_then(address_of) {
+            event.prevent_default();
+            self.go(address);
+        }
+    }
+}
+
+/// Tells the browser that `address` is shown now. False when it does not take it.
+fn record(address: Address, in_place: bool) -> bool {
+    let Ok(history) = window().history() else { return false };
+    let pathname = address.pathname();
+    let recorded = if in_place {
+        history.replace_state_with_url(&JsValue::NULL, "", Some(&pathname))
+    } else {
+        history.push_state_with_url(&JsValue::NULL, "", Some(&pathname))
+    };
+    recorded.is_ok()
+}
+
+/// Where a click on `target` leads, when that is a conversation or the new chat.
+fn address_of(target: web_sys::EventTarget) -> Option<Address> {
+    let link = target.dyn_into::<Element>().ok()?.closest("a[href]").ok()??;
+    let link: HtmlAnchorElement = link.dyn_into().ok()?;
+    let is_elsewhere = ["target", "download", "rel"].iter().any(|name| link.has_attribute(name))
+        || window().location().origin().ok()? != link.origin()
+        || !link.hash().is_empty()
+        || !link.search().is_empty();
+    if is_elsewhere { None } else { Address::parse(&link.pathname()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Address, Uuid};
+
+    #[test]
+    fn addresses() {
+        let nil = Uuid::nil();
+        let known = Some(Address::Conversation(nil));
+        for (path, address) in [
+            ("/".to_owned(), Some(Address::NewChat)),
+            (String::new(), Some(Address::NewChat)),
+            (format!("/c/{nil}"), known),
+            (format!("/c/{nil}/"), known),
+            ("/c/seven".to_owned(), Some(Address::Malformed)),
+            (format!("/c/{nil}/more"), Some(Address::Malformed)),
+            ("/c".to_owned(), None),
+            ("/elsewhere".to_owned(), None),
+        ] {
+            assert_eq!(Address::parse(&path), address, "{path}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Markdown as a Leptos view. On the server it is HTML. In the browser it is drawn by a program of its own, which the page
+//! loads when it first has something to draw: what the server drew is taken over as it stands, and needs no drawing.
+
+use std::{
+    cell::{OnceCell, RefCell},
+    fmt::Write as _,
+    rc::Rc,
+    time::Duration,
+};
+
+use leptos::{
+    prelude::{AddAnyAttr, Mountable, Render, RenderHtml},
+    tachys::{
+        html::attribute::{Attribute, any_attribute::AnyAttribute},
+        hydration::Cursor,
+        view::{Position, PositionState},
+    },
+    task::spawn_local,
+};
+use tallybook_markdown::Labels;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::Element;
+
+use crate::{browser, language::Language};
+
+/// The program that draws, as its files are named.
+const PROGRAM: &str = "markdown";
+/// How long one waits for the program before a conversation is shown without it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[wasm_bindgen]
+extern "C" {
+    /// Loads one of the page's programs, once. It stands in the page's script ([`crate::shell`]).
+    #[wasm_bindgen(js_namespace = window, catch)]
+    fn program(name: &str) -> Result<js_sys::Promise, JsValue>;
+
+    /// The program, once it is loaded: the crate `tallybook_markdown`.
+    #[derive(Clone)]
+    type Program;
+
+    #[wasm_bindgen(method)]
+    fn open(
+        this: &Program,
+        place: &Element,
+        copy: &str,
+        copied: &str,
+        table: &str,
+        task_done: &str,
+        task_open: &str,
+    ) -> Drawing;
+
+    type Drawing;
+
+    #[wasm_bindgen(method)]
+    fn draw(this: &Drawing, text: &[u8], complete: bool);
+}
+
+thread_local! {
+    static LOADED: OnceCell<Program> = const { OnceCell::new() };
+}
+
+/// Loads the program; `None` when it does not come.
+async fn load() -> Option<Program> {
+    if let Some(program) = LOADED.with(|loaded| loaded.get().cloned()) {
+        return Some(program);
+    }
+    let loaded: Program = JsFuture::from(program(PROGRAM).ok()?).await.ok()?.unchecked_into();
+    LOADED.with(|place| Some(place.get_or_init(|| loaded).clone()))
+}
+
+/// Loads the program ahead of the moment when something is to be drawn, and waits for it a while.
+pub(crate) async fn prepare() {
+    browser::within(PATIENCE, load()).await;
+}
+
+/// A stretch of an answer, as far as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    /// The row id of its message.
+    pub(crate) message: i64,
+    /// Where in the answer it begins, in bytes.
+    pub(crate) start: usize,
+    /// Its Markdown.
+    pub(crate) text: String,
+    /// Whether nothing more is to come.
+    pub(crate) complete: bool,
+    /// What buttons and labels speak.
+    pub(crate) language: Language,
+}
+
+impl Stretch {
+    /// The id of its element.
+    fn id(&self) -> String {
+        format!("prose-{}-{}", self.message, self.start)
+    }
+}
+
+/// A stretch on the page.
+pub(crate) struct Prose {
+    place: Element,
+    state: Rc<RefCell<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What draws it; nothing before it is first drawn here, and when nothing more is to come.
+    drawing: Option<Drawing>,
+    /// What is to be drawn as soon as the program has come.
+    waiting: Option<Stretch>,
+}
+
+impl Prose {
+    fn draw(&self, stretch: Stretch) {
+        if let Some(program) = LOADED.with(|loaded| loaded.get().cloned()) {
+            self.state.borrow_mut().draw(&program, &self.place, &stretch);
+            return;
+        }
+        // Until then the Markdown itself is read.
+        self.place.set_text_content(Some(&stretch.text));
+        let is_awaited = self.state.borrow_mut().waiting.replace(stretch).is_some();
+        if is_awaited {
+            return;
+        }
+        let (state, place) = (Rc::clone(&self.state), self.place.clone());
+        spawn_local(async move {
+            let program = load().await;
+            let mut state = state.borrow_mut();
+            // Without the program the next piece of text asks again.
+            if let (Some(stretch), Some(program)) = (state.waiting.take(), program) {
+                state.draw(&program, &place, &stretch);
+            }
+        });
+    }
+}
+
+impl State {
+    fn draw(&mut self, program: &Program, place: &Element, stretch: &Stretch) {
+        let Labels { copy, copied, table, task_done, task_open } = stretch.language.markdown_labels();
+        let open = || program.open(place, &copy, &copied, &table, &task_done, &task_open);
+        let drawing = self.drawing.take().unwrap_or_else(open);
+        drawing.draw(stretch.text.as_bytes(), stretch.complete);
+        self.drawing = Some(drawing).filter(|_| !stretch.complete);
+    }
+}
+
+impl Render for Stretch {
+    type State = Prose;
+
+    #[expect(clippy::expect_used, reason = "a page cannot be without elements")]
+    fn build(self) -> Prose {
+        let id = self.id();
+        if let Some(place) = browser::drawn_by_server(&id) {
+            return Prose { place, state: Rc::default() };
+        }
+        let place = leptos::prelude::document().create_element("div").expect("views are built in a browser alone");
+        place.set_class_name("prose");
+        place.set_id(&id);
+        let prose = Prose { place, state: Rc::default() };
+        prose.draw(self);
+        prose
+    }
+
+    fn rebuild(self, prose: &mut Prose) {
+        prose.draw(self);
+    }
+}
+
+impl RenderHtml for Stretch {
+    type AsyncOutput = Self;
+    type Owned = Self;
+
+    const MIN_LENGTH: usize = 0;
+
+    fn dry_resolve(&mut self) {}
+
+    async fn resolve(self) -> Self {
+        self
+    }
+
+    fn to_html_with_buf(
+        self,
+        html: &mut String,
+        position: &mut Position,
+        _escape: bool,
+        _mark_branches: bool,
+        _extra_attributes: Vec<AnyAttribute>,
+    ) {
+        let _ = write!(html, "<div class=\"prose\" id=\"{}\">", self.id());
+        tallybook_markdown::write_html(&self.text, &self.language.markdown_labels(), html);
+        html.push_str("</div>");
+        *position = Position::NextChild;
+    }
+
+    /// Leptos' own way of taking a page over, which this page does not go; see `app`.
+    fn hydrate<const FROM_SERVER: bool>(self, _cursor: &Cursor, _position: &PositionState) -> Prose {
+        self.build()
+    }
+
+    fn into_owned(self) -> Self {
+        self
+    }
+}
+
+impl AddAnyAttr for Stretch {
+    type Output<New: Attribute> = Self;
+
+    fn add_any_attr<New: Attribute>(self, _attribute: New) -> Self {
+        self
+    }
+}
+
+impl Mountable for Prose {
+    fn unmount(&mut self) {
+        self.place.unmount();
+    }
+
+    fn mount(&mut self, parent: &Element, marker: Option<&web_sys::Node>) {
+        self.place.mount(parent, marker);
+    }
+
+    fn insert_before_this(&self, child: &mut dyn Mountable) -> bool {
+        self.place.insert_before_this(child)
+    }
+
+    fn elements(&self) -> Vec<Element> {
+        vec![self.place.clone()]
+    }
+}

@@ -1,0 +1,131 @@
+//! What a page begins with. The server loads it, renders the page from it and hands it on in the document, where the
+//! browser side finds it and need not ask.
+
+use futures_util::future::join;
+use leptos::prelude::document;
+use serde::{Deserialize, Serialize};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
+
+use crate::{
+    address::Address,
+    api,
+    data::{PageData, PageError},
+    language::Language,
+    markdown,
+    text::page_title,
+};
+
+/// The element that holds a [`Start`] for the browser.
+pub(crate) const START_ID: &str = "start";
+
+/// What a page begins with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Start {
+    pub(crate) address: Address,
+    /// The newest conversations.
+    pub(crate) list: Result<Page<ConversationSummary>, PageError>,
+    /// What is open.
+    pub(crate) content: Content,
+    /// The model that answers.
+    pub(crate) model: ModelInfo,
+}
+
+/// What is at an address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Content {
+    NewChat,
+    Conversation(Box<Conversation>),
+    Missing,
+    /// It could not be loaded, for this reason.
+    Failed(String),
+}
+
+impl Start {
+    /// Asks the server's data for what `address` needs, and sets the status that goes with what was found.
+    pub(crate) async fn load(address: Address, data: &dyn PageData) -> Self {
+        let list = data.list_conversations().await;
+        let content = match address {
+            Address::NewChat => Content::NewChat,
+            Address::Conversation(uuid) => Content::of(data.find_conversation(uuid).await),
+            Address::Malformed => Content::Missing,
+        };
+        match content {
+            Content::Missing => data.set_status(404),
+            Content::Failed(_) => data.set_status(503),
+            Content::NewChat | Content::Conversation(_) => {}
+        }
+        Self { address, list, content, model: data.model() }
+    }
+
+    /// As text in the element [`START_ID`]: JSON within a JSON string. The string's escapes keep a `</script>` in
+    /// somebody's words from ending the element, and leave the text of the JSON within as it is.
+    pub(crate) fn to_text(&self) -> Option<String> {
+        let json = serde_json::to_string(self).and_then(|json| serde_json::to_string(&json)).ok()?;
+        Some(json.replace('<', "\\u003c"))
+    }
+
+    /// The one in the document; `None` where the server left none.
+    #[cfg_attr(not(feature = "hydrate"), expect(dead_code, reason = "only a browser has a document"))]
+    pub(crate) fn from_document() -> Option<Self> {
+        let text = document().get_element_by_id(START_ID)?.text_content()?;
+        let json: String = serde_json::from_str(&text).ok()?;
+        serde_json::from_str(&json).ok()
+    }
+}
+
+impl Content {
+    fn of(found: Result<Option<Conversation>, PageError>) -> Self {
+        match found {
+            Ok(Some(conversation)) => Self::Conversation(Box::new(conversation)),
+            Ok(None) => Self::Missing,
+            Err(error) => Self::Failed(error.message),
+        }
+    }
+
+    /// What the browser's tab is named, in `text`.
+    pub(crate) fn title(&self, text: Language) -> String {
+        page_title(match self {
+            Self::NewChat => None,
+            Self::Conversation(conversation) => Some(&conversation.summary.title),
+            Self::Missing => Some(text.not_found_title()),
+            Self::Failed(_) => Some(text.failed_title()),
+        })
+    }
+
+    /// Asks the API, in a browser.
+    pub(crate) async fn fetch(address: Address, text: Language) -> Self {
+        match address {
+            Address::NewChat => Self::NewChat,
+            Address::Malformed => Self::Missing,
+            Address::Conversation(uuid) => {
+                // Both are on their way at once.
+                let (found, ()) = join(api::find_conversation(uuid), markdown::prepare()).await;
+                Self::of(found.map_err(|error| PageError::new(error.message(text))))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tallybook_protocol::ModelInfo;
+
+    use super::{Address, Content, PageError, Start};
+
+    #[test]
+    fn words_in_the_document_end_no_script_and_come_back_as_they_were() {
+        let told = r#"{"a":"</script><!-- \u003c \" -->","b":1.10}"#;
+        let start = Start {
+            address: Address::NewChat,
+            list: Err(PageError::new("</script>")),
+            content: Content::Failed(told.to_owned()),
+            model: ModelInfo { provider: "demo".to_owned(), model: "<!--".to_owned() },
+        };
+        let text = start.to_text().unwrap();
+        assert!(!text.contains('<'), "{text}");
+        let json: String = serde_json::from_str(&text).unwrap();
+        let read: Start = serde_json::from_str(&json).unwrap();
+        assert_eq!(read.content, start.content);
+        assert_eq!(read.list, start.list);
+    }
+}

@@ -1,0 +1,77 @@
+//! The browser's program: Markdown drawn in an element, touched only where it grows. Blocks that are finished are never
+//! touched again, but for link definitions that come after their use: a text that is complete is cut once more as a whole.
+
+use wasm_bindgen::prelude::*;
+use web_sys::Element;
+
+use crate::{Block, Document, Labels, dom, render::render};
+
+/// A text that is drawn in an element of the page.
+#[wasm_bindgen]
+pub struct Drawing {
+    place: Element,
+    labels: Labels,
+    drawn: Drawn,
+}
+
+/// What stands in the element.
+#[derive(Default)]
+struct Drawn {
+    document: Document,
+    /// Each block with its nodes.
+    blocks: Vec<(Block, Vec<dom::Drawn>)>,
+}
+
+/// Begins to draw in `place`, whatever stands there now. The other arguments are the fields of [`Labels`].
+#[wasm_bindgen]
+pub fn open(
+    place: Element,
+    copy: String,
+    copied: String,
+    table: String,
+    task_done: String,
+    task_open: String,
+) -> Drawing {
+    place.set_text_content(None);
+    Drawing { place, labels: Labels { copy, copied, table, task_done, task_open }, drawn: Drawn::default() }
+}
+
+#[wasm_bindgen]
+impl Drawing {
+    /// Shows the text as it is now, in UTF-8; `complete` says that nothing more is to come.
+    pub fn draw(&mut self, text: &[u8], complete: bool) {
+        // The page's text is a string; a broken one would be a mistake of ours, and is shown as well as can be.
+        let text = String::from_utf8_lossy(text);
+        if self.drawn.draw_on(&text, complete, &self.labels, &self.place).is_err() {
+            // Somebody else, as a translating extension does, has moved what was drawn.
+            self.place.set_text_content(None);
+            self.drawn = Drawn::default();
+            // An empty element takes everything.
+            let _ = self.drawn.draw_on(&text, complete, &self.labels, &self.place);
+        }
+    }
+}
+
+impl Drawn {
+    fn draw_on(&mut self, text: &str, complete: bool, labels: &Labels, place: &Element) -> Result<(), JsValue> {
+        let kept = self.document.update(text, complete);
+        let blocks = self.document.blocks();
+        for (index, block) in blocks.iter().enumerate().skip(kept) {
+            if self.blocks.get(index).is_some_and(|(shown, _)| shown == block) {
+                continue;
+            }
+            let next = self.blocks.iter().skip(index + 1).find_map(|(_, nodes)| nodes.first());
+            let next = next.map(|next| next.place().clone());
+            if index == self.blocks.len() {
+                self.blocks.push((Block::default(), Vec::new()));
+            }
+            let (shown, nodes) = &mut self.blocks[index];
+            dom::show(render(block, labels), nodes, place, next.as_ref())?;
+            *shown = block.clone();
+        }
+        for (_, mut nodes) in self.blocks.drain(blocks.len()..) {
+            dom::show(Vec::new(), &mut nodes, place, None)?;
+        }
+        Ok(())
+    }
+}

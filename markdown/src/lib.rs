@@ -1,0 +1,50 @@
+//! Markdown as models write it, by the same code on the server, which writes HTML, and in the browser, which draws nodes
+//! while a text grows. What is HTML in the Markdown is shown as the text that it is, and in the browser no markup string is
+//! ever made or read.
+//!
+//! - [`Document`] cuts a text into top-level blocks, also while it grows.
+//! - `render` says what nodes a block becomes; `links` decides which links may be followed.
+//! - `node` writes nodes as HTML, `dom` draws them in the browser, and `drawing` is the program that does.
+//!
+//! Text comes from models, and through them from anywhere: everything here is bounded, and nothing recurses over input.
+//! How often a growing text is drawn is decided by the page.
+
+mod blocks;
+#[cfg(feature = "browser")]
+mod dom;
+#[cfg(feature = "browser")]
+pub mod drawing;
+mod links;
+mod node;
+mod render;
+#[cfg(test)]
+mod tests;
+
+pub use blocks::{Block, Document};
+
+use pulldown_cmark::Options;
+
+/// The Markdown that is understood: CommonMark with tables, struck-out text and task lists.
+const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
+
+/// What is said by the elements around the text, in the reader's language.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels {
+    /// On the button that copies code.
+    pub copy: String,
+    /// On it when it has.
+    pub copied: String,
+    /// Of a table.
+    pub table: String,
+    /// Of a task that is done.
+    pub task_done: String,
+    /// Of one that is not.
+    pub task_open: String,
+}
+
+/// Writes a complete text as HTML.
+pub fn write_html(text: &str, labels: &Labels, html: &mut String) {
+    for block in Document::complete(text).blocks() {
+        node::write_html(&render::render(block, labels), html);
+    }
+}

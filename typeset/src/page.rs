@@ -1,0 +1,243 @@
+//! The blocks on the page: code gets its colours, formulas get their shape, when they come near what can be seen.
+//!
+//! Colours are ranges beside the page's nodes (the CSS Custom Highlight API), so that copying, selecting and drawing go on
+//! as if there were none. They are held by the browser for as long as it is told, so those of code that leaves the screen or
+//! the page are taken back. A formula is typeset once and stays.
+
+use std::{cell::RefCell, collections::VecDeque, rc::Rc};
+
+use js_sys::Array;
+use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen_futures::spawn_local;
+use web_sys::{Document, Element, Text};
+
+use crate::{
+    browser::{self, Highlight, IntersectionObserver, IntersectionObserverEntry, Pace, StaticRange},
+    code::{self, Kind},
+    math::{self, Mathematician},
+};
+
+const MATHML: &str = "http://www.w3.org/1998/Math/MathML";
+
+thread_local! {
+    static PAGE: Option<Page> = Page::new();
+}
+
+/// Sees to the blocks in `place`, itself included.
+pub(crate) fn watch(place: &Element) {
+    PAGE.with(|page| {
+        let Some(page) = page else { return };
+        if place.class_name() == "code" {
+            page.watch(place);
+        }
+        for class in ["code", "math"] {
+            let blocks = place.get_elements_by_class_name(class);
+            (0..blocks.length()).filter_map(|index| blocks.item(index)).for_each(|block| page.watch(&block));
+        }
+    });
+}
+
+struct Page {
+    observer: IntersectionObserver,
+    work: Rc<Work>,
+}
+
+impl Page {
+    fn new() -> Option<Self> {
+        let work = Rc::new(Work {
+            document: web_sys::window()?.document()?,
+            highlights: Kind::ALL.iter().filter_map(|kind| browser::highlight(kind.name())).collect(),
+            mathematician: Mathematician::new()?,
+            state: RefCell::default(),
+        });
+        let told = Rc::clone(&work);
+        let observer = browser::observer(move |entries: Array| {
+            for entry in entries.iter() {
+                let entry: IntersectionObserverEntry = entry.unchecked_into();
+                if entry.is_intersecting() {
+                    told.state.borrow_mut().queue.push_back(entry.target());
+                } else {
+                    told.release(&entry.target());
+                }
+            }
+            Work::begin(&told);
+        });
+        Some(Self { observer: observer.ok()?, work })
+    }
+
+    /// Has a block seen to when it comes near; anew when it was before, since it may have changed.
+    fn watch(&self, block: &Element) {
+        self.work.release(block);
+        self.observer.unobserve(block);
+        self.observer.observe(block);
+    }
+}
+
+/// What is to be done, and what was.
+struct Work {
+    document: Document,
+    /// One for each kind of token, in their order; none where the browser has none.
+    highlights: Vec<Highlight>,
+    mathematician: Mathematician,
+    state: RefCell<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Blocks that came near and wait.
+    queue: VecDeque<Element>,
+    /// Whether somebody works on the queue.
+    working: bool,
+    /// Code that has colours, with its ranges.
+    coloured: Vec<(Element, Vec<(Kind, StaticRange)>)>,
+}
+
+impl Work {
+    /// Works on the queue until it is empty, unless somebody does already.
+    fn begin(self: &Rc<Self>) {
+        if std::mem::replace(&mut self.state.borrow_mut().working, true) {
+            return;
+        }
+        let work = Rc::clone(self);
+        spawn_local(async move {
+            let mut pace = Pace::begin();
+            while let Some(block) = work.next() {
+                // What cannot be shown better stays as it is.
+                let _ = if block.class_name() == "code" {
+                    work.colour(&block, &mut pace).await
+                } else {
+                    work.set_formula(&block)
+                };
+                pace.breathe().await;
+            }
+        });
+    }
+
+    fn next(&self) -> Option<Element> {
+        let mut state = self.state.borrow_mut();
+        let next = state.queue.pop_front();
+        state.working = next.is_some();
+        next
+    }
+
+    /// Takes back what was done, or is to be done, for code that nobody sees.
+    fn release(&self, block: &Element) {
+        let mut state = self.state.borrow_mut();
+        state.queue.retain(|waiting| waiting != block);
+        let Some(at) = state.coloured.iter().position(|(coloured, _)| coloured == block) else { return };
+        for (kind, range) in state.coloured.swap_remove(at).1 {
+            if let Some(highlight) = self.highlights.get(kind as usize) {
+                highlight.delete(&range);
+            }
+        }
+    }
+
+    async fn colour(&self, block: &Element, pace: &mut Pace) -> Result<(), JsValue> {
+        let (Some(label), Some(code)) = (block.query_selector(".code-language")?, block.query_selector("pre > code")?)
+        else {
+            return Ok(());
+        };
+        let text = code.text_content().unwrap_or_default();
+        let tokens = code::tokens(&text, &label.text_content().unwrap_or_default());
+        let mut letters = Letters::new(&code);
+        self.release(block);
+        self.state.borrow_mut().coloured.push((block.clone(), Vec::new()));
+        for code::Token { kind, range } in tokens {
+            let Some(range) = letters.range(&text, range)? else { break };
+            let Some(highlight) = self.highlights.get(kind as usize) else { break };
+            {
+                let mut state = self.state.borrow_mut();
+                // It may have left while others had their turn.
+                let Some((_, ranges)) = state.coloured.iter_mut().find(|(coloured, _)| coloured == block) else {
+                    break;
+                };
+                highlight.add(&range);
+                ranges.push((kind, range));
+            }
+            pace.breathe().await;
+        }
+        Ok(())
+    }
+
+    fn set_formula(&self, place: &Element) -> Result<(), JsValue> {
+        let source = place.get_attribute("data-tex").unwrap_or_default();
+        let display = place.has_attribute("data-display");
+        if place.first_element_child().is_some() {
+            return Ok(());
+        }
+        let Some(formula) = self.mathematician.read(&source, display) else { return Ok(()) };
+        let formula = self.build(formula)?;
+        place.set_text_content(None);
+        place.append_child(&formula)?;
+        // What is wider than its line scrolls by itself, and what scrolls must be reachable with the keyboard.
+        let room = place.parent_element().map_or(0, |around| around.client_width());
+        if formula.scroll_width().max(formula.client_width()) > room {
+            place.set_attribute("data-wide", "")?;
+            place.set_attribute("tabindex", "0")?;
+        }
+        Ok(())
+    }
+
+    fn build(&self, element: math::Element) -> Result<Element, JsValue> {
+        let built = if element.is_html() {
+            self.document.create_element(element.tag)?
+        } else {
+            self.document.create_element_ns(Some(MATHML), element.tag)?
+        };
+        for (name, value) in &element.attributes {
+            built.set_attribute(name, value)?;
+        }
+        for child in element.children {
+            match child {
+                math::Node::Text(text) => built.append_child(&self.document.create_text_node(&text))?,
+                math::Node::Element(child) => built.append_child(&*self.build(child)?)?,
+            };
+        }
+        Ok(built)
+    }
+}
+
+/// The text nodes that code stands in, read from the first to the last: where a byte of the code is on the page.
+struct Letters {
+    parts: VecDeque<(Text, usize)>,
+    /// Where the first part begins, in bytes of the code.
+    part: usize,
+    /// The place that was found last, in bytes of the code and in the letters by which browsers count in its part.
+    byte: usize,
+    offset: u32,
+}
+
+impl Letters {
+    fn new(code: &Element) -> Self {
+        let mut parts = VecDeque::new();
+        let mut next = code.first_child();
+        while let Some(node) = next {
+            let text = node.first_child().unwrap_or_else(|| node.clone()).dyn_into::<Text>();
+            if let Ok(text) = text {
+                let bytes = text.data().len();
+                parts.push_back((text, bytes));
+            }
+            next = node.next_sibling();
+        }
+        Self { parts, part: 0, byte: 0, offset: 0 }
+    }
+
+    /// A range of `text` on the page. Ranges are asked for in their order.
+    fn range(&mut self, text: &str, range: std::ops::Range<usize>) -> Result<Option<StaticRange>, JsValue> {
+        let Some((start, start_offset)) = self.find(text, range.start, 1) else { return Ok(None) };
+        let Some((end, end_offset)) = self.find(text, range.end, 0) else { return Ok(None) };
+        browser::range((&start, start_offset), (&end, end_offset)).map(Some)
+    }
+
+    /// Where the byte `at` is, in a part that has `needed` more.
+    fn find(&mut self, text: &str, at: usize, needed: usize) -> Option<(Text, u32)> {
+        while self.part + self.parts.front()?.1 < at + needed {
+            self.part += self.parts.pop_front()?.1;
+            (self.byte, self.offset) = (self.part, 0);
+        }
+        let between = text.get(self.byte..at)?;
+        self.offset += u32::try_from(between.encode_utf16().count()).ok()?;
+        self.byte = at;
+        Some((self.parts.front()?.0.clone(), self.offset))
+    }
+}
