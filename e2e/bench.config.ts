@@ -1,4 +1,4 @@
-// Not tests: measurements of the page, printed. Run them on a release build of page and server.
+// Not tests: measurements of the page, printed. `cargo xtask bench` runs this; a missed goal is no failure.
 
 import { defineConfig } from "@playwright/test";
 import { chromium } from "./kit/chromium.ts";
@@ -7,7 +7,6 @@ export default defineConfig({
   testDir: "bench",
   workers: 1,
   timeout: 600_000,
-  expect: { timeout: 300_000 },
-  reporter: [["line"]],
+  reporter: [["line"], ["./bench/table.ts"]],
   use: chromium,
 });

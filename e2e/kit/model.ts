@@ -1,11 +1,18 @@
 // A model server that says what a test wrote for it, in OpenAI's streaming format.
 
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** An answer: its pieces in order, each sent when the test lets it come. */
-export type Pieces = Iterable<string> | AsyncIterable<string>;
+/** A tool that the model asks for. What it gives it need not be JSON. */
+export interface Wanted {
+  tool: string;
+  input: string;
+}
+
+/** An answer: its pieces of text and calls in order, each sent when the test lets it come. */
+export type Pieces = Iterable<string | Wanted> | AsyncIterable<string | Wanted>;
 
 /** A model server. Each request takes the next answer; without one it is told so. */
 export interface ScriptedModel {
@@ -14,6 +21,9 @@ export interface ScriptedModel {
   answer(pieces: Pieces): void;
   stop(): Promise<void>;
 }
+
+/** What every answer says it cost. */
+export const USAGE = { prompt_tokens: 1200, completion_tokens: 34 };
 
 /** Holds an answer back until the test opens it. */
 export function gate(): { opened: Promise<void>; open: () => void } {
@@ -53,7 +63,17 @@ async function respond(request: IncomingMessage, response: ServerResponse, piece
     if (!response.write(`data: ${JSON.stringify(chunk)}\n\n`)) await once(response, "drain");
   };
   await send({ role: "assistant", content: "" });
-  for await (const content of pieces) await send({ content });
-  await send({}, "stop");
+  let calls = 0;
+  for await (const piece of pieces) {
+    if (typeof piece === "string") {
+      await send({ content: piece });
+    } else {
+      const called = { name: piece.tool, arguments: piece.input };
+      await send({ tool_calls: [{ index: calls, id: `call-${randomUUID()}`, type: "function", function: called }] });
+      calls += 1;
+    }
+  }
+  await send({}, calls > 0 ? "tool_calls" : "stop");
+  response.write(`data: ${JSON.stringify({ id: "chat-1", object: "chat.completion.chunk", choices: [], usage: USAGE })}\n\n`);
   response.end("data: [DONE]\n\n");
 }

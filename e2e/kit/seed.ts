@@ -44,6 +44,8 @@ export interface Answer {
   error?: string;
   error_code?: string;
   usage?: { input_tokens: number; output_tokens: number; cached_tokens: number };
+  /** Which of how many versions it is, counted from 1; the only one unless told. */
+  version?: [number, number];
 }
 
 /** A conversation as the wire carries it. */
@@ -59,12 +61,14 @@ interface Conversation {
 
 /** The resource of a conversation with these questions and answers. */
 export function conversation(title: string, turns: [string, Answer][]): Conversation {
-  const messages = turns.flatMap(([question, { calls, ...answer }]) => {
+  const messages = turns.flatMap(([question, { calls, version, ...answer }]) => {
     lastId += 2;
+    const [place, count] = version ?? [1, 0];
+    const siblings = Array.from({ length: count }, (_, at) => (at === place - 1 ? lastId : 1_000_000 + at));
     const base = { status: "complete", error: null, created_at: AT };
     return [
       { ...base, id: lastId - 1, role: "user", content: question, tool_calls: [] },
-      { ...base, id: lastId, role: "assistant", tool_calls: calls ?? [], ...answer },
+      { ...base, id: lastId, role: "assistant", tool_calls: calls ?? [], siblings, ...answer },
     ];
   });
   return { uuid: UUID, title, running: false, created_at: AT, updated_at: AT, messages, active_message_id: null };

@@ -1,10 +1,13 @@
-// axe on every view, light and dark.
+// axe on every view: light and dark, and in Japanese on a small screen.
 
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 import { scriptTurn, started, stopClock } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
+
+// Each test has a page of its own, so both workers take from this file.
+test.describe.configure({ mode: "parallel" });
 
 const CALLS = [
   call("add", { a: 1, b: 2 }),
@@ -23,6 +26,14 @@ const MARKDOWN = [
   "```rust\nfn main() {}\n```",
 ].join("\n\n");
 const USAGE = { input_tokens: 1200, output_tokens: 300, cached_tokens: 0 };
+const PLAIN = conversation("Sums", [["What is 1 + 2?", { content: "It is 3.", usage: USAGE }]]);
+
+/** Shows the list of conversations, where it has to be opened. */
+async function showSidebar(page: Page): Promise<void> {
+  const menu = page.getByTestId("open-sidebar");
+  if (await menu.isVisible()) await menu.click();
+  await expect(page.getByTestId("search")).toBeVisible();
+}
 
 /** How to come to each view. */
 const VIEWS: Record<string, (page: Page) => Promise<void>> = {
@@ -65,30 +76,94 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
     await page.keyboard.press("Control+/");
     await expect(page.getByTestId("help")).toBeVisible();
   },
-  "the sidebar on a narrow screen": async (page) => {
-    await page.setViewportSize({ width: 360, height: 640 });
+  "an answer that failed, with the ways on": async (page) => {
+    const failed = { content: "So far", status: "failed", error: "The provider refused the key.", error_code: "model_auth" };
+    await open(page, conversation("Failed", [["One", failed]]));
+    await expect(page.getByTestId("retry")).toBeVisible();
+    await expect(page.getByTestId("continue").first()).toBeVisible();
+  },
+  "versions of a question and an answer": async (page) => {
+    await open(page, conversation("Versions", [["What is 1 + 2?", { content: "It is 3.", version: [2, 3], usage: USAGE }]]));
+    await expect(page.getByTestId("version")).toHaveText("2/3");
+  },
+  "a question while it is changed": async (page) => {
+    await open(page, PLAIN);
+    await page.getByTestId("edit").click();
+    await expect(page.getByTestId("edit-field")).toBeFocused();
+  },
+  "the menu that keeps a conversation": async (page) => {
+    await open(page, PLAIN);
+    await page.getByTestId("export").click();
+    await expect(page.getByTestId("markdown")).toBeVisible();
+  },
+  "what a search finds": async (page) => {
+    await open(page, PLAIN);
+    await showSidebar(page);
+    await page.getByTestId("search").fill("sum");
+    await expect(page.getByTestId("sidebar").locator(".day")).toHaveCount(0);
+    await expect(page.getByTestId("conversation-link")).toHaveText(["Sums"]);
+  },
+  "a search that finds nothing": async (page) => {
+    await open(page, PLAIN);
+    await page.route(/\/api\/conversations\?.*q=/, (route) => route.fulfill({ json: { items: [], next_cursor: null } }));
+    await showSidebar(page);
+    await page.getByTestId("search").fill("cherries");
+    await expect(page.locator(".sidebar-note")).toBeVisible();
+  },
+  "a conversation while it is renamed": async (page) => {
+    await open(page, PLAIN);
+    await showSidebar(page);
+    await page.getByTestId("rename").press("Enter");
+    await expect(page.getByTestId("rename-field")).toBeFocused();
+  },
+  "a deletion that can be taken back": async (page) => {
+    await page.route("**/api/conversations/*", (route) => (route.request().method() === "DELETE" ? route.abort() : route.fallback()));
+    await open(page, PLAIN);
+    await showSidebar(page);
+    await page.getByTestId("delete").press("Enter");
+    await expect(page.getByTestId("undo")).toBeAttached();
+  },
+  "the sidebar": async (page) => {
     await page.goto("/");
     await expect(page.getByTestId("composer")).toBeEnabled();
-    await page.getByTestId("open-sidebar").click();
-    await expect(page.getByTestId("search")).toBeVisible();
+    await showSidebar(page);
+  },
+  "a conversation that cannot be loaded": async (page) => {
+    await open(page, PLAIN);
+    await page.keyboard.press("Control+Shift+O");
+    await expect(page.getByTestId("example").first()).toBeVisible();
+    await page.route("**/api/conversations/*", (route) => route.fulfill({ status: 503, body: "{}" }));
+    await showSidebar(page);
+    await page.getByTestId("conversation-link").click();
+    await expect(page.locator(".nothing")).toBeVisible();
   },
   "nothing here": async (page) => {
     await page.goto("/nowhere");
-    await expect(page.getByRole("heading", { name: "Nothing here" })).toBeVisible();
+    await expect(page.locator(".nothing h1")).toBeVisible();
   },
   "no such conversation": async (page) => {
     await page.goto("/c/00000000-0000-4000-8000-00000000dead");
-    await expect(page.getByRole("heading", { name: "Nothing here" })).toBeVisible();
+    await expect(page.locator(".nothing h1")).toBeVisible();
   },
 };
 
-for (const colorScheme of ["light", "dark"] as const) {
+/** The ways in which each view is looked at. */
+const WAYS = {
+  light: { colorScheme: "light", language: "en", viewport: { width: 1280, height: 720 } },
+  dark: { colorScheme: "dark", language: "en", viewport: { width: 1280, height: 720 } },
+  "dark, Japanese, narrow": { colorScheme: "dark", language: "ja", viewport: { width: 360, height: 640 } },
+} as const;
+
+for (const [way, { colorScheme, language, viewport }] of Object.entries(WAYS)) {
   for (const [name, show] of Object.entries(VIEWS)) {
-    test(`${name}, ${colorScheme}`, async ({ page, tolerated }) => {
+    test(`${name}, ${way}`, async ({ page, context, tolerated }) => {
       // The browser itself writes into the console that a page was not found, or that a request was refused.
       tolerated.push(/Failed to load resource/);
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.setViewportSize(viewport);
+      await context.addCookies([{ name: "tallybook_language", value: language, url: "http://127.0.0.1" }]);
       await show(page);
+      await expect(page.locator("html")).toHaveAttribute("lang", language);
       const { violations } = await new AxeBuilder({ page }).analyze();
       const told = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join("\n    ")}`);
       expect(told).toEqual([]);

@@ -1,4 +1,4 @@
-// Waiting, what an answer cost, small screens.
+// Waiting, motion, what an answer cost, small screens.
 
 import { ChatPage } from "../kit/chat.ts";
 import { scriptTurn, started, stopClock } from "../kit/live.ts";
@@ -29,6 +29,23 @@ test("who waits long is told for how long already", async ({ page }) => {
   await expect(page.getByText("The answer is complete.")).toBeAttached();
 });
 
+test("who wants less motion sees that something runs, and nothing that moves", async ({ page }) => {
+  const turn = await scriptTurn(page);
+  await page.goto("/");
+  await page.getByTestId("composer").fill(started.content);
+  await page.getByTestId("send").click();
+  await turn.say("message_start", started);
+  await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "crawl", input: {}, offset: 0 });
+  const spinner = page.getByTestId("tool-call").locator(".spinner");
+  await expect(spinner).toBeVisible();
+  const moving = () =>
+    page.evaluate(() => document.getAnimations().filter((animation) => animation.playState === "running").length);
+  expect(await moving()).toBeGreaterThan(0);
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await expect(spinner).toBeVisible();
+  await expect.poll(moving).toBe(0);
+});
+
 test("an answer says what it cost, and the conversation what all cost", async ({ page }) => {
   const turn = await scriptTurn(page);
   const usage = { input_tokens: 1200, output_tokens: 300, cached_tokens: 0 };
@@ -48,14 +65,22 @@ test("an answer says what it cost, and the conversation what all cost", async ({
   await expect(page.getByTestId("usage-in-all")).toHaveText("In all 1,234 tokens in · 305 out");
 });
 
-test("an example asks its question, and the demo model says what it is", async ({ page }) => {
-  const chat = new ChatPage(page);
-  await page.goto("/");
-  await expect(page.getByTestId("demo-notice")).toContainText("ANTHROPIC_API_KEY");
-  await expect(page.getByTestId("example")).toHaveCount(3);
-  await page.getByTestId("example").nth(1).click();
-  await expect(chat.answers.last()).toContainText("121932631124828532112482853211126352690");
-  await expect(chat.answers.last()).toHaveAttribute("data-status", "complete");
+test("each example asks its question, and the demo model says what it is", async ({ page }) => {
+  const answer = new ChatPage(page).answers.last();
+  const outcomes = [
+    ["79", "success"],
+    ["121932631124828532112482853211126352690", "success"],
+    ["zero", "error"],
+  ] as const;
+  for (const [at, [words, outcome]] of outcomes.entries()) {
+    await page.goto("/");
+    await expect(page.getByTestId("demo-notice")).toContainText("ANTHROPIC_API_KEY");
+    await expect(page.getByTestId("example")).toHaveCount(3);
+    await page.getByTestId("example").nth(at).click();
+    await expect(answer).toContainText(words);
+    await expect(answer).toHaveAttribute("data-status", "complete");
+    await expect(answer.getByTestId("tool-call").last()).toHaveAttribute("data-status", outcome);
+  }
 });
 
 test("at 360 pixels everything fits and fingers find it", async ({ page }) => {

@@ -55,7 +55,7 @@ test("ten seconds offline in the middle of an answer lose nothing", async ({ bro
   await context.setOffline(true);
   // Being offline concerns new connections only.
   proxy.cut();
-  await expect(page.getByText("Reconnecting")).toBeVisible();
+  await expect(page.getByText("Reconnecting")).toHaveText(/^Reconnecting… \(retrying in \d+s\)$/);
   await expect(page.getByTestId("stop")).toBeVisible();
   await page.waitForTimeout(10_000);
   await context.setOffline(false);

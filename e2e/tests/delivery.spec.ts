@@ -28,6 +28,24 @@ test("the page's files are kept by the browser and asked for once", async ({ pag
   }
 });
 
+test("every page comes with its policy", async ({ request }) => {
+  const nonces = new Set<string>();
+  for (const address of ["/", "/nowhere", "/c/01890a5d-ac96-774b-bcce-b302099a8057"]) {
+    const response = await request.get(address);
+    const headers = response.headers();
+    const policy = headers["content-security-policy"] ?? "";
+    expect(policy, address).toContain("frame-ancestors 'none'");
+    expect(policy, address).toContain("'wasm-unsafe-eval'");
+    expect(policy, address).not.toMatch(/unsafe-inline|'unsafe-eval'/);
+    expect(headers["x-content-type-options"], address).toBe("nosniff");
+    expect(headers["referrer-policy"], address).toBe("same-origin");
+    const nonce = /'nonce-([^']+)'/.exec(policy)?.[1];
+    expect(await response.text(), address).toContain(`nonce="${nonce}"`);
+    nonces.add(nonce!);
+  }
+  expect(nonces.size, "no nonce twice").toBe(3);
+});
+
 test("what is not the page's own neither runs nor loads", async ({ page, tolerated }) => {
   tolerated.push(/Content Security Policy/);
   await page.goto("/");

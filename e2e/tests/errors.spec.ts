@@ -31,3 +31,38 @@ test("an address that leads nowhere says so, and leads back", async ({ request }
   expect(response.headers()["content-type"]).toContain("text/html");
   expect(await response.text()).toContain('href="/"');
 });
+
+test("a conversation that could not be loaded is loaded with one press", async ({ page, tolerated }) => {
+  tolerated.push(/Failed to load resource/);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("What is 2 + 3?");
+  const path = new URL(page.url()).pathname;
+  await page.getByTestId("new-chat").click();
+  await expect(page.getByTestId("example").first()).toBeVisible();
+  const address = `**${path.replace("/c/", "/api/conversations/")}`;
+  await page.route(address, (route) => route.fulfill({ status: 503, body: "{}" }));
+  await page.locator(`[href="${path}"]`).click();
+  await expect(page.getByRole("alert")).toContainText("This page could not be loaded");
+  await page.unroute(address);
+  await page.getByRole("link", { name: "Try again" }).click();
+  await expect(chat.answers).toContainText("5");
+  await expect(page).toHaveURL(path);
+});
+
+test("a message that was not sent stays to be sent again", async ({ page, tolerated }) => {
+  tolerated.push(/Failed to load resource/);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("What is 2 + 3?");
+  await page.route("**/messages", (route) => route.abort(), { times: 1 });
+  await page.getByTestId("composer").fill("What is 6 × 7?");
+  await page.getByTestId("send").click();
+  await expect(page.getByTestId("notice")).toHaveText("The server cannot be reached. Check the connection, then try again.");
+  await expect(page.getByTestId("composer")).toHaveValue("What is 6 × 7?");
+  await expect(chat.messages).toHaveCount(2);
+  await page.getByTestId("send").click();
+  await expect(chat.answers.last()).toContainText("42");
+  await expect(page.getByTestId("notice")).toHaveCount(0);
+  await expect(chat.messages).toHaveCount(4);
+});

@@ -101,6 +101,34 @@ test("what looks like markup is text, and what could run or tell tales is no lin
   expect(foreign).toEqual([]);
 });
 
+test("a link opens beside the page, and tells nobody where it was", async ({ page, context, model }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  model.answer([DOCUMENT]);
+  const answer = await chat.ask("Show me everything.");
+  await context.route("https://example.com/**", (route) => route.fulfill({ contentType: "text/html", body: "<p>There.</p>" }));
+  const opened = page.waitForEvent("popup");
+  await answer.getByRole("link", { name: "link" }).click();
+  const other = await opened;
+  await expect(other.getByText("There.")).toBeVisible();
+  expect(await other.evaluate(() => [window.opener, document.referrer])).toEqual([null, ""]);
+  for (const link of await answer.getByRole("link").all()) {
+    await expect(link).toHaveAttribute("rel", /noopener noreferrer/);
+    await expect(link).toHaveAttribute("target", "_blank");
+  }
+});
+
+test("an answer is copied as the Markdown that it is", async ({ page, context, model }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  model.answer([DOCUMENT]);
+  const answer = await chat.ask("Show me everything.");
+  await answer.getByRole("button", { name: "Copy this answer" }).click();
+  await expect(answer.getByRole("button", { name: "Copied", exact: true })).toBeVisible();
+  expect((await page.evaluate(() => navigator.clipboard.readText())).trim()).toBe(DOCUMENT.trim());
+});
+
 test("code is copied by its button", async ({ page, model, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const chat = new ChatPage(page);

@@ -66,3 +66,70 @@ test("what was sent stays, whatever befalls the connection before the answer beg
   await Promise.all(posts);
   expect(posts, "it is sent once").toHaveLength(1);
 });
+
+test("who comes back in the middle of an answer can stop it, and it stays stopped", async ({ page }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.send(QUESTION);
+  const answer = chat.answers.first();
+  await expect(answer).toContainText("Done:");
+  await page.reload();
+  await expect(answer).toHaveAttribute("data-status", "streaming");
+  await page.getByTestId("stop").click();
+  await expect(answer).toHaveAttribute("data-status", "stopped");
+  await expect(page.getByTestId("send")).toBeVisible();
+  const stopped = await untimedText(answer);
+  expect(stopped).toContain("Done:");
+  await page.reload();
+  await expect(answer).toHaveAttribute("data-status", "stopped");
+  expect(await untimedText(answer)).toBe(stopped);
+  await expect(await chat.ask("2 + 3?")).toContainText("5");
+});
+
+test("an answer goes on while another conversation is open, and the list shows where", async ({ page }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.send(QUESTION);
+  const answer = chat.answers.first();
+  await expect(answer).toContainText("Done:");
+  const path = new URL(page.url()).pathname;
+  const row = page.locator(".conversation-row").filter({ has: page.locator(`[href="${path}"]`) });
+  const running = row.getByRole("img", { name: "Answering now" });
+
+  await page.getByTestId("new-chat").click();
+  await expect(page.getByTestId("example").first()).toBeVisible();
+  await expect(page.getByTestId("send"), "nothing runs here").toBeVisible();
+  await expect(running).toBeVisible();
+  await row.getByTestId("conversation-link").click();
+  await expect(answer).toContainText("Done:");
+  await expect(answer).toHaveAttribute("data-status", "streaming");
+  await expect(page.getByTestId("stop")).toBeVisible();
+
+  await page.getByTestId("new-chat").click();
+  await expect(await chat.ask("2 + 3?")).toContainText("5");
+  await expect(running).toHaveCount(0);
+  await row.getByTestId("conversation-link").click();
+  await expect(page).toHaveURL(path);
+  await expect(answer).toContainText("195");
+  await expect(answer).toHaveAttribute("data-status", "complete");
+  await expect(chat.messages).toHaveCount(2);
+});
+
+test("what a program asks through the API is shown as it is answered, and kept", async ({ page, request }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("1 + 1?");
+  const answered = request.post(`/api${new URL(page.url()).pathname.replace("/c/", "/conversations/")}/messages`, {
+    data: { content: QUESTION },
+  });
+  await expect(chat.messages.nth(2)).toContainText(QUESTION);
+  await expect(chat.answers.last()).toHaveAttribute("data-status", "streaming");
+  await expect(page.getByTestId("stop")).toBeVisible();
+  await expect(chat.answers.last()).toContainText("195");
+  await expect(chat.answers.last()).toHaveAttribute("data-status", "complete");
+  await answered;
+  const shown = await chat.transcript();
+  await page.reload();
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  expect(await chat.transcript()).toEqual(shown);
+});

@@ -81,3 +81,44 @@ test("the list follows what happens in another tab, and loads older pages", asyn
   await expect(sidebar.getByText("What is 2 + 3?")).toBeAttached();
   await expect(sidebar.getByText("Sum 1", { exact: true })).toHaveCount(1);
 });
+
+test("conversations stand under their days, counted where the reader is", async ({ page }) => {
+  await page.clock.setFixedTime("2026-11-20T12:00:00Z");
+  const times = {
+    "Just now": "2026-11-20T11:59:00Z",
+    "First thing": "2026-11-20T00:00:01Z",
+    "Late last night": "2026-11-19T23:59:59Z",
+    "Some days ago": "2026-11-15T08:00:00Z",
+    "Long ago": "2025-01-31T08:00:00Z",
+  };
+  const items = Object.entries(times).map(([title, at], number) => {
+    const uuid = `00000000-0000-4000-8000-00000000000${number}`;
+    return { uuid, title, running: false, created_at: at, updated_at: at };
+  });
+  await page.route(/\/api\/conversations\?/, (route) => route.fulfill({ json: { items, next_cursor: null } }));
+  await page.goto("/");
+  const shown = page.locator(".conversations > li");
+  const expected = ["Today", "Just now", "First thing", "Yesterday", "Late last night", "Previous 7 days", "Some days ago", "Older", "Long ago"];
+  await expect(shown).toHaveText(expected);
+});
+
+test("nothing moves when the page comes alive", async ({ page, request }) => {
+  await request.post("/api/conversations", { data: { title: "Here already" } });
+  await page.addInitScript(() => {
+    const moved: string[] = [];
+    Object.assign(window, { moved });
+    const note = (list: PerformanceObserverEntryList) => {
+      const shifts = list.getEntries() as (PerformanceEntry & { sources: { node: Node | null }[] })[];
+      moved.push(...shifts.flatMap(({ sources }) => sources.map(({ node }) => node?.textContent ?? "")));
+    };
+    new PerformanceObserver(note).observe({ type: "layout-shift", buffered: true });
+  });
+  await page.goto("/");
+  await expect(page.getByTestId("search")).toBeEnabled();
+  const row = page.getByTestId("conversation-link").filter({ hasText: "Here already" });
+  await expect(row.first()).toBeVisible();
+  await expect(page.getByTestId("sidebar").getByRole("heading", { name: "Today" })).toBeVisible();
+  // Two frames later the browser has told of what moved in this one.
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  expect(await page.evaluate(() => (window as unknown as { moved: string[] }).moved)).toEqual([]);
+});

@@ -8,6 +8,17 @@ import { expect, test } from "../kit/test.ts";
 
 const group = (page: Page) => page.getByTestId("tool-group");
 
+/** A colour of the design as computed styles say it. */
+function colour(page: Page, name: string): Promise<string> {
+  return page.evaluate((name) => {
+    const sample = document.body.appendChild(document.createElement("span"));
+    sample.style.color = `var(--${name})`;
+    const { color } = getComputedStyle(sample);
+    sample.remove();
+    return color;
+  }, name);
+}
+
 test("every state has its icon and its word, and every length its unit", async ({ page }) => {
   const states = [
     call("add", { a: 12.5, b: 7.25 }, { duration_ms: 999 }),
@@ -39,6 +50,10 @@ test("every state has its icon and its word, and every length its unit", async (
     await expect(line.locator(".tool-status svg")).toHaveCount(1);
     await expect(line).toHaveAccessibleName(new RegExp(`${states[at]!.tool_name}.*${word}`));
   }
+  const icons = lines.locator(".tool-status");
+  const marks = await icons.evaluateAll((all) => all.map((icon) => [icon.innerHTML, getComputedStyle(icon).color]));
+  const [tick, green] = marks[0]!;
+  expect(marks.slice(1).filter(([mark, colour]) => mark === tick || colour === green), "a tick only for what is done").toEqual([]);
   await expect(lines.first().locator(".tool-summary")).toHaveText("a: 12.5, b: 7.25");
   await expect(lines.first().locator(".tool-duration")).toHaveCSS("font-variant-numeric", "tabular-nums");
 
@@ -66,6 +81,7 @@ test("finished neighbours fold under one line, amber when one failed", async ({ 
   await expect(line).toHaveText(/^Used 3 tools\s*add, multiply, \+1\s*1 failed$/);
   await expect(line).toHaveAttribute("aria-expanded", "false");
   await expect(line).toHaveAttribute("data-failed", "");
+  await expect(line.locator(".tool-status")).toHaveCSS("color", await colour(page, "warn"));
   await expect(toolCalls(page.locator("article").last()).first()).toBeHidden();
 
   await line.press("Enter");
@@ -90,8 +106,11 @@ test("what a reader opened stays open while calls end and fold around it", async
   await start(1, "add");
   const first = page.getByTestId("tool-call").first();
   await expect(first.locator(".tool-state")).toHaveText("running");
+  const spoken = page.getByRole("status").filter({ hasText: "add: " });
+  await expect(spoken).toHaveText("add: running");
   await first.click();
   await end(1);
+  await expect(spoken).toHaveText("add: done");
   await start(2, "multiply");
   await expect(first).toHaveAttribute("data-status", "success");
   await expect(group(page)).toHaveCount(0);
@@ -123,9 +142,11 @@ test("a tool that takes long turns amber, then red with a way to stop it", async
   await expect(line).not.toHaveAttribute("data-pace");
   await clock.runFor(1_000);
   await expect(line).toHaveAttribute("data-pace", "long");
+  await expect(line.locator(".tool-duration")).toHaveCSS("color", await colour(page, "warn"));
   await expect(page.getByText("This is taking a while.")).toBeVisible();
   await clock.runFor(20_000);
   await expect(line).toHaveAttribute("data-pace", "very-long");
+  await expect(line.locator(".tool-duration")).toHaveCSS("color", await colour(page, "bad"));
   await expect(line.locator(".tool-duration")).toHaveText("30s");
   const stopped = page.waitForRequest((request) => request.url().endsWith("/stop"));
   await page.route("**/stop", (route) => route.fulfill({ json: {} }));

@@ -3,6 +3,7 @@
 //! One module per command. What a command needs from the machine (a compiler target, a database server, a browser) is
 //! looked for, and installed where that is possible without asking; otherwise one sentence says what to install.
 
+mod bench;
 mod debian;
 mod fingerprint;
 mod fuzz;
@@ -41,6 +42,8 @@ enum Command {
     Ui(ui::Options),
     /// Take the pictures in docs/images with a real browser
     Screenshots,
+    /// Measure the page in a real browser: its weight, and how smoothly it draws
+    Bench(bench::Options),
 }
 
 fn main() -> ExitCode {
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Ui(options) => ui::build(&options).map(|_| ()),
         Command::Screenshots => screenshots::run(),
+        Command::Bench(options) => bench::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

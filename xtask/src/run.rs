@@ -1,6 +1,6 @@
 //! `cargo xtask run`: the page, the server, and then the server in the foreground.
 
-use std::process::Command;
+use std::{path::PathBuf, process::Command};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
@@ -24,15 +24,7 @@ pub(crate) struct Options {
 
 /// Builds both and becomes the server.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let page = ui::Options { release: options.release };
-    if options.release {
-        // The server of a release carries the page inside, so the page comes first.
-        ui::build(&page)?;
-        build_server(true)?;
-    } else {
-        ui::build_beside(&page, || build_server(false))?;
-    }
-    let program = workspace::built(if options.release { "release" } else { "debug" }, "tallybook")?;
+    let program = build(options.release)?;
     say(&format!("starting {}", program.display()));
     let mut server = Command::new(&program);
     // The embedded database's folder is found again from wherever this is called.
@@ -40,8 +32,21 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     become_server(server).with_context(|| format!("cannot start {}", program.display()))
 }
 
+/// Builds page and server, and gives back the server program.
+pub(crate) fn build(release: bool) -> Result<PathBuf> {
+    let page = ui::Options { release };
+    if release {
+        // The server of a release carries the page inside, so the page comes first.
+        ui::build(&page)?;
+        build_server(true)?;
+    } else {
+        ui::build_beside(&page, || build_server(false))?;
+    }
+    workspace::built(if release { "release" } else { "debug" }, "tallybook")
+}
+
 /// Builds the server program, in debug or release.
-pub(crate) fn build_server(release: bool) -> Result<()> {
+fn build_server(release: bool) -> Result<()> {
     let profile = if release { "release" } else { "debug" };
     let is_first = !workspace::built(profile, "tallybook")?.exists();
     let step = Step::begin("building the server", if is_first { "the first time takes about 5 minutes" } else { "" });

@@ -1,0 +1,180 @@
+// What a first visit costs, beside a page of the same content without a program: each round a new browser that has nothing
+// kept, the two by turns.
+
+import { once } from "node:events";
+import { type IncomingHttpHeaders, createServer, get } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { BrowserType, Page } from "@playwright/test";
+import { chromium } from "../kit/chromium.ts";
+import { expect, test } from "../kit/test.ts";
+import { QUICK, figure, median } from "./figure.ts";
+
+test.use({ demoPaceMs: 0 });
+
+const ROUNDS = QUICK ? 1 : 7;
+/** Two messages each. */
+const TURNS = 10;
+/** Nothing happens for so long: the page has settled. */
+const QUIET_MS = 1000;
+
+const GOALS = { kilobytes: 300, paint: 2.5, shift: 0, blocking: 100 };
+/** What the files of a page are called in the table, by what their addresses end in. */
+const KINDS = [".js", ".wasm", ".css", ".svg"];
+
+declare global {
+  interface Window {
+    first: { paint: number; shift: number; blocking: number; last: number };
+  }
+}
+
+test("a new chat", async ({ playwright, server }) => {
+  await compare(playwright.chromium, server.url, "/");
+});
+
+test(`a conversation of ${2 * TURNS} messages`, async ({ playwright, server, request }) => {
+  const { uuid } = await (await request.post("/api/conversations", { data: {} })).json();
+  for (let turn = 1; turn <= TURNS; turn++) {
+    // The answer's events end with it.
+    const sent = await request.post(`/api/conversations/${uuid}/messages`, { data: { content: `What is (12.5 + ${turn}) × 4?` } });
+    expect(await sent.text()).toContain("event: message_end");
+  }
+  await compare(playwright.chromium, server.url, `/c/${uuid}`);
+});
+
+async function compare(browsers: BrowserType, url: string, path: string): Promise<void> {
+  const still = await startStill(url, path);
+  const ours: Visit[] = [];
+  const theirs: Visit[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    ours.push(await visit(browsers, url + path, "body[data-hydrated]"));
+    theirs.push(await visit(browsers, still.url, "body"));
+  }
+  await still.stop();
+
+  const bytes = ours[0]!.bytes;
+  const icon = await fetchRaw(`${url}/favicon.svg`);
+  // A browser without a window shows no icon, and does not ask for it.
+  if (!bytes.has(".svg")) bytes.set(".svg", icon.body.length);
+  const all = [...bytes.values()].reduce((sum, size) => sum + size, 0);
+  figure("on the wire in all", all / 1000, "KB", GOALS.kilobytes);
+  for (const [kind, size] of bytes) figure(`of that ${kind}`, size / 1000, "KB");
+  const paint = (visits: Visit[]) => median(visits.map((visit) => visit.paint));
+  figure("largest paint, against the still page", paint(ours) / paint(theirs), "times", GOALS.paint);
+  figure("largest paint", paint(ours), "ms");
+  figure("largest paint of the still page", paint(theirs), "ms");
+  figure("layout shift, the worst round", Math.max(...ours.map((visit) => visit.shift)), "", GOALS.shift);
+  figure("blocking time", median(ours.map((visit) => visit.blocking)), "ms", GOALS.blocking);
+}
+
+/** What one visit cost. */
+interface Visit {
+  /** Bytes on the wire, headers included, by the kind of file. */
+  bytes: Map<string, number>;
+  /** When the largest thing was painted, in milliseconds. */
+  paint: number;
+  /** The cumulative layout shift. */
+  shift: number;
+  /** How long tasks went on beyond 50 ms, summed up. */
+  blocking: number;
+}
+
+/** Visits a page with a browser that never saw it, until it is `alive` and settled. */
+async function visit(browsers: BrowserType, address: string, alive: string): Promise<Visit> {
+  const browser = await browsers.launch(chromium.launchOptions);
+  const page = await browser.newPage();
+  const bytes = await count(page);
+  await page.addInitScript(observe);
+  await page.goto(address);
+  await page.locator(alive).waitFor();
+  await page.waitForFunction((quiet) => performance.now() - window.first.last > quiet, QUIET_MS, { polling: 100 });
+  const { paint, shift, blocking } = await page.evaluate(() => window.first);
+  expect(paint, "something was painted").toBeGreaterThan(0);
+  await browser.close();
+  return { bytes, paint, shift, blocking };
+}
+
+/** Counts what is loaded from now on. What goes on without end, as a stream of events does, is not counted. */
+async function count(page: Page): Promise<Map<string, number>> {
+  const bytes = new Map<string, number>();
+  const kinds = new Map<string, string>();
+  const network = await page.context().newCDPSession(page);
+  await network.send("Network.enable");
+  network.on("Network.requestWillBeSent", ({ requestId, request, type }) => {
+    const { pathname } = new URL(request.url);
+    const kind = type === "Document" ? "document" : (KINDS.find((end) => pathname.endsWith(end)) ?? "data");
+    kinds.set(requestId, kind);
+  });
+  network.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
+    const kind = kinds.get(requestId) ?? "data";
+    bytes.set(kind, (bytes.get(kind) ?? 0) + encodedDataLength);
+  });
+  return bytes;
+}
+
+/** Notes, in the page, what it is like for the visitor. */
+function observe(): void {
+  const first = { paint: 0, shift: 0, blocking: 0, last: 0 };
+  window.first = first;
+  const note = (type: string, take: (entry: PerformanceEntry) => void) =>
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) {
+        take(entry);
+        first.last = performance.now();
+      }
+    }).observe({ type, buffered: true });
+  note("largest-contentful-paint", (entry) => {
+    first.paint = entry.startTime;
+  });
+  note("layout-shift", (entry) => {
+    first.shift += (entry as PerformanceEntry & { value: number }).value;
+  });
+  note("longtask", (entry) => {
+    first.blocking += entry.duration - 50;
+  });
+  note("resource", () => {});
+}
+
+/** A server of one page: what the program renders at this address and how it looks, without the program. */
+async function startStill(url: string, path: string): Promise<{ url: string; stop(): Promise<void> }> {
+  const page = await fetchRaw(url + path);
+  const html = String(page.body)
+    .replace(/<script\b[^]*?<\/script>/g, "")
+    .replace(/<link rel="(modulepreload|preload)"[^>]*>/g, "");
+  expect(html).not.toMatch(/<script|preload/);
+  const files = new Map<string, Raw>([["/", { headers: { "content-type": "text/html; charset=utf-8" }, body: Buffer.from(html) }]]);
+  for (const [, address] of html.matchAll(/<link[^>]* href="([^"]+)"/g)) {
+    const { headers, body } = await fetchRaw(url + address!);
+    const { "content-type": type, "content-encoding": encoding, "cache-control": caching } = headers;
+    files.set(address!, { headers: { "content-type": type, "cache-control": caching, ...(encoding && { "content-encoding": encoding }) }, body });
+  }
+  const server = createServer((request, response) => {
+    const file = files.get(request.url ?? "");
+    if (file) response.writeHead(200, { ...file.headers, "content-length": file.body.length }).end(file.body);
+    else response.writeHead(404).end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+interface Raw {
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+/** What travels when a browser asks for this, as it travels. */
+async function fetchRaw(address: string): Promise<Raw> {
+  const asked = get(address, { headers: { "accept-encoding": "gzip, deflate, br, zstd" } });
+  const [response] = await once(asked, "response");
+  const parts: Buffer[] = [];
+  for await (const part of response) parts.push(part);
+  expect(response.statusCode, address).toBe(200);
+  return { headers: response.headers, body: Buffer.concat(parts) };
+}

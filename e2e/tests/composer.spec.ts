@@ -1,0 +1,55 @@
+// The message field: it grows, breaks lines, sends, and leaves alone what an input method does.
+
+import { ChatPage } from "../kit/chat.ts";
+import { scriptTurn, started } from "../kit/live.ts";
+import { expect, test } from "../kit/test.ts";
+
+test("it grows with its text, up to a height in which it scrolls", async ({ page }) => {
+  await page.goto("/");
+  const field = page.getByTestId("composer");
+  await expect(field).toBeFocused();
+  const height = async () => (await page.locator(".composer-field").boundingBox())!.height;
+  const one = await height();
+  await page.keyboard.type("One line");
+  expect(await height()).toBe(one);
+  await page.keyboard.press("Shift+Enter");
+  await page.keyboard.type("and another");
+  await expect(field).toHaveValue("One line\nand another");
+  const two = await height();
+  expect(two).toBeGreaterThan(one);
+  await field.fill("A line\n".repeat(500));
+  const tallest = await height();
+  expect(tallest).toBeGreaterThan(two);
+  expect(tallest).toBeLessThan(page.viewportSize()!.height / 2);
+  await expect(page.getByTestId("send")).toBeInViewport();
+  await field.fill("");
+  expect(await height()).toBe(one);
+});
+
+test("Enter sends, but not the Enter that ends a composition, and nothing sends nothing", async ({ page }) => {
+  const turn = await scriptTurn(page);
+  await page.goto("/");
+  const field = page.getByTestId("composer");
+  const messages = new ChatPage(page).messages;
+  await expect(field).toBeFocused();
+  await expect(page.getByTestId("send")).toBeDisabled();
+  await page.keyboard.press("Enter");
+  await field.fill(" \n ");
+  await expect(page.getByTestId("send")).toBeDisabled();
+
+  await field.fill("計算して");
+  // What Chromium reports while an input method composes, and what Safari reports after it.
+  for (const how of [{ isComposing: true }, { keyCode: 229 }]) await field.dispatchEvent("keydown", { key: "Enter", ...how });
+  await expect(field).toHaveValue("計算して");
+  await expect(messages).toHaveCount(0);
+
+  await page.keyboard.press("Enter");
+  await expect(field).toHaveValue("");
+  await turn.say("message_start", { ...started, content: "計算して" });
+  await expect(messages.first()).toContainText("計算して");
+  await expect(page.getByTestId("stop"), "Stop stands where Send was").toBeVisible();
+  await expect(page.getByTestId("send")).toHaveCount(0);
+  await field.fill("The next");
+  await page.keyboard.press("Enter");
+  await expect(field, "what is written meanwhile is kept").toHaveValue("The next");
+});

@@ -1,0 +1,49 @@
+// The page follows the newest text, unless its reader went up.
+
+import { scriptTurn, started } from "../kit/live.ts";
+import { expect, test } from "../kit/test.ts";
+
+test("the newest text stays in sight until the reader goes up, and again after the jump", async ({ page }) => {
+  const turn = await scriptTurn(page);
+  await page.setViewportSize({ width: 900, height: 500 });
+  await page.goto("/");
+  await page.getByTestId("composer").fill(started.content);
+  await page.getByTestId("send").click();
+  await turn.say("message_start", started);
+  let offset = 0;
+  const write = async (name: string) => {
+    const delta = `${"A line of text.\n\n".repeat(20)}${name}\n\n`;
+    await turn.say("content_delta", { offset, delta });
+    offset += delta.length;
+    await expect(page.getByText(name)).toBeAttached();
+  };
+  for (const name of ["First", "Second", "Third"]) {
+    await write(name);
+    await expect(page.getByText(name), "it is followed").toBeInViewport();
+  }
+  await expect(page.getByTestId("jump")).toHaveCount(0);
+
+  const thread = page.locator("#thread");
+  const top = () => thread.evaluate((area) => area.scrollTop);
+  await thread.hover();
+  await page.mouse.wheel(0, -300);
+  await expect(page.getByTestId("jump")).toBeVisible();
+  await expect(page.getByText("Third")).not.toBeInViewport();
+  const read = await top();
+  await write("Fourth");
+  await write("Fifth");
+  expect(await top(), "what one reads stays where it is").toBe(read);
+
+  await page.getByTestId("jump").press("Enter");
+  await expect(page.getByText("Fifth")).toBeInViewport();
+  await expect(page.getByTestId("jump")).toHaveCount(0);
+  await write("Sixth");
+  await expect(page.getByText("Sixth")).toBeInViewport();
+
+  await page.mouse.wheel(0, -300);
+  await expect(page.getByTestId("jump")).toBeVisible();
+  await page.mouse.wheel(0, 10_000);
+  await expect(page.getByTestId("jump"), "who scrolls back to the end follows again").toHaveCount(0);
+  await write("Seventh");
+  await expect(page.getByText("Seventh")).toBeInViewport();
+});
