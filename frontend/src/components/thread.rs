@@ -128,18 +128,26 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
                 {move || session.unstored.get().map(|content| view! { <UnstoredMessage content /> })}
             </div>
         </div>
+        <Jump
+            following
+            jump=move || {
+                placed.set_value(0);
+                following.set(true);
+                to_end();
+            }
+        />
+    }
+    .into_any()
+}
+
+/// The way back to the newest text, for whoever left it.
+#[component]
+fn Jump(following: RwSignal<bool>, jump: impl Fn() + Copy + Send + Sync + 'static) -> impl IntoView {
+    let text = use_language();
+    view! {
         <div class="jump-place">
             <Show when=move || !following.get()>
-                <button
-                    type="button"
-                    class="jump"
-                    data-testid="jump"
-                    on:click=move |_| {
-                        placed.set_value(0);
-                        following.set(true);
-                        to_end();
-                    }
-                >
+                <button type="button" class="jump" data-testid="jump" on:click=move |_| jump()>
                     <Draw icon=Icon::ArrowDown />
                     {text.jump_to_newest()}
                 </button>

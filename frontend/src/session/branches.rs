@@ -3,7 +3,7 @@
 use leptos::{prelude::*, task::tick};
 use tallybook_protocol::NewMessage;
 
-use super::{Phase, Session};
+use super::{Phase, Session, earlier::window_from};
 use crate::{
     api::{self, ApiError},
     browser,
@@ -90,7 +90,7 @@ impl Session {
         self.notice.set(None);
         // What is above the version stays, and the version itself is to be seen, however much comes after it.
         let first = self.known.with_value(Transcript::first).filter(|first| *first != id).unwrap_or(wanted);
-        let window = self.window_from(Some(first));
+        let window = window_from(Some(first));
         self.spawn(async move {
             let selected = api::select_message(uuid, wanted, window).await;
             if self.phase.get_untracked() != Phase::Idle {

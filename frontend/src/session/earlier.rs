@@ -52,11 +52,11 @@ impl Session {
 
     /// What is here, as it is stored: what was loaded stays loaded, as long as it belongs to the branch that is shown.
     pub(super) async fn find_stored(self, uuid: Uuid) -> Result<Option<Conversation>, ApiError> {
-        api::find_conversation(uuid, self.window_from(self.known.with_value(Transcript::first))).await
+        api::find_conversation(uuid, window_from(self.known.with_value(Transcript::first))).await
     }
+}
 
-    /// The newest messages, and back to the message `from`.
-    pub(super) fn window_from(self, from: Option<i64>) -> Window {
-        Window { limit: Some(MESSAGES_AT_ONCE), from, before: None }
-    }
+/// The newest messages, and back to the message `from`.
+pub(super) fn window_from(from: Option<i64>) -> Window {
+    Window { limit: Some(MESSAGES_AT_ONCE), from, before: None }
 }
