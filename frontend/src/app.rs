@@ -15,12 +15,20 @@ use crate::{
 };
 
 /// Loads the browser side and lets it take over. Where there is a conversation, its newest message is shown first.
+///
+/// The second file is loaded with the first block that it has something to do for, and asked for again with the next one
+/// when it did not come; until then the page reads well without it.
 fn hydrate_from(folder: &str) -> String {
     format!(
         "const thread = document.getElementById('thread');\
          if (thread) thread.scrollTop = thread.scrollHeight;\
-         import('{folder}/tallybook.js').then(page =>\
-         page.default({{ module_or_path: '{folder}/tallybook_bg.wasm' }}).then(() => page.hydrate()));"
+         const load = name => import(`{folder}/${{name}}.js`).then(program =>\
+         program.default({{ module_or_path: `{folder}/${{name}}_bg.wasm` }}).then(() => program));\
+         let second;\
+         window.typeset = place => {{\
+         if (place.querySelector('.code-language:not(:empty), .math')) \
+         (second ??= load('typeset')).then(program => program.typeset(place), () => second = undefined) }};\
+         load('tallybook').then(page => page.hydrate());"
     )
 }
 

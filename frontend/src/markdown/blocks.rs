@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use super::OPTIONS;
+use super::{OPTIONS, math};
 
 /// A paragraph longer than twice this, in bytes, goes on in a new one at the end of a sentence.
 const LONG_PARAGRAPH: usize = 8 * 1024;
@@ -86,6 +86,11 @@ impl Document {
         &self.blocks
     }
 
+    /// How many blocks at the beginning are settled: more text changes nothing in them.
+    pub(super) fn settled(&self) -> usize {
+        self.settled
+    }
+
     /// Takes the text as it is now. While it grows, settled blocks are neither read nor changed; when it is `complete`,
     /// all of it is cut anew. Gives the number of blocks that are certainly as they were.
     pub fn update(&mut self, text: &str, complete: bool) -> usize {
@@ -143,7 +148,8 @@ fn cut(text: &str) -> Cuts {
     if text.trim().is_empty() {
         return Cuts { starts: Vec::new(), last_within_paragraph: 0, definitions: Vec::new() };
     }
-    let parser = Parser::new_ext(text, OPTIONS);
+    let steadied = math::steadied(text);
+    let parser = Parser::new_ext(&steadied, OPTIONS);
     let mut definitions: Vec<_> = parser
         .reference_definitions()
         .iter()

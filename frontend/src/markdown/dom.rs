@@ -3,10 +3,18 @@
 
 use std::borrow::Cow;
 
-use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::*;
 use web_sys::{Document, Element};
 
 use super::node::{self, Node};
+
+#[wasm_bindgen]
+extern "C" {
+    /// Has the second file see to the code and the formulas in a place that is finished. The page's script
+    /// ([`crate::shell`]) loads the file when there are any.
+    #[wasm_bindgen(js_namespace = window)]
+    pub(super) fn typeset(place: &Element);
+}
 
 /// A node that stands on the page, and what it was drawn from.
 pub(super) enum Drawn {

@@ -39,6 +39,8 @@ struct Drawing {
     document: Document,
     /// Each block with its nodes, as they stand on the page.
     blocks: Vec<(Block, Vec<dom::Drawn>)>,
+    /// So many blocks at the beginning are finished and were handed to the second file.
+    finished: usize,
 }
 
 impl Prose {
@@ -69,10 +71,16 @@ impl Drawing {
             let (shown, nodes) = &mut self.blocks[index];
             dom::show(render(block, stretch.language), nodes, place, next.as_ref())?;
             *shown = block.clone();
+            self.finished = self.finished.min(index);
         }
         for (_, mut nodes) in self.blocks.drain(blocks.len()..) {
             dom::show(Vec::new(), &mut nodes, place, None)?;
         }
+        let finished = if stretch.complete { blocks.len() } else { self.document.settled() };
+        for (_, nodes) in self.blocks.iter().take(finished).skip(self.finished) {
+            nodes.iter().filter_map(|node| node.place().dyn_ref()).for_each(dom::typeset);
+        }
+        self.finished = finished;
         Ok(self)
     }
 }
@@ -129,8 +137,12 @@ impl RenderHtml for Stretch {
             _ => cursor.sibling(),
         }
         position.set(Position::NextChild);
-        // Its content stays as it is and is not even read.
-        Prose { place: cursor.current().unchecked_into(), drawn: None }
+        // Its content stays as it is and is not even read. If it is not complete, it will be drawn anew.
+        let place: Element = cursor.current().unchecked_into();
+        if self.complete {
+            dom::typeset(&place);
+        }
+        Prose { place, drawn: None }
     }
 
     fn into_owned(self) -> Self {
