@@ -86,11 +86,6 @@ impl Document {
         &self.blocks
     }
 
-    /// How many blocks at the beginning are settled: more text changes nothing in them.
-    pub(super) fn settled(&self) -> usize {
-        self.settled
-    }
-
     /// Takes the text as it is now. While it grows, settled blocks are neither read nor changed; when it is `complete`,
     /// all of it is cut anew. Gives the number of blocks that are certainly as they were.
     pub fn update(&mut self, text: &str, complete: bool) -> usize {

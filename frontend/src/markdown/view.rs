@@ -39,7 +39,7 @@ struct Drawing {
     document: Document,
     /// Each block with its nodes, as they stand on the page.
     blocks: Vec<(Block, Vec<dom::Drawn>)>,
-    /// So many blocks at the beginning are finished and were handed to the second file.
+    /// So many blocks at the beginning are as good as finished and were handed to the second file.
     finished: usize,
 }
 
@@ -76,7 +76,8 @@ impl Drawing {
         for (_, mut nodes) in self.blocks.drain(blocks.len()..) {
             dom::show(Vec::new(), &mut nodes, place, None)?;
         }
-        let finished = if stretch.complete { blocks.len() } else { self.document.settled() };
+        // Should one that is followed by another change all the same, it is drawn and handed over anew.
+        let finished = if stretch.complete { blocks.len() } else { blocks.len().saturating_sub(1) };
         for (_, nodes) in self.blocks.iter().take(finished).skip(self.finished) {
             nodes.iter().filter_map(|node| node.place().dyn_ref()).for_each(dom::typeset);
         }
