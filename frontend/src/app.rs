@@ -24,6 +24,7 @@ const APP_ID: &str = "app";
 /// Loads the browser side and lets it take over. Where there is a conversation, its newest message is shown first.
 ///
 /// `window.program` loads one of the page's other programs when it is first wanted, and again when it did not come.
+/// `window.typeset` has code and formulas seen to in a place that is finished; until then, and without, they read well.
 fn take_over_from(folder: &str) -> String {
     format!(
         "const thread = document.getElementById('thread');\
@@ -33,6 +34,9 @@ fn take_over_from(folder: &str) -> String {
          const programs = {{}};\
          window.program = name => programs[name] ??=\
          load(name).catch(error => {{ delete programs[name]; throw error; }});\
+         window.typeset = place => {{\
+         if (place.querySelector('.code-language:not(:empty), .math'))\
+         window.program('typeset').then(program => program.typeset(place), () => {{}}); }};\
          load('tallybook').then(page => page.take_over());"
     )
 }

@@ -35,6 +35,10 @@ extern "C" {
     #[wasm_bindgen(js_namespace = window, catch)]
     fn program(name: &str) -> Result<js_sys::Promise, JsValue>;
 
+    /// Has code and formulas seen to in a place that is finished. It stands in the page's script.
+    #[wasm_bindgen(js_namespace = window)]
+    fn typeset(place: &Element);
+
     /// The program, once it is loaded: the crate `tallybook_markdown`.
     #[derive(Clone)]
     type Program;
@@ -151,6 +155,10 @@ impl Render for Stretch {
     fn build(self) -> Prose {
         let id = self.id();
         if let Some(place) = browser::drawn_by_server(&id) {
+            // One that is not complete will be drawn anew.
+            if self.complete {
+                typeset(&place);
+            }
             return Prose { place, state: Rc::default() };
         }
         let place = leptos::prelude::document().create_element("div").expect("views are built in a browser alone");

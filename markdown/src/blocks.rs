@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use crate::OPTIONS;
+use crate::{OPTIONS, math};
 
 /// A paragraph longer than twice this, in bytes, goes on in a new one at the end of a sentence.
 const LONG_PARAGRAPH: usize = 8 * 1024;
@@ -180,7 +180,8 @@ fn cut(text: &str) -> Cuts {
     if text.trim().is_empty() {
         return Cuts { starts: Vec::new(), last_within_paragraph: 0, definitions: Vec::new() };
     }
-    let parser = Parser::new_ext(text, OPTIONS);
+    let steadied = math::steadied(text);
+    let parser = Parser::new_ext(&steadied, OPTIONS);
     let mut definitions: Vec<_> = parser
         .reference_definitions()
         .iter()

@@ -3,10 +3,18 @@
 
 use std::borrow::Cow;
 
-use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::*;
 use web_sys::{Document, Element};
 
 use crate::node::{self, Node};
+
+#[wasm_bindgen]
+extern "C" {
+    /// Has the typesetter see to the code and the formulas in a place that is finished. The page's script
+    /// loads that when there are any.
+    #[wasm_bindgen(js_namespace = window)]
+    pub(crate) fn typeset(place: &Element);
+}
 
 /// A node that stands on the page, and what it was drawn from.
 pub(crate) enum Drawn {

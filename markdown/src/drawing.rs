@@ -20,6 +20,8 @@ struct Drawn {
     document: Document,
     /// Each block with its nodes.
     blocks: Vec<(Block, Vec<dom::Drawn>)>,
+    /// So many blocks at the beginning are as good as finished, and their code and formulas were seen to.
+    finished: usize,
 }
 
 /// Begins to draw in `place`, whatever stands there now. The other arguments are the fields of [`Labels`].
@@ -68,10 +70,17 @@ impl Drawn {
             let (shown, nodes) = &mut self.blocks[index];
             dom::show(render(block, labels), nodes, place, next.as_ref())?;
             *shown = block.clone();
+            self.finished = self.finished.min(index);
         }
         for (_, mut nodes) in self.blocks.drain(blocks.len()..) {
             dom::show(Vec::new(), &mut nodes, place, None)?;
         }
+        // Should one that is followed by another change all the same, it is drawn and handed over anew.
+        let finished = if complete { blocks.len() } else { blocks.len().saturating_sub(1) };
+        for (_, nodes) in self.blocks.iter().take(finished).skip(self.finished) {
+            nodes.iter().filter_map(|node| node.place().dyn_ref()).for_each(dom::typeset);
+        }
+        self.finished = finished;
         Ok(())
     }
 }

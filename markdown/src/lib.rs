@@ -3,11 +3,12 @@
 //! ever made or read.
 //!
 //! - [`Document`] cuts a text into top-level blocks, also while it grows.
-//! - `render` says what nodes a block becomes; `links` decides which links may be followed.
+//! - `render` says what nodes a block becomes; `links` decides which links may be followed, and `math` finds formulas.
 //! - `node` writes nodes as HTML, `dom` draws them in the browser, and `drawing` is the program that does.
 //!
 //! Text comes from models, and through them from anywhere: everything here is bounded, and nothing recurses over input.
-//! How often a growing text is drawn is decided by the page.
+//! How often a growing text is drawn is decided by the page. Colours of code and the shapes of formulas come from a program
+//! of their own (the crate `tallybook-typeset`), which is told of blocks that are finished.
 
 mod blocks;
 #[cfg(feature = "browser")]
@@ -15,6 +16,7 @@ mod dom;
 #[cfg(feature = "browser")]
 pub mod drawing;
 mod links;
+mod math;
 mod node;
 mod render;
 #[cfg(test)]

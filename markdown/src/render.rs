@@ -1,11 +1,14 @@
 //! What one block of Markdown looks like: the parser's flat events, put together on an explicit stack.
 
+use std::ops::Range;
+
 use pulldown_cmark::{Alignment, BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Parser, Tag};
 
 use crate::{
     Block, Labels, OPTIONS,
     blocks::{Definitions, Fence},
     links,
+    math::{self, Formula},
     node::{Element, Node, element},
 };
 
@@ -23,19 +26,33 @@ pub(crate) fn render(block: &Block, labels: &Labels) -> Vec<Node> {
     if let Some(fence) = &block.open_fence {
         return open_code(fence, &block.source, labels);
     }
-    let mut allowance = MAX_DEFINED_BYTES;
-    let resolve = |link: BrokenLink<'_>| defined(&block.definitions, &link, &mut allowance);
-    let parser = Parser::new_with_broken_link_callback(&block.source, OPTIONS, Some(resolve));
-    let mut builder = Builder::new(labels);
-    for event in parser {
-        builder.take(event);
-        if builder.nodes > MAX_NODES {
-            return as_text(&block.source, labels);
+    let formulas = math::find(&block.source);
+    if !formulas.is_empty() {
+        let nodes = read(&math::hidden(&block.source, &formulas), &formulas, block, labels);
+        if let Some(nodes) = nodes {
+            return nodes;
         }
     }
-    let nodes = builder.finish();
+    read(&block.source, &[], block, labels).unwrap_or_default()
+}
+
+/// The nodes of a block whose source was written thus. `None` when one of the formulas did not come out as a word: with it
+/// hidden, the block is another one.
+fn read(source: &str, formulas: &[Formula], block: &Block, labels: &Labels) -> Option<Vec<Node>> {
+    let mut allowance = MAX_DEFINED_BYTES;
+    let resolve = |link: BrokenLink<'_>| defined(&block.definitions, &link, &mut allowance);
+    let parser = Parser::new_with_broken_link_callback(source, OPTIONS, Some(resolve));
+    let mut builder = Builder::new(labels, formulas);
+    for (event, range) in parser.into_offset_iter() {
+        builder.take(event, range)?;
+        if builder.nodes > MAX_NODES {
+            return Some(as_text(&block.source, labels));
+        }
+    }
+    let nodes = builder.finish()?;
     // Link definitions alone draw nothing; a reader should not wonder what became of the answer.
-    if nodes.is_empty() && !block.source.trim().is_empty() { as_text(&block.source, labels) } else { nodes }
+    let is_lost = nodes.is_empty() && !block.source.trim().is_empty();
+    Some(if is_lost { as_text(&block.source, labels) } else { nodes })
 }
 
 /// Code that is still being written, without the parser's having to read all of it again with each word.
@@ -160,8 +177,10 @@ impl Frame {
 }
 
 /// Puts events together.
-struct Builder<'l> {
+struct Builder<'a> {
     stack: Vec<Frame>,
+    /// The formulas that are still to come.
+    formulas: &'a [Formula],
     /// How many elements are open that are nested too deeply to get a shape of their own.
     flattened: usize,
     /// How many of the open elements are links: one link must not stand inside another.
@@ -170,21 +189,21 @@ struct Builder<'l> {
     columns: Vec<Alignment>,
     column: usize,
     nodes: usize,
-    labels: &'l Labels,
+    labels: &'a Labels,
 }
 
-impl<'l> Builder<'l> {
-    fn new(labels: &'l Labels) -> Self {
+impl<'a> Builder<'a> {
+    fn new(labels: &'a Labels, formulas: &'a [Formula]) -> Self {
         let stack = vec![Frame::new(Kind::Root)];
-        Self { stack, flattened: 0, links: 0, columns: Vec::new(), column: 0, nodes: 0, labels }
+        Self { stack, formulas, flattened: 0, links: 0, columns: Vec::new(), column: 0, nodes: 0, labels }
     }
 
-    fn take(&mut self, event: Event<'_>) {
+    fn take(&mut self, event: Event<'_>, range: Range<usize>) -> Option<()> {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(_) => self.end(),
             // What looks like HTML is text like all other.
-            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.push_text(&text),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.take_text(&text, range)?,
             Event::Code(code) => self.push(element("code").saying(&*code)),
             Event::SoftBreak => self.push_text("\n"),
             Event::HardBreak => self.push(element("br")),
@@ -195,6 +214,26 @@ impl<'l> Builder<'l> {
                 self.push_text(&text);
             }
         }
+        Some(())
+    }
+
+    /// Adds text in which formulas are hidden.
+    fn take_text(&mut self, text: &str, range: Range<usize>) -> Option<()> {
+        let mut from = range.start;
+        while let Some((formula, later)) = self.formulas.split_first()
+            && formula.range.start < range.end
+        {
+            // What was changed on its way, as entities are, has no places.
+            if text.len() != range.len() || formula.range.start < from || formula.range.end > range.end {
+                return None;
+            }
+            self.push_text(text.get(from - range.start..formula.range.start - range.start)?);
+            self.push(formula_in_words(formula));
+            from = formula.range.end;
+            self.formulas = later;
+        }
+        self.push_text(text.get(from - range.start..)?);
+        Some(())
     }
 
     fn start(&mut self, tag: Tag<'_>) {
@@ -300,11 +339,11 @@ impl<'l> Builder<'l> {
         }
     }
 
-    fn finish(mut self) -> Vec<Node> {
+    fn finish(mut self) -> Option<Vec<Node>> {
         while self.stack.len() > 1 {
             self.end();
         }
-        self.stack.pop().map(|root| root.children).unwrap_or_default()
+        self.stack.pop().filter(|_| self.formulas.is_empty()).map(|root| root.children)
     }
 }
 
@@ -322,6 +361,16 @@ fn link(address: String, title: String) -> Element {
         link = link.with("title", title);
     }
     link.with("target", "_blank").with("rel", "noopener noreferrer nofollow")
+}
+
+/// A formula as it is written. The typesetter puts another shape in the place of the text, of which the drawing knows
+/// nothing; when the formula changes, so does the attribute, and the whole element is drawn anew.
+fn formula_in_words(Formula { tex, text, display, .. }: &Formula) -> Element {
+    let mut place = element("span").with("class", "math");
+    if *display {
+        place = place.with("data-display", "");
+    }
+    place.with("data-tex", tex.clone()).saying(text)
 }
 
 /// Code with its language and a button that copies it. The click is heard by `copy`, so that a thousand buttons cost

@@ -99,6 +99,25 @@ fn code_keeps_its_letters_and_names_its_language() {
 }
 
 #[test]
+fn formulas_are_their_own_source() {
+    let math = |tex: &str, text: &str| format!("<span class=\"math\" data-tex=\"{tex}\">{text}</span>");
+    let display = |tex: &str, text: &str| math(tex, text).replacen(" data-tex", " data-display=\"\" data-tex", 1);
+    for (markdown, expected) in [
+        ("Let $a_1<b_1$ be *it*.", format!("<p>Let {} be <em>it</em>.</p>", math("a_1&lt;b_1", "$a_1&lt;b_1$"))),
+        (r#"\( "x" \)"#, format!("<p>{}</p>", math("&quot;x&quot;", "\\(\"x\"\\)"))),
+        ("So\n\\[\na * b * c\n\\]", format!("<p>So\n{}</p>", display("a * b * c", "\\[a * b * c\\]"))),
+        ("\\[\na\n- b\n\\]", format!("<p>{}</p>", display("a\n- b", "\\[a\n- b\\]"))),
+        ("**$$x$$**は", format!("<p><strong>{}</strong>は</p>", display("x", "$$x$$"))),
+        ("It costs $5 and *$10*.", "<p>It costs $5 and <em>$10</em>.</p>".to_owned()),
+        ("&lt;$x$&gt; \\$5 $y$", format!("<p>&lt;{}&gt; $5 {}</p>", math("x", "$x$"), math("y", "$y$"))),
+        // With the formula hidden this would be a link, so it is not hidden.
+        ("[a]($x y$)", "<p>[a]($x y$)</p>".to_owned()),
+    ] {
+        assert_eq!(html(markdown), expected, "{markdown}");
+    }
+}
+
+#[test]
 fn links_lead_out_safely() {
     let to = "https://example.com/a?b=1&amp;c=2";
     for (markdown, expected) in [
@@ -168,6 +187,11 @@ const HOSTILE: &[&str] = &[
     "| <script>alert(1)</script> |\n|---|\n| <img src=x onerror=alert(1)> |",
     "# <script>alert(1)</script>",
     "- [ ] <script>alert(1)</script>",
+    "$<script>alert(1)</script>$",
+    "\\(\" onmouseover=\"alert(1)\\)",
+    "\\[</span><img src=x onerror=alert(1)>\\]",
+    "$$\\href{javascript:alert(1)}{x}$$",
+    "[$x$](javascript:alert(1)) $a](b$",
 ];
 
 #[test]
@@ -232,6 +256,9 @@ fn hostile_sizes_stay_small() {
         "*a ".repeat(n),
         "[a](".repeat(n),
         "`a".repeat(n),
+        "$a".repeat(n),
+        "\\(".repeat(n),
+        "\\(a\\) ".repeat(n),
         format!("{}a", "*".repeat(n)),
         format!("|{}\n|{}\n{}", "a|".repeat(1000), "-|".repeat(1000), "|\n".repeat(5000)),
         format!("{}\n[a]: https://example.com/{}", "[a]".repeat(n), "b".repeat(n)),
@@ -404,6 +431,12 @@ fn pieces() -> impl Strategy<Value = String> {
         "https://d.e",
         "javascript:f",
         "[x] ",
+        "$",
+        "$$",
+        "\\(",
+        "\\)",
+        "\\[",
+        "\\]",
         "\r\n",
         "\0",
     ]);

@@ -61,14 +61,17 @@ extern "C" {
     fn set_timeout(callback: &Function, ms: u32);
 }
 
-/// Watches for elements within a screen's height of what can be seen, and tells of them in `callback`.
-pub(crate) fn observer(callback: impl FnMut(Array) + 'static) -> Result<IntersectionObserver, JsValue> {
+/// Watches for elements within a screen's height of what can be seen, and tells `callback` of them, as a list of
+/// [`IntersectionObserverEntry`].
+pub(crate) fn observer(
+    callback: impl FnMut(Array, IntersectionObserver) + 'static,
+) -> Result<IntersectionObserver, JsValue> {
     let options = Object::new();
     // What scrolls is an element, and of that the first of the two says nothing.
     Reflect::set(&options, &"rootMargin".into(), &"100%".into())?;
     Reflect::set(&options, &"scrollMargin".into(), &"100%".into())?;
     // It is there as long as the page.
-    let callback = Closure::<dyn FnMut(Array)>::new(callback).into_js_value();
+    let callback = Closure::<dyn FnMut(Array, IntersectionObserver)>::new(callback).into_js_value();
     IntersectionObserver::new(callback.unchecked_ref(), &options)
 }
 

@@ -6,8 +6,9 @@ use hl_lite::{Lang, highlight};
 
 use crate::lexicon;
 
-/// Code longer than this, in bytes, stays plain.
-const MAX_CODE: usize = 200 * 1024;
+/// Code longer than this, in bytes, stays plain. Reading it takes no time to speak of, but with each frame a browser goes over
+/// all ranges, and with more than some ten thousand of them one feels it.
+const MAX_CODE: usize = 64 * 1024;
 
 /// What a token is. The style has a colour for each, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,8 +186,8 @@ mod tests {
 
     #[test]
     fn what_is_too_long_stays_plain() {
-        assert!(!tokens(&"let ".repeat(50_000), "rust").is_empty());
-        assert!(tokens(&"let ".repeat(60_000), "rust").is_empty());
+        assert!(!tokens(&"let ".repeat(16_000), "rust").is_empty());
+        assert!(tokens(&"let ".repeat(17_000), "rust").is_empty());
     }
 
     const LABELS: [&str; 27] = [

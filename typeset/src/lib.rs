@@ -1,4 +1,4 @@
-//! The page's second file: it colours code and typesets formulas. The page loads it when it first shows such a block, so
+//! The typesetter, a program of the page's own: it colours code and typesets formulas. The page loads it when it first shows such a block, so
 //! that what it weighs is paid for by whoever reads one.
 //!
 //! - `code` says which letters of a program mean what. [`hl_lite`] knows the languages that are written most, `lexicon`

@@ -6,7 +6,6 @@
 
 use std::{cell::RefCell, collections::VecDeque, rc::Rc};
 
-use js_sys::Array;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Document, Element, Text};
@@ -27,7 +26,7 @@ thread_local! {
 pub(crate) fn watch(place: &Element) {
     PAGE.with(|page| {
         let Some(page) = page else { return };
-        if place.class_name() == "code" {
+        if is_code(place) {
             page.watch(place);
         }
         for class in ["code", "math"] {
@@ -35,6 +34,10 @@ pub(crate) fn watch(place: &Element) {
             (0..blocks.length()).filter_map(|index| blocks.item(index)).for_each(|block| page.watch(&block));
         }
     });
+}
+
+fn is_code(block: &Element) -> bool {
+    block.class_name() == "code"
 }
 
 struct Page {
@@ -46,19 +49,27 @@ impl Page {
     fn new() -> Option<Self> {
         let work = Rc::new(Work {
             document: web_sys::window()?.document()?,
-            highlights: Kind::ALL.iter().filter_map(|kind| browser::highlight(kind.name())).collect(),
+            highlights: Kind::ALL
+                .iter()
+                .map(|kind| browser::highlight(kind.name()))
+                .collect::<Option<_>>()
+                .unwrap_or_default(),
             mathematician: Mathematician::new()?,
             state: RefCell::default(),
         });
         let told = Rc::clone(&work);
-        let observer = browser::observer(move |entries: Array| {
+        let observer = browser::observer(move |entries, observer| {
             for entry in entries.iter() {
                 let entry: IntersectionObserverEntry = entry.unchecked_into();
-                if entry.is_intersecting() {
-                    told.state.borrow_mut().queue.push_back(entry.target());
-                } else {
-                    told.release(&entry.target());
+                let block = entry.target();
+                if !entry.is_intersecting() {
+                    told.release(&block);
+                    continue;
                 }
+                if !is_code(&block) {
+                    observer.unobserve(&block);
+                }
+                told.state.borrow_mut().queue.push_back(block);
             }
             Work::begin(&told);
         });
@@ -103,11 +114,7 @@ impl Work {
             let mut pace = Pace::begin();
             while let Some(block) = work.next() {
                 // What cannot be shown better stays as it is.
-                let _ = if block.class_name() == "code" {
-                    work.colour(&block, &mut pace).await
-                } else {
-                    work.set_formula(&block)
-                };
+                let _ = if is_code(&block) { work.colour(&block, &mut pace).await } else { work.set_formula(&block) };
                 pace.breathe().await;
             }
         });
