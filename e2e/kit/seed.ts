@@ -48,8 +48,19 @@ export interface Answer {
   version?: [number, number];
 }
 
+/** A conversation as the wire carries it. */
+interface Conversation {
+  uuid: string;
+  title: string;
+  running: boolean;
+  created_at: string;
+  updated_at: string;
+  messages: { id: number }[];
+  active_message_id: number | null;
+}
+
 /** The resource of a conversation with these questions and answers. */
-export function conversation(title: string, turns: [string, Answer][]): object {
+export function conversation(title: string, turns: [string, Answer][]): Conversation {
   const messages = turns.flatMap(([question, { calls, version, ...answer }]) => {
     lastId += 2;
     const [place, count] = version ?? [1, 0];
@@ -63,12 +74,28 @@ export function conversation(title: string, turns: [string, Answer][]): object {
   return { uuid: UUID, title, running: false, created_at: AT, updated_at: AT, messages, active_message_id: null };
 }
 
+/** The part of a conversation that a request asks for. */
+export function part(told: Conversation, query: URLSearchParams): object {
+  const { messages } = told;
+  const place = (name: string) => messages.findIndex((message) => message.id === Number(query.get(name)));
+  const end = query.has("before") ? place("before") : messages.length;
+  const newest = Math.max(0, end - Number(query.get("limit") ?? end));
+  const from = place("from");
+  const begin = from === -1 ? newest : Math.min(from, newest);
+  const usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
+  const earlier = begin > 0 ? { earlier: { count: begin, usage } } : {};
+  return { ...told, messages: messages.slice(begin, end), ...earlier };
+}
+
 /** Lets the API tell of this one conversation, and opens it from the list. */
-export async function open(page: Page, told: object): Promise<void> {
-  const { uuid, title, running, created_at, updated_at } = told as Record<string, unknown>;
+export async function open(page: Page, told: Conversation): Promise<void> {
+  const { uuid, title, running, created_at, updated_at } = told;
   const summary = { uuid, title, running, created_at, updated_at };
   await page.route(/\/api\/conversations\?/, (route) => route.fulfill({ json: { items: [summary], next_cursor: null } }));
-  await page.route(`**/api/conversations/${UUID}`, (route) => route.fulfill({ json: told }));
+  await page.route(
+    (url) => url.pathname === `/api/conversations/${UUID}`,
+    (route) => route.fulfill({ json: part(told, new URL(route.request().url()).searchParams) }),
+  );
   await page.goto("/");
   await expect(page.getByTestId("composer")).toBeEnabled();
   const menu = page.getByTestId("open-sidebar");

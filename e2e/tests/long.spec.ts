@@ -1,32 +1,211 @@
-// A long conversation: it opens at its end, is whole, and is laid out only where it is looked at.
+// A long conversation: it opens at its end, and what came before is loaded as one goes up, without anything moving.
 
+import type { Locator, Page } from "@playwright/test";
+import { ChatPage } from "../kit/chat.ts";
+import { converse, question } from "../kit/converse.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
-const TURNS = 500;
+/** How many messages the page loads at a time. */
+const AT_ONCE = 50;
 
 // A trace would keep a picture of all of it after each step.
-test.use({ trace: "off" });
+test.use({ trace: "off", demoPaceMs: 0 });
 
-test("a conversation of 1,000 messages with 1,000 tool calls opens at its end and scrolls", async ({ page }) => {
-  const turns = Array.from({ length: TURNS }, (_, at): [string, { content: string; calls: ReturnType<typeof call>[] }] => {
-    const content = `Working on ${at}.\n\nThe answer to **${at}** is \`${at * 2}\`.\n\n- one\n- two\n`;
-    const offset = content.indexOf("\n\nThe");
-    return [`Question ${at}`, { content, calls: [call("add", { a: at }, { offset }), call("multiply", { a: at }, { offset })] }];
+/** A conversation of so many turns with two calls each. */
+function long(turns: number) {
+  return conversation(
+    "Long",
+    Array.from({ length: turns }, (_, at) => {
+      const content = `Working on ${at}.\n\nThe answer to **${at}** is \`${at * 2}\`.\n\n- one\n- two\n`;
+      const offset = content.indexOf("\n\nThe");
+      const calls = [call("add", { a: at }, { offset }), call("multiply", { a: at }, { offset })];
+      return [`Question ${at}`, { content, calls }];
+    }),
+  );
+}
+
+/** Goes to `top` in what is loaded, waits for what is loaded then, and tells by how much the message in sight moved. */
+function goUp(thread: Locator, top: number): Promise<number> {
+  return thread.evaluate(async (area, top) => {
+    const frame = () => new Promise(requestAnimationFrame);
+    const messages = () => area.querySelectorAll(".message");
+    area.scrollTop = top;
+    const count = messages().length;
+    const inSight = [...messages()].find((message) => message.getBoundingClientRect().bottom > 100)!;
+    const place = () => inSight.getBoundingClientRect().top;
+    let before = place();
+    while (messages().length === count) {
+      before = place();
+      await frame();
+    }
+    for (let frames = 0; frames < 4; frames++) await frame();
+    return Math.abs(place() - before);
+  }, top);
+}
+
+/** Lets requests for earlier messages through only when `allowed` has come to pass. */
+async function holdEarlier(page: Page, allowed: Promise<void>): Promise<void> {
+  await page.route(/[?&]before=/, async (route) => {
+    await allowed;
+    await route.continue();
   });
-  await open(page, conversation("Long", turns));
-  await expect(page.locator("article")).toHaveCount(2 * TURNS);
-  await expect(page.getByTestId("tool-call")).toHaveCount(2 * TURNS);
-  await expect(page.getByText(`The answer to ${TURNS - 1} is`)).toBeInViewport();
+}
+
+test("a conversation of 1,000 messages with 1,000 tool calls opens at its end and is read to its beginning", async ({ page }) => {
+  const turns = 500;
+  await open(page, long(turns));
+  const messages = page.locator("article");
+  await expect(messages).toHaveCount(AT_ONCE);
+  await expect(page.getByText(`The answer to ${turns - 1} is`)).toBeInViewport();
 
   const thread = page.locator("#thread");
+  for (let loaded = AT_ONCE; loaded < 2 * turns; loaded += AT_ONCE) {
+    // At the very top and near it.
+    expect(await goUp(thread, loaded % 100 === 0 ? 0 : 300)).toBeLessThan(3);
+    await expect(messages).toHaveCount(loaded + AT_ONCE);
+  }
+  await expect(page.getByTestId("show-earlier")).toHaveCount(0);
+  await expect(page.getByTestId("tool-call")).toHaveCount(2 * turns);
   await thread.evaluate((area) => area.scrollTo(0, 0));
   await expect(page.getByText("Question 0", { exact: true })).toBeInViewport();
-  await expect(page.getByTestId("jump")).toBeVisible();
-  await page.getByTestId("jump").click();
-  await expect(page.getByText(`The answer to ${TURNS - 1} is`)).toBeInViewport();
 
-  // What is far away takes part in no layout.
-  const skipped = await page.locator("article").first().evaluate((article) => getComputedStyle(article).contentVisibility);
-  expect(skipped).toBe("auto");
+  await test.step("tool calls in earlier messages open", async () => {
+    const answer = page.locator('article[data-role="assistant"]').first();
+    await answer.getByTestId("tool-group").click();
+    await answer.getByTestId("tool-call").first().click();
+    await expect(answer.getByTestId("tool-call-details")).toContainText("79");
+  });
+
+  await test.step("what is far away takes part in no layout, and going back is one step", async () => {
+    await page.getByTestId("jump").click();
+    await expect(page.getByText(`The answer to ${turns - 1} is`)).toBeInViewport();
+    await expect(messages.first()).toHaveCSS("content-visibility", "auto");
+    await expect(messages.last()).toHaveCSS("content-visibility", "visible");
+  });
+});
+
+test("the keyboard leads to the beginning", async ({ page }) => {
+  await open(page, long(60));
+  const messages = page.locator("article");
+  const thread = page.locator("#thread");
+  await thread.focus();
+  await page.keyboard.press("Control+Home");
+  await expect(messages).toHaveCount(100);
+  // The last of them take the button away; the focus stays with the messages.
+  await page.getByTestId("show-earlier").focus();
+  await expect(messages).toHaveCount(120);
+  await expect(thread).toBeFocused();
+  await page.keyboard.press("Control+Home");
+  await expect(page.getByText("Question 0", { exact: true })).toBeInViewport();
+});
+
+test.describe("while earlier messages cannot be had", () => {
+  test.use({ tolerated: [/status of 503/] });
+
+  test("the page says so, keeps what it has, and tries again when told to", async ({ page }) => {
+    await open(page, long(60));
+    const messages = page.locator("article");
+    const detail = "The database is out of reach. Try again in a moment.";
+    let asked = 0;
+    await page.route(/[?&]before=/, (route) => {
+      asked += 1;
+      return route.fulfill({
+        status: 503,
+        contentType: "application/problem+json",
+        json: { type: "/problems/storage-unavailable", title: "", status: 503, detail, request_id: "" },
+      });
+    });
+    const thread = page.locator("#thread");
+    await thread.evaluate((area) => area.scrollTo(0, 0));
+    await expect(page.getByTestId("earlier-problem")).toHaveText(detail);
+    await expect(page.getByTestId("show-earlier")).toHaveText("Try again");
+    await expect(messages).toHaveCount(AT_ONCE);
+    // Nobody asks again and again by moving about.
+    for (const top of [200, 0]) await thread.evaluate((area, top) => area.scrollTo(0, top), top);
+    await page.getByTestId("show-earlier").click();
+    await expect(page.getByTestId("earlier-problem")).toBeVisible();
+    expect(asked).toBe(2);
+
+    await page.unroute(/[?&]before=/);
+    await page.getByTestId("show-earlier").click();
+    await expect(messages).toHaveCount(2 * AT_ONCE);
+    await expect(page.getByTestId("earlier-problem")).toHaveCount(0);
+  });
+});
+
+test("a stored conversation goes on with its earlier messages in sight", async ({ page, request }) => {
+  const turns = 60;
+  const address = await converse(request, turns);
+  const html = await (await request.get(address)).text();
+  expect(html.match(/<article/g)).toHaveLength(AT_ONCE);
+
+  const chat = new ChatPage(page);
+  const { messages } = chat;
+  const thread = page.locator("#thread");
+  const usage = page.getByTestId("usage-in-all");
+  await page.goto(address);
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  await expect(messages).toHaveCount(AT_ONCE);
+  const cost = await usage.textContent();
+
+  await test.step("a message is sent while earlier ones are on their way", async () => {
+    let allow = () => {};
+    await holdEarlier(page, new Promise<void>((resolve) => (allow = resolve)));
+    await thread.evaluate((area) => area.scrollTo(0, 0));
+    await expect(page.getByTestId("show-earlier")).toHaveText("Loading earlier messages…");
+    await chat.ask("What is 1 + 2?");
+    await expect(messages).toHaveCount(AT_ONCE + 2);
+    allow();
+    await expect(messages).toHaveCount(2 * AT_ONCE + 2);
+    await page.unrouteAll({ behavior: "wait" });
+    await expect(messages.last()).toBeInViewport();
+  });
+
+  await test.step("a reload shows the newest again, and the cost of all", async () => {
+    const costNow = await usage.textContent();
+    expect(costNow).not.toBe(cost);
+    await page.reload();
+    await expect(page.getByTestId("composer")).toBeEnabled();
+    await expect(messages).toHaveCount(AT_ONCE);
+    await expect(usage).toHaveText(costNow!);
+    await goUp(thread, 0);
+    await expect(messages).toHaveCount(2 * AT_ONCE);
+    await expect(usage).toHaveText(costNow!);
+  });
+
+  await test.step("another version, and back: what is above stays, and the version is in sight", async () => {
+    // The first answer that was loaded with the newest.
+    const first = await messages.first().locator(".bubble").textContent();
+    const answer = messages.nth(AT_ONCE + 1);
+    await answer.getByTestId("regenerate").click();
+    await expect(answer.getByTestId("version")).toHaveText("2/2");
+    await expect(answer).toHaveAttribute("data-status", "complete");
+    await expect(messages).toHaveCount(AT_ONCE + 2);
+    await answer.getByTestId("older-version").click();
+    await expect(answer.getByTestId("version")).toHaveText("1/2");
+    await expect(messages).toHaveCount(2 * AT_ONCE);
+    await expect(messages.first().locator(".bubble")).toHaveText(first!);
+    await expect(answer).toBeInViewport();
+    await goUp(thread, 0);
+    await expect(messages).toHaveCount(2 * turns + 2);
+    await expect(messages.first()).toContainText(question(0));
+  });
+
+  await test.step("the first question changed is a conversation of its own, and leads back", async () => {
+    const asked = messages.first();
+    await asked.getByTestId("edit").click();
+    await page.getByTestId("edit-field").fill("What is 2 + 3?");
+    await page.keyboard.press("Enter");
+    await expect(asked.getByTestId("version")).toHaveText("2/2");
+    await expect(chat.answers.first()).toHaveAttribute("data-status", "complete");
+    await expect(messages).toHaveCount(2);
+    await expect(page.getByTestId("show-earlier")).toHaveCount(0);
+    // The branch that was written last ends in the answer that was written anew, and all of it is there.
+    await asked.getByTestId("older-version").click();
+    await expect(messages.last().getByTestId("version")).toHaveText("2/2");
+    await expect(messages.first()).toContainText(question(0));
+    await expect(messages).toHaveCount(2 * turns + 2 - AT_ONCE + 2);
+    await expect(asked).toBeInViewport();
+  });
 });

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Serialize, de::DeserializeOwned};
 use tallybook_protocol::{
     ChatEvent, Conversation, ConversationSummary, FeedEvent, NewConversation, NewMessage, Page, Problem,
-    RenameConversation,
+    RenameConversation, Window,
     sse::{Decoder, Frame},
 };
 use uuid::Uuid;
@@ -179,9 +179,16 @@ fn encoded(text: &str) -> String {
     String::from(js_sys::encode_uri_component(text))
 }
 
+fn query_of(window: Window) -> String {
+    let Window { limit, before, from } = window;
+    let fields = [("limit", limit.map(i64::from)), ("before", before), ("from", from)];
+    let fields = fields.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value?)));
+    fields.collect::<Vec<_>>().join("&")
+}
+
 /// `GET /api/conversations/{uuid}`
-pub(crate) async fn find_conversation(uuid: Uuid) -> Result<Option<Conversation>, ApiError> {
-    match call("GET", &conversation_url(uuid), NO_BODY).await {
+pub(crate) async fn find_conversation(uuid: Uuid, window: Window) -> Result<Option<Conversation>, ApiError> {
+    match call("GET", &format!("{}?{}", conversation_url(uuid), query_of(window)), NO_BODY).await {
         Ok(conversation) => Ok(Some(conversation)),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
@@ -200,8 +207,9 @@ pub(crate) async fn regenerate(uuid: Uuid, id: i64) -> Result<EventStream, ApiEr
 }
 
 /// `POST /api/conversations/{uuid}/messages/{id}/select`
-pub(crate) async fn select_message(uuid: Uuid, id: i64) -> Result<Conversation, ApiError> {
-    call("POST", &format!("/api/conversations/{uuid}/messages/{id}/select"), NO_BODY).await
+pub(crate) async fn select_message(uuid: Uuid, id: i64, window: Window) -> Result<Conversation, ApiError> {
+    let query = query_of(window);
+    call("POST", &format!("/api/conversations/{uuid}/messages/{id}/select?{query}"), NO_BODY).await
 }
 
 /// `GET /api/conversations/{uuid}/events`; `None` when nothing runs and nothing is owed.

@@ -87,6 +87,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                 </body>
             </html>
         }
+        .into_any()
     })
 }
 

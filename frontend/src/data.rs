@@ -4,10 +4,13 @@
 use std::{future::Future, pin::Pin};
 
 use serde::{Deserialize, Serialize};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, Window};
 use uuid::Uuid;
 
 use crate::preferences::Preferences;
+
+/// How many messages of a conversation are loaded at a time, the newest first.
+pub(crate) const MESSAGES_AT_ONCE: u32 = 50;
 
 /// What a page needs while it is rendered on the server. It stands for the person who asks, and
 /// all but the futures' work is called within the reactive owner of the request.
@@ -18,8 +21,9 @@ pub trait PageData: Send + Sync {
     /// The newest conversations: the first page of the list.
     fn list_conversations(&self) -> PageFuture<Page<ConversationSummary>>;
 
-    /// One conversation with its messages; `None` when there is none that this person may see.
-    fn find_conversation(&self, uuid: Uuid) -> PageFuture<Option<Conversation>>;
+    /// One conversation with those of its messages that `window` asks for; `None` when there is none that this person may
+    /// see.
+    fn find_conversation(&self, uuid: Uuid, window: Window) -> PageFuture<Option<Conversation>>;
 
     /// The model that answers.
     fn model(&self) -> ModelInfo;

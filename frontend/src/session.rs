@@ -2,8 +2,10 @@
 //! turn. The turn belongs to the server; this only reads along, and reads again after a broken connection.
 
 mod branches;
+mod drawing;
+mod earlier;
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use futures_util::future::{AbortHandle, abortable};
 use leptos::{prelude::*, task::spawn_local};
@@ -20,6 +22,8 @@ use crate::{
 };
 
 pub(crate) use branches::{Edited, Step};
+pub(crate) use drawing::DrawnEntry;
+pub(crate) use earlier::Loading;
 
 /// After so many failed attempts in a row, with pauses of up to [`MAX_PAUSE_SECS`], the page asks to be reloaded.
 const MAX_ATTEMPTS: u32 = 120;
@@ -56,6 +60,8 @@ pub(crate) struct Listeners {
 pub(crate) struct Session {
     /// The transcript as it is drawn.
     pub(crate) transcript: RwSignal<Transcript>,
+    /// The messages that are drawn. Each has a signal, so that a word in one of a thousand concerns no other.
+    drawn: StoredValue<HashMap<i64, RwSignal<DrawnEntry>>>,
     /// The transcript as it is known; up to one frame ahead of what is drawn.
     known: StoredValue<Transcript>,
     /// Whether the next frame will draw what is known.
@@ -68,6 +74,8 @@ pub(crate) struct Session {
     /// What went wrong with the last thing asked for.
     pub(crate) notice: RwSignal<Option<String>>,
     pub(crate) stopping: RwSignal<bool>,
+    /// How it stands with the messages before those that are here.
+    pub(crate) earlier: RwSignal<Loading>,
     /// What the reader last said about all tool calls at once.
     pub(crate) all_calls: RwSignal<All>,
     /// The message of one's own that is being changed.
@@ -102,6 +110,7 @@ impl Session {
         let transcript = conversation.map(Transcript::from).unwrap_or_default();
         let session = Self {
             transcript: RwSignal::new(transcript.clone()),
+            drawn: StoredValue::default(),
             known: StoredValue::new(transcript),
             drawing: StoredValue::new(false),
             phase: RwSignal::new(if runs { Phase::Following } else { Phase::Idle }),
@@ -109,6 +118,7 @@ impl Session {
             draft: RwSignal::new(String::new()),
             notice: RwSignal::new(None),
             stopping: RwSignal::new(false),
+            earlier: RwSignal::new(Loading::Idle),
             all_calls: RwSignal::new(All::default()),
             edited: RwSignal::new(None),
             begins: StoredValue::new(false),
@@ -384,10 +394,10 @@ impl Session {
                 began |= matches!(received.event, ChatEvent::MessageStart(_));
                 if let ChatEvent::Snapshot(snapshot) = &received.event
                     && transcript.find(snapshot.assistant_message_id).is_none()
-                    && let Ok(Some(conversation)) = api::find_conversation(uuid).await
+                    && let Ok(Some(conversation)) = self.find_stored(uuid).await
                 {
                     // Its beginning was missed, and perhaps the end of a turn before it.
-                    transcript = Transcript::from(conversation);
+                    transcript.renew(conversation);
                     began = true;
                 }
                 fold(&mut transcript, received.event);
@@ -418,27 +428,6 @@ impl Session {
         Ended::Broken
     }
 
-    /// Shows what is known.
-    fn draw(self) {
-        // By the next frame the conversation may have been left.
-        if let Some(known) = self.known.try_get_value() {
-            self.transcript.try_set(known);
-        }
-    }
-
-    /// Shows what is known in the next frame. However fast text comes in, it is drawn at most once a frame, and in a
-    /// hidden tab not at all.
-    fn draw_soon(self) {
-        if self.drawing.get_value() {
-            return;
-        }
-        self.drawing.set_value(true);
-        request_animation_frame(move || {
-            self.drawing.try_set_value(false);
-            self.draw();
-        });
-    }
-
     /// Waits 1, 2, 4, 8 … seconds before the next attempt, and says so.
     async fn pause(self, attempt: u32) {
         let seconds = 1_u64.checked_shl(attempt - 1).unwrap_or(MAX_PAUSE_SECS).min(MAX_PAUSE_SECS);
@@ -451,7 +440,7 @@ impl Session {
     /// Takes the conversation as it is stored, and follows what runs in it.
     async fn take_stored(self, uuid: Uuid) {
         let before = self.phase.get_untracked();
-        let found = api::find_conversation(uuid).await;
+        let found = self.find_stored(uuid).await;
         if self.phase.get_untracked() != before {
             // Something was sent meanwhile, and what comes of it is newer.
             return;
@@ -464,7 +453,7 @@ impl Session {
             };
         };
         let runs = conversation.active_message_id.is_some();
-        self.known.set_value(Transcript::from(conversation));
+        self.known.update_value(|known| known.renew(conversation));
         self.draw();
         if runs {
             self.follow(uuid, None).await;
@@ -475,9 +464,9 @@ impl Session {
 
     /// Takes the conversation as it is stored: nothing runs any more.
     async fn reload(self, uuid: Uuid) {
-        let notice = match api::find_conversation(uuid).await {
+        let notice = match self.find_stored(uuid).await {
             Ok(Some(conversation)) => {
-                self.known.set_value(Transcript::from(conversation));
+                self.known.update_value(|known| known.renew(conversation));
                 self.draw();
                 // What was sent is stored, and what was said about the connection is out of date.
                 self.failed.set_value(None);

@@ -4,12 +4,12 @@
 use futures_util::future::join;
 use leptos::prelude::document;
 use serde::{Deserialize, Serialize};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, Window};
 
 use crate::{
     address::Address,
     api,
-    data::{PageData, PageError},
+    data::{MESSAGES_AT_ONCE, PageData, PageError},
     language::Language,
     markdown,
     text::page_title,
@@ -17,6 +17,9 @@ use crate::{
 
 /// The element that holds a [`Start`] for the browser.
 pub(crate) const START_ID: &str = "start";
+
+/// Of a conversation that is opened.
+const NEWEST: Window = Window { limit: Some(MESSAGES_AT_ONCE), before: None, from: None };
 
 /// What a page begins with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,7 +49,7 @@ impl Start {
         let list = data.list_conversations().await;
         let content = match address {
             Address::NewChat => Content::NewChat,
-            Address::Conversation(uuid) => Content::of(data.find_conversation(uuid).await),
+            Address::Conversation(uuid) => Content::of(data.find_conversation(uuid, NEWEST).await),
             Address::Malformed => Content::Missing,
         };
         match content {
@@ -99,7 +102,7 @@ impl Content {
             Address::Malformed => Self::Missing,
             Address::Conversation(uuid) => {
                 // Both are on their way at once.
-                let (found, ()) = join(api::find_conversation(uuid), markdown::prepare()).await;
+                let (found, ()) = join(api::find_conversation(uuid, NEWEST), markdown::prepare()).await;
                 Self::of(found.map_err(|error| PageError::new(error.message(text))))
             }
         }

@@ -106,6 +106,11 @@ texts! {
         "回答に失敗しました。もう一度メッセージを送信してください。";
     no_output: "Finished with no output.", "出力なしで終了しました。";
     jump_to_newest: "Jump to newest", "最新へ移動";
+    show_earlier: "Show earlier messages", "以前のメッセージを表示";
+    loading_earlier: "Loading earlier messages…", "以前のメッセージを読み込んでいます…";
+    earlier_need_javascript:
+        "Earlier messages are shown with JavaScript. Without it, export this conversation to read all of it.",
+        "以前のメッセージの表示にはJavaScriptが必要です。使わずにすべてを読むには、この会話を書き出してください。";
     copy: "Copy", "コピー";
     copy_answer: "Copy this answer", "回答をコピー";
     regenerate: "Regenerate", "回答を作り直す";

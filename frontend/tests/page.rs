@@ -10,14 +10,20 @@ use futures_util::StreamExt as _;
 use leptos::prelude::{IntoView as _, Owner, RenderHtml as _};
 use tallybook_frontend::{Language, PageData, PageError, PageFuture, Preferences, Theme, shell};
 use tallybook_protocol::{
-    Conversation, ConversationSummary, Message, MessageStatus, ModelInfo, Page, RawJson, Role, ToolCall,
-    ToolCallStatus, Usage,
+    Conversation, ConversationSummary, Earlier, Message, MessageStatus, ModelInfo, Page, RawJson, Role, ToolCall,
+    ToolCallStatus, Usage, Window,
 };
 use uuid::Uuid;
 
 const KNOWN: Uuid = Uuid::from_u128(7);
+/// A conversation with more messages than are opened at once.
+const LONG: Uuid = Uuid::from_u128(8);
 /// A conversation that is being answered.
 const RUNNING: Uuid = Uuid::from_u128(9);
+
+/// What comes before its newest messages.
+const EARLIER: Earlier =
+    Earlier { count: 940, usage: Usage { input_tokens: 1_000_000, output_tokens: 1, cached_tokens: 0 } };
 
 #[derive(Default)]
 struct Data {
@@ -46,9 +52,10 @@ impl PageData for Data {
         self.answer(Page { items: vec![summary()], next_cursor: None })
     }
 
-    fn find_conversation(&self, uuid: Uuid) -> PageFuture<Option<Conversation>> {
+    fn find_conversation(&self, uuid: Uuid, window: Window) -> PageFuture<Option<Conversation>> {
         self.answer(match uuid {
             KNOWN => Some(conversation()),
+            LONG => Some(Conversation { earlier: window.limit.map(|_| EARLIER), ..conversation() }),
             RUNNING => Some(running_conversation()),
             _ => None,
         })
@@ -110,7 +117,7 @@ fn conversation() -> Conversation {
         message(1, Role::User, "What is </script><script>alert(1)</script>?", vec![]),
         message(2, Role::Assistant, "Adding: it *is* 3 <b>.\n\n- [x](https://example.com)", calls),
     ];
-    Conversation { summary: summary(), messages, active_message_id: None }
+    Conversation { summary: summary(), messages, earlier: None, active_message_id: None }
 }
 
 /// One answer has only begun, another waits for its calls.
@@ -175,6 +182,16 @@ async fn a_conversation_is_readable_without_a_script() {
 }
 
 #[tokio::test]
+async fn a_long_conversation_is_opened_with_its_newest_messages() {
+    let (html, _) = render(&format!("/c/{LONG}"), Data::default()).await;
+    assert_eq!(count(&html, "<article"), 2);
+    assert!(html.contains("Show earlier messages") && html.contains("export this conversation to read all"), "{html}");
+    assert!(html.contains("In all 1,001,234 tokens in · 57 out"), "what came before is counted: {html}");
+    let (html, _) = render(&format!("/c/{KNOWN}"), Data::default()).await;
+    assert!(!html.contains("Show earlier messages") && html.contains("In all 1,234 tokens in"), "{html}");
+}
+
+#[tokio::test]
 async fn what_people_and_models_wrote_is_text() {
     let (html, _) = render(&format!("/c/{KNOWN}"), Data::default()).await;
     for part in ["<b>bold", "<i>2", "<script>alert"] {
@@ -229,7 +246,7 @@ async fn a_new_chat_greets_and_lists_what_there_is() {
 
 #[tokio::test]
 async fn what_is_not_there_is_a_404() {
-    for path in [format!("/c/{}", Uuid::from_u128(8)), "/c/no-uuid".to_owned(), "/nowhere".to_owned()] {
+    for path in [format!("/c/{}", Uuid::from_u128(6)), "/c/no-uuid".to_owned(), "/nowhere".to_owned()] {
         let (html, status) = render(&path, Data::default()).await;
         assert_eq!(status, 404, "{path}");
         assert!(html.contains("Nothing here") && html.contains("Start a new chat"), "{path}: {html}");

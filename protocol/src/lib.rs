@@ -13,6 +13,6 @@ pub use event::{
 pub use feed::{FeedEvent, FeedKind};
 pub use raw_json::{RawJson, json_depth};
 pub use resource::{
-    Conversation, ConversationSummary, Message, MessageStatus, ModelInfo, NewConversation, NewMessage, Page, Problem,
-    RenameConversation, Role, ToolCall, ToolCallStatus, ToolInfo,
+    Conversation, ConversationSummary, Earlier, Message, MessageStatus, ModelInfo, NewConversation, NewMessage, Page,
+    Problem, RenameConversation, Role, ToolCall, ToolCallStatus, ToolInfo, Window,
 };

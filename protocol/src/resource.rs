@@ -58,6 +58,29 @@ pub struct ConversationSummary {
     pub updated_at: DateTime<Utc>,
 }
 
+/// Query of `GET /api/conversations/{uuid}`: which messages of the branch that is shown; all of them by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// The newest, so many of them, 1 to 200; one more where a question would be cut off from its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Of those alone that lead up to this message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<i64>,
+    /// And back to this message, however many those are; nothing when it is not among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<i64>,
+}
+
+/// What comes before the messages of a [`Window`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Earlier {
+    /// How many messages.
+    pub count: i64,
+    /// What those cost together.
+    pub usage: Usage,
+}
+
 /// A conversation with the messages of the branch that is shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "FlatConversation")]
@@ -67,6 +90,9 @@ pub struct Conversation {
     pub summary: ConversationSummary,
     /// Oldest first.
     pub messages: Vec<Message>,
+    /// What comes before them; absent when they begin with the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Earlier>,
     /// The assistant message whose turn runs, if one does.
     pub active_message_id: Option<i64>,
 }
@@ -81,14 +107,17 @@ struct FlatConversation {
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
     messages: Vec<Message>,
+    #[serde(default)]
+    earlier: Option<Earlier>,
     active_message_id: Option<i64>,
 }
 
 impl From<FlatConversation> for Conversation {
     fn from(flat: FlatConversation) -> Self {
-        let FlatConversation { uuid, title, running, created_at, updated_at, messages, active_message_id } = flat;
+        let FlatConversation { uuid, title, running, created_at, updated_at, messages, earlier, active_message_id } =
+            flat;
         let summary = ConversationSummary { uuid, title, running, created_at, updated_at };
-        Self { summary, messages, active_message_id }
+        Self { summary, messages, earlier, active_message_id }
     }
 }
 
@@ -251,7 +280,8 @@ mod tests {
     use chrono::DateTime;
 
     use super::{
-        Conversation, ConversationSummary, Message, MessageStatus, RawJson, Role, ToolCall, ToolCallStatus, Usage, Uuid,
+        Conversation, ConversationSummary, Earlier, Message, MessageStatus, RawJson, Role, ToolCall, ToolCallStatus,
+        Usage, Uuid,
     };
 
     #[test]
@@ -289,9 +319,15 @@ mod tests {
             usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0 }),
             created_at: at,
         };
-        let conversation = Conversation { summary, messages: vec![message], active_message_id: Some(2) };
+        let earlier = Some(Earlier { count: 8, usage: Usage { input_tokens: 9, output_tokens: 1, cached_tokens: 0 } });
+        let conversation = Conversation { summary, messages: vec![message], earlier, active_message_id: Some(2) };
         let json = serde_json::to_string(&conversation).unwrap();
         assert!(json.contains(r#""input":{"b": 0.1000000000000000000000000000001, "a": [1e400]}"#), "{json}");
         assert_eq!(serde_json::from_str::<Conversation>(&json).unwrap(), conversation);
+
+        let whole = Conversation { earlier: None, ..conversation };
+        let json = serde_json::to_string(&whole).unwrap();
+        assert!(!json.contains("earlier"), "{json}");
+        assert_eq!(serde_json::from_str::<Conversation>(&json).unwrap(), whole);
     }
 }

@@ -1,6 +1,6 @@
 //! Which branch of a conversation is shown.
 
-use tallybook_protocol::Conversation;
+use tallybook_protocol::{Conversation, Window};
 use uuid::Uuid;
 
 use super::{
@@ -12,12 +12,14 @@ use super::{
 use crate::accounts::UserId;
 
 impl ConversationService {
-    /// Shows the branch through a message that was written last, and gives the conversation as it is shown then.
+    /// Shows the branch through a message that was written last, and gives the conversation as it is shown then, as far
+    /// as `window` asks for it.
     pub async fn select_message(
         &self,
         user: UserId,
         uuid: Uuid,
         message_id: i64,
+        window: Window,
     ) -> Result<Conversation, ServiceError> {
         let inner = &self.inner;
         let row = inner.find(user, uuid).await?;
@@ -27,6 +29,6 @@ impl ConversationService {
             return Err(ServiceError::TurnRunning);
         }
         inner.changes.announce(user);
-        self.find_conversation(user, uuid).await?.ok_or(ServiceError::NotFound)
+        self.find_conversation(user, uuid, window).await?.ok_or(ServiceError::NotFound)
     }
 }

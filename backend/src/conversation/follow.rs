@@ -146,12 +146,12 @@ impl Inner {
     }
 
     pub(super) async fn tool_calls_of(&self, message_id: i64) -> sqlx::Result<Vec<ToolCall>> {
-        let calls = calls::list_tool_calls_of(&self.db, message_id).await?;
+        let calls = calls::list_tool_calls(&self.db, &[message_id]).await?;
         Ok(calls.iter().map(ToolCallRow::to_tool_call).collect())
     }
 
     pub(super) async fn usage_of(&self, message_id: i64) -> sqlx::Result<Usage> {
-        Ok(calls::list_model_calls_of(&self.db, message_id).await?.iter().map(ModelCallRow::usage).sum())
+        Ok(calls::list_model_calls(&self.db, &[message_id]).await?.iter().map(ModelCallRow::usage).sum())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Conversations: the use cases (`service`), the turns that run in them (`begin`, `turn`, `recorder`, `resume`), what a
-//! model is told of earlier turns (`history`), which branch is shown (`branches`), a conversation as a file (`export`), its
-//! title (`title`), and what is stored (`model`, `tree`, `repository`). Knows no HTTP.
+//! model is told of earlier turns (`history`), which branch is shown (`branches`) and how much of it (`window`), a
+//! conversation as a file (`export`), its title (`title`), and what is stored (`model`, `tree`, `repository`). Knows no
+//! HTTP.
 
 mod begin;
 mod branches;
@@ -19,6 +20,7 @@ mod service;
 mod title;
 mod tree;
 mod turn;
+mod window;
 
 pub use error::ServiceError;
 pub use export::{Export, ExportFormat};

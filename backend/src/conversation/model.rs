@@ -4,7 +4,6 @@ use chrono::{DateTime, Utc};
 use tallybook_protocol::{ConversationSummary, Message, MessageStatus, RawJson, Role, ToolCall, ToolCallStatus, Usage};
 use uuid::Uuid;
 
-use super::tree::{Place, Placed};
 use crate::llm::AssistantBlock;
 
 /// A row of `conversations`.
@@ -128,12 +127,6 @@ impl MessageRow {
             usage,
             created_at: self.created_at,
         }
-    }
-}
-
-impl Placed for MessageRow {
-    fn place(&self) -> Place {
-        Place { id: self.id, parent_id: self.parent_id }
     }
 }
 

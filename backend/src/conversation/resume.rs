@@ -37,7 +37,7 @@ impl ConversationService {
             return Err(ServiceError::TurnRunning);
         }
         let (message, rows) = inner.find_cut_off_turn(&row).await?;
-        let steps = calls::list_model_calls_of(&inner.db, message.id).await?;
+        let steps = calls::list_model_calls(&inner.db, &[message.id]).await?;
         let bytes: usize = whole_steps(&steps).iter().flat_map(|(_, said)| said).map(text_bytes).sum();
         let content = message.content.get(..bytes).unwrap_or(&message.content).to_owned();
         let start = ChatEvent::Snapshot(Snapshot {
@@ -76,8 +76,8 @@ impl Inner {
         message_id: i64,
         history: &mut [ModelMessage],
     ) -> sqlx::Result<ResumedTurn> {
-        let steps = calls::list_model_calls_of(&self.db, message_id).await?;
-        let tool_calls = calls::list_tool_calls_of(&self.db, message_id).await?;
+        let steps = calls::list_model_calls(&self.db, &[message_id]).await?;
+        let tool_calls = calls::list_tool_calls(&self.db, &[message_id]).await?;
         let mut whole = whole_steps(&steps);
         let resumed = ResumedTurn {
             whole_steps: u32::try_from(whole.len()).unwrap_or(u32::MAX),

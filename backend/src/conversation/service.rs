@@ -8,9 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use chrono::DateTime;
-use tallybook_protocol::{
-    Conversation, ConversationSummary, FeedEvent, Message, MessageStatus, ModelInfo, NewConversation, Page,
-};
+use tallybook_protocol::{ConversationSummary, FeedEvent, ModelInfo, NewConversation, Page};
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
@@ -20,14 +18,14 @@ use super::{
     feed::Changes,
     history::history,
     input::{UNTITLED, check_search, check_title},
-    model::{ConversationRow, ToolCallRow},
+    model::ConversationRow,
     repository::{
         calls,
         conversations::{self, ListPlace},
         messages,
         turns::{self, TurnRows},
     },
-    tree::{Placed, Versions, branch},
+    tree::branch,
 };
 use crate::{
     accounts::UserId,
@@ -156,29 +154,6 @@ impl ConversationService {
         Ok(Page { items: rows.iter().map(ConversationRow::summary).collect(), next_cursor })
     }
 
-    /// A conversation with the messages of the branch that is shown, and their calls.
-    pub async fn find_conversation(&self, user: UserId, uuid: Uuid) -> Result<Option<Conversation>, ServiceError> {
-        let Some(row) = conversations::find_conversation(&self.inner.db, user, uuid).await? else { return Ok(None) };
-        let messages = messages::list_messages(&self.inner.db, row.id).await?;
-        let versions = Versions::of(&messages);
-        let calls = calls::list_tool_calls(&self.inner.db, row.id).await?;
-        let usage = calls::list_usage(&self.inner.db, row.id).await?;
-        let live = row.active_message_id.and_then(|id| self.inner.journal.find(id));
-        let messages = branch(messages, row.head_message_id).into_iter().map(|message| {
-            let (id, siblings) = (message.id, versions.siblings(message.place()));
-            let of_message = calls.iter().filter(|call| call.message_id == id).map(ToolCallRow::to_tool_call);
-            let usage = usage.iter().find(|usage| usage.message_id == id).and_then(|usage| usage.usage());
-            let mut message = Message { siblings, ..message.into_message(of_message.collect(), usage) };
-            // While a turn runs its row has no text yet; its journal has.
-            if let (MessageStatus::Streaming, Some(log)) = (message.status, &live) {
-                (message.content, message.tool_calls) = log.content_and_calls();
-            }
-            message
-        });
-        let messages = messages.collect();
-        Ok(Some(Conversation { messages, active_message_id: row.active_message_id, summary: row.summary() }))
-    }
-
     /// Gives a conversation another title.
     pub async fn rename_conversation(
         &self,
@@ -291,10 +266,12 @@ impl Inner {
 
     /// What the model is told of the conversation up to the message `head`.
     pub(super) async fn history_of(&self, conversation_id: i64, head: i64) -> sqlx::Result<Vec<ModelMessage>> {
-        let branch = branch(messages::list_messages(&self.db, conversation_id).await?, Some(head));
-        let model_calls = calls::list_model_calls(&self.db, conversation_id).await?;
-        let tool_calls = calls::list_tool_calls(&self.db, conversation_id).await?;
-        Ok(history(&branch, &model_calls, &tool_calls, self.agent.limits()))
+        let places = messages::list_places(&self.db, conversation_id).await?;
+        let ids: Vec<i64> = branch(&places, Some(head)).iter().map(|place| place.id).collect();
+        let messages = messages::list_messages(&self.db, &ids).await?;
+        let model_calls = calls::list_model_calls(&self.db, &ids).await?;
+        let tool_calls = calls::list_tool_calls(&self.db, &ids).await?;
+        Ok(history(&messages, &model_calls, &tool_calls, self.agent.limits()))
     }
 
     /// Stops a turn of this process. False when it is not one.

@@ -1,7 +1,12 @@
 //! A conversation as a tree: editing a question and writing an answer anew put siblings beside a message, and what is
-//! shown is one branch. Pure: it works on whatever knows its place, oldest first.
+//! shown is one branch, or the newest part of it. Pure: it works on places alone, oldest first.
 
 use std::collections::{HashMap, HashSet};
+
+use tallybook_protocol::Window;
+
+/// Most messages that a [`Window`] may ask for by their number.
+const MAX_WINDOW: u32 = 200;
 
 /// Where a message stands. A parent is always older than its children, and so has a smaller key: there are no cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
@@ -11,31 +16,29 @@ pub(crate) struct Place {
     pub(crate) parent_id: Option<i64>,
 }
 
-/// What knows its place.
-pub(crate) trait Placed {
-    fn place(&self) -> Place;
-}
-
-impl Placed for Place {
-    fn place(&self) -> Place {
-        *self
-    }
-}
-
-/// The branch that ends in `head`: its messages from the first to `head` itself.
-pub(crate) fn branch<T: Placed>(messages: Vec<T>, head: Option<i64>) -> Vec<T> {
+/// The branch that ends in `head`: the places from the first message to `head` itself.
+pub(crate) fn branch(places: &[Place], head: Option<i64>) -> Vec<Place> {
     // One walk from the newest to the oldest finds the whole branch.
     let mut wanted = head;
     let mut branch = Vec::new();
-    for message in messages.into_iter().rev() {
-        let Place { id, parent_id } = message.place();
-        if Some(id) == wanted {
-            wanted = parent_id;
-            branch.push(message);
+    for place in places.iter().rev() {
+        if Some(place.id) == wanted {
+            wanted = place.parent_id;
+            branch.push(*place);
         }
     }
     branch.reverse();
     branch
+}
+
+/// Where in a branch the messages begin that `window` asks for. Questions and answers take turns, so what has an even
+/// number is a question, and none is cut off from its answer.
+pub(crate) fn beginning(branch: &[Place], window: Window) -> usize {
+    let limit = window.limit.map_or(usize::MAX, |limit| limit.clamp(1, MAX_WINDOW) as usize);
+    let newest = branch.len().saturating_sub(limit);
+    let from = window.from.and_then(|id| branch.iter().position(|place| place.id == id));
+    let beginning = from.map_or(newest, |from| from.min(newest));
+    beginning - beginning % 2
 }
 
 /// The versions of each message: those with the same parent.
@@ -43,10 +46,10 @@ pub(crate) fn branch<T: Placed>(messages: Vec<T>, head: Option<i64>) -> Vec<T> {
 pub(crate) struct Versions(HashMap<Option<i64>, Vec<i64>>);
 
 impl Versions {
-    pub(crate) fn of<T: Placed>(messages: &[T]) -> Self {
+    pub(crate) fn of(places: &[Place]) -> Self {
         let mut versions: HashMap<_, Vec<i64>> = HashMap::new();
-        for Place { id, parent_id } in messages.iter().map(Placed::place) {
-            versions.entry(parent_id).or_default().push(id);
+        for Place { id, parent_id } in places {
+            versions.entry(*parent_id).or_default().push(*id);
         }
         Self(versions)
     }
@@ -72,7 +75,9 @@ pub(crate) fn newest_end(messages: &[Place], id: i64) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, Versions, branch, newest_end};
+    use tallybook_protocol::Window;
+
+    use super::{MAX_WINDOW, Place, Versions, beginning, branch, newest_end};
 
     /// Two first questions; the second was answered twice, and the conversation went on from its first answer.
     fn messages() -> Vec<Place> {
@@ -90,9 +95,30 @@ mod tests {
             (Some(9), &[]),
             (None, &[]),
         ] {
-            let ids: Vec<i64> = branch(messages(), head).iter().map(|place| place.id).collect();
+            let ids: Vec<i64> = branch(&messages(), head).iter().map(|place| place.id).collect();
             assert_eq!(ids, expected, "{head:?}");
         }
+    }
+
+    #[test]
+    fn a_window_is_the_newest_part_of_a_branch_and_begins_with_a_question() {
+        let places: Vec<Place> = (1..=500).map(|id| Place { id, parent_id: (id > 1).then(|| id - 1) }).collect();
+        let (limit, from) = (|limit| Window { limit: Some(limit), ..Window::default() }, |id| Some(id));
+        for (window, first) in [
+            (Window::default(), 1),
+            (limit(2), 499),
+            (limit(3), 497),
+            (limit(0), 499),
+            (limit(u32::MAX), i64::from(501 - MAX_WINDOW)),
+            (Window { from: from(401), ..limit(2) }, 401),
+            (Window { from: from(402), ..limit(2) }, 401),
+            (Window { from: from(499), ..limit(50) }, 451),
+            (Window { from: from(9999), ..limit(50) }, 451),
+            (Window { from: from(3), ..Window::default() }, 1),
+        ] {
+            assert_eq!(places[beginning(&places, window)].id, first, "{window:?}");
+        }
+        assert_eq!(beginning(&[], limit(50)), 0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, Scope, web};
 use serde::Deserialize;
-use tallybook_protocol::{NewConversation, RenameConversation};
+use tallybook_protocol::{NewConversation, RenameConversation, Window};
 use uuid::Uuid;
 
 use super::{State, error::ApiError, export, messages};
@@ -52,8 +52,12 @@ async fn list(state: State, query: web::Query<ListQuery>) -> Result<HttpResponse
     Ok(HttpResponse::Ok().json(state.run(work).await?))
 }
 
-async fn find(state: State, uuid: web::Path<Uuid>) -> Result<HttpResponse, ApiError> {
-    let found = state.run(|service| async move { service.find_conversation(UserId::LOCAL, *uuid).await }).await?;
+async fn find(state: State, uuid: web::Path<Uuid>, window: web::Query<Window>) -> Result<HttpResponse, ApiError> {
+    let window = window.into_inner();
+    let work = move |service: crate::conversation::ConversationService| async move {
+        service.find_conversation(UserId::LOCAL, *uuid, window).await
+    };
+    let found = state.run(work).await?;
     Ok(HttpResponse::Ok().json(found.ok_or(ServiceError::NotFound)?))
 }
 

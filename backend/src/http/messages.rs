@@ -3,7 +3,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
-use tallybook_protocol::NewMessage;
+use tallybook_protocol::{NewMessage, Window};
 use uuid::Uuid;
 
 use super::{State, error::ApiError, sse};
@@ -30,9 +30,16 @@ pub(super) async fn regenerate(state: State, path: web::Path<(Uuid, i64)>) -> Re
     Ok(sse::respond(answer, state.keep_alive))
 }
 
-pub(super) async fn select(state: State, path: web::Path<(Uuid, i64)>) -> Result<HttpResponse, ApiError> {
-    let (uuid, id) = path.into_inner();
-    let shown = state.run(move |service| async move { service.select_message(UserId::LOCAL, uuid, id).await }).await?;
+pub(super) async fn select(
+    state: State,
+    path: web::Path<(Uuid, i64)>,
+    window: web::Query<Window>,
+) -> Result<HttpResponse, ApiError> {
+    let ((uuid, id), window) = (path.into_inner(), window.into_inner());
+    let work = move |service: crate::conversation::ConversationService| async move {
+        service.select_message(UserId::LOCAL, uuid, id, window).await
+    };
+    let shown = state.run(work).await?;
     Ok(HttpResponse::Ok().json(shown))
 }
 

@@ -14,7 +14,7 @@ use leptos::prelude::{use_context, use_nonce};
 use leptos_actix::{Request, ResponseOptions, render_app_async_with_context};
 use leptos_router::Method;
 use tallybook_frontend::{PageData, PageError, PageFuture, Preferences};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, Window};
 use uuid::Uuid;
 
 use super::{AppState, assets, preferences};
@@ -25,6 +25,8 @@ const SIDEBAR: u32 = 50;
 
 /// Registers the page on all addresses that nothing else was registered on; where it has nothing it says so.
 pub(super) fn configure(app: &mut web::ServiceConfig, state: &AppState) {
+    // What Leptos runs its tasks on. Only the first call of a process sets it; all set the same.
+    let _ = any_spawner::Executor::init_tokio();
     let data: Arc<dyn PageData> = Arc::new(ServerPageData(state.clone()));
     let shell = move || tallybook_frontend::shell(assets::folder(), Arc::clone(&data));
     let page = render_app_async_with_context(set_headers, shell, Method::Get);
@@ -65,11 +67,11 @@ impl PageData for ServerPageData {
         })
     }
 
-    fn find_conversation(&self, uuid: Uuid) -> PageFuture<Option<Conversation>> {
+    fn find_conversation(&self, uuid: Uuid, window: Window) -> PageFuture<Option<Conversation>> {
         let state = self.0.clone();
         Box::pin(async move {
-            let find = |service: crate::conversation::ConversationService| async move {
-                service.find_conversation(UserId::LOCAL, uuid).await
+            let find = move |service: crate::conversation::ConversationService| async move {
+                service.find_conversation(UserId::LOCAL, uuid, window).await
             };
             state.run(find).await.map_err(page_error)
         })

@@ -29,3 +29,4 @@ mod replicas;
 mod storage;
 mod titles;
 mod turns;
+mod windows;

@@ -1,7 +1,7 @@
 //! One message: a bubble with plain text for a person's, Markdown with tool calls between for the assistant's. Nothing in
 //! it is ever read as HTML.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
 
 use leptos::prelude::*;
 use tallybook_protocol::{MessageStatus, Role};
@@ -17,7 +17,7 @@ use crate::{
     },
     language::{Language, use_language},
     markdown::Stretch,
-    session::Session,
+    session::{DrawnEntry, Session},
     transcript::{Entry, Segment, Tally, segments},
 };
 
@@ -29,7 +29,7 @@ pub(crate) fn Message(
     /// The conversation.
     session: Session,
 ) -> impl IntoView {
-    let entry = Memo::new(move |_| session.transcript.with(|transcript| transcript.find(id).cloned()));
+    let entry = session.entry(id);
     let role = entry.with_untracked(|entry| entry.as_ref().map_or(Role::Assistant, |entry| entry.role));
     match role {
         Role::User => view! { <UserMessage id entry session /> }.into_any(),
@@ -50,8 +50,8 @@ pub(crate) fn UnstoredMessage(content: String) -> impl IntoView {
     }
 }
 
-/// A message as far as it is; there is always one while it is drawn.
-pub(crate) type OptionalEntry = Memo<Option<Arc<Entry>>>;
+/// A message, as it changes.
+pub(crate) type OptionalEntry = ReadSignal<DrawnEntry>;
 
 /// Reads something of a message.
 pub(crate) fn read<T: Default>(entry: OptionalEntry, pick: impl Fn(&Entry) -> T) -> T {

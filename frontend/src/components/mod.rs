@@ -4,6 +4,7 @@ pub(crate) mod chat_pane;
 pub(crate) mod commands;
 pub(crate) mod composer;
 pub(crate) mod copy;
+pub(crate) mod earlier_messages;
 pub(crate) mod edit_form;
 pub(crate) mod empty_state;
 pub(crate) mod export_menu;

@@ -2,22 +2,27 @@
 
 use leptos::{html, prelude::*};
 use wasm_bindgen::JsCast;
-use web_sys::HtmlElement;
+use web_sys::{Element, HtmlElement};
 
 use crate::{
     components::{
         commands::on_command,
+        earlier_messages::{EarlierMessages, keep_place},
         empty_state::EmptyState,
         icon::{Draw, Icon},
         message::{Message, UnstoredMessage},
     },
     keys::Command,
     language::use_language,
-    session::Session,
+    session::{Loading, Session},
+    transcript::Transcript,
 };
 
 /// Whoever is within so many pixels of the end reads the newest text.
 const NEAR_END_PX: i32 = 48;
+
+/// Whoever is within so many heights of the area of the first message that is here soon wants those before it.
+const NEAR_START: i32 = 2;
 
 /// The messages.
 #[component]
@@ -25,12 +30,14 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     let text = use_language();
     let area = NodeRef::<html::Div>::new();
     let following = RwSignal::new(true);
-    let ids = move || {
+    // Compared with what they were: most of what happens is a word more in one of them.
+    let ids = Memo::new(move |_| {
         session.transcript.with(|transcript| transcript.entries().iter().map(|entry| entry.id).collect::<Vec<_>>())
-    };
-    let is_empty = Memo::new(move |_| {
-        session.transcript.with(|transcript| transcript.entries().is_empty()) && session.unstored.with(Option::is_none)
     });
+    let has_earlier = Memo::new(move |_| session.transcript.with(Transcript::has_earlier));
+    let is_empty =
+        Memo::new(move |_| ids.with(Vec::is_empty) && !has_earlier.get() && session.unstored.with(Option::is_none));
+    let load_earlier = move || session.load_earlier(move || keep_place(area));
 
     // Where the page itself scrolled to last: whoever is above that went up.
     let placed = StoredValue::new(0);
@@ -62,6 +69,12 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         }
     });
 
+    // In the next frame new messages are laid out; in the one after, their heights are known.
+    Effect::new(move || {
+        ids.track();
+        request_animation_frame(move || request_animation_frame(move || mark_measured(area)));
+    });
+
     on_command(move |command| match command {
         Command::PreviousCall => step(area, -1),
         Command::NextCall => step(area, 1),
@@ -86,6 +99,8 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             id="thread"
             role="log"
             aria-label=text.messages_label()
+            // What was said long ago is no news.
+            aria-live=move || (session.earlier.get() == Loading::Running).then_some("off")
             tabindex="0"
             node_ref=area
             on:click=stay
@@ -96,6 +111,9 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
                     if follow != following.get_untracked() {
                         following.set(follow);
                     }
+                    if is_near_start(&area) && session.earlier.get_untracked() == Loading::Idle {
+                        load_earlier();
+                    }
                 }
             }
         >
@@ -103,22 +121,33 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
                 <Show when=move || is_empty.get()>
                     <EmptyState session />
                 </Show>
-                <For each=ids key=|id| *id children=move |id| view! { <Message id session /> } />
+                <Show when=move || has_earlier.get()>
+                    <EarlierMessages session load=load_earlier />
+                </Show>
+                <For each=move || ids.get() key=|id| *id children=move |id| view! { <Message id session /> } />
                 {move || session.unstored.get().map(|content| view! { <UnstoredMessage content /> })}
             </div>
         </div>
+        <Jump
+            following
+            jump=move || {
+                placed.set_value(0);
+                following.set(true);
+                to_end();
+            }
+        />
+    }
+    .into_any()
+}
+
+/// The way back to the newest text, for whoever left it.
+#[component]
+fn Jump(following: RwSignal<bool>, jump: impl Fn() + Copy + Send + Sync + 'static) -> impl IntoView {
+    let text = use_language();
+    view! {
         <div class="jump-place">
             <Show when=move || !following.get()>
-                <button
-                    type="button"
-                    class="jump"
-                    data-testid="jump"
-                    on:click=move |_| {
-                        placed.set_value(0);
-                        following.set(true);
-                        to_end();
-                    }
-                >
+                <button type="button" class="jump" data-testid="jump" on:click=move |_| jump()>
                     <Draw icon=Icon::ArrowDown />
                     {text.jump_to_newest()}
                 </button>
@@ -126,6 +155,15 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         </div>
     }
     .into_any()
+}
+
+/// Lets messages whose heights are known go out of the layout while they are out of sight.
+fn mark_measured(area: NodeRef<html::Div>) {
+    let Some(area) = area.try_get_untracked().flatten() else { return };
+    let Ok(found) = area.query_selector_all(".message:not([data-measured])") else { return };
+    for message in (0..found.length()).filter_map(|at| found.item(at)?.dyn_into::<Element>().ok()) {
+        let _ = message.set_attribute("data-measured", "");
+    }
 }
 
 /// The lines of tool calls that are to be seen, in order.
@@ -168,4 +206,8 @@ fn toggle_calls(area: NodeRef<html::Div>, session: Session) -> bool {
 
 fn is_near_end(area: &HtmlElement) -> bool {
     area.scroll_height() - area.scroll_top() - area.client_height() <= NEAR_END_PX
+}
+
+fn is_near_start(area: &HtmlElement) -> bool {
+    area.scroll_top() <= NEAR_START * area.client_height()
 }

@@ -1,9 +1,9 @@
 //! Writing an answer anew, changing a question in its place, and going from one version to another.
 
-use leptos::prelude::*;
+use leptos::{prelude::*, task::tick};
 use tallybook_protocol::NewMessage;
 
-use super::{Phase, Session};
+use super::{Phase, Session, earlier::window_from};
 use crate::{
     api::{self, ApiError},
     browser,
@@ -88,17 +88,22 @@ impl Session {
         let Some(wanted) = step.from(at, siblings) else { return };
         let Some(uuid) = self.at_rest() else { return };
         self.notice.set(None);
+        // What is above the version stays, and the version itself is to be seen, however much comes after it.
+        let first = self.known.with_value(Transcript::first).filter(|first| *first != id).unwrap_or(wanted);
+        let window = window_from(Some(first));
         self.spawn(async move {
-            let selected = api::select_message(uuid, wanted).await;
+            let selected = api::select_message(uuid, wanted, window).await;
             if self.phase.get_untracked() != Phase::Idle {
                 // A turn began meanwhile, and what is shown now is its branch.
                 return;
             }
             match selected {
                 Ok(conversation) => {
-                    self.known.set_value(Transcript::from(conversation));
+                    self.known.update_value(|known| known.renew(conversation));
                     self.draw();
-                    // The button that was pressed is gone; the next key should find its like.
+                    // The button that was pressed is gone; the next key should find its like, and so should the eye: after
+                    // whatever follows the newest text has had its turn in this frame.
+                    tick().await;
                     request_animation_frame(move || {
                         if !browser::focus(&step.button(wanted)) {
                             browser::focus(&step.back().button(wanted));

@@ -1,10 +1,11 @@
 //! The transcript: what the page knows of one conversation, and the pure `fold` that applies the server's events to it.
-//! No signals, no browser: it is tested natively. How a message is cut into text and tool calls is in `segments`, how
-//! finished calls fold together in `groups`, what is open in `toggles`.
+//! No signals, no browser: it is tested natively. A message with its calls is in `entry`, how it is cut into text and tool
+//! calls in `segments`, how finished calls fold together in `groups`, what is open in `toggles`.
 //!
 //! Applying an event again changes nothing, whatever the order of the repetitions, so a reader may join late, reconnect
 //! and hear things twice.
 
+mod entry;
 mod groups;
 mod segments;
 mod tally;
@@ -12,143 +13,23 @@ mod toggles;
 
 use std::sync::Arc;
 
+pub use entry::{Call, Entry};
 pub use groups::{Group, Line, lines};
 pub use segments::{Segment, segments};
 pub use tally::Tally;
 use tallybook_protocol::{
-    ChatEvent, ContentDelta, Conversation, Message, MessageEnd, MessageStart, MessageStatus, RawJson, Role, Snapshot,
-    ToolCall, ToolCallEnd, ToolCallStart, ToolCallStatus, TurnError, Usage,
+    ChatEvent, ContentDelta, Conversation, Earlier, Message, MessageEnd, MessageStart, MessageStatus, Snapshot,
+    ToolCallEnd, ToolCallStart, ToolCallStatus, TurnError, Usage,
 };
 pub use toggles::{All, Toggles};
 
-/// One tool call, as far as the page has heard of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
-    /// Row id.
-    pub id: i64,
-    /// The tool's name as the model wrote it.
-    pub name: String,
-    /// The arguments as the model wrote them.
-    pub input: RawJson,
-    /// Where in the message's text it happened, in UTF-8 bytes.
-    pub offset: i64,
-    /// Where it stands.
-    pub status: ToolCallStatus,
-    /// What the tool gave back.
-    pub output: Option<String>,
-    /// Why it failed.
-    pub error: Option<String>,
-    /// How long it ran, measured by the server.
-    pub duration_ms: Option<i64>,
-}
-
-impl Call {
-    /// Whether it has ended, in whichever way.
-    pub fn is_over(&self) -> bool {
-        !matches!(self.status, ToolCallStatus::Pending | ToolCallStatus::AwaitingApproval)
-    }
-}
-
-impl From<ToolCall> for Call {
-    fn from(call: ToolCall) -> Self {
-        Self {
-            id: call.tool_call_id,
-            name: call.tool_name,
-            input: call.input,
-            offset: call.offset,
-            status: call.status,
-            output: call.output,
-            error: call.error,
-            duration_ms: call.duration_ms,
-        }
-    }
-}
-
-/// The epoch of a turn that was never cut off.
-const FIRST_EPOCH: i32 = 1;
-
-/// One message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Row id.
-    pub id: i64,
-    /// Who wrote it.
-    pub role: Role,
-    /// Its text so far.
-    pub text: String,
-    /// Where it stands.
-    pub status: MessageStatus,
-    /// What went wrong, in the server's words for the reader.
-    pub error: Option<String>,
-    /// The stable name of what went wrong.
-    pub error_code: Option<String>,
-    /// Why the model stopped, in the server's word.
-    pub stop_reason: Option<String>,
-    /// The calls made while answering.
-    pub calls: Vec<Call>,
-    /// Row ids of all its versions, oldest first; empty when it is the only one.
-    pub siblings: Vec<i64>,
-    /// What the answer cost; absent while it is written, and when the provider counts nothing.
-    pub usage: Option<Usage>,
-    /// The lease under which the turn was last heard of; it grows when the turn goes on after it was cut off.
-    epoch: i32,
-}
-
-impl Entry {
-    fn assistant(id: i64) -> Self {
-        Self {
-            id,
-            role: Role::Assistant,
-            text: String::new(),
-            status: MessageStatus::Streaming,
-            error: None,
-            error_code: None,
-            stop_reason: None,
-            calls: Vec::new(),
-            siblings: Vec::new(),
-            usage: None,
-            epoch: FIRST_EPOCH,
-        }
-    }
-
-    fn user(id: i64, text: String) -> Self {
-        Self { role: Role::User, text, status: MessageStatus::Complete, ..Self::assistant(id) }
-    }
-
-    /// Whether its turn ended before the answer was whole, so that it can go on.
-    pub fn is_cut_off(&self) -> bool {
-        self.status.is_cut_off()
-    }
-
-    /// Whether the turn still writes this message.
-    pub fn is_streaming(&self) -> bool {
-        self.status == MessageStatus::Streaming
-    }
-}
-
-impl From<Message> for Entry {
-    fn from(message: Message) -> Self {
-        Self {
-            id: message.id,
-            role: message.role,
-            text: message.content,
-            status: message.status,
-            error: message.error,
-            error_code: message.error_code,
-            stop_reason: message.stop_reason,
-            calls: message.tool_calls.into_iter().map(Call::from).collect(),
-            siblings: message.siblings,
-            usage: message.usage,
-            epoch: message.epoch,
-        }
-    }
-}
-
-/// A conversation as the page knows it. Entries are shared, so that a copy of the list costs little and an unchanged
-/// message is recognised by its address.
+/// A conversation as the page knows it: its newest messages, and what there is to know of those before them. Entries are
+/// shared, so that a copy of the list costs little and an unchanged message is recognised by its address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transcript {
     entries: Vec<Arc<Entry>>,
+    /// What comes before the entries, until it is loaded.
+    earlier: Option<Earlier>,
     /// The message that the events being read belong to: text deltas do not name theirs.
     target: Option<i64>,
     /// How many bytes of the target's text the server is known to have written.
@@ -159,10 +40,15 @@ impl From<Conversation> for Transcript {
     fn from(conversation: Conversation) -> Self {
         Self {
             target: conversation.active_message_id,
-            entries: conversation.messages.into_iter().map(|message| Arc::new(message.into())).collect(),
+            entries: entries_of(conversation.messages),
+            earlier: conversation.earlier,
             announced: 0,
         }
     }
+}
+
+fn entries_of(messages: Vec<Message>) -> Vec<Arc<Entry>> {
+    messages.into_iter().map(|message| Arc::new(message.into())).collect()
 }
 
 impl Transcript {
@@ -176,6 +62,43 @@ impl Transcript {
         self.entries.iter().rev().find(|entry| entry.id == id)
     }
 
+    /// The first message, whichever it is.
+    pub fn first(&self) -> Option<i64> {
+        self.entries.first().map(|entry| entry.id)
+    }
+
+    /// Whether there are messages before the first one here.
+    pub fn has_earlier(&self) -> bool {
+        self.earlier.is_some()
+    }
+
+    /// Puts in front what leads up to the message `first`. When that is no longer the first one here, because this was
+    /// done already or another branch is shown by now, it changes nothing.
+    pub fn put_before(&mut self, first: i64, page: Conversation) {
+        if self.first() == Some(first) {
+            self.earlier = page.earlier;
+            self.entries.splice(..0, entries_of(page.messages));
+        }
+    }
+
+    /// Takes a conversation as it is stored. What is here of before its first message stays: the way to a message never
+    /// changes.
+    pub fn renew(&mut self, stored: Conversation) {
+        let mut renewed = Self::from(stored);
+        let joins = |first| self.entries.iter().position(|entry| entry.id == first);
+        if let Some(at) = renewed.first().and_then(joins).filter(|at| *at > 0) {
+            renewed.earlier = self.earlier;
+            renewed.entries.splice(..0, self.entries.drain(..at));
+        }
+        *self = renewed;
+    }
+
+    /// The messages that are not the very same in `drawn`.
+    pub(crate) fn changed_since(&self, drawn: &Self) -> &[Arc<Entry>] {
+        let same = self.entries.iter().zip(&drawn.entries).take_while(|(known, drawn)| Arc::ptr_eq(known, drawn));
+        &self.entries[same.count()..]
+    }
+
     /// Takes away a message and all after it: another version takes its place.
     pub fn cut_before(&mut self, id: i64) {
         let at = self.entries.iter().position(|entry| entry.id == id);
@@ -185,7 +108,10 @@ impl Transcript {
     /// Takes away all that is not on the way to a turn below `parent`. A parent that is not here says nothing.
     fn keep_through(&mut self, parent: Option<i64>) {
         let kept = match parent {
-            None => 0,
+            None => {
+                self.earlier = None;
+                0
+            }
             Some(id) => self.entries.iter().position(|entry| entry.id == id).map_or(self.entries.len(), |at| at + 1),
         };
         self.entries.truncate(kept);
@@ -193,7 +119,8 @@ impl Transcript {
 
     /// What all answers cost together; `None` when nothing was counted.
     pub fn usage(&self) -> Option<Usage> {
-        let usage = self.entries.iter().filter_map(|entry| entry.usage).sum();
+        let earlier = self.earlier.map(|earlier| earlier.usage);
+        let usage = self.entries.iter().filter_map(|entry| entry.usage).chain(earlier).sum();
         Some(usage).filter(|usage| *usage != Usage::default())
     }
 

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use tallybook_protocol::{
-    ChatEvent, ContentDelta, MessageEnd, MessageStart, MessageStatus, RawJson, Snapshot, ToolCall, ToolCallEnd,
-    ToolCallStart, ToolCallStatus, TurnError, Usage,
+    ChatEvent, ContentDelta, Conversation, ConversationSummary, Earlier, Message, MessageEnd, MessageStart,
+    MessageStatus, RawJson, Role, Snapshot, ToolCall, ToolCallEnd, ToolCallStart, ToolCallStatus, TurnError, Usage,
     sse::{Decoder, write_frame},
 };
 
@@ -346,4 +346,131 @@ fn a_version_that_is_asked_for_takes_its_place_before_it_begins() {
     assert_eq!(ids(&transcript), [10, 11, 20, 31]);
     transcript.cut_before(99);
     assert_eq!(ids(&transcript), [10, 11, 20, 31]);
+}
+
+const PER_ANSWER: Usage = Usage { input_tokens: 5, output_tokens: 1, cached_tokens: 0 };
+
+/// The turns `turns` of a conversation as the server gives a part of it.
+fn part(turns: std::ops::RangeInclusive<i64>) -> Conversation {
+    let at = chrono::DateTime::UNIX_EPOCH;
+    let message = |id, role, usage| Message {
+        id,
+        role,
+        epoch: 1,
+        content: format!("Text {id}"),
+        status: MessageStatus::Complete,
+        error: None,
+        error_code: None,
+        stop_reason: None,
+        tool_calls: if role == Role::Assistant { vec![stored_call(id, 0, true)] } else { vec![] },
+        siblings: vec![],
+        usage,
+        created_at: at,
+    };
+    let before = turns.start() - 1;
+    Conversation {
+        summary: ConversationSummary {
+            uuid: uuid::Uuid::nil(),
+            title: "Long".to_owned(),
+            running: false,
+            created_at: at,
+            updated_at: at,
+        },
+        messages: turns
+            .flat_map(|turn| {
+                [message(turn * 10, Role::User, None), message(turn * 10 + 1, Role::Assistant, Some(PER_ANSWER))]
+            })
+            .collect(),
+        earlier: (before > 0).then(|| Earlier { count: before * 2, usage: (0..before).map(|_| PER_ANSWER).sum() }),
+        active_message_id: None,
+    }
+}
+
+#[test]
+fn earlier_messages_come_in_front_and_the_cost_of_all_stays_the_same() {
+    let whole = Transcript::from(part(1..=9));
+    let mut transcript = Transcript::from(part(7..=9));
+    assert!(transcript.has_earlier());
+    assert_eq!(transcript.usage(), whole.usage());
+    transcript.put_before(70, part(4..=6));
+    assert_eq!((transcript.first(), transcript.has_earlier()), (Some(40), true));
+    assert_eq!(transcript.usage(), whole.usage());
+    // Heard again, it changes nothing.
+    let once = transcript.clone();
+    transcript.put_before(70, part(4..=6));
+    assert_eq!(transcript, once);
+    transcript.put_before(40, part(1..=3));
+    assert_eq!(transcript, whole);
+}
+
+#[test]
+fn earlier_messages_of_what_is_shown_no_more_stay_out() {
+    let mut transcript = Transcript::from(part(7..=9));
+    // The first message that is here is being changed.
+    transcript.cut_before(70);
+    transcript.put_before(70, part(4..=6));
+    assert_eq!((ids(&transcript), transcript.has_earlier()), (vec![], true));
+    // Its new version stands after what is not here.
+    fold(&mut transcript, version(Some(61), 100, 101, &[70, 100], &[]));
+    transcript.put_before(70, part(4..=6));
+    assert_eq!((ids(&transcript), transcript.has_earlier()), (vec![100, 101], true));
+    transcript.put_before(100, part(4..=6));
+    assert_eq!(ids(&transcript), [40, 41, 50, 51, 60, 61, 100, 101]);
+    // Another beginning of the whole conversation has nothing before it.
+    fold(&mut transcript, version(None, 110, 111, &[10, 110], &[]));
+    assert_eq!((ids(&transcript), transcript.has_earlier()), (vec![110, 111], false));
+}
+
+#[test]
+fn what_is_taken_anew_leaves_what_came_before_it() {
+    let loaded = Transcript::from(part(4..=9));
+    for (stored, first) in [
+        (part(7..=9), 40),
+        (part(7..=10), 40),
+        (part(4..=9), 40),
+        (part(3..=9), 30),
+        // Of another branch.
+        (part(10..=11), 100),
+    ] {
+        let mut transcript = loaded.clone();
+        let last = stored.messages.last().unwrap().id;
+        let whole = Transcript::from(part(1..=last / 10));
+        transcript.renew(stored);
+        assert_eq!((transcript.first(), ids(&transcript).pop()), (Some(first), Some(last)));
+        assert_eq!(transcript.usage(), whole.usage());
+    }
+}
+
+#[test]
+fn a_turn_goes_on_while_earlier_messages_come_in() {
+    let events = [start(10), delta(0, "Adding. "), call_start(1000, 8), call_end(1000), delta(8, "Three.")];
+    let expected = {
+        let mut transcript = Transcript::from(part(4..=9));
+        events.iter().cloned().for_each(|event| fold(&mut transcript, event));
+        transcript
+    };
+    for at in 0..=events.len() {
+        let mut transcript = Transcript::from(part(7..=9));
+        let (before, after) = events.split_at(at);
+        before.iter().cloned().for_each(|event| fold(&mut transcript, event));
+        transcript.put_before(70, part(4..=6));
+        after.iter().cloned().for_each(|event| fold(&mut transcript, event));
+        assert_eq!(transcript, expected, "after {at} events");
+    }
+}
+
+#[test]
+fn what_changed_is_found_without_looking_at_the_rest() {
+    let drawn = Transcript::from(part(1..=9));
+    let mut known = drawn.clone();
+    assert!(known.changed_since(&drawn).is_empty());
+    fold(&mut known, start(10));
+    fold(&mut known, delta(0, "One"));
+    let changed = |known: &Transcript, drawn: &Transcript| -> Vec<i64> {
+        known.changed_since(drawn).iter().map(|entry| entry.id).collect()
+    };
+    assert_eq!(changed(&known, &drawn), [100, 101]);
+    let drawn = known.clone();
+    fold(&mut known, delta(3, " more"));
+    assert_eq!(changed(&known, &drawn), [101]);
 }

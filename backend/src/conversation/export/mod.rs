@@ -91,7 +91,7 @@ impl Inner {
         format: ExportFormat,
         sender: &Sender,
     ) -> Result<bool, ServiceError> {
-        let places = branch(messages::list_places(&self.db, row.id).await?, row.head_message_id);
+        let places = branch(&messages::list_places(&self.db, row.id).await?, row.head_message_id);
         let head = match format {
             ExportFormat::Markdown => markdown::head(&row.summary()),
             ExportFormat::Json => json_head(row)?,
@@ -119,7 +119,7 @@ impl Inner {
 
     async fn find_exported(&self, conversation_id: i64, id: i64) -> Result<Message, ServiceError> {
         let row = messages::find_message(&self.db, conversation_id, id).await?.ok_or(ServiceError::NotFound)?;
-        let calls = calls::list_tool_calls_of(&self.db, id).await?;
+        let calls = calls::list_tool_calls(&self.db, &[id]).await?;
         let mut message = row.into_message(calls.iter().map(ToolCallRow::to_tool_call).collect(), None);
         if message.status == MessageStatus::Streaming {
             message.content = stored::find_text(&self.db, id).await?;

@@ -3,7 +3,10 @@
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{RawJson, json_depth};
 
-use super::super::model::{ModelCallRow, ToolCallRow, UsageRow, tool_call_status_word};
+use super::{
+    super::model::{ModelCallRow, ToolCallRow, UsageRow, tool_call_status_word},
+    list_of,
+};
 use crate::{
     agent::{EndedToolCall, StartedToolCall, StepRecord},
     db::{Database, InsertedId, Transaction, now, on_db, on_tx},
@@ -27,38 +30,11 @@ const CREATE_MODEL_CALL: &str = "INSERT INTO model_calls \
 
 const FORGET_FAILED_STEPS: &str = "UPDATE model_calls SET blocks = '[]' WHERE message_id = ? AND error IS NOT NULL";
 
-/// What a [`ToolCallRow`] is read from.
-macro_rules! tool_calls {
-    ($where:literal) => {
-        concat!(
-            "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.input_text, t.output, t.error, t.error_type, \
-             t.status, t.step, t.position, t.text_offset, t.started_at, t.duration_ms FROM tool_calls t ",
-            $where
-        )
-    };
-}
+const LIST_TOOL_CALLS: &str = "SELECT id, message_id, tool_call_id, tool_name, input_text, output, error, error_type, \
+     status, step, position, text_offset, started_at, duration_ms FROM tool_calls WHERE message_id IN (";
 
-const LIST_TOOL_CALLS: &str = tool_calls!(
-    "JOIN messages m ON m.id = t.message_id WHERE m.conversation_id = ? ORDER BY t.message_id, t.step, t.position"
-);
-
-const LIST_TOOL_CALLS_OF: &str = tool_calls!("WHERE t.message_id = ? ORDER BY t.step, t.position");
-
-/// What a [`ModelCallRow`] is read from.
-macro_rules! model_calls {
-    ($where:literal) => {
-        concat!(
-            "SELECT k.message_id, k.step, k.stop_reason, k.input_tokens, k.output_tokens, k.cached_tokens, k.error, \
-             k.blocks FROM model_calls k ",
-            $where
-        )
-    };
-}
-
-const LIST_MODEL_CALLS: &str =
-    model_calls!("JOIN messages m ON m.id = k.message_id WHERE m.conversation_id = ? ORDER BY k.message_id, k.step");
-
-const LIST_MODEL_CALLS_OF: &str = model_calls!("WHERE k.message_id = ? ORDER BY k.step");
+const LIST_MODEL_CALLS: &str = "SELECT message_id, step, stop_reason, input_tokens, output_tokens, cached_tokens, \
+     error, blocks FROM model_calls WHERE message_id IN (";
 
 // The sums of integers are decimals to MySQL.
 const LIST_USAGE: &str = "SELECT k.message_id, CAST(SUM(k.input_tokens) AS SIGNED) AS input_tokens, \
@@ -158,24 +134,14 @@ pub(crate) async fn forget_failed_steps(tx: &mut Transaction, message_id: i64) -
     on_tx!(tx, |connection| sqlx::query(FORGET_FAILED_STEPS).bind(message_id).execute(connection).await.map(|_| ()))
 }
 
-/// The calls of all turns of a conversation, in the order asked for.
-pub(crate) async fn list_tool_calls(db: &Database, conversation_id: i64) -> sqlx::Result<Vec<ToolCallRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_TOOL_CALLS).bind(conversation_id).fetch_all(pool).await)
+/// The calls of the turns `message_ids`, which are in order, as they were asked for.
+pub(crate) async fn list_tool_calls(db: &Database, message_ids: &[i64]) -> sqlx::Result<Vec<ToolCallRow>> {
+    list_of(db, LIST_TOOL_CALLS, message_ids, ") ORDER BY message_id, step, position").await
 }
 
-/// The calls of one turn, in the order asked for.
-pub(crate) async fn list_tool_calls_of(db: &Database, message_id: i64) -> sqlx::Result<Vec<ToolCallRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_TOOL_CALLS_OF).bind(message_id).fetch_all(pool).await)
-}
-
-/// The model calls of all turns of a conversation, in order.
-pub(crate) async fn list_model_calls(db: &Database, conversation_id: i64) -> sqlx::Result<Vec<ModelCallRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_MODEL_CALLS).bind(conversation_id).fetch_all(pool).await)
-}
-
-/// The model calls of one turn, in order.
-pub(crate) async fn list_model_calls_of(db: &Database, message_id: i64) -> sqlx::Result<Vec<ModelCallRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_MODEL_CALLS_OF).bind(message_id).fetch_all(pool).await)
+/// The model calls of the turns `message_ids`, which are in order, step by step.
+pub(crate) async fn list_model_calls(db: &Database, message_ids: &[i64]) -> sqlx::Result<Vec<ModelCallRow>> {
+    list_of(db, LIST_MODEL_CALLS, message_ids, ") ORDER BY message_id, step").await
 }
 
 /// What each turn of a conversation cost, as far as its steps are done.

@@ -1,10 +1,13 @@
 //! SQL on `messages` that only reads.
 
-use super::super::{model::MessageRow, tree::Place};
+use super::{
+    super::{model::MessageRow, tree::Place},
+    list_of,
+};
 use crate::db::{Database, on_db};
 
 const LIST: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at \
-     FROM messages WHERE conversation_id = ? ORDER BY id";
+     FROM messages WHERE id IN (";
 
 const FIND: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at \
      FROM messages WHERE id = ? AND conversation_id = ?";
@@ -17,9 +20,9 @@ const COUNT_COMPLETE_ANSWERS: &str =
 const FIND_FIRST_QUESTION: &str =
     "SELECT content FROM messages WHERE conversation_id = ? AND role = 'user' ORDER BY id LIMIT 1";
 
-/// All messages of a conversation, of every branch, oldest first.
-pub(crate) async fn list_messages(db: &Database, conversation_id: i64) -> sqlx::Result<Vec<MessageRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST).bind(conversation_id).fetch_all(pool).await)
+/// The messages `ids`, which are in order, oldest first.
+pub(crate) async fn list_messages(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<MessageRow>> {
+    list_of(db, LIST, ids, ") ORDER BY id").await
 }
 
 /// Where every message of a conversation stands, oldest first.

@@ -1,0 +1,78 @@
+// How soon a conversation of 1,000 messages with 1,000 tool calls can be read and written in, and how smoothly it is read
+// to its beginning.
+
+import type { Page } from "@playwright/test";
+import { ChatPage } from "../kit/chat.ts";
+import { converse } from "../kit/converse.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ demoPaceMs: 0 });
+
+const TURNS = 500;
+const ROUNDS = 5;
+/** One turn of the wheel, in pixels. */
+const NOTCH = 400;
+
+declare global {
+  interface Window {
+    /** When the newest message was in sight and the page alive, in milliseconds since the navigation began. */
+    opened?: number;
+    /** The browser's tasks of over 50 ms, in milliseconds. */
+    longTasks: number[];
+  }
+}
+
+async function watchOpening(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const look = () => {
+      const newest = document.querySelector("article:last-of-type");
+      const seen = newest !== null && newest.getBoundingClientRect().top < innerHeight;
+      if (seen && document.body.hasAttribute("data-hydrated")) window.opened = performance.now();
+      else requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  });
+}
+
+async function watchTasks(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    window.longTasks = [];
+    const note = (list: PerformanceObserverEntryList) => {
+      window.longTasks.push(...list.getEntries().map((entry) => entry.duration));
+    };
+    new PerformanceObserver(note).observe({ type: "longtask" });
+  });
+}
+
+/** What was long since the last time. */
+async function told(page: Page): Promise<string> {
+  const tasks = await page.evaluate(() => window.longTasks.splice(0));
+  return `${tasks.length} tasks of over 50 ms, the longest ${Math.round(Math.max(0, ...tasks))} ms`;
+}
+
+test("open_long", async ({ page, request }) => {
+  const address = await converse(request, TURNS);
+  await watchOpening(page);
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    await page.goto(address);
+    await page.waitForFunction(() => window.opened !== undefined);
+    times.push(await page.evaluate(() => window.opened ?? 0));
+  }
+  times.sort((one, other) => one - other);
+  console.log(`open_long, opening: ${Math.round(times[ROUNDS >> 1]!)} ms (${times.map(Math.round).join(", ")})`);
+
+  await watchTasks(page);
+  await page.locator("#thread").hover();
+  const atTop = () =>
+    page.evaluate(async () => {
+      await new Promise(requestAnimationFrame);
+      return document.querySelector(".earlier") === null && document.querySelector("#thread")!.scrollTop === 0;
+    });
+  while (!(await atTop())) await page.mouse.wheel(0, -NOTCH);
+  await expect(page.locator("article")).toHaveCount(2 * TURNS);
+  console.log(`open_long, going up: ${await told(page)}`);
+
+  await new ChatPage(page).ask("What is (1 + 2) × (3 + 4) × (5 + 6)?");
+  console.log(`open_long, an answer below all of it: ${await told(page)}`);
+});
