@@ -4,6 +4,7 @@
 import { once } from "node:events";
 import { type IncomingHttpHeaders, createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
+import { brotliCompressSync } from "node:zlib";
 import type { BrowserType, Page } from "@playwright/test";
 import { chromium } from "../kit/chromium.ts";
 import { expect, test } from "../kit/test.ts";
@@ -136,12 +137,13 @@ function observe(): void {
 
 /** A server of one page: what the program renders at this address and how it looks, without the program. */
 async function startStill(url: string, path: string): Promise<{ url: string; stop(): Promise<void> }> {
-  const page = await fetchRaw(url + path);
+  const page = await fetchRaw(url + path, "identity");
   const html = String(page.body)
     .replace(/<script\b[^]*?<\/script>/g, "")
     .replace(/<link rel="(modulepreload|preload)"[^>]*>/g, "");
   expect(html).not.toMatch(/<script|preload/);
-  const files = new Map<string, Raw>([["/", { headers: { "content-type": "text/html; charset=utf-8" }, body: Buffer.from(html) }]]);
+  const document = { headers: { "content-type": "text/html; charset=utf-8", "content-encoding": "br" }, body: brotliCompressSync(html) };
+  const files = new Map<string, Raw>([["/", document]]);
   for (const [, address] of html.matchAll(/<link[^>]* href="([^"]+)"/g)) {
     const { headers, body } = await fetchRaw(url + address!);
     const { "content-type": type, "content-encoding": encoding, "cache-control": caching } = headers;
@@ -170,8 +172,8 @@ interface Raw {
 }
 
 /** What travels when a browser asks for this, as it travels. */
-async function fetchRaw(address: string): Promise<Raw> {
-  const asked = get(address, { headers: { "accept-encoding": "gzip, deflate, br, zstd" } });
+async function fetchRaw(address: string, encodings = "gzip, deflate, br, zstd"): Promise<Raw> {
+  const asked = get(address, { headers: { "accept-encoding": encodings } });
   const [response] = await once(asked, "response");
   const parts: Buffer[] = [];
   for await (const part of response) parts.push(part);
