@@ -121,9 +121,11 @@ fn marks(source: &str) -> Vec<(usize, Mark)> {
     for (event, range) in Parser::new_ext(&steadied(source), OPTIONS).into_offset_iter() {
         match event {
             Event::Text(_) if !verbatim => add_marks(source, range, &mut marks),
-            Event::SoftBreak | Event::HardBreak | Event::InlineHtml(_) => {}
-            Event::Start(Tag::Emphasis | Tag::Strong | Tag::Strikethrough) => {}
-            Event::End(TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough) => {}
+            Event::SoftBreak
+            | Event::HardBreak
+            | Event::InlineHtml(_)
+            | Event::Start(Tag::Emphasis | Tag::Strong | Tag::Strikethrough)
+            | Event::End(TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough) => {}
             _ => {
                 match event {
                     Event::Start(
