@@ -226,8 +226,9 @@ mod tests {
         match node {
             Node::Text(text) => text.clone(),
             Node::Element(element) => {
-                let attributes: String =
+                let attributes: Vec<_> =
                     element.attributes.iter().map(|(name, value)| format!(" {name}={value:?}")).collect();
+                let attributes = attributes.concat();
                 let inside: String = element.children.iter().map(markup).collect();
                 format!("<{0}{attributes}>{inside}</{0}>", element.tag)
             }
@@ -304,7 +305,7 @@ mod tests {
             r"\url{javascript:alert(1)}",
             r"\includegraphics{https://evil.invalid/x.png}",
             r#"\text{<a href="javascript:alert(1)">x</a><script>alert(1)</script>}"#,
-            r#"\htmlStyle{color:red}{x}\class{y}{z}\id{w}{v}"#,
+            r"\htmlStyle{color:red}{x}\class{y}{z}\id{w}{v}",
             r"\begin{align}\label{x}a\end{align}\eqref{x}",
             r"\eqref{javascript:alert(1)}",
             r"\hspace{100000em}x\kern-100000em y\hspace{-5em}z\\[1000em]",
