@@ -81,7 +81,7 @@ on_every_engine! {
             (format!("limit=2&before={}&from={}", id(6), id(2)), 2, 6),
         ] {
             let part = part(&app, &conversation, &query).await;
-            assert_eq!((part.messages.as_slice(), earlier(&part)), (&whole.messages[first..end], first as i64), "{query}");
+            assert_eq!((part.messages.as_slice(), earlier(&part)), (&whole.messages[first..end], i64::try_from(first).unwrap()), "{query}");
         }
     }
 
