@@ -47,7 +47,7 @@ async function compare(browsers: BrowserType, url: string, path: string): Promis
   const ours: Visit[] = [];
   const theirs: Visit[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    ours.push(await visit(browsers, url + path, "body[data-hydrated]"));
+    ours.push(await visit(browsers, url + path, "body[data-alive]"));
     theirs.push(await visit(browsers, still.url, "body"));
   }
   await still.stop();

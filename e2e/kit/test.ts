@@ -39,7 +39,7 @@ export const test = base.extend<
   // What a test expects to see in the console.
   tolerated: async ({}, use) => use([]),
 
-  // A hydration that does not fit the server's page says so in the console and nowhere else.
+  // A program that stops says so in the console and nowhere else.
   cleanConsole: [
     async ({ context, tolerated }, use) => {
       const complaints: string[] = [];

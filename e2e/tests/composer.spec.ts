@@ -36,6 +36,7 @@ test("Enter sends, but not the Enter that ends a composition, and nothing sends 
   await page.keyboard.press("Enter");
   await field.fill(" \n ");
   await expect(page.getByTestId("send")).toBeDisabled();
+  await expect(page.getByTestId("send"), "and says why").toHaveAttribute("title", "Write a message first");
 
   await field.fill("計算して");
   // What Chromium reports while an input method composes, and what Safari reports after it.

@@ -10,7 +10,7 @@ test("the page's files are kept by the browser and asked for once", async ({ pag
     if (pathname.startsWith("/pkg/")) files.push(pathname);
   });
   await page.goto("/");
-  await expect(page.locator("body")).toHaveAttribute("data-hydrated", "");
+  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
   const names = files.map((file) => file.replace(/^\/pkg\/[0-9a-f]{16}\//, ""));
   expect(names.toSorted(), "each once, what was loaded ahead included").toEqual([
     "tallybook.css",
@@ -49,7 +49,7 @@ test("every page comes with its policy", async ({ request }) => {
 test("what is not the page's own neither runs nor loads", async ({ page, tolerated }) => {
   tolerated.push(/Content Security Policy/);
   await page.goto("/");
-  await expect(page.locator("body")).toHaveAttribute("data-hydrated", "");
+  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
   const refused = await page.evaluate(async () => {
     const refused: string[] = [];
     document.addEventListener("securitypolicyviolation", (event) => refused.push(event.effectiveDirective));
@@ -95,5 +95,5 @@ test("no page of ours is refused anything by the policy", async ({ page, tolerat
     expect(response!.headers()["content-security-policy"], address).toContain("'strict-dynamic'");
     await expect(page.getByRole("heading", { level: 1 }).last(), address).toBeVisible();
   }
-  await expect(page.locator("body")).toHaveAttribute("data-hydrated", "");
+  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
 });

@@ -55,7 +55,7 @@ test("it is asked for once, with the first code or formula, and not before", asy
   await chat.ask("Plainly, please.");
   expect(asked).toEqual([]);
   await page.reload();
-  await expect(page.locator("body")).toHaveAttribute("data-hydrated", "");
+  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
   expect(asked).toEqual([]);
 
   model.answer(["```rust\nfn one() {}\n```\n"]);

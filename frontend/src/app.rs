@@ -52,6 +52,8 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
             let title = start.content.title(data.preferences().language);
             let alive = start.to_text().map(|text| {
                 view! {
+                    // Shown first when it is whole, so that nothing moves while the rest is read.
+                    <link rel="expect" href=format!("#{APP_ID}") blocking="render" />
                     <link rel="modulepreload" href=format!("{folder}/tallybook.js") nonce=nonce.clone() />
                     <link
                         rel="preload"
@@ -97,7 +99,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
 
 /// Builds the page alive, from what the server left in the document, and puts it in the place of the server's. Without
 /// that the server's stays, to be read.
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 pub(crate) fn take_over() {
     use crate::browser;
 

@@ -140,7 +140,7 @@ pub(crate) fn is_hidden() -> bool {
 }
 
 /// What the server wrote into the document about its reader's preferences.
-#[cfg_attr(not(feature = "hydrate"), expect(dead_code, reason = "only a browser has a document"))]
+#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "only a browser has a document"))]
 pub(crate) fn preferences() -> Preferences {
     let root = window().ok().and_then(|window| window.document()?.document_element());
     let attribute = |name| root.as_ref().and_then(|root| root.get_attribute(name)).unwrap_or_default();
@@ -258,7 +258,7 @@ pub(crate) struct TakingOver {
     new: Option<web_sys::HtmlElement>,
 }
 
-#[cfg_attr(not(feature = "hydrate"), expect(dead_code, reason = "a server takes nothing over"))]
+#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "a server takes nothing over"))]
 impl TakingOver {
     /// Begins to replace the element that has this id.
     pub(crate) fn begin(id: &str) -> Self {

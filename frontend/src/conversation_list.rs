@@ -1,11 +1,13 @@
 //! The list of conversations while the page lives: its pages, the search, what was deleted a moment ago, and the feed
 //! that tells what happens elsewhere. How it looks is in the sidebar.
 
+mod following;
+
 use std::time::Duration;
 
-use futures_util::future::{AbortHandle, abortable};
+use futures_util::future::AbortHandle;
 use leptos::{ev, prelude::*, task::spawn_local};
-use tallybook_protocol::{ConversationSummary, FeedEvent, FeedKind, Page};
+use tallybook_protocol::{ConversationSummary, Page};
 use uuid::Uuid;
 
 use crate::{
@@ -21,7 +23,6 @@ const UNDO_FOR: Duration = Duration::from_secs(6);
 const TYPING_PAUSE: Duration = Duration::from_millis(200);
 /// Things that happen at once are asked for once.
 const REFRESH_PAUSE: Duration = Duration::from_millis(100);
-const MAX_PAUSE_SECS: u64 = 30;
 
 /// What the feed says of turns and branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -283,68 +284,6 @@ impl ConversationList {
         for uuid in self.leaving.try_update(std::mem::take).unwrap_or_default() {
             browser::send_at_leaving("DELETE", &api::conversation_url(uuid));
             self.remove(uuid);
-        }
-    }
-
-    /// Follows the feed while the tab is seen. A hidden one needs no connection; it catches up when it is shown.
-    fn attend(self) {
-        self.stop_following();
-        if browser::is_hidden() {
-            return;
-        }
-        let (task, handle) = abortable(self.follow());
-        self.following.set_value(Some(handle));
-        spawn_local(async move {
-            // `Err` says that it was aborted, which is how it ends.
-            let _ = task.await;
-        });
-    }
-
-    fn stop_following(self) {
-        if let Some(handle) = self.following.try_update_value(Option::take).flatten() {
-            handle.abort();
-        }
-    }
-
-    async fn follow(self) {
-        let mut attempt = 0;
-        loop {
-            if let Ok(mut feed) = api::feed().await {
-                attempt = 0;
-                // What happened until now was heard by nobody here.
-                self.refresh();
-                self.turned.run(if self.joined.get_value() { Heard::Missed } else { Heard::Joined });
-                self.joined.set_value(true);
-                while let Some(events) = feed.next().await {
-                    for event in events {
-                        self.hear(event);
-                    }
-                }
-            }
-            attempt += 1;
-            let seconds = 1_u64.checked_shl(attempt).unwrap_or(MAX_PAUSE_SECS).min(MAX_PAUSE_SECS);
-            browser::sleep(Duration::from_secs(seconds)).await;
-        }
-    }
-
-    fn hear(self, event: FeedEvent) {
-        let uuid = event.conversation_id;
-        match (event.kind, event.title) {
-            (FeedKind::ConversationRenamed, Some(title)) => self.set_title(uuid, &title),
-            (FeedKind::ConversationDeleted, _) => self.remove(uuid),
-            (FeedKind::TurnEnded, _) => {
-                self.change(uuid, |item| item.running = false);
-                self.refresh();
-            }
-            (FeedKind::TurnStarted, _) => {
-                self.refresh();
-                self.turned.run(Heard::Began(uuid));
-            }
-            (FeedKind::BranchSelected, _) => self.turned.run(Heard::Selected(uuid)),
-            (FeedKind::ConversationCreated | FeedKind::ConversationRenamed, _) => {
-                self.refresh();
-            }
-            (FeedKind::Unknown, _) => {}
         }
     }
 

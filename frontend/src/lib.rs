@@ -34,7 +34,7 @@ pub use language::Language;
 pub use preferences::{LANGUAGE_COOKIE, Preferences, THEME_COOKIE, Theme};
 
 /// Takes over the page that the server has rendered. Called once by the script in [`shell`].
-#[cfg(feature = "hydrate")]
+#[cfg(feature = "browser")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn take_over() {
     console_error_panic_hook::set_once();

@@ -68,7 +68,7 @@ impl Start {
     }
 
     /// The one in the document; `None` where the server left none.
-    #[cfg_attr(not(feature = "hydrate"), expect(dead_code, reason = "only a browser has a document"))]
+    #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "only a browser has a document"))]
     pub(crate) fn from_document() -> Option<Self> {
         let text = document().get_element_by_id(START_ID)?.text_content()?;
         let json: String = serde_json::from_str(&text).ok()?;

@@ -3,10 +3,11 @@
 //! What the server says of one request or one turn comes from the server in English. Where it gives a stable code with
 //! it, the page says it in its own language (`problem`, `turn_error`).
 
-use tallybook_markdown::Labels;
-use tallybook_protocol::{ToolCallStatus, Usage};
+mod sentences;
 
-use crate::{format, language::Language, preferences::Theme, transcript::Tally};
+use tallybook_markdown::Labels;
+
+use crate::language::Language;
 
 /// The product's name.
 pub(crate) const PRODUCT: &str = "Tallybook";
@@ -64,6 +65,7 @@ texts! {
     composer_placeholder: "Ask for a calculation…", "計算したいことを入力…";
     composer_hint: "Enter sends · Shift+Enter breaks the line", "Enterで送信・Shift+Enterで改行";
     send: "Send", "送信";
+    send_nothing: "Write a message first", "先にメッセージを入力してください";
     stop: "Stop", "停止";
     stopping: "Stopping…", "停止しています…";
     needs_javascript:
@@ -193,226 +195,6 @@ texts! {
     key_expand: "Open or close all tool calls", "すべてのツール呼び出しを開く・閉じる";
     key_send: "Send", "送信";
     key_break_line: "Break the line", "改行";
-}
-
-impl Language {
-    /// Three prompts that show the tools: several steps, exact long numbers, and a call that fails and is explained.
-    pub(crate) const fn examples(self) -> [&'static str; 3] {
-        match self {
-            Self::English => [
-                "What is (12.5 + 7.25) × 4?",
-                "Multiply 123456789012345678901234567890 by 987654321",
-                "What is 1 divided by 0?",
-            ],
-            Self::Japanese => {
-                ["12.5と7.25を足して4倍して", "123456789012345678901234567890に987654321を掛けて", "1を0で割ると?"]
-            }
-        }
-    }
-
-    /// Names the model at the top of the page.
-    pub(crate) fn model(self, model: &str) -> String {
-        match self {
-            Self::English => format!("Model: {model}"),
-            Self::Japanese => format!("モデル: {model}"),
-        }
-    }
-
-    /// The button that renames a conversation, for those who do not see where it stands.
-    pub(crate) fn rename_named(self, title: &str) -> String {
-        match self {
-            Self::English => format!("Rename “{title}”"),
-            Self::Japanese => format!("「{title}」の名前を変更"),
-        }
-    }
-
-    /// The button that deletes a conversation, for those who do not see where it stands.
-    pub(crate) fn delete_named(self, title: &str) -> String {
-        match self {
-            Self::English => format!("Delete “{title}”"),
-            Self::Japanese => format!("「{title}」を削除"),
-        }
-    }
-
-    /// A theme's name in the switch.
-    pub(crate) const fn theme(self, theme: Theme) -> &'static str {
-        match (self, theme) {
-            (Self::English, Theme::System) => "System",
-            (Self::English, Theme::Light) => "Light",
-            (Self::English, Theme::Dark) => "Dark",
-            (Self::Japanese, Theme::System) => "システム",
-            (Self::Japanese, Theme::Light) => "ライト",
-            (Self::Japanese, Theme::Dark) => "ダーク",
-        }
-    }
-
-    /// How long something has been waited for.
-    pub(crate) fn waited(self, seconds: u64) -> String {
-        match self {
-            Self::English => format!("{seconds}s"),
-            Self::Japanese => format!("{seconds}秒"),
-        }
-    }
-
-    /// While the connection is down.
-    pub(crate) fn reconnecting(self, seconds: u64) -> String {
-        match self {
-            Self::English => format!("Reconnecting… (retrying in {seconds}s)"),
-            Self::Japanese => format!("再接続しています…（{seconds}秒後に再試行）"),
-        }
-    }
-
-    /// The button under the beginning of a long output.
-    pub(crate) fn show_all(self, characters: usize) -> String {
-        let characters = format::count(characters);
-        match self {
-            Self::English => format!("Show all ({characters} characters)"),
-            Self::Japanese => format!("すべて表示（{characters}文字）"),
-        }
-    }
-
-    /// The line over several finished calls.
-    pub(crate) fn used_tools(self, count: usize) -> String {
-        match self {
-            Self::English => format!("Used {count} tools"),
-            Self::Japanese => format!("ツールを{count}回使用"),
-        }
-    }
-
-    /// How many of them failed.
-    pub(crate) fn failed_calls(self, count: usize) -> String {
-        match self {
-            Self::English => format!("{count} failed"),
-            Self::Japanese => format!("{count}件失敗"),
-        }
-    }
-
-    /// Under an answer that was stopped: what became of its calls.
-    pub(crate) fn stopped(self, calls: Tally) -> String {
-        let Tally { finished, cancelled, unclear } = calls;
-        if self == Self::Japanese {
-            let ways = [(finished, "件完了"), (cancelled, "件中止"), (unclear, "件は実行中の可能性あり")];
-            let said = ways.into_iter().filter(|(count, _)| *count > 0).map(|(count, way)| format!("{count}{way}"));
-            let said = said.collect::<Vec<_>>().join("、");
-            let of_calls = if said.is_empty() { said } else { format!("ツールの呼び出しは{said}です。") };
-            return format!("停止しました。{of_calls}ここまでの内容は保存されています。");
-        }
-        let ways = [
-            (finished, "had finished", "had finished"),
-            (cancelled, "was cancelled", "were cancelled"),
-            (unclear, "may still be running", "may still be running"),
-        ];
-        let mut said = Vec::new();
-        for (count, of_one, of_many) in ways.into_iter().filter(|(count, ..)| *count > 0) {
-            let end = if count == 1 { of_one } else { of_many };
-            said.push(match (said.is_empty(), count) {
-                (true, 1) => format!("1 tool call {end}"),
-                (true, _) => format!("{count} tool calls {end}"),
-                (false, _) => format!("{count} {end}"),
-            });
-        }
-        let of_calls = if said.is_empty() { String::new() } else { format!(" {}.", said.join(", ")) };
-        format!("Stopped.{of_calls} What was written so far is kept.")
-    }
-
-    /// What an answer cost.
-    pub(crate) fn usage(self, usage: Usage) -> String {
-        let [read, written] = [usage.input_tokens, usage.output_tokens].map(format::count_of);
-        match self {
-            Self::English => format!("{read} tokens in · {written} out"),
-            Self::Japanese => format!("入力 {read}・出力 {written} トークン"),
-        }
-    }
-
-    /// What all answers on the page cost together.
-    pub(crate) fn usage_in_all(self, usage: Usage) -> String {
-        let usage = self.usage(usage);
-        match self {
-            Self::English => format!("In all {usage}"),
-            Self::Japanese => format!("合計 {usage}"),
-        }
-    }
-
-    /// A refusal without a sentence of its own.
-    pub(crate) fn refused(self, status: u16) -> String {
-        match self {
-            Self::English => format!("The server refused this (status {status}). Try again in a moment."),
-            Self::Japanese => {
-                format!("サーバーに拒否されました（ステータス {status}）。しばらくしてからもう一度お試しください。")
-            }
-        }
-    }
-
-    /// A tool call's state in words.
-    pub(crate) const fn call_status(self, status: ToolCallStatus) -> &'static str {
-        match status {
-            ToolCallStatus::Pending => self.call_running(),
-            ToolCallStatus::AwaitingApproval => self.call_awaiting_approval(),
-            ToolCallStatus::Success => self.call_done(),
-            ToolCallStatus::Error => self.call_failed(),
-            ToolCallStatus::Denied => self.call_denied(),
-            ToolCallStatus::Cancelled => self.call_cancelled(),
-            ToolCallStatus::Interrupted => self.call_interrupted(),
-            ToolCallStatus::Unknown => self.call_unknown(),
-        }
-    }
-
-    /// What an opened call without output says about why there is none.
-    pub(crate) const fn call_note(self, status: ToolCallStatus) -> Option<&'static str> {
-        match status {
-            ToolCallStatus::Pending => Some(self.still_running()),
-            ToolCallStatus::AwaitingApproval => Some(self.waits_for_decision()),
-            ToolCallStatus::Success => Some(self.no_output()),
-            ToolCallStatus::Denied => Some(self.was_denied()),
-            ToolCallStatus::Cancelled => Some(self.was_cancelled()),
-            ToolCallStatus::Interrupted => Some(self.was_interrupted()),
-            ToolCallStatus::Error | ToolCallStatus::Unknown => None,
-        }
-    }
-
-    /// What the server refuses by this code (the last part of a problem's type), where the page says it better than the
-    /// server's English.
-    pub(crate) fn problem(self, code: &str) -> Option<&'static str> {
-        if code == "turn-running" {
-            return Some(self.turn_running());
-        }
-        if self == Self::English {
-            return None;
-        }
-        Some(match code {
-            "no-such-conversation" => "会話が見つかりません。削除された可能性があります。",
-            "invalid-input" => "入力内容を受け付けられませんでした。長さや内容を確認してください。",
-            "body-too-large" => "メッセージが長すぎます。短くして送信してください。",
-            "shutting-down" => "サーバーが停止するところです。しばらくしてからもう一度お試しください。",
-            "storage-unavailable" => "データベースに接続できません。しばらくしてからもう一度お試しください。",
-            "internal" => "サーバーで問題が発生しました。もう一度お試しください。",
-            _ => return None,
-        })
-    }
-
-    /// How a turn failed, by its code. In English the server's own sentence, which says more, is enough.
-    pub(crate) fn turn_error(self, code: &str) -> Option<&'static str> {
-        if self == Self::English {
-            return None;
-        }
-        Some(match code {
-            "model_auth" => "モデルの提供元がAPIキーを受け付けませんでした。キーの設定を確認してください。",
-            "model_not_found" => "指定されたモデルが見つかりません。LLM_MODEL の設定を確認してください。",
-            "model_without_tools" => {
-                "このモデルはツールを使えません。LLM_TOOL_MODE を prompt にするか、別のモデルを選んでください。"
-            }
-            "model_refused_request" => "モデルの提供元がリクエストを拒否しました。",
-            "model_busy" => "モデルが混み合っています。しばらくしてからもう一度送信してください。",
-            "model_unreachable" => "モデルの提供元に接続できません。接続を確認して、もう一度送信してください。",
-            "model_timeout" => "モデルからの応答が途絶えました。もう一度送信してください。",
-            "model_bad_stream" => "モデルの応答を読み取れませんでした。もう一度送信してください。",
-            "turn_timeout" => "時間の上限に達したため、回答を終了しました。質問を分けて送信してください。",
-            "storage_unavailable" => "データベースに接続できないため、回答を保存できません。",
-            "shutdown" => "回答の途中でサーバーが再起動しました。",
-            "internal" => "サーバーで問題が発生しました。もう一度お試しください。",
-            _ => return None,
-        })
-    }
 }
 
 /// The words in the browser's tab.

@@ -89,9 +89,16 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
 #[component]
 fn SendButton(session: Session) -> impl IntoView {
     let text = use_language();
-    let disabled = move || !browser::IS_HERE || session.draft.with(|draft| draft.trim().is_empty());
+    let has_nothing = Memo::new(move |_| session.draft.with(|draft| draft.trim().is_empty()));
     view! {
-        <button type="submit" class="round-button" data-testid="send" aria-label=text.send() title=text.send() disabled=disabled>
+        <button
+            type="submit"
+            class="round-button"
+            data-testid="send"
+            aria-label=text.send()
+            title=move || if has_nothing.get() { text.send_nothing() } else { text.send() }
+            disabled=move || !browser::IS_HERE || has_nothing.get()
+        >
             <Draw icon=Icon::ArrowUp />
         </button>
     }

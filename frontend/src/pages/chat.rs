@@ -183,7 +183,7 @@ fn use_pane(opened: Memo<Opened>, content: Content) -> RwSignal<Pane> {
 fn mark_alive() {
     Effect::new(move || {
         if let Some(body) = document().body() {
-            let _ = body.set_attribute("data-hydrated", "");
+            let _ = body.set_attribute("data-alive", "");
         }
     });
 }

@@ -41,7 +41,7 @@ pub(crate) struct Program {
 }
 
 pub(crate) const PROGRAMS: [Program; 3] = [
-    Program { package: "tallybook-frontend", features: &["hydrate"], name: "tallybook", first: true },
+    Program { package: "tallybook-frontend", features: &["browser"], name: "tallybook", first: true },
     Program { package: "tallybook-markdown", features: &["browser"], name: "markdown", first: false },
     Program { package: "tallybook-typeset", features: &[], name: "typeset", first: false },
 ];
