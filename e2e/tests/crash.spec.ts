@@ -34,14 +34,20 @@ test("an answer cut off by a crash goes on where it was", async ({ page, server,
   expect(await untimedText(await chat.ask("2 + 3?"))).toContain("5");
 });
 
-test("a stopped answer goes on", async ({ page }) => {
+test("a stopped answer goes on, also where it was read as it stood", async ({ page, context }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   const answer = await chat.send(QUESTION);
   await expect(answer).toContainText("Done:");
   await page.getByTestId("stop").click();
   await expect(answer).toHaveAttribute("data-status", "stopped");
+  // The server drew it here, as something that is over.
+  const elsewhere = new ChatPage(await context.newPage());
+  await elsewhere.page.goto(page.url());
+  await expect(elsewhere.page.getByTestId("continue")).toBeVisible();
   await page.getByTestId("continue").click();
   await expect(answer).toHaveAttribute("data-status", "complete");
   await expect(answer).toContainText("21");
+  await expect(elsewhere.answers.first()).toHaveAttribute("data-status", "complete");
+  expect(await elsewhere.transcript()).toEqual(await chat.transcript());
 });

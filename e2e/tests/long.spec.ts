@@ -3,6 +3,7 @@
 import type { Locator, Page } from "@playwright/test";
 import { ChatPage } from "../kit/chat.ts";
 import { converse, question } from "../kit/converse.ts";
+import { gate } from "../kit/model.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -11,6 +12,24 @@ const AT_ONCE = 50;
 
 // A trace would keep a picture of all of it after each step.
 test.use({ trace: "off", demoPaceMs: 0 });
+
+test("who went up before the page was alive stays there", async ({ page, request }) => {
+  const address = await converse(request, 10);
+  const held = gate();
+  await page.route(/tallybook_bg\.wasm/, async (route) => {
+    await held.opened;
+    await route.continue();
+  });
+  await page.goto(address, { waitUntil: "domcontentloaded" });
+  const thread = page.locator("#thread");
+  const top = () => thread.evaluate((area) => area.scrollTop);
+  await expect.poll(top).toBeGreaterThan(0);
+  await thread.evaluate((area) => area.scrollTo(0, 0));
+  held.open();
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  await expect(page.getByTestId("jump")).toBeVisible();
+  expect(await top()).toBe(0);
+});
 
 /** A conversation of so many turns with two calls each. */
 function long(turns: number) {

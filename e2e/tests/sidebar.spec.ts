@@ -78,9 +78,34 @@ test("the list follows what happens in another tab, and loads older pages", asyn
 
   const other = await context.newPage();
   await other.goto("/");
-  await new ChatPage(other).ask("What is 2 + 3?");
-  await expect(sidebar.getByText("What is 2 + 3?")).toBeAttached();
+  await new ChatPage(other).ask("What is 1009 + 3?");
+  await expect(sidebar.getByText("What is 1009 + 3?")).toBeAttached();
   await expect(sidebar.getByText("Sum 1", { exact: true })).toHaveCount(1);
+});
+
+test("who goes elsewhere before a new chat has become a conversation stays there", async ({ page, request }) => {
+  const title = "Gone to meanwhile";
+  const { uuid } = await (await request.post("/api/conversations", { data: { title } })).json();
+  const [created, found] = [gate(), gate()];
+  await page.route("**/api/conversations", async (route) => {
+    await created.opened;
+    await route.continue();
+  });
+  await page.route(`**/api/conversations/${uuid}?*`, async (route) => {
+    await found.opened;
+    await route.continue();
+  });
+  await page.goto("/");
+  await page.getByTestId("composer").fill("What is 2 + 3?");
+  await page.getByTestId("send").click();
+  await page.getByTestId("conversation-link").filter({ hasText: title }).click();
+  await expect(page).toHaveURL(`/c/${uuid}`);
+  const made = page.waitForResponse((response) => response.request().method() === "POST" && response.ok());
+  created.open();
+  await made;
+  found.open();
+  await expect(page.getByRole("heading", { level: 1, name: title })).toBeAttached();
+  await expect(page).toHaveURL(`/c/${uuid}`);
 });
 
 test("conversations stand under their days, counted where the reader is", async ({ page }) => {

@@ -23,17 +23,20 @@ const APP_ID: &str = "app";
 
 /// Loads the browser side and lets it take over. Where there is a conversation, its newest message is shown first.
 ///
-/// `window.program` loads one of the page's other programs when it is first wanted, and again when it did not come.
+/// `window.program` loads one of the page's other programs when it is first wanted, and again when it did not come; then
+/// under another address, since browsers remember an import that failed.
 /// `window.typeset` has code and formulas seen to in a place that is finished; until then, and without, they read well.
 fn take_over_from(folder: &str) -> String {
     format!(
         "const thread = document.getElementById('thread');\
          if (thread) thread.scrollTop = thread.scrollHeight;\
-         const load = name => import(`{folder}/${{name}}.js`).then(program =>\
+         const attempts = {{}};\
+         const load = name => import(`{folder}/${{name}}.js${{attempts[name] ? '?' + attempts[name] : ''}}`).then(program =>\
          program.default({{ module_or_path: `{folder}/${{name}}_bg.wasm` }}).then(() => program));\
          const programs = {{}};\
          window.program = name => programs[name] ??=\
-         load(name).catch(error => {{ delete programs[name]; throw error; }});\
+         load(name).catch(error => {{\
+         attempts[name] = (attempts[name] ?? 0) + 1; delete programs[name]; throw error; }});\
          window.typeset = place => {{\
          if (place.querySelector('.code-language:not(:empty), .math'))\
          window.program('typeset').then(program => program.typeset(place), () => {{}}); }};\

@@ -26,6 +26,8 @@ use crate::{browser, language::Language};
 
 /// The program that draws, as its files are named.
 const PROGRAM: &str = "markdown";
+/// The pauses between the attempts to load the program for a text that is to be seen.
+const PAUSES_SECS: [u64; 6] = [1, 2, 5, 10, 30, 60];
 /// How long one waits for the program before a conversation is shown without it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -112,6 +114,8 @@ struct State {
     drawing: Option<Drawing>,
     /// What is to be drawn as soon as the program has come.
     waiting: Option<Stretch>,
+    /// Whether what stands there is what the server drew.
+    from_server: bool,
 }
 
 impl Prose {
@@ -120,20 +124,34 @@ impl Prose {
             self.state.borrow_mut().draw(&program, &self.place, &stretch);
             return;
         }
-        // Until then the Markdown itself is read.
-        self.place.set_text_content(Some(&stretch.text));
-        let is_awaited = self.state.borrow_mut().waiting.replace(stretch).is_some();
+        let mut held = self.state.borrow_mut();
+        // Until then the Markdown itself is read, or what the server drew of it.
+        if !held.from_server {
+            self.place.set_text_content(Some(&stretch.text));
+        }
+        let is_awaited = held.waiting.replace(stretch).is_some();
+        drop(held);
         if is_awaited {
             return;
         }
         let (state, place) = (Rc::clone(&self.state), self.place.clone());
         spawn_local(async move {
-            let program = load().await;
-            let mut state = state.borrow_mut();
-            // Without the program the next piece of text asks again.
-            if let (Some(stretch), Some(program)) = (state.waiting.take(), program) {
-                state.draw(&program, &place, &stretch);
+            for pause in PAUSES_SECS {
+                if let Some(program) = load().await {
+                    let mut state = state.borrow_mut();
+                    if let Some(stretch) = state.waiting.take() {
+                        state.draw(&program, &place, &stretch);
+                    }
+                    return;
+                }
+                browser::sleep(Duration::from_secs(pause)).await;
+                // What is no longer shown needs no drawing.
+                if Rc::strong_count(&state) == 1 {
+                    return;
+                }
             }
+            // The next piece of text asks again.
+            state.borrow_mut().waiting = None;
         });
     }
 }
@@ -144,6 +162,7 @@ impl State {
         let open = || program.open(place, &copy, &copied, &table, &task_done, &task_open);
         let drawing = self.drawing.take().unwrap_or_else(open);
         drawing.draw(stretch.text.as_bytes(), stretch.complete);
+        self.from_server = false;
         self.drawing = Some(drawing).filter(|_| !stretch.complete);
     }
 }
@@ -159,7 +178,8 @@ impl Render for Stretch {
             if self.complete {
                 typeset(&place);
             }
-            return Prose { place, state: Rc::default() };
+            let state = State { from_server: true, ..State::default() };
+            return Prose { place, state: Rc::new(RefCell::new(state)) };
         }
         let place = leptos::prelude::document().create_element("div").expect("views are built in a browser alone");
         place.set_class_name("prose");

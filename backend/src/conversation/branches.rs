@@ -29,6 +29,8 @@ impl ConversationService {
             return Err(ServiceError::TurnRunning);
         }
         inner.changes.announce(user);
+        // The end of the branch is what was asked for.
+        let window = Window { before: None, ..window };
         self.find_conversation(user, uuid, window).await?.ok_or(ServiceError::NotFound)
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::{
+    guard,
     http::{
         StatusCode,
         header::{self, HeaderValue},
@@ -31,7 +32,8 @@ pub(super) fn configure(app: &mut web::ServiceConfig, state: &AppState) {
     let shell = move || tallybook_frontend::shell(assets::folder(), Arc::clone(&data));
     let page = render_app_async_with_context(set_headers, shell, Method::Get);
     // The page alone: its files are compressed beforehand, and what is streamed must not wait to be.
-    app.service(web::scope("").wrap(Compress::default()).default_service(page));
+    let reads = guard::Any(guard::Get()).or(guard::Head());
+    app.service(web::scope("").guard(reads).wrap(Compress::default()).default_service(page));
 }
 
 /// The page loads its own files and talks to its own server, and that is all. Scripts run by the nonce of this one answer

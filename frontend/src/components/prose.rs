@@ -1,4 +1,4 @@
-//! Markdown text on the page: drawn once when it is complete, and where it grows while it grows.
+//! Markdown text on the page.
 
 use leptos::prelude::*;
 
@@ -7,6 +7,6 @@ use crate::markdown::Stretch;
 /// Draws Markdown.
 #[component]
 pub(crate) fn Prose(stretch: Memo<Stretch>) -> impl IntoView {
-    let now = stretch.get_untracked();
-    if now.complete { now.into_any() } else { (move || stretch.get()).into_any() }
+    // Complete text changes too: an answer that was cut off goes on, perhaps in another tab.
+    move || stretch.get()
 }

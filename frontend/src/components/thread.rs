@@ -5,6 +5,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
 use crate::{
+    browser,
     components::{
         commands::on_command,
         earlier_messages::{EarlierMessages, keep_place},
@@ -24,12 +25,17 @@ const NEAR_END_PX: i32 = 48;
 /// Whoever is within so many heights of the area of the first message that is here soon wants those before it.
 const NEAR_START: i32 = 2;
 
+/// The scrolling area's element.
+const THREAD_ID: &str = "thread";
+
 /// The messages.
 #[component]
 pub(crate) fn Thread(session: Session) -> impl IntoView {
     let text = use_language();
     let area = NodeRef::<html::Div>::new();
-    let following = RwSignal::new(true);
+    // Who went up before the browser took over is left there.
+    let server_drew = browser::drawn_by_server(THREAD_ID).and_then(|area| area.dyn_into().ok());
+    let following = RwSignal::new(server_drew.is_none_or(|area: HtmlElement| is_near_end(&area)));
     // Compared with what they were: most of what happens is a word more in one of them.
     let ids = Memo::new(move |_| {
         session.transcript.with(|transcript| transcript.entries().iter().map(|entry| entry.id).collect::<Vec<_>>())
@@ -96,7 +102,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     view! {
         <div
             class="thread"
-            id="thread"
+            id=THREAD_ID
             role="log"
             aria-label=text.messages_label()
             // What was said long ago is no news.

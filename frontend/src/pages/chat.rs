@@ -64,8 +64,12 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let pane = use_pane(opened, content);
     let listeners = Listeners {
         created: Callback::new(move |uuid| {
-            became.set_value(Some((opened.get_untracked().number, uuid)));
-            navigation.replace(Address::Conversation(uuid));
+            let number = pane.with_untracked(|pane| pane.number);
+            // Another one may have been opened meanwhile, and is on its way.
+            if opened.get_untracked().number == number {
+                became.set_value(Some((number, uuid)));
+                navigation.replace(Address::Conversation(uuid));
+            }
         }),
         changed: Callback::new(move |()| list.refresh()),
         open,
@@ -100,7 +104,12 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
             <Sidebar list current open=sidebar_open sheet />
             <main class="main" id="main" tabindex="-1">
                 <Header model current sidebar_open />
-                {move || view! { <PaneView content=pane.get().content around=around.get_value() /> }}
+                // Each pane is built anew: what was said long ago in one is no news in another.
+                <For
+                    each=move || [pane.get()]
+                    key=|pane| pane.number
+                    children=move |pane| view! { <PaneView content=pane.content around=around.get_value() /> }
+                />
             </main>
         </div>
         <Help sheet />
