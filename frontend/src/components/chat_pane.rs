@@ -32,6 +32,11 @@ pub(crate) fn ChatPane(
     let text = use_language();
     let session = Session::new(conversation, listeners);
     let name = Memo::new(move |_| current.get().and_then(|uuid| list.title_of(uuid)).or_else(|| opened_with.clone()));
+    let has_begun = Memo::new(move |_| {
+        session.unstored.with(Option::is_some) || session.transcript.with(|transcript| !transcript.entries().is_empty())
+    });
+    // A chat that has just begun is not in the list yet; before that the greeting is the heading.
+    let heading = Memo::new(move |_| name.get().or_else(|| has_begun.get().then(|| text.new_chat().to_owned())));
     Effect::new(move || browser::name_tab(&name.with(|name| page_title(name.as_deref()))));
     let reconnecting = move || match session.phase.get() {
         Phase::Reconnecting(seconds) => Some(text.reconnecting(seconds)),
@@ -52,7 +57,7 @@ pub(crate) fn ChatPane(
         stops
     });
     view! {
-        {move || name.get().map(|name| view! { <h1 class="visually-hidden">{name}</h1> })}
+        {move || heading.get().map(|heading| view! { <h1 class="visually-hidden">{heading}</h1> })}
         <Thread session />
         <p class="visually-hidden" role="status">
             {move || (told.get() == Told::Answered).then(|| text.answered())}
