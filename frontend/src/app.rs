@@ -46,13 +46,15 @@ fn take_over_from(folder: &str) -> String {
 
 /// The whole HTML document. `folder` is the address of the folder with the page's program and style.
 pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
-    provide_context(data.preferences());
+    let preferences = data.preferences();
+    let Preferences { language, theme } = preferences;
+    provide_context(preferences);
     let address = Address::parse(&data.pathname());
     let nonce = use_nonce();
     Suspend::new(async move {
         let (page, title, alive) = if let Some(address) = address {
             let start = Start::load(address, &*data).await;
-            let title = start.content.title(data.preferences().language);
+            let title = start.content.title(language);
             let alive = start.to_text().map(|text| {
                 view! {
                     // Shown first when it is whole, so that nothing moves while the rest is read.
@@ -72,10 +74,9 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
             (view! { <ChatPage start /> }.into_any(), title, alive)
         } else {
             data.set_status(404);
-            let title = text::page_title(Some(data.preferences().language.not_found_title()));
+            let title = text::page_title(Some(language.not_found_title()));
             (view! { <NotFoundPage /> }.into_any(), title, None)
         };
-        let Preferences { language, theme } = data.preferences();
         view! {
             <!DOCTYPE html>
             <html lang=language.code() data-theme=theme.name()>
