@@ -71,6 +71,9 @@ function watch(page: Page): Promise<JSHandle<Seen>> {
     requestAnimationFrame(frame);
 
     const finished = new WeakSet<Node>();
+    // Blocks stand in parts.
+    const before = (block: Element | null | undefined) =>
+      block?.previousElementSibling ?? block?.parentElement?.previousElementSibling?.lastElementChild;
     let drawnAt: CSSNumberish | null = null;
     let drawn = 0;
     const observer = new MutationObserver((changes) => {
@@ -97,8 +100,8 @@ function watch(page: Page): Promise<JSHandle<Seen>> {
           if (block) seen.touched++;
         }
       }
-      let block = answer.querySelector(".prose")?.lastElementChild?.previousElementSibling;
-      for (; block && !finished.has(block); block = block.previousElementSibling) finished.add(block);
+      let block = before(answer.querySelector(".prose")?.lastElementChild?.lastElementChild);
+      for (; block && !finished.has(block); block = before(block)) finished.add(block);
     });
     observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
     return seen;

@@ -11,6 +11,11 @@ export class ChatPage {
     this.answers = page.locator('article[data-role="assistant"]');
   }
 
+  /** Where the API has the conversation that is open. */
+  api(): string {
+    return `/api${new URL(this.page.url()).pathname.replace("/c/", "/conversations/")}`;
+  }
+
   /** Types a message, sends it, and gives back the answer that begins. */
   async send(text: string): Promise<Locator> {
     const before = await this.answers.count();

@@ -123,7 +123,7 @@ test("one message is answered, and the other tab says why it is not", async ({ c
 test("a hidden tab lets its stream go and catches up when it is shown", async ({ browser, page, request, server }) => {
   const expected = await undisturbed(browser, server.url);
   const chat = await askAndWait(page);
-  const conversation = `/api/conversations/${page.url().split("/").pop()}`;
+  const conversation = chat.api();
   const letGo = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/messages"));
   await setHidden(page, true);
   await letGo;
@@ -148,4 +148,27 @@ test("a stopped answer says what became of its calls, also after a reload", asyn
   expect(await wholeText(chat)).toEqual(stopped);
   const next = await chat.ask("What is 2 + 3?");
   await expect(next).toContainText("5");
+});
+
+test("a page that is older than its server says so, and is not when it was loaded anew", async ({ page }) => {
+  let updated = false;
+  await page.route("**/api/events", (route) => {
+    const headers = { "tallybook-page": "/pkg/0123456789abcdef" };
+    return updated ? route.fulfill({ contentType: "text/event-stream", headers, body: "" }) : route.continue();
+  });
+  await page.goto("/");
+  const heard = page.waitForResponse("**/api/events");
+  await setHidden(page, true);
+  await setHidden(page, false);
+  await heard;
+  await expect(page.getByTestId("outdated")).toHaveCount(0);
+
+  updated = true;
+  await setHidden(page, true);
+  await setHidden(page, false);
+  await expect(page.getByTestId("outdated")).toHaveText("Tallybook was updated. This page is still the old one.");
+  updated = false;
+  await page.getByTestId("reload").click();
+  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+  await expect(page.getByTestId("outdated")).toHaveCount(0);
 });

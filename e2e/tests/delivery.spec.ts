@@ -1,6 +1,10 @@
 // How the page is delivered: from names that change with their content, under a policy that lets nothing else run.
 
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { ChatPage } from "../kit/chat.ts";
+import { converse } from "../kit/converse.ts";
 import { expect, test } from "../kit/test.ts";
 
 test("the page's files are kept by the browser and asked for once", async ({ page, request }) => {
@@ -96,4 +100,42 @@ test("no page of ours is refused anything by the policy", async ({ page, tolerat
     await expect(page.getByRole("heading", { level: 1 }).last(), address).toBeVisible();
   }
   await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+});
+
+test("a page that comes slowly is first shown when it is whole", async ({ browser, request }) => {
+  const address = await converse(request, 2);
+  const html = await (await request.get(address)).text();
+  // Its style comes at once, and of its text the rest when it has had every opportunity to be shown.
+  const style = /<link rel="stylesheet" href="([^"]+)"/.exec(html)![1]!;
+  const css = await (await request.get(style)).body();
+  const half = html.indexOf("<article", html.indexOf("<article") + 1);
+  let finish = () => {};
+  const slow = createServer((asked, answer) => {
+    if (asked.url === style) answer.writeHead(200, { "content-type": "text/css" }).end(css);
+    else if (asked.url !== address) answer.writeHead(404).end();
+    else {
+      answer.writeHead(200, { "content-type": "text/html; charset=utf-8" }).write(html.slice(0, half));
+      finish = () => answer.end(html.slice(half));
+    }
+  });
+  slow.listen(0, "127.0.0.1");
+  await once(slow, "listening");
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`http://127.0.0.1:${(slow.address() as AddressInfo).port}${address}`, { waitUntil: "commit" });
+  await expect(page.locator("article")).toHaveCount(1);
+  await expect(page.locator(".bubble")).toHaveCSS("white-space", "pre-wrap");
+  for (let look = 0; look < 20; look++) await page.evaluate(() => document.body.scrollHeight);
+  finish();
+  await expect(page.locator("article")).toHaveCount(4);
+  const painted = () => page.evaluate(() => performance.getEntriesByType("paint").map((paint) => paint.startTime));
+  await expect.poll(painted).not.toEqual([]);
+  const whole = await page.evaluate(() => {
+    const [navigation] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+    return navigation!.responseEnd;
+  });
+  expect(Math.min(...(await painted()))).toBeGreaterThanOrEqual(whole);
+  await context.close();
+  slow.closeAllConnections();
+  slow.close();
 });

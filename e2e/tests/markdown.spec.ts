@@ -160,7 +160,7 @@ test("blocks that are finished are never touched again while the answer grows", 
 
   const touched = await answer.locator(".prose").evaluateHandle((prose) => {
     const touched: string[] = [];
-    for (const block of [...prose.children].slice(0, 3)) {
+    for (const block of [...prose.querySelectorAll(".part > *")].slice(0, 3)) {
       new MutationObserver(() => touched.push(block.outerHTML)).observe(block, {
         subtree: true,
         childList: true,
@@ -170,7 +170,7 @@ test("blocks that are finished are never touched again while the answer grows", 
     }
     new MutationObserver((changes) => {
       for (const gone of changes.flatMap((change) => [...change.removedNodes])) touched.push(`removed ${gone.textContent}`);
-    }).observe(prose, { childList: true });
+    }).observe(prose.querySelector(".part")!, { childList: true });
     return touched;
   });
   held.open();
@@ -196,7 +196,7 @@ test("an answer that is read while it is written goes on after a reload", async 
   held.open();
   await expect(answer).toHaveAttribute("data-status", "complete");
   await expect(answer.locator("pre > code")).toHaveText("fn main() {}\n");
-  await expect(answer.locator(".prose > *")).toHaveCount(3);
+  await expect(answer.locator(".part > *")).toHaveCount(3);
   const live = await prose(page);
   await page.reload();
   expect(await prose(page)).toBe(live);

@@ -119,9 +119,7 @@ test("what a program asks through the API is shown as it is answered, and kept",
   const chat = new ChatPage(page);
   await page.goto("/");
   await chat.ask("1 + 1?");
-  const answered = request.post(`/api${new URL(page.url()).pathname.replace("/c/", "/conversations/")}/messages`, {
-    data: { content: QUESTION },
-  });
+  const answered = request.post(`${chat.api()}/messages`, { data: { content: QUESTION } });
   await expect(chat.messages.nth(2)).toContainText(QUESTION);
   await expect(chat.answers.last()).toHaveAttribute("data-status", "streaming");
   await expect(page.getByTestId("stop")).toBeVisible();
@@ -132,4 +130,18 @@ test("what a program asks through the API is shown as it is answered, and kept",
   await page.reload();
   await expect(page.getByTestId("composer")).toBeEnabled();
   expect(await chat.transcript()).toEqual(shown);
+});
+
+test("a page that the browser kept for the way back catches up", async ({ page, request }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("What is 1 + 1?");
+  const messages = `${chat.api()}/messages`;
+  await page.reload();
+  await page.goto("about:blank");
+  const sent = await request.post(messages, { data: { content: "What is 2 + 2?" } });
+  expect(await sent.text()).toContain("event: message_end");
+  await page.goBack();
+  await expect(chat.answers).toHaveCount(2);
+  await expect(chat.answers.last()).toContainText("4");
 });

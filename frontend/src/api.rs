@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Serialize, de::DeserializeOwned};
 use tallybook_protocol::{
-    ChatEvent, Conversation, ConversationSummary, FeedEvent, NewConversation, NewMessage, Page, Problem,
+    ChatEvent, Conversation, ConversationSummary, FeedEvent, NewConversation, NewMessage, PAGE_HEADER, Page, Problem,
     RenameConversation, Window,
     sse::{Decoder, Frame},
 };
@@ -124,19 +124,25 @@ impl EventStream {
 }
 
 /// What happens to conversations, as it happens.
-pub(crate) struct Feed(Frames);
+pub(crate) struct Feed {
+    frames: Frames,
+    /// The folder of the page that this server has, which names its version; `None` when it does not say.
+    pub(crate) folder: Option<String>,
+}
 
 impl Feed {
     /// The events that have arrived; `None` when the stream ended or broke off. What cannot be read is left out.
     pub(crate) async fn next(&mut self) -> Option<Vec<FeedEvent>> {
-        let frames = self.0.next().await?;
+        let frames = self.frames.next().await?;
         Some(frames.iter().filter_map(|frame| serde_json::from_str(&frame.data).ok()).collect())
     }
 }
 
 /// `GET /api/events`
 pub(crate) async fn feed() -> Result<Feed, ApiError> {
-    Frames::new(request("GET", "/api/events", NO_BODY).await?).map(Feed)
+    let response = request("GET", "/api/events", NO_BODY).await?;
+    let folder = response.header(PAGE_HEADER);
+    Ok(Feed { frames: Frames::new(response)?, folder })
 }
 
 /// The address of one conversation.

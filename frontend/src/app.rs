@@ -21,7 +21,8 @@ use crate::{
 /// The element that is replaced when the browser takes over.
 const APP_ID: &str = "app";
 
-/// Loads the browser side and lets it take over. Where there is a conversation, its newest message is shown first.
+/// Loads the browser side and lets it take over. Where there is a conversation, its newest message is shown first. Making
+/// the program ready begins after the page has been painted, from which it would take time; its files are on their way.
 ///
 /// `window.program` loads one of the page's other programs when it is first wanted, and again when it did not come; then
 /// under another address, since browsers remember an import that failed.
@@ -40,7 +41,8 @@ fn take_over_from(folder: &str) -> String {
          window.typeset = place => {{\
          if (place.querySelector('.code-language:not(:empty), .math'))\
          window.program('typeset').then(program => program.typeset(place), () => {{}}); }};\
-         load('tallybook').then(page => page.take_over());"
+         const begin = () => load('tallybook').then(page => page.take_over());\
+         if (document.hidden) begin(); else requestAnimationFrame(() => setTimeout(begin));"
     )
 }
 
@@ -52,13 +54,15 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
     let address = Address::parse(&data.pathname());
     let nonce = use_nonce();
     Suspend::new(async move {
-        let (page, title, alive) = if let Some(address) = address {
-            let start = Start::load(address, &*data).await;
+        let (page, title, alive, data) = if let Some(address) = address {
+            let start = Start::load(address, folder, &*data).await;
             let title = start.content.title(language);
-            let alive = start.to_text().map(|text| {
+            let text = start.to_text();
+            let alive = text.is_some().then(|| {
                 view! {
-                    // Shown first when it is whole, so that nothing moves while the rest is read.
-                    <link rel="expect" href=format!("#{APP_ID}") blocking="render" />
+                    // Shown first when it is whole, so that nothing moves while the rest is read. That is when its data
+                    // comes, which stands at its end: browsers differ in whether an element that has begun will do.
+                    <link rel="expect" href=format!("#{START_ID}") blocking="render" />
                     <link rel="modulepreload" href=format!("{folder}/tallybook.js") nonce=nonce.clone() />
                     <link
                         rel="preload"
@@ -67,15 +71,15 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                         r#type="application/wasm"
                         crossorigin="anonymous"
                     />
-                    {html::script().r#type("application/json").id(START_ID).inner_html(text)}
                     {html::script().r#type("module").nonce(nonce).inner_html(take_over_from(folder))}
                 }
             });
-            (view! { <ChatPage start /> }.into_any(), title, alive)
+            let data = text.map(|text| html::script().r#type("application/json").id(START_ID).inner_html(text));
+            (view! { <ChatPage start /> }.into_any(), title, alive, data)
         } else {
             data.set_status(404);
             let title = text::page_title(Some(language.not_found_title()));
-            (view! { <NotFoundPage /> }.into_any(), title, None)
+            (view! { <NotFoundPage /> }.into_any(), title, None, None)
         };
         view! {
             <!DOCTYPE html>
@@ -94,6 +98,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                 </head>
                 <body>
                     <div id=APP_ID>{page}</div>
+                    {data}
                 </body>
             </html>
         }

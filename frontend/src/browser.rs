@@ -53,6 +53,11 @@ impl Response {
         self.response.status()
     }
 
+    /// A header; `None` when there is none of that name.
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
+        self.response.headers().get(name).ok().flatten()
+    }
+
     /// The whole body as text.
     pub(crate) async fn text(mut self) -> Result<String, Unreachable> {
         let text = JsFuture::from(self.response.text()?).await?;
@@ -116,6 +121,19 @@ pub(crate) async fn sleep(duration: Duration) {
     let _ = JsFuture::from(promise).await;
 }
 
+/// Waits until the browser has shown the next frame. Returns at once where there are none.
+pub(crate) async fn frame_shown() {
+    let promise = js_sys::Promise::new(&mut |resolve, _| {
+        if window().is_ok_and(|window| window.request_animation_frame(&resolve).is_ok()) {
+            return;
+        }
+        let _ = resolve.call0(&JsValue::UNDEFINED);
+    });
+    let _ = JsFuture::from(promise).await;
+    // That was just before the frame.
+    sleep(Duration::ZERO).await;
+}
+
 /// The outcome of `future`, or `None` when it takes longer than `limit`.
 pub(crate) async fn within<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
     match select(std::pin::pin!(future), std::pin::pin!(sleep(limit))).await {
@@ -137,6 +155,13 @@ pub(crate) fn send_at_leaving(method: &str, url: &str) {
 /// Whether the tab is not to be seen.
 pub(crate) fn is_hidden() -> bool {
     window().ok().and_then(|window| window.document()).is_some_and(|document| document.hidden())
+}
+
+/// Whether the document was shown before, as a browser keeps it for the way back.
+pub(crate) fn is_kept() -> bool {
+    window().ok().and_then(|window| window.performance()).is_some_and(|performance| {
+        performance.navigation().type_() == web_sys::PerformanceNavigation::TYPE_BACK_FORWARD
+    })
 }
 
 /// What the server wrote into the document about its reader's preferences.

@@ -62,6 +62,10 @@ pub(crate) struct ConversationList {
     turned: Callback<Heard>,
     /// Whether the feed was ever heard.
     joined: StoredValue<bool>,
+    /// The folder of this page's program, which names its version.
+    folder: StoredValue<String>,
+    /// Whether the server has another page by now.
+    pub(crate) is_outdated: RwSignal<bool>,
     text: Language,
 }
 
@@ -69,6 +73,7 @@ impl ConversationList {
     /// The list that begins with `first`.
     pub(crate) fn new(
         first: Result<Page<ConversationSummary>, PageError>,
+        folder: String,
         deleted: Callback<Uuid>,
         turned: Callback<Heard>,
     ) -> Self {
@@ -92,6 +97,8 @@ impl ConversationList {
             text: use_language(),
             turned,
             joined: StoredValue::new(false),
+            folder: StoredValue::new(folder),
+            is_outdated: RwSignal::new(false),
         };
         // Effects run in a browser alone, once the page is there.
         Effect::new(move || {

@@ -6,7 +6,7 @@ mod drawing;
 mod earlier;
 mod reading;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use futures_util::future::{AbortHandle, abortable};
 use leptos::{prelude::*, task::spawn_local};
@@ -19,7 +19,7 @@ use crate::{
     conversation_list::Heard,
     language::{Language, use_language},
     markdown,
-    transcript::{All, Transcript},
+    transcript::{All, Entry, Transcript},
 };
 
 pub(crate) use branches::{Edited, Step};
@@ -145,7 +145,7 @@ impl Session {
         if content.is_empty() || self.phase.get_untracked() != Phase::Idle {
             return;
         }
-        let before = edit_of.map(|id| self.cut_before(id));
+        let cut = edit_of.map(|id| self.cut_before(id)).unwrap_or_default();
         self.phase.set(Phase::Sending);
         self.begins.set_value(true);
         self.notice.set(None);
@@ -157,7 +157,7 @@ impl Session {
         self.spawn_reading(async move {
             match self.deliver(&message).await {
                 Ok((uuid, stream)) => self.follow(uuid, Some(stream)).await,
-                Err(error) => self.give_back(message, before, &error),
+                Err(error) => self.give_back(message, cut, &error),
             }
         });
     }
@@ -274,7 +274,7 @@ impl Session {
     }
 
     /// What was typed goes back to where it was typed; text written meanwhile stays below it.
-    fn give_back(self, message: NewMessage, before: Option<Transcript>, error: &ApiError) {
+    fn give_back(self, message: NewMessage, cut: Vec<Arc<Entry>>, error: &ApiError) {
         let content = message.content.clone();
         if let Some(id) = message.edit_of {
             self.edited.set(Some(Edited { id, text: content }));
@@ -285,7 +285,7 @@ impl Session {
             });
         }
         self.failed.set_value(Some(message));
-        self.put_back(before.unwrap_or_else(|| self.known.get_value()), error);
+        self.put_back(cut, error);
         self.listeners.changed.run(());
     }
 

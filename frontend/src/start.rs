@@ -25,6 +25,8 @@ const NEWEST: Window = Window { limit: Some(MESSAGES_AT_ONCE), before: None, fro
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) address: Address,
+    /// The address of the folder with the page's program, which is another one in each version.
+    pub(crate) folder: String,
     /// The newest conversations.
     pub(crate) list: Result<Page<ConversationSummary>, PageError>,
     /// What is open.
@@ -45,7 +47,7 @@ pub(crate) enum Content {
 
 impl Start {
     /// Asks the server's data for what `address` needs, and sets the status that goes with what was found.
-    pub(crate) async fn load(address: Address, data: &dyn PageData) -> Self {
+    pub(crate) async fn load(address: Address, folder: &str, data: &dyn PageData) -> Self {
         let list = data.list_conversations().await;
         let content = match address {
             Address::NewChat => Content::NewChat,
@@ -57,7 +59,7 @@ impl Start {
             Content::Failed(_) => data.set_status(503),
             Content::NewChat | Content::Conversation(_) => {}
         }
-        Self { address, list, content, model: data.model() }
+        Self { address, folder: folder.to_owned(), list, content, model: data.model() }
     }
 
     /// As text in the element [`START_ID`]: JSON within a JSON string. The string's escapes keep a `</script>` in
@@ -120,6 +122,7 @@ mod tests {
         let told = r#"{"a":"</script><!-- \u003c \" -->","b":1.10}"#;
         let start = Start {
             address: Address::NewChat,
+            folder: "/pkg/1".to_owned(),
             list: Err(PageError::new("</script>")),
             content: Content::Failed(told.to_owned()),
             model: ModelInfo { provider: "demo".to_owned(), model: "<!--".to_owned() },

@@ -165,6 +165,8 @@ texts! {
     start_new: "Start a new chat", "新しいチャットを始める";
     failed_title: "This page could not be loaded", "ページを読み込めませんでした";
     reload: "Try again", "もう一度試す";
+    outdated: "Tallybook was updated. This page is still the old one.", "Tallybookが更新されました。このページは古いままです。";
+    reload_page: "Reload the page", "ページを再読み込み";
     unreachable:
         "The server cannot be reached. Check the connection, then try again.",
         "サーバーに接続できません。接続を確認して、もう一度お試しください。";

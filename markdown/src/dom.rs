@@ -24,6 +24,14 @@ pub(crate) enum Drawn {
 
 type Attributes = Vec<(&'static str, Cow<'static, str>)>;
 
+/// Adds an element for a part of a text to `place`.
+pub(crate) fn append_part(place: &Element) -> Result<Element, JsValue> {
+    let part = document()?.create_element("div")?;
+    part.set_class_name("part");
+    place.append_child(&part)?;
+    Ok(part)
+}
+
 /// Makes `drawn`, which stand in `parent` in front of `next`, show `nodes`. It fails when somebody else, as a translating
 /// extension does, has moved what was drawn.
 pub(crate) fn show(

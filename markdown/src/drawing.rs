@@ -4,7 +4,7 @@
 use wasm_bindgen::prelude::*;
 use web_sys::Element;
 
-use crate::{Block, Document, Labels, dom, render::render};
+use crate::{Block, Document, Labels, PART, dom, render::render};
 
 /// A text that is drawn in an element of the page.
 #[wasm_bindgen]
@@ -20,6 +20,8 @@ struct Drawn {
     document: Document,
     /// Each block with its nodes.
     blocks: Vec<(Block, Vec<dom::Drawn>)>,
+    /// What they stand in, [`PART`] of them in each.
+    parts: Vec<Element>,
     /// So many blocks at the beginning are as good as finished, and their code and formulas were seen to.
     finished: usize,
 }
@@ -62,19 +64,24 @@ impl Drawn {
             if self.blocks.get(index).is_some_and(|(shown, _)| shown == block) {
                 continue;
             }
-            let next = self.blocks.iter().skip(index + 1).find_map(|(_, nodes)| nodes.first());
-            let next = next.map(|next| next.place().clone());
+            let at = index / PART;
+            if at == self.parts.len() {
+                self.parts.push(dom::append_part(place)?);
+            }
+            let after = self.blocks.iter().take((at + 1) * PART).skip(index + 1);
+            let next = after.filter_map(|(_, nodes)| nodes.first()).next().map(|next| next.place().clone());
             if index == self.blocks.len() {
                 self.blocks.push((Block::default(), Vec::new()));
             }
             let (shown, nodes) = &mut self.blocks[index];
-            dom::show(render(block, labels), nodes, place, next.as_ref())?;
+            dom::show(render(block, labels), nodes, &self.parts[at], next.as_ref())?;
             *shown = block.clone();
             self.finished = self.finished.min(index);
         }
-        for (_, mut nodes) in self.blocks.drain(blocks.len()..) {
-            dom::show(Vec::new(), &mut nodes, place, None)?;
+        for (index, (_, mut nodes)) in self.blocks.drain(blocks.len()..).enumerate() {
+            dom::show(Vec::new(), &mut nodes, &self.parts[(blocks.len() + index) / PART], None)?;
         }
+        self.parts.drain(blocks.len().div_ceil(PART)..).for_each(|part| part.remove());
         // Should one that is followed by another change all the same, it is drawn and handed over anew.
         let finished = if complete { blocks.len() } else { blocks.len().saturating_sub(1) };
         for (_, nodes) in self.blocks.iter().take(finished).skip(self.finished) {

@@ -29,6 +29,9 @@ use pulldown_cmark::Options;
 /// The Markdown that is understood: CommonMark with tables, struck-out text and task lists.
 const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
+/// So many blocks stand together in an element of their own, which a browser can leave alone while it is out of sight.
+const PART: usize = 32;
+
 /// What is said by the elements around the text, in the reader's language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels {
@@ -46,7 +49,11 @@ pub struct Labels {
 
 /// Writes a complete text as HTML.
 pub fn write_html(text: &str, labels: &Labels, html: &mut String) {
-    for block in Document::complete(text).blocks() {
-        node::write_html(&render::render(block, labels), html);
+    for part in Document::complete(text).blocks().chunks(PART) {
+        html.push_str("<div class=\"part\">");
+        for block in part {
+            node::write_html(&render::render(block, labels), html);
+        }
+        html.push_str("</div>");
     }
 }

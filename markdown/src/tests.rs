@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{Document, Labels, node::write_html, render::render};
+use crate::{Document, Labels, PART, node::write_html, render::render, write_html as write_text};
 
 fn labels() -> Labels {
     let [copy, copied, table, task_done, task_open] =
@@ -54,6 +54,20 @@ fn words() {
     ] {
         assert_eq!(html(markdown), expected, "{markdown}");
     }
+}
+
+#[test]
+fn a_long_text_stands_in_parts() {
+    let written = |text: &str| {
+        let mut html = String::new();
+        write_text(text, &labels(), &mut html);
+        html
+    };
+    assert_eq!(written(""), "");
+    assert_eq!(written("One\n\nTwo"), "<div class=\"part\"><p>One</p><p>Two</p></div>");
+    let html = written(&"Words\n\n".repeat(2 * PART + 1));
+    let parts: Vec<_> = html.split("</div>").map(|part| part.matches("<p>").count()).collect();
+    assert_eq!(parts, [PART, PART, 1, 0]);
 }
 
 #[test]

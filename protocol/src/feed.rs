@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+/// The header of the feed's answer that names the version of the server's page: the address of the folder with its files.
+pub const PAGE_HEADER: &str = "tallybook-page";
+
 /// Something happened to one of the user's conversations. Serialised as the SSE data; [`FeedEvent::name`] is the SSE
 /// event name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ pub mod sse;
 pub use event::{
     ChatEvent, ContentDelta, MessageEnd, MessageStart, Snapshot, ToolCallEnd, ToolCallStart, TurnError, Usage,
 };
-pub use feed::{FeedEvent, FeedKind};
+pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
 pub use raw_json::{RawJson, json_depth};
 pub use resource::{
     Conversation, ConversationSummary, Earlier, Message, MessageStatus, ModelInfo, NewConversation, NewMessage, Page,

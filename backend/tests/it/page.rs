@@ -44,6 +44,16 @@ async fn an_empty_chat_and_what_is_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_feed_names_the_page_that_the_server_has() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let feed = app.get("/api/events").await;
+    let folder = feed.headers()["tallybook-page"].to_str().unwrap();
+    let html = app.get("/").await.text().await.unwrap();
+    assert!(html.contains(&format!("href=\"{folder}/tallybook.css\"")), "{folder} is not in {html}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scripts_run_by_a_nonce_that_no_two_answers_share() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;

@@ -75,10 +75,14 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         }
     });
 
-    // In the next frame new messages are laid out; in the one after, their heights are known.
+    // In the next frame new messages are laid out; in the one after, their heights are known, while newer ones may have
+    // come.
     Effect::new(move || {
         ids.track();
-        request_animation_frame(move || request_animation_frame(move || mark_measured(area)));
+        request_animation_frame(move || {
+            let new = unmeasured(area);
+            request_animation_frame(move || mark_measured(&new));
+        });
     });
 
     on_command(move |command| match command {
@@ -163,11 +167,16 @@ fn Jump(following: RwSignal<bool>, jump: impl Fn() + Copy + Send + Sync + 'stati
     .into_any()
 }
 
+/// The messages whose heights are not known.
+fn unmeasured(area: NodeRef<html::Div>) -> Vec<Element> {
+    let area = area.try_get_untracked().flatten();
+    let found = area.and_then(|area| area.query_selector_all(".message:not([data-measured])").ok());
+    found.iter().flat_map(|found| (0..found.length()).filter_map(|at| found.item(at)?.dyn_into().ok())).collect()
+}
+
 /// Lets messages whose heights are known go out of the layout while they are out of sight.
-fn mark_measured(area: NodeRef<html::Div>) {
-    let Some(area) = area.try_get_untracked().flatten() else { return };
-    let Ok(found) = area.query_selector_all(".message:not([data-measured])") else { return };
-    for message in (0..found.length()).filter_map(|at| found.item(at)?.dyn_into::<Element>().ok()) {
+fn mark_measured(messages: &[Element]) {
+    for message in messages {
         let _ = message.set_attribute("data-measured", "");
     }
 }

@@ -37,9 +37,12 @@ impl ConversationList {
         loop {
             if let Ok(mut feed) = api::feed().await {
                 attempt = 0;
+                let folder = self.folder.get_value();
+                self.is_outdated.set(feed.folder.as_ref().is_some_and(|newest| *newest != folder));
                 // What happened until now was heard by nobody here.
                 self.refresh();
-                self.turned.run(if self.joined.get_value() { Heard::Missed } else { Heard::Joined });
+                let is_new = !self.joined.get_value() && !browser::is_kept();
+                self.turned.run(if is_new { Heard::Joined } else { Heard::Missed });
                 self.joined.set_value(true);
                 while let Some(events) = feed.next().await {
                     for event in events {

@@ -15,6 +15,7 @@ use crate::{
         header::Header,
         help::{self, Help, HelpSheet},
         nothing_here::{LoadFailed, NothingHere},
+        outdated::Outdated,
         sidebar::{SEARCH_ID, Sidebar},
     },
     conversation_list::ConversationList,
@@ -43,7 +44,7 @@ struct Pane {
 #[component]
 pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let text = use_language();
-    let Start { address, list, content, model } = start;
+    let Start { address, folder, list, content, model } = start;
     let navigation = Navigation::new(address);
     // The conversation that the new chat in pane so-and-so became.
     let became = StoredValue::new(None::<(u32, Uuid)>);
@@ -60,7 +61,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
             session.hear(heard);
         }
     });
-    let list = ConversationList::new(list, deleted, turned);
+    let list = ConversationList::new(list, folder, deleted, turned);
     let pane = use_pane(opened, content);
     let listeners = Listeners {
         created: Callback::new(move |uuid| {
@@ -104,6 +105,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
             <Sidebar list current open=sidebar_open sheet />
             <main class="main" id="main" tabindex="-1">
                 <Header model current sidebar_open />
+                <Outdated list />
                 // Each pane is built anew: what was said long ago in one is no news in another.
                 <For
                     each=move || [pane.get()]

@@ -1,5 +1,7 @@
 //! Writing an answer anew, changing a question in its place, and going from one version to another.
 
+use std::sync::Arc;
+
 use leptos::{prelude::*, task::tick};
 use tallybook_protocol::NewMessage;
 
@@ -8,7 +10,7 @@ use crate::{
     api::{self, ApiError},
     browser,
     conversation_list::Heard,
-    transcript::Transcript,
+    transcript::{Entry, Transcript},
 };
 
 /// A message of one's own that is being changed in its place.
@@ -70,14 +72,14 @@ impl Session {
     /// Has an answer written anew.
     pub(crate) fn regenerate(self, id: i64) {
         let Some(uuid) = self.at_rest() else { return };
-        let before = self.cut_before(id);
+        let cut = self.cut_before(id);
         self.begins.set_value(true);
         self.phase.set(Phase::Following);
         self.notice.set(None);
         self.spawn_reading(async move {
             match api::regenerate(uuid, id).await {
                 Ok(stream) => self.follow(uuid, Some(stream)).await,
-                Err(error) => self.put_back(before, &error),
+                Err(error) => self.put_back(cut, &error),
             }
         });
     }
@@ -118,17 +120,16 @@ impl Session {
         });
     }
 
-    /// Takes away a message and what follows, since another version comes in its place. Gives what was known before.
-    pub(super) fn cut_before(self, id: i64) -> Transcript {
-        let before = self.known.get_value();
-        self.known.update_value(|known| known.cut_before(id));
+    /// Takes away a message and what follows, since another version comes in its place, and gives them.
+    pub(super) fn cut_before(self, id: i64) -> Vec<Arc<Entry>> {
+        let cut = self.known.try_update_value(|known| known.cut_before(id)).unwrap_or_default();
         self.draw();
-        before
+        cut
     }
 
-    /// Nothing came of another version: what was there is there again.
-    pub(super) fn put_back(self, before: Transcript, error: &ApiError) {
-        self.known.set_value(before);
+    /// Nothing came of what was asked for: what was there is there again.
+    pub(super) fn put_back(self, cut: Vec<Arc<Entry>>, error: &ApiError) {
+        self.known.update_value(|known| known.put_back(cut));
         self.draw();
         self.rest(Some(error.message(self.text)));
         self.catch_up_after(error);

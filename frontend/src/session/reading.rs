@@ -10,7 +10,7 @@ use super::{Phase, Session};
 use crate::{
     api::{self, EventStream},
     browser, markdown,
-    transcript::fold,
+    transcript::{Transcript, fold},
 };
 
 /// After so many failed attempts in a row, with pauses of up to [`MAX_PAUSE_SECS`], the page asks to be reloaded.
@@ -88,7 +88,6 @@ impl Session {
         while let Some(received) = stream.next().await {
             let mut over = false;
             let mut began = false;
-            let mut transcript = self.known.get_value();
             for received in received {
                 let is_terminal = received.event.is_terminal();
                 if let ChatEvent::Error(error) = &received.event
@@ -111,23 +110,21 @@ impl Session {
                 over |= is_terminal;
                 began |= matches!(received.event, ChatEvent::MessageStart(_));
                 if let ChatEvent::Snapshot(snapshot) = &received.event
-                    && transcript.find(snapshot.assistant_message_id).is_none()
+                    && self.known.with_value(|known| known.find(snapshot.assistant_message_id).is_none())
                     && let Ok(Some(conversation)) = self.find_stored(uuid).await
                 {
                     // Its beginning was missed, and perhaps the end of a turn before it.
-                    transcript.renew(conversation);
+                    self.known.update_value(|known| known.renew(conversation));
                     began = true;
                 }
-                fold(&mut transcript, received.event);
+                self.known.update_value(|known| fold(known, received.event));
             }
-            let has_gap = transcript.has_gap();
             if began {
                 self.begins.set_value(false);
                 self.unstored.set(None);
                 self.failed.set_value(None);
                 self.phase.set(Phase::Following);
             }
-            self.known.set_value(transcript);
             if began || over {
                 self.draw();
             } else {
@@ -139,7 +136,7 @@ impl Session {
             if over {
                 return Ended::Over;
             }
-            if has_gap {
+            if self.known.with_value(Transcript::has_gap) {
                 return Ended::Gap;
             }
         }

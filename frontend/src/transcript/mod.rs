@@ -99,10 +99,15 @@ impl Transcript {
         &self.entries[same.count()..]
     }
 
-    /// Takes away a message and all after it: another version takes its place.
-    pub fn cut_before(&mut self, id: i64) {
+    /// Takes away a message and all after it, and gives them: another version takes their place.
+    pub fn cut_before(&mut self, id: i64) -> Vec<Arc<Entry>> {
         let at = self.entries.iter().position(|entry| entry.id == id);
-        self.entries.truncate(at.unwrap_or(self.entries.len()));
+        self.entries.split_off(at.unwrap_or(self.entries.len()))
+    }
+
+    /// Puts back what was cut off: nothing came of the other version.
+    pub fn put_back(&mut self, cut: Vec<Arc<Entry>>) {
+        self.entries.extend(cut);
     }
 
     /// Takes away all that is not on the way to a turn below `parent`. A parent that is not here says nothing.
@@ -117,11 +122,14 @@ impl Transcript {
         self.entries.truncate(kept);
     }
 
-    /// What all answers cost together; `None` when nothing was counted.
+    /// What all answers cost together; `None` when fewer than two were counted, since each says its own.
     pub fn usage(&self) -> Option<Usage> {
-        let earlier = self.earlier.map(|earlier| earlier.usage);
-        let usage = self.entries.iter().filter_map(|entry| entry.usage).chain(earlier).sum();
-        Some(usage).filter(|usage| *usage != Usage::default())
+        let earlier = self.earlier.map(|earlier| earlier.usage).filter(|usage| *usage != Usage::default());
+        let mut counted = self.entries.iter().filter_map(|entry| entry.usage).chain(earlier);
+        let first = counted.next()?;
+        let mut sum = counted.next()?;
+        counted.chain([first]).for_each(|usage| sum += usage);
+        Some(sum)
     }
 
     /// Whether text is missing that only a snapshot can bring.

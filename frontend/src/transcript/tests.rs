@@ -344,8 +344,26 @@ fn a_version_that_is_asked_for_takes_its_place_before_it_begins() {
     // Its beginning was missed, but not where it belongs.
     fold(&mut transcript, snapshot(3, "Anew", vec![]));
     assert_eq!(ids(&transcript), [10, 11, 20, 31]);
-    transcript.cut_before(99);
+    assert_eq!(transcript.cut_before(99), []);
     assert_eq!(ids(&transcript), [10, 11, 20, 31]);
+}
+
+#[test]
+fn what_came_to_nothing_leaves_no_trace_whatever_came_in_front_meanwhile() {
+    let mut transcript = Transcript::from(part(4..=9));
+    let cut = transcript.cut_before(80);
+    assert_eq!(cut.len(), 4);
+    transcript.put_before(40, part(1..=3));
+    transcript.put_back(cut);
+    assert_eq!(transcript, Transcript::from(part(1..=9)));
+}
+
+#[test]
+fn what_all_answers_cost_is_told_when_there_is_more_than_one() {
+    assert_eq!(Transcript::default().usage(), None);
+    assert_eq!(Transcript::from(part(1..=1)).usage(), None);
+    assert_eq!(Transcript::from(part(1..=2)).usage(), Some([PER_ANSWER; 2].into_iter().sum()));
+    assert_eq!(Transcript::from(part(3..=3)).usage(), Some([PER_ANSWER; 3].into_iter().sum()));
 }
 
 const PER_ANSWER: Usage = Usage { input_tokens: 5, output_tokens: 1, cached_tokens: 0 };
