@@ -54,3 +54,29 @@ test("Enter sends, but not the Enter that ends a composition, and nothing sends 
   await page.keyboard.press("Enter");
   await expect(field, "what is written meanwhile is kept").toHaveValue("The next");
 });
+
+test("what one was writing stays in its place", async ({ page }) => {
+  const chat = new ChatPage(page);
+  const field = page.getByTestId("composer");
+  await page.goto("/");
+  await chat.ask("What is 20 + 1?");
+  const row = page.locator(`[href="${new URL(page.url()).pathname}"]`);
+  await field.fill("And what about");
+  await page.getByTestId("new-chat").click();
+  await expect(page.getByTestId("example").first()).toBeVisible();
+  await expect(field).toHaveValue("");
+  await field.fill("Something else,\nand more");
+  await row.click();
+  await expect(field).toHaveValue("And what about");
+  await page.reload();
+  await expect(field).toHaveValue("And what about");
+  await page.getByTestId("new-chat").click();
+  await expect(field).toHaveValue("Something else,\nand more");
+  // What was sent is no draft any more.
+  await field.fill("What is 20 + 2?");
+  await page.getByTestId("send").click();
+  await expect(chat.answers).toHaveAttribute("data-status", "complete");
+  await page.getByTestId("new-chat").click();
+  await expect(page.getByTestId("example").first()).toBeVisible();
+  await expect(field).toHaveValue("");
+});

@@ -156,19 +156,23 @@ test("a page that is older than its server says so, and is not when it was loade
     const headers = { "tallybook-page": "/pkg/0123456789abcdef" };
     return updated ? route.fulfill({ contentType: "text/event-stream", headers, body: "" }) : route.continue();
   });
+  // What follows the comparison.
+  const refreshed = () => page.waitForResponse(/\/api\/conversations\?/);
+  const compared = refreshed();
   await page.goto("/");
-  const heard = page.waitForResponse("**/api/events");
-  await setHidden(page, true);
-  await setHidden(page, false);
-  await heard;
-  await expect(page.getByTestId("outdated")).toHaveCount(0);
+  await compared;
+  const outdated = page.getByTestId("outdated");
+  await expect(outdated).toHaveCount(0);
 
   updated = true;
   await setHidden(page, true);
   await setHidden(page, false);
-  await expect(page.getByTestId("outdated")).toHaveText("Tallybook was updated. This page is still the old one.");
+  await expect(outdated).toHaveText("Tallybook was updated. This page is still the old one.");
   updated = false;
+  await page.getByTestId("composer").fill("What I was about to ask");
+  const comparedAnew = refreshed();
   await page.getByTestId("reload").click();
-  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
-  await expect(page.getByTestId("outdated")).toHaveCount(0);
+  await comparedAnew;
+  await expect(page.getByTestId("composer")).toHaveValue("What I was about to ask");
+  await expect(outdated).toHaveCount(0);
 });

@@ -61,12 +61,12 @@ function goUp(thread: Locator, top: number, more: number): Promise<{ moved: numb
       const messages = () => area.querySelectorAll(".message");
       let shifted = 0;
       // What was not laid out before has only come into sight.
-      const add = (list: PerformanceObserverEntryList) => {
-        for (const { value, sources } of list.getEntries() as LayoutShift[]) {
+      const add = (shifts: PerformanceEntryList) => {
+        for (const { value, sources } of shifts as LayoutShift[]) {
           if (sources.some(({ previousRect }) => previousRect.width > 0)) shifted += value;
         }
       };
-      const observer = new PerformanceObserver(add);
+      const observer = new PerformanceObserver((list) => add(list.getEntries()));
       area.scrollTop = top;
       const count = messages().length;
       const inSight = [...messages()].find((message) => message.getBoundingClientRect().bottom > 100)!;
@@ -79,6 +79,7 @@ function goUp(thread: Locator, top: number, more: number): Promise<{ moved: numb
         await frame();
       }
       for (let frames = 0; frames < 4; frames++) await frame();
+      add(observer.takeRecords());
       observer.disconnect();
       return { moved: Math.abs(place() - before), shifted };
     },

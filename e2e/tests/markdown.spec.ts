@@ -42,7 +42,8 @@ fn main() {
 `;
 
 /** The answer's elements and text as HTML, without the attributes of the message around it. */
-function prose(page: Page): Promise<string> {
+async function prose(page: Page): Promise<string> {
+  await expect(page.locator(".part:not([data-measured])")).toHaveCount(0);
   return page.locator(".prose").evaluate((element) => {
     // Neighbouring text nodes look alike to a reader.
     element.normalize();
@@ -74,6 +75,22 @@ test("each construct is drawn, and a reload shows just the same", async ({ page,
   const live = await prose(page);
   await page.reload();
   expect(await prose(page)).toBe(live);
+});
+
+test("an answer of many blocks stands in parts, the same after a reload", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  // The link that is defined last makes paragraphs of the first blocks change once more in the end.
+  model.answer(Array.from({ length: 90 }, (_, at) => `Block [late] ${at}.\n\n`).concat("[late]: https://example.com/late\n"));
+  const answer = await chat.ask("Write at length.");
+  await expect(answer.locator(".part")).toHaveCount(3);
+  await expect(answer.locator(".part").first().locator("> *")).toHaveCount(32);
+  await expect(answer.getByRole("link", { name: "late" })).toHaveCount(90);
+  await expect(answer.locator(".part").first()).toHaveCSS("content-visibility", "auto");
+  const live = await prose(page);
+  await page.reload();
+  expect(await prose(page)).toBe(live);
+  await expect(answer.locator(".part").first()).toHaveCSS("content-visibility", "auto");
 });
 
 test("what looks like markup is text, and what could run or tell tales is no link", async ({ page, model, baseURL }) => {

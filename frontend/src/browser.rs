@@ -121,17 +121,16 @@ pub(crate) async fn sleep(duration: Duration) {
     let _ = JsFuture::from(promise).await;
 }
 
-/// Waits until the browser has shown the next frame. Returns at once where there are none.
-pub(crate) async fn frame_shown() {
+/// Waits for the browser's next frame, which a hidden tab has when it is shown.
+pub(crate) async fn next_frame() {
     let promise = js_sys::Promise::new(&mut |resolve, _| {
-        if window().is_ok_and(|window| window.request_animation_frame(&resolve).is_ok()) {
-            return;
+        let asked = window().and_then(|window| Ok(window.request_animation_frame(&resolve)?));
+        if asked.is_err() {
+            // Nothing to wait for: what was to follow follows at once.
+            let _ = resolve.call0(&JsValue::UNDEFINED);
         }
-        let _ = resolve.call0(&JsValue::UNDEFINED);
     });
     let _ = JsFuture::from(promise).await;
-    // That was just before the frame.
-    sleep(Duration::ZERO).await;
 }
 
 /// The outcome of `future`, or `None` when it takes longer than `limit`.
@@ -182,6 +181,26 @@ pub(crate) fn remember(name: &str, value: &str) {
         let cookie = format!("{name}={value}; Path=/; Max-Age={YEAR_SECS}; SameSite=Lax");
         let _ = document.unchecked_into::<HtmlDocument>().set_cookie(&cookie);
     }
+}
+
+/// Keeps a text for as long as the tab is there, also when its page is loaded anew; an empty one is forgotten.
+pub(crate) fn keep(name: &str, text: &str) {
+    if let Some(storage) = storage() {
+        // A full storage keeps what it has.
+        let _ = if text.is_empty() { storage.remove_item(name) } else { storage.set_item(name, text) };
+    }
+}
+
+/// The text that was kept under this name; empty when there is none.
+pub(crate) fn kept(name: &str) -> String {
+    storage().and_then(|storage| storage.get_item(name).ok()?).unwrap_or_default()
+}
+
+fn storage() -> Option<web_sys::Storage> {
+    if !IS_HERE {
+        return None;
+    }
+    window().ok()?.session_storage().ok()?
 }
 
 /// Lights the page at once.

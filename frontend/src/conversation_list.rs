@@ -27,9 +27,9 @@ const REFRESH_PAUSE: Duration = Duration::from_millis(100);
 /// What the feed says of turns and branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
-    /// The feed is heard from now on; turns may have begun since the page was made.
+    /// The feed is heard from now on, by a page as new as can be; turns may have begun since it was made.
     Joined,
-    /// The feed is heard again; turns may have begun and ended meanwhile.
+    /// The feed is heard by a page that may have missed something; turns may have begun and ended meanwhile.
     Missed,
     /// A turn began in a conversation.
     Began(Uuid),
@@ -60,8 +60,8 @@ pub(crate) struct ConversationList {
     deleted: Callback<Uuid>,
     /// Told what the feed says of turns and branches.
     turned: Callback<Heard>,
-    /// Whether the feed was ever heard.
-    joined: StoredValue<bool>,
+    /// Whether the page is as new as can be: nothing went by unheard since it was made.
+    is_new: StoredValue<bool>,
     /// The folder of this page's program, which names its version.
     folder: StoredValue<String>,
     /// Whether the server has another page by now.
@@ -96,7 +96,7 @@ impl ConversationList {
             deleted,
             text: use_language(),
             turned,
-            joined: StoredValue::new(false),
+            is_new: StoredValue::new(true),
             folder: StoredValue::new(folder),
             is_outdated: RwSignal::new(false),
         };

@@ -64,9 +64,11 @@ pub(crate) struct Session {
     /// Whether the next frame will draw what is known.
     drawing: StoredValue<bool>,
     pub(crate) phase: RwSignal<Phase>,
+    /// Whether a turn runs or is about to. Every message watches this, and not each step of the phase.
+    busy: Memo<bool>,
     /// The text being sent, until the server has stored it.
     pub(crate) unstored: RwSignal<Option<String>>,
-    /// What is in the message field.
+    /// What is in the message field. It is there again when the page is loaded anew.
     pub(crate) draft: RwSignal<String>,
     /// What went wrong with the last thing asked for.
     pub(crate) notice: RwSignal<Option<String>>,
@@ -95,14 +97,17 @@ impl Session {
         let uuid = conversation.as_ref().map(|conversation| conversation.summary.uuid);
         let runs = conversation.as_ref().is_some_and(|conversation| conversation.active_message_id.is_some());
         let transcript = conversation.map(Transcript::from).unwrap_or_default();
+        let phase = RwSignal::new(if runs { Phase::Following } else { Phase::Idle });
+        let draft = RwSignal::new(browser::kept(&draft_name(uuid)));
         let session = Self {
             transcript: RwSignal::new(transcript.clone()),
             drawn: StoredValue::default(),
             known: StoredValue::new(transcript),
             drawing: StoredValue::new(false),
-            phase: RwSignal::new(if runs { Phase::Following } else { Phase::Idle }),
+            phase,
+            busy: Memo::new(move |_| phase.get() != Phase::Idle),
             unstored: RwSignal::new(None),
-            draft: RwSignal::new(String::new()),
+            draft,
             notice: RwSignal::new(None),
             stopping: RwSignal::new(false),
             earlier: RwSignal::new(Loading::Idle),
@@ -120,6 +125,7 @@ impl Session {
             // Effects run in a browser alone, once the page is there.
             Effect::new(move || session.spawn_reading(session.follow(uuid, None)));
         }
+        Effect::new(move || draft.with(|draft| browser::keep(&draft_name(session.uuid.get_value()), draft)));
         Effect::new(move || {
             let shown = window_event_listener_untyped("visibilitychange", move |_| session.attend());
             on_cleanup(move || shown.remove());
@@ -132,7 +138,7 @@ impl Session {
 
     /// Whether a turn runs or is about to.
     pub(crate) fn is_busy(&self) -> bool {
-        self.phase.get() != Phase::Idle
+        self.busy.get()
     }
 
     /// Sends `content` as a message. Does nothing while a turn runs, or when there is no text in it.
@@ -149,7 +155,9 @@ impl Session {
         self.phase.set(Phase::Sending);
         self.begins.set_value(true);
         self.notice.set(None);
-        self.edited.set(None);
+        if self.edited.with_untracked(Option::is_some) {
+            self.edited.set(None);
+        }
         self.unstored.set(Some(content.clone()));
         let message = self.message(content, edit_of);
         // The answer will want it.
@@ -298,4 +306,9 @@ impl Session {
             self.notice.set(notice);
         }
     }
+}
+
+/// What the draft is kept under that belongs to a conversation, or to a new chat.
+fn draft_name(conversation: Option<Uuid>) -> String {
+    conversation.map_or_else(|| "draft".to_owned(), |uuid| format!("draft-{uuid}"))
 }

@@ -24,12 +24,25 @@ pub(crate) enum Drawn {
 
 type Attributes = Vec<(&'static str, Cow<'static, str>)>;
 
-/// Adds an element for a part of a text to `place`.
+/// Adds an element for a part of a text to `place`. It is marked as measured once it was laid out: in the frame after the
+/// next one.
 pub(crate) fn append_part(place: &Element) -> Result<Element, JsValue> {
     let part = document()?.create_element("div")?;
     part.set_class_name("part");
     place.append_child(&part)?;
+    let measured = part.clone();
+    in_next_frame(move || {
+        in_next_frame(move || {
+            let _ = measured.set_attribute("data-measured", "");
+        });
+    });
     Ok(part)
+}
+
+fn in_next_frame(run: impl FnOnce() + 'static) {
+    if let Some(window) = web_sys::window() {
+        let _ = window.request_animation_frame(Closure::once_into_js(run).unchecked_ref());
+    }
 }
 
 /// Makes `drawn`, which stand in `parent` in front of `next`, show `nodes`. It fails when somebody else, as a translating

@@ -68,8 +68,8 @@ impl Drawn {
             if at == self.parts.len() {
                 self.parts.push(dom::append_part(place)?);
             }
-            let after = self.blocks.iter().take((at + 1) * PART).skip(index + 1);
-            let next = after.filter_map(|(_, nodes)| nodes.first()).next().map(|next| next.place().clone());
+            let mut after = self.blocks.iter().take((at + 1) * PART).skip(index + 1);
+            let next = after.find_map(|(_, nodes)| nodes.first()).map(|next| next.place().clone());
             if index == self.blocks.len() {
                 self.blocks.push((Block::default(), Vec::new()));
             }

@@ -50,7 +50,8 @@ pub struct Labels {
 /// Writes a complete text as HTML.
 pub fn write_html(text: &str, labels: &Labels, html: &mut String) {
     for part in Document::complete(text).blocks().chunks(PART) {
-        html.push_str("<div class=\"part\">");
+        // It is laid out before anything can go out of the layout.
+        html.push_str("<div class=\"part\" data-measured=\"\">");
         for block in part {
             node::write_html(&render::render(block, labels), html);
         }

@@ -64,7 +64,7 @@ fn a_long_text_stands_in_parts() {
         html
     };
     assert_eq!(written(""), "");
-    assert_eq!(written("One\n\nTwo"), "<div class=\"part\"><p>One</p><p>Two</p></div>");
+    assert_eq!(written("One\n\nTwo"), "<div class=\"part\" data-measured=\"\"><p>One</p><p>Two</p></div>");
     let html = written(&"Words\n\n".repeat(2 * PART + 1));
     let parts: Vec<_> = html.split("</div>").map(|part| part.matches("<p>").count()).collect();
     assert_eq!(parts, [PART, PART, 1, 0]);

@@ -75,16 +75,10 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         }
     });
 
-    // In the next frame new messages are laid out; in the one after, their heights are known, while newer ones may have
-    // come.
     Effect::new(move || {
         ids.track();
-        request_animation_frame(move || {
-            let new = unmeasured(area);
-            request_animation_frame(move || mark_measured(&new));
-        });
+        measure_new(area);
     });
-
     on_command(move |command| match command {
         Command::PreviousCall => step(area, -1),
         Command::NextCall => step(area, 1),
@@ -167,18 +161,20 @@ fn Jump(following: RwSignal<bool>, jump: impl Fn() + Copy + Send + Sync + 'stati
     .into_any()
 }
 
-/// The messages whose heights are not known.
-fn unmeasured(area: NodeRef<html::Div>) -> Vec<Element> {
-    let area = area.try_get_untracked().flatten();
-    let found = area.and_then(|area| area.query_selector_all(".message:not([data-measured])").ok());
-    found.iter().flat_map(|found| (0..found.length()).filter_map(|at| found.item(at)?.dyn_into().ok())).collect()
-}
-
-/// Lets messages whose heights are known go out of the layout while they are out of sight.
-fn mark_measured(messages: &[Element]) {
-    for message in messages {
-        let _ = message.set_attribute("data-measured", "");
-    }
+/// Lets new messages go out of the layout while they are out of sight, once their heights are known: in the next frame they
+/// are laid out, and in the one after they are marked, while newer ones may have come.
+fn measure_new(area: NodeRef<html::Div>) {
+    request_animation_frame(move || {
+        let area = area.try_get_untracked().flatten();
+        let Some(found) = area.and_then(|area| area.query_selector_all(".message:not([data-measured])").ok()) else {
+            return;
+        };
+        request_animation_frame(move || {
+            for message in (0..found.length()).filter_map(|at| found.item(at)?.dyn_into::<Element>().ok()) {
+                let _ = message.set_attribute("data-measured", "");
+            }
+        });
+    });
 }
 
 /// The lines of tool calls that are to be seen, in order.

@@ -16,6 +16,7 @@ impl ConversationList {
     pub(super) fn attend(self) {
         self.stop_following();
         if browser::is_hidden() {
+            self.is_new.set_value(false);
             return;
         }
         let (task, handle) = abortable(self.follow());
@@ -41,15 +42,16 @@ impl ConversationList {
                 self.is_outdated.set(feed.folder.as_ref().is_some_and(|newest| *newest != folder));
                 // What happened until now was heard by nobody here.
                 self.refresh();
-                let is_new = !self.joined.get_value() && !browser::is_kept();
+                let is_new = self.is_new.get_value() && !browser::is_kept();
+                self.is_new.set_value(false);
                 self.turned.run(if is_new { Heard::Joined } else { Heard::Missed });
-                self.joined.set_value(true);
                 while let Some(events) = feed.next().await {
                     for event in events {
                         self.hear(event);
                     }
                 }
             }
+            self.is_new.set_value(false);
             attempt += 1;
             let seconds = 1_u64.checked_shl(attempt).unwrap_or(MAX_PAUSE_SECS).min(MAX_PAUSE_SECS);
             browser::sleep(Duration::from_secs(seconds)).await;

@@ -1,5 +1,7 @@
 //! How much of the conversation is here: its newest messages, and those before them as the reader asks for them.
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 use tallybook_protocol::{Conversation, Earlier, Window};
 use uuid::Uuid;
@@ -13,7 +15,7 @@ use crate::{
 };
 
 /// So many earlier messages are drawn in one frame, so that none takes long.
-const DRAWN_AT_ONCE: usize = 8;
+const DRAWN_AT_ONCE: usize = 5;
 
 /// How it stands with the messages before those that are here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,13 +58,17 @@ impl Session {
         loop {
             let part = take_newest(&mut page, DRAWN_AT_ONCE);
             let before = part.messages.first().map_or(first, |message| message.id);
-            self.known.update_value(|known| known.put_before(first, part));
+            if self.known.try_update_value(|known| known.put_before(first, part)) != Some(true) {
+                return;
+            }
             drawing();
             self.draw();
-            browser::frame_shown().await;
+            browser::next_frame().await;
             if page.messages.is_empty() {
                 return;
             }
+            // What comes in within a frame would be seen before it is put in its place in the next.
+            browser::sleep(Duration::ZERO).await;
             first = before;
         }
     }

@@ -73,12 +73,14 @@ impl Transcript {
     }
 
     /// Puts in front what leads up to the message `first`. When that is no longer the first one here, because this was
-    /// done already or another branch is shown by now, it changes nothing.
-    pub fn put_before(&mut self, first: i64, page: Conversation) {
-        if self.first() == Some(first) {
+    /// done already or another branch is shown by now, it changes nothing, and says so.
+    pub fn put_before(&mut self, first: i64, page: Conversation) -> bool {
+        let fits = self.first() == Some(first);
+        if fits {
             self.earlier = page.earlier;
             self.entries.splice(..0, entries_of(page.messages));
         }
+        fits
     }
 
     /// Takes a conversation as it is stored. What is here of before its first message stays: the way to a message never
@@ -105,9 +107,12 @@ impl Transcript {
         self.entries.split_off(at.unwrap_or(self.entries.len()))
     }
 
-    /// Puts back what was cut off: nothing came of the other version.
+    /// Puts back what was cut off: nothing came of the other version. Changes nothing when it is there again already.
     pub fn put_back(&mut self, cut: Vec<Arc<Entry>>) {
-        self.entries.extend(cut);
+        let is_end = |cut: &Arc<Entry>| self.entries.last().is_none_or(|last| last.id < cut.id);
+        if cut.first().is_some_and(is_end) {
+            self.entries.extend(cut);
+        }
     }
 
     /// Takes away all that is not on the way to a turn below `parent`. A parent that is not here says nothing.
@@ -122,14 +127,11 @@ impl Transcript {
         self.entries.truncate(kept);
     }
 
-    /// What all answers cost together; `None` when fewer than two were counted, since each says its own.
+    /// What all answers cost together; `None` when that is what one of those that are here says of itself, or nothing.
     pub fn usage(&self) -> Option<Usage> {
+        let counted = || self.entries.iter().filter_map(|entry| entry.usage);
         let earlier = self.earlier.map(|earlier| earlier.usage).filter(|usage| *usage != Usage::default());
-        let mut counted = self.entries.iter().filter_map(|entry| entry.usage).chain(earlier);
-        let first = counted.next()?;
-        let mut sum = counted.next()?;
-        counted.chain([first]).for_each(|usage| sum += usage);
-        Some(sum)
+        (earlier.is_some() || counted().nth(1).is_some()).then(|| counted().chain(earlier).sum())
     }
 
     /// Whether text is missing that only a snapshot can bring.

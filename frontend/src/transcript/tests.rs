@@ -354,6 +354,8 @@ fn what_came_to_nothing_leaves_no_trace_whatever_came_in_front_meanwhile() {
     let cut = transcript.cut_before(80);
     assert_eq!(cut.len(), 4);
     transcript.put_before(40, part(1..=3));
+    transcript.put_back(cut.clone());
+    assert_eq!(transcript, Transcript::from(part(1..=9)));
     transcript.put_back(cut);
     assert_eq!(transcript, Transcript::from(part(1..=9)));
 }
@@ -364,6 +366,9 @@ fn what_all_answers_cost_is_told_when_there_is_more_than_one() {
     assert_eq!(Transcript::from(part(1..=1)).usage(), None);
     assert_eq!(Transcript::from(part(1..=2)).usage(), Some([PER_ANSWER; 2].into_iter().sum()));
     assert_eq!(Transcript::from(part(3..=3)).usage(), Some([PER_ANSWER; 3].into_iter().sum()));
+    let mut uncounted = part(3..=3);
+    uncounted.messages.iter_mut().for_each(|message| message.usage = None);
+    assert_eq!(Transcript::from(uncounted).usage(), Some([PER_ANSWER; 2].into_iter().sum()));
 }
 
 const PER_ANSWER: Usage = Usage { input_tokens: 5, output_tokens: 1, cached_tokens: 0 };
@@ -415,7 +420,7 @@ fn earlier_messages_come_in_front_and_the_cost_of_all_stays_the_same() {
     assert_eq!(transcript.usage(), whole.usage());
     // Heard again, it changes nothing.
     let once = transcript.clone();
-    transcript.put_before(70, part(4..=6));
+    assert!(!transcript.put_before(70, part(4..=6)));
     assert_eq!(transcript, once);
     transcript.put_before(40, part(1..=3));
     assert_eq!(transcript, whole);

@@ -142,7 +142,10 @@ fn compile(options: &Options) -> Result<PathBuf> {
     // One after the other: built together, each would get the features of their common dependencies that the other needs.
     for program in &PROGRAMS {
         let mut cargo = toolchain.cargo();
-        cargo.args(["build", "--package", program.package, "--lib", "--features", &program.features.join(",")]);
+        // Said here and not in its manifest, where it would hold for each build that uses the crate: the programs would
+        // overwrite what the others are built from, and all be built anew each time.
+        cargo.args(["rustc", "--package", program.package, "--lib", "--crate-type", "cdylib"]);
+        cargo.args(["--features", &program.features.join(",")]);
         cargo.args(["--profile", profile, "--target", TARGET, "--target-dir"]).arg(&target_dir);
         shell::run(&mut cargo)?;
     }
