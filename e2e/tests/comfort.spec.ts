@@ -100,6 +100,9 @@ test("at 360 pixels everything fits and fingers find it", async ({ page }) => {
     return Math.max(document.documentElement.scrollWidth, ...boxes.map((box) => box.getBoundingClientRect().right));
   });
   expect(width).toBeLessThanOrEqual(360);
+  // What does not fit scrolls in its own place, not the messages.
+  const thread = page.locator("#thread");
+  expect(await thread.evaluate((area) => area.scrollWidth - area.clientWidth)).toBe(0);
   for (const line of await page.locator(".tool-line").all()) {
     expect((await line.boundingBox())!.height).toBeGreaterThanOrEqual(44);
   }

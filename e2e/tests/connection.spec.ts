@@ -168,9 +168,11 @@ test("a page that is older than its server says so, and is not when it was loade
   await setHidden(page, true);
   await setHidden(page, false);
   await expect(outdated).toHaveText("Tallybook was updated. This page is still the old one.");
-  updated = false;
   await page.getByTestId("composer").fill("What I was about to ask");
-  const comparedAnew = refreshed();
+  const comparedAnew = page.waitForEvent("framenavigated").then(() => {
+    updated = false;
+    return refreshed();
+  });
   await page.getByTestId("reload").click();
   await comparedAnew;
   await expect(page.getByTestId("composer")).toHaveValue("What I was about to ask");

@@ -15,6 +15,7 @@ use crate::{
     data::PageError,
     days::{Calendar, Day},
     language::{Language, use_language},
+    session::forget_draft,
 };
 
 /// How long a deleted conversation can be taken back.
@@ -312,6 +313,7 @@ impl ConversationList {
     }
 
     fn remove(self, uuid: Uuid) {
+        forget_draft(Some(uuid));
         for pages in [self.all, self.found] {
             pages.try_update(|page| page.iter_mut().for_each(|page| page.items.retain(|item| item.uuid != uuid)));
         }

@@ -98,7 +98,10 @@ impl Session {
         let runs = conversation.as_ref().is_some_and(|conversation| conversation.active_message_id.is_some());
         let transcript = conversation.map(Transcript::from).unwrap_or_default();
         let phase = RwSignal::new(if runs { Phase::Following } else { Phase::Idle });
-        let draft = RwSignal::new(browser::kept(&draft_name(uuid)));
+        // Given back because nobody said that it was stored, it may have been.
+        let is_stored = |draft: &String| transcript.last_question().is_some_and(|question| question == draft.trim());
+        let draft = Some(browser::kept(&draft_name(uuid))).filter(|draft| !is_stored(draft));
+        let draft = RwSignal::new(draft.unwrap_or_default());
         let session = Self {
             transcript: RwSignal::new(transcript.clone()),
             drawn: StoredValue::default(),
@@ -275,6 +278,9 @@ impl Session {
         } else {
             let uuid = api::create_conversation().await?.uuid;
             self.uuid.set_value(Some(uuid));
+            // What is being written meanwhile belongs to the conversation now.
+            forget_draft(None);
+            self.draft.with_untracked(|draft| browser::keep(&draft_name(Some(uuid)), draft));
             self.listeners.created.run(uuid);
             uuid
         };
@@ -306,6 +312,11 @@ impl Session {
             self.notice.set(notice);
         }
     }
+}
+
+/// Forgets what was being written in a conversation, or in a new chat.
+pub(crate) fn forget_draft(conversation: Option<Uuid>) {
+    browser::keep(&draft_name(conversation), "");
 }
 
 /// What the draft is kept under that belongs to a conversation, or to a new chat.

@@ -64,11 +64,11 @@ impl Session {
             drawing();
             self.draw();
             browser::next_frame().await;
+            // What comes in within a frame would be seen before it is put in its place in the next.
+            browser::sleep(Duration::ZERO).await;
             if page.messages.is_empty() {
                 return;
             }
-            // What comes in within a frame would be seen before it is put in its place in the next.
-            browser::sleep(Duration::ZERO).await;
             first = before;
         }
     }

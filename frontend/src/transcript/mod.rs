@@ -18,7 +18,7 @@ pub use groups::{Group, Line, lines};
 pub use segments::{Segment, segments};
 pub use tally::Tally;
 use tallybook_protocol::{
-    ChatEvent, ContentDelta, Conversation, Earlier, Message, MessageEnd, MessageStart, MessageStatus, Snapshot,
+    ChatEvent, ContentDelta, Conversation, Earlier, Message, MessageEnd, MessageStart, MessageStatus, Role, Snapshot,
     ToolCallEnd, ToolCallStart, ToolCallStatus, TurnError, Usage,
 };
 pub use toggles::{All, Toggles};
@@ -60,6 +60,11 @@ impl Transcript {
     /// One message.
     pub fn find(&self, id: i64) -> Option<&Arc<Entry>> {
         self.entries.iter().rev().find(|entry| entry.id == id)
+    }
+
+    /// What the reader said last.
+    pub fn last_question(&self) -> Option<&str> {
+        self.entries.iter().rev().find(|entry| entry.role == Role::User).map(|entry| entry.text.as_str())
     }
 
     /// The first message, whichever it is.

@@ -35,7 +35,7 @@ pub(crate) enum Toolchain {
 }
 
 impl Toolchain {
-    /// Its cargo, ready for `build --target wasm32-unknown-unknown`.
+    /// Its cargo, ready for `rustc --target wasm32-unknown-unknown`.
     pub(crate) fn cargo(self) -> Command {
         let mut command = match self {
             Self::Active => shell::cargo(),
