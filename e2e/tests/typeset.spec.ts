@@ -244,7 +244,8 @@ test("hostile formulas, labels and code are text", async ({ page, model }) => {
     await page.locator("#thread").evaluate(async (thread) => {
       for (let top = 0; top < thread.scrollHeight; top += 400) {
         thread.scrollTo({ top, behavior: "instant" });
-        await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+        // What comes near is laid out in one frame, and seen to be there in another.
+        for (let frames = 0; frames < 4; frames++) await new Promise(requestAnimationFrame);
       }
     });
     await expect(answer.locator(".math:not(:has(math))").first(), when).toContainText("\\[\\sqrt");

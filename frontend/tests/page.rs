@@ -188,7 +188,7 @@ async fn a_long_conversation_is_opened_with_its_newest_messages() {
     assert!(html.contains("Show earlier messages") && html.contains("export this conversation to read all"), "{html}");
     assert!(html.contains("In all 1,001,234 tokens in · 57 out"), "what came before is counted: {html}");
     let (html, _) = render(&format!("/c/{KNOWN}"), Data::default()).await;
-    assert!(!html.contains("Show earlier messages") && html.contains("In all 1,234 tokens in"), "{html}");
+    assert!(!html.contains("Show earlier messages") && !html.contains("In all"), "one answer says its own: {html}");
 }
 
 #[tokio::test]
