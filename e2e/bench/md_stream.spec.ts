@@ -57,14 +57,17 @@ function watch(page: Page): Promise<JSHandle<Seen>> {
       finish = resolve;
     });
     const seen = { tasks: [] as number[], frames: [] as number[], drawings: 0, inOneFrame: 0, touched: 0, done };
+    // When the answer began: sending is another measurement.
+    let begun = Infinity;
     let over = false;
 
     new PerformanceObserver((list) => {
-      if (!over) seen.tasks.push(...list.getEntries().map((entry) => entry.duration));
+      const tasks = list.getEntries().filter((entry) => entry.startTime >= begun);
+      if (!over) seen.tasks.push(...tasks.map((entry) => entry.duration));
     }).observe({ type: "longtask" });
     let last = performance.now();
     const frame = (now: number) => {
-      seen.frames.push(now - last);
+      if (last >= begun) seen.frames.push(now - last);
       last = now;
       if (!over) requestAnimationFrame(frame);
     };
@@ -78,6 +81,7 @@ function watch(page: Page): Promise<JSHandle<Seen>> {
     let drawn = 0;
     const observer = new MutationObserver((changes) => {
       const answer = document.querySelector('article[data-role="assistant"]');
+      if (answer && begun === Infinity) begun = performance.now();
       if (answer?.getAttribute("data-status") !== "streaming") {
         // It is drawn once more in the end, for links that are defined after their use.
         if (!answer || over) return;
@@ -85,7 +89,11 @@ function watch(page: Page): Promise<JSHandle<Seen>> {
         observer.disconnect();
         return finish();
       }
-      const within = changes.filter(({ target }) => (target instanceof Element ? target : target.parentElement)?.closest(".prose"));
+      const within = changes.filter(({ type, target }) => {
+        // A part that is marked as measured is not drawn.
+        if (type === "attributes" && target instanceof Element && target.className === "part") return false;
+        return (target instanceof Element ? target : target.parentElement)?.closest(".prose");
+      });
       if (within.length === 0) return;
       seen.drawings++;
       // The same within one frame.
@@ -112,6 +120,8 @@ for (const [name, text] of Object.entries(ANSWERS)) {
   test(name, async ({ page, model }) => {
     const chat = new ChatPage(page);
     await page.goto("/");
+    // What it takes to begin is another measurement.
+    await expect(page.getByTestId("composer")).toBeEnabled();
     const watched = await watch(page);
     const late = { most: 0 };
     model.answer(paced(text, late));
