@@ -22,6 +22,9 @@ export interface Call {
   error: string | null;
   duration_ms: number | null;
   started_at: string;
+  truncated?: boolean;
+  input_bytes?: number;
+  output_bytes?: number;
 }
 
 const AT = "2026-11-01T12:00:00Z";
@@ -34,6 +37,22 @@ export function call(tool_name: string, input: unknown, other: Partial<Call> = {
   lastId += 1;
   const base = { tool_call_id: lastId, tool_name, input, offset: 0, started_at: AT };
   return { ...base, status: "success", output: "79", error: null, duration_ms: 3456, ...other };
+}
+
+/** Most bytes of a text that a message carries. */
+const MAX_CALL_TEXT_BYTES = 64 * 1024;
+
+/** The same call as messages carry it: with no more than the beginning of long texts, which are taken to be ASCII. */
+export function cut(whole: Call): Call {
+  const input = JSON.stringify(whole.input);
+  return {
+    ...whole,
+    input: input.length > MAX_CALL_TEXT_BYTES ? input.slice(0, MAX_CALL_TEXT_BYTES) : whole.input,
+    output: whole.output?.slice(0, MAX_CALL_TEXT_BYTES) ?? null,
+    truncated: true,
+    input_bytes: input.length,
+    ...(whole.output !== null && { output_bytes: whole.output.length }),
+  };
 }
 
 /** What an answer is made of. */

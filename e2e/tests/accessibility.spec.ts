@@ -3,7 +3,7 @@
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 import { scriptTurn, started, stopClock } from "../kit/live.ts";
-import { call, conversation, open } from "../kit/seed.ts";
+import { call, conversation, cut, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
 // Each test has a page of its own, so both workers take from this file.
@@ -48,6 +48,14 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
       if ((await line.getAttribute("aria-expanded")) === "false") await line.click();
     }
   },
+  "a call of which the rest did not come": async (page) => {
+    const calls = [cut(call("read", { query: "long ".repeat(20_000) }, { output: "long ".repeat(20_000) }))];
+    await open(page, conversation("Long", [["Read", { content: "Done.", calls }]]));
+    await page.route("**/api/tool-calls/*", (route) => route.fulfill({ status: 503, body: "{}" }));
+    await page.getByTestId("tool-call").click();
+    await page.getByTestId("show-all").first().click();
+    await expect(page.getByTestId("show-all-problem").first()).toBeVisible();
+  },
   "an answer under way": async (page) => {
     const turn = await scriptTurn(page);
     const clock = await stopClock(page);
@@ -76,7 +84,7 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
     await page.keyboard.press("Control+/");
     await expect(page.getByTestId("help")).toBeVisible();
   },
-  "an answer that failed, with the ways on": async (page) => {
+  "an answer that failed, with its buttons": async (page) => {
     const failed = { content: "So far", status: "failed", error: "The provider refused the key.", error_code: "model_auth" };
     await open(page, conversation("Failed", [["One", failed]]));
     await expect(page.getByTestId("retry")).toBeVisible();

@@ -164,19 +164,19 @@ test.describe("while earlier messages cannot be had", () => {
     });
     const thread = page.locator("#thread");
     await thread.evaluate((area) => area.scrollTo(0, 0));
-    await expect(page.getByTestId("earlier-problem")).toHaveText(detail);
+    await expect(page.getByTestId("show-earlier-problem")).toHaveText(detail);
     await expect(page.getByTestId("show-earlier")).toHaveText("Try again");
     await expect(messages).toHaveCount(AT_ONCE);
     // Nobody asks again and again by moving about.
     for (const top of [200, 0]) await thread.evaluate((area, top) => area.scrollTo(0, top), top);
     await page.getByTestId("show-earlier").click();
-    await expect(page.getByTestId("earlier-problem")).toBeVisible();
+    await expect(page.getByTestId("show-earlier-problem")).toBeVisible();
     expect(asked).toBe(2);
 
     await page.unroute(/[?&]before=/);
     await page.getByTestId("show-earlier").click();
     await expect(messages).toHaveCount(2 * AT_ONCE);
-    await expect(page.getByTestId("earlier-problem")).toHaveCount(0);
+    await expect(page.getByTestId("show-earlier-problem")).toHaveCount(0);
   });
 });
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::{Serialize, de::DeserializeOwned};
 use tallybook_protocol::{
-    ChatEvent, Conversation, ConversationSummary, FeedEvent, NewConversation, NewMessage, PAGE_HEADER, Page, Problem,
-    RenameConversation, Window,
+    ChatEvent, Conversation, ConversationSummary, FeedEvent, MessageId, NewConversation, NewMessage, PAGE_HEADER, Page,
+    Problem, RenameConversation, ToolCall, ToolCallId, Window,
     sse::{Decoder, Frame},
 };
 use uuid::Uuid;
@@ -187,7 +187,8 @@ fn encoded(text: &str) -> String {
 
 fn query_of(window: Window) -> String {
     let Window { limit, before, from } = window;
-    let fields = [("limit", limit.map(i64::from)), ("before", before), ("from", from)];
+    let id = |id: Option<MessageId>| id.map(|MessageId(id)| id);
+    let fields = [("limit", limit.map(i64::from)), ("before", id(before)), ("from", id(from))];
     let fields = fields.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value?)));
     fields.collect::<Vec<_>>().join("&")
 }
@@ -208,12 +209,12 @@ pub(crate) async fn send_message(uuid: Uuid, message: &NewMessage) -> Result<Eve
 }
 
 /// `POST /api/conversations/{uuid}/messages/{id}/regenerate`
-pub(crate) async fn regenerate(uuid: Uuid, id: i64) -> Result<EventStream, ApiError> {
+pub(crate) async fn regenerate(uuid: Uuid, id: MessageId) -> Result<EventStream, ApiError> {
     EventStream::new(request("POST", &format!("/api/conversations/{uuid}/messages/{id}/regenerate"), NO_BODY).await?)
 }
 
 /// `POST /api/conversations/{uuid}/messages/{id}/select`
-pub(crate) async fn select_message(uuid: Uuid, id: i64, window: Window) -> Result<Conversation, ApiError> {
+pub(crate) async fn select_message(uuid: Uuid, id: MessageId, window: Window) -> Result<Conversation, ApiError> {
     let query = query_of(window);
     call("POST", &format!("/api/conversations/{uuid}/messages/{id}/select?{query}"), NO_BODY).await
 }
@@ -238,6 +239,11 @@ pub(crate) async fn continue_turn(uuid: Uuid) -> Result<EventStream, ApiError> {
 pub(crate) async fn stop(uuid: Uuid) -> Result<(), ApiError> {
     request("POST", &format!("/api/conversations/{uuid}/stop"), NO_BODY).await?.text().await?;
     Ok(())
+}
+
+/// `GET /api/tool-calls/{id}`
+pub(crate) async fn find_tool_call(id: ToolCallId) -> Result<ToolCall, ApiError> {
+    call("GET", &format!("/api/tool-calls/{id}"), NO_BODY).await
 }
 
 const NO_BODY: Option<&()> = None;

@@ -11,7 +11,10 @@ use crate::{
 use futures_util::future::{Either, select};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{AbortController, Element, Headers, HtmlDocument, ReadableStreamDefaultReader, RequestInit, Window};
+use web_sys::{
+    AbortController, Element, FocusOptions, Headers, HtmlDocument, HtmlElement, ReadableStreamDefaultReader,
+    RequestInit, Window,
+};
 
 /// Whether this is a browser. What the server draws cannot be used before a browser has taken over.
 pub(crate) const IS_HERE: bool = cfg!(target_arch = "wasm32");
@@ -285,6 +288,13 @@ pub(crate) fn focus(selector: &str) -> bool {
     let Some(element) = document.query_selector(&format!("#{selector}")).ok().flatten() else { return false };
     let focused = element.dyn_ref::<web_sys::HtmlElement>().is_some_and(|element| element.focus().is_ok());
     focused && document.active_element().as_ref() == Some(&element)
+}
+
+/// Gives the focus to an element without scrolling to it.
+pub(crate) fn focus_in_place(element: &HtmlElement) {
+    let options = FocusOptions::new();
+    options.set_prevent_scroll(true);
+    let _ = element.focus_with_options(&options);
 }
 
 /// A random id. Drawn by `uuid` from the browser's generator, since `crypto.randomUUID` is missing on plain http pages.

@@ -41,6 +41,37 @@ fn grouped(digits: &str) -> String {
     grouped
 }
 
+/// How much a text is: `312 bytes`, `48 kB`, `4.8 MB`. Rounded, since it is told to be compared with patience.
+pub fn size(language: Language, bytes: i64) -> String {
+    const KILO: i64 = 1000;
+    const MEGA: i64 = KILO * KILO;
+    let tenths_of_mega = (bytes + MEGA / 20) / (MEGA / 10);
+    match (bytes, language) {
+        (..KILO, Language::English) => format!("{bytes} bytes"),
+        (..KILO, Language::Japanese) => format!("{bytes}バイト"),
+        _ if tenths_of_mega < 10 => format!("{} kB", (bytes + KILO / 2) / KILO),
+        _ if tenths_of_mega % 10 == 0 || tenths_of_mega >= 100 => format!("{} MB", (tenths_of_mega + 5) / 10),
+        _ => format!("{}.{} MB", tenths_of_mega / 10, tenths_of_mega % 10),
+    }
+}
+
+/// A text in blocks of at most `limit` bytes, at least four. They end with a line where one ends in the block's second half,
+/// and otherwise between two characters.
+pub fn blocks(text: &str, limit: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let most = if rest.len() <= limit { rest.len() } else { rest.floor_char_boundary(limit) };
+        let line_end = rest[..most].rfind('\n').map(|at| at + 1).filter(|end| *end > limit / 2);
+        let end = if most == rest.len() { most } else { line_end.unwrap_or(most) };
+        let block;
+        (block, rest) = rest.split_at(end);
+        Some(block)
+    })
+}
+
 /// The first `limit` characters of `text`, and whether there are more.
 pub fn beginning(text: &str, limit: usize) -> (&str, bool) {
     match text.char_indices().nth(limit) {
@@ -51,7 +82,9 @@ pub fn beginning(text: &str, limit: usize) -> (&str, bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::{beginning, count, count_of, duration};
+    use proptest::prelude::*;
+
+    use super::{beginning, blocks, count, count_of, duration, size};
     use crate::language::Language;
 
     #[test]
@@ -84,6 +117,42 @@ mod tests {
             assert_eq!(count(number), text);
         }
         assert_eq!((count_of(12_345).as_str(), count_of(-1).as_str()), ("12,345", "0"));
+    }
+
+    #[test]
+    fn sizes() {
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (999, "999 bytes"),
+            (1000, "1 kB"),
+            (300_017, "300 kB"),
+            (949_999, "950 kB"),
+            (950_000, "1 MB"),
+            (1_048_576, "1 MB"),
+            (4_800_000, "4.8 MB"),
+            (9_960_000, "10 MB"),
+            (16_777_216, "17 MB"),
+        ] {
+            assert_eq!(size(Language::English, bytes), text, "{bytes}");
+        }
+        assert_eq!((size(Language::Japanese, 1), size(Language::Japanese, 1000)), ("1バイト".into(), "1 kB".into()));
+    }
+
+    #[test]
+    fn blocks_end_with_a_line_where_they_can() {
+        let of = |text: &'static str| blocks(text, 6).collect::<Vec<_>>();
+        assert_eq!(of("abc\nde\nfghijklmn\n"), ["abc\n", "de\nfgh", "ijklmn", "\n"]);
+        assert_eq!(of("計算です"), ["計算", "です"]);
+        assert!(of("").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_are_the_whole_text(text in "[a計🙂\n]{0,40}", limit in 4_usize..20) {
+            let blocks: Vec<&str> = blocks(&text, limit).collect();
+            prop_assert_eq!(blocks.concat(), text.as_str());
+            prop_assert!(blocks.iter().all(|block| !block.is_empty() && block.len() <= limit));
+        }
     }
 
     #[test]

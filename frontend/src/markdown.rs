@@ -18,6 +18,7 @@ use leptos::{
     task::spawn_local,
 };
 use tallybook_markdown::Labels;
+use tallybook_protocol::MessageId;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::Element;
@@ -29,7 +30,7 @@ const PROGRAM: &str = "markdown";
 /// The pauses between the attempts to load the program for a text that is to be seen.
 const PAUSES_SECS: [u64; 6] = [1, 2, 5, 10, 30, 60];
 /// How long one waits for the program before a conversation is shown without it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[wasm_bindgen]
 extern "C" {
@@ -77,14 +78,14 @@ async fn load() -> Option<Program> {
 
 /// Loads the program ahead of the moment when something is to be drawn, and waits for it a while.
 pub(crate) async fn prepare() {
-    browser::within(PATIENCE, load()).await;
+    browser::within(LOAD_TIMEOUT, load()).await;
 }
 
 /// A stretch of an answer, as far as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stretch {
     /// The row id of its message.
-    pub(crate) message: i64,
+    pub(crate) message: MessageId,
     /// Where in the answer it begins, in bytes.
     pub(crate) start: usize,
     /// Its Markdown.

@@ -2,29 +2,31 @@
 //! turn. The turn belongs to the server; this only reads along, and reads again after a broken connection.
 
 mod branches;
+mod calls;
 mod drawing;
 mod earlier;
 mod reading;
+mod sending;
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use futures_util::future::{AbortHandle, abortable};
 use leptos::{prelude::*, task::spawn_local};
-use tallybook_protocol::{Conversation, NewMessage};
+use tallybook_protocol::{Conversation, MessageId, NewMessage, ToolCallId};
 use uuid::Uuid;
 
 use crate::{
-    api::{self, ApiError, EventStream},
+    api::{self, ApiError},
     browser,
     conversation_list::Heard,
     language::{Language, use_language},
-    markdown,
-    transcript::{All, Entry, Transcript},
+    transcript::{ExpandAll, Transcript},
 };
 
 pub(crate) use branches::{Edited, Step};
 pub(crate) use drawing::DrawnEntry;
-pub(crate) use earlier::Loading;
+use sending::draft_name;
+pub(crate) use sending::forget_draft;
 
 /// What the session is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,17 @@ pub(crate) enum Phase {
     Reconnecting(u64),
     /// A turn runs, and nobody is looking: it is read on when the tab is shown again.
     Hidden,
+}
+
+/// How it stands with something that is loaded when the reader wants it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Loading {
+    /// Nobody waits for it.
+    Idle,
+    /// It is on its way.
+    Running,
+    /// It could not be loaded; in words for the reader.
+    Failed(String),
 }
 
 /// What a session tells the page around it.
@@ -58,7 +71,7 @@ pub(crate) struct Session {
     /// The transcript as it is drawn.
     pub(crate) transcript: RwSignal<Transcript>,
     /// The messages that are drawn. Each has a signal, so that a word in one of a thousand concerns no other.
-    drawn: StoredValue<HashMap<i64, RwSignal<DrawnEntry>>>,
+    drawn: StoredValue<HashMap<MessageId, RwSignal<DrawnEntry>>>,
     /// The transcript as it is known; up to one frame ahead of what is drawn.
     known: StoredValue<Transcript>,
     /// Whether the next frame will draw what is known.
@@ -75,8 +88,10 @@ pub(crate) struct Session {
     pub(crate) stopping: RwSignal<bool>,
     /// How it stands with the messages before those that are here.
     pub(crate) earlier: RwSignal<Loading>,
-    /// What the reader last said about all tool calls at once.
-    pub(crate) all_calls: RwSignal<All>,
+    /// The reader's last command to open or close all tool calls.
+    pub(crate) expand_all: RwSignal<ExpandAll>,
+    /// How it stands with the rest of tool calls whose texts came cut.
+    loading_calls: RwSignal<HashMap<ToolCallId, Loading>>,
     /// The message of one's own that is being changed.
     pub(crate) edited: RwSignal<Option<Edited>>,
     /// Whether the beginning of the turn that was asked for is still to be heard.
@@ -114,7 +129,8 @@ impl Session {
             notice: RwSignal::new(None),
             stopping: RwSignal::new(false),
             earlier: RwSignal::new(Loading::Idle),
-            all_calls: RwSignal::new(All::default()),
+            expand_all: RwSignal::new(ExpandAll::default()),
+            loading_calls: RwSignal::new(HashMap::new()),
             edited: RwSignal::new(None),
             begins: StoredValue::new(false),
             uuid: StoredValue::new(uuid),
@@ -144,42 +160,13 @@ impl Session {
         self.busy.get()
     }
 
-    /// Sends `content` as a message. Does nothing while a turn runs, or when there is no text in it.
-    pub(crate) fn send(self, content: &str) {
-        self.post(content, None);
-    }
-
-    fn post(self, content: &str, edit_of: Option<i64>) {
-        let content = content.trim().to_owned();
-        if content.is_empty() || self.phase.get_untracked() != Phase::Idle {
-            return;
-        }
-        let cut = edit_of.map(|id| self.cut_before(id)).unwrap_or_default();
-        self.phase.set(Phase::Sending);
-        self.begins.set_value(true);
-        self.notice.set(None);
-        if self.edited.with_untracked(Option::is_some) {
-            self.edited.set(None);
-        }
-        self.unstored.set(Some(content.clone()));
-        let message = self.message(content, edit_of);
-        // The answer will want it.
-        spawn_local(markdown::prepare());
-        self.spawn_reading(async move {
-            match self.deliver(&message).await {
-                Ok((uuid, stream)) => self.follow(uuid, Some(stream)).await,
-                Err(error) => self.give_back(message, cut, &error),
-            }
-        });
-    }
-
     /// The conversation, while nothing runs in it.
     fn at_rest(self) -> Option<Uuid> {
         self.uuid.get_value().filter(|_| self.phase.get_untracked() == Phase::Idle)
     }
 
     /// Has the last answer go on that was cut off.
-    pub(crate) fn resume(self) {
+    pub(crate) fn continue_turn(self) {
         let Some(uuid) = self.at_rest() else { return };
         self.phase.set(Phase::Following);
         self.notice.set(None);
@@ -272,37 +259,6 @@ impl Session {
         handle
     }
 
-    async fn deliver(self, message: &NewMessage) -> Result<(Uuid, EventStream), ApiError> {
-        let uuid = if let Some(uuid) = self.uuid.get_value() {
-            uuid
-        } else {
-            let uuid = api::create_conversation().await?.uuid;
-            self.uuid.set_value(Some(uuid));
-            // What is being written meanwhile belongs to the conversation now.
-            forget_draft(None);
-            self.draft.with_untracked(|draft| browser::keep(&draft_name(Some(uuid)), draft));
-            self.listeners.created.run(uuid);
-            uuid
-        };
-        Ok((uuid, api::send_message(uuid, message).await?))
-    }
-
-    /// What was typed goes back to where it was typed; text written meanwhile stays below it.
-    fn give_back(self, message: NewMessage, cut: Vec<Arc<Entry>>, error: &ApiError) {
-        let content = message.content.clone();
-        if let Some(id) = message.edit_of {
-            self.edited.set(Some(Edited { id, text: content }));
-        } else {
-            self.draft.update(|draft| {
-                let newer = std::mem::take(draft);
-                *draft = if newer.trim().is_empty() { content } else { [content, newer].join("\n") };
-            });
-        }
-        self.failed.set_value(Some(message));
-        self.put_back(cut, error);
-        self.listeners.changed.run(());
-    }
-
     fn rest(self, notice: Option<String>) {
         self.unstored.set(None);
         self.begins.set_value(false);
@@ -312,14 +268,4 @@ impl Session {
             self.notice.set(notice);
         }
     }
-}
-
-/// Forgets what was being written in a conversation, or in a new chat.
-pub(crate) fn forget_draft(conversation: Option<Uuid>) {
-    browser::keep(&draft_name(conversation), "");
-}
-
-/// What the draft is kept under that belongs to a conversation, or to a new chat.
-fn draft_name(conversation: Option<Uuid>) -> String {
-    conversation.map_or_else(|| "draft".to_owned(), |uuid| format!("draft-{uuid}"))
 }

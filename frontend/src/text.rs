@@ -129,6 +129,7 @@ texts! {
     export_markdown: "Markdown, for reading", "Markdown(読むため)";
     export_json: "JSON, for programs", "JSON(プログラム用)";
     copied: "Copied", "コピーしました";
+    copy_again: "Press again to copy", "もう一度押してコピー";
     table: "Table", "表";
     task_done: "Done", "完了";
     task_open: "Not done", "未完了";
@@ -137,6 +138,7 @@ texts! {
     input: "Input", "入力";
     output: "Output", "出力";
     error: "Error", "エラー";
+    loading_rest: "Loading the rest…", "続きを読み込んでいます…";
     no_arguments: "No arguments.", "引数はありません。";
     still_running: "Running…", "実行しています…";
     takes_long: "This is taking a while.", "時間がかかっています。";
@@ -162,6 +164,9 @@ texts! {
     not_found_conversation:
         "There is no conversation at this address. It may have been deleted.",
         "このアドレスに会話はありません。削除された可能性があります。";
+    not_found_call:
+        "The rest of this tool call is gone. Its conversation may have been deleted.",
+        "このツール呼び出しの続きは見つかりません。会話が削除された可能性があります。";
     start_new: "Start a new chat", "新しいチャットを始める";
     failed_title: "This page could not be loaded", "ページを読み込めませんでした";
     reload: "Try again", "もう一度試す";

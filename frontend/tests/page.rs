@@ -10,8 +10,8 @@ use futures_util::StreamExt as _;
 use leptos::prelude::{IntoView as _, Owner, RenderHtml as _};
 use tallybook_frontend::{Language, PageData, PageError, PageFuture, Preferences, Theme, shell};
 use tallybook_protocol::{
-    Conversation, ConversationSummary, Earlier, Message, MessageStatus, ModelInfo, Page, RawJson, Role, ToolCall,
-    ToolCallStatus, Usage, Window,
+    Conversation, ConversationSummary, Earlier, Message, MessageId, MessageStatus, ModelInfo, Page, RawJson, Role,
+    ToolCall, ToolCallId, ToolCallStatus, Usage, Window,
 };
 use uuid::Uuid;
 
@@ -88,18 +88,21 @@ fn summary() -> ConversationSummary {
 fn conversation() -> Conversation {
     let at = DateTime::UNIX_EPOCH;
     let call = |id, status, offset, duration_ms| ToolCall {
-        tool_call_id: id,
+        tool_call_id: ToolCallId(id),
         tool_name: "add".to_owned(),
         input: RawJson::from_text(r#"{"b":0.10000000000000000000000000000000000000001,"a":"<i>2</i>"}"#),
+        input_bytes: None,
         offset,
         status,
         output: Some("3".to_owned()),
+        output_bytes: None,
         error: None,
+        truncated: false,
         duration_ms,
         started_at: at,
     };
     let message = |id, role, content: &str, tool_calls| Message {
-        id,
+        id: MessageId(id),
         role,
         epoch: 1,
         content: content.to_owned(),
@@ -125,9 +128,12 @@ fn running_conversation() -> Conversation {
     let mut conversation = conversation();
     let Ok([question, mut answer]) = <[Message; 2]>::try_from(conversation.messages) else { unreachable!() };
     answer.status = MessageStatus::Streaming;
-    let begun = Message { id: 3, content: String::new(), tool_calls: vec![], ..answer.clone() };
+    let begun = Message { id: MessageId(3), content: String::new(), tool_calls: vec![], ..answer.clone() };
     answer.tool_calls[0].status = ToolCallStatus::AwaitingApproval;
     answer.tool_calls[0].output = None;
+    answer.tool_calls[0].input = RawJson::string(r#"{"a":"<i>beginning"#);
+    answer.tool_calls[0].input_bytes = Some(5_000_000);
+    answer.tool_calls[0].truncated = true;
     answer.tool_calls[1].status = ToolCallStatus::Pending;
     conversation.messages = vec![question, answer, begun];
     conversation
@@ -220,8 +226,14 @@ async fn a_reader_of_japanese_gets_a_japanese_page() {
         assert!(!html.contains(words), "{words} in {html}");
     }
     let (html, _) = render(&format!("/c/{RUNNING}"), data()).await;
-    for words in ["考えています…", "承認待ち", "実行の前に承認を待っています。", "実行中"]
-    {
+    for words in [
+        "考えています…",
+        "承認待ち",
+        "実行の前に承認を待っています。",
+        "実行中",
+        "{\"a\":\"&lt;i&gt;beginning",
+        "すべて表示（5 MB）",
+    ] {
         assert!(html.contains(words), "{words} in {html}");
     }
     for words in ["Thinking", "Input", "awaiting approval", "Waits for"] {

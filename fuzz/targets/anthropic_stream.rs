@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| rooms::llm::fuzzing::anthropic_stream(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tallybook_llm::fuzzing::anthropic_stream(bytes));

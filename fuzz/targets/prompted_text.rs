@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| rooms::llm::fuzzing::prompted_text(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tallybook_llm::fuzzing::prompted_text(bytes));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// How long a test waits for something that must happen, before it fails with a sentence.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Where a gated reply stands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,8 +59,8 @@ impl Gate {
 
     async fn wait(&self, complaint: &str, mut condition: impl FnMut(&State) -> bool) {
         let mut watcher = self.state.subscribe();
-        let outcome = tokio::time::timeout(PATIENCE, watcher.wait_for(|state| condition(state))).await;
-        assert!(outcome.is_ok(), "{complaint} within {} s", PATIENCE.as_secs());
+        let outcome = tokio::time::timeout(WAIT_TIMEOUT, watcher.wait_for(|state| condition(state))).await;
+        assert!(outcome.is_ok(), "{complaint} within {} s", WAIT_TIMEOUT.as_secs());
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{
 /// Far above what the program under test may send.
 const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
 /// How long a test waits for something that must happen, before it fails with a sentence.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A model server on a free port of 127.0.0.1. Dropping it stops it.
 #[derive(Debug)]
@@ -111,8 +111,8 @@ impl MockLlm {
     /// When that does not happen within 20 seconds.
     pub async fn requests_reached(&self, count: usize) {
         let mut watcher = self.state.count.subscribe();
-        let outcome = tokio::time::timeout(PATIENCE, watcher.wait_for(|seen| *seen >= count)).await;
-        assert!(outcome.is_ok(), "the model server has not seen {count} requests within {} s", PATIENCE.as_secs());
+        let outcome = tokio::time::timeout(WAIT_TIMEOUT, watcher.wait_for(|seen| *seen >= count)).await;
+        assert!(outcome.is_ok(), "the model server has not seen {count} requests within {} s", WAIT_TIMEOUT.as_secs());
     }
 
     /// Checks that in every request each tool call has its result, each result its call, in order, and that no

@@ -44,13 +44,13 @@ pub(crate) fn splinters(actions: Vec<Action>) -> Vec<Action> {
 }
 
 /// The most pieces that a text is cut into, so that a very long one does not take long to send.
-const MOST_PIECES: usize = 1000;
+const MAX_PIECES: usize = 1000;
 
 /// Cuts text into at least two pieces (where it has two characters), each of at most `longest` characters, or of as many
 /// as must be.
 pub(crate) fn pieces(text: &str, longest: usize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
-    let longest = longest.max(characters.len().div_ceil(MOST_PIECES));
+    let longest = longest.max(characters.len().div_ceil(MAX_PIECES));
     let size = characters.len().div_ceil(2).clamp(1, longest);
     characters.chunks(size).map(|piece| piece.iter().collect()).collect()
 }

@@ -5,39 +5,45 @@ use std::{iter::Sum, ops::AddAssign};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MessageStatus, RawJson, ToolCall, ToolCallStatus};
+use crate::{MessageId, MessageStatus, RawJson, ToolCall, ToolCallId, ToolCallStatus};
 
 /// The user message is stored and a turn began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageStart {
     /// Row id of the user's message.
-    pub user_message_id: i64,
+    pub user_message_id: MessageId,
     /// Row id of the assistant's message, which is the turn.
-    pub assistant_message_id: i64,
+    pub assistant_message_id: MessageId,
     /// The conversation's UUID.
     pub conversation_id: uuid::Uuid,
     /// The user's text, for other tabs.
     pub content: String,
     /// The message before the user's; absent for the first. What was shown after it is another branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent_id: Option<i64>,
+    pub parent_id: Option<MessageId>,
     /// All versions of the user's message, as in [`crate::Message::siblings`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub user_siblings: Vec<i64>,
+    pub user_siblings: Vec<MessageId>,
     /// All versions of the assistant's message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub assistant_siblings: Vec<i64>,
+    pub assistant_siblings: Vec<MessageId>,
 }
 
 /// A tool call is stored and about to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCallStart {
     /// Row id of the call.
-    pub tool_call_id: i64,
+    pub tool_call_id: ToolCallId,
     /// The tool's name.
     pub tool_name: String,
-    /// The complete arguments as the model wrote them.
+    /// The arguments as the model wrote them; as one JSON string with their beginning when they are long.
     pub input: RawJson,
+    /// How many UTF-8 bytes the arguments have as the model wrote them; only with `truncated`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_bytes: Option<i64>,
+    /// Whether something was left out of the texts here; `GET /api/tool-calls/{id}` gives all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
     /// Where in the answer's text it happened, in UTF-8 bytes.
     pub offset: i64,
 }
@@ -46,9 +52,15 @@ pub struct ToolCallStart {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCallEnd {
     /// Row id of the call.
-    pub tool_call_id: i64,
-    /// What the tool gave back.
+    pub tool_call_id: ToolCallId,
+    /// What the tool gave back, or the beginning of it.
     pub output: Option<String>,
+    /// How many UTF-8 bytes the output has; only with `truncated`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_bytes: Option<i64>,
+    /// Whether something was left out of the texts here; `GET /api/tool-calls/{id}` gives all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
     /// Why it failed.
     pub error: Option<String>,
     /// How it ended.
@@ -98,7 +110,7 @@ impl Sum for Usage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageEnd {
     /// Row id of the assistant's message.
-    pub assistant_message_id: i64,
+    pub assistant_message_id: MessageId,
     /// The answer, whole.
     pub content: String,
     /// Every call of the turn, in the order asked for.
@@ -127,17 +139,17 @@ pub struct TurnError {
     pub code: String,
     /// Row id of the user's message, when it is stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user_message_id: Option<i64>,
+    pub user_message_id: Option<MessageId>,
     /// Row id of the assistant's message that failed; absent when the error concerns this reader alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub assistant_message_id: Option<i64>,
+    pub assistant_message_id: Option<MessageId>,
 }
 
 /// The assistant's message as far as it is; replaces whatever the reader holds of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Row id of the assistant's message.
-    pub assistant_message_id: i64,
+    pub assistant_message_id: MessageId,
     /// The lease under which the turn runs. It grows when the turn goes on after it was cut off, and only then may the
     /// text be less than it was.
     #[serde(default)]

@@ -3,16 +3,22 @@
 
 mod event;
 mod feed;
+mod ids;
 mod raw_json;
 mod resource;
 pub mod sse;
+mod status;
+mod truncate;
 
 pub use event::{
     ChatEvent, ContentDelta, MessageEnd, MessageStart, Snapshot, ToolCallEnd, ToolCallStart, TurnError, Usage,
 };
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
+pub use ids::{MessageId, ToolCallId};
 pub use raw_json::{RawJson, json_depth};
 pub use resource::{
-    Conversation, ConversationSummary, Earlier, Message, MessageStatus, ModelInfo, NewConversation, NewMessage, Page,
-    Problem, RenameConversation, Role, ToolCall, ToolCallStatus, ToolInfo, Window,
+    Conversation, ConversationSummary, Earlier, Message, MessagePart, ModelInfo, NewConversation, NewMessage, Page,
+    Problem, RenameConversation, ToolCall, ToolInfo, Window,
 };
+pub use status::{MessageStatus, Role, ToolCallStatus};
+pub use truncate::{CallsBudget, MAX_CALL_ERROR_BYTES, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES};

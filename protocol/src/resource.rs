@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{RawJson, Usage};
+use crate::{MessageId, MessageStatus, RawJson, Role, ToolCallId, ToolCallStatus, Usage};
 
 /// Body of `POST /api/conversations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,17 +21,32 @@ pub struct RenameConversation {
     pub title: String,
 }
 
-/// Body of `POST /api/conversations/{uuid}/messages`.
+/// A part of what a person sends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum MessagePart {
+    /// Words.
+    Text {
+        /// The words.
+        text: String,
+    },
+}
+
+/// Body of `POST /api/conversations/{uuid}/messages`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewMessage {
-    /// What the user wrote.
+    /// What the user wrote, when it is nothing but text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub content: String,
+    /// The same as a list of parts, in place of `content`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<MessagePart>,
     /// Chosen by the client, unique in the conversation: sending it twice makes one message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_message_id: Option<String>,
     /// A message of the user's that this is another version of. Both stay; what is shown from now on begins with this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edit_of: Option<i64>,
+    pub edit_of: Option<MessageId>,
 }
 
 /// One page of a list, newest first.
@@ -66,10 +81,10 @@ pub struct Window {
     pub limit: Option<u32>,
     /// Of those alone that lead up to this message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<i64>,
+    pub before: Option<MessageId>,
     /// And back to this message, however many those are; nothing when it is not among them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<i64>,
+    pub from: Option<MessageId>,
 }
 
 /// What comes before the messages of a [`Window`].
@@ -94,7 +109,7 @@ pub struct Conversation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Earlier>,
     /// The assistant message whose turn runs, if one does.
-    pub active_message_id: Option<i64>,
+    pub active_message_id: Option<MessageId>,
 }
 
 /// What [`Conversation`] is read from. Reading through `flatten` would buffer the messages, and a [`RawJson`] cannot be
@@ -109,7 +124,7 @@ struct FlatConversation {
     messages: Vec<Message>,
     #[serde(default)]
     earlier: Option<Earlier>,
-    active_message_id: Option<i64>,
+    active_message_id: Option<MessageId>,
 }
 
 impl From<FlatConversation> for Conversation {
@@ -121,47 +136,11 @@ impl From<FlatConversation> for Conversation {
     }
 }
 
-/// Who wrote a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// A person.
-    User,
-    /// The model; the row is the turn.
-    Assistant,
-}
-
-/// Where a message stands. User messages are always `complete`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MessageStatus {
-    /// The turn ended by itself.
-    Complete,
-    /// The turn runs.
-    Streaming,
-    /// A person stopped the turn.
-    Stopped,
-    /// The turn ended in an error; `error` says which.
-    Failed,
-    /// The server went away during the turn.
-    Interrupted,
-    /// A status that this reader does not know yet.
-    #[serde(other)]
-    Unknown,
-}
-
-impl MessageStatus {
-    /// Whether the turn ended before its answer was whole, so that it can go on.
-    pub fn is_cut_off(self) -> bool {
-        matches!(self, Self::Interrupted | Self::Stopped | Self::Failed)
-    }
-}
-
 /// One entry of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// Row id.
-    pub id: i64,
+    pub id: MessageId,
     /// Who wrote it.
     pub role: Role,
     /// The lease under which the turn ran last, which grows whenever it goes on after it was cut off; 0 for a person's.
@@ -183,7 +162,7 @@ pub struct Message {
     pub tool_calls: Vec<ToolCall>,
     /// Row ids of all versions of this message, itself among them, oldest first; empty when it is the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub siblings: Vec<i64>,
+    pub siblings: Vec<MessageId>,
     /// Tokens of the turn's finished steps; absent where the provider counts none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -191,46 +170,32 @@ pub struct Message {
     pub created_at: DateTime<Utc>,
 }
 
-/// Where a tool call stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolCallStatus {
-    /// Stored; it runs or is about to.
-    Pending,
-    /// Waits for a person's decision.
-    AwaitingApproval,
-    /// It gave an output.
-    Success,
-    /// It failed; `error` says how.
-    Error,
-    /// A person refused it.
-    Denied,
-    /// The turn was stopped while it ran.
-    Cancelled,
-    /// The server went away while it ran. It may have run.
-    Interrupted,
-    /// A status that this reader does not know yet.
-    #[serde(other)]
-    Unknown,
-}
-
 /// One use of a tool, as the page shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Row id.
-    pub tool_call_id: i64,
+    pub tool_call_id: ToolCallId,
     /// The tool's name as the model wrote it.
     pub tool_name: String,
-    /// The arguments exactly as the model wrote them; a JSON string when they were not JSON.
+    /// The arguments exactly as the model wrote them; a JSON string when they were not JSON, or with their beginning.
     pub input: RawJson,
+    /// How many UTF-8 bytes the arguments have as the model wrote them; only with `truncated`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_bytes: Option<i64>,
     /// Where in the message's text it happened, in UTF-8 bytes.
     pub offset: i64,
     /// Where it stands.
     pub status: ToolCallStatus,
     /// What the tool gave back.
     pub output: Option<String>,
+    /// How many UTF-8 bytes the output has; only with `truncated`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_bytes: Option<i64>,
     /// Why it failed, e.g. `invalid_b: division by zero`.
     pub error: Option<String>,
+    /// Whether something was left out of the texts here; `GET /api/tool-calls/{id}` gives all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
     /// How long it ran, in milliseconds; absent while it runs.
     pub duration_ms: Option<i64>,
     /// When it was stored, which is just before it ran.
@@ -280,8 +245,8 @@ mod tests {
     use chrono::DateTime;
 
     use super::{
-        Conversation, ConversationSummary, Earlier, Message, MessageStatus, RawJson, Role, ToolCall, ToolCallStatus,
-        Usage, Uuid,
+        Conversation, ConversationSummary, Earlier, Message, MessageId, MessageStatus, RawJson, Role, ToolCall,
+        ToolCallId, ToolCallStatus, Usage, Uuid,
     };
 
     #[test]
@@ -295,18 +260,21 @@ mod tests {
             updated_at: at,
         };
         let call = ToolCall {
-            tool_call_id: 7,
+            tool_call_id: ToolCallId(7),
             tool_name: "add".to_owned(),
             input: RawJson::from_text(r#"{"b": 0.1000000000000000000000000000001, "a": [1e400]}"#),
+            input_bytes: None,
             offset: 0,
             status: ToolCallStatus::Pending,
             output: None,
+            output_bytes: None,
             error: None,
+            truncated: false,
             duration_ms: None,
             started_at: at,
         };
         let message = Message {
-            id: 2,
+            id: MessageId(2),
             role: Role::Assistant,
             epoch: 1,
             content: "</script>".to_owned(),
@@ -315,12 +283,13 @@ mod tests {
             error_code: None,
             stop_reason: None,
             tool_calls: vec![call],
-            siblings: vec![2, 3],
+            siblings: vec![MessageId(2), MessageId(3)],
             usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0 }),
             created_at: at,
         };
         let earlier = Some(Earlier { count: 8, usage: Usage { input_tokens: 9, output_tokens: 1, cached_tokens: 0 } });
-        let conversation = Conversation { summary, messages: vec![message], earlier, active_message_id: Some(2) };
+        let conversation =
+            Conversation { summary, messages: vec![message], earlier, active_message_id: Some(MessageId(2)) };
         let json = serde_json::to_string(&conversation).unwrap();
         assert!(json.contains(r#""input":{"b": 0.1000000000000000000000000000001, "a": [1e400]}"#), "{json}");
         assert_eq!(serde_json::from_str::<Conversation>(&json).unwrap(), conversation);

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-/// The largest frame the decoder accepts, in bytes. A whole tool output travels in one frame, so this is generous; it
+/// The largest frame the decoder accepts, in bytes. A whole answer travels in one frame, so this is generous; it
 /// bounds what a hostile or broken sender can make a reader hold.
 pub const MAX_FRAME_BYTES: usize = if cfg!(fuzzing) { 512 } else { 16 * 1024 * 1024 };
 
@@ -36,14 +36,15 @@ impl std::fmt::Display for FrameTooLarge {
 
 impl std::error::Error for FrameTooLarge {}
 
-/// Writes one frame. `data` may hold several lines; `id` and `event` must hold none.
+/// Writes one frame. `data` may hold several lines, however they end: readers end lines at a lone carriage return too, and
+/// get a line feed for each. `id` and `event` must hold one line.
 pub fn write_frame(id: Option<&str>, event: &str, data: &str) -> String {
     let mut frame = String::with_capacity(data.len() + event.len() + 64);
     if let Some(id) = id {
         let _ = writeln!(frame, "id: {id}");
     }
     let _ = writeln!(frame, "event: {event}");
-    for line in data.split('\n') {
+    for line in data.split(['\n', '\r']) {
         let _ = writeln!(frame, "data: {line}");
     }
     frame.push('\n');
@@ -145,6 +146,14 @@ mod tests {
 
     fn decode(bytes: &[u8]) -> Vec<Frame> {
         Decoder::new().push(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_lone_carriage_return_in_the_data_does_not_tear_the_frame_apart() {
+        let frame = write_frame(Some("7.1.0"), "tool_call_start", "{\"input\":{\r\"a\": 1\r\n}}");
+        let frames = Decoder::new().push(frame.as_bytes()).unwrap();
+        let [read] = &frames[..] else { panic!("{} frames", frames.len()) };
+        assert_eq!(read.data, "{\"input\":{\n\"a\": 1\n\n}}");
     }
 
     #[test]

@@ -6,8 +6,9 @@ use std::{collections::BTreeSet, fs};
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
+    build,
     progress::{Step, say},
-    run, shell,
+    shell,
     test::browser,
     workspace,
 };
@@ -32,7 +33,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let names = chosen(benches()?, &options.names)?;
     let browser = browser::prepare()?;
-    let program = run::build(!options.quick)?;
+    let program = build::program(!options.quick)?;
     let step = Step::begin("measuring", "some minutes; leave the machine alone meanwhile");
     let mut playwright = browser.playwright(&program);
     playwright.args(["test", "--config=bench.config.ts"]).args(names.iter().map(|name| format!("bench/{name}{END}")));

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: each fuzz target for a bounded time. What the targets assert is in `backend/src/llm/fuzzing.rs`.
+//! `cargo xtask fuzz`: each fuzz target for a bounded time. What the targets assert is in `backend/llm/src/fuzzing.rs`.
 
 use std::{
     collections::BTreeSet,
@@ -17,9 +17,9 @@ use crate::{
 /// An input that takes longer than this many seconds is a finding.
 const SLOWEST_INPUT_SECONDS: u32 = 10;
 /// So is one that takes more memory than this, in megabytes.
-const MOST_MEMORY_MB: u32 = 1024;
+const MAX_MEMORY_MB: u32 = 1024;
 /// Longer inputs find nothing new: while fuzzing, the limits on sizes lie below this.
-const LONGEST_INPUT_BYTES: u32 = 4096;
+const MAX_INPUT_BYTES: u32 = 4096;
 
 /// What `cargo xtask fuzz` can be told.
 #[derive(clap::Args)]
@@ -84,8 +84,8 @@ fn fuzz(target: &str, seconds: u32) -> Result<Command> {
     command.arg(target).arg(corpus).arg(folder().join("seeds").join(target)).arg("--").args([
         format!("-max_total_time={seconds}"),
         format!("-timeout={SLOWEST_INPUT_SECONDS}"),
-        format!("-rss_limit_mb={MOST_MEMORY_MB}"),
-        format!("-max_len={LONGEST_INPUT_BYTES}"),
+        format!("-rss_limit_mb={MAX_MEMORY_MB}"),
+        format!("-max_len={MAX_INPUT_BYTES}"),
         "-verbosity=0".to_owned(),
         "-print_final_stats=1".to_owned(),
     ]);

@@ -1,8 +1,9 @@
-//! `cargo xtask lint`: formatting and lints, where a warning is a failure.
+//! `cargo xtask lint`: imports, formatting and lints, where a warning is a failure.
 
 use anyhow::Result;
 
 use crate::{
+    imports,
     progress::{Step, say},
     shell,
     ui::{
@@ -14,6 +15,10 @@ use crate::{
 
 /// Checks the whole workspace as the server sees it, and the page once more as the browser sees it.
 pub(crate) fn run() -> Result<()> {
+    let step = Step::begin("checking the imports", "");
+    let files = imports::check()?;
+    step.done(&format!("no circle in {files} files"));
+
     let step = Step::begin("checking the formatting", "");
     shell::run(shell::cargo().args(["fmt", "--all", "--check"]))?;
     step.done("");

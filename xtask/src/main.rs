@@ -4,9 +4,11 @@
 //! looked for, and installed where that is possible without asking; otherwise one sentence says what to install.
 
 mod bench;
+mod build;
 mod debian;
 mod fingerprint;
 mod fuzz;
+mod imports;
 mod lint;
 mod progress;
 mod run;
@@ -30,12 +32,16 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Build the page and the server as one program, and say where it is
+    Build(build::Options),
     /// Build the page and the server, then run the server
     Run(run::Options),
     /// Run every test there is: unit, HTTP on each database, a real browser
     Test,
-    /// Check formatting and lints, for the server and for the browser side
+    /// Check imports, formatting and lints, for the server and for the browser side
     Lint,
+    /// Draw which files of the server side import which; circles are an error
+    Imports(imports::Options),
     /// Fuzz what reads the network: each target for a bounded time
     Fuzz(fuzz::Options),
     /// Build the page (WASM, styles, static files) into target/site
@@ -48,9 +54,11 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Build(options) => build::run(&options),
         Command::Run(options) => run::run(&options),
         Command::Test => test::run(),
         Command::Lint => lint::run(),
+        Command::Imports(options) => imports::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Ui(options) => ui::build(&options).map(|_| ()),
         Command::Screenshots => screenshots::run(),
@@ -62,5 +70,15 @@ fn main() -> ExitCode {
             progress::say(&format!("{error:#}"));
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_commands_and_their_options_fit_together() {
+        super::Cli::command().debug_assert();
     }
 }

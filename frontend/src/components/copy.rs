@@ -1,13 +1,14 @@
 //! Copying. Code in Markdown has buttons that are plain nodes, heard by one listener above all messages; elsewhere a
-//! [`CopyButton`] knows what it copies.
+//! [`CopyButton`] knows what it copies, and has it loaded first where it is not here.
 
 use std::time::Duration;
 
 use leptos::{ev::MouseEvent, prelude::*, task::spawn_local};
+use send_wrapper::SendWrapper;
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 
-use crate::{browser, language::use_language};
+use crate::{browser, language::use_language, session::Loading};
 
 /// How long a button says that it did it.
 const TOLD_FOR: Duration = Duration::from_secs(2);
@@ -21,32 +22,57 @@ pub(crate) fn on_click(event: &MouseEvent) {
     }
 }
 
-/// Copies `content`, all of it, however much of it is shown.
+/// Copies a text, all of it, however much of it is shown.
 #[component]
-pub(crate) fn CopyButton<'a>(content: &'a str) -> impl IntoView + use<> {
+pub(crate) fn CopyButton(
+    /// The text; `None` while it is not here whole.
+    content: impl Fn() -> Option<String> + Copy + Send + Sync + 'static,
+    /// Has it loaded.
+    load: impl Fn() + 'static,
+    /// How it stands with that.
+    loading: Memo<Loading>,
+) -> impl IntoView {
     let text = use_language();
-    let content = content.to_owned();
+    // The button that was pressed before the text was here.
+    let waiting = StoredValue::new(None::<SendWrapper<Element>>);
+    Effect::new(move || {
+        let is_loading = loading.get() == Loading::Running;
+        let Some(button) = waiting.get_value() else { return };
+        let content = content();
+        if content.is_some() || !is_loading {
+            waiting.set_value(None);
+        }
+        if let Some(content) = content {
+            copy(button.take(), content);
+        }
+    });
     let on_click = move |event: MouseEvent| {
-        if let Some(button) = clicked(&event) {
-            copy(button, content.clone());
+        let Some(button) = clicked(&event) else { return };
+        if let Some(content) = untrack(content) {
+            copy(button, content);
+        } else {
+            waiting.set_value(Some(SendWrapper::new(button)));
+            load();
         }
     };
     view! {
         <button type="button" class="copy" data-testid="copy" on:click=on_click>
             <span class="copy-label">{text.copy()}</span>
             <span class="copy-done">{text.copied()}</span>
+            <span class="copy-again">{text.copy_again()}</span>
         </button>
     }
+    .into_any()
 }
 
 fn copy(button: Element, content: String) {
     spawn_local(async move {
-        if browser::copy(&content).await.is_err() || button.set_attribute("data-copied", "").is_err() {
-            return;
-        }
-        browser::sleep(TOLD_FOR).await;
+        // Some browsers copy only right after a press, and the text may have come later.
+        let told = if browser::copy(&content).await.is_ok() { "data-copied" } else { "data-copy-failed" };
         // A button that is gone by now needs no label.
-        let _ = button.remove_attribute("data-copied");
+        let _ = button.set_attribute(told, "");
+        browser::sleep(TOLD_FOR).await;
+        let _ = button.remove_attribute(told);
     });
 }
 

@@ -5,10 +5,7 @@ use leptos::{html, prelude::*};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
-use crate::{
-    language::use_language,
-    session::{Loading, Session},
-};
+use crate::{components::load_button::LoadButton, language::use_language, session::Session};
 
 /// The way to earlier messages.
 #[component]
@@ -18,31 +15,15 @@ pub(crate) fn EarlierMessages(
     load: impl Fn() + Copy + Send + 'static,
 ) -> impl IntoView {
     let text = use_language();
-    let is_loading = Memo::new(move |_| session.earlier.get() == Loading::Running);
-    let problem = move || match session.earlier.get() {
-        Loading::Failed(words) => Some(words),
-        Loading::Idle | Loading::Running => None,
-    };
-    let label = move || match session.earlier.get() {
-        Loading::Idle => text.show_earlier(),
-        Loading::Running => text.loading_earlier(),
-        Loading::Failed(_) => text.reload(),
-    };
     view! {
         <div class="earlier">
-            {move || problem().map(|words| view! {
-                <p class="message-error" role="alert" data-testid="earlier-problem">{words}</p>
-            })}
-            <button
-                type="button"
+            <LoadButton
                 class="show-earlier"
-                data-testid="show-earlier"
-                // Not disabled: that would take the focus away.
-                aria-disabled=move || is_loading.get().then_some("true")
-                on:click=move |_| load()
-            >
-                {label}
-            </button>
+                loading=session.earlier.into()
+                label=text.show_earlier().to_owned()
+                loading_label=text.loading_earlier()
+                load
+            />
             <noscript>
                 <p class="earlier-note">{text.earlier_need_javascript()}</p>
             </noscript>

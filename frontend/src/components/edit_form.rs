@@ -6,12 +6,13 @@ use leptos::{
     html,
     prelude::*,
 };
+use tallybook_protocol::MessageId;
 
 use crate::{browser, components::composer::sends, language::use_language, session::Session};
 
 /// The field in the message's place.
 #[component]
-pub(crate) fn EditForm(id: i64, session: Session) -> impl IntoView {
+pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
     let text = use_language();
     let field = NodeRef::<html::Textarea>::new();
     let draft = RwSignal::new(

@@ -1,31 +1,31 @@
-//! One message: a bubble with plain text for a person's, Markdown with tool calls between for the assistant's. Nothing in
-//! it is ever read as HTML.
+//! One message: a bubble with plain text for a person's, Markdown with items between for the assistant's. Nothing in it is
+//! ever read as HTML.
 
 use std::borrow::Cow;
 
 use leptos::prelude::*;
-use tallybook_protocol::{MessageStatus, Role};
+use tallybook_protocol::{MessageId, MessageStatus, Role};
 
 use crate::{
     components::{
         copy,
         edit_form::EditForm,
+        items::{ItemRun, Items},
         message_foot::{AnswerFoot, QuestionFoot},
         prose::Prose,
         thinking::Thinking,
-        tool_calls::{Calls, ToolCalls},
     },
     language::{Language, use_language},
     markdown::Stretch,
     session::{DrawnEntry, Session},
-    transcript::{Entry, Segment, Tally, segments},
+    transcript::{Entry, ItemKey, Segment, Tally},
 };
 
 /// A message of the transcript, as it changes.
 #[component]
 pub(crate) fn Message(
     /// Its row id.
-    id: i64,
+    id: MessageId,
     /// The conversation.
     session: Session,
 ) -> impl IntoView {
@@ -59,7 +59,7 @@ pub(crate) fn read<T: Default>(entry: OptionalEntry, pick: impl Fn(&Entry) -> T)
 }
 
 #[component]
-fn UserMessage(id: i64, entry: OptionalEntry, session: Session) -> impl IntoView {
+fn UserMessage(id: MessageId, entry: OptionalEntry, session: Session) -> impl IntoView {
     let text = use_language();
     let is_edited = Memo::new(move |_| session.is_edited(id));
     let content = move || {
@@ -83,8 +83,8 @@ fn UserMessage(id: i64, entry: OptionalEntry, session: Session) -> impl IntoView
 #[component]
 fn AssistantMessage(entry: OptionalEntry, session: Session) -> impl IntoView {
     let text = use_language();
-    let calls = Calls::new(entry, session);
-    let pieces = move || read(entry, |entry| segments(&entry.text, &entry.calls));
+    let items = Items::new(entry, session);
+    let pieces = move || read(entry, Entry::segments);
     view! {
         <article
             class="message"
@@ -95,9 +95,9 @@ fn AssistantMessage(entry: OptionalEntry, session: Session) -> impl IntoView {
             on:click=|event| copy::on_click(&event)
         >
             <h2 class="visually-hidden">{text.answer()}</h2>
-            <For each=pieces key=Key::of children=move |piece| piece_view(calls, &piece) />
+            <For each=pieces key=Key::of children=move |piece| piece_view(items, &piece) />
             <Ending entry />
-            <WaysOn entry session />
+            <ContinueButtons entry session />
             <AnswerFoot entry session />
         </article>
     }
@@ -107,36 +107,37 @@ fn AssistantMessage(entry: OptionalEntry, session: Session) -> impl IntoView {
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     TextFrom(usize),
-    CallsFrom(i64),
+    /// By the first item, which a run is never without.
+    ItemsFrom(Option<ItemKey>),
 }
 
 impl Key {
     fn of(piece: &Segment) -> Self {
         match piece {
             Segment::Text(range) => Self::TextFrom(range.start),
-            Segment::Calls(ids) => Self::CallsFrom(ids.first().copied().unwrap_or_default()),
+            Segment::Items(keys) => Self::ItemsFrom(keys.first().copied()),
         }
     }
 }
 
-fn piece_view(calls: Calls, piece: &Segment) -> AnyView {
+fn piece_view(items: Items, piece: &Segment) -> AnyView {
     match Key::of(piece) {
         Key::TextFrom(start) => {
             let text = use_language();
-            let stretch = Memo::new(move |_| read(calls.entry, |entry| stretch_from(entry, start, text)));
+            let stretch = Memo::new(move |_| read(items.entry, |entry| stretch_from(entry, start, text)));
             view! { <Prose stretch /> }.into_any()
         }
-        Key::CallsFrom(first) => view! { <ToolCalls first calls /> }.into_any(),
+        Key::ItemsFrom(first) => first.map(|first| view! { <ItemRun first items /> }).into_any(),
     }
 }
 
 fn stretch_from(entry: &Entry, start: usize, language: Language) -> Stretch {
-    let end = segments(&entry.text, &entry.calls).into_iter().find_map(|piece| match piece {
+    let end = entry.segments().into_iter().find_map(|piece| match piece {
         Segment::Text(range) if range.start == start => Some(range.end),
-        Segment::Text(_) | Segment::Calls(_) => None,
+        Segment::Text(_) | Segment::Items(_) => None,
     });
     let text = end.and_then(|end| entry.text.get(start..end)).unwrap_or_default().to_owned();
-    // Text with a call after it is not written on.
+    // Text with an item after it does not grow.
     let complete = !entry.is_streaming() || end.is_some_and(|end| end < entry.text.len());
     Stretch { message: entry.id, start, text, complete, language }
 }
@@ -160,9 +161,9 @@ fn Ending(entry: OptionalEntry) -> impl IntoView {
     }
 }
 
-/// The ways on from an answer that was cut off, as long as nothing came after it.
+/// Offers to go on with an answer that was cut off, as long as nothing came after it.
 #[component]
-fn WaysOn(entry: OptionalEntry, session: Session) -> impl IntoView {
+fn ContinueButtons(entry: OptionalEntry, session: Session) -> impl IntoView {
     let text = use_language();
     let offered = Memo::new(move |_| {
         let cut_off = read(entry, |entry| entry.is_cut_off().then_some((entry.id, entry.status)))?;
@@ -173,8 +174,8 @@ fn WaysOn(entry: OptionalEntry, session: Session) -> impl IntoView {
     move || {
         offered.get().map(|(id, status)| {
             view! {
-                <p class="ways-on">
-                    <button type="button" class="continue" data-testid="continue" on:click=move |_| session.resume()>
+                <p class="continue-buttons">
+                    <button type="button" class="continue" data-testid="continue" on:click=move |_| session.continue_turn()>
                         {text.go_on()}
                     </button>
                     {(status == MessageStatus::Failed).then(|| view! {
@@ -207,13 +208,13 @@ enum End {
 
 fn ending_of(entry: &Entry, text: Language) -> End {
     match entry.status {
-        MessageStatus::Streaming => match segments(&entry.text, &entry.calls).last() {
+        MessageStatus::Streaming => match entry.segments().last() {
             Some(Segment::Text(_)) => End::Text,
-            // A call that runs shows it itself.
-            Some(Segment::Calls(_)) if entry.calls.iter().any(|call| !call.is_over()) => End::Text,
-            Some(Segment::Calls(_)) | None => End::Thinking,
+            // An item that is not over shows it itself.
+            Some(Segment::Items(_)) if entry.items.iter().any(|item| !item.is_over()) => End::Text,
+            Some(Segment::Items(_)) | None => End::Thinking,
         },
-        MessageStatus::Stopped => End::Note(text.stopped(Tally::of(&entry.calls)).into()),
+        MessageStatus::Stopped => End::Note(text.stopped(Tally::of(entry)).into()),
         MessageStatus::Interrupted if entry.error.is_none() => End::Note(text.interrupted().into()),
         MessageStatus::Interrupted | MessageStatus::Failed => failure_of(entry, text),
         MessageStatus::Complete => note_on(entry, text).map_or(End::Text, |note| End::Note(note.into())),
@@ -228,9 +229,9 @@ fn note_on(entry: &Entry, text: Language) -> Option<&'static str> {
         Some("max_tokens") => Some(text.cut_off()),
         Some("step_limit") => Some(text.step_limit()),
         // What was said before its calls is not an answer.
-        _ => match segments(&entry.text, &entry.calls).last() {
+        _ => match entry.segments().last() {
             Some(Segment::Text(_)) => None,
-            Some(Segment::Calls(_)) | None => Some(text.no_output()),
+            Some(Segment::Items(_)) | None => Some(text.no_output()),
         },
     }
 }
@@ -244,12 +245,5 @@ fn failure_of(entry: &Entry, text: Language) -> End {
 }
 
 fn status(entry: OptionalEntry) -> &'static str {
-    entry.with(|entry| match entry.as_ref().map(|entry| entry.status) {
-        Some(MessageStatus::Complete) => "complete",
-        Some(MessageStatus::Streaming) => "streaming",
-        Some(MessageStatus::Stopped) => "stopped",
-        Some(MessageStatus::Failed) => "failed",
-        Some(MessageStatus::Interrupted) => "interrupted",
-        Some(MessageStatus::Unknown) | None => "unknown",
-    })
+    entry.with(|entry| entry.as_ref().map_or(MessageStatus::Unknown, |entry| entry.status).as_str())
 }

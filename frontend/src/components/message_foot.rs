@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use leptos::{prelude::*, task::spawn_local};
+use tallybook_protocol::MessageId;
 
 use crate::{
     browser,
@@ -117,7 +118,7 @@ fn Versions(entry: OptionalEntry, session: Session) -> impl IntoView {
             Some((at, entry.siblings.clone()))
         })
     });
-    let button = move |step: Step, label: &'static str, at: usize, siblings: Vec<i64>| {
+    let button = move |step: Step, label: &'static str, at: usize, siblings: Vec<MessageId>| {
         let at_end = step.from(at, &siblings).is_none();
         let id = siblings[at];
         view! {

@@ -1,5 +1,6 @@
 //! The parts that pages are made of, one per file.
 
+pub(crate) mod call_text;
 pub(crate) mod chat_pane;
 pub(crate) mod commands;
 pub(crate) mod composer;
@@ -11,6 +12,9 @@ pub(crate) mod export_menu;
 pub(crate) mod header;
 pub(crate) mod help;
 pub(crate) mod icon;
+pub(crate) mod items;
+pub(crate) mod load_button;
+pub(crate) mod long_text;
 pub(crate) mod message;
 pub(crate) mod message_foot;
 pub(crate) mod nothing_here;
@@ -24,5 +28,4 @@ pub(crate) mod thinking;
 pub(crate) mod thread;
 pub(crate) mod tool_call;
 pub(crate) mod tool_call_details;
-pub(crate) mod tool_calls;
 pub(crate) mod tool_group;

@@ -210,7 +210,7 @@ fn toggle_calls(area: NodeRef<html::Div>, session: Session) -> bool {
     let has_closed = matches!(area.query_selector(".tool-line[aria-expanded=false]"), Ok(Some(_)));
     let has_open = matches!(area.query_selector(".tool-line[aria-expanded=true]"), Ok(Some(_)));
     if has_closed || has_open {
-        session.all_calls.update(|all| all.set(has_closed));
+        session.expand_all.update(|all| all.set(has_closed));
     }
     has_closed || has_open
 }

@@ -1,21 +1,23 @@
 //! A tool call as one quiet line: how it stands, which tool, with what, how long. The line is a button that opens the
 //! details.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
-use tallybook_protocol::ToolCallStatus;
+use tallybook_protocol::{ToolCallId, ToolCallStatus};
 
 use crate::{
     components::{
         icon::{Draw, Icon},
+        items::{Items, Lines, element_id},
         message::read,
         seconds::use_seconds,
         tool_call_details::ToolCallDetails,
-        tool_calls::{Calls, Lines},
         tool_group::{Folding, folding_of},
     },
     format, json,
     language::{Language, use_language},
-    transcript::Call,
+    transcript::{Call, ItemKey},
 };
 
 /// After so many seconds a call is taking long.
@@ -23,45 +25,41 @@ const LONG_SECS: u64 = 10;
 /// After so many seconds it may be time to stop it.
 const VERY_LONG_SECS: u64 = 30;
 
-/// The element of a call, by its row id.
-pub(crate) fn id_of_call(id: i64) -> String {
-    format!("call-{id}")
-}
-
 /// One tool call.
 #[component]
 pub(crate) fn ToolCall(
     /// Its row id.
-    id: i64,
+    id: ToolCallId,
     lines: Lines,
-    calls: Calls,
+    items: Items,
 ) -> impl IntoView {
     let text = use_language();
-    let call = Memo::new(move |_| read(calls.entry, |entry| entry.calls.iter().find(|call| call.id == id).cloned()));
+    let key = ItemKey::Call(id);
+    let call = Memo::new(move |_| read(items.entry, |entry| entry.call(id).cloned()));
     let awaits_approval =
         move || call.with(|call| call.as_ref().is_some_and(|call| call.status == ToolCallStatus::AwaitingApproval));
-    let open = Memo::new(move |_| calls.is_call_open(id, awaits_approval()));
-    let details_id = format!("{}-details", id_of_call(id));
+    let open = Memo::new(move |_| items.is_open(key, awaits_approval()));
+    let details_id = format!("{}-details", element_id(key));
     // A call that is over stays as it is; a thousand of them should cost little.
-    let is_over = call.with_untracked(|call| call.as_ref().is_some_and(Call::is_over));
-    let line = Line { id, calls, open, details_id: details_id.clone(), text };
+    let is_over = call.with_untracked(|call| call.as_ref().is_some_and(|call| call.is_over()));
+    let line = Line { key, items, open, details_id: details_id.clone(), text };
     let line = if is_over {
         call.with_untracked(|call| call.as_ref().map(|call| line.view(call, 0))).into_any()
     } else {
         view! { <LiveLine line call /> }.into_any()
     };
-    let folding = move || lines.with(|lines| folding_of(lines, id, calls));
+    let folding = move || lines.with(|lines| folding_of(lines, key, items));
     view! {
         <div
             class="tool"
-            id=id_of_call(id)
+            id=element_id(key)
             data-grouped=move || (folding() != Folding::Alone).then_some("")
             hidden=move || folding() == Folding::Folded
         >
             {line}
             {move || open.get().then(|| {
                 let id = details_id.clone();
-                view! { <ToolCallDetails id call /> }
+                view! { <ToolCallDetails id call session=items.session /> }
             })}
         </div>
     }
@@ -71,8 +69,8 @@ pub(crate) fn ToolCall(
 /// What the line of a call is drawn with.
 #[derive(Clone)]
 struct Line {
-    id: i64,
-    calls: Calls,
+    key: ItemKey,
+    items: Items,
     open: Memo<bool>,
     /// The element that it opens.
     details_id: String,
@@ -82,7 +80,7 @@ struct Line {
 impl Line {
     /// The line as the call stands, `waited` seconds after it was first seen here to run.
     fn view(&self, call: &Call, waited: u64) -> impl IntoView + use<> {
-        let Self { id, calls, open, details_id, text } = self.clone();
+        let Self { key, items, open, details_id, text } = self.clone();
         let measured = call.duration_ms.map(|ms| format::duration(text, ms));
         let duration = measured.or_else(|| (waited > 0).then(|| text.waited(waited)));
         view! {
@@ -90,15 +88,15 @@ impl Line {
                 type="button"
                 class="tool-line"
                 data-testid="tool-call"
-                data-status=status_name(call.status)
+                data-status=call.status.as_str()
                 data-pace=Pace::after(waited).name()
                 aria-expanded=move || open.get().to_string()
                 aria-controls=details_id
-                on:click=move |_| calls.set_call(id, !open.get_untracked())
+                on:click=move |_| items.set(key, !open.get_untracked())
             >
                 <span class="tool-status">{status_icon(call.status)}</span>
                 <span class="tool-name">{call.name.clone()}</span>
-                <span class="tool-summary">{json::summary(call.input.as_str())}</span>
+                <span class="tool-summary">{json::summary(&call.input.text)}</span>
                 <span class="tool-state">{text.call_status(call.status)}</span>
                 <span class="tool-duration">{duration}</span>
                 <span class="tool-chevron"><Draw icon=Icon::Chevron /></span>
@@ -109,9 +107,9 @@ impl Line {
 
 /// The line of a call that is not over yet, and what there is to say while it runs.
 #[component]
-fn LiveLine(line: Line, call: Memo<Option<Call>>) -> impl IntoView {
+fn LiveLine(line: Line, call: Memo<Option<Arc<Call>>>) -> impl IntoView {
     let text = line.text;
-    let session = line.calls.session;
+    let session = line.items.session;
     let status = Memo::new(move |_| call.with(|call| call.as_ref().map(|call| call.status)));
     let runs = move || status.get() == Some(ToolCallStatus::Pending);
     let seconds = use_seconds(runs);
@@ -180,17 +178,4 @@ fn status_icon(status: ToolCallStatus) -> AnyView {
         ToolCallStatus::Interrupted => Icon::Broken,
     };
     view! { <Draw icon /> }.into_any()
-}
-
-fn status_name(status: ToolCallStatus) -> &'static str {
-    match status {
-        ToolCallStatus::Pending => "pending",
-        ToolCallStatus::AwaitingApproval => "awaiting_approval",
-        ToolCallStatus::Success => "success",
-        ToolCallStatus::Error => "error",
-        ToolCallStatus::Denied => "denied",
-        ToolCallStatus::Cancelled => "cancelled",
-        ToolCallStatus::Interrupted => "interrupted",
-        ToolCallStatus::Unknown => "unknown",
-    }
 }

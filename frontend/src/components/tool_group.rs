@@ -1,34 +1,33 @@
-//! The line that several finished calls fold under.
+//! The line that several finished items fold under.
 
 use leptos::prelude::*;
 
 use crate::{
     components::{
         icon::{Draw, Icon},
-        tool_call::id_of_call,
-        tool_calls::{Calls, Lines},
+        items::{Items, Lines, element_id},
     },
     language::use_language,
-    transcript::{Group, Line},
+    transcript::{Group, ItemKey, Line},
 };
 
 /// One group, closed until the reader opens it.
 #[component]
 pub(crate) fn ToolGroup(
-    /// Its first call.
-    first: i64,
+    /// Its first item.
+    first: Option<ItemKey>,
     lines: Lines,
-    calls: Calls,
+    items: Items,
 ) -> impl IntoView {
     let text = use_language();
-    let group = Memo::new(move |_| lines.with(|lines| find(lines, first).cloned()));
+    let group = Memo::new(move |_| lines.with(|lines| first.and_then(|first| find(lines, first)).cloned()));
     let read = move |words: fn(&Group) -> String| group.with(|group| group.as_ref().map(words));
     let failed = move || group.with(|group| group.as_ref().map_or(0, |group| group.failed));
     let open =
-        Memo::new(move |_| group.with(|group| group.as_ref().is_some_and(|group| calls.is_group_open(&group.ids))));
+        Memo::new(move |_| group.with(|group| group.as_ref().is_some_and(|group| items.is_group_open(&group.keys))));
     let toggle = move |_| {
         if let Some(group) = group.get_untracked() {
-            calls.set_group(&group.ids, !open.get_untracked());
+            items.set_group(&group.keys, !open.get_untracked());
         }
     };
     view! {
@@ -39,7 +38,7 @@ pub(crate) fn ToolGroup(
                 data-testid="tool-group"
                 data-failed=move || (failed() > 0).then_some("")
                 aria-expanded=move || open.get().to_string()
-                aria-controls=move || read(|group| group.ids.iter().map(|id| id_of_call(*id)).collect::<Vec<_>>().join(" "))
+                aria-controls=move || read(|group| group.keys.iter().copied().map(element_id).collect::<Vec<_>>().join(" "))
                 on:click=toggle
             >
                 <span class="tool-status">
@@ -49,7 +48,7 @@ pub(crate) fn ToolGroup(
                     }}
                 </span>
                 <span class="tool-name">
-                    {move || group.with(|group| group.as_ref().map(|group| text.used_tools(group.ids.len())))}
+                    {move || group.with(|group| group.as_ref().map(|group| text.used_tools(group.calls)))}
                 </span>
                 <span class="tool-summary">{move || read(Group::summary)}</span>
                 {move || (failed() > 0).then(|| view! { <span class="tool-state">{text.failed_calls(failed())}</span> })}
@@ -60,14 +59,14 @@ pub(crate) fn ToolGroup(
     .into_any()
 }
 
-fn find(lines: &[Line], first: i64) -> Option<&Group> {
+fn find(lines: &[Line], first: ItemKey) -> Option<&Group> {
     lines.iter().find_map(|line| match line {
-        Line::Group(group) if group.ids.first() == Some(&first) => Some(group),
-        Line::Group(_) | Line::Call { .. } => None,
+        Line::Group(group) if group.keys.first() == Some(&first) => Some(group),
+        Line::Group(_) | Line::Item { .. } => None,
     })
 }
 
-/// How a call stands to a group.
+/// How an item stands to a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Folding {
     /// It is in none.
@@ -78,15 +77,15 @@ pub(crate) enum Folding {
     Folded,
 }
 
-/// How the call `id` stands to the groups in `lines`.
-pub(crate) fn folding_of(lines: &[Line], id: i64, calls: Calls) -> Folding {
+/// How an item stands to the groups in `lines`.
+pub(crate) fn folding_of(lines: &[Line], key: ItemKey, items: Items) -> Folding {
     let group = lines.iter().find_map(|line| match line {
-        Line::Call { id: other, group } if *other == id => *group,
-        Line::Call { .. } | Line::Group(_) => None,
+        Line::Item { key: other, group } if *other == key => *group,
+        Line::Item { .. } | Line::Group(_) => None,
     });
     match group.and_then(|first| find(lines, first)) {
         None => Folding::Alone,
-        Some(group) if calls.is_group_open(&group.ids) => Folding::Unfolded,
+        Some(group) if items.is_group_open(&group.keys) => Folding::Unfolded,
         Some(_) => Folding::Folded,
     }
 }

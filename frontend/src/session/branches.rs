@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leptos::{prelude::*, task::tick};
-use tallybook_protocol::NewMessage;
+use tallybook_protocol::MessageId;
 
 use super::{Phase, Session, earlier::window_from};
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 /// A message of one's own that is being changed in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Edited {
-    pub(crate) id: i64,
+    pub(crate) id: MessageId,
     /// What the field begins with.
     pub(crate) text: String,
 }
@@ -30,7 +30,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// The version that this leads to.
-    pub(crate) fn from(self, at: usize, siblings: &[i64]) -> Option<i64> {
+    pub(crate) fn from(self, at: usize, siblings: &[MessageId]) -> Option<MessageId> {
         let to = match self {
             Self::Older => at.checked_sub(1)?,
             Self::Newer => at + 1,
@@ -46,7 +46,7 @@ impl Step {
     }
 
     /// What the page calls the button that leads from the version `id`.
-    pub(crate) fn button(self, id: i64) -> String {
+    pub(crate) fn button(self, id: MessageId) -> String {
         format!("{}-{id}", self.name())
     }
 
@@ -60,32 +60,32 @@ impl Step {
 
 impl Session {
     /// Whether a message is being changed in its place.
-    pub(crate) fn is_edited(&self, id: i64) -> bool {
+    pub(crate) fn is_edited(&self, id: MessageId) -> bool {
         self.edited.with(|edited| edited.as_ref().is_some_and(|edited| edited.id == id))
     }
 
     /// Sends `content` as another version of a message. Does nothing while a turn runs, or when there is no text in it.
-    pub(crate) fn edit(self, id: i64, content: &str) {
+    pub(crate) fn edit(self, id: MessageId, content: &str) {
         self.post(content, Some(id));
     }
 
     /// Has an answer written anew.
-    pub(crate) fn regenerate(self, id: i64) {
+    pub(crate) fn regenerate(self, id: MessageId) {
         let Some(uuid) = self.at_rest() else { return };
-        let cut = self.cut_before(id);
+        let cut = self.split_off(id);
         self.begins.set_value(true);
         self.phase.set(Phase::Following);
         self.notice.set(None);
         self.spawn_reading(async move {
             match api::regenerate(uuid, id).await {
                 Ok(stream) => self.follow(uuid, Some(stream)).await,
-                Err(error) => self.put_back(cut, &error),
+                Err(error) => self.restore(cut, &error),
             }
         });
     }
 
     /// Shows the version that comes before or after the message `id` among `siblings`.
-    pub(crate) fn step(self, id: i64, siblings: &[i64], step: Step) {
+    pub(crate) fn step(self, id: MessageId, siblings: &[MessageId], step: Step) {
         let Some(at) = siblings.iter().position(|sibling| *sibling == id) else { return };
         let Some(wanted) = step.from(at, siblings) else { return };
         let Some(uuid) = self.at_rest() else { return };
@@ -101,7 +101,7 @@ impl Session {
             }
             match selected {
                 Ok(conversation) => {
-                    self.known.update_value(|known| known.renew(conversation));
+                    self.known.update_value(|known| known.refresh(conversation));
                     self.draw();
                     // The button that was pressed is gone; the next key should find its like, and so should the eye: after
                     // whatever follows the newest text has had its turn in this frame.
@@ -120,16 +120,16 @@ impl Session {
         });
     }
 
-    /// Takes away a message and what follows, since another version comes in its place, and gives them.
-    pub(super) fn cut_before(self, id: i64) -> Vec<Arc<Entry>> {
-        let cut = self.known.try_update_value(|known| known.cut_before(id)).unwrap_or_default();
+    /// Takes out a message and what follows, since another version comes in its place, and returns them.
+    pub(super) fn split_off(self, id: MessageId) -> Vec<Arc<Entry>> {
+        let cut = self.known.try_update_value(|known| known.split_off(id)).unwrap_or_default();
         self.draw();
         cut
     }
 
     /// Nothing came of what was asked for: what was there is there again.
-    pub(super) fn put_back(self, cut: Vec<Arc<Entry>>, error: &ApiError) {
-        self.known.update_value(|known| known.put_back(cut));
+    pub(super) fn restore(self, cut: Vec<Arc<Entry>>, error: &ApiError) {
+        self.known.update_value(|known| known.restore(cut));
         self.draw();
         self.rest(Some(error.message(self.text)));
         self.catch_up_after(error);
@@ -140,12 +140,5 @@ impl Session {
         if matches!(error, ApiError::Refused { status: 409, .. }) {
             self.hear(Heard::Missed);
         }
-    }
-
-    /// The message to send: the one that failed to be sent, when it is the same, so that it is stored once.
-    pub(super) fn message(self, content: String, edit_of: Option<i64>) -> NewMessage {
-        let same = |failed: &NewMessage| failed.content == content && failed.edit_of == edit_of;
-        let again = self.failed.with_value(|failed| failed.clone().filter(same));
-        again.unwrap_or_else(|| NewMessage { content, client_message_id: Some(browser::random_id()), edit_of })
     }
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use leptos::prelude::*;
+use tallybook_protocol::MessageId;
 
 use super::Session;
 use crate::transcript::Entry;
@@ -13,7 +14,7 @@ pub(crate) type DrawnEntry = Option<Arc<Entry>>;
 
 impl Session {
     /// A message, as it changes, for as long as the component that asks for it is there.
-    pub(crate) fn entry(self, id: i64) -> ReadSignal<DrawnEntry> {
+    pub(crate) fn entry(self, id: MessageId) -> ReadSignal<DrawnEntry> {
         let entry = RwSignal::new(self.transcript.with_untracked(|transcript| transcript.find(id).cloned()));
         self.drawn.update_value(|drawn| {
             drawn.insert(id, entry);

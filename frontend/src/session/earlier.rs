@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use leptos::prelude::*;
-use tallybook_protocol::{Conversation, Earlier, Window};
+use tallybook_protocol::{Conversation, Earlier, MessageId, Window};
 use uuid::Uuid;
 
-use super::Session;
+use super::{Loading, Session};
 use crate::{
     api::{self, ApiError},
     browser,
@@ -16,17 +16,6 @@ use crate::{
 
 /// So many earlier messages are drawn in one frame, so that none takes long.
 const DRAWN_AT_ONCE: usize = 5;
-
-/// How it stands with the messages before those that are here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Loading {
-    /// Nobody waits for them.
-    Idle,
-    /// They are on their way.
-    Running,
-    /// They could not be had, for this reason.
-    Failed(String),
-}
 
 impl Session {
     /// Loads messages that come before the first one here, and calls `drawing` each time just before some of them are
@@ -42,7 +31,7 @@ impl Session {
             let window = Window { limit: Some(MESSAGES_AT_ONCE), before: Some(first), from: None };
             let loading = match api::find_conversation(uuid, window).await {
                 Ok(Some(page)) => {
-                    self.put_before(first, page, drawing).await;
+                    self.prepend(first, page, drawing).await;
                     Loading::Idle
                 }
                 Ok(None) => Loading::Failed(self.text.not_found_conversation().to_owned()),
@@ -54,11 +43,11 @@ impl Session {
 
     /// Shows what leads up to the message `first`, some of it in each frame. When this returns all of it is in its place,
     /// and only then there may be need of more.
-    async fn put_before(self, mut first: i64, mut page: Conversation, drawing: impl Fn()) {
+    async fn prepend(self, mut first: MessageId, mut page: Conversation, drawing: impl Fn()) {
         loop {
             let part = take_newest(&mut page, DRAWN_AT_ONCE);
             let before = part.messages.first().map_or(first, |message| message.id);
-            if self.known.try_update_value(|known| known.put_before(first, part)) != Some(true) {
+            if self.known.try_update_value(|known| known.prepend(first, part)) != Some(true) {
                 return;
             }
             drawing();
@@ -92,6 +81,6 @@ fn take_newest(page: &mut Conversation, count: usize) -> Conversation {
 }
 
 /// The newest messages, and back to the message `from`.
-pub(super) fn window_from(from: Option<i64>) -> Window {
+pub(super) fn window_from(from: Option<MessageId>) -> Window {
     Window { limit: Some(MESSAGES_AT_ONCE), from, before: None }
 }

@@ -114,7 +114,7 @@ impl Session {
                     && let Ok(Some(conversation)) = self.find_stored(uuid).await
                 {
                     // Its beginning was missed, and perhaps the end of a turn before it.
-                    self.known.update_value(|known| known.renew(conversation));
+                    self.known.update_value(|known| known.refresh(conversation));
                     began = true;
                 }
                 self.known.update_value(|known| fold(known, received.event));
@@ -168,7 +168,7 @@ impl Session {
             };
         };
         let runs = conversation.active_message_id.is_some();
-        self.known.update_value(|known| known.renew(conversation));
+        self.known.update_value(|known| known.refresh(conversation));
         self.draw();
         if runs {
             self.follow(uuid, None).await;
@@ -181,7 +181,7 @@ impl Session {
     pub(super) async fn reload(self, uuid: Uuid) {
         let notice = match self.find_stored(uuid).await {
             Ok(Some(conversation)) => {
-                self.known.update_value(|known| known.renew(conversation));
+                self.known.update_value(|known| known.refresh(conversation));
                 self.draw();
                 // What was sent is stored, and what was said about the connection is out of date.
                 self.failed.set_value(None);

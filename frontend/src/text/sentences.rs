@@ -80,6 +80,17 @@ impl Language {
         }
     }
 
+    /// The button under the beginning of a text that is not here whole, of which no more than the size may be known.
+    pub(crate) fn show_all_bytes(self, bytes: Option<i64>) -> String {
+        let size = bytes.map(|bytes| format::size(self, bytes));
+        match (self, size) {
+            (Self::English, Some(size)) => format!("Show all ({size})"),
+            (Self::English, None) => "Show all".to_owned(),
+            (Self::Japanese, Some(size)) => format!("すべて表示（{size}）"),
+            (Self::Japanese, None) => "すべて表示".to_owned(),
+        }
+    }
+
     /// The line over several finished calls.
     pub(crate) fn used_tools(self, count: usize) -> String {
         match self {
@@ -194,6 +205,9 @@ impl Language {
             "body-too-large" => "メッセージが長すぎます。短くして送信してください。",
             "shutting-down" => "サーバーが停止するところです。しばらくしてからもう一度お試しください。",
             "storage-unavailable" => "データベースに接続できません。しばらくしてからもう一度お試しください。",
+            "storage-full" => {
+                "データベースの容量不足か、書き込みが許可されていないため、保存できません。管理者に連絡してください。"
+            }
             "internal" => "サーバーで問題が発生しました。もう一度お試しください。",
             _ => return None,
         })
@@ -217,6 +231,9 @@ impl Language {
             "model_bad_stream" => "モデルの応答を読み取れませんでした。もう一度送信してください。",
             "turn_timeout" => "時間の上限に達したため、回答を終了しました。質問を分けて送信してください。",
             "storage_unavailable" => "データベースに接続できないため、回答を保存できません。",
+            "answer_too_long" => "回答が長すぎるため、終了しました。質問を分けて送信してください。",
+            "storage_full" => "データベースに空きがないため、回答を保存できません。",
+            "storage_rejected" => "データベースが回答の終わりを受け付けなかったため、一部だけが保存されています。",
             "shutdown" => "回答の途中でサーバーが再起動しました。",
             "internal" => "サーバーで問題が発生しました。もう一度お試しください。",
             _ => return None,

@@ -1,33 +1,35 @@
-//! Finished tool calls that stand next to each other fold under one line, so that the answer stays in sight.
+//! Finished items that stand next to each other fold under one line, so that the answer stays in sight.
 
 use std::fmt::Write as _;
 
 use tallybook_protocol::ToolCallStatus;
 
-use super::Call;
+use super::{Item, ItemKey};
 
 /// How many tools a group names before it only counts.
-const NAMED: usize = 2;
+const MAX_NAMES: usize = 2;
 
-/// A line among calls that stand next to each other.
+/// A line among items that stand next to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// Stands above the calls of a group.
+    /// Stands above the items of a group.
     Group(Group),
-    /// One call, and the group that it is in, by that group's first call.
-    Call {
-        /// Row id.
-        id: i64,
-        /// The row id of the group's first call.
-        group: Option<i64>,
+    /// One item, and the group that it is in, by that group's first item.
+    Item {
+        /// The item.
+        key: ItemKey,
+        /// The group's first item.
+        group: Option<ItemKey>,
     },
 }
 
-/// Two or more finished calls next to each other.
+/// Two or more finished items next to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Their row ids, in order; the first one names the group.
-    pub ids: Vec<i64>,
+    /// The items, in order; the first one names the group.
+    pub keys: Vec<ItemKey>,
+    /// How many of them are tool calls.
+    pub calls: usize,
     /// The first different tools by name.
     pub names: Vec<String>,
     /// How many of the calls are not among those named.
@@ -37,17 +39,19 @@ pub struct Group {
 }
 
 impl Group {
-    fn of(calls: &[&Call]) -> Self {
+    fn of(items: &[&Item]) -> Self {
+        let calls = || items.iter().filter_map(|item| item.as_call());
         let mut names: Vec<String> = Vec::new();
-        for call in calls {
-            if names.len() < NAMED && !names.contains(&call.name) {
+        for call in calls() {
+            if names.len() < MAX_NAMES && !names.contains(&call.name) {
                 names.push(call.name.clone());
             }
         }
         Self {
-            ids: calls.iter().map(|call| call.id).collect(),
-            unnamed: calls.iter().filter(|call| !names.contains(&call.name)).count(),
-            failed: calls.iter().filter(|call| call.status == ToolCallStatus::Error).count(),
+            keys: items.iter().map(|item| item.key()).collect(),
+            calls: calls().count(),
+            unnamed: calls().filter(|call| !names.contains(&call.name)).count(),
+            failed: calls().filter(|call| call.status == ToolCallStatus::Error).count(),
             names,
         }
     }
@@ -62,47 +66,38 @@ impl Group {
     }
 }
 
-/// The lines of the calls `ids` of a message with `calls`, in order. A call that is not over stands by itself.
-pub fn lines(ids: &[i64], calls: &[Call]) -> Vec<Line> {
-    let run: Vec<&Call> = ids.iter().filter_map(|id| calls.iter().find(|call| call.id == *id)).collect();
+/// The lines of those of `items` that `keys` name, in that order. An item that is not over stands by itself.
+pub fn lines(keys: &[ItemKey], items: &[Item]) -> Vec<Line> {
+    let run: Vec<&Item> = keys.iter().filter_map(|key| items.iter().find(|item| item.key() == *key)).collect();
     let mut lines = Vec::with_capacity(run.len() + 1);
-    for stretch in run.chunk_by(|one, next| one.is_over() && next.is_over()) {
-        let group = (stretch.len() > 1).then(|| stretch[0].id);
+    for neighbours in run.chunk_by(|one, next| one.is_over() && next.is_over()) {
+        let group = (neighbours.len() > 1).then(|| neighbours[0].key());
         if group.is_some() {
-            lines.push(Line::Group(Group::of(stretch)));
+            lines.push(Line::Group(Group::of(neighbours)));
         }
-        lines.extend(stretch.iter().map(|call| Line::Call { id: call.id, group }));
+        lines.extend(neighbours.iter().map(|item| Line::Item { key: item.key(), group }));
     }
     lines
 }
 
 #[cfg(test)]
 mod tests {
-    use tallybook_protocol::{RawJson, ToolCallStatus};
+    use tallybook_protocol::{ToolCallId, ToolCallStatus};
 
     use super::{Line, lines};
-    use crate::transcript::Call;
+    use crate::transcript::{Item, ItemKey, tests::finished_call};
 
-    fn call(id: i64, name: &str, status: ToolCallStatus) -> Call {
-        Call {
-            id,
-            name: name.to_owned(),
-            input: RawJson::from_text("{}"),
-            offset: 0,
-            status,
-            output: None,
-            error: None,
-            duration_ms: None,
-        }
+    fn call(id: i64, name: &str, status: ToolCallStatus) -> Item {
+        finished_call(id, |call| (call.tool_name, call.status) = (name.to_owned(), status))
     }
 
     /// `[add, multiply, +1] 1 2 3` for a group, plain numbers for calls by themselves.
-    fn drawn(calls: &[Call]) -> String {
-        let ids: Vec<i64> = calls.iter().map(|call| call.id).collect();
-        let words = lines(&ids, calls).into_iter().map(|line| match line {
+    fn drawn(items: &[Item]) -> String {
+        let keys: Vec<ItemKey> = items.iter().map(Item::key).collect();
+        let words = lines(&keys, items).into_iter().map(|line| match line {
             Line::Group(group) => format!("[{}{}]", group.summary(), "!".repeat(group.failed)),
-            Line::Call { id, group: None } => id.to_string(),
-            Line::Call { id, group: Some(first) } => format!("{first}/{id}"),
+            Line::Item { key: ItemKey::Call(id), group: None } => id.to_string(),
+            Line::Item { key: ItemKey::Call(id), group: Some(ItemKey::Call(first)) } => format!("{first}/{id}"),
         });
         words.collect::<Vec<_>>().join(" ")
     }
@@ -131,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_not_there_is_left_out() {
-        assert_eq!(lines(&[7], &[]), []);
+    fn an_item_that_is_not_there_is_left_out() {
+        assert_eq!(lines(&[ItemKey::Call(ToolCallId(7))], &[]), []);
     }
 }

@@ -1,8 +1,8 @@
-//! How the calls of a message ended, counted.
+//! How the tool calls of a message ended, counted.
 
 use tallybook_protocol::ToolCallStatus;
 
-use super::Call;
+use super::Entry;
 
 /// How many calls of a message ended in which way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,9 +17,9 @@ pub struct Tally {
 
 impl Tally {
     /// Counts the calls of one message.
-    pub fn of(calls: &[Call]) -> Self {
+    pub fn of(entry: &Entry) -> Self {
         let mut tally = Self::default();
-        for call in calls {
+        for call in entry.calls() {
             match call.status {
                 ToolCallStatus::Success | ToolCallStatus::Error | ToolCallStatus::Denied => tally.finished += 1,
                 ToolCallStatus::Cancelled => tally.cancelled += 1,

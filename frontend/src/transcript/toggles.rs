@@ -1,20 +1,22 @@
-//! What of an answer's tool calls is open. What a reader opened or closed stays so, whatever happens around it; only the
-//! reader's own word about all of them at once goes above it.
+//! What of an answer's items is open. What a reader opened or closed stays so, whatever happens around it; only opening or
+//! closing everything goes above it.
 
 use std::collections::BTreeMap;
 
-/// The reader's last word about all calls at once.
+use super::ItemKey;
+
+/// The reader's last command to open or close everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct All {
-    /// How many such words there have been.
-    said: u32,
+pub struct ExpandAll {
+    /// How many such commands there have been.
+    revision: u32,
     open: Option<bool>,
 }
 
-impl All {
+impl ExpandAll {
     /// Opens or closes everything.
     pub fn set(&mut self, open: bool) {
-        self.said = self.said.wrapping_add(1);
+        self.revision = self.revision.wrapping_add(1);
         self.open = Some(open);
     }
 }
@@ -22,86 +24,94 @@ impl All {
 /// What the reader opened and closed in one answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Toggles {
-    /// How many words about all calls there had been when these were said.
-    said: u32,
-    calls: BTreeMap<i64, bool>,
-    /// Groups, by their first call.
-    groups: BTreeMap<i64, bool>,
+    /// The revision of [`ExpandAll`] that these came after.
+    revision: u32,
+    items: BTreeMap<ItemKey, bool>,
+    /// Groups, by their first item.
+    groups: BTreeMap<ItemKey, bool>,
 }
 
 impl Toggles {
-    /// Whether a call is open. One that waits for a decision opens itself.
-    pub fn is_call_open(&self, all: All, id: i64, awaits_approval: bool) -> bool {
-        self.own(all, &self.calls, id).or(all.open).unwrap_or(awaits_approval)
+    /// Whether an item is open; `by_default` where the reader did not say.
+    pub fn is_open(&self, all: ExpandAll, key: ItemKey, by_default: bool) -> bool {
+        self.own(all, &self.items, key).or(all.open).unwrap_or(by_default)
     }
 
-    /// Whether a group of calls is open. One never closes over a call that the reader touched.
-    pub fn is_group_open(&self, all: All, ids: &[i64]) -> bool {
-        let first = ids.first().copied().unwrap_or_default();
-        let touched = || ids.iter().any(|id| self.own(all, &self.calls, *id).is_some());
-        self.own(all, &self.groups, first).or(all.open).unwrap_or_else(touched)
+    /// Whether a group of items is open. One never closes over an item that the reader toggled.
+    pub fn is_group_open(&self, all: ExpandAll, keys: &[ItemKey]) -> bool {
+        let own = keys.first().and_then(|first| self.own(all, &self.groups, *first));
+        let is_toggled = || keys.iter().any(|key| self.own(all, &self.items, *key).is_some());
+        own.or(all.open).unwrap_or_else(is_toggled)
     }
 
-    /// Opens or closes one call.
-    pub fn set_call(&mut self, all: All, id: i64, open: bool) {
+    /// Opens or closes one item.
+    pub fn set(&mut self, all: ExpandAll, key: ItemKey, open: bool) {
         self.begin(all);
-        self.calls.insert(id, open);
+        self.items.insert(key, open);
     }
 
     /// Opens or closes a group.
-    pub fn set_group(&mut self, all: All, ids: &[i64], open: bool) {
+    pub fn set_group(&mut self, all: ExpandAll, keys: &[ItemKey], open: bool) {
         self.begin(all);
-        self.groups.insert(ids.first().copied().unwrap_or_default(), open);
+        self.groups.extend(keys.first().map(|first| (*first, open)));
     }
 
-    fn own(&self, all: All, toggles: &BTreeMap<i64, bool>, id: i64) -> Option<bool> {
-        toggles.get(&id).copied().filter(|_| self.said == all.said)
+    fn own(&self, all: ExpandAll, toggles: &BTreeMap<ItemKey, bool>, key: ItemKey) -> Option<bool> {
+        toggles.get(&key).copied().filter(|_| self.revision == all.revision)
     }
 
-    fn begin(&mut self, all: All) {
-        if self.said != all.said {
-            *self = Self { said: all.said, ..Self::default() };
+    fn begin(&mut self, all: ExpandAll) {
+        if self.revision != all.revision {
+            *self = Self { revision: all.revision, ..Self::default() };
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{All, Toggles};
+    use tallybook_protocol::ToolCallId;
+
+    use super::{ExpandAll, Toggles};
+    use crate::transcript::ItemKey;
+
+    const ONE: ItemKey = ItemKey::Call(ToolCallId(1));
+    const TWO: ItemKey = ItemKey::Call(ToolCallId(2));
+    const THREE: ItemKey = ItemKey::Call(ToolCallId(3));
+    const FOUR: ItemKey = ItemKey::Call(ToolCallId(4));
 
     #[test]
     fn calls_are_closed_unless_they_wait_for_a_decision() {
-        let (all, toggles) = (All::default(), Toggles::default());
-        assert!(!toggles.is_call_open(all, 1, false));
-        assert!(toggles.is_call_open(all, 1, true));
-        assert!(!toggles.is_group_open(all, &[1, 2]));
+        let (all, toggles) = (ExpandAll::default(), Toggles::default());
+        assert!(!toggles.is_open(all, ONE, false));
+        assert!(toggles.is_open(all, ONE, true));
+        assert!(!toggles.is_group_open(all, &[ONE, TWO]));
     }
 
     #[test]
     fn a_readers_own_toggle_is_never_overridden() {
-        let all = All::default();
+        let all = ExpandAll::default();
         let mut toggles = Toggles::default();
-        toggles.set_call(all, 1, false);
-        assert!(!toggles.is_call_open(all, 1, true), "closed by hand, it stays closed while it waits");
-        toggles.set_call(all, 2, true);
-        assert!(toggles.is_call_open(all, 2, false));
-        assert!(toggles.is_group_open(all, &[2, 3]), "a group that forms around an opened call is open");
-        toggles.set_group(all, &[2, 3], false);
-        assert!(!toggles.is_group_open(all, &[2, 3]));
-        assert!(!toggles.is_group_open(all, &[2, 3, 4]), "and stays closed as it grows");
-        assert!(toggles.is_call_open(all, 2, false));
+        toggles.set(all, ONE, false);
+        assert!(!toggles.is_open(all, ONE, true), "closed by hand, it stays closed while it waits");
+        toggles.set(all, TWO, true);
+        assert!(toggles.is_open(all, TWO, false));
+        assert!(toggles.is_group_open(all, &[TWO, THREE]), "a group that forms around an opened call is open");
+        toggles.set_group(all, &[TWO, THREE], false);
+        assert!(!toggles.is_group_open(all, &[TWO, THREE]));
+        assert!(!toggles.is_group_open(all, &[TWO, THREE, FOUR]), "and stays closed as it grows");
+        assert!(toggles.is_open(all, TWO, false));
     }
 
     #[test]
-    fn a_word_about_all_goes_above_what_was_said_before_it_and_below_what_is_said_after() {
-        let mut all = All::default();
+    fn a_command_for_all_overrides_toggles_before_it_and_not_those_after() {
+        let mut all = ExpandAll::default();
         let mut toggles = Toggles::default();
-        toggles.set_call(all, 1, false);
+        toggles.set(all, ONE, false);
         all.set(true);
-        assert!(toggles.is_call_open(all, 1, false) && toggles.is_group_open(all, &[1, 2]));
-        toggles.set_call(all, 1, false);
-        assert!(!toggles.is_call_open(all, 1, false) && toggles.is_call_open(all, 2, false));
+        assert!(toggles.is_open(all, ONE, false) && toggles.is_group_open(all, &[ONE, TWO]));
+        toggles.set(all, ONE, false);
+        assert!(!toggles.is_open(all, ONE, false) && toggles.is_open(all, TWO, false));
         all.set(false);
-        assert!(!toggles.is_call_open(all, 2, true));
+        assert!(!toggles.is_open(all, TWO, true));
     }
 }

@@ -35,6 +35,11 @@ pub(super) const FAULTS: &[Fault] = &[
         let whole = json!({"id": "call_a", "function": {"name": "add", "arguments": {"a": 1, "b": 2}}});
         body(&[call(&whole), finish("tool_calls"), DONE.to_owned()])
     }),
+    ("call_without_a_name", || {
+        let nameless = json!({"index": 0, "id": "call_a", "type": "function", "function": {"arguments": SUM}});
+        body(&[call(&nameless), finish("tool_calls"), DONE.to_owned()])
+    }),
+    ("empty_call", || body(&[call(&json!({"index": 0})), say("Hm."), finish("stop"), DONE.to_owned()])),
     ("stop_although_calls", || Reply::from([tool_call("add", SUM)]).stop_reason("stop")),
     ("no_done", || {
         let whole = json!({"index": 0, "id": "call_a", "function": {"name": "add", "arguments": SUM}});

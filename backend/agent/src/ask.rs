@@ -1,0 +1,155 @@
+//! One model call: its stream followed to the end, its text passed on as it comes, its blocks kept.
+
+use std::collections::HashSet;
+
+use futures_util::StreamExt;
+use tallybook_llm::{AssistantBlock, ModelClient, ModelError, ModelEvent, ModelRequest, StopReason};
+use tallybook_protocol::{ModelInfo, Usage};
+use tokio::time::Instant;
+
+use super::{
+    error::AgentError,
+    halt::Halt,
+    recorder::{StepRecord, TurnRecorder},
+    result::bounded_call,
+    turn::PlannedCall,
+};
+
+/// What a model said in one step.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) blocks: Vec<AssistantBlock>,
+    pub(super) stop_reason: StopReason,
+    pub(super) usage: Usage,
+    attempts: u32,
+    asked_at: Instant,
+    first_event_at: Option<Instant>,
+    ended_at: Instant,
+}
+
+impl Answer {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self {
+            blocks: Vec::new(),
+            stop_reason: StopReason::Other("unfinished".to_owned()),
+            usage: Usage::default(),
+            attempts: 1,
+            asked_at: now,
+            first_event_at: None,
+            ended_at: now,
+        }
+    }
+
+    /// The calls asked for, in order.
+    pub(super) fn calls(&self) -> Vec<PlannedCall> {
+        let calls = self.blocks.iter().filter_map(AssistantBlock::tool_call).cloned();
+        (0..).zip(calls).map(|(position, request)| PlannedCall { position, request }).collect()
+    }
+
+    /// Takes the calls out of an answer in which none were allowed, so that no call without a result is kept.
+    pub(super) fn drop_calls(&mut self) {
+        self.blocks.retain(|block| block.tool_call().is_none());
+    }
+
+    pub(super) fn record(&self, step: u32, model: &ModelInfo, error: Option<&AgentError>) -> StepRecord {
+        let millis = |until: Instant| i64::try_from((until - self.asked_at).as_millis()).unwrap_or(i64::MAX);
+        StepRecord {
+            step,
+            provider: model.provider.clone(),
+            model: model.model.clone(),
+            stop_reason: error.is_none().then(|| self.stop_reason.as_str().to_owned()),
+            usage: self.usage,
+            attempts: self.attempts,
+            time_to_first_token_ms: self.first_event_at.map(millis),
+            duration_ms: millis(self.ended_at),
+            error: error.map(|error| format!("{}: {error}", error.code())),
+            // Blocks are strings all through, which always serialise.
+            blocks: serde_json::to_string(&self.blocks).unwrap_or_else(|_| "[]".to_owned()),
+        }
+    }
+
+    fn add_text(&mut self, delta: &str) {
+        if let Some(AssistantBlock::Text { text }) = self.blocks.last_mut() {
+            text.push_str(delta);
+        } else {
+            self.blocks.push(AssistantBlock::Text { text: delta.to_owned() });
+        }
+    }
+}
+
+/// Asks the model once. Whatever breaks the answer off is recorded as the step's error before it is returned, but for the
+/// recorder's own failure.
+pub(super) async fn ask(
+    model: &dyn ModelClient,
+    step: u32,
+    request: ModelRequest,
+    recorder: &mut impl TurnRecorder,
+    halt: &Halt<'_>,
+) -> Result<Answer, AgentError> {
+    let mut answer = Answer::new();
+    let followed = follow(model, step, request, &mut answer, recorder, halt).await;
+    answer.ended_at = Instant::now();
+    match followed {
+        Ok(()) => Ok(answer),
+        Err(error @ AgentError::Record(_)) => Err(error),
+        Err(error) => {
+            // Calls of a broken answer never ran; they must not look as if they were waiting for results.
+            answer.drop_calls();
+            recorder.step_answered(&answer.record(step, model.info(), Some(&error))).await?;
+            Err(error)
+        }
+    }
+}
+
+async fn follow(
+    model: &dyn ModelClient,
+    step: u32,
+    request: ModelRequest,
+    answer: &mut Answer,
+    recorder: &mut impl TurnRecorder,
+    halt: &Halt<'_>,
+) -> Result<(), AgentError> {
+    let mut stream = model.stream(request);
+    let mut seen_ids = HashSet::new();
+    loop {
+        // Whatever ends this loop drops the stream, which closes the connection to the provider.
+        let event = tokio::select! {
+            biased;
+            error = halt.reached() => return Err(error),
+            event = stream.next() => event,
+        };
+        let event = event.unwrap_or_else(|| {
+            Err(ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() })
+        })?;
+        if !matches!(event, ModelEvent::Attempt(_)) {
+            answer.first_event_at.get_or_insert_with(Instant::now);
+        }
+        match event {
+            ModelEvent::Attempt(attempt) => {
+                answer.attempts = attempt;
+                answer.blocks.clear();
+            }
+            ModelEvent::TextDelta(delta) => {
+                answer.add_text(&delta);
+                recorder.text(step, &delta).await?;
+            }
+            // An id that occurs twice counts once: results are matched by id, so the second could never be told apart
+            // from the first.
+            ModelEvent::ToolCall(call) => {
+                if seen_ids.insert(call.id.clone()) {
+                    answer.blocks.push(AssistantBlock::ToolCall(bounded_call(call)));
+                }
+            }
+            ModelEvent::Opaque(json) => {
+                let provider = model.info().provider.clone();
+                answer.blocks.push(AssistantBlock::Opaque { provider, json });
+            }
+            ModelEvent::Ended { stop_reason, usage } => {
+                answer.stop_reason = stop_reason;
+                answer.usage = usage;
+                return Ok(());
+            }
+        }
+    }
+}

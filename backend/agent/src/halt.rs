@@ -1,0 +1,32 @@
+//! What ends a turn before it is done.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::error::AgentError;
+
+/// Why a turn may have to end: somebody stops it, or its time is over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Halt<'a> {
+    cancel: &'a CancellationToken,
+    turn_time: Duration,
+    deadline: Instant,
+}
+
+impl<'a> Halt<'a> {
+    /// For a turn that begins now.
+    pub(super) fn new(cancel: &'a CancellationToken, turn_time: Duration) -> Self {
+        Self { cancel, turn_time, deadline: Instant::now() + turn_time }
+    }
+
+    /// Waits until the turn must end, and says why.
+    pub(super) async fn reached(&self) -> AgentError {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => AgentError::Cancelled,
+            () = sleep_until(self.deadline) => AgentError::TurnTimeout { seconds: self.turn_time.as_secs() },
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Every limit of the agent: those that a server may set, and those that follow from what the tables can hold.
+
+use std::time::Duration;
+
+/// The longest arguments that are kept of a call, as much as a tool takes. Of longer ones the row, the events and the
+/// model's history hold the beginning and a note, which is again longer than a tool takes: such a call fails, and never
+/// runs with half of its arguments.
+pub(super) const MAX_INPUT_BYTES: usize = tallybook_tools::MAX_INPUT_BYTES;
+/// How much of a tool's name is kept; as much as its column holds. No tool has a longer one, so a call under it fails
+/// either way.
+pub(super) const MAX_TOOL_NAME_CHARS: usize = 100;
+/// How much of a failed call's error is kept. The column is TEXT, 64 KiB on MySQL, and a note comes on top.
+pub(super) const MAX_ERROR_BYTES: usize = 60_000;
+/// How much of the word for the kind of failure is kept; as much as its column holds.
+pub(super) const MAX_ERROR_TYPE_CHARS: usize = 64;
+/// The least that the model is shown of each result, however many there are in a step.
+pub(super) const MIN_RESULT_BYTES: usize = 1024;
+
+/// How long tools have to react when they are aborted: at once, unless they hold their thread.
+pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How long a model may take for a title.
+pub(super) const TITLE_TIMEOUT: Duration = Duration::from_secs(15);
+/// Bytes of the question, and of the answer, that the model is shown for a title.
+pub(super) const MAX_TITLE_INPUT_BYTES: usize = 2000;
+/// Bytes that the model may write for a title. It needs few, but some models think aloud first.
+pub(super) const MAX_TITLE_ANSWER_BYTES: usize = 8 * 1024;
+
+/// What a turn may use up.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Steps that may call tools; one more answers without.
+    pub steps: u32,
+    /// The whole turn, calls that wait for their start included.
+    pub turn_time: Duration,
+    /// One tool call, from its start.
+    pub tool_time: Duration,
+    /// Calls of one turn that run at the same time; the others of a step wait.
+    pub concurrent_calls_per_turn: usize,
+    /// Calls of all turns that run at the same time, in the whole process.
+    pub concurrent_calls: usize,
+    /// Bytes of a tool's output that are kept.
+    pub stored_output_bytes: usize,
+    /// Bytes of one output or error that the model is shown.
+    pub model_output_bytes: usize,
+    /// Bytes that all results of one step together tell the model, shared out evenly.
+    pub step_output_bytes: usize,
+    /// Bytes of earlier turns that the model is told.
+    pub history_bytes: usize,
+    /// Whether high-risk tools run. As long as nobody can be asked, they are refused.
+    pub high_risk: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            steps: 10,
+            turn_time: Duration::from_mins(5),
+            tool_time: Duration::from_secs(30),
+            concurrent_calls_per_turn: 16,
+            concurrent_calls: 256,
+            stored_output_bytes: 1024 * 1024,
+            model_output_bytes: 64 * 1024,
+            step_output_bytes: 512 * 1024,
+            history_bytes: 512 * 1024,
+            high_risk: false,
+        }
+    }
+}
+
+impl Limits {
+    /// Bytes of each result that the model is shown when a step has this many calls.
+    pub fn result_bytes(&self, calls: usize) -> usize {
+        let share = self.step_output_bytes / calls.max(1);
+        self.model_output_bytes.min(share.max(MIN_RESULT_BYTES))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Limits;
+
+    #[test]
+    fn the_results_of_a_step_share_what_it_may_tell() {
+        let limits = Limits::default();
+        let shares = [0, 1, 8, 9, 64, 512, 1000, usize::MAX].map(|calls| limits.result_bytes(calls));
+        assert_eq!(shares, [65536, 65536, 65536, 58254, 8192, 1024, 1024, 1024]);
+        let small = Limits { model_output_bytes: 100, ..limits };
+        assert_eq!(small.result_bytes(1000), 100);
+    }
+}

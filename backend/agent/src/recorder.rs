@@ -1,0 +1,127 @@
+//! What an agent tells as it goes. The recorder that stores and sends lives with the conversations; the one in memory,
+//! with the agent's own tests.
+
+use std::future::Future;
+
+use tallybook_llm::ToolCallRequest;
+use tallybook_protocol::{ToolCallId, ToolCallStatus, Usage};
+
+/// Takes down a turn. Every method returns only when what must be stored is stored, and then whoever follows the turn
+/// has been told. After an error the agent does nothing more.
+pub trait TurnRecorder: Send {
+    /// The model wrote text in a step.
+    fn text(&mut self, step: u32, delta: &str) -> impl Future<Output = Result<(), RecordError>> + Send;
+
+    /// A call is about to run. Gives its id.
+    fn tool_started(
+        &mut self,
+        call: &StartedToolCall<'_>,
+    ) -> impl Future<Output = Result<ToolCallId, RecordError>> + Send;
+
+    /// A call ended.
+    fn tool_ended(
+        &mut self,
+        id: ToolCallId,
+        end: &EndedToolCall,
+    ) -> impl Future<Output = Result<(), RecordError>> + Send;
+
+    /// The model's answer of a step is whole, and none of its calls has begun; or the model failed in it.
+    fn step_answered(&mut self, step: &StepRecord) -> impl Future<Output = Result<(), RecordError>> + Send;
+}
+
+/// What happened could not be stored.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The turn is no longer this process's own, or is over: nothing more may happen in it here.
+    #[error("The answer was ended elsewhere.")]
+    LostLease,
+    /// The answer's text is longer than any reader takes.
+    #[error(
+        "The answer grew beyond {limit} bytes, so it was ended. What was written so far is kept; ask for less at once."
+    )]
+    TooLong {
+        /// The limit.
+        limit: usize,
+    },
+    /// The storage takes nothing at the moment.
+    #[error(
+        "The database is out of reach, so the answer was ended. What was written so far is kept; try again in a moment."
+    )]
+    Unavailable(#[source] Cause),
+    /// The storage has no room.
+    #[error(
+        "The database has no room left, so the answer was ended. What was written so far is kept; free some space and \
+         try again."
+    )]
+    Full(#[source] Cause),
+    /// The storage does not take what happened, however often it is tried.
+    #[error("A part of the answer cannot be stored, so it was ended. What was written so far is kept.")]
+    Rejected(#[source] Cause),
+}
+
+/// What the storage said, for the log.
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+impl RecordError {
+    /// The stable name of the cause, sent as `code` in the `error` event.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::LostLease => "interrupted",
+            Self::TooLong { .. } => "answer_too_long",
+            Self::Unavailable(_) => "storage_unavailable",
+            Self::Full(_) => "storage_full",
+            Self::Rejected(_) => "storage_rejected",
+        }
+    }
+}
+
+/// A call about to run.
+#[derive(Clone, Copy, Debug)]
+pub struct StartedToolCall<'a> {
+    /// The step, from 0.
+    pub step: u32,
+    /// The place in the step, from 0; a call that is made once more comes after all that were asked for.
+    pub position: u32,
+    /// What the model asked for.
+    pub request: &'a ToolCallRequest,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndedToolCall {
+    /// `success`, `error`, `denied`, `cancelled` or `interrupted`.
+    pub status: ToolCallStatus,
+    /// What it gave back, cut to the limit for storing.
+    pub output: Option<String>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// The kind of failure.
+    pub error_type: Option<String>,
+    /// How long it ran.
+    pub duration_ms: i64,
+}
+
+/// One model call, as the tables keep it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepRecord {
+    /// The step, from 0.
+    pub step: u32,
+    /// The provider's name.
+    pub provider: String,
+    /// The provider's name of the model.
+    pub model: String,
+    /// Why the model stopped; absent when it failed.
+    pub stop_reason: Option<String>,
+    /// Tokens of this step.
+    pub usage: Usage,
+    /// How often the provider was asked until it answered, or was given up.
+    pub attempts: u32,
+    /// From the question to the first sign of an answer.
+    pub time_to_first_token_ms: Option<i64>,
+    /// From the question to the end of the answer, without the tools.
+    pub duration_ms: i64,
+    /// Why the model failed.
+    pub error: Option<String>,
+    /// The blocks of the answer as JSON, for telling the step to a model again.
+    pub blocks: String,
+}

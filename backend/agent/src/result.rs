@@ -1,0 +1,96 @@
+//! How much of what a model and its tools write is kept, and what a model is told of a call: JSON, cut to a limit.
+
+use serde_json::json;
+use tallybook_llm::ToolCallRequest;
+use tallybook_tools::ToolError;
+
+use super::limits::{MAX_ERROR_BYTES, MAX_ERROR_TYPE_CHARS, MAX_INPUT_BYTES, MAX_TOOL_NAME_CHARS};
+
+/// `{"success":true,"result":…}`, the output cut to `limit` bytes. `output` may be the beginning of one that has
+/// `whole_bytes`.
+pub fn success_json(output: &str, whole_bytes: usize, limit: usize) -> String {
+    json!({"success": true, "result": shorten_beginning(output, whole_bytes, limit)}).to_string()
+}
+
+/// `{"success":false,"error":…,"error_type":…}`, the error cut to `limit` bytes.
+pub fn error_json(error: &str, error_type: &str, limit: usize) -> String {
+    json!({"success": false, "error": shorten(error, limit), "error_type": error_type}).to_string()
+}
+
+/// Cuts at a character boundary and says so.
+pub(super) fn shorten(text: &str, limit: usize) -> String {
+    shorten_beginning(text, text.len(), limit)
+}
+
+fn shorten_beginning(text: &str, whole_bytes: usize, limit: usize) -> String {
+    if text.len() <= limit && text.len() == whole_bytes {
+        return text.to_owned();
+    }
+    let kept = &text[..text.floor_char_boundary(limit)];
+    format!("{kept}\n… cut here: these are the first {} of {whole_bytes} bytes", kept.len())
+}
+
+/// A call as it is kept, see [`MAX_INPUT_BYTES`]: what is cut off it makes it fail, and never makes it another call.
+pub(super) fn bounded_call(mut call: ToolCallRequest) -> ToolCallRequest {
+    if call.input_text.len() > MAX_INPUT_BYTES {
+        call.input_text = shorten(&call.input_text, MAX_INPUT_BYTES);
+    }
+    if let Some((end, _)) = call.name.char_indices().nth(MAX_TOOL_NAME_CHARS) {
+        call.name.truncate(end);
+    }
+    call
+}
+
+/// A tool's error as it is kept: within its columns, and without control characters, which take six bytes each in JSON
+/// and say nothing.
+pub(super) fn bounded_error(error: &ToolError) -> ToolError {
+    let printable = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c };
+    let message: String = error.message.chars().map(printable).collect();
+    let word = |c: char| if c.is_control() { '_' } else { c };
+    ToolError {
+        error_type: error.error_type.chars().take(MAX_ERROR_TYPE_CHARS).map(word).collect(),
+        message: shorten(&message, MAX_ERROR_BYTES),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tallybook_llm::ToolCallRequest;
+    use tallybook_tools::{MAX_INPUT_BYTES, ToolError};
+
+    use super::{MAX_TOOL_NAME_CHARS, bounded_call, bounded_error, error_json, shorten, success_json};
+
+    #[test]
+    fn a_call_that_is_too_long_keeps_its_beginning_and_is_still_too_long() {
+        let call = |name: String, input_text: String| ToolCallRequest { id: "a".into(), name, input_text };
+        let fits = call("n".repeat(MAX_TOOL_NAME_CHARS), "x".repeat(MAX_INPUT_BYTES));
+        assert_eq!(bounded_call(fits.clone()), fits);
+        let cut = bounded_call(call("数".repeat(MAX_TOOL_NAME_CHARS + 1), "数".repeat(MAX_INPUT_BYTES)));
+        assert_eq!(cut.name, "数".repeat(MAX_TOOL_NAME_CHARS));
+        assert!((MAX_INPUT_BYTES..MAX_INPUT_BYTES + 100).contains(&cut.input_text.len()));
+        assert!(cut.input_text.len() > MAX_INPUT_BYTES && cut.input_text.ends_with(" of 3145728 bytes"));
+    }
+
+    #[test]
+    fn errors_fit_their_columns() {
+        let error = bounded_error(&ToolError::other(&"数\0".repeat(100), "\u{1}a\nb\u{7f}".repeat(100_000)));
+        assert_eq!(error.error_type, "数_".repeat(32));
+        assert!(error.message.starts_with(" a\nb  a\nb ") && error.message.ends_with(" of 500000 bytes"));
+        assert!(error.message.len() < 65_000);
+        let plain = ToolError::invalid("b", "division by zero");
+        assert_eq!(bounded_error(&plain), plain);
+    }
+
+    #[test]
+    fn results_are_json_that_says_how_it_went() {
+        assert_eq!(success_json("0.3", 3, 99), r#"{"result":"0.3","success":true}"#);
+        let error = error_json("invalid_b: division by zero", "invalid_argument", 99);
+        assert_eq!(error, r#"{"error":"invalid_b: division by zero","error_type":"invalid_argument","success":false}"#);
+    }
+
+    #[test]
+    fn a_cut_never_splits_a_character() {
+        assert_eq!(shorten("数数", 4), "数\n… cut here: these are the first 3 of 6 bytes");
+        assert_eq!(shorten("数", 3), "数");
+    }
+}

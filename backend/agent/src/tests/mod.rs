@@ -1,0 +1,268 @@
+//! The loop by itself: a scripted model over real HTTP, tools made for the test, and a recorder in memory.
+
+mod bounds;
+mod concurrency;
+mod recorder;
+
+use std::{
+    future::pending,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tallybook_llm::{ApiKey, ModelMessage, ModelSettings, ProviderKind};
+use tallybook_mock_llm::{MockLlm, Reply, hang, text, tool_call};
+use tallybook_protocol::ToolCallStatus;
+use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
+use tokio_util::sync::CancellationToken;
+
+use super::{AgentError, AgentService, Limits, SystemPrompt, TurnInput, TurnOutcome};
+use recorder::{MemoryRecorder, RecordedEvent};
+
+#[derive(Deserialize, JsonSchema)]
+struct Number {
+    n: usize,
+}
+
+/// Gives its argument back; with 0 it never does.
+struct Echo;
+
+impl Tool for Echo {
+    type Args = Number;
+    const NAME: &'static str = "echo";
+    const DESCRIPTION: &'static str = "Gives the number back.";
+
+    async fn call(&self, Number { n }: Number) -> Result<ToolOutput, ToolError> {
+        if n == 0 { pending().await } else { Ok(ToolOutput::text(n.to_string())) }
+    }
+}
+
+/// Gives back as many bytes as it is asked for.
+struct Flood;
+
+impl Tool for Flood {
+    type Args = Number;
+    const NAME: &'static str = "flood";
+    const DESCRIPTION: &'static str = "Gives back many bytes.";
+
+    async fn call(&self, Number { n }: Number) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("数".repeat(n / 3)))
+    }
+}
+
+/// Notes when it runs, and whether another high-risk call ran at the same time.
+#[derive(Clone, Default)]
+struct Launch {
+    order: Arc<Mutex<Vec<usize>>>,
+    at_once: Arc<AtomicUsize>,
+    most_at_once: Arc<AtomicUsize>,
+}
+
+impl Tool for Launch {
+    type Args = Number;
+    const NAME: &'static str = "launch";
+    const DESCRIPTION: &'static str = "Changes the world.";
+    const RISK: Risk = Risk::High;
+
+    async fn call(&self, Number { n }: Number) -> Result<ToolOutput, ToolError> {
+        self.most_at_once.fetch_max(self.at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        self.order.lock().unwrap().push(n);
+        tokio::task::yield_now().await;
+        self.at_once.fetch_sub(1, Ordering::SeqCst);
+        Ok(ToolOutput::text("launched"))
+    }
+}
+
+fn agent(provider: ProviderKind, model: &MockLlm, tools: ToolRegistry, limits: Limits) -> AgentService {
+    let settings = ModelSettings {
+        base_url: Some(model.url()),
+        api_key: Some(ApiKey::new("sk-test")),
+        ..ModelSettings::new(provider)
+    };
+    AgentService::new(tallybook_llm::connect(&settings).unwrap(), Arc::new(tools), SystemPrompt::BuiltIn, limits)
+}
+
+async fn run(
+    model: &MockLlm,
+    tools: ToolRegistry,
+    limits: Limits,
+    cancel: &CancellationToken,
+) -> (Result<TurnOutcome, AgentError>, Vec<RecordedEvent>) {
+    run_turn(&agent(ProviderKind::Anthropic, model, tools, limits), cancel).await
+}
+
+async fn run_turn(
+    agent: &AgentService,
+    cancel: &CancellationToken,
+) -> (Result<TurnOutcome, AgentError>, Vec<RecordedEvent>) {
+    let mut recorder = MemoryRecorder::default();
+    let input = TurnInput { history: vec![ModelMessage::user_text("Go")], resumed: None };
+    let outcome = agent.run(input, &mut recorder, cancel).await;
+    (outcome, recorder.events)
+}
+
+/// The keys of the calls that ended, in the order in which they did, with how.
+fn ends(events: &[RecordedEvent]) -> Vec<(i64, ToolCallStatus, Option<&str>)> {
+    let ends = events.iter().filter_map(|event| match event {
+        RecordedEvent::ToolEnded(key, end) => Some((*key, end.status, end.error_type.as_deref())),
+        _ => None,
+    });
+    ends.collect()
+}
+
+#[tokio::test]
+async fn of_ten_calls_in_one_step_the_one_that_hangs_times_out_alone() {
+    let model = MockLlm::start().await.unwrap();
+    model.reply((0..10).map(|n| tool_call("echo", format!(r#"{{"n":{n}}}"#))).collect::<Vec<_>>());
+    model.reply([text("Nine answered.")]);
+    let limits = Limits { tool_time: Duration::from_millis(100), ..Limits::default() };
+    let tools = ToolRegistry::default().with(Echo).unwrap();
+    let (outcome, events) = run(&model, tools, limits, &CancellationToken::new()).await;
+    assert_eq!(outcome.unwrap().stop_reason, "end_turn");
+    let ends = ends(&events);
+    assert_eq!(ends.len(), 10);
+    assert!(ends[..9].iter().all(|end| end.1 == ToolCallStatus::Success), "{ends:?}");
+    assert_eq!(ends[9], (1, ToolCallStatus::Error, Some("timeout")));
+    // The results go back in the order asked for, whatever the order in which they came.
+    let told = &model.requests()[1].body["messages"][2]["content"];
+    let told: Vec<bool> =
+        told.as_array().unwrap().iter().map(|r| r["content"].to_string().contains("timeout")).collect();
+    assert_eq!(told, [&[true][..], &[false; 9]].concat());
+    model.assert_calls_paired();
+}
+
+#[tokio::test]
+async fn high_risk_calls_run_after_the_others_one_by_one_in_order() {
+    let model = MockLlm::start().await.unwrap();
+    model.reply([
+        tool_call("launch", r#"{"n":1}"#),
+        tool_call("echo", r#"{"n":7}"#),
+        tool_call("launch", r#"{"n":2}"#),
+        tool_call("launch", r#"{"n":3}"#),
+    ]);
+    model.reply([text("Done.")]);
+    let launch = Launch::default();
+    let tools = ToolRegistry::default().with(Echo).unwrap().with(launch.clone()).unwrap();
+    let limits = Limits { high_risk: true, ..Limits::default() };
+    let (outcome, events) = run(&model, tools, limits, &CancellationToken::new()).await;
+    outcome.unwrap();
+    let started = events.iter().filter_map(|event| match event {
+        RecordedEvent::ToolStarted(_, name, input) => Some(format!("{name} {input}")),
+        _ => None,
+    });
+    let expected = ["echo {\"n\":7}", "launch {\"n\":1}", "launch {\"n\":2}", "launch {\"n\":3}"];
+    assert_eq!(started.collect::<Vec<_>>(), expected);
+    assert_eq!(
+        (launch.order.lock().unwrap().as_slice(), launch.most_at_once.load(Ordering::SeqCst)),
+        (&[1, 2, 3][..], 1)
+    );
+    model.assert_calls_paired();
+}
+
+#[tokio::test]
+async fn high_risk_calls_are_refused_while_nobody_can_be_asked() {
+    let model = MockLlm::start().await.unwrap();
+    model.reply([tool_call("launch", r#"{"n":1}"#)]);
+    model.reply([text("I may not.")]);
+    let launch = Launch::default();
+    let tools = ToolRegistry::default().with(launch.clone()).unwrap();
+    let (outcome, events) = run(&model, tools, Limits::default(), &CancellationToken::new()).await;
+    assert_eq!(outcome.unwrap().stop_reason, "end_turn");
+    assert_eq!(ends(&events), [(1, ToolCallStatus::Denied, Some("denied"))]);
+    assert!(launch.order.lock().unwrap().is_empty());
+    model.assert_calls_paired();
+}
+
+#[tokio::test]
+async fn at_the_time_limit_running_calls_end_and_the_turn_fails() {
+    let model = MockLlm::start().await.unwrap();
+    model.reply([text("Waiting."), tool_call("echo", r#"{"n":0}"#)]);
+    let limits = Limits { turn_time: Duration::from_secs(2), ..Limits::default() };
+    let tools = ToolRegistry::default().with(Echo).unwrap();
+    let (outcome, events) = run(&model, tools, limits, &CancellationToken::new()).await;
+    assert!(matches!(outcome, Err(AgentError::TurnTimeout { .. })), "{outcome:?}");
+    assert_eq!(ends(&events), [(1, ToolCallStatus::Cancelled, Some("cancelled"))]);
+}
+
+#[tokio::test]
+async fn at_the_time_limit_the_connection_to_the_model_is_closed() {
+    let model = MockLlm::start().await.unwrap();
+    let gate = model.reply_gated([text("One ")], [text("two.")]);
+    let limits = Limits { turn_time: Duration::from_secs(2), ..Limits::default() };
+    let (outcome, _) = run(&model, ToolRegistry::default(), limits, &CancellationToken::new()).await;
+    assert!(matches!(outcome, Err(AgentError::TurnTimeout { .. })), "{outcome:?}");
+    gate.abandoned().await;
+}
+
+#[tokio::test]
+async fn a_cancelled_turn_asks_no_more() {
+    let model = MockLlm::start().await.unwrap();
+    model.reply([hang()]);
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let (outcome, events) = run(&model, ToolRegistry::default(), Limits::default(), &cancel).await;
+    assert!(matches!(outcome, Err(AgentError::Cancelled)), "{outcome:?}");
+    assert_eq!(events, [RecordedEvent::StepAnswered(0, Err("stopped: the turn was stopped".to_owned()))]);
+    assert_eq!(model.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_huge_output_is_cut_for_the_row_and_further_for_the_model() {
+    let model = MockLlm::start().await.unwrap();
+    model.reply([tool_call("flood", r#"{"n":100000000}"#)]);
+    model.reply([text("Much.")]);
+    let limits = Limits::default();
+    let (outcome, events) =
+        run(&model, ToolRegistry::default().with(Flood).unwrap(), limits, &CancellationToken::new()).await;
+    outcome.unwrap();
+    let stored = events.iter().find_map(|event| match event {
+        RecordedEvent::ToolEnded(_, end) => end.output.as_deref(),
+        _ => None,
+    });
+    let stored = stored.unwrap();
+    assert!(
+        stored.len() <= limits.stored_output_bytes + 100 && stored.contains("of 99999999 bytes"),
+        "{}",
+        stored.len()
+    );
+    let told = &model.requests()[1].body_text;
+    assert!(told.len() <= 2 * limits.model_output_bytes, "{}", told.len());
+    model.assert_calls_paired();
+}
+
+#[tokio::test]
+async fn a_paused_answer_is_continued_a_bounded_number_of_times() {
+    let model = MockLlm::start().await.unwrap();
+    let pause = |words: &str| Reply::from([text(words)]).stop_reason("pause_turn");
+    model.reply(pause("One. "));
+    model.reply([text("Two.")]);
+    let (outcome, events) = run(&model, ToolRegistry::default(), Limits::default(), &CancellationToken::new()).await;
+    assert_eq!(outcome.unwrap().stop_reason, "end_turn");
+    assert!(events.contains(&RecordedEvent::StepAnswered(0, Ok("pause_turn".to_owned()))), "{events:?}");
+
+    let model = MockLlm::start().await.unwrap();
+    let limits = Limits { steps: 3, ..Limits::default() };
+    for _ in 0..4 {
+        model.reply(pause("Again. "));
+    }
+    let (outcome, _) = run(&model, ToolRegistry::default(), limits, &CancellationToken::new()).await;
+    assert_eq!(outcome.unwrap().stop_reason, "step_limit");
+    assert_eq!(model.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn an_answer_without_text_after_tools_ends_the_turn() {
+    let model = MockLlm::start().await.unwrap();
+    model.reply([tool_call("echo", r#"{"n":7}"#)]);
+    model.reply(Vec::new());
+    let tools = ToolRegistry::default().with(Echo).unwrap();
+    let (outcome, events) = run(&model, tools, Limits::default(), &CancellationToken::new()).await;
+    assert_eq!(outcome.unwrap().stop_reason, "end_turn");
+    assert!(!events.iter().any(|event| matches!(event, RecordedEvent::Text(_))), "{events:?}");
+    assert_eq!(model.requests().len(), 2);
+}

@@ -1,0 +1,294 @@
+//! What both languages share: infix expressions, and the thread of results that `it` and それ refer to.
+
+use super::{
+    expr::{Expr, Op},
+    token::{Join, Token},
+};
+
+/// How deep parentheses, signs, functions and powers may nest.
+const MAX_NESTING: usize = 40;
+/// The most parts of an expression; `it times it` would double it with every sentence.
+const MAX_SIZE: usize = 400;
+
+/// Why a question is not worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotParsed {
+    /// It is no arithmetic, or not safely understood.
+    NotArithmetic,
+    /// It goes on from an earlier result, and there is none.
+    NothingEarlier,
+    /// It is too long or too deeply nested.
+    TooLong,
+}
+
+pub(super) type Parsed<T> = Result<T, NotParsed>;
+
+/// Reads tokens from left to right and collects the expressions they ask for.
+pub(super) struct Parser<'a> {
+    tokens: &'a [Token],
+    position: usize,
+    nesting: usize,
+    earlier: Option<&'a str>,
+    items: Vec<Expr>,
+    /// Whether the expression being read goes on from the last of `items` and will take its place.
+    goes_on: bool,
+    /// Whether an earlier result was asked for that is not there.
+    lacks_earlier: bool,
+}
+
+impl<'a> Parser<'a> {
+    /// A parser of a question; `earlier` is the result that the conversation has come to.
+    pub(super) fn new(tokens: &'a [Token], earlier: Option<&'a str>) -> Self {
+        Self { tokens, position: 0, nesting: 0, earlier, items: Vec::new(), goes_on: false, lacks_earlier: false }
+    }
+
+    /// All that there is to compute, when the question has been read to its end.
+    pub(super) fn finish(self) -> Parsed<Vec<Expr>> {
+        let items: Vec<Expr> = self.items.into_iter().filter(|item| !item.is_bare()).collect();
+        match items.is_empty() {
+            true => Err(NotParsed::NotArithmetic),
+            false if self.lacks_earlier => Err(NotParsed::NothingEarlier),
+            false => Ok(items),
+        }
+    }
+
+    pub(super) fn peek(&self) -> Option<&'a Token> {
+        self.tokens.get(self.position)
+    }
+
+    pub(super) fn peek_after(&self) -> Option<&'a Token> {
+        self.tokens.get(self.position + 1)
+    }
+
+    /// The token before the one that is next.
+    pub(super) fn previous(&self) -> Option<&'a Token> {
+        self.tokens.get(self.position.checked_sub(1)?)
+    }
+
+    pub(super) fn advance(&mut self) {
+        self.position += 1;
+    }
+
+    pub(super) fn position(&self) -> usize {
+        self.position
+    }
+
+    pub(super) fn go_back_to(&mut self, position: usize) {
+        self.position = position;
+    }
+
+    fn take(&mut self, token: &Token) -> bool {
+        let is_next = self.peek() == Some(token);
+        self.position += usize::from(is_next);
+        is_next
+    }
+
+    /// What `it` means here: the last expression of this question, else the conversation's last result. Where there is
+    /// neither, reading goes on all the same: only the whole question shows whether it is arithmetic at all.
+    pub(super) fn current(&mut self) -> Expr {
+        if let Some(item) = self.items.last() {
+            self.goes_on = true;
+            return item.clone();
+        }
+        self.lacks_earlier |= self.earlier.is_none();
+        Expr::whole(self.earlier.unwrap_or("0"))
+    }
+
+    /// Whether [`Self::current`] has an answer.
+    pub(super) fn has_current(&self) -> bool {
+        !self.items.is_empty() || self.earlier.is_some()
+    }
+
+    /// Whether nothing has been understood so far.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Whether the last thing understood was a number alone.
+    pub(super) fn last_is_bare(&self) -> bool {
+        self.items.last().is_some_and(Expr::is_bare)
+    }
+
+    /// Keeps a complete expression.
+    pub(super) fn push(&mut self, expr: Expr) -> Parsed<()> {
+        if expr.size() > MAX_SIZE {
+            return Err(NotParsed::TooLong);
+        }
+        if std::mem::take(&mut self.goes_on) {
+            self.items.pop();
+        }
+        self.items.push(expr);
+        Ok(())
+    }
+
+    /// Whether the next token can begin an operand.
+    pub(super) fn at_operand(&self) -> bool {
+        matches!(
+            self.peek(),
+            Some(
+                Token::Number(_)
+                    | Token::Pi
+                    | Token::Open
+                    | Token::Func(_)
+                    | Token::Earlier
+                    | Token::Unary(..)
+                    | Token::Noun(_)
+                    | Token::Op(Op::Sub)
+            )
+        )
+    }
+
+    /// An expression: operands joined by operators.
+    pub(super) fn expression(&mut self) -> Parsed<Expr> {
+        let first = self.unary()?;
+        self.expression_from(first, 1)
+    }
+
+    /// The rest of an expression whose first operand is known; operators weaker than `least` are left.
+    pub(super) fn expression_from(&mut self, first: Expr, least: u8) -> Parsed<Expr> {
+        let mut left = first;
+        while let Some((op, tokens)) = self.operator() {
+            if op.strength() < least {
+                break;
+            }
+            self.position += tokens;
+            let mut right = self.unary()?;
+            // Only `power` reads powers, so what may follow here is weaker, equal, or a product within a sum.
+            while let Some((next, _)) = self.operator() {
+                if next.strength() <= op.strength() {
+                    break;
+                }
+                right = self.expression_from(right, next.strength())?;
+            }
+            left = Expr::binary(op, left, right);
+        }
+        Ok(left)
+    }
+
+    /// The operator that is next, and how many tokens it is; none for `2(3 + 4)`.
+    fn operator(&self) -> Option<(Op, usize)> {
+        match self.peek()? {
+            Token::Op(op) | Token::Word(op) => Some((*op, 1)),
+            Token::DoBetween(op) => {
+                let operand = matches!(self.peek_after(), Some(Token::Number(_) | Token::Open | Token::Func(_)));
+                operand.then_some((*op, 1))
+            }
+            Token::Open if matches!(self.previous(), Some(Token::Number(_) | Token::Close)) => Some((Op::Mul, 0)),
+            _ => None,
+        }
+    }
+
+    fn unary(&mut self) -> Parsed<Expr> {
+        if self.nesting >= MAX_NESTING {
+            return Err(NotParsed::TooLong);
+        }
+        self.nesting += 1;
+        let result = self.unary_within_bounds();
+        self.nesting -= 1;
+        result
+    }
+
+    fn unary_within_bounds(&mut self) -> Parsed<Expr> {
+        if self.take(&Token::Op(Op::Sub)) || self.take(&Token::Word(Op::Sub)) {
+            return Ok(match self.unary()? {
+                Expr::Number(text) if !text.starts_with('-') => Expr::Number(format!("-{text}")),
+                operand => Expr::Negative(Box::new(operand)),
+            });
+        }
+        let base = self.postfix()?;
+        if self.take(&Token::Op(Op::Pow)) || self.take(&Token::Word(Op::Pow)) {
+            let exponent = self.unary()?;
+            return Ok(Expr::binary(Op::Pow, base, exponent));
+        }
+        Ok(base)
+    }
+
+    fn postfix(&mut self) -> Parsed<Expr> {
+        let mut operand = self.primary()?;
+        loop {
+            operand = match self.peek() {
+                Some(Token::Percent) => {
+                    self.advance();
+                    let percent = Expr::Percent(Box::new(operand));
+                    if self.take(&Token::Join(Join::Of)) {
+                        return Ok(Expr::binary(Op::Mul, percent, self.unary()?));
+                    }
+                    percent
+                }
+                Some(Token::Power(exponent)) => {
+                    self.advance();
+                    Expr::binary(Op::Pow, operand, Expr::whole(exponent))
+                }
+                _ => return Ok(operand),
+            };
+        }
+    }
+
+    fn primary(&mut self) -> Parsed<Expr> {
+        let token = self.peek().ok_or(NotParsed::NotArithmetic)?;
+        self.advance();
+        match token {
+            Token::Number(text) => Ok(Expr::Number(text.clone())),
+            Token::Pi => Ok(Expr::Pi),
+            Token::Earlier => Ok(self.current()),
+            Token::Open => {
+                let inner = self.expression()?;
+                if self.take(&Token::Close) { Ok(inner) } else { Err(NotParsed::NotArithmetic) }
+            }
+            Token::Func(name) => {
+                self.take(&Token::Join(Join::Of));
+                // `sin(1)^2` is the square of the sine, so the argument ends with the parenthesis.
+                let argument = if self.peek() == Some(&Token::Open) { self.primary()? } else { self.unary()? };
+                Ok(Expr::Call(name, Box::new(argument)))
+            }
+            Token::Unary(op, right) => {
+                let of = self.take(&Token::Join(Join::Of));
+                let operand = if of || self.at_operand() { self.unary()? } else { self.current() };
+                Ok(Expr::binary(*op, operand, Expr::whole(right)))
+            }
+            Token::Noun(op) => self.listed(*op),
+            _ => Err(NotParsed::NotArithmetic),
+        }
+    }
+
+    /// What a noun asks for: `sum of X and Y`. It needs at least two.
+    fn listed(&mut self, op: Op) -> Parsed<Expr> {
+        let operands = self.operands(&[Join::And, Join::Of])?;
+        if operands.len() < 2 {
+            return Err(NotParsed::NotArithmetic);
+        }
+        let folded =
+            operands.into_iter().map(|(_, operand)| operand).reduce(|left, right| Expr::binary(op, left, right));
+        folded.ok_or(NotParsed::NotArithmetic)
+    }
+
+    /// Operands with the words between them, as far as they go.
+    pub(super) fn operands(&mut self, joins: &[Join]) -> Parsed<Vec<(Option<Join>, Expr)>> {
+        let mut operands = Vec::new();
+        loop {
+            let start = self.position();
+            let mut join = None;
+            loop {
+                match self.peek() {
+                    Some(Token::Comma) => {}
+                    Some(Token::Join(word)) if joins.contains(word) => join = Some(*word),
+                    _ => break,
+                }
+                self.advance();
+            }
+            // `5 6` is no list, and in `add 5 to 7 and double it` the list ends before `and`.
+            let list_ends = !operands.is_empty() && (self.position() == start || self.at_command());
+            if list_ends || !self.at_operand() {
+                self.go_back_to(start);
+                return Ok(operands);
+            }
+            operands.push((join, self.expression()?));
+        }
+    }
+
+    /// Whether a word such as `double` is a command here, and not part of an operand such as `double 5`.
+    fn at_command(&self) -> bool {
+        let operand = matches!(self.peek_after(), Some(Token::Number(_) | Token::Open | Token::Join(Join::Of)));
+        matches!(self.peek(), Some(Token::Unary(..))) && !operand
+    }
+}

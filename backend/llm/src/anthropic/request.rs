@@ -1,0 +1,204 @@
+//! A request in the shape of the Messages API (<https://docs.claude.com/en/api/messages>), with marks up to where the
+//! provider may keep it from one request to the next (<https://docs.claude.com/en/docs/build-with-claude/prompt-caching>).
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tallybook_protocol::ModelInfo;
+
+use crate::{
+    history::{self, Block, Entry, Outcome, Part},
+    request::{ModelRequest, ToolChoice},
+};
+
+/// What the settings add to every request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Options {
+    pub(super) max_tokens: u32,
+    pub(super) temperature: Option<f64>,
+}
+
+/// The JSON text of a request.
+pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) -> Result<String, serde_json::Error> {
+    let entries = history::repair(&info.provider, &request.messages);
+    let mut messages = messages(&entries)?;
+    let mut tools = tools(request, &entries);
+    // With those of the system texts these are the four marks that a request may hold. Each request of a turn repeats the
+    // one before up to the last mark.
+    if let Some(tool) = tools.last_mut() {
+        tool.cache_control = Some(EPHEMERAL);
+    }
+    mark_last(&mut messages);
+    let choice = (!tools.is_empty() && request.tool_choice == ToolChoice::None).then_some(Choice { kind: "none" });
+    serde_json::to_string(&Body {
+        model: &info.model,
+        max_tokens: options.max_tokens,
+        stream: true,
+        temperature: options.temperature,
+        system: system(&request.system),
+        tools,
+        tool_choice: choice,
+        messages,
+    })
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Known<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Choice>,
+    messages: Vec<Message<'a>>,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: serde_json::Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+}
+
+/// "Keep the request up to here."
+#[derive(Clone, Copy, Serialize)]
+struct CacheControl {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+const EPHEMERAL: CacheControl = CacheControl { kind: "ephemeral" };
+
+#[derive(Serialize)]
+struct Choice {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: Vec<Content<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Known(Known<'a>),
+    Opaque(&'a RawValue),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Known<'a> {
+    Text {
+        text: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    ToolUse {
+        id: &'a str,
+        name: &'a str,
+        input: &'a RawValue,
+    },
+    ToolResult {
+        tool_use_id: &'a str,
+        content: &'a str,
+        is_error: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+}
+
+/// Two marks: up to the first text, which all conversations have in common, and up to the last.
+fn system(texts: &[String]) -> Vec<Known<'_>> {
+    let texts: Vec<&String> = texts.iter().filter(|text| !text.trim().is_empty()).collect();
+    let is_marked = |at: usize| at == 0 || at + 1 == texts.len();
+    let blocks = texts.iter().enumerate();
+    blocks.map(|(at, text)| Known::Text { text, cache_control: is_marked(at).then_some(EPHEMERAL) }).collect()
+}
+
+/// Marks the end of the history, unless it is a block that can bear no mark (thinking, or a call) because the provider
+/// paused there.
+fn mark_last(messages: &mut [Message<'_>]) {
+    let last = messages.last_mut().and_then(|message| message.content.last_mut());
+    if let Some(Content::Known(Known::Text { cache_control, .. } | Known::ToolResult { cache_control, .. })) = last {
+        *cache_control = Some(EPHEMERAL);
+    }
+}
+
+/// Roles alternate: the results of a step and the words that follow them are one message, results first.
+fn messages<'a>(entries: &'a [Entry<'a>]) -> Result<Vec<Message<'a>>, serde_json::Error> {
+    let mut messages: Vec<Message<'a>> = Vec::new();
+    for entry in entries {
+        match entry {
+            Entry::User(parts) => {
+                push(&mut messages, "user", parts.iter().map(|Part::Text(words)| text(words)).collect());
+            }
+            Entry::Step { blocks, results } => {
+                push(&mut messages, "assistant", blocks.iter().map(said).collect::<Result<_, _>>()?);
+                push(&mut messages, "user", results.iter().map(result).collect());
+            }
+        }
+    }
+    Ok(messages)
+}
+
+fn push<'a>(messages: &mut Vec<Message<'a>>, role: &'static str, content: Vec<Content<'a>>) {
+    match messages.last_mut() {
+        _ if content.is_empty() => {}
+        Some(last) if last.role == role => last.content.extend(content),
+        _ => messages.push(Message { role, content }),
+    }
+}
+
+fn text(words: &str) -> Content<'_> {
+    Content::Known(Known::Text { text: words, cache_control: None })
+}
+
+fn said<'a>(block: &'a Block<'a>) -> Result<Content<'a>, serde_json::Error> {
+    Ok(match block {
+        Block::Text(words) => text(words),
+        // Digits and the order of keys stay as the model wrote them.
+        Block::Call { id, name, input } => {
+            Content::Known(Known::ToolUse { id, name, input: serde_json::from_str(input)? })
+        }
+        Block::Opaque(json) => Content::Opaque(json),
+    })
+}
+
+fn result<'a>(outcome: &'a Outcome<'a>) -> Content<'a> {
+    let Outcome { id, content, is_error } = outcome;
+    Content::Known(Known::ToolResult { tool_use_id: id, content, is_error: *is_error, cache_control: None })
+}
+
+/// The tools on offer. Where there are none but the history holds calls, the API still wants definitions.
+fn tools<'a>(request: &'a ModelRequest, entries: &'a [Entry<'a>]) -> Vec<Tool<'a>> {
+    if !request.tools.is_empty() {
+        let specs = request.tools.iter();
+        return specs
+            .map(|spec| Tool {
+                name: &spec.name,
+                description: &spec.description,
+                input_schema: spec.input_schema.clone(),
+                cache_control: None,
+            })
+            .collect();
+    }
+    let names: std::collections::BTreeSet<&str> = history::called_names(entries).collect();
+    names
+        .into_iter()
+        .map(|name| Tool {
+            name,
+            description: "No longer available.",
+            input_schema: serde_json::json!({"type": "object"}),
+            cache_control: None,
+        })
+        .collect()
+}

@@ -1,0 +1,353 @@
+//! The Messages API's faults, each as a body that the reader gets, and what requests look like.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tallybook_protocol::{ModelInfo, Usage};
+use tallybook_tools::{Risk, ToolSpec};
+
+use super::{request, stream::Reader};
+use crate::{
+    AssistantBlock, ModelEvent, ModelMessage, ModelRequest, StopReason, ToolCallRequest, ToolChoice, ToolResult,
+    testing,
+};
+
+/// Frames as the API writes them.
+fn body(events: &[Value]) -> String {
+    let frames = events.iter().map(|data| format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap()));
+    frames.collect::<Vec<_>>().concat()
+}
+
+fn read(events: &[Value]) -> (Vec<ModelEvent>, Option<String>) {
+    testing::read(Reader::new("m"), &[body(events).as_bytes()])
+}
+
+fn start(index: u64, block: &Value) -> Value {
+    json!({"type": "content_block_start", "index": index, "content_block": block})
+}
+
+fn delta(index: u64, delta: &Value) -> Value {
+    json!({"type": "content_block_delta", "index": index, "delta": delta})
+}
+
+fn stop(index: u64) -> Value {
+    json!({"type": "content_block_stop", "index": index})
+}
+
+fn end(reason: &str) -> [Value; 2] {
+    let usage = json!({"output_tokens": 7});
+    [
+        json!({"type": "message_delta", "delta": {"stop_reason": reason}, "usage": usage}),
+        json!({"type": "message_stop"}),
+    ]
+}
+
+fn tool_block(index: u64, input: &[&str]) -> Vec<Value> {
+    let block = json!({"type": "tool_use", "id": format!("toolu_{index}"), "name": "add", "input": {}});
+    let deltas = input.iter().map(|part| delta(index, &json!({"type": "input_json_delta", "partial_json": part})));
+    [start(index, &block)].into_iter().chain(deltas).chain([stop(index)]).collect()
+}
+
+fn text_block(index: u64, text: &str) -> Vec<Value> {
+    vec![
+        start(index, &json!({"type": "text", "text": ""})),
+        delta(index, &json!({"type": "text_delta", "text": text})),
+        stop(index),
+    ]
+}
+
+fn calls(events: &[ModelEvent]) -> Vec<(&str, &str)> {
+    events
+        .iter()
+        .filter_map(|event| match event {
+            ModelEvent::ToolCall(call) => Some((call.id.as_str(), call.input_text.as_str())),
+            _ => None,
+        })
+        .collect()
+}
+
+fn stop_reason(events: &[ModelEvent]) -> Option<&StopReason> {
+    match events.last() {
+        Some(ModelEvent::Ended { stop_reason, .. }) => Some(stop_reason),
+        _ => None,
+    }
+}
+
+/// An answer with everything in it.
+fn rich() -> Vec<Value> {
+    let usage =
+        json!({"input_tokens": 3, "cache_creation_input_tokens": 4, "cache_read_input_tokens": 5, "output_tokens": 1});
+    let mut events = vec![json!({"type": "message_start", "message": {"usage": usage}}), json!({"type": "ping"})];
+    events.extend([
+        start(0, &json!({"type": "thinking", "thinking": "", "signature": ""})),
+        delta(0, &json!({"type": "thinking_delta", "thinking": "考え"})),
+        json!({"type": "ping"}),
+        delta(0, &json!({"type": "signature_delta", "signature": "c2ln"})),
+        stop(0),
+        start(1, &json!({"type": "redacted_thinking", "data": "xyz"})),
+        stop(1),
+    ]);
+    events.extend(text_block(2, "12.5 + 7.25 は🙂"));
+    events.extend(tool_block(3, &["", "{\"a\": 0.1000000000000000000001,", " \"b\": 2}"]));
+    events.extend(tool_block(4, &[]));
+    events.extend(end("tool_use"));
+    events
+}
+
+#[test]
+fn an_answer_with_everything_in_it() {
+    let (events, error) = read(&rich());
+    assert_eq!(error, None);
+    let call = |index: u64, input: &str| {
+        ModelEvent::ToolCall(ToolCallRequest {
+            id: format!("toolu_{index}"),
+            name: "add".to_owned(),
+            input_text: input.to_owned(),
+        })
+    };
+    let expected = [
+        ModelEvent::Opaque(r#"{"signature":"c2ln","thinking":"考え","type":"thinking"}"#.to_owned()),
+        ModelEvent::Opaque(r#"{"data":"xyz","type":"redacted_thinking"}"#.to_owned()),
+        ModelEvent::TextDelta("12.5 + 7.25 は🙂".to_owned()),
+        call(3, r#"{"a": 0.1000000000000000000001, "b": 2}"#),
+        call(4, "{}"),
+        ModelEvent::Ended {
+            stop_reason: StopReason::ToolUse,
+            usage: Usage { input_tokens: 12, output_tokens: 7, cached_tokens: 5 },
+        },
+    ];
+    assert_eq!(events, expected);
+}
+
+#[test]
+fn body_split_at_every_byte() {
+    for text in [body(&rich()), body(&rich()).replace('\n', "\r\n")] {
+        let whole = testing::read(Reader::new("m"), &[text.as_bytes()]);
+        for at in 0..text.len() {
+            let (left, right) = text.as_bytes().split_at(at);
+            assert_eq!(testing::read(Reader::new("m"), &[left, right]), whole, "split at {at}");
+        }
+        let single: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
+        assert_eq!(testing::read(Reader::new("m"), &single), whole);
+    }
+}
+
+#[test]
+fn comments_multi_line_data_and_missing_event_names() {
+    let text = ": hello\n\n".to_owned()
+        + &body(&text_block(0, "hi")).replace("event: content_block_delta\n", ": comment\n")
+        + &body(&end("end_turn")).replace("\"type\":\"message_stop\"", "\ndata: \"type\":\ndata: \"message_stop\"");
+    let (events, error) = testing::read(Reader::new("m"), &[text.as_bytes()]);
+    assert_eq!((testing::texts(&events).as_str(), error), ("hi", None));
+}
+
+#[test]
+fn unknown_event_delta_or_block_type() {
+    let mut events = vec![
+        json!({"type": "something_new", "delta": 7}),
+        start(0, &json!({"type": "hologram", "text": {"a": 1}})),
+        delta(0, &json!({"type": "text_delta", "text": "not an answer"})),
+        stop(0),
+        start(1, &json!({"type": "text", "text": "A", "citations": null})),
+        delta(1, &json!({"type": "citations_delta", "citation": {}})),
+        delta(9, &json!({"type": "text_delta", "text": "of no block"})),
+        delta(1, &json!({"type": "text_delta", "text": "B"})),
+        stop(1),
+    ];
+    events.extend(end("end_turn"));
+    let (events, error) = read(&events);
+    assert_eq!((testing::texts(&events).as_str(), error), ("AB", None));
+}
+
+#[test]
+fn overloaded_error_after_http_200() {
+    let mut events = text_block(0, "half ");
+    let error = json!({"type": "overloaded_error", "message": "Overloaded"});
+    events.push(json!({"type": "error", "error": error}));
+    let (events, error) = read(&events);
+    assert_eq!(testing::texts(&events), "half ");
+    assert_eq!(error.unwrap(), "The model provider is busy (529: Overloaded). Try again in a moment.");
+}
+
+#[test]
+fn end_of_file_without_message_stop() {
+    let mut events = text_block(0, "half");
+    assert_eq!(read(&events).1.as_deref(), Some("unfinished"));
+    events.push(end("end_turn")[0].clone());
+    assert_eq!(read(&events).1.as_deref(), Some("unfinished"));
+}
+
+#[test]
+fn a_frame_that_is_not_json() {
+    for bad in
+        ["data: {this is not JSON\n\n", "event: content_block_delta\ndata: [\n\n", "event: message_delta\ndata: \n\n"]
+    {
+        let (events, error) = testing::read(Reader::new("m"), &[(body(&text_block(0, "half")) + bad).as_bytes()]);
+        assert_eq!(testing::texts(&events), "half");
+        assert!(error.unwrap().starts_with("The model's answer broke off"));
+    }
+}
+
+#[test]
+fn tool_input_that_is_not_json_is_handed_on_as_it_is() {
+    let events = [tool_block(0, &["{\"a\": ", "oops"]), end("tool_use").to_vec()].concat();
+    assert_eq!(calls(&read(&events).0), [("toolu_0", "{\"a\": oops")]);
+}
+
+#[test]
+fn whole_input_in_the_start_of_the_block_keeps_its_digits() {
+    let mut text = body(&[start(0, &json!({"type": "tool_use", "id": "t", "name": "add", "input": {}})), stop(0)]);
+    text = text.replace("\"input\":{}", "\"input\":{\"a\":1e999999,\"b\":0.10000000000000000000001}");
+    text += &body(&end("tool_use"));
+    let (events, error) = testing::read(Reader::new("m"), &[text.as_bytes()]);
+    assert_eq!((calls(&events), error), (vec![("t", r#"{"a":1e999999,"b":0.10000000000000000000001}"#)], None));
+}
+
+#[test]
+fn max_tokens_inside_a_tool_block() {
+    let cut_off = [tool_block(0, &["{\"a\":1}"]), tool_block(1, &["{\"a\": 1, \"b\""])].concat();
+    let closed = [cut_off.clone(), end("max_tokens").to_vec()].concat();
+    let unclosed = [cut_off[..cut_off.len() - 1].to_vec(), end("max_tokens").to_vec()].concat();
+    for events in [closed, unclosed] {
+        let (events, error) = read(&events);
+        assert_eq!((calls(&events), error), (vec![("toolu_0", "{\"a\":1}")], None));
+        assert_eq!(stop_reason(&events), Some(&StopReason::MaxTokens));
+    }
+}
+
+#[test]
+fn stop_reasons() {
+    for (word, reason) in [
+        ("end_turn", StopReason::EndTurn),
+        ("stop_sequence", StopReason::EndTurn),
+        ("tool_use", StopReason::EndTurn), // without a call
+        ("refusal", StopReason::Refusal),
+        ("pause_turn", StopReason::Pause),
+        ("model_context_window_exceeded", StopReason::MaxTokens),
+        ("tired", StopReason::Other("tired".to_owned())),
+    ] {
+        let events = [text_block(0, "text before it"), end(word).to_vec()].concat();
+        assert_eq!(stop_reason(&read(&events).0), Some(&reason), "{word}");
+    }
+}
+
+#[test]
+fn usage_that_repeats_is_replaced_and_nonsense_is_ignored() {
+    let usage = |output: Value| json!({"type": "message_delta", "delta": {}, "usage": {"output_tokens": output}});
+    let events =
+        [vec![usage(json!(5)), usage(json!(9)), usage(json!(-1)), usage(json!("x"))], end("end_turn").to_vec()];
+    let (events, _) = read(&events.concat());
+    let usage = Usage { output_tokens: 7, ..Usage::default() };
+    assert_eq!(events, [ModelEvent::Ended { stop_reason: StopReason::EndTurn, usage }]);
+}
+
+#[test]
+fn too_many_blocks() {
+    let events: Vec<Value> = (0..2000).flat_map(|index| text_block(index, "x")).collect();
+    assert!(read(&events).1.unwrap().contains("more than 1000 blocks"));
+}
+
+fn spec() -> ToolSpec {
+    ToolSpec {
+        name: "add".to_owned(),
+        description: "Adds.".to_owned(),
+        aliases: Vec::new(),
+        input_schema: json!({"type": "object"}),
+        risk: Risk::Low,
+        idempotent: true,
+    }
+}
+
+fn wire(messages: Vec<ModelMessage>, tools: Vec<ToolSpec>, tool_choice: ToolChoice) -> Value {
+    let info = ModelInfo { provider: "anthropic".to_owned(), model: "m".to_owned() };
+    let options = request::Options { max_tokens: 9, temperature: None };
+    let request = ModelRequest { system: vec!["Be exact.".to_owned()], messages, tools: Arc::from(tools), tool_choice };
+    serde_json::from_str(&request::body(&info, &options, &request).unwrap()).unwrap()
+}
+
+fn a_step() -> Vec<ModelMessage> {
+    let call = |id: &str, input: &str| {
+        AssistantBlock::ToolCall(ToolCallRequest { id: id.into(), name: "add".into(), input_text: input.into() })
+    };
+    let result = |id: &str, is_error| ToolResult {
+        call_id: id.into(),
+        tool_name: "add".into(),
+        content: format!("result {id}"),
+        is_error,
+    };
+    vec![
+        ModelMessage::user_text("1 + 2?"),
+        ModelMessage::Assistant(vec![
+            AssistantBlock::Opaque { provider: "anthropic".into(), json: r#"{"type":"thinking"}"#.into() },
+            AssistantBlock::Text { text: "Well.".into() },
+            call("a", r#"{"a":1}"#),
+            call("b", "oops"),
+        ]),
+        ModelMessage::ToolResults(vec![result("b", true), result("a", false)]),
+        ModelMessage::user_text("and?"),
+    ]
+}
+
+#[test]
+fn a_request_whole() {
+    let other = ToolSpec { name: "other".to_owned(), ..spec() };
+    let request = wire(a_step(), vec![spec(), other], ToolChoice::Auto);
+    insta::assert_json_snapshot!(request);
+}
+
+#[test]
+fn the_cache_is_told_of_system_tools_and_history_and_of_no_more_than_four_ends() {
+    let mark = json!({"type": "ephemeral"});
+    let after_results = wire(a_step()[..3].to_vec(), vec![spec()], ToolChoice::Auto);
+    for request in [&after_results, &wire(a_step(), vec![spec()], ToolChoice::Auto)] {
+        let last = |list: &Value| list.as_array().unwrap().last().unwrap().clone();
+        let history = last(&last(&request["messages"])["content"]);
+        for block in [&request["system"][0], &last(&request["tools"]), &history] {
+            assert_eq!(block["cache_control"], mark, "{block}");
+        }
+        assert!(request.to_string().matches("cache_control").count() <= 4);
+    }
+}
+
+#[test]
+fn no_sampling_parameter_unless_set_and_tools_stay_when_none_may_be_called() {
+    let request = wire(a_step(), vec![spec()], ToolChoice::None);
+    assert_eq!((&request["temperature"], &request["tool_choice"]), (&Value::Null, &json!({"type": "none"})));
+    let without = wire(a_step(), vec![], ToolChoice::Auto);
+    assert_eq!(without["tools"][0]["name"], "add");
+    assert!(wire(vec![ModelMessage::user_text("hi")], vec![], ToolChoice::None).get("tools").is_none());
+}
+
+#[test]
+fn digits_of_replayed_arguments_survive() {
+    let info = ModelInfo { provider: "anthropic".to_owned(), model: "m".to_owned() };
+    let input = r#"{"b":0.10000000000000000000001,"a":123456789012345678901234567890}"#;
+    let call = ToolCallRequest { id: "a".into(), name: "add".into(), input_text: input.into() };
+    let request = ModelRequest {
+        system: Vec::new(),
+        messages: vec![ModelMessage::user_text("x"), ModelMessage::Assistant(vec![AssistantBlock::ToolCall(call)])],
+        tools: Arc::from(vec![spec()]),
+        tool_choice: ToolChoice::Auto,
+    };
+    let options = request::Options { max_tokens: 9, temperature: Some(0.5) };
+    let text = request::body(&info, &options, &request).unwrap();
+    assert!(text.contains(input) && text.contains("\"temperature\":0.5") && !text.contains("\"system\""), "{text}");
+}
+
+proptest! {
+    #[test]
+    fn any_split_gives_the_same_events(places in proptest::collection::vec(any::<prop::sample::Index>(), 0..20)) {
+        let text = body(&rich());
+        let whole = testing::read(Reader::new("m"), &[text.as_bytes()]);
+        prop_assert_eq!(testing::read(Reader::new("m"), &testing::cut(text.as_bytes(), &places)), whole);
+    }
+
+    #[test]
+    fn nonsense_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200), swap in any::<prop::sample::Index>()) {
+        let mut text = body(&rich()).into_bytes();
+        let at = swap.index(text.len());
+        text.splice(at..at, bytes);
+        let _ = testing::read(Reader::new("m"), &[&text]);
+    }
+}

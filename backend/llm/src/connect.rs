@@ -1,0 +1,97 @@
+//! From settings to a model that can be asked: the provider's wire format, and the way in which tools are offered.
+
+use std::sync::Arc;
+
+use super::{
+    anthropic::Anthropic,
+    endpoint::Endpoint,
+    limits::MAX_TOKENS,
+    model::ModelClient,
+    openai::OpenAi,
+    prompted::{Auto, Prompted},
+    provider::ProviderKind,
+    settings::{ConnectError, ModelSettings},
+    tool_mode::ToolMode,
+};
+
+/// Connects to the model that the settings name. Nothing is sent yet.
+pub fn connect(settings: &ModelSettings) -> Result<Arc<dyn ModelClient>, ConnectError> {
+    if settings.temperature.is_some_and(|value| !(0.0..=2.0).contains(&value)) {
+        return Err(ConnectError::BadTemperature);
+    }
+    if !(1..=MAX_TOKENS).contains(&settings.max_tokens) {
+        return Err(ConnectError::BadMaxTokens);
+    }
+    if settings.web_search && settings.provider != ProviderKind::OpenRouter {
+        tracing::warn!(provider = %settings.provider, "LLM_ENABLE_WEB_SEARCH has no effect: only OpenRouter has that switch");
+    }
+    let model: Arc<dyn ModelClient> = match settings.provider {
+        ProviderKind::Anthropic => Arc::new(Anthropic::new(Endpoint::anthropic(settings)?, settings)),
+        ProviderKind::OpenAi | ProviderKind::OpenRouter | ProviderKind::Ollama => {
+            Arc::new(OpenAi::new(Endpoint::openai(settings)?, settings))
+        }
+    };
+    Ok(match settings.tool_mode {
+        ToolMode::Native => model,
+        ToolMode::Auto => Arc::new(Auto::new(model)),
+        ToolMode::Prompt => Arc::new(Prompted::new(model)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::connect;
+    use crate::{ApiKey, ConnectError, ModelSettings, ProviderKind};
+
+    fn refusal(settings: &ModelSettings) -> String {
+        connect(settings).err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn public_addresses_want_a_key_and_others_do_not() {
+        for kind in [ProviderKind::Anthropic, ProviderKind::OpenAi, ProviderKind::OpenRouter] {
+            let error = connect(&ModelSettings::new(kind)).err().unwrap();
+            assert!(matches!(error, ConnectError::NoKey { .. }), "{error}");
+            assert!(error.to_string().contains(kind.key_variable().unwrap()), "{error}");
+            let empty = ModelSettings { api_key: Some(ApiKey::new(" ")), ..ModelSettings::new(kind) };
+            assert!(refusal(&empty).contains("is not set"));
+            let local =
+                ModelSettings { base_url: Some("http://127.0.0.1:1/v1".to_owned()), ..ModelSettings::new(kind) };
+            assert!(connect(&local).is_ok());
+        }
+        assert!(connect(&ModelSettings::new(ProviderKind::Ollama)).is_ok());
+    }
+
+    #[test]
+    fn bad_settings_are_named() {
+        let settings = || ModelSettings::new(ProviderKind::Ollama);
+        for (url, words) in [
+            ("localhost:1234", "must begin with http"),
+            ("ftp://example.com", "must begin with http"),
+            ("nonsense", "is not an address"),
+            ("http://me:hunter2@example.com", "must not hold a user name"),
+            ("http://example.com/v1?x=1", "must not hold a query"),
+        ] {
+            let said = refusal(&ModelSettings { base_url: Some(url.to_owned()), ..settings() });
+            assert!(
+                said.starts_with("LLM_BASE_URL") && said.contains(words) && !said.contains("hunter2"),
+                "{url}: {said}"
+            );
+        }
+        for temperature in [f64::NAN, -0.1, 2.1] {
+            let said = refusal(&ModelSettings { temperature: Some(temperature), ..settings() });
+            assert!(said.contains("LLM_TEMPERATURE"), "{said}");
+        }
+        for version in ["2023\n06", "two thousand"] {
+            let anthropic = ModelSettings::new(ProviderKind::Anthropic);
+            let key = Some(ApiKey::new("sk-1"));
+            let version = Some(version.to_owned());
+            let said = refusal(&ModelSettings { api_key: key, anthropic_version: version, ..anthropic });
+            assert!(said.contains("LLM_ANTHROPIC_VERSION"), "{said}");
+        }
+        for max_tokens in [0, 1_000_001] {
+            assert!(refusal(&ModelSettings { max_tokens, ..settings() }).contains("LLM_MAX_TOKENS"));
+        }
+        assert!(refusal(&ModelSettings { api_key: Some(ApiKey::new("a\nb")), ..settings() }).contains("LLM_API_KEY"));
+    }
+}

@@ -1,0 +1,185 @@
+//! Where a provider is and how to authenticate there: address, HTTP client and fixed headers, made once at start.
+//! Sending requests is in `http`.
+
+use std::{
+    net::{Ipv4Addr, Ipv6Addr},
+    time::Duration,
+};
+
+use reqwest::{
+    Client, Url,
+    header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},
+    redirect,
+};
+
+use super::{
+    api_key::ApiKey,
+    retry_policy::RetryPolicy,
+    settings::{ConnectError, ModelSettings},
+};
+
+/// The version of the Messages API that is asked for unless another is set.
+const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+/// One provider's address, ready to be asked.
+#[derive(Clone, Debug)]
+pub(super) struct Endpoint {
+    pub(super) client: Client,
+    pub(super) url: Url,
+    /// Scheme, host and port, for messages.
+    pub(super) address: String,
+    /// For taking it out of what the provider says.
+    pub(super) key: Option<ApiKey>,
+    /// For messages.
+    pub(super) model: String,
+    pub(super) idle_timeout: Duration,
+    pub(super) retries: RetryPolicy,
+}
+
+impl Endpoint {
+    /// The Messages API. A base that already ends in `/v1`, as the other providers' do, is understood.
+    pub(super) fn anthropic(settings: &ModelSettings) -> Result<Self, ConnectError> {
+        let mut headers = HeaderMap::new();
+        headers.insert("anthropic-version", version(settings.anthropic_version.as_deref())?);
+        if let Some(key) = key_of(settings) {
+            headers.insert(HeaderName::from_static("x-api-key"), secret(key.expose())?);
+        }
+        let base = base_url(settings)?;
+        let path = if base.path().trim_end_matches('/').ends_with("/v1") { "messages" } else { "v1/messages" };
+        Self::new(settings, &base, path, headers)
+    }
+
+    /// Chat Completions.
+    pub(super) fn openai(settings: &ModelSettings) -> Result<Self, ConnectError> {
+        let mut headers = HeaderMap::new();
+        if let Some(key) = key_of(settings) {
+            headers.insert(AUTHORIZATION, secret(&format!("Bearer {}", key.expose()))?);
+        }
+        Self::new(settings, &base_url(settings)?, "chat/completions", headers)
+    }
+
+    fn new(settings: &ModelSettings, base: &Url, path: &str, mut headers: HeaderMap) -> Result<Self, ConnectError> {
+        check_key(settings)?;
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        let mut url = base.clone();
+        url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
+        Ok(Self {
+            client: client(&url, headers, settings.connect_timeout).map_err(ConnectError::Tls)?,
+            address: url.origin().ascii_serialization(),
+            url,
+            key: settings.api_key.clone(),
+            model: settings.model_name().to_owned(),
+            idle_timeout: settings.idle_timeout,
+            retries: settings.retries,
+        })
+    }
+}
+
+fn key_of(settings: &ModelSettings) -> Option<&ApiKey> {
+    settings.api_key.as_ref().filter(|key| !key.is_empty())
+}
+
+/// Only the public addresses want a key for certain; a server of one's own may not.
+fn check_key(settings: &ModelSettings) -> Result<(), ConnectError> {
+    match settings.provider.key_variable() {
+        Some(variable) if key_of(settings).is_none() && settings.base_url.is_none() => {
+            Err(ConnectError::NoKey { provider: settings.provider, variable })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn secret(value: &str) -> Result<HeaderValue, ConnectError> {
+    let mut value = HeaderValue::from_str(value).map_err(|_| ConnectError::BadKey)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn version(given: Option<&str>) -> Result<HeaderValue, ConnectError> {
+    let version = given.unwrap_or(ANTHROPIC_VERSION).trim();
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_');
+    if version.is_empty() || !version.bytes().all(plain) {
+        return Err(ConnectError::BadVersion);
+    }
+    HeaderValue::from_str(version).map_err(|_| ConnectError::BadVersion)
+}
+
+fn base_url(settings: &ModelSettings) -> Result<Url, ConnectError> {
+    let given = settings.base_url.as_deref().unwrap_or(settings.provider.default_base_url()).trim();
+    let bad = |url: &str, reason| Err(ConnectError::BadBaseUrl { url: url.to_owned(), reason });
+    let Ok(url) = Url::parse(given) else {
+        return bad(given.rsplit_once('@').map_or(given, |(_, rest)| rest), "is not an address");
+    };
+    let shown = url.host_str().unwrap_or(given);
+    if !matches!(url.scheme(), "http" | "https") {
+        return bad(shown, "must begin with http:// or https://");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return bad(shown, "must not hold a user name or password");
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return bad(shown, "must not hold a query or fragment");
+    }
+    Ok(url)
+}
+
+fn client(url: &Url, headers: HeaderMap, connect_timeout: Duration) -> Result<Client, reqwest::Error> {
+    // It fails when a provider is installed already, and then there is one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = Client::builder()
+        .user_agent(concat!("tallybook/", env!("CARGO_PKG_VERSION")))
+        .default_headers(headers)
+        .connect_timeout(connect_timeout)
+        // A redirect would carry the key and the conversation to somewhere that nobody configured.
+        .redirect(redirect::Policy::none());
+    if url.scheme() == "http" {
+        // Without TLS there is nothing to verify, and a small container may have no certificates at all.
+        builder = builder.tls_certs_only([]);
+    }
+    if is_loopback(url) {
+        // A proxy for the outside world cannot reach this machine's own ports.
+        builder = builder.no_proxy();
+    }
+    builder.build()
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost"
+        || host.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
+        || host.parse::<Ipv6Addr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Endpoint;
+    use crate::{ModelSettings, ProviderKind};
+
+    fn settings(provider: ProviderKind, base: &str) -> ModelSettings {
+        ModelSettings { base_url: Some(base.to_owned()), ..ModelSettings::new(provider) }
+    }
+
+    #[test]
+    fn paths_follow_each_providers_custom() {
+        for (base, url) in [
+            ("http://h:1", "http://h:1/v1/messages"),
+            ("http://h:1/v1/", "http://h:1/v1/messages"),
+            ("http://h:1/proxy", "http://h:1/proxy/v1/messages"),
+        ] {
+            let endpoint = Endpoint::anthropic(&settings(ProviderKind::Anthropic, base)).unwrap();
+            assert_eq!(endpoint.url.as_str(), url);
+        }
+        for (base, url) in
+            [("http://h:1", "http://h:1/chat/completions"), ("http://h:1/v1/", "http://h:1/v1/chat/completions")]
+        {
+            let endpoint = Endpoint::openai(&settings(ProviderKind::OpenAi, base)).unwrap();
+            assert_eq!((endpoint.url.as_str(), endpoint.address.as_str()), (url, "http://h:1"));
+        }
+    }
+
+    #[test]
+    fn a_client_for_https_has_what_it_needs() {
+        // This needs ring and the system's certificates, as the real thing does.
+        assert!(Endpoint::openai(&settings(ProviderKind::OpenAi, "https://example.com/v1")).is_ok());
+    }
+}

@@ -1,0 +1,82 @@
+//! Why a model could not be asked, in words for people and by a stable code.
+
+/// Why a model could not be asked, or its answer not be read. Each message says what to do next and is fit for the
+/// page: no keys, no raw bodies.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The key was refused (401, 403).
+    #[error("The model provider refused the API key ({status}). Check LLM_API_KEY and restart the server.")]
+    Auth {
+        /// The HTTP status.
+        status: u16,
+    },
+    /// The provider does not know the model or the address (404).
+    #[error(
+        "The model provider knows no model {model:?} at this address ({detail}). Check LLM_MODEL and LLM_BASE_URL."
+    )]
+    NotFound {
+        /// The model asked for.
+        model: String,
+        /// The status, and the provider's own message, shortened.
+        detail: String,
+    },
+    /// The model, or the server as it was started, takes no tools. The question may be asked again without.
+    #[error("The model {model:?} cannot call tools: {detail}. Choose another LLM_MODEL.")]
+    ToolsUnsupported {
+        /// The model asked for.
+        model: String,
+        /// The provider's own message, shortened.
+        detail: String,
+    },
+    /// The provider does not accept the request (400, 413, 422).
+    #[error("The model provider refused the request ({status}): {detail}")]
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// The provider's own message, shortened.
+        detail: String,
+    },
+    /// The provider is overloaded or limits the rate (408, 409, 429, 5xx, 529, `overloaded_error`).
+    #[error("The model provider is busy ({detail}). Try again in a moment.")]
+    Busy {
+        /// The status or the provider's word for it.
+        detail: String,
+    },
+    /// No connection.
+    #[error("The model provider cannot be reached at {address}. Check LLM_BASE_URL and the network.")]
+    Unreachable {
+        /// Scheme, host and port; no path, no user info.
+        address: String,
+        /// The cause, for the log.
+        #[source]
+        source: reqwest::Error,
+    },
+    /// Nothing came for too long.
+    #[error("The model provider sent nothing for {seconds} seconds. Try again, or raise LLM_TIMEOUT_SECS.")]
+    Timeout {
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// The stream broke off or made no sense.
+    #[error("The model's answer broke off: {detail}. Try again.")]
+    BadStream {
+        /// What was wrong with it.
+        detail: String,
+    },
+}
+
+impl ModelError {
+    /// The stable name of the cause, sent as `code` in the `error` event and stored in `model_calls.error`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Auth { .. } => "model_auth",
+            Self::NotFound { .. } => "model_not_found",
+            Self::ToolsUnsupported { .. } => "model_without_tools",
+            Self::Refused { .. } => "model_refused_request",
+            Self::Busy { .. } => "model_busy",
+            Self::Unreachable { .. } => "model_unreachable",
+            Self::Timeout { .. } => "model_timeout",
+            Self::BadStream { .. } => "model_bad_stream",
+        }
+    }
+}

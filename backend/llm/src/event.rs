@@ -1,0 +1,57 @@
+//! What streams back from a model.
+
+use tallybook_protocol::Usage;
+
+use super::request::ToolCallRequest;
+
+/// What streams back from a model.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelEvent {
+    /// The provider is being asked for the nth time (from 2), since the attempt before failed. Blocks given so far are
+    /// void; text and calls there are none, for after those nothing is asked again.
+    Attempt(u32),
+    /// More text of the answer. Never empty.
+    TextDelta(String),
+    /// A complete tool call. Calls that the stream left unfinished (end of tokens, end of file) are never given.
+    ToolCall(ToolCallRequest),
+    /// A block to be replayed verbatim; see [`AssistantBlock::Opaque`](super::AssistantBlock::Opaque).
+    Opaque(String),
+    /// The answer is finished. Nothing follows.
+    Ended {
+        /// Why the model stopped.
+        stop_reason: StopReason,
+        /// Tokens of this request.
+        usage: Usage,
+    },
+}
+
+/// Why a model stopped writing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// It had no more to say.
+    EndTurn,
+    /// It waits for tool results.
+    ToolUse,
+    /// It reached the limit of tokens.
+    MaxTokens,
+    /// It declined to answer.
+    Refusal,
+    /// The provider paused a long turn; asking again with the same history continues it.
+    Pause,
+    /// Something else, in the provider's word.
+    Other(String),
+}
+
+impl StopReason {
+    /// The word stored in `model_calls` and sent in `message_end`.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::ToolUse => "tool_use",
+            Self::MaxTokens => "max_tokens",
+            Self::Refusal => "refusal",
+            Self::Pause => "pause_turn",
+            Self::Other(word) => word,
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! What holds for every answer of a model, whatever bytes it is made of. The fuzz targets in `fuzz/` assert these, and so
+//! does a test here over the targets' seeds. Nothing of this is in the server.
+//!
+//! A target's input is what a provider would send, and nothing else, so that a seed can be read and written by hand.
+//! Where it is cut into portions follows from the bytes themselves: any change to them cuts them elsewhere. While
+//! fuzzing the limits on sizes are small (`limits.rs`), so that they are reached.
+
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::{Arc, LazyLock},
+};
+
+use serde_json::value::RawValue;
+use tallybook_protocol::sse::{Decoder, Frame, MAX_FRAME_BYTES, write_frame};
+use tallybook_tools::{ToolSpec, builtin};
+
+use super::{
+    anthropic,
+    event::{ModelEvent, StopReason},
+    limits::{MAX_ANSWER_BYTES, MAX_BLOCKS, MAX_HELD_BYTES},
+    openai,
+    prompted::parser::{Parser, Piece},
+    reader::StreamReader,
+    request::ToolCallRequest,
+    testing,
+};
+
+/// The most bytes that come out for one that went in: an invalid one becomes a replacement character, and a frame of
+/// six bytes repeats an id of 256.
+const MAX_GROWTH: usize = 64;
+
+/// Any split gives the same frames; they are bounded, and can be written and read back.
+///
+/// # Panics
+/// When that is not so.
+pub fn event_stream(bytes: &[u8]) {
+    let whole = frames(&[bytes]);
+    for portions in splits(bytes) {
+        assert_eq!(frames(&portions), whole, "split as {:?}", lengths(&portions));
+    }
+    let size: usize = whole.0.iter().map(frame_bytes).sum();
+    assert!(size <= MAX_GROWTH * bytes.len(), "{size} bytes were made of {}", bytes.len());
+    for frame in whole.0 {
+        let written = write_frame(frame.id.as_deref(), &frame.event, &frame.data);
+        if written.len() <= MAX_FRAME_BYTES {
+            assert_eq!(frames(&[written.as_bytes()]), (vec![frame], false));
+        }
+    }
+}
+
+/// Any split of an answer in Anthropic's format gives the same events, and they keep what [`ModelEvent`] promises.
+///
+/// # Panics
+/// When that is not so.
+pub fn anthropic_stream(bytes: &[u8]) {
+    answer(|| anthropic::stream::Reader::new("m"), bytes);
+}
+
+/// Any split of an answer in the format of Chat Completions gives the same events, and they keep what [`ModelEvent`]
+/// promises.
+///
+/// # Panics
+/// When that is not so.
+pub fn openai_stream(bytes: &[u8]) {
+    answer(|| openai::stream::Reader::new("m"), bytes);
+}
+
+/// Any split of an answer's text gives the same words and calls; no reader ever sees a call's block; no more is held
+/// back than must be.
+///
+/// # Panics
+/// When that is not so.
+pub fn prompted_text(bytes: &[u8]) {
+    let answer = String::from_utf8_lossy(bytes);
+    for cut_off in [false, true] {
+        let whole = read_text(&[&answer], cut_off);
+        for portions in splits(answer.as_bytes()) {
+            assert_eq!(read_text(&at_characters(&answer, &portions), cut_off), whole, "cut off: {cut_off}");
+        }
+        let (shown, calls) = whole;
+        assert!(answer.starts_with(&shown), "what is shown is not the answer's beginning: {shown:?}");
+        assert!(shown == *answer || !calls.is_empty(), "the reader misses what follows {shown:?}");
+        assert!(calls.len() <= MAX_BLOCKS, "{} calls", calls.len());
+        assert!(calls.iter().all(|(name, input)| !name.is_empty() && !input.is_empty()), "{calls:?}");
+        let seen_again = read_text(&[&shown], cut_off);
+        assert_eq!(seen_again, (shown, vec![]), "a call's block is shown");
+    }
+}
+
+/// The frames, and whether one was too large.
+fn frames(portions: &[&[u8]]) -> (Vec<Frame>, bool) {
+    let mut decoder = Decoder::new();
+    let mut frames = Vec::new();
+    for portion in portions {
+        match decoder.push(portion) {
+            Ok(more) => frames.extend(more),
+            Err(error) => {
+                frames.extend(error.before);
+                return (frames, true);
+            }
+        }
+    }
+    (frames, false)
+}
+
+fn frame_bytes(frame: &Frame) -> usize {
+    frame.id.as_ref().map_or(0, String::len) + frame.event.len() + frame.data.len()
+}
+
+fn answer<R: StreamReader>(reader: impl Fn() -> R, bytes: &[u8]) {
+    let read = |portions: &[&[u8]]| {
+        let (mut events, error) = testing::read(reader(), portions);
+        events.iter_mut().for_each(forget_minted_id);
+        (events, error)
+    };
+    let whole = read(&[bytes]);
+    for portions in splits(bytes) {
+        assert_eq!(read(&portions), whole, "split as {:?}", lengths(&portions));
+    }
+    // Minted ids are alike by now; whether ids are unique is asked of those that are not.
+    let (events, error) = whole;
+    assert_promises(&events, error.as_deref());
+    let (events, _) = testing::read(reader(), &[bytes]);
+    let ids: Vec<&str> = calls(&events).map(|call| call.id.as_str()).collect();
+    assert!(ids.iter().all(|id| !id.is_empty()), "{ids:?}");
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len(), "an id is there twice: {ids:?}");
+}
+
+/// What [`ModelEvent`] and [`super::ModelClient::stream`] promise of a whole answer.
+fn assert_promises(events: &[ModelEvent], error: Option<&str>) {
+    let ends = events.iter().filter(|event| matches!(event, ModelEvent::Ended { .. })).count();
+    let Some(ModelEvent::Ended { stop_reason, usage }) = events.last() else {
+        assert!(error.is_some() && ends == 0, "neither an end nor an error: {events:?}");
+        assert_eq!(calls(events).count(), 0, "a call of an answer that has no end");
+        return assert_bounded(events);
+    };
+    assert_eq!((ends, error), (1, None));
+    assert!(usage.input_tokens >= 0 && usage.output_tokens >= 0 && usage.cached_tokens >= 0, "{usage:?}");
+    assert!(stop_reason.as_str().chars().count() <= 64, "{stop_reason:?}");
+    assert!(calls(events).count() <= MAX_BLOCKS);
+    for call in calls(events) {
+        assert!(!call.input_text.trim().is_empty(), "{call:?}");
+        let is_whole = serde_json::from_str::<&RawValue>(&call.input_text).is_ok();
+        assert!(is_whole || *stop_reason != StopReason::MaxTokens, "half a call: {call:?}");
+    }
+    assert_bounded(events);
+}
+
+fn assert_bounded(events: &[ModelEvent]) {
+    let sizes = events.iter().map(|event| match event {
+        ModelEvent::TextDelta(text) => {
+            assert!(!text.is_empty(), "an empty delta");
+            text.len()
+        }
+        ModelEvent::ToolCall(call) => call.id.len() + call.name.len() + call.input_text.len(),
+        ModelEvent::Opaque(json) => {
+            assert!(serde_json::from_str::<&RawValue>(json).is_ok(), "{json}");
+            // Written as JSON again, a control character takes six bytes.
+            json.len() / 6
+        }
+        ModelEvent::Attempt(_) | ModelEvent::Ended { .. } => 0,
+    });
+    let size: usize = sizes.sum();
+    // Ids of our own and the frames of blocks come on top.
+    assert!(size <= MAX_ANSWER_BYTES + 64 * MAX_BLOCKS, "{size} bytes");
+}
+
+fn calls(events: &[ModelEvent]) -> impl Iterator<Item = &ToolCallRequest> {
+    events.iter().filter_map(|event| match event {
+        ModelEvent::ToolCall(call) => Some(call),
+        _ => None,
+    })
+}
+
+/// Ids of our own are random.
+fn forget_minted_id(event: &mut ModelEvent) {
+    let ModelEvent::ToolCall(call) = event else { return };
+    let random = call.id.strip_prefix("call_").unwrap_or_default();
+    if random.len() == 32 && random.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        "minted".clone_into(&mut call.id);
+    }
+}
+
+/// What the reader of the answer sees, and each call as name and arguments.
+fn read_text(portions: &[&str], cut_off: bool) -> (String, Vec<(String, String)>) {
+    static TOOLS: LazyLock<Arc<[ToolSpec]>> =
+        LazyLock::new(|| builtin().map(|tools| tools.specs()).unwrap_or_default());
+    let mut parser = Parser::new(TOOLS.clone());
+    let (mut text, mut calls, mut written) = (String::new(), Vec::new(), 0);
+    let mut take = |pieces: Vec<Piece>, held_at_most: usize, written: usize| {
+        for piece in pieces {
+            match piece {
+                Piece::Text(more) => {
+                    assert!(!more.is_empty() && calls.is_empty(), "{more:?} after {calls:?}");
+                    text.push_str(&more);
+                }
+                Piece::Call(call) => calls.push((call.name, call.input_text)),
+            }
+        }
+        // After a call, text is left out and not held back.
+        assert!(!calls.is_empty() || written - text.len() <= held_at_most, "{} bytes held", written - text.len());
+    };
+    for portion in portions {
+        written += portion.len();
+        // A fence and its line come on top of what a block may hold.
+        take(parser.push(portion), MAX_HELD_BYTES + 128, written);
+    }
+    take(parser.end(cut_off), 0, written);
+    (text, calls)
+}
+
+/// The bytes one by one, and in portions of sizes that follow from the bytes.
+fn splits(bytes: &[u8]) -> [Vec<&[u8]>; 2] {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    let mut random = hasher.finish() | 1;
+    let mut uneven = Vec::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        // Xorshift: any sequence would do that is the same for the same bytes.
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let size = usize::from(random.to_be_bytes()[0]) % 48;
+        let (portion, tail) = rest.split_at(size.min(rest.len()));
+        uneven.push(portion);
+        rest = tail;
+    }
+    [bytes.chunks(1).collect(), uneven]
+}
+
+fn lengths(portions: &[&[u8]]) -> Vec<usize> {
+    portions.iter().map(|portion| portion.len()).collect()
+}
+
+/// The same portions, but that none ends within a character.
+fn at_characters<'a>(text: &'a str, portions: &[&[u8]]) -> Vec<&'a str> {
+    let (mut start, mut end) = (0, 0);
+    let cut = portions.iter().map(|portion| {
+        end += portion.len();
+        let at = text.floor_char_boundary(end);
+        &text[std::mem::replace(&mut start, at)..at]
+    });
+    cut.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::{anthropic_stream, event_stream, openai_stream, prompted_text};
+
+    /// The seeds are cut off at every such byte; at each of them it would take seconds.
+    const CUT_OFF_EVERY: usize = 11;
+
+    /// Checks every seed of a target, whole and cut off early.
+    fn check(target: &str, property: fn(&[u8])) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
+        let mut seeds = 0;
+        for file in fs::read_dir(&folder).unwrap() {
+            let bytes = fs::read(file.unwrap().path()).unwrap();
+            for end in (0..bytes.len()).step_by(CUT_OFF_EVERY).chain([bytes.len()]) {
+                property(&bytes[..end]);
+            }
+            seeds += 1;
+        }
+        assert!(seeds >= 8, "{} has only {seeds} seeds", folder.display());
+    }
+
+    #[test]
+    fn what_holds_for_event_streams_holds_for_the_seeds() {
+        check("event_stream", event_stream);
+    }
+
+    #[test]
+    fn what_holds_for_answers_of_anthropic_holds_for_the_seeds() {
+        check("anthropic_stream", anthropic_stream);
+    }
+
+    #[test]
+    fn what_holds_for_chat_completions_holds_for_the_seeds() {
+        check("openai_stream", openai_stream);
+    }
+
+    #[test]
+    fn what_holds_for_calls_in_text_holds_for_the_seeds() {
+        check("prompted_text", prompted_text);
+    }
+}

@@ -1,0 +1,343 @@
+//! The history of a request in the form that every provider can serialise: calls and results paired and in order, ids
+//! unique and names plain, no blank texts, nothing that another provider made. What a provider would refuse once it
+//! would refuse for ever, since the history comes back with each message; so this repairs rather than trusts.
+
+use std::{borrow::Cow, collections::HashSet};
+
+use serde_json::{Value, value::RawValue};
+use tallybook_protocol::json_depth;
+
+use super::{
+    limits::{MAX_CALL_ID_BYTES, MAX_REPLAYED_DEPTH, MAX_TOOL_NAME_CHARS, MAX_UNREADABLE_BYTES},
+    request::{AssistantBlock, ModelMessage, ToolResult, UserPart},
+};
+
+/// What stands for a message of a person in which there is nothing.
+const EMPTY_MESSAGE: &str = "(an empty message)";
+/// What stands for a result that was never recorded.
+const NO_RESULT: &str = r#"{"success":false,"error":"no result was recorded for this call","error_type":"no_result"}"#;
+
+/// One entry of the repaired history. Two entries of a person never follow each other.
+#[derive(Debug)]
+pub(super) enum Entry<'a> {
+    /// What a person sent; never empty.
+    User(Vec<Part<'a>>),
+    /// What the model said in one step, with the result of each of its calls, in their order.
+    Step { blocks: Vec<Block<'a>>, results: Vec<Outcome<'a>> },
+}
+
+/// A part of what a person sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part<'a> {
+    /// Never blank.
+    Text(&'a str),
+}
+
+/// A part of what the model said.
+#[derive(Debug)]
+pub(super) enum Block<'a> {
+    /// Never blank.
+    Text(&'a str),
+    /// A call under an id that is unique in the request; `input` is the text of a JSON object.
+    Call { id: String, name: String, input: Cow<'a, str> },
+    /// This provider's own block.
+    Opaque(&'a RawValue),
+}
+
+/// A call's result.
+#[derive(Debug)]
+pub(super) struct Outcome<'a> {
+    /// The same as the call's.
+    pub(super) id: String,
+    pub(super) content: &'a str,
+    pub(super) is_error: bool,
+}
+
+/// Repairs a history for `provider`.
+pub(super) fn repair<'a>(provider: &str, messages: &'a [ModelMessage]) -> Vec<Entry<'a>> {
+    let mut ids = Ids::default();
+    let mut entries: Vec<Entry<'a>> = Vec::new();
+    let mut rest = messages.iter().peekable();
+    while let Some(message) = rest.next() {
+        match message {
+            ModelMessage::User(parts) => push_user(&mut entries, parts),
+            ModelMessage::Assistant(said) => {
+                let results = match rest.peek() {
+                    Some(ModelMessage::ToolResults(results)) => {
+                        rest.next();
+                        results.as_slice()
+                    }
+                    _ => &[],
+                };
+                push_step(&mut entries, step(provider, said, results, &mut ids));
+            }
+            // Results of no call; there is nothing that they could be told as.
+            ModelMessage::ToolResults(_) => {}
+        }
+    }
+    entries
+}
+
+/// The words of a person's message, an empty line between two parts.
+pub(super) fn join_texts(parts: &[Part<'_>]) -> String {
+    let texts: Vec<&str> = parts.iter().map(|Part::Text(words)| *words).collect();
+    texts.join("\n\n")
+}
+
+/// The names of all tools that were called.
+pub(super) fn called_names<'a>(entries: &'a [Entry<'a>]) -> impl Iterator<Item = &'a str> {
+    let steps = entries.iter().map(|entry| match entry {
+        Entry::Step { blocks, .. } => blocks.as_slice(),
+        Entry::User(_) => &[],
+    });
+    steps.flat_map(names_in)
+}
+
+/// The names of the tools called in one step.
+pub(super) fn names_in<'a>(blocks: &'a [Block<'a>]) -> impl Iterator<Item = &'a str> {
+    blocks.iter().filter_map(|block| match block {
+        Block::Call { name, .. } => Some(name.as_str()),
+        Block::Text(_) | Block::Opaque(_) => None,
+    })
+}
+
+fn push_user<'a>(entries: &mut Vec<Entry<'a>>, parts: &'a [UserPart]) {
+    let parts = parts.iter().map(|UserPart::Text(words)| words.as_str()).filter(|words| !words.trim().is_empty());
+    let mut parts: Vec<Part<'a>> = parts.map(Part::Text).collect();
+    if parts.is_empty() {
+        parts.push(Part::Text(EMPTY_MESSAGE));
+    }
+    if let Some(Entry::User(previous)) = entries.last_mut() {
+        // The turn between them failed before the model said anything.
+        previous.extend(parts);
+    } else {
+        entries.push(Entry::User(parts));
+    }
+}
+
+fn push_step<'a>(entries: &mut Vec<Entry<'a>>, (blocks, results): (Vec<Block<'a>>, Vec<Outcome<'a>>)) {
+    if blocks.iter().all(|block| matches!(block, Block::Opaque(_))) {
+        return;
+    }
+    match entries.last_mut() {
+        // A step without calls that goes on, because the provider paused it.
+        Some(Entry::Step { blocks: before, results: none }) if none.is_empty() => {
+            before.extend(blocks);
+            *none = results;
+        }
+        _ => entries.push(Entry::Step { blocks, results }),
+    }
+}
+
+fn step<'a>(
+    provider: &str,
+    said: &'a [AssistantBlock],
+    results: &'a [ToolResult],
+    ids: &mut Ids,
+) -> (Vec<Block<'a>>, Vec<Outcome<'a>>) {
+    let mut blocks = Vec::new();
+    let mut outcomes = Vec::new();
+    let mut unused: Vec<&ToolResult> = results.iter().collect();
+    for block in said {
+        match block {
+            AssistantBlock::Text { text } if text.trim().is_empty() => {}
+            AssistantBlock::Text { text } => blocks.push(Block::Text(text)),
+            AssistantBlock::Opaque { provider: maker, json } if maker == provider => {
+                blocks.extend(serde_json::from_str(json).map(Block::Opaque));
+            }
+            AssistantBlock::Opaque { .. } => {}
+            AssistantBlock::ToolCall(call) => {
+                let id = ids.unique(&call.id);
+                let at = unused.iter().position(|result| result.call_id == call.id);
+                let result = at.map(|at| unused.remove(at));
+                outcomes.push(Outcome {
+                    id: id.clone(),
+                    content: result.map_or(NO_RESULT, |result| &result.content),
+                    is_error: result.is_none_or(|result| result.is_error),
+                });
+                blocks.push(Block::Call { id, name: plain_name(&call.name), input: object_text(&call.input_text) });
+            }
+        }
+    }
+    (blocks, outcomes)
+}
+
+/// Ids given out in one request.
+#[derive(Default)]
+struct Ids {
+    taken: HashSet<String>,
+    minted: usize,
+}
+
+impl Ids {
+    /// The id itself where providers take it and no earlier call has it, else one that stays the same from request to
+    /// request, which keeps providers' caches valid.
+    fn unique(&mut self, id: &str) -> String {
+        let fits = !id.is_empty() && id.len() <= MAX_CALL_ID_BYTES && id.bytes().all(is_plain);
+        if fits && self.taken.insert(id.to_owned()) {
+            return id.to_owned();
+        }
+        loop {
+            self.minted += 1;
+            let id = format!("call_{}", self.minted);
+            if self.taken.insert(id.clone()) {
+                return id;
+            }
+        }
+    }
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+/// A name that providers take. Names that tools have are such already; a model may have made this one up.
+fn plain_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii() && is_plain(c as u8) { c } else { '_' };
+    let name: String = name.chars().take(MAX_TOOL_NAME_CHARS).map(plain).collect();
+    if name.is_empty() { "unnamed".to_owned() } else { name }
+}
+
+/// The arguments as they are when they are a JSON object, else an object that tells the model what it wrote.
+fn object_text(input: &str) -> Cow<'_, str> {
+    let is_object =
+        json_depth(input) <= MAX_REPLAYED_DEPTH && matches!(serde_json::from_str(input), Ok(Value::Object(_)));
+    if is_object {
+        return Cow::Borrowed(input);
+    }
+    let end = input.floor_char_boundary(MAX_UNREADABLE_BYTES);
+    Cow::Owned(serde_json::json!({"unreadable_arguments": &input[..end]}).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Block, Entry, json_depth, object_text, plain_name, repair};
+    use crate::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart};
+
+    fn call(id: &str) -> AssistantBlock {
+        AssistantBlock::ToolCall(ToolCallRequest { id: id.into(), name: "add".into(), input_text: "{}".into() })
+    }
+
+    fn result(id: &str, content: &str) -> ToolResult {
+        ToolResult { call_id: id.into(), tool_name: "add".into(), content: content.into(), is_error: false }
+    }
+
+    fn shown(messages: &[ModelMessage]) -> String {
+        let entries = repair("anthropic", messages);
+        let lines = entries.iter().map(|entry| match entry {
+            Entry::User(parts) => format!("user {parts:?}"),
+            Entry::Step { blocks, results } => {
+                let blocks = blocks.iter().map(|block| match block {
+                    Block::Text(text) => format!(" {text:?}"),
+                    Block::Call { id, name, input } => format!(" {name}#{id}{input}"),
+                    Block::Opaque(json) => format!(" {json}"),
+                });
+                let results = results.iter().map(|outcome| format!(" {}={}", outcome.id, outcome.content));
+                format!("step{} ->{}", blocks.collect::<String>(), results.collect::<String>())
+            }
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_failed_turn_leaves_two_user_messages_which_become_one() {
+        let messages =
+            [ModelMessage::user_text("one"), ModelMessage::Assistant(vec![]), ModelMessage::user_text("two")];
+        assert_eq!(shown(&messages), r#"user [Text("one"), Text("two")]"#);
+    }
+
+    #[test]
+    fn parts_stay_parts_and_blank_ones_go() {
+        let text = |words: &str| UserPart::Text(words.into());
+        let messages = [ModelMessage::User(vec![text("one"), text(" \n"), text("two")])];
+        assert_eq!(shown(&messages), r#"user [Text("one"), Text("two")]"#);
+        for nothing in [vec![], vec![text("")], vec![text(" "), text("")]] {
+            assert_eq!(shown(&[ModelMessage::User(nothing)]), r#"user [Text("(an empty message)")]"#);
+        }
+    }
+
+    #[test]
+    fn results_follow_the_order_of_calls_and_missing_ones_are_filled_in() {
+        let messages = [
+            ModelMessage::user_text("q"),
+            ModelMessage::Assistant(vec![call("a"), call("b"), call("c")]),
+            ModelMessage::ToolResults(vec![result("c", "3"), result("a", "1"), result("x", "9")]),
+        ];
+        let said = shown(&messages);
+        assert!(said.ends_with("c=3") && said.contains(r#"-> a=1 b={"success":false"#), "{said}");
+        assert!(!said.contains("=9"), "{said}");
+    }
+
+    #[test]
+    fn ids_are_unique_in_the_whole_request_and_plain() {
+        let step = |id: &str, content: &str| {
+            [ModelMessage::Assistant(vec![call(id)]), ModelMessage::ToolResults(vec![result(id, content)])]
+        };
+        let messages: Vec<_> = [step("a", "1"), step("a", "2"), step("a b", "3"), step("", "4")].concat();
+        let said = shown(&messages);
+        let expected = "step add#a{} -> a=1\nstep add#call_1{} -> call_1=2\nstep add#call_2{} -> call_2=3\n\
+                        step add#call_3{} -> call_3=4";
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn only_the_providers_own_blocks_go_back() {
+        let opaque =
+            |provider: &str, json: &str| AssistantBlock::Opaque { provider: provider.into(), json: json.into() };
+        let said = vec![opaque("anthropic", r#"{"n":1}"#), opaque("openai", "{}"), opaque("anthropic", "{")];
+        let text = AssistantBlock::Text { text: "hi".into() };
+        let messages = [ModelMessage::Assistant([said.clone(), vec![text]].concat()), ModelMessage::Assistant(said)];
+        assert_eq!(shown(&messages), r#"step {"n":1} "hi" ->"#);
+    }
+
+    #[test]
+    fn names_and_arguments_become_what_providers_take() {
+        assert_eq!(plain_name("git diff!"), "git_diff_");
+        assert_eq!(plain_name(&"ü".repeat(300)), "_".repeat(64));
+        assert_eq!(plain_name(""), "unnamed");
+        let exact = r#"{"a":1.00000000000000000000000000001}"#;
+        assert_eq!(object_text(exact), exact);
+        assert_eq!(object_text("[1]"), r#"{"unreadable_arguments":"[1]"}"#);
+        assert_eq!(object_text(r#"{"a":"#), r#"{"unreadable_arguments":"{\"a\":"}"#);
+        assert!(object_text(r#"{"a":1e999999}"#).contains("unreadable"));
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(json_depth(&deep), 100_001);
+        assert!(object_text(&deep).len() < 3000);
+    }
+
+    fn any_message() -> impl Strategy<Value = ModelMessage> {
+        let id = "[ab ]{0,2}";
+        let block = prop_oneof![
+            "[x ]{0,2}".prop_map(|text| AssistantBlock::Text { text }),
+            (id, "[a☃]{0,70}", r"\{|\{\}|1")
+                .prop_map(|(id, name, input_text)| AssistantBlock::ToolCall(ToolCallRequest { id, name, input_text })),
+        ];
+        prop_oneof![
+            "[x ]{0,2}".prop_map(ModelMessage::user_text),
+            proptest::collection::vec(block, 0..4).prop_map(ModelMessage::Assistant),
+            proptest::collection::vec(id.prop_map(|id| result(&id, "{}")), 0..4).prop_map(ModelMessage::ToolResults),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_in_calls_and_results_pair(messages in proptest::collection::vec(any_message(), 0..9)) {
+            let mut seen = std::collections::HashSet::new();
+            for entry in repair("anthropic", &messages) {
+                if let Entry::Step { blocks, results } = entry {
+                    prop_assert!(!blocks.is_empty());
+                    let calls: Vec<_> = blocks.iter().filter_map(|block| match block {
+                        Block::Call { id, .. } => Some(id.clone()),
+                        _ => None,
+                    }).collect();
+                    prop_assert_eq!(&calls, &results.iter().map(|outcome| outcome.id.clone()).collect::<Vec<_>>());
+                    for id in calls {
+                        prop_assert!(seen.insert(id));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Sends one request to a provider and streams its answer, with a limit on every wait. What the bytes mean is the
+//! provider's reader's business.
+
+use std::sync::Arc;
+
+use async_stream::try_stream;
+use bytes::Bytes;
+use futures_util::Stream;
+use reqwest::{Response, header::CONTENT_TYPE};
+use tokio::time::timeout;
+
+use super::{
+    endpoint::Endpoint,
+    error::ModelError,
+    event::ModelEvent,
+    failure::Failure,
+    http_error,
+    limits::{ERROR_BODY_TIMEOUT, MAX_ERROR_BODY_BYTES},
+    reader::{Parser, Portion, StreamReader, bad_stream},
+};
+
+/// Asks once and streams the answer. Dropping the stream drops the response, which closes its connection.
+pub(super) fn ask<R: StreamReader + 'static>(
+    endpoint: Arc<Endpoint>,
+    body: Bytes,
+    reader: R,
+) -> impl Stream<Item = Result<ModelEvent, Failure>> + Send {
+    try_stream! {
+        let mut response = open(&endpoint, body).await?;
+        let mut parser = Parser::new(reader);
+        loop {
+            let (Portion { events, error, is_over }, broken_off) = match next_portion(&endpoint, &mut response).await {
+                Ok(Some(bytes)) => (parser.push(&bytes), None),
+                Ok(None) => (parser.end(), Some(Failure::broken_off(bad_stream("it ended before it was finished")))),
+                Err(failure) => (parser.end(), Some(failure)),
+            };
+            for event in events {
+                yield event;
+            }
+            if let Some(error) = error {
+                Err(scrubbed(&endpoint, error))?;
+            }
+            // An answer that has said why it ended is finished, however the connection ends after that.
+            if is_over {
+                return;
+            }
+            if let Some(failure) = broken_off {
+                Err(failure)?;
+            }
+        }
+    }
+}
+
+/// Sends the request and waits for the head of a successful answer.
+async fn open(endpoint: &Endpoint, body: Bytes) -> Result<Response, Failure> {
+    let request = endpoint.client.post(endpoint.url.clone()).header(CONTENT_TYPE, "application/json").body(body);
+    let answer = timeout(endpoint.idle_timeout, request.send()).await.map_err(|_| silence(endpoint))?;
+    let response = answer.map_err(|error| unreachable(endpoint, error))?;
+    let status = response.status();
+    if !status.is_success() {
+        let headers = response.headers().clone();
+        let body = timeout(ERROR_BODY_TIMEOUT, beginning(response)).await.unwrap_or_default();
+        let message = http_error::excerpt(&body, endpoint.key.as_ref());
+        let error = http_error::from_status(status.as_u16(), &message, &endpoint.model);
+        return Err(Failure::from(error).with_retry_after(&headers));
+    }
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    // Servers are lax about naming an event stream, but these two are certainly something else.
+    if kind.starts_with("text/html") || kind.starts_with("application/json") {
+        return Err(bad_stream(format!(
+            "{} answered with {kind} instead of a stream. Check LLM_BASE_URL",
+            endpoint.address
+        ))
+        .into());
+    }
+    Ok(response)
+}
+
+async fn next_portion(endpoint: &Endpoint, response: &mut Response) -> Result<Option<Bytes>, Failure> {
+    let portion = timeout(endpoint.idle_timeout, response.chunk()).await.map_err(|_| silence(endpoint))?;
+    portion
+        .map_err(|error| Failure::broken_off(bad_stream(format!("the connection was lost ({})", root_cause(&error)))))
+}
+
+/// The innermost cause, which says what happened; the outer ones say that reading a body failed.
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    chain.last().map(ToString::to_string).unwrap_or_default()
+}
+
+/// The beginning of an error body; what cannot be read of it does not matter.
+async fn beginning(mut response: Response) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Ok(Some(bytes)) = response.chunk().await {
+        let left = MAX_ERROR_BODY_BYTES - body.len();
+        body.extend_from_slice(&bytes[..bytes.len().min(left)]);
+        if body.len() == MAX_ERROR_BODY_BYTES {
+            break;
+        }
+    }
+    body
+}
+
+fn silence(endpoint: &Endpoint) -> ModelError {
+    // Rounded up, so that a fraction of a second does not read as none.
+    let whole = endpoint.idle_timeout.as_secs();
+    ModelError::Timeout { seconds: whole + u64::from(endpoint.idle_timeout.subsec_nanos() > 0) }
+}
+
+fn unreachable(endpoint: &Endpoint, error: reqwest::Error) -> ModelError {
+    if error.is_timeout() && !error.is_connect() {
+        return silence(endpoint);
+    }
+    ModelError::Unreachable { address: endpoint.address.clone(), source: error.without_url() }
+}
+
+/// Errors inside the stream quote the provider too.
+fn scrubbed(endpoint: &Endpoint, error: ModelError) -> ModelError {
+    let clean = |detail: String| http_error::clean(&detail, endpoint.key.as_ref());
+    match error {
+        ModelError::Refused { status, detail } => ModelError::Refused { status, detail: clean(detail) },
+        ModelError::NotFound { model, detail } => ModelError::NotFound { model, detail: clean(detail) },
+        ModelError::ToolsUnsupported { model, detail } => ModelError::ToolsUnsupported { model, detail: clean(detail) },
+        ModelError::Busy { detail } => ModelError::Busy { detail: clean(detail) },
+        ModelError::BadStream { detail } => ModelError::BadStream { detail: clean(detail) },
+        other => other,
+    }
+}

@@ -1,0 +1,46 @@
+//! The provider port: what is asked of a model and what streams back, and one folder per wire format. The only crate that
+//! knows provider JSON. It does not know tools' code, SQL, or the page.
+
+mod answer_budget;
+mod anthropic;
+mod api_key;
+mod connect;
+mod endpoint;
+mod error;
+mod event;
+mod failure;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
+mod history;
+mod http;
+mod http_error;
+mod limits;
+mod model;
+mod openai;
+mod pending_call;
+mod prompted;
+mod provider;
+mod reader;
+mod request;
+mod retry;
+mod retry_after;
+mod retry_policy;
+mod settings;
+mod stream_error;
+mod surrogates;
+#[cfg(any(test, fuzzing))]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod tool_mode;
+
+pub use api_key::ApiKey;
+pub use connect::connect;
+pub use error::ModelError;
+pub use event::{ModelEvent, StopReason};
+pub use model::{ModelClient, ModelStream};
+pub use provider::{ProviderKind, UnknownProvider};
+pub use request::{AssistantBlock, ModelMessage, ModelRequest, ToolCallRequest, ToolChoice, ToolResult, UserPart};
+pub use retry_policy::RetryPolicy;
+pub use settings::{ConnectError, ModelSettings};
+pub use tool_mode::{ToolMode, UnknownToolMode};

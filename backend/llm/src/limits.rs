@@ -1,0 +1,40 @@
+//! How much of what a provider sends is read and kept. Every limit of this crate stands here; what a person may set is in
+//! `settings`. While fuzzing the limits on sizes are small, so that they are reached.
+
+use std::time::Duration;
+
+/// The longest answer, text and arguments together, in bytes as JSON writes them: an answer is stored as JSON, where a
+/// control character takes six bytes, and must fit into one packet of the database (16 MiB).
+pub(crate) const MAX_ANSWER_BYTES: usize = if cfg!(fuzzing) { 2048 } else { 8 * 1024 * 1024 };
+/// The most tool calls that one answer may hold, and the most blocks.
+pub(crate) const MAX_BLOCKS: usize = if cfg!(fuzzing) { 8 } else { 1000 };
+/// The most text that is held back because it may turn out to be a call, as much as a tool's arguments may have.
+pub(crate) const MAX_HELD_BYTES: usize = if cfg!(fuzzing) { 256 } else { 1024 * 1024 };
+/// The deepest indentation, and the longest line with a fence, that may begin a call in text.
+pub(crate) const MAX_OPENING_BYTES: usize = 64;
+/// The deepest nesting of calls in lists and objects that is looked into, in text.
+pub(crate) const MAX_CALL_DEPTH: u8 = 4;
+/// The longest stop reason that is kept; it is stored as a word.
+pub(crate) const MAX_STOP_REASON_CHARS: usize = 64;
+
+/// The longest tool name that every provider takes.
+pub(crate) const MAX_TOOL_NAME_CHARS: usize = 64;
+/// The longest call id that every provider takes (OpenAI).
+pub(crate) const MAX_CALL_ID_BYTES: usize = 40;
+/// Deeper arguments are not replayed as they are: providers' own parsers give up at some depth.
+pub(crate) const MAX_REPLAYED_DEPTH: usize = 64;
+/// How much of unreadable arguments the model is shown again.
+pub(crate) const MAX_UNREADABLE_BYTES: usize = 2000;
+
+/// How much of an error's body is read, and how long that may take.
+pub(crate) const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
+pub(crate) const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How much of a provider's message people are shown.
+pub(crate) const MAX_DETAIL_CHARS: usize = 300;
+/// The longest wait that a provider may ask for; beyond it a person should decide.
+pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_mins(1);
+
+/// The most that `LLM_MAX_TOKENS` may ask for.
+pub(crate) const MAX_TOKENS: u32 = 1_000_000;
+/// How many tokens a title may take; models that think before they write need more than a title has.
+pub(crate) const MAX_TITLE_TOKENS: u32 = 1024;

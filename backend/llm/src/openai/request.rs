@@ -1,0 +1,185 @@
+//! A request in the shape of Chat Completions (<https://platform.openai.com/docs/api-reference/chat/create>).
+
+use serde::Serialize;
+use tallybook_protocol::ModelInfo;
+
+use super::reasoning;
+use crate::{
+    history::{self, Block, Entry},
+    request::{ModelRequest, ToolChoice},
+};
+
+/// What the settings add to every request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Options {
+    pub(super) max_tokens: u32,
+    pub(super) limit: TokenLimit,
+    pub(super) temperature: Option<f64>,
+    /// OpenRouter's plugin (<https://openrouter.ai/docs/features/web-search>).
+    pub(super) web_search: bool,
+}
+
+/// Which field says how long an answer may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenLimit {
+    /// `max_completion_tokens`: OpenAI's own newer models refuse the older field.
+    Completion,
+    /// `max_tokens`: every other server knows it, and not all know the newer one.
+    Plain,
+}
+
+impl TokenLimit {
+    /// The field that the server at this host takes.
+    pub(super) fn of(host: &str) -> Self {
+        let own = ["openai.com", "openai.azure.com"]
+            .iter()
+            .any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')));
+        if own { Self::Completion } else { Self::Plain }
+    }
+}
+
+/// The JSON text of a request.
+pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) -> Result<String, serde_json::Error> {
+    let entries = history::repair(&info.provider, &request.messages);
+    let tools: Vec<Tool<'_>> = request
+        .tools
+        .iter()
+        .map(|spec| Tool {
+            kind: "function",
+            function: Definition { name: &spec.name, description: &spec.description, parameters: &spec.input_schema },
+        })
+        .collect();
+    let limit = |field| (options.limit == field).then_some(options.max_tokens);
+    serde_json::to_string(&Body {
+        model: &info.model,
+        stream: true,
+        stream_options: StreamOptions { include_usage: true },
+        max_tokens: limit(TokenLimit::Plain),
+        max_completion_tokens: limit(TokenLimit::Completion),
+        temperature: options.temperature,
+        plugins: options.web_search.then_some([Plugin { id: "web" }]),
+        tool_choice: (!tools.is_empty() && request.tool_choice == ToolChoice::None).then_some("none"),
+        tools,
+        messages: messages(&request.system, &entries),
+    })
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plugins: Option<[Plugin; 1]>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<&'static str>,
+    messages: Vec<Message<'a>>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct Plugin {
+    id: &'static str,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Definition<'a>,
+}
+
+#[derive(Serialize)]
+struct Definition<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a serde_json::Value,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+enum Message<'a> {
+    System {
+        content: String,
+    },
+    User {
+        /// Words alone are always a string: not every server takes a list of parts.
+        content: String,
+    },
+    Assistant {
+        /// `null` when there are only calls, as the API itself writes it.
+        content: Option<String>,
+        #[serde(flatten)]
+        reasoning: reasoning::Fields<'a>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Call<'a>>,
+    },
+    Tool {
+        tool_call_id: &'a str,
+        content: &'a str,
+    },
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Called<'a>,
+}
+
+#[derive(Serialize)]
+struct Called<'a> {
+    name: &'a str,
+    /// JSON as text, so that digits stay as the model wrote them.
+    arguments: &'a str,
+}
+
+fn messages<'a>(system: &[String], entries: &'a [Entry<'a>]) -> Vec<Message<'a>> {
+    let mut messages = Vec::new();
+    // One message: many servers and the templates of many models take a single one, at the beginning.
+    let system: Vec<&str> = system.iter().map(String::as_str).filter(|text| !text.trim().is_empty()).collect();
+    if !system.is_empty() {
+        messages.push(Message::System { content: system.join("\n\n") });
+    }
+    for entry in entries {
+        match entry {
+            Entry::User(parts) => messages.push(Message::User { content: history::join_texts(parts) }),
+            Entry::Step { blocks, results } => {
+                messages.push(said(blocks));
+                let results = results.iter();
+                messages.extend(results.map(|one| Message::Tool { tool_call_id: &one.id, content: one.content }));
+            }
+        }
+    }
+    messages
+}
+
+/// One message holds all text and all calls of a step.
+fn said<'a>(blocks: &'a [Block<'a>]) -> Message<'a> {
+    let mut text = String::new();
+    let mut reasoning = reasoning::Fields::default();
+    let mut tool_calls = Vec::new();
+    for block in blocks {
+        match block {
+            Block::Text(words) => text.push_str(words),
+            Block::Call { id, name, input } => {
+                tool_calls.push(Call { id, kind: "function", function: Called { name, arguments: input } });
+            }
+            Block::Opaque(block) => reasoning = serde_json::from_str(block.get()).unwrap_or_default(),
+        }
+    }
+    Message::Assistant { content: (!text.is_empty()).then_some(text), reasoning, tool_calls }
+}

@@ -1,0 +1,116 @@
+//! The tool calls of an answer: as the stream builds them up, and which of them are handed on at its end.
+
+use std::collections::HashSet;
+
+use serde_json::value::RawValue;
+use tallybook_protocol::Usage;
+
+use super::{
+    event::{ModelEvent, StopReason},
+    request::ToolCallRequest,
+};
+
+/// A tool call as the stream has built it up.
+#[derive(Debug, Default)]
+pub(super) struct PendingCall {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) input: String,
+}
+
+/// The end of an answer: the calls that may be handed on, then `Ended`.
+///
+/// When the answer was cut off (`StopReason::MaxTokens`), only calls whose arguments are whole JSON objects are given;
+/// otherwise all are, and the agent answers unreadable arguments with an error that the model sees. A call that comes
+/// twice, id and all, is given once; another call under the same id gets an id of its own.
+pub(super) fn finish(calls: Vec<PendingCall>, stop_reason: StopReason, usage: Usage) -> Vec<ModelEvent> {
+    let cut_off = stop_reason == StopReason::MaxTokens;
+    let mut given: Vec<ToolCallRequest> = Vec::new();
+    let mut ids = HashSet::new();
+    for PendingCall { id, name, input } in calls {
+        if cut_off && !is_json_object(&input) {
+            continue;
+        }
+        let input_text = if input.trim().is_empty() { "{}".to_owned() } else { input };
+        let repeats = |other: &ToolCallRequest| other.id == id && other.name == name && other.input_text == input_text;
+        if !id.is_empty() && given.iter().any(repeats) {
+            continue;
+        }
+        let id = if id.is_empty() || ids.contains(&id) { minted_id() } else { id };
+        ids.insert(id.clone());
+        given.push(ToolCallRequest { id, name, input_text });
+    }
+    // Providers disagree with themselves here ("stop" although calls were seen); the calls decide.
+    let stop_reason = match stop_reason {
+        StopReason::EndTurn if !given.is_empty() => StopReason::ToolUse,
+        StopReason::ToolUse if given.is_empty() => StopReason::EndTurn,
+        other => other,
+    };
+    let calls = given.into_iter().map(ModelEvent::ToolCall);
+    calls.chain([ModelEvent::Ended { stop_reason, usage }]).collect()
+}
+
+/// An id for a call that its provider gave none; within the 40 characters that OpenAI allows.
+pub(super) fn minted_id() -> String {
+    format!("call_{}", uuid::Uuid::new_v4().simple())
+}
+
+/// Checks without recursion, so that any depth is fine.
+fn is_json_object(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<&RawValue>(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ModelEvent, PendingCall, StopReason, Usage, finish};
+
+    fn call(id: &str, input: &str) -> PendingCall {
+        PendingCall { id: id.into(), name: "add".into(), input: input.into() }
+    }
+
+    fn finished(calls: Vec<PendingCall>, stop: StopReason) -> (Vec<(String, String)>, StopReason) {
+        let mut events = finish(calls, stop, Usage::default());
+        let Some(ModelEvent::Ended { stop_reason, .. }) = events.pop() else { panic!("no end") };
+        let calls = events.into_iter().map(|event| match event {
+            ModelEvent::ToolCall(call) => (call.id, call.input_text),
+            other => panic!("{other:?}"),
+        });
+        (calls.collect(), stop_reason)
+    }
+
+    fn pair(id: &str, input: &str) -> (String, String) {
+        (id.to_owned(), input.to_owned())
+    }
+
+    #[test]
+    fn max_tokens_inside_a_tool_block_is_never_executed() {
+        let calls = vec![call("a", r#"{"x":1}"#), call("b", r#"{"x":"#), call("c", ""), call("d", "12")];
+        assert_eq!(finished(calls, StopReason::MaxTokens), (vec![pair("a", r#"{"x":1}"#)], StopReason::MaxTokens));
+    }
+
+    #[test]
+    fn arguments_that_are_not_json_are_for_the_agent_to_answer() {
+        let calls = vec![call("a", "{oops"), call("b", " ")];
+        let expected = (vec![pair("a", "{oops"), pair("b", "{}")], StopReason::ToolUse);
+        assert_eq!(finished(calls, StopReason::ToolUse), expected);
+    }
+
+    #[test]
+    fn the_calls_decide_the_stop_reason() {
+        assert_eq!(finished(vec![call("a", "{}")], StopReason::EndTurn).1, StopReason::ToolUse);
+        assert_eq!(finished(vec![], StopReason::ToolUse).1, StopReason::EndTurn);
+        assert_eq!(finished(vec![], StopReason::Refusal).1, StopReason::Refusal);
+    }
+
+    #[test]
+    fn ids_are_there_and_unique() {
+        let (calls, _) = finished(
+            vec![call("", "1"), call("a", "2"), call("a", "2"), call("a", "3"), call("", "1")],
+            StopReason::ToolUse,
+        );
+        let inputs: Vec<&str> = calls.iter().map(|(_, input)| input.as_str()).collect();
+        assert_eq!(inputs, ["1", "2", "3", "1"]);
+        let ids: std::collections::HashSet<&String> = calls.iter().map(|(id, _)| id).collect();
+        assert!(ids.len() == 4 && ids.iter().all(|id| !id.is_empty() && id.len() <= 40), "{ids:?}");
+    }
+}

@@ -1,0 +1,188 @@
+//! A block, fenced or in a tag, that may hold calls, held back until it is known whether it does.
+
+use std::ops::Range;
+
+use tallybook_tools::ToolSpec;
+
+use super::{
+    call::{self, Call, Place},
+    fence::{ClosingLine, Fence, Kind},
+    json::{JsonScan, Progress},
+    lead::Lead,
+    tag::Tag,
+};
+use crate::limits::MAX_HELD_BYTES;
+
+/// What is held of a block.
+#[derive(Debug)]
+pub(super) struct Block {
+    place: Place,
+    pub(super) marks: Marks,
+    /// The opening fence or tag with what is held before it, and the word after it.
+    pub(super) opening: String,
+    pub(super) body: String,
+    line: ClosingLine,
+    phase: Phase,
+    /// The complete values in the body.
+    values: Vec<Range<usize>>,
+}
+
+/// What stands before and after a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Marks {
+    /// Fences; and whether the body begins on a line of its own, or on the fence's.
+    Fence(Fence, ClosingLine),
+    /// A pair of tags.
+    Tag(&'static Tag),
+}
+
+impl Marks {
+    /// The character that the closing mark has at this place; `None` beyond its end.
+    fn closing_at(self, place: usize) -> Option<char> {
+        match self {
+            Self::Fence(fence, _) => (place < fence.len).then_some(fence.mark),
+            Self::Tag(tag) => tag.closing.as_bytes().get(place).copied().map(char::from),
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Before the first value.
+    Before,
+    /// In a value that began here.
+    Value { from: usize, scan: JsonScan, lead: Lead },
+    /// After a value.
+    After,
+    /// In the closing mark. It need not stand on a line of its own: outside of a string, JSON has no such marks.
+    Closing(usize),
+    /// What follows from here is no JSON, in a block that says it holds a call: it ends with its closing line or tag.
+    Broken { from: usize },
+}
+
+/// What one more character says of a block.
+pub(super) enum Verdict {
+    /// Nothing yet.
+    Open,
+    /// It is closed and holds these calls.
+    Calls(Vec<Call>),
+    /// It is closed and holds none.
+    Ordinary,
+    /// It is not closed, and holds no call.
+    Code,
+}
+
+impl Block {
+    pub(super) fn fenced(kind: Kind, fence: Fence, opening: String, first_line: ClosingLine) -> Self {
+        let place = if kind == Kind::Tool { Place::ToolBlock } else { Place::Anywhere };
+        Self::new(place, Marks::Fence(fence, first_line), opening, first_line)
+    }
+
+    pub(super) fn tagged(tag: &'static Tag, opening: String) -> Self {
+        Self::new(Place::ToolBlock, Marks::Tag(tag), opening, ClosingLine::Opening)
+    }
+
+    fn new(place: Place, marks: Marks, opening: String, line: ClosingLine) -> Self {
+        Self { place, marks, opening, body: String::new(), line, phase: Phase::Before, values: Vec::new() }
+    }
+
+    /// All of it, as the model wrote it.
+    pub(super) fn text(&self) -> String {
+        format!("{}{}", self.opening, self.body)
+    }
+
+    pub(super) fn push(&mut self, c: char, tools: &[ToolSpec]) -> Verdict {
+        let at = self.body.len();
+        self.body.push(c);
+        let closed = match self.marks {
+            Marks::Fence(fence, _) => self.line.push(c, fence),
+            Marks::Tag(tag) => c == '>' && self.body.ends_with(tag.closing),
+        };
+        if self.body.len() > MAX_HELD_BYTES {
+            return Verdict::Code;
+        }
+        match &mut self.phase {
+            Phase::Value { scan, lead, from } => match scan.push(c) {
+                // A block that says it holds a call is believed, whatever its first key.
+                Progress::More if lead.push(c) || self.place == Place::ToolBlock => Verdict::Open,
+                Progress::More => Verdict::Code,
+                Progress::Done => {
+                    self.values.push(*from..self.body.len());
+                    self.phase = Phase::After;
+                    Verdict::Open
+                }
+                Progress::Broken => {
+                    let from = *from;
+                    self.broken(from, closed, tools)
+                }
+            },
+            Phase::Broken { .. } if closed => self.verdict(tools),
+            Phase::Broken { .. } => Verdict::Open,
+            Phase::Closing(count) if self.marks.closing_at(*count) == Some(c) => {
+                *count += 1;
+                if self.marks.closing_at(*count).is_some() { Verdict::Open } else { self.verdict(tools) }
+            }
+            Phase::Before | Phase::After if matches!(c, '{' | '[') => {
+                let (mut scan, mut lead) = (JsonScan::new(), Lead::Opening);
+                scan.push(c);
+                lead.push(c);
+                self.phase = Phase::Value { from: at, scan, lead };
+                Verdict::Open
+            }
+            Phase::Before | Phase::After if matches!(c, ' ' | '\t' | '\r' | '\n') => Verdict::Open,
+            Phase::Before => Verdict::Code,
+            Phase::After if matches!(c, ',' | ';') => Verdict::Open,
+            Phase::After if self.marks.closing_at(0) == Some(c) => {
+                self.phase = Phase::Closing(1);
+                Verdict::Open
+            }
+            Phase::After | Phase::Closing(_) => self.broken(at, closed, tools),
+        }
+    }
+
+    /// The answer ended within the block: the calls that count all the same.
+    pub(super) fn end(&self, cut_off: bool, tools: &[ToolSpec]) -> Option<Vec<Call>> {
+        let complete = match self.phase {
+            Phase::After | Phase::Closing(_) => !cut_off,
+            // Only its line's end is missing.
+            Phase::Broken { .. } => matches!(self.marks, Marks::Fence(fence, _) if self.line.closes(fence)),
+            Phase::Before | Phase::Value { .. } => false,
+        };
+        if complete { self.calls(tools) } else { None }
+    }
+
+    fn broken(&mut self, from: usize, closed: bool, tools: &[ToolSpec]) -> Verdict {
+        if self.place == Place::Anywhere {
+            return Verdict::Code;
+        }
+        self.phase = Phase::Broken { from };
+        if closed { self.verdict(tools) } else { Verdict::Open }
+    }
+
+    fn verdict(&self, tools: &[ToolSpec]) -> Verdict {
+        self.calls(tools).map_or(Verdict::Ordinary, Verdict::Calls)
+    }
+
+    /// The calls, if every value is one.
+    fn calls(&self, tools: &[ToolSpec]) -> Option<Vec<Call>> {
+        let mut calls = Vec::new();
+        for value in &self.values {
+            let value = &self.body[value.clone()];
+            let found = call::find(value, self.place, tools);
+            calls.extend(found.or_else(|| self.salvage(value, tools).map(|call| vec![call]))?);
+        }
+        if let Phase::Broken { from } = self.phase {
+            let text = self.body[from..].trim_end();
+            let text = match self.marks {
+                Marks::Fence(fence, _) => text.trim_end_matches(fence.mark),
+                Marks::Tag(tag) => text.strip_suffix(tag.closing).unwrap_or(text),
+            };
+            calls.extend(self.salvage(text.trim_end(), tools));
+        }
+        Some(calls).filter(|calls| !calls.is_empty())
+    }
+
+    fn salvage(&self, text: &str, tools: &[ToolSpec]) -> Option<Call> {
+        if self.place == Place::ToolBlock { call::salvage(text, tools) } else { None }
+    }
+}

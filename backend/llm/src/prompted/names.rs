@@ -1,0 +1,126 @@
+//! Which tool a name means that a model wrote from memory. Only the prompt-based mode needs this: a native API knows
+//! only the names it was given.
+
+use tallybook_tools::{Risk, ToolSpec};
+
+use crate::limits::MAX_TOOL_NAME_CHARS;
+
+/// The name of the tool that is meant: the one written, whatever its case and punctuation; else the one it is an alias
+/// of; else the only one that it can be a slip of the pen for. Never a guess between two.
+pub(super) fn resolve<'a>(written: &str, tools: &'a [ToolSpec]) -> Option<&'a str> {
+    if let Some(tool) = tools.iter().find(|tool| tool.name == written) {
+        return Some(&tool.name);
+    }
+    // Some models put a namespace before it: `functions.add`, `default_api:add`, `tools/add`.
+    let bare = written.rsplit(['.', ':', '/']).next().unwrap_or(written);
+    let plain = plain(bare);
+    // No tool's name is longer, and comparing by distance costs the product of the lengths.
+    if plain.is_empty() || plain.chars().count() > MAX_TOOL_NAME_CHARS {
+        return None;
+    }
+    only(tools, |tool| self::plain(&tool.name) == plain)
+        .or_else(|| only(tools, |tool| tool.aliases.iter().any(|alias| self::plain(alias) == plain)))
+        .or_else(|| only(tools, |tool| is_slip(&plain, tool)))
+}
+
+/// The name of the one tool that this holds for; `None` where it holds for several.
+fn only(tools: &[ToolSpec], holds: impl Fn(&ToolSpec) -> bool) -> Option<&str> {
+    let mut found = tools.iter().filter(|tool| holds(tool));
+    let first = found.next()?;
+    found.next().is_none().then_some(&first.name)
+}
+
+/// At most two letters wrong, missing or swapped, and fewer in short names, where two letters make another word. What
+/// changes the world is not done on a guess.
+fn is_slip(plain: &str, tool: &ToolSpec) -> bool {
+    let name = self::plain(&tool.name);
+    let allowed = (name.chars().count() / 3).min(2);
+    tool.risk == Risk::Low && strsim::osa_distance(plain, &name) <= allowed
+}
+
+/// The letters and digits of a name, in lower case.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tallybook_tools::{Risk, ToolSpec, builtin};
+
+    use super::resolve;
+
+    fn spec(name: &str, risk: Risk) -> ToolSpec {
+        ToolSpec {
+            name: name.to_owned(),
+            description: String::new(),
+            aliases: Vec::new(),
+            input_schema: serde_json::json!({"type": "object"}),
+            risk,
+            idempotent: false,
+        }
+    }
+
+    #[test]
+    fn near_misses_mean_the_tool_that_they_are_near() {
+        let tools = builtin().unwrap().specs();
+        for (written, expected) in [
+            ("add", Some("add")),
+            ("ADD", Some("add")),
+            (" Add ", Some("add")),
+            ("functions.add", Some("add")),
+            ("default_api:multiply", Some("multiply")),
+            ("plus", Some("add")),
+            ("Sum", Some("add")),
+            ("minus", Some("subtract")),
+            ("sub", Some("subtract")),
+            ("times", Some("multiply")),
+            ("mul", Some("multiply")),
+            ("product", Some("multiply")),
+            ("div", Some("divide")),
+            ("calc", Some("evaluate")),
+            ("calculate", Some("evaluate")),
+            ("eval", Some("evaluate")),
+            ("math", Some("evaluate")),
+            ("Calculator", Some("evaluate")),
+            ("adn", Some("add")),
+            ("substract", Some("subtract")),
+            ("mulitply", Some("multiply")),
+            ("devide", Some("divide")),
+            ("evalaute", Some("evaluate")),
+            // Nothing is near enough.
+            ("or", None),
+            ("ask", None),
+            ("search_the_web", None),
+            ("", None),
+            ("-", None),
+        ] {
+            assert_eq!(resolve(written, &tools), expected, "{written}");
+        }
+        assert_eq!(resolve(&"add".repeat(100_000), &tools), None);
+    }
+
+    #[test]
+    fn punctuation_and_case_do_not_matter_unless_two_tools_differ_in_nothing_else() {
+        let tools = [spec("read_file", Risk::Low), spec("list-files", Risk::Low), spec("List_Files", Risk::Low)];
+        for written in ["readFile", "read-file", "read file", "READ_FILE"] {
+            assert_eq!(resolve(written, &tools), Some("read_file"), "{written}");
+        }
+        assert_eq!(resolve("List_Files", &tools), Some("List_Files"));
+        assert_eq!(resolve("listfiles", &tools), None);
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_counts_for_one_harmless_tool_only() {
+        let tools = [spec("window", Risk::Low), spec("windows", Risk::Low), spec("delete_file", Risk::High)];
+        assert_eq!(resolve("windos", &tools), None);
+        assert_eq!(resolve("delete_fil", &tools), None);
+        assert_eq!(resolve("Delete-File", &tools), Some("delete_file"));
+    }
+
+    #[test]
+    fn a_tools_name_counts_before_anothers_alias() {
+        let mut other = spec("other", Risk::Low);
+        other.aliases = vec!["sum".to_owned()];
+        assert_eq!(resolve("Sum", &[other, spec("sum", Risk::Low)]), Some("sum"));
+    }
+}

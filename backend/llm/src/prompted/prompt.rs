@@ -1,0 +1,116 @@
+//! What a model that has no tool calling is told of tools: the system text that describes them and how to
+//! call them (`backend/prompts/tools_in_words.txt`).
+
+use askama::Template;
+use serde_json::Value;
+use tallybook_tools::ToolSpec;
+
+use crate::request::ToolChoice;
+
+#[derive(Template)]
+#[template(path = "tools_in_words.txt", escape = "none")]
+struct Instructions<'a> {
+    may_call: bool,
+    tools: Vec<Tool<'a>>,
+}
+
+struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    arguments: Vec<Argument<'a>>,
+}
+
+struct Argument<'a> {
+    name: &'a str,
+    kind: String,
+    required: bool,
+    description: &'a str,
+}
+
+/// The system text that says what must be known of the tools.
+pub(super) fn describe(tools: &[ToolSpec], choice: ToolChoice) -> Result<String, askama::Error> {
+    let tools = tools.iter().map(Tool::of).collect();
+    Instructions { may_call: choice == ToolChoice::Auto, tools }.render()
+}
+
+impl<'a> Tool<'a> {
+    fn of(spec: &'a ToolSpec) -> Self {
+        let schema = &spec.input_schema;
+        let required = |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|n| n == name));
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        let arguments = properties.map(|(name, property)| Argument {
+            name,
+            kind: kind(property),
+            required: required(name),
+            description: property["description"].as_str().unwrap_or_default(),
+        });
+        Self { name: &spec.name, description: &spec.description, arguments: arguments.collect() }
+    }
+}
+
+/// A schema in a few words where words can say it, else as JSON.
+fn kind(schema: &Value) -> String {
+    if let Some(values) = schema["enum"].as_array() {
+        return joined("one of ", ", ", values.iter().map(Value::to_string));
+    }
+    if let Some(choices) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
+        return joined("", " or ", choices.iter().map(kind));
+    }
+    match &schema["type"] {
+        Value::String(word) if word == "array" && schema["items"].is_object() => {
+            format!("list of {}", kind(&schema["items"]))
+        }
+        Value::String(word) if word != "object" => word.clone(),
+        Value::Array(words) => joined("", " or ", words.iter().filter_map(Value::as_str).map(str::to_owned)),
+        _ => schema.to_string(),
+    }
+}
+
+fn joined(start: &str, between: &str, words: impl Iterator<Item = String>) -> String {
+    format!("{start}{}", words.collect::<Vec<_>>().join(between))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tallybook_tools::builtin;
+
+    use super::{describe, kind};
+    use crate::ToolChoice;
+
+    #[test]
+    fn tools_and_their_arguments_are_described() {
+        let prompt = describe(&builtin().unwrap().specs(), ToolChoice::Auto).unwrap();
+        assert!(prompt.starts_with("# Calling tools\nTo call a tool"), "{prompt}");
+        let add = "\n\n## add\nAdds two numbers exactly, in decimal: 0.1 + 0.2 is 0.3. Use it for every sum instead of \
+                   computing in your head.\nArguments:\n- a (number or string, required): The first number.\n\
+                   - b (number or string, required): The number added to it.\n\n## divide\n";
+        assert!(prompt.contains(add), "{prompt}");
+        assert!(
+            prompt.contains("\n```tool\n{\"tool\": \"NAME\", \"args\": {\"ARGUMENT\": \"VALUE\"}}\n```\n"),
+            "{prompt}"
+        );
+        assert!(!prompt.contains("\n\n\n"), "{prompt}");
+    }
+
+    #[test]
+    fn when_no_more_tools_may_be_used_the_prompt_says_so() {
+        let prompt = describe(&builtin().unwrap().specs(), ToolChoice::None).unwrap();
+        assert!(prompt.starts_with("# Tools\nNo more tools can be called in this answer"), "{prompt}");
+        assert!(!prompt.contains("## add"), "{prompt}");
+    }
+
+    #[test]
+    fn schemas_become_words_where_they_can() {
+        for (schema, words) in [
+            (json!({"type": "string", "description": "x"}), "string"),
+            (json!({"type": ["integer", "null"]}), "integer or null"),
+            (json!({"enum": ["low", 2]}), r#"one of "low", 2"#),
+            (json!({"type": "array", "items": {"type": "number"}}), "list of number"),
+            (json!({"type": "object", "properties": {}}), r#"{"properties":{},"type":"object"}"#),
+            (json!(true), "true"),
+        ] {
+            assert_eq!(kind(&schema), words);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The history as a model without tool calling is told it: past calls as the blocks that it was asked to write, their
+//! results as blocks in the message that answers. Roles alternate.
+
+use serde_json::value::RawValue;
+
+use crate::{
+    history::{self, Block, Entry, Outcome, Part},
+    request::{AssistantBlock, ModelMessage, UserPart},
+};
+
+/// Text only, and nobody speaks twice in a row.
+pub(super) fn as_text(provider: &str, messages: &[ModelMessage]) -> Vec<ModelMessage> {
+    let mut told = Vec::new();
+    for entry in history::repair(provider, messages) {
+        match entry {
+            Entry::User(parts) => parts.iter().for_each(|Part::Text(words)| push_user(&mut told, words)),
+            Entry::Step { blocks, results } => {
+                push_assistant(&mut told, &joined(blocks.iter().filter_map(said)));
+                let names: Vec<&str> = history::names_in(&blocks).collect();
+                push_user(&mut told, &joined(results.iter().zip(names).map(|(outcome, name)| result(outcome, name))));
+            }
+        }
+    }
+    told
+}
+
+fn push_user(told: &mut Vec<ModelMessage>, words: &str) {
+    if words.is_empty() {
+        return;
+    }
+    if let Some(ModelMessage::User(parts)) = told.last_mut()
+        && let Some(UserPart::Text(before)) = parts.last_mut()
+    {
+        append(before, words);
+        return;
+    }
+    told.push(ModelMessage::user_text(words));
+}
+
+fn push_assistant(told: &mut Vec<ModelMessage>, words: &str) {
+    if let Some(ModelMessage::Assistant(blocks)) = told.last_mut()
+        && let Some(AssistantBlock::Text { text }) = blocks.last_mut()
+    {
+        append(text, words);
+        return;
+    }
+    told.push(ModelMessage::Assistant(vec![AssistantBlock::Text { text: words.to_owned() }]));
+}
+
+fn append(before: &mut String, words: &str) {
+    before.push_str("\n\n");
+    before.push_str(words);
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join("\n\n")
+}
+
+/// A call is told in the form that is asked for, since models do as they believe they did before. Arguments keep every
+/// digit, and cannot end the block: they are valid JSON, which has no line that begins with a fence.
+fn said(block: &Block<'_>) -> Option<String> {
+    match block {
+        Block::Text(text) => Some(text.trim_end().to_owned()),
+        Block::Call { name, input, .. } => {
+            Some(format!("```tool\n{{\"tool\": \"{name}\", \"args\": {}}}\n```", input.trim()))
+        }
+        // Thinking belongs to the native calls that followed it.
+        Block::Opaque(_) => None,
+    }
+}
+
+fn result(outcome: &Outcome<'_>, name: &str) -> String {
+    let Outcome { id, content, .. } = outcome;
+    // On one line, whatever the content is, so that it cannot end the block.
+    let is_plain = !content.contains(['\n', '\r']) && serde_json::from_str::<&RawValue>(content).is_ok();
+    let content = if is_plain { (*content).to_owned() } else { serde_json::Value::from(*content).to_string() };
+    format!("```tool_result\n{{\"id\": \"{id}\", \"tool\": \"{name}\", \"output\": {content}}}\n```")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_text;
+    use crate::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart};
+
+    fn call(id: &str, input: &str) -> AssistantBlock {
+        AssistantBlock::ToolCall(ToolCallRequest { id: id.into(), name: "add".into(), input_text: input.into() })
+    }
+
+    fn result(id: &str, content: &str) -> ToolResult {
+        ToolResult { call_id: id.into(), tool_name: "add".into(), content: content.into(), is_error: false }
+    }
+
+    fn said(text: &str) -> AssistantBlock {
+        AssistantBlock::Text { text: text.into() }
+    }
+
+    /// Each message as `role: text`.
+    fn told(messages: &[ModelMessage]) -> Vec<String> {
+        let told = as_text("openai", messages).into_iter().map(|message| match message {
+            ModelMessage::User(parts) => format!("user: {}", UserPart::join_texts(&parts)),
+            ModelMessage::Assistant(blocks) => match blocks.as_slice() {
+                [AssistantBlock::Text { text }] => format!("assistant: {text}"),
+                other => panic!("{other:?}"),
+            },
+            ModelMessage::ToolResults(results) => panic!("{results:?}"),
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn calls_and_results_are_told_as_blocks() {
+        let messages = [
+            ModelMessage::user_text("1 + 2?"),
+            ModelMessage::Assistant(vec![
+                said("Let me see.\n\n"),
+                call("x", r#"{"a":1.00000000000000000001}"#),
+                call("y", "oops"),
+            ]),
+            ModelMessage::ToolResults(vec![result("y", "``` \n no JSON"), result("x", r#"{"success":true}"#)]),
+            ModelMessage::Assistant(vec![said("3.")]),
+            ModelMessage::user_text("and?"),
+        ];
+        let expected = [
+            "user: 1 + 2?",
+            "assistant: Let me see.\n\n```tool\n{\"tool\": \"add\", \"args\": {\"a\":1.00000000000000000001}}\n```\n\n\
+             ```tool\n{\"tool\": \"add\", \"args\": {\"unreadable_arguments\":\"oops\"}}\n```",
+            "user: ```tool_result\n{\"id\": \"x\", \"tool\": \"add\", \"output\": {\"success\":true}}\n```\n\n\
+             ```tool_result\n{\"id\": \"y\", \"tool\": \"add\", \"output\": \"``` \\n no JSON\"}\n```",
+            "assistant: 3.",
+            "user: and?",
+        ];
+        assert_eq!(told(&messages), expected);
+    }
+
+    #[test]
+    fn nobody_speaks_twice_in_a_row() {
+        let step =
+            || [ModelMessage::Assistant(vec![call("x", "{}")]), ModelMessage::ToolResults(vec![result("x", "1")])];
+        let stopped = [vec![ModelMessage::user_text("one")], step().to_vec(), vec![ModelMessage::user_text("two")]];
+        let told = told(&stopped.concat());
+        assert_eq!(told.len(), 3);
+        assert!(told[2].starts_with("user: ```tool_result\n") && told[2].ends_with("```\n\ntwo"), "{told:?}");
+    }
+}

@@ -1,0 +1,91 @@
+//! The providers by name, and what is the default for each.
+
+use std::{fmt, str::FromStr};
+
+/// Whose API to speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProviderKind {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Chat Completions, and any server that speaks it under `LLM_BASE_URL`.
+    OpenAi,
+    /// OpenRouter, which speaks Chat Completions for many providers.
+    OpenRouter,
+    /// Ollama on this machine or another.
+    Ollama,
+}
+
+/// A word that names no provider.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no model provider: use anthropic, openai, openrouter, ollama or demo")]
+pub struct UnknownProvider(String);
+
+impl ProviderKind {
+    /// The word in `LLM_PROVIDER`, in `ModelInfo::provider`, and in opaque blocks.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
+            Self::OpenRouter => "openrouter",
+            Self::Ollama => "ollama",
+        }
+    }
+
+    /// The model used when none is named: the provider's current mid-size one, with tool calling.
+    pub fn default_model(self) -> &'static str {
+        match self {
+            Self::Anthropic => "claude-sonnet-5-5",
+            Self::OpenAi => "gpt-5-mini",
+            Self::OpenRouter => "openai/gpt-5-mini",
+            Self::Ollama => "qwen3",
+        }
+    }
+
+    /// The address used when none is given.
+    pub fn default_base_url(self) -> &'static str {
+        match self {
+            Self::Anthropic => "https://api.anthropic.com",
+            Self::OpenAi => "https://api.openai.com/v1",
+            Self::OpenRouter => "https://openrouter.ai/api/v1",
+            Self::Ollama => "http://127.0.0.1:11434/v1",
+        }
+    }
+
+    /// The provider's own variable for its key, besides `LLM_API_KEY`; `None` where no key is needed.
+    pub fn key_variable(self) -> Option<&'static str> {
+        match self {
+            Self::Anthropic => Some("ANTHROPIC_API_KEY"),
+            Self::OpenAi => Some("OPENAI_API_KEY"),
+            Self::OpenRouter => Some("OPENROUTER_API_KEY"),
+            Self::Ollama => None,
+        }
+    }
+}
+
+impl FromStr for ProviderKind {
+    type Err = UnknownProvider;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let all = [Self::Anthropic, Self::OpenAi, Self::OpenRouter, Self::Ollama];
+        let found = all.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(word.trim()));
+        found.ok_or_else(|| UnknownProvider(word.to_owned()))
+    }
+}
+
+impl fmt::Display for ProviderKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ProviderKind;
+
+    #[test]
+    fn providers_are_named_in_any_case() {
+        assert_eq!(" OpenRouter ".parse(), Ok(ProviderKind::OpenRouter));
+        let error = "gpt".parse::<ProviderKind>().unwrap_err().to_string();
+        assert_eq!(error, r#""gpt" is no model provider: use anthropic, openai, openrouter, ollama or demo"#);
+    }
+}

@@ -1,0 +1,115 @@
+//! What the stream readers of all providers share: the way from bytes to events, and how parts of it are read. Pure: no
+//! I/O, no time.
+
+use serde::Deserialize;
+use serde_json::Value;
+use tallybook_protocol::sse;
+
+use super::{
+    error::ModelError,
+    event::{ModelEvent, StopReason},
+    limits::MAX_STOP_REASON_CHARS,
+    surrogates::Surrogates,
+};
+
+/// Reads one provider's stream frame by frame.
+pub(super) trait StreamReader: Send {
+    /// Takes the next frame and gives what it means.
+    fn on_frame(&mut self, frame: &sse::Frame) -> Result<Vec<ModelEvent>, ModelError>;
+
+    /// The body has ended, cleanly or not: the rest of the answer, or `None` when it was not finished.
+    fn on_end(&mut self) -> Option<Vec<ModelEvent>>;
+}
+
+/// Turns bytes in any portions into events. After an error, and after [`ModelEvent::Ended`], it is done.
+pub(super) struct Parser<R> {
+    decoder: sse::Decoder,
+    surrogates: Surrogates,
+    reader: R,
+}
+
+/// What a portion of the body means.
+#[derive(Debug)]
+pub(super) struct Portion {
+    pub(super) events: Vec<ModelEvent>,
+    /// Comes after the events.
+    pub(super) error: Option<ModelError>,
+    /// The answer has ended, with [`ModelEvent::Ended`].
+    pub(super) is_over: bool,
+}
+
+impl<R: StreamReader> Parser<R> {
+    pub(super) fn new(reader: R) -> Self {
+        Self { decoder: sse::Decoder::new(), surrogates: Surrogates::default(), reader }
+    }
+
+    /// The events that these bytes complete, up to and with an error if there is one.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Portion {
+        let (frames, error) = match self.decoder.push(bytes) {
+            Ok(frames) => (frames, None),
+            Err(error) => {
+                let words = error.to_string();
+                (error.before, Some(bad_stream(words)))
+            }
+        };
+        let frames = frames.into_iter().flat_map(|frame| self.surrogates.push(frame));
+        let mut portion = Portion::read(frames, &mut self.reader);
+        if !portion.is_over && portion.error.is_none() {
+            portion.error = error;
+        }
+        portion
+    }
+
+    /// The body has ended, cleanly or not: what it had still to say. It is not over when the answer was not finished.
+    pub(super) fn end(&mut self) -> Portion {
+        let mut portion = Portion::read(self.surrogates.end(), &mut self.reader);
+        if !portion.is_over
+            && portion.error.is_none()
+            && let Some(end) = self.reader.on_end()
+        {
+            portion.events.extend(end);
+            portion.is_over = true;
+        }
+        portion
+    }
+}
+
+impl Portion {
+    fn read(frames: impl IntoIterator<Item = sse::Frame>, reader: &mut impl StreamReader) -> Self {
+        let mut portion = Self { events: Vec::new(), error: None, is_over: false };
+        for frame in frames {
+            match reader.on_frame(&frame) {
+                Ok(more) => portion.events.extend(more),
+                Err(error) => {
+                    portion.error = Some(error);
+                    break;
+                }
+            }
+            if matches!(portion.events.last(), Some(ModelEvent::Ended { .. })) {
+                portion.is_over = true;
+                break;
+            }
+        }
+        portion
+    }
+}
+
+/// A number of tokens, tolerant of what is missing or makes no sense.
+pub(super) fn tokens(count: &Value) -> Option<i64> {
+    count.as_i64().filter(|count| *count >= 0)
+}
+
+/// A reason to stop that nobody here knows, cut to the length of a word: it is stored as one.
+pub(super) fn unknown_stop_reason(word: &str) -> StopReason {
+    StopReason::Other(word.chars().take(MAX_STOP_REASON_CHARS).collect())
+}
+
+/// Reads a part of the stream as JSON. Halves of characters are mended before it comes here.
+pub(super) fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, ModelError> {
+    serde_json::from_str(json).map_err(|error| bad_stream(format!("a part of it cannot be read ({error})")))
+}
+
+/// The stream makes no sense in this way.
+pub(super) fn bad_stream(detail: impl Into<String>) -> ModelError {
+    ModelError::BadStream { detail: detail.into() }
+}

@@ -1,0 +1,117 @@
+//! What is asked of a model: the system texts, the history in parts and blocks, and the tools.
+
+use std::sync::Arc;
+
+use tallybook_tools::ToolSpec;
+
+/// One question to a model.
+#[derive(Clone, Debug)]
+pub struct ModelRequest {
+    /// The system texts: the program's own prompt first, then what else the model is told before the history. Blank
+    /// ones are left out.
+    pub system: Vec<String>,
+    /// Oldest first, beginning with a user message. Every call in an assistant message has its result in the
+    /// `ToolResults` that follows it.
+    pub messages: Vec<ModelMessage>,
+    /// The tools on offer.
+    pub tools: Arc<[ToolSpec]>,
+    /// Whether the model may call them.
+    pub tool_choice: ToolChoice,
+}
+
+/// Whether the model may call tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// It decides.
+    Auto,
+    /// It must answer in words. The tools stay in the request, since the history refers to them.
+    None,
+}
+
+/// One entry of the history that a model is given.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelMessage {
+    /// What a person sent, part by part.
+    User(Vec<UserPart>),
+    /// What the model said and asked for in one step, in its order.
+    Assistant(Vec<AssistantBlock>),
+    /// The results of all calls of the preceding assistant message, in the order asked for.
+    ToolResults(Vec<ToolResult>),
+}
+
+impl ModelMessage {
+    /// A person's words alone.
+    pub fn user_text(words: impl Into<String>) -> Self {
+        Self::User(vec![UserPart::Text(words.into())])
+    }
+}
+
+/// A part of what a person sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UserPart {
+    /// Words.
+    Text(String),
+}
+
+impl UserPart {
+    /// The words of all parts, an empty line between two.
+    pub fn join_texts(parts: &[Self]) -> String {
+        let texts: Vec<&str> = parts.iter().map(|Self::Text(words)| words.as_str()).collect();
+        texts.join("\n\n")
+    }
+}
+
+/// A part of what a model said.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum AssistantBlock {
+    /// Words.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// A tool call.
+    ToolCall(ToolCallRequest),
+    /// A block that must go back verbatim within the turn and that nobody else reads (a provider's thinking).
+    Opaque {
+        /// The provider whose block it is; others leave it out.
+        provider: String,
+        /// The block as JSON text.
+        json: String,
+    },
+}
+
+impl AssistantBlock {
+    /// The call that it is, if it is one.
+    pub fn tool_call(&self) -> Option<&ToolCallRequest> {
+        match self {
+            Self::ToolCall(call) => Some(call),
+            Self::Text { .. } | Self::Opaque { .. } => None,
+        }
+    }
+}
+
+/// A model's wish to call a tool.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ToolCallRequest {
+    /// The provider's id of the call; minted by the client where the provider gives none. Unique within a step.
+    pub id: String,
+    /// The tool's name as the model wrote it, which may be none at all; in the prompt-based mode, as it was understood.
+    pub name: String,
+    /// The arguments exactly as the model wrote them; meant to be a JSON object, but nothing has checked that.
+    /// An absent or empty text from the provider is given as `{}`.
+    pub input_text: String,
+}
+
+/// What a tool gave back, as the model is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolResult {
+    /// [`ToolCallRequest::id`] of the call.
+    pub call_id: String,
+    /// The tool's name.
+    pub tool_name: String,
+    /// JSON text: `{"success":true,"result":…}` or `{"success":false,"error":…,"error_type":…}`.
+    pub content: String,
+    /// Whether the call failed.
+    pub is_error: bool,
+}

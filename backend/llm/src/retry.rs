@@ -1,0 +1,64 @@
+//! Asks a provider, again where that is likely to help, and streams the answer. One attempt is in `http`, what is worth
+//! another in `failure`, how long to wait before it in `retry_policy`.
+
+use std::{pin::pin, sync::Arc};
+
+use async_stream::try_stream;
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+
+use super::{
+    endpoint::Endpoint,
+    event::ModelEvent,
+    failure::Again,
+    http,
+    model::ModelStream,
+    reader::{StreamReader, bad_stream},
+};
+
+/// Asks, again if need be, and streams the answer. Nothing that was handed on is ever taken back: after the first text
+/// or call a failure is final.
+pub(super) fn stream<R: StreamReader + 'static>(
+    endpoint: Arc<Endpoint>,
+    body: Result<String, serde_json::Error>,
+    reader: impl Fn() -> R + Send + 'static,
+) -> ModelStream {
+    let events = try_stream! {
+        let body = body.map_err(|error| bad_stream(format!("the question cannot be written as JSON ({error})")))?;
+        let body = Bytes::from(body);
+        let mut backoff = endpoint.retries.backoff();
+        let mut attempt = 1;
+        loop {
+            let mut answer = pin!(http::ask(endpoint.clone(), body.clone(), reader()));
+            let mut handed_on = false;
+            let failure = loop {
+                match answer.next().await {
+                    Some(Ok(event)) => {
+                        handed_on |= !matches!(event, ModelEvent::Opaque(_));
+                        yield event;
+                    }
+                    Some(Err(failure)) => break failure,
+                    None => return,
+                }
+            };
+            let again = if handed_on { Again::No } else { failure.again };
+            let Some(delay) = backoff.next_delay(again) else {
+                Err(failure.error)?;
+                return;
+            };
+            tracing::warn!(
+                address = endpoint.address,
+                model = endpoint.model,
+                attempt,
+                attempts = endpoint.retries.retries.saturating_add(1),
+                delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+                error = %failure.error,
+                "the model could not be asked; trying again"
+            );
+            tokio::time::sleep(delay).await;
+            attempt += 1;
+            yield ModelEvent::Attempt(attempt);
+        }
+    };
+    events.boxed()
+}

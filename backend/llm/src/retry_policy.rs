@@ -1,0 +1,100 @@
+//! How often and how soon a provider is asked again. Whether another attempt may help is in `failure`, the attempts
+//! themselves are in `retry`.
+
+use std::time::Duration;
+
+use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
+
+use super::{failure::Again, limits::MAX_RETRY_AFTER};
+
+/// How often and how soon a provider is asked again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// `LLM_MAX_RETRIES`: how many attempts may follow the first.
+    pub retries: u32,
+    /// The shortest wait before the second attempt; each later one waits about twice as long.
+    pub first_delay: Duration,
+    /// The longest wait that is chosen here.
+    pub longest_delay: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { retries: 3, first_delay: Duration::from_millis(500), longest_delay: Duration::from_secs(8) }
+    }
+}
+
+/// The waits of one question, attempt by attempt.
+#[derive(Debug)]
+pub(super) struct Backoff(ExponentialBackoff);
+
+impl RetryPolicy {
+    pub(super) fn backoff(&self) -> Backoff {
+        let builder = ExponentialBuilder::new()
+            .with_max_times(usize::try_from(self.retries).unwrap_or(usize::MAX))
+            .with_min_delay(self.first_delay)
+            // Jitter comes on top, up to as much again, and keeps many servers from coming back in step.
+            .with_max_delay(self.first_delay.max(self.longest_delay / 2))
+            .with_jitter();
+        Backoff(builder.build())
+    }
+}
+
+impl Backoff {
+    /// How long to wait after an attempt failed, or `None` when it was the last, or another would not help.
+    pub(super) fn next_delay(&mut self, again: Again) -> Option<Duration> {
+        let own = self.0.next()?;
+        match again {
+            Again::No => None,
+            Again::Yes => Some(own),
+            Again::After(delay) => (delay <= MAX_RETRY_AFTER).then_some(delay),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Again, RetryPolicy};
+
+    #[test]
+    fn waits_double_from_half_a_second_to_eight_and_vary() {
+        let delays = || {
+            let mut backoff = RetryPolicy { retries: 6, ..RetryPolicy::default() }.backoff();
+            std::iter::from_fn(move || backoff.next_delay(Again::Yes)).collect::<Vec<_>>()
+        };
+        let many: Vec<Vec<Duration>> = (0..50).map(|_| delays()).collect();
+        for delays in &many {
+            assert_eq!(delays.len(), 6);
+            for (delay, base) in delays.iter().zip([500, 1000, 2000, 4000, 4000, 4000]) {
+                let base = Duration::from_millis(base);
+                assert!((base..=2 * base).contains(delay), "{delay:?} is not between {base:?} and twice that");
+            }
+        }
+        assert!(many.iter().any(|delays| *delays != many[0]), "all waits are alike");
+    }
+
+    #[test]
+    fn what_the_provider_asks_for_is_obeyed_up_to_a_minute() {
+        let mut backoff = RetryPolicy { retries: 5, ..RetryPolicy::default() }.backoff();
+        let mut delay = |seconds| backoff.next_delay(Again::After(Duration::from_secs(seconds)));
+        assert_eq!((delay(0), delay(60), delay(61)), (Some(Duration::ZERO), Some(Duration::from_mins(1)), None));
+        assert_eq!(backoff.next_delay(Again::After(Duration::MAX)), None);
+        assert_eq!(backoff.next_delay(Again::No), None);
+        assert_eq!(backoff.next_delay(Again::Yes), None, "the retries are used up");
+    }
+
+    #[test]
+    fn any_policy_gives_waits() {
+        let never = RetryPolicy { retries: 0, ..RetryPolicy::default() };
+        assert_eq!(never.backoff().next_delay(Again::Yes), None);
+        let eager = RetryPolicy { retries: u32::MAX, ..RetryPolicy::default() };
+        let mut backoff = eager.backoff();
+        for _ in 0..100_000 {
+            assert!(backoff.next_delay(Again::Yes) <= Some(eager.longest_delay));
+        }
+        let at_once = RetryPolicy { retries: 1, first_delay: Duration::ZERO, longest_delay: Duration::ZERO };
+        assert_eq!(at_once.backoff().next_delay(Again::Yes), Some(Duration::ZERO));
+    }
+}

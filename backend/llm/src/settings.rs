@@ -1,0 +1,116 @@
+//! Which model to use, as the configuration says it, and what can be wrong with that. Reads no environment: the server's
+//! `config` does.
+
+use std::time::Duration;
+
+use super::{
+    api_key::ApiKey,
+    limits::{MAX_TITLE_TOKENS, MAX_TOKENS},
+    provider::ProviderKind,
+    retry_policy::RetryPolicy,
+    tool_mode::ToolMode,
+};
+
+/// Everything that a connection to a model needs.
+#[derive(Clone, Debug)]
+pub struct ModelSettings {
+    /// Whose API to speak.
+    pub provider: ProviderKind,
+    /// `LLM_BASE_URL`: `http` or `https`. As the providers' own libraries take it: for Anthropic what precedes
+    /// `/v1/messages`, for the others what precedes `/chat/completions` (most servers: `http://host:port/v1`).
+    pub base_url: Option<String>,
+    /// The key, when there is one.
+    pub api_key: Option<ApiKey>,
+    /// `LLM_MODEL`.
+    pub model: Option<String>,
+    /// `LLM_TEMPERATURE`; not sent when absent, since newer models refuse it.
+    pub temperature: Option<f64>,
+    /// `LLM_MAX_TOKENS`: how much one answer may hold.
+    pub max_tokens: u32,
+    /// How long a connection, with name resolution and TLS, may take.
+    pub connect_timeout: Duration,
+    /// `LLM_TIMEOUT_SECS`: how long to wait for the first byte of an answer, and between two portions of it.
+    pub idle_timeout: Duration,
+    /// How often a provider that is busy or out of reach is asked again.
+    pub retries: RetryPolicy,
+    /// `LLM_ENABLE_WEB_SEARCH`: whether OpenRouter may search the web for an answer; others have no such switch.
+    pub web_search: bool,
+    /// `LLM_ANTHROPIC_VERSION`: the version of Anthropic's API to ask for.
+    pub anthropic_version: Option<String>,
+    /// `LLM_TOOL_MODE`.
+    pub tool_mode: ToolMode,
+}
+
+impl ModelSettings {
+    /// Settings with every default for this provider.
+    pub fn new(provider: ProviderKind) -> Self {
+        Self {
+            provider,
+            base_url: None,
+            api_key: None,
+            model: None,
+            temperature: None,
+            max_tokens: 4096,
+            connect_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_mins(1),
+            retries: RetryPolicy::default(),
+            web_search: false,
+            anthropic_version: None,
+            tool_mode: ToolMode::Auto,
+        }
+    }
+
+    /// The same model for titles, in few words, at once or not at all.
+    #[must_use]
+    pub fn for_titles(&self) -> Self {
+        Self {
+            max_tokens: self.max_tokens.min(MAX_TITLE_TOKENS),
+            retries: RetryPolicy { retries: 0, ..self.retries },
+            web_search: false,
+            tool_mode: ToolMode::Native,
+            ..self.clone()
+        }
+    }
+
+    /// The model that will be asked.
+    pub fn model_name(&self) -> &str {
+        let named = self.model.as_deref().map(str::trim).filter(|name| !name.is_empty());
+        named.unwrap_or_else(|| self.provider.default_model())
+    }
+}
+
+/// The settings do not lead to a model. Each sentence names the setting.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The provider's public address wants a key.
+    #[error("LLM_API_KEY is not set. {provider} needs a key: set LLM_API_KEY or {variable}, or LLM_PROVIDER=demo.")]
+    NoKey {
+        /// Whose key is missing.
+        provider: ProviderKind,
+        /// The provider's own variable for it.
+        variable: &'static str,
+    },
+    /// The key cannot be sent in a header.
+    #[error("LLM_API_KEY holds characters that no key has (line breaks or control characters). Copy it again.")]
+    BadKey,
+    /// The version of the API cannot be sent in a header.
+    #[error("LLM_ANTHROPIC_VERSION is no version. It looks like 2023-06-01.")]
+    BadVersion,
+    /// The address is not one.
+    #[error("LLM_BASE_URL {url:?} {reason}. It looks like https://api.openai.com/v1 or http://127.0.0.1:11434/v1.")]
+    BadBaseUrl {
+        /// What was given, without user name and password.
+        url: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// Sampling out of range.
+    #[error("LLM_TEMPERATURE must be a number from 0 to 2.")]
+    BadTemperature,
+    /// No room for an answer, or more than any model has.
+    #[error("LLM_MAX_TOKENS must be a number from 1 to {MAX_TOKENS}.")]
+    BadMaxTokens,
+    /// The TLS library or the system's certificates are unusable.
+    #[error("The HTTPS client cannot be set up: {0}. Install the system's CA certificates (package ca-certificates).")]
+    Tls(#[source] reqwest::Error),
+}

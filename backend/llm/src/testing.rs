@@ -1,0 +1,45 @@
+//! Reading whole streams in tests and while fuzzing.
+
+use super::{
+    event::ModelEvent,
+    reader::{Parser, Portion, StreamReader},
+};
+
+/// Everything that a body means, however it is cut, and the error's words if there is one.
+pub(crate) fn read<R: StreamReader>(reader: R, portions: &[&[u8]]) -> (Vec<ModelEvent>, Option<String>) {
+    let mut parser = Parser::new(reader);
+    let mut all = Vec::new();
+    for portion in portions {
+        let Portion { events, error, is_over } = parser.push(portion);
+        all.extend(events);
+        if is_over || error.is_some() {
+            return (all, error.map(|error| error.to_string()));
+        }
+    }
+    let Portion { events, error, is_over } = parser.end();
+    all.extend(events);
+    let unfinished = (!is_over).then(|| "unfinished".to_owned());
+    (all, error.map(|error| error.to_string()).or(unfinished))
+}
+
+/// The body cut before each of these places.
+#[cfg(test)]
+pub(crate) fn cut<'a>(body: &'a [u8], places: &[proptest::sample::Index]) -> Vec<&'a [u8]> {
+    let mut places: Vec<usize> = places.iter().map(|place| place.index(body.len() + 1)).collect();
+    places.sort_unstable();
+    places.push(body.len());
+    let mut start = 0;
+    places.into_iter().map(|end| &body[std::mem::replace(&mut start, end)..end]).collect()
+}
+
+/// The texts joined, since where deltas are cut is not part of the meaning.
+#[cfg(test)]
+pub(crate) fn texts(events: &[ModelEvent]) -> String {
+    events
+        .iter()
+        .filter_map(|event| match event {
+            ModelEvent::TextDelta(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect()
+}

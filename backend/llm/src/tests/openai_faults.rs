@@ -1,0 +1,172 @@
+//! The faults of a Chat Completions stream, over HTTP, each by its name, for all three providers that speak it. What
+//! readers make of odder bodies is in `openai/tests.rs`.
+
+use serde_json::json;
+use tallybook_mock_llm::{MockLlm, fault, text};
+use tallybook_protocol::Usage;
+
+use super::{
+    AssistantBlock, ModelMessage, ProviderKind, StopReason, ToolCallRequest, ToolResult,
+    anthropic_faults::{Played, play},
+    ask, patient, question, request,
+};
+
+const SPEAKERS: [ProviderKind; 3] = [ProviderKind::OpenAi, ProviderKind::OpenRouter, ProviderKind::Ollama];
+const SUM: &str = "{\"a\": 1, \"b\": 2}";
+
+async fn each(name: &str, check: impl Fn(Played)) {
+    for provider in SPEAKERS {
+        check(play(provider, name).await);
+    }
+}
+
+fn adds(inputs: &[&str]) -> Vec<(String, String)> {
+    inputs.iter().map(|input| ("add".to_owned(), (*input).to_owned())).collect()
+}
+
+#[tokio::test]
+async fn interleaved_calls_by_index() {
+    each("interleaved_calls", |played| {
+        assert_eq!(played.calls, adds(&["{\"a\": 0.1000000000000000000001}", "{\"a\":2}"]));
+        assert_eq!(played.ids, ["call_a", "call_b"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn missing_or_null_call_id() {
+    each("no_call_id", |played| {
+        assert_eq!(played.calls, adds(&[SUM, SUM]));
+        assert!(played.ids.iter().all(|id| id.starts_with("call_")) && played.ids[0] != played.ids[1]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_whole_call_in_one_chunk_and_arguments_as_an_object() {
+    each("call_in_one_chunk", |played| assert_eq!(played.calls, adds(&[SUM]))).await;
+    each("arguments_as_an_object", |played| assert_eq!(played.calls, adds(&["{\"a\":1,\"b\":2}"]))).await;
+}
+
+#[tokio::test]
+async fn finish_reason_stop_although_calls_were_seen() {
+    each("stop_although_calls", |played| {
+        assert_eq!((played.calls, played.stop_reason), (adds(&[SUM]), Some(StopReason::ToolUse)));
+    })
+    .await;
+}
+
+/// Cut off by the limit of tokens it is not handed on; otherwise the agent answers it with an error.
+#[tokio::test]
+async fn tool_calls_with_truncated_json() {
+    each("max_tokens_in_tool_call", |played| {
+        assert_eq!((played.calls, played.stop_reason), (vec![], Some(StopReason::MaxTokens)));
+    })
+    .await;
+    each("tool_input_not_json", |played| assert_eq!(played.calls, adds(&["{\"a\": oops"]))).await;
+}
+
+#[tokio::test]
+async fn no_done_but_a_finish_reason_seen() {
+    each("no_done", |played| {
+        assert_eq!((played.text.as_str(), played.error), ("Let me see.", None));
+        assert_eq!((played.calls, played.stop_reason), (adds(&[SUM]), Some(StopReason::ToolUse)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn neither_done_nor_a_finish_reason() {
+    for name in ["no_finish_reason", "end_of_file"] {
+        each(name, |played| {
+            assert_eq!(played.text, "The beginning of an answer, ");
+            assert_eq!((played.stop_reason, played.error), (None, Some("model_bad_stream")));
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn usage_chunk_with_no_choices_empty_delta_null_content_and_unknown_fields() {
+    each("odd_chunks", |played| {
+        assert_eq!((played.text.as_str(), played.stop_reason), ("Tolerated.", Some(StopReason::EndTurn)));
+        assert_eq!(played.usage, Some(Usage { input_tokens: 3, output_tokens: 4, cached_tokens: 0 }));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn openrouter_processing_comments() {
+    each("comments_and_pings", |played| {
+        assert_eq!((played.text.as_str(), played.error), ("Quiet words.", None));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn reasoning_content_is_kept_apart_from_the_answer() {
+    each("thinking", |played| {
+        assert_eq!(played.text, "Yes.");
+        assert_eq!(played.opaque, [r#"{"reasoning_content":"Let me think."}"#]);
+    })
+    .await;
+}
+
+/// Claude and Gemini behind OpenRouter refuse the results of their calls without what they thought before them.
+#[tokio::test]
+async fn reasoning_details_are_joined_and_replayed_within_the_turn() {
+    for provider in SPEAKERS {
+        let model = MockLlm::start().await.unwrap();
+        model.reply(fault("reasoning_details").unwrap());
+        model.reply([text("Done.")]);
+        let client = patient(provider, &model);
+        let played = Played::new(ask(&*client, question()).await);
+        let [thought] = played.opaque.as_slice() else { panic!("{played:?}") };
+        let (id, (name, input_text)) = (played.ids[0].clone(), played.calls[0].clone());
+        let result =
+            ToolResult { call_id: id.clone(), tool_name: name.clone(), content: "3".to_owned(), is_error: false };
+        let next = request(vec![
+            ModelMessage::user_text("What is 1 + 2?"),
+            ModelMessage::Assistant(vec![
+                AssistantBlock::Opaque { provider: provider.as_str().to_owned(), json: thought.clone() },
+                AssistantBlock::ToolCall(ToolCallRequest { id, name, input_text }),
+            ]),
+            ModelMessage::ToolResults(vec![result]),
+        ]);
+        ask(&*client, next).await;
+        model.assert_calls_paired();
+        let expected = json!([
+            {"type": "reasoning.text", "text": "Let me think.", "signature": "c2ln", "format": "f-1", "index": 0},
+            {"type": "reasoning.encrypted", "data": "eHl6", "id": "call_a", "index": 1},
+        ]);
+        assert_eq!(model.requests()[1].body["messages"][2]["reasoning_details"], expected, "{provider}");
+    }
+}
+
+#[tokio::test]
+async fn body_split_at_every_byte() {
+    for provider in SPEAKERS {
+        let whole = play(provider, "everything").await;
+        assert_eq!((whole.text.as_str(), whole.calls.len()), ("12.5 は🙂 “ok”", 2));
+        assert_eq!(play(provider, "split_at_every_byte").await, whole);
+    }
+}
+
+#[tokio::test]
+async fn an_error_instead_of_a_chunk() {
+    each("error_chunk", |played| assert_eq!(played.error, Some("model_busy"))).await;
+}
+
+/// It is handed on, so that the agent can answer it with an error; what holds nothing at all is no call.
+#[tokio::test]
+async fn a_call_without_a_name() {
+    each("call_without_a_name", |played| {
+        assert_eq!(played.calls, [(String::new(), SUM.to_owned())]);
+        assert_eq!((played.ids, played.stop_reason), (vec!["call_a".to_owned()], Some(StopReason::ToolUse)));
+    })
+    .await;
+    each("empty_call", |played| {
+        assert_eq!((played.calls, played.stop_reason), (vec![], Some(StopReason::EndTurn)));
+    })
+    .await;
+}

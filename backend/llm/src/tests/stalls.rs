@@ -1,0 +1,110 @@
+//! HTTP to the model: three waits, each with its own limit. Client and server share one runtime whose clock is paused
+//! and leaps ahead whenever nobody has anything to do, so nothing is waited for.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpSocket, TcpStream},
+    time::{sleep, timeout},
+};
+
+use super::{
+    ApiKey, KEY, ModelClient, ModelError, ModelSettings, PROVIDERS, ProviderKind, RetryPolicy, ask, connect, question,
+};
+
+/// With the limits that everybody has: 10 s for connecting, 60 s for each silence.
+fn client(provider: ProviderKind, address: impl std::fmt::Display) -> Arc<dyn ModelClient> {
+    let settings = ModelSettings {
+        base_url: Some(format!("http://{address}")),
+        api_key: Some(ApiKey::new(KEY)),
+        retries: RetryPolicy { retries: 0, ..RetryPolicy::default() },
+        ..ModelSettings::new(provider)
+    };
+    connect(&settings).unwrap()
+}
+
+async fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").await.unwrap()
+}
+
+/// Reads something of the request, which is enough to know that it came.
+async fn taken(listener: &TcpListener) -> TcpStream {
+    let (mut connection, _) = listener.accept().await.unwrap();
+    connection.read_exact(&mut [0]).await.unwrap();
+    connection
+}
+
+const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+
+#[tokio::test(start_paused = true)]
+async fn a_stall_while_connecting() {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let full = socket.listen(0).unwrap();
+    let address = full.local_addr().unwrap();
+    // Whoever comes after these is left without an answer.
+    let mut queue = Vec::new();
+    while let Ok(connection) = timeout(Duration::from_secs(1), TcpStream::connect(address)).await {
+        queue.push(connection.unwrap());
+    }
+    for provider in PROVIDERS {
+        let (_, _, error) = ask(&*client(provider, address), question()).await;
+        let Some(ModelError::Unreachable { source, .. }) = &error else { panic!("{error:?}") };
+        assert!(source.is_timeout() && source.is_connect(), "{source:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stall_before_headers() {
+    for provider in PROVIDERS {
+        let listener = listener().await;
+        let client = client(provider, listener.local_addr().unwrap());
+        let server = async {
+            let _silent = taken(&listener).await;
+            std::future::pending::<()>().await;
+        };
+        let answer = ask(&*client, question());
+        let (_, _, error) = tokio::select! { () = server => unreachable!(), answer = answer => answer };
+        assert!(matches!(error, Some(ModelError::Timeout { seconds: 60 })), "{error:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stall_between_chunks() {
+    for provider in PROVIDERS {
+        let listener = listener().await;
+        let client = client(provider, listener.local_addr().unwrap());
+        let server = async {
+            let mut connection = taken(&listener).await;
+            connection.write_all(HEAD).await.unwrap();
+            connection.write_all(b": one sign of life\n\n").await.unwrap();
+            std::future::pending::<()>().await;
+        };
+        let answer = ask(&*client, question());
+        let (_, _, error) = tokio::select! { () = server => unreachable!(), answer = answer => answer };
+        assert!(matches!(error, Some(ModelError::Timeout { seconds: 60 })), "{error:?}");
+    }
+}
+
+/// Pings and comments mean nothing but that somebody is there.
+#[tokio::test(start_paused = true)]
+async fn a_ping_starts_the_idle_timer_over() {
+    for provider in PROVIDERS {
+        let listener = listener().await;
+        let client = client(provider, listener.local_addr().unwrap());
+        let server = async {
+            let mut connection = taken(&listener).await;
+            connection.write_all(HEAD).await.unwrap();
+            for sign in [": hello\n\n", "event: ping\ndata: {\"type\": \"ping\"}\n\n"].repeat(3) {
+                // Six times, so that it is far longer than the limit in all.
+                sleep(Duration::from_secs(40)).await;
+                connection.write_all(sign.as_bytes()).await.unwrap();
+            }
+            connection.shutdown().await.unwrap();
+        };
+        let ((), (_, _, error)) = tokio::join!(server, ask(&*client, question()));
+        // It was listened to until the server had no more to say, which is not the end of an answer.
+        assert_eq!(error.unwrap().code(), "model_bad_stream");
+    }
+}

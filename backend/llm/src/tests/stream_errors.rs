@@ -1,0 +1,99 @@
+//! Errors that come after HTTP 200, within the stream, in the forms in which servers write them. An answer that holds
+//! one never counts as complete, whatever end mark follows.
+
+use tallybook_mock_llm::{MockLlm, Reply, text};
+
+use super::{ModelError, ProviderKind, RetryPolicy, ask, client_with_retries, question};
+
+/// Retries that wait for nothing.
+const AT_ONCE: RetryPolicy =
+    RetryPolicy { retries: 1, first_delay: std::time::Duration::ZERO, longest_delay: std::time::Duration::ZERO };
+
+const SAID: &str = r#"data: {"choices":[{"index":0,"delta":{"content":"The beginning"}}]}"#;
+const DONE: &str = "data: [DONE]";
+
+fn stream(frames: &[&str]) -> Reply {
+    Reply::raw_stream(format!("{}\n\n", frames.join("\n\n")))
+}
+
+/// The text, the error, and how often the provider was asked.
+async fn played(provider: ProviderKind, reply: Reply) -> (String, Option<ModelError>, usize) {
+    let model = MockLlm::start().await.unwrap();
+    model.reply(reply);
+    model.reply([text("Here I am.")]);
+    let (said, _, error) = ask(&*client_with_retries(provider, &model.url(), AT_ONCE), question()).await;
+    (said, error, model.requests().len())
+}
+
+#[tokio::test]
+async fn an_error_frame_of_a_chat_completions_server_is_never_a_finished_answer() {
+    for (frame, code) in [
+        // vLLM, older and newer.
+        (
+            r#"data: {"object":"error","message":"m","type":"BadRequestError","param":null,"code":400}"#,
+            "model_refused_request",
+        ),
+        (
+            r#"data: {"error":{"message":"m","type":"BadRequestError","param":null,"code":400}}"#,
+            "model_refused_request",
+        ),
+        (r#"data: {"object":"error","message":"m","type":"InternalServerError","code":500}"#, "model_busy"),
+        (r#"data: {"object":"error","message":"m","type":"NotFoundError","code":404}"#, "model_not_found"),
+        // OpenAI.
+        (r#"data: {"error":{"message":"m","type":"server_error","param":null,"code":null}}"#, "model_busy"),
+        (r#"data: {"error":{"message":"m","type":"tokens","code":"rate_limit_exceeded"}}"#, "model_busy"),
+        (r#"data: {"error":{"message":"m","type":"invalid_request_error","code":null}}"#, "model_refused_request"),
+        // OpenRouter.
+        (
+            r#"data: {"id":"g","error":{"code":429,"message":"m"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}"#,
+            "model_busy",
+        ),
+        // text-generation-inference.
+        (r#"data: {"error":"m","error_type":"overloaded"}"#, "model_busy"),
+        // Groq and others name the event.
+        ("event: error\ndata: {\"error\":{\"message\":\"m\",\"type\":\"internal_server_error\"}}", "model_busy"),
+        ("event: error\ndata: {\"message\":\"m\",\"code\":\"503\"}", "model_busy"),
+        ("event: error\ndata: m", "model_bad_stream"),
+        (r#"data: {"type":"error","message":"m","code":"novelty"}"#, "model_bad_stream"),
+        (r#"data: {"object":"error"}"#, "model_bad_stream"),
+        (r#"data: {"error":{"code":1e999,"message":"m"}}"#, "model_bad_stream"),
+    ] {
+        let (said, error, asked) = played(ProviderKind::OpenAi, stream(&[SAID, frame, DONE])).await;
+        let error = error.unwrap_or_else(|| panic!("{frame} counts as complete"));
+        assert_eq!((said.as_str(), error.code(), asked), ("The beginning", code, 1), "{frame}: {error}");
+
+        // Before any text the same question is asked again, where that is likely to help.
+        let (said, error, asked) = played(ProviderKind::OpenAi, stream(&[frame, DONE])).await;
+        match code {
+            "model_busy" => assert_eq!((said.as_str(), asked), ("Here I am.", 2), "{frame}: {error:?}"),
+            code => assert_eq!((error.map(|error| error.code()), asked), (Some(code), 1), "{frame}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_error_frame_of_a_messages_server_is_never_a_finished_answer() {
+    let end = r#"data: {"type":"message_stop"}"#;
+    for (frame, code) in [
+        (r#"data: {"type":"error","error":{"type":"invalid_request_error","message":"m"}}"#, "model_refused_request"),
+        (r#"data: {"error":{"message":"m","type":"InternalServerError","code":500}}"#, "model_busy"),
+        (r#"data: {"object":"error","message":"m","type":"ServiceUnavailableError","code":503}"#, "model_busy"),
+        ("event: error\ndata: {\"type\":\"overloaded_error\",\"message\":\"m\"}", "model_busy"),
+        ("event: error\ndata: m", "model_bad_stream"),
+    ] {
+        let start = r#"data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hm"}}"#;
+        let (said, error, asked) = played(ProviderKind::Anthropic, stream(&[start, frame, end])).await;
+        let error = error.unwrap_or_else(|| panic!("{frame} counts as complete"));
+        assert_eq!((said.as_str(), error.code(), asked), ("Hm", code, 1), "{frame}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn fields_that_say_there_is_no_error_are_none() {
+    for field in [r#""error":null"#, r#""error":false"#, r#""error":"""#, r#""error":{}"#] {
+        let chunk = format!("data: {{{field},\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"Fine.\"}}}}]}}");
+        let (said, error, asked) = played(ProviderKind::OpenAi, stream(&[&chunk, DONE])).await;
+        assert_eq!((said.as_str(), asked), ("Fine.", 1), "{field}: {error:?}");
+        assert!(error.is_none(), "{field}: {error:?}");
+    }
+}

@@ -1,0 +1,135 @@
+//! A conversation as a tree: editing a question and writing an answer anew put siblings beside a message, and what is
+//! shown is one branch, or the newest part of it. Pure: it works on places alone, oldest first.
+
+use std::collections::{HashMap, HashSet};
+
+use tallybook_protocol::{MessageId, Window};
+
+use super::super::store::rows::Place;
+
+/// Most messages that a [`Window`] may ask for by their number.
+const MAX_WINDOW: u32 = 200;
+
+/// The branch that ends in `head`: the places from the first message to `head` itself.
+pub(crate) fn branch(places: &[Place], head: Option<MessageId>) -> Vec<Place> {
+    // One walk from the newest to the oldest finds the whole branch.
+    let mut wanted = head;
+    let mut branch = Vec::new();
+    for place in places.iter().rev() {
+        if Some(place.id) == wanted {
+            wanted = place.parent_id;
+            branch.push(*place);
+        }
+    }
+    branch.reverse();
+    branch
+}
+
+/// Where in a branch the messages begin that `window` asks for. Questions and answers take turns, so what has an even
+/// number is a question, and none is cut off from its answer.
+pub(crate) fn beginning(branch: &[Place], window: Window) -> usize {
+    let limit = window.limit.map_or(usize::MAX, |limit| limit.clamp(1, MAX_WINDOW) as usize);
+    let newest = branch.len().saturating_sub(limit);
+    let from = window.from.and_then(|id| branch.iter().position(|place| place.id == id));
+    let beginning = from.map_or(newest, |from| from.min(newest));
+    beginning - beginning % 2
+}
+
+/// The versions of each message: those with the same parent.
+#[derive(Debug)]
+pub(crate) struct Versions(HashMap<Option<MessageId>, Vec<MessageId>>);
+
+impl Versions {
+    pub(crate) fn of(places: &[Place]) -> Self {
+        let mut versions: HashMap<_, Vec<MessageId>> = HashMap::new();
+        for Place { id, parent_id } in places {
+            versions.entry(*parent_id).or_default().push(*id);
+        }
+        Self(versions)
+    }
+
+    /// The versions of a message, itself among them; none when it is the only one.
+    pub(crate) fn siblings(&self, place: Place) -> Vec<MessageId> {
+        self.0.get(&place.parent_id).filter(|siblings| siblings.len() > 1).cloned().unwrap_or_default()
+    }
+}
+
+/// The end of the branch through `id` that was written last; `None` when there is no such message.
+pub(crate) fn newest_end(messages: &[Place], id: MessageId) -> Option<MessageId> {
+    let mut below = HashSet::new();
+    let mut newest = None;
+    for message in messages {
+        if message.id == id || message.parent_id.is_some_and(|parent| below.contains(&parent)) {
+            below.insert(message.id);
+            newest = Some(message.id);
+        }
+    }
+    newest
+}
+
+#[cfg(test)]
+mod tests {
+    use tallybook_protocol::{MessageId, Window};
+
+    use super::{MAX_WINDOW, Place, Versions, beginning, branch, newest_end};
+
+    /// Two first questions; the second was answered twice, and the conversation went on from its first answer.
+    fn messages() -> Vec<Place> {
+        let places = [(1, None), (2, Some(1)), (3, None), (4, Some(3)), (5, Some(4)), (6, Some(5)), (7, Some(3))];
+        places.map(|(id, parent_id)| Place { id: MessageId(id), parent_id: parent_id.map(MessageId) }).to_vec()
+    }
+
+    #[test]
+    fn a_branch_is_the_way_from_the_first_message_to_its_end() {
+        for (head, expected) in [
+            (Some(2), &[1, 2][..]),
+            (Some(6), &[3, 4, 5, 6]),
+            (Some(7), &[3, 7]),
+            (Some(3), &[3]),
+            (Some(9), &[]),
+            (None, &[]),
+        ] {
+            let ids: Vec<i64> = branch(&messages(), head.map(MessageId)).iter().map(|place| place.id.0).collect();
+            assert_eq!(ids, expected, "{head:?}");
+        }
+    }
+
+    #[test]
+    fn a_window_is_the_newest_part_of_a_branch_and_begins_with_a_question() {
+        let places: Vec<Place> =
+            (1..=500).map(|id| Place { id: MessageId(id), parent_id: (id > 1).then(|| MessageId(id - 1)) }).collect();
+        let (limit, from) = (|limit| Window { limit: Some(limit), ..Window::default() }, |id| Some(MessageId(id)));
+        for (window, first) in [
+            (Window::default(), 1),
+            (limit(2), 499),
+            (limit(3), 497),
+            (limit(0), 499),
+            (limit(u32::MAX), i64::from(501 - MAX_WINDOW)),
+            (Window { from: from(401), ..limit(2) }, 401),
+            (Window { from: from(402), ..limit(2) }, 401),
+            (Window { from: from(499), ..limit(50) }, 451),
+            (Window { from: from(9999), ..limit(50) }, 451),
+            (Window { from: from(3), ..Window::default() }, 1),
+        ] {
+            assert_eq!(places[beginning(&places, window)].id.0, first, "{window:?}");
+        }
+        assert_eq!(beginning(&[], limit(50)), 0);
+    }
+
+    #[test]
+    fn the_newest_end_is_what_was_written_last_below_a_message() {
+        for (id, expected) in [(1, Some(2)), (3, Some(7)), (4, Some(6)), (7, Some(7)), (9, None)] {
+            assert_eq!(newest_end(&messages(), MessageId(id)), expected.map(MessageId), "{id}");
+        }
+    }
+
+    #[test]
+    fn versions_have_the_same_parent() {
+        let messages = messages();
+        let versions = Versions::of(&messages);
+        let ids = |siblings: Vec<MessageId>| siblings.into_iter().map(|MessageId(id)| id).collect::<Vec<_>>();
+        let siblings: Vec<_> = messages.iter().map(|place| ids(versions.siblings(*place))).collect();
+        let none: Vec<i64> = Vec::new();
+        assert_eq!(siblings, [vec![1, 3], none.clone(), vec![1, 3], vec![4, 7], none.clone(), none, vec![4, 7]]);
+    }
+}

@@ -1,0 +1,127 @@
+//! What the use cases of conversations share: where things are stored and sent, who answers, and which tasks run. It has no
+//! use cases of its own.
+
+use std::{collections::HashMap, sync::Mutex, time::Duration};
+
+use tallybook_agent::{AgentService, TitleWriter};
+use tallybook_protocol::MessageId;
+use tokio::{runtime::Handle, task::JoinHandle};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::Instrument as _;
+use uuid::Uuid;
+
+use super::{
+    ServiceError,
+    changes::Changes,
+    store::{conversations, rows::ConversationRow, turns::TurnRows},
+};
+use crate::{
+    accounts::UserId,
+    db::Database,
+    journal::{Journal, lock},
+};
+
+/// What the use cases share.
+pub(super) struct Context {
+    pub(super) db: Database,
+    pub(super) agent: AgentService,
+    /// Who is asked for titles; nobody, when they are to stay as the questions gave them.
+    pub(super) titles: Option<TitleWriter>,
+    pub(super) journal: Journal,
+    pub(super) changes: Changes,
+    /// Names this process in the leases of its turns.
+    pub(super) owner: String,
+    pub(super) running: RunningTurns,
+    pub(super) lifetimes: Lifetimes,
+    /// Turns run on the program's own runtime: one spawned on an HTTP worker would die with that worker.
+    pub(super) runtime: Handle,
+    /// What must have ended before the database is closed.
+    pub(super) tasks: TaskTracker,
+    /// From here on no new turns are taken.
+    pub(super) draining: CancellationToken,
+    /// From here on running turns are ended.
+    pub(super) shut_down: CancellationToken,
+}
+
+/// How long things last.
+#[derive(Clone, Copy, Debug)]
+pub struct Lifetimes {
+    /// How long an owner may be silent before its turns count as abandoned.
+    pub lease: Duration,
+    /// How long the events of a finished turn are kept; for ever when `None`.
+    pub journal: Option<Duration>,
+}
+
+impl Context {
+    pub(super) fn new(
+        db: Database,
+        agent: AgentService,
+        titles: Option<TitleWriter>,
+        lifetimes: Lifetimes,
+        runtime: Handle,
+    ) -> Self {
+        Self {
+            db,
+            agent,
+            titles,
+            journal: Journal::default(),
+            changes: Changes::default(),
+            owner: Uuid::new_v4().to_string(),
+            running: RunningTurns::default(),
+            lifetimes,
+            runtime,
+            tasks: TaskTracker::new(),
+            draining: CancellationToken::new(),
+            shut_down: CancellationToken::new(),
+        }
+    }
+
+    /// Runs a task that shutting down waits for. What it logs carries the request that it comes from.
+    pub(super) fn spawn<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+        self.tasks.spawn_on(task.in_current_span(), &self.runtime)
+    }
+
+    /// The same for a task that ends when the server drains.
+    pub(super) fn spawn_until_draining(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.spawn(self.draining.clone().run_until_cancelled_owned(task));
+    }
+
+    /// A user's conversation.
+    pub(super) async fn find_conversation(&self, user: UserId, uuid: Uuid) -> Result<ConversationRow, ServiceError> {
+        conversations::find_conversation(&self.db, user, uuid).await?.ok_or(ServiceError::NotFound)
+    }
+}
+
+/// The turns of this process: under which epoch each runs, and what stops it.
+#[derive(Debug, Default)]
+pub(super) struct RunningTurns(Mutex<HashMap<MessageId, (i32, CancellationToken)>>);
+
+impl RunningTurns {
+    /// Adds a turn, which may be stopped from here on; it is stopped by `shut_down`, too.
+    pub(super) fn add(&self, turn: TurnRows, shut_down: &CancellationToken) -> CancellationToken {
+        let cancel = shut_down.child_token();
+        lock(&self.0).insert(turn.assistant_message_id, (turn.epoch, cancel.clone()));
+        cancel
+    }
+
+    /// Forgets a turn that is over. Its message may go on under a later epoch by now, which stays.
+    pub(super) fn remove(&self, turn: TurnRows) {
+        let mut running = lock(&self.0);
+        if running.get(&turn.assistant_message_id).is_some_and(|(epoch, _)| *epoch == turn.epoch) {
+            running.remove(&turn.assistant_message_id);
+        }
+    }
+
+    /// Stops a turn. False when it is not one of this process.
+    pub(super) fn cancel(&self, message_id: MessageId) -> bool {
+        lock(&self.0).get(&message_id).inspect(|(_, token)| token.cancel()).is_some()
+    }
+
+    pub(super) fn contains(&self, message_id: MessageId) -> bool {
+        lock(&self.0).contains_key(&message_id)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        lock(&self.0).len()
+    }
+}

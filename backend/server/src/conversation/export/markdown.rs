@@ -1,0 +1,260 @@
+//! A conversation as Markdown for people. What a person wrote is quoted, what the model wrote stands as it is, and what
+//! tools were given and gave back is fenced; nothing of it can leave its place.
+
+use std::fmt::Write as _;
+
+use chrono::{DateTime, Utc};
+use tallybook_protocol::{ConversationSummary, Message, MessageStatus, Role, ToolCall, ToolCallStatus};
+
+use super::sanitize::{is_open, sanitize};
+
+/// The beginning of the file.
+pub(super) fn head(summary: &ConversationSummary) -> String {
+    format!("# {}\n\nA conversation in Tallybook, begun {}.\n", plain(&summary.title), time(summary.created_at))
+}
+
+/// One message with its calls, each where it happened in the text.
+pub(super) fn message(message: &Message) -> String {
+    let who = match message.role {
+        Role::User => "You",
+        Role::Assistant => "Assistant",
+    };
+    let mut text = format!("\n## {who} · {}\n", time(message.created_at));
+    match message.role {
+        Role::User => push_block(&mut text, &quoted(&message.content)),
+        Role::Assistant => push_answer(&mut text, message),
+    }
+    text
+}
+
+fn push_answer(text: &mut String, message: &Message) {
+    let mut calls: Vec<(usize, &ToolCall)> =
+        message.tool_calls.iter().map(|call| (place(&message.content, call.offset), call)).collect();
+    calls.sort_by_key(|(place, _)| *place);
+    let mut written = 0;
+    for (place, call) in calls {
+        push_words(text, &message.content[written..place]);
+        push_call(text, call);
+        written = place;
+    }
+    push_words(text, &message.content[written..]);
+    let ending = match message.status {
+        MessageStatus::Complete | MessageStatus::Unknown => None,
+        MessageStatus::Streaming => Some("This answer was still being written."),
+        MessageStatus::Stopped => Some("This answer was stopped."),
+        MessageStatus::Failed => Some("This answer failed."),
+        MessageStatus::Interrupted => Some("The server went away during this answer."),
+    };
+    if let Some(ending) = ending {
+        push_block(text, &format!("*{ending}*"));
+    }
+    if let Some(error) = &message.error {
+        push_block(text, &fenced("text", error));
+    }
+}
+
+/// Where in the text a call happened, at the beginning of a character.
+fn place(content: &str, offset: i64) -> usize {
+    content.floor_char_boundary(usize::try_from(offset.max(0)).unwrap_or(usize::MAX))
+}
+
+fn push_words(text: &mut String, words: &str) {
+    // Spaces before the first word may mean something.
+    let words = words.trim_end().trim_start_matches(['\r', '\n']);
+    if words.is_empty() {
+        return;
+    }
+    match sanitize(words) {
+        Some(words) if is_open(&words) => push_block(text, &quoted(&words)),
+        Some(words) => push_block(text, &words),
+        None => push_block(text, &fenced("text", words)),
+    }
+}
+
+fn push_call(text: &mut String, call: &ToolCall) {
+    let mut line = format!("**Tool call** {} · {}", code(&call.tool_name), status(call.status));
+    if let Some(duration_ms) = call.duration_ms {
+        let _ = write!(line, " · {duration_ms} ms");
+    }
+    push_block(text, &line);
+    push_part(text, "Input", "json", call.input.as_str());
+    for (name, part) in [("Output", &call.output), ("Error", &call.error)] {
+        if let Some(part) = part {
+            push_part(text, name, "text", part);
+        }
+    }
+}
+
+fn push_part(text: &mut String, name: &str, language: &str, part: &str) {
+    push_block(text, &format!("{name}:"));
+    push_block(text, &fenced(language, part));
+}
+
+/// Adds a block of its own.
+fn push_block(text: &mut String, block: &str) {
+    text.push('\n');
+    text.push_str(block);
+    text.push('\n');
+}
+
+fn status(status: ToolCallStatus) -> &'static str {
+    match status {
+        ToolCallStatus::Pending => "running",
+        ToolCallStatus::AwaitingApproval => "waiting for approval",
+        ToolCallStatus::Success => "done",
+        ToolCallStatus::Error => "failed",
+        ToolCallStatus::Denied => "denied",
+        ToolCallStatus::Cancelled => "cancelled",
+        ToolCallStatus::Interrupted => "interrupted: it may have run",
+        ToolCallStatus::Unknown => "in an unknown state",
+    }
+}
+
+fn time(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// One line of text in which nothing is Markdown.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_ascii_punctuation()
+            && !matches!(character, '\'' | '"' | ',' | '.' | ':' | ';' | '?' | '/' | '%')
+        {
+            plain.push('\\');
+        }
+        plain.push(if character.is_control() { ' ' } else { character });
+    }
+    plain
+}
+
+/// A block quote. It ends where it ends, whatever is in it.
+fn quoted(text: &str) -> String {
+    // A lone carriage return ends a line too.
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let lines = text.trim_matches('\n').split('\n').map(|line| format!("> {line}").trim_end().to_owned());
+    // As a quote and not before: a reader may take the mark of its next line for the end of a tag.
+    sanitize(&lines.collect::<Vec<_>>().join("\n")).unwrap_or_else(|| fenced("text", &text))
+}
+
+/// A code block whose fence is longer than any in it.
+fn fenced(language: &str, text: &str) -> String {
+    let fence = "`".repeat(longest_run(text).max(2) + 1);
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    format!("{fence}{language}\n{text}{end}{fence}")
+}
+
+/// A piece of code within a line.
+fn code(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let fence = "`".repeat(longest_run(&text) + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use pulldown_cmark::{Event, Parser, Tag};
+    use tallybook_protocol::{MessageId, RawJson, ToolCallId};
+    use uuid::Uuid;
+
+    use super::{
+        ConversationSummary, DateTime, Message, MessageStatus, Role, ToolCall, ToolCallStatus, head, message, quoted,
+    };
+
+    fn summary(title: &str) -> ConversationSummary {
+        let at = DateTime::UNIX_EPOCH;
+        ConversationSummary {
+            uuid: Uuid::nil(),
+            title: title.to_owned(),
+            running: false,
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
+    fn said(role: Role, content: &str, tool_calls: Vec<ToolCall>) -> Message {
+        Message {
+            id: MessageId(1),
+            role,
+            epoch: 1,
+            content: content.to_owned(),
+            status: MessageStatus::Complete,
+            error: None,
+            error_code: None,
+            stop_reason: None,
+            tool_calls,
+            usage: None,
+            siblings: Vec::new(),
+            created_at: DateTime::UNIX_EPOCH,
+        }
+    }
+
+    fn call(offset: i64, name: &str, input: &str, output: Option<&str>, error: Option<&str>) -> ToolCall {
+        ToolCall {
+            tool_call_id: ToolCallId(1),
+            tool_name: name.to_owned(),
+            input: RawJson::from_text(input),
+            input_bytes: None,
+            offset,
+            status: if error.is_some() { ToolCallStatus::Error } else { ToolCallStatus::Success },
+            output: output.map(str::to_owned),
+            output_bytes: None,
+            error: error.map(str::to_owned),
+            truncated: false,
+            duration_ms: Some(12),
+            started_at: DateTime::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn a_conversation_reads_well() {
+        let calls = vec![
+            call(8, "add", r#"{"a":1,"b":2}"#, Some("3"), None),
+            call(8, "divide", r#"{"a":1,"b":0}"#, None, Some("invalid_b: division by zero")),
+        ];
+        let question = said(Role::User, "What is 1 + 2?\n\nAnd 1 ÷ 0?", Vec::new());
+        let answer = said(Role::Assistant, "Adding. \n\nIt is **3**; nothing is divided by 0.", calls);
+        let stopped =
+            Message { status: MessageStatus::Stopped, ..said(Role::Assistant, "```\nnever closed", Vec::new()) };
+        let file =
+            [head(&summary("Sums_and *more*")), message(&question), message(&answer), message(&stopped)].concat();
+        insta::assert_snapshot!(file);
+    }
+
+    #[test]
+    fn the_mark_of_a_quotes_next_line_ends_no_tag() {
+        assert_eq!(quoted("<!a\n<"), "> \\<!a\n> \\<");
+    }
+
+    proptest! {
+        /// Whatever is in a conversation, its file has our headings and nothing that runs or loads.
+        #[test]
+        fn nothing_leaves_its_place(
+            title in "[a<!#`*\\[\\]()\n~-]{0,12}",
+            pieces in proptest::collection::vec("[a<>!`~\\[\\]()\r\n /-]{0,16}|<script>|```|~~~|<!--|-->|<b>|!\\[x\\]\\(y\\)", 0..12),
+            offset in 0_i64..40,
+        ) {
+            let text = pieces.concat();
+            let calls = vec![call(offset, &text, &text, Some(&text), Some(&text))];
+            let question = message(&said(Role::User, &text, Vec::new()));
+            let file = [head(&summary(&title)), question, message(&said(Role::Assistant, &text, calls))].concat();
+            let mut headings = 0;
+            for (event, range) in Parser::new(&file).into_offset_iter() {
+                match event {
+                    Event::Html(_) | Event::InlineHtml(_) | Event::Start(Tag::Image { .. }) => {
+                        prop_assert!(false, "{} in {file}", &file[range]);
+                    }
+                    Event::Start(Tag::Heading { .. }) if file[range.clone()].starts_with('#') => headings += 1,
+                    _ => {}
+                }
+            }
+            prop_assert_eq!(headings, 3, "{}", file);
+        }
+    }
+}

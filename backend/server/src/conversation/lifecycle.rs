@@ -1,0 +1,61 @@
+//! Starting the service, asking whether it is ready, and shutting it down.
+
+use std::{sync::Arc, time::Duration};
+
+use tallybook_agent::{AgentService, TitleWriter};
+use tokio::{runtime::Handle, time::timeout};
+
+use super::{
+    ServiceError,
+    context::{Context, Lifetimes},
+    service::ConversationService,
+    turn::{recovery, retention, stop},
+};
+use crate::db::Database;
+
+/// How long turns that were told to end may take for that, and the database's connections to close.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl ConversationService {
+    /// A service whose turns run on `runtime`. Closes what an earlier process left running, and goes on looking for
+    /// abandoned turns until [`Self::shut_down`].
+    pub async fn start(
+        db: Database,
+        agent: AgentService,
+        titles: Option<TitleWriter>,
+        lifetimes: Lifetimes,
+        runtime: Handle,
+    ) -> Result<Self, ServiceError> {
+        let context = Arc::new(Context::new(db, agent, titles, lifetimes, runtime));
+        recovery::recover_at_start(&context).await?;
+        context.spawn(recovery::watch_for_abandoned_turns(Arc::clone(&context)));
+        context.spawn(stop::watch_for_stop_requests(Arc::clone(&context)));
+        context.spawn(retention::purge_journals(Arc::clone(&context)));
+        Ok(Self { context })
+    }
+
+    /// Whether the database takes what is written and new turns are taken.
+    pub async fn check_ready(&self) -> Result<(), ServiceError> {
+        if self.context.draining.is_cancelled() {
+            return Err(ServiceError::ShuttingDown);
+        }
+        Ok(self.context.db.check_writable().await?)
+    }
+
+    /// Takes no new turns, lets running ones finish within `grace`, marks the rest as interrupted, and closes the
+    /// database.
+    pub async fn shut_down(&self, grace: Duration) {
+        let context = &self.context;
+        context.draining.cancel();
+        context.tasks.close();
+        if timeout(grace, context.tasks.wait()).await.is_err() {
+            context.shut_down.cancel();
+            if timeout(END_TIMEOUT, context.tasks.wait()).await.is_err() {
+                tracing::error!("some turns did not end; they are closed at the next start");
+            }
+        }
+        if timeout(END_TIMEOUT, context.db.close()).await.is_err() {
+            tracing::error!("the database's connections could not be closed in time");
+        }
+    }
+}

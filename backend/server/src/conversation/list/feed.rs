@@ -1,0 +1,246 @@
+//! The feed of each user: what happens to conversations, for sidebars and idle tabs. It tells the difference between two
+//! looks at the newest conversations, so it is true whoever made the change: this process, another one, or one that died
+//! in the middle. Nobody looks while nobody listens, and a slow reader hears of less, not of something wrong.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use chrono::{DateTime, Utc};
+use tallybook_protocol::{FeedEvent, FeedKind};
+use tokio::sync::{broadcast, mpsc};
+
+use super::super::{
+    ServiceError,
+    context::Context,
+    store::{
+        ConversationId,
+        conversations::{self, ListPlace},
+        rows::ConversationRow,
+    },
+};
+use crate::{accounts::UserId, db::Database};
+
+/// How often a look is taken at what other processes do. What this one does is seen at once.
+const POLL_EVERY: Duration = Duration::from_secs(1);
+
+/// How many conversations are watched, the newest ones. Of older ones nothing is told until something is written there.
+const MAX_WATCHED: u32 = 200;
+
+/// How many events a reader may fall behind; the looking waits for it then, and nobody else does.
+const MAX_WAITING_EVENTS: usize = 16;
+
+/// What happens from now on to a user's conversations, until the reader goes away or the server drains.
+pub(super) async fn watch(context: &Arc<Context>, user: UserId) -> Result<mpsc::Receiver<FeedEvent>, ServiceError> {
+    let (sender, receiver) = mpsc::channel(MAX_WAITING_EVENTS);
+    // Subscribed to before the first look, so that nothing falls between.
+    let changes = context.changes.subscribe();
+    let first_look = Look::take(&context.db, user).await?;
+    context.spawn_until_draining(keep_watching(Arc::clone(context), user, changes, first_look, sender));
+    Ok(receiver)
+}
+
+async fn keep_watching(
+    context: Arc<Context>,
+    user: UserId,
+    mut changes: broadcast::Receiver<UserId>,
+    mut last: Look,
+    sender: mpsc::Sender<FeedEvent>,
+) {
+    loop {
+        tokio::select! {
+            () = sender.closed() => return,
+            () = is_changed(&mut changes, user) => {}
+            // An embedded database is changed by nobody else.
+            () = tokio::time::sleep(POLL_EVERY), if !context.db.is_embedded() => {}
+        }
+        let look = match Look::take(&context.db, user).await {
+            Ok(look) => look,
+            Err(error) => {
+                // The reader's stream ends, so it comes back by itself and reads its list anew.
+                tracing::warn!(%error, "what happens to conversations could not be looked at");
+                return;
+            }
+        };
+        for event in look.differences_from(&last) {
+            if sender.send(event).await.is_err() {
+                return;
+            }
+        }
+        last = look.after(&last);
+    }
+}
+
+/// Waits for the next change to this user's conversations; one that was missed counts.
+async fn is_changed(changes: &mut broadcast::Receiver<UserId>, user: UserId) {
+    loop {
+        match changes.recv().await {
+            Ok(other) if other != user => {}
+            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return,
+            // The sender lives as long as the service, which this is part of.
+            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+        }
+    }
+}
+
+/// The newest conversations at some time.
+#[derive(Debug)]
+struct Look {
+    rows: Vec<ConversationRow>,
+    /// The newest conversation that was ever seen: a later one is new, others only come into view again.
+    newest_id: ConversationId,
+    /// How many conversations a look takes in.
+    limit: usize,
+}
+
+impl Look {
+    async fn take(db: &Database, user: UserId) -> sqlx::Result<Self> {
+        let rows = conversations::list_conversations(db, user, "", ListPlace::before_all(), MAX_WATCHED).await?;
+        Ok(Self::at(rows, MAX_WATCHED as usize))
+    }
+
+    fn at(rows: Vec<ConversationRow>, limit: usize) -> Self {
+        let newest_id = rows.iter().map(|row| row.id).max().unwrap_or_default();
+        Self { rows, newest_id, limit }
+    }
+
+    fn after(self, last: &Self) -> Self {
+        Self { newest_id: self.newest_id.max(last.newest_id), ..self }
+    }
+
+    /// What has happened since `last`, in the order in which conversations were last written to.
+    fn differences_from(&self, last: &Self) -> Vec<FeedEvent> {
+        let held: HashMap<ConversationId, &ConversationRow> = last.rows.iter().map(|row| (row.id, row)).collect();
+        let mut events = Vec::new();
+        for row in self.rows.iter().rev() {
+            match held.get(&row.id) {
+                Some(held) => {
+                    if row.title != held.title {
+                        events.push(event(row, FeedKind::ConversationRenamed));
+                    }
+                    tell_turns(row, Some(held), &mut events);
+                }
+                None if row.id > last.newest_id => {
+                    events.push(event(row, FeedKind::ConversationCreated));
+                    tell_turns(row, None, &mut events);
+                }
+                // One that moved up was written to; one at the bottom came into view as others left.
+                None if last.edge().is_none_or(|edge| place(row) > edge) => tell_turns(row, None, &mut events),
+                None => {}
+            }
+        }
+        let seen: HashSet<ConversationId> = self.rows.iter().map(|row| row.id).collect();
+        let edge = self.edge();
+        let is_deleted = |row: &&ConversationRow| !seen.contains(&row.id) && edge.is_none_or(|edge| place(row) > edge);
+        events.extend(last.rows.iter().filter(is_deleted).map(|row| event(row, FeedKind::ConversationDeleted)));
+        events
+    }
+
+    /// The place of the last conversation in view, if there may be more behind it.
+    fn edge(&self) -> Option<(DateTime<Utc>, ConversationId)> {
+        self.rows.last().filter(|_| self.rows.len() >= self.limit).map(place)
+    }
+}
+
+fn place(row: &ConversationRow) -> (DateTime<Utc>, ConversationId) {
+    (row.updated_at, row.id)
+}
+
+/// Tells of turns and of the branch that is shown, given the conversation at the last look. A turn changes the head when it
+/// begins, so one that began and ended in between is told of too; choosing a branch changes the head and nothing else.
+fn tell_turns(row: &ConversationRow, held: Option<&ConversationRow>, events: &mut Vec<FeedEvent>) {
+    let active = held.and_then(|held| held.active_message_id);
+    let is_other_turn = row.active_message_id.is_some() && row.active_message_id != active;
+    let is_other_head = row.head_message_id != held.and_then(|held| held.head_message_id);
+    let is_written_to = held.is_none_or(|held| held.updated_at != row.updated_at);
+    // A turn that goes on keeps the head; between two looks it may have ended, too.
+    let is_same_turn = held.is_some() && row.active_message_id == active;
+    let began = is_other_turn || (is_written_to && (is_other_head || is_same_turn));
+    if began {
+        events.push(event(row, FeedKind::TurnStarted));
+    } else if is_other_head {
+        events.push(event(row, FeedKind::BranchSelected));
+    }
+    if row.active_message_id.is_none() && (began || active.is_some()) {
+        events.push(event(row, FeedKind::TurnEnded));
+    }
+}
+
+fn event(row: &ConversationRow, kind: FeedKind) -> FeedEvent {
+    let has_title = matches!(kind, FeedKind::ConversationCreated | FeedKind::ConversationRenamed);
+    FeedEvent { conversation_id: row.summary().uuid, kind, title: has_title.then(|| row.title.clone()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta};
+    use tallybook_protocol::FeedKind::{
+        self, ConversationCreated as Created, ConversationDeleted as Deleted, ConversationRenamed as Renamed,
+        TurnEnded as Ended, TurnStarted as Started,
+    };
+    use tallybook_protocol::MessageId;
+    use uuid::Uuid;
+
+    use super::{ConversationId, ConversationRow, Look};
+
+    /// Id, title, when it was last written to, head, running turn.
+    type Row = (i64, &'static str, i64, Option<i64>, Option<i64>);
+
+    fn look(limit: usize, rows: &[Row]) -> Look {
+        let row = |&(id, title, updated, head_message_id, active_message_id): &Row| ConversationRow {
+            id: ConversationId(id),
+            uuid: Uuid::from_u128(id.unsigned_abs().into()).to_string(),
+            title: title.to_owned(),
+            head_message_id: head_message_id.map(MessageId),
+            active_message_id: active_message_id.map(MessageId),
+            created_at: DateTime::UNIX_EPOCH,
+            updated_at: DateTime::UNIX_EPOCH + TimeDelta::seconds(updated),
+        };
+        Look::at(rows.iter().map(row).collect(), limit)
+    }
+
+    fn differences(limit: usize, before: &[Row], after: &[Row]) -> Vec<(u128, FeedKind)> {
+        let events = look(limit, after).differences_from(&look(limit, before));
+        events.iter().map(|event| (event.conversation_id.as_u128(), event.kind)).collect()
+    }
+
+    #[test]
+    fn what_changed_is_told_and_nothing_else() {
+        let before: &[Row] = &[(3, "c", 30, None, None), (2, "b", 20, Some(5), Some(5)), (1, "a", 10, Some(2), None)];
+        assert_eq!(differences(9, before, before), []);
+        let after: &[Row] = &[(4, "d", 50, Some(9), Some(9)), (2, "b", 40, Some(5), None), (1, "A", 10, Some(2), None)];
+        let expected = [(1, Renamed), (2, Ended), (4, Created), (4, Started), (3, Deleted)];
+        assert_eq!(differences(9, before, after), expected);
+    }
+
+    #[test]
+    fn a_turn_between_two_looks_is_told_and_so_is_one_that_goes_on() {
+        let before: &[Row] = &[(1, "a", 10, Some(2), None)];
+        assert_eq!(differences(9, before, &[(1, "a", 11, Some(4), None)]), [(1, Started), (1, Ended)]);
+        assert_eq!(differences(9, before, &[(1, "a", 11, Some(2), Some(2))]), [(1, Started)]);
+        assert_eq!(
+            differences(9, &[(1, "a", 11, Some(2), Some(2))], &[(1, "a", 12, Some(4), Some(4))]),
+            [(1, Started)]
+        );
+    }
+
+    #[test]
+    fn another_branch_is_told_and_is_no_turn() {
+        let before: &[Row] = &[(1, "a", 10, Some(4), None)];
+        assert_eq!(differences(9, before, &[(1, "a", 10, Some(2), None)]), [(1, FeedKind::BranchSelected)]);
+    }
+
+    #[test]
+    fn what_leaves_the_view_is_not_deleted_and_what_comes_into_it_is_not_new() {
+        let before: &[Row] = &[(3, "c", 30, None, None), (2, "b", 20, None, None)];
+        // 1 is older than the view: first it is written to, then 3 is deleted and makes room.
+        assert_eq!(
+            differences(2, before, &[(1, "a", 40, Some(9), None), (3, "c", 30, None, None)]),
+            [(1, Started), (1, Ended)]
+        );
+        let after: &[Row] = &[(2, "b", 20, None, None), (1, "a", 10, Some(9), None)];
+        assert_eq!(differences(2, before, after), [(3, Deleted)]);
+    }
+}

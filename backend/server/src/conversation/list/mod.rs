@@ -1,0 +1,110 @@
+//! The list of a user's conversations: making, finding, renaming and deleting them. What happens to them is told by `feed`.
+
+mod feed;
+
+use std::time::Duration;
+
+use chrono::DateTime;
+use tallybook_protocol::{ConversationSummary, FeedEvent, NewConversation, Page};
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+use super::{
+    ServiceError,
+    input::{check_search, check_title},
+    limits::MAX_LIST_PAGE,
+    service::ConversationService,
+    store::{
+        ConversationId,
+        conversations::{self, ListPlace, UNTITLED},
+        rows::ConversationRow,
+    },
+};
+use crate::{accounts::UserId, db::retried};
+
+/// How long deleting a conversation waits for its turn to end.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl ConversationService {
+    /// Makes an empty conversation.
+    pub async fn create_conversation(
+        &self,
+        user: UserId,
+        new: NewConversation,
+    ) -> Result<ConversationSummary, ServiceError> {
+        let title = new.title.as_deref().map_or(Ok(UNTITLED), check_title)?;
+        let uuid = Uuid::now_v7();
+        conversations::create_conversation(&self.context.db, user, uuid, title).await?;
+        self.context.changes.announce(user);
+        Ok(self.context.find_conversation(user, uuid).await?.summary())
+    }
+
+    /// A page of a user's conversations, newest first; with `search`, those whose title or text contains it.
+    pub async fn list_conversations(
+        &self,
+        user: UserId,
+        search: &str,
+        cursor: Option<&str>,
+        limit: u32,
+    ) -> Result<Page<ConversationSummary>, ServiceError> {
+        let place = match cursor {
+            Some(cursor) => read_cursor(cursor)
+                .ok_or_else(|| ServiceError::Invalid("The cursor is not one that this list gave.".to_owned()))?,
+            None => ListPlace::before_all(),
+        };
+        check_search(search)?;
+        let limit = limit.clamp(1, MAX_LIST_PAGE);
+        let mut rows = conversations::list_conversations(&self.context.db, user, search, place, limit + 1).await?;
+        let more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let next_cursor = rows.last().filter(|_| more).map(write_cursor);
+        Ok(Page { items: rows.iter().map(ConversationRow::summary).collect(), next_cursor })
+    }
+
+    /// Gives a conversation another title.
+    pub async fn rename_conversation(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        title: &str,
+    ) -> Result<ConversationSummary, ServiceError> {
+        let title = check_title(title)?;
+        if !conversations::rename_conversation(&self.context.db, user, uuid, title).await? {
+            return Err(ServiceError::NotFound);
+        }
+        self.context.changes.announce(user);
+        Ok(self.context.find_conversation(user, uuid).await?.summary())
+    }
+
+    /// Deletes a conversation with everything in it, ending its turn if one runs.
+    pub async fn delete_conversation(&self, user: UserId, uuid: Uuid) -> Result<(), ServiceError> {
+        let row = self.context.find_conversation(user, uuid).await?;
+        if let Some(log) = row.active_message_id.and_then(|id| self.context.journal.find(id)) {
+            self.context.running.cancel(log.message_id());
+            // A turn that writes its end and a deletion would wait for each other's locks.
+            let _ = tokio::time::timeout(END_TIMEOUT, log.ended()).await;
+        }
+        // A turn's end on another replica takes the same locks from the other side.
+        if !retried(|| conversations::delete_conversation(&self.context.db, user, uuid)).await? {
+            return Err(ServiceError::NotFound);
+        }
+        self.context.changes.announce(user);
+        Ok(())
+    }
+
+    /// What happens from now on to a user's conversations.
+    pub async fn feed(&self, user: UserId) -> Result<mpsc::Receiver<FeedEvent>, ServiceError> {
+        feed::watch(&self.context, user).await
+    }
+}
+
+fn write_cursor(row: &ConversationRow) -> String {
+    format!("{}-{}", row.updated_at.timestamp_micros(), row.id.0)
+}
+
+fn read_cursor(cursor: &str) -> Option<ListPlace> {
+    let (micros, id) = cursor.split_once('-')?;
+    let updated_at = DateTime::from_timestamp_micros(micros.parse().ok()?)
+        .filter(|time| *time <= ListPlace::before_all().updated_at)?;
+    Some(ListPlace { updated_at, id: ConversationId(id.parse().ok()?) })
+}

@@ -1,0 +1,127 @@
+//! What fits into columns: a model may write names, ids and arguments of any length and shape, and none of them may keep a
+//! turn from being stored.
+
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use tallybook_protocol::{RawJson, json_depth};
+
+/// Characters of `tool_calls.tool_name`.
+pub(super) const MAX_TOOL_NAME_CHARS: usize = 100;
+
+/// Characters of `tool_calls.tool_call_id`.
+const MAX_PROVIDER_ID_CHARS: usize = 255;
+
+/// Characters of `tool_calls.error_type`, of `stop_reason` and of a provider's name.
+pub(super) const MAX_WORD_CHARS: usize = 64;
+
+/// Characters of `model_calls.model`.
+pub(super) const MAX_MODEL_CHARS: usize = 190;
+
+/// Bytes of an object's key that MySQL takes in a JSON value (it stores the length in 16 bits).
+const MAX_JSON_KEY_BYTES: usize = 65_535;
+
+/// Levels that MariaDB takes in a JSON value.
+const MAX_JSON_LEVELS: usize = 31;
+
+/// Bytes of arguments that the `input` column holds as JSON. Longer ones stand in `input_text` alone, so that one row fits
+/// into what a database takes at a time.
+const MAX_JSON_BYTES: usize = 1024 * 1024;
+
+/// What the `input` column holds: the text where every engine can read it as JSON, otherwise one JSON string with it, or
+/// with its beginning. MariaDB takes 31 levels; MySQL no key beyond 65,535 bytes, no number beyond a double and no half of
+/// a surrogate pair, which is also what serde reads.
+pub(super) fn json_column(text: &str) -> RawJson {
+    if text.len() > MAX_JSON_BYTES {
+        return RawJson::string(&text[..text.floor_char_boundary(MAX_JSON_BYTES)]);
+    }
+    let readable = json_depth(text) <= MAX_JSON_LEVELS && serde_json::from_str::<ShortKeys>(text).is_ok();
+    if readable { RawJson::from_text(text) } else { RawJson::string(text) }
+}
+
+/// A provider's id of a call, as its column holds it.
+pub(crate) fn stored_id(id: &str) -> &str {
+    truncated(id, MAX_PROVIDER_ID_CHARS)
+}
+
+/// The first `limit` characters.
+pub(super) fn truncated(text: &str, limit: usize) -> &str {
+    text.char_indices().nth(limit).map_or(text, |(end, _)| &text[..end])
+}
+
+/// Reads a JSON value whose numbers are doubles, whose strings are Unicode and whose keys are short; keeps nothing of it.
+struct ShortKeys;
+
+impl<'de> serde::Deserialize<'de> for ShortKeys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ShortKeysVisitor)
+    }
+}
+
+struct ShortKeysVisitor;
+
+impl<'de> Visitor<'de> for ShortKeysVisitor {
+    type Value = ShortKeys;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("JSON that every database stores")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ShortKeys, A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if key.len() > MAX_JSON_KEY_BYTES {
+                return Err(serde::de::Error::custom("a key is too long"));
+            }
+            map.next_value::<ShortKeys>()?;
+        }
+        Ok(ShortKeys)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<ShortKeys, A::Error> {
+        while seq.next_element::<ShortKeys>()?.is_some() {}
+        Ok(ShortKeys)
+    }
+
+    fn visit_unit<E>(self) -> Result<ShortKeys, E> {
+        Ok(ShortKeys)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<ShortKeys, E> {
+        Ok(ShortKeys)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<ShortKeys, E> {
+        Ok(ShortKeys)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<ShortKeys, E> {
+        Ok(ShortKeys)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<ShortKeys, E> {
+        Ok(ShortKeys)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<ShortKeys, E> {
+        Ok(ShortKeys)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_JSON_BYTES, MAX_JSON_KEY_BYTES, json_column};
+
+    #[test]
+    fn what_some_engine_would_refuse_becomes_a_string() {
+        let nested = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        let key = |bytes| format!(r#"{{"a":[{{"{}":1}}]}}"#, "k".repeat(bytes));
+        for text in [r#"{"a": [1, -2.5e3, null, true, "x"]}"#.to_owned(), nested(31), key(MAX_JSON_KEY_BYTES)] {
+            assert_eq!(json_column(&text).as_str(), text);
+        }
+        for text in [nested(32), key(MAX_JSON_KEY_BYTES + 1), "[1e999]".to_owned(), r#"["\ud83d"]"#.to_owned()] {
+            let string: String = serde_json::from_str(json_column(&text).as_str()).unwrap();
+            assert_eq!(string, text);
+        }
+        let long = format!(r#"{{"a":"{}"}}"#, "計".repeat(MAX_JSON_BYTES));
+        let string: String = serde_json::from_str(json_column(&long).as_str()).unwrap();
+        assert!(long.starts_with(&string) && string.len() > MAX_JSON_BYTES - 4);
+    }
+}

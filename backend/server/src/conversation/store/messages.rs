@@ -1,0 +1,68 @@
+//! SQL on `messages` that only reads.
+
+use tallybook_protocol::MessageId;
+
+use super::{
+    list_of::list_of,
+    rows::{ConversationId, MessageRow, Place, SizeRow},
+};
+use crate::db::{Database, on_db};
+
+const LIST: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at \
+     FROM messages WHERE id IN (";
+
+const FIND: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at \
+     FROM messages WHERE id = ? AND conversation_id = ?";
+
+const LIST_PLACES: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? ORDER BY id";
+
+// Sums of integers are decimals to MySQL.
+const LIST_SIZES: &str = "SELECT m.id, CAST(OCTET_LENGTH(m.content) \
+     + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) FROM model_calls k WHERE k.message_id = m.id), 0) \
+     + COALESCE((SELECT SUM(CASE WHEN OCTET_LENGTH(t.output) > 65536 THEN 65536 ELSE OCTET_LENGTH(t.output) END) \
+     FROM tool_calls t WHERE t.message_id = m.id), 0) AS SIGNED) AS bytes, \
+     (SELECT COUNT(*) FROM tool_calls t WHERE t.message_id = m.id) AS calls \
+     FROM messages m WHERE m.id IN (";
+
+const COUNT_COMPLETE_ANSWERS: &str =
+    "SELECT COUNT(*) FROM messages WHERE conversation_id = ? AND role = 'assistant' AND status = 'complete'";
+
+const FIND_FIRST_QUESTION: &str =
+    "SELECT content FROM messages WHERE conversation_id = ? AND role = 'user' ORDER BY id LIMIT 1";
+
+/// The messages `ids`, which are in order, oldest first.
+pub(crate) async fn list_messages(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<MessageRow>> {
+    list_of(db, LIST, ids, ") ORDER BY id").await
+}
+
+/// How large the messages `ids` are, which are in order, oldest first.
+pub(crate) async fn list_sizes(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<SizeRow>> {
+    list_of(db, LIST_SIZES, ids, ") ORDER BY m.id").await
+}
+
+/// Where every message of a conversation stands, oldest first.
+pub(crate) async fn list_places(db: &Database, conversation_id: ConversationId) -> sqlx::Result<Vec<Place>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_PLACES).bind(conversation_id).fetch_all(pool).await)
+}
+
+/// One message of a conversation.
+pub(crate) async fn find_message(
+    db: &Database,
+    conversation_id: ConversationId,
+    id: MessageId,
+) -> sqlx::Result<Option<MessageRow>> {
+    on_db!(db, |pool| sqlx::query_as(FIND).bind(id).bind(conversation_id).fetch_optional(pool).await)
+}
+
+/// How many answers of a conversation, on every branch, ended by themselves.
+pub(crate) async fn count_complete_answers(db: &Database, conversation_id: ConversationId) -> sqlx::Result<i64> {
+    on_db!(db, |pool| sqlx::query_scalar(COUNT_COMPLETE_ANSWERS).bind(conversation_id).fetch_one(pool).await)
+}
+
+/// The message that a conversation began with, which gave it its first title.
+pub(crate) async fn find_first_question(
+    db: &Database,
+    conversation_id: ConversationId,
+) -> sqlx::Result<Option<String>> {
+    on_db!(db, |pool| sqlx::query_scalar(FIND_FIRST_QUESTION).bind(conversation_id).fetch_optional(pool).await)
+}

@@ -1,0 +1,14 @@
+//! The SQL of conversations, messages, turns and their calls. One text serves both engines, so there is no `RETURNING`,
+//! no upsert and no `FOR UPDATE`: work is claimed by a conditional UPDATE that changes exactly one row.
+
+mod columns;
+pub(super) mod conversations;
+mod list_of;
+pub(super) mod messages;
+pub(super) mod model_calls;
+pub(super) mod rows;
+pub(super) mod tool_calls;
+pub(super) mod turns;
+
+pub(super) use columns::stored_id;
+pub(super) use rows::ConversationId;

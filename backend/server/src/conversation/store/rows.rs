@@ -1,0 +1,194 @@
+//! What is stored of conversations, as rows, and how rows become what the wire carries.
+
+use chrono::{DateTime, Utc};
+use tallybook_llm::AssistantBlock;
+use tallybook_protocol::{
+    ConversationSummary, Message, MessageId, MessageStatus, RawJson, Role, ToolCall, ToolCallId, ToolCallStatus, Usage,
+};
+use uuid::Uuid;
+
+/// Row id of a conversation. On the wire conversations are known by their UUID.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
+#[sqlx(transparent)]
+pub(crate) struct ConversationId(pub(crate) i64);
+
+/// A row of `conversations`.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct ConversationRow {
+    pub(crate) id: ConversationId,
+    pub(crate) uuid: String,
+    pub(crate) title: String,
+    pub(crate) head_message_id: Option<MessageId>,
+    pub(crate) active_message_id: Option<MessageId>,
+    pub(crate) created_at: DateTime<Utc>,
+    pub(crate) updated_at: DateTime<Utc>,
+}
+
+/// A row of `messages`, without what only leases need.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct MessageRow {
+    pub(crate) id: MessageId,
+    pub(crate) parent_id: Option<MessageId>,
+    #[sqlx(try_from = "String")]
+    pub(crate) role: Role,
+    pub(crate) content: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) status: MessageStatus,
+    pub(crate) error: Option<String>,
+    pub(crate) error_code: Option<String>,
+    pub(crate) stop_reason: Option<String>,
+    pub(crate) epoch: i32,
+    pub(crate) created_at: DateTime<Utc>,
+}
+
+/// A row of `tool_calls`, with as much of its texts as was asked for.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct ToolCallRow {
+    pub(crate) id: ToolCallId,
+    pub(crate) message_id: MessageId,
+    /// The provider's id of the call.
+    pub(crate) tool_call_id: String,
+    pub(crate) tool_name: String,
+    pub(crate) input_text: String,
+    pub(crate) input_bytes: i64,
+    pub(crate) output: Option<String>,
+    pub(crate) output_bytes: Option<i64>,
+    pub(crate) error: Option<String>,
+    pub(crate) error_type: Option<String>,
+    #[sqlx(try_from = "String")]
+    pub(crate) status: ToolCallStatus,
+    pub(crate) step: i32,
+    pub(crate) position: i32,
+    pub(crate) text_offset: i64,
+    pub(crate) started_at: DateTime<Utc>,
+    pub(crate) duration_ms: Option<i64>,
+}
+
+/// A row of `model_calls`, as far as history and usage need it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct ModelCallRow {
+    pub(crate) message_id: MessageId,
+    pub(crate) step: i32,
+    pub(crate) stop_reason: Option<String>,
+    pub(crate) input_tokens: i64,
+    pub(crate) output_tokens: i64,
+    pub(crate) cached_tokens: i64,
+    /// Why the model failed; absent when its answer is whole.
+    pub(crate) error: Option<String>,
+    pub(crate) blocks: String,
+}
+
+/// Where a message stands. A parent is always older than its children, and so has a smaller key: there are no cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct Place {
+    pub(crate) id: MessageId,
+    /// The message before it; `None` for the first, of which there are several once it has been edited.
+    pub(crate) parent_id: Option<MessageId>,
+}
+
+/// About how much a model would be told of a message: at least as many bytes as it is.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub(crate) struct SizeRow {
+    pub(crate) id: MessageId,
+    pub(crate) bytes: i64,
+    /// How many tool calls it has.
+    pub(crate) calls: i64,
+}
+
+/// What one turn cost: the sums over its `model_calls`.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub(crate) struct UsageRow {
+    pub(crate) message_id: MessageId,
+    input_tokens: i64,
+    output_tokens: i64,
+    cached_tokens: i64,
+}
+
+impl UsageRow {
+    /// `None` where the provider counts nothing.
+    pub(crate) fn usage(self) -> Option<Usage> {
+        let Self { input_tokens, output_tokens, cached_tokens, .. } = self;
+        Some(Usage { input_tokens, output_tokens, cached_tokens }).filter(|usage| *usage != Usage::default())
+    }
+}
+
+impl ConversationRow {
+    pub(crate) fn summary(&self) -> ConversationSummary {
+        ConversationSummary {
+            // The column is only ever written from a Uuid; should it hold anything else, the nil UUID finds nothing.
+            uuid: Uuid::parse_str(&self.uuid).unwrap_or_default(),
+            title: self.title.clone(),
+            running: self.active_message_id.is_some(),
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+        }
+    }
+}
+
+impl MessageRow {
+    pub(crate) fn is_user(&self) -> bool {
+        self.role == Role::User
+    }
+
+    pub(crate) fn into_message(self, tool_calls: Vec<ToolCall>, usage: Option<Usage>) -> Message {
+        Message {
+            id: self.id,
+            role: self.role,
+            epoch: self.epoch,
+            status: self.status,
+            content: self.content,
+            error: self.error,
+            error_code: self.error_code,
+            stop_reason: self.stop_reason,
+            tool_calls,
+            siblings: Vec::new(),
+            usage,
+            created_at: self.created_at,
+        }
+    }
+}
+
+impl ModelCallRow {
+    /// What the model said. A step that cannot be read is told by its calls alone.
+    pub(crate) fn blocks(&self) -> Vec<AssistantBlock> {
+        serde_json::from_str(&self.blocks).unwrap_or_default()
+    }
+
+    /// Tokens of the step.
+    pub(crate) fn usage(&self) -> Usage {
+        let Self { input_tokens, output_tokens, cached_tokens, .. } = *self;
+        Usage { input_tokens, output_tokens, cached_tokens }
+    }
+}
+
+impl ToolCallRow {
+    /// The call as the wire carries it. Where the texts here are only the beginnings of what is stored, it says so.
+    pub(crate) fn to_tool_call(&self) -> ToolCall {
+        let is_cut = |bytes: i64, text: &str| i64::try_from(text.len()).is_ok_and(|held| held < bytes);
+        let input_is_cut = is_cut(self.input_bytes, &self.input_text);
+        let output_is_cut = self.output.as_deref().is_some_and(|text| is_cut(self.output_bytes.unwrap_or(0), text));
+        let truncated = input_is_cut || output_is_cut;
+        ToolCall {
+            tool_call_id: self.id,
+            tool_name: self.tool_name.clone(),
+            input: if input_is_cut { RawJson::string(&self.input_text) } else { RawJson::from_text(&self.input_text) },
+            input_bytes: truncated.then_some(self.input_bytes),
+            offset: self.text_offset,
+            status: self.status,
+            output: self.output.clone(),
+            output_bytes: self.output_bytes.filter(|_| truncated),
+            error: self.error.clone(),
+            truncated,
+            duration_ms: self.duration_ms,
+            started_at: self.started_at,
+        }
+    }
+}
+
+/// Tells of calls that are open as of ones that were interrupted.
+pub(crate) fn interrupt_open(calls: &mut [ToolCall], error: &str) {
+    for call in calls.iter_mut().filter(|call| call.status.is_open()) {
+        call.status = ToolCallStatus::Interrupted;
+        call.error = Some(error.to_owned());
+    }
+}

@@ -1,0 +1,136 @@
+//! SQL on `tool_calls`.
+
+use chrono::{DateTime, Utc};
+use sqlx::QueryBuilder;
+use tallybook_agent::{EndedToolCall, StartedToolCall};
+use tallybook_protocol::{MessageId, ToolCallId, ToolCallStatus};
+
+use super::{
+    columns::{MAX_TOOL_NAME_CHARS, MAX_WORD_CHARS, json_column, stored_id, truncated},
+    list_of::MAX_IDS_PER_QUERY,
+    rows::ToolCallRow,
+};
+use crate::{
+    accounts::UserId,
+    db::{Database, InsertedId, Transaction, now, on_db, on_tx},
+};
+
+const CREATE_TOOL_CALL: &str = "INSERT INTO tool_calls \
+     (message_id, tool_call_id, tool_name, input, input_text, status, step, position, text_offset, started_at) \
+     VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?)";
+
+const END_TOOL_CALL: &str = "UPDATE tool_calls \
+     SET status = ?, output = ?, error = ?, error_type = ?, duration_ms = ?, completed_at = ? \
+     WHERE id = ? AND status = 'pending'";
+
+const END_OPEN_TOOL_CALLS: &str = "UPDATE tool_calls SET status = ?, error = ?, error_type = ?, completed_at = ? \
+     WHERE message_id = ? AND status IN ('pending', 'awaiting_approval')";
+
+const LIST: [&str; 4] = [
+    "SELECT id, message_id, tool_call_id, tool_name, SUBSTR(input_text, 1, ",
+    ") AS input_text, OCTET_LENGTH(input_text) AS input_bytes, SUBSTR(output, 1, ",
+    ") AS output, OCTET_LENGTH(output) AS output_bytes, SUBSTR(error, 1, ",
+    ") AS error, error_type, status, step, position, text_offset, \
+     started_at, duration_ms FROM tool_calls WHERE message_id IN (",
+];
+
+const FIND: &str = "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.input_text, \
+     OCTET_LENGTH(t.input_text) AS input_bytes, t.output, OCTET_LENGTH(t.output) AS output_bytes, \
+     t.error, t.error_type, t.status, t.step, t.position, t.text_offset, t.started_at, t.duration_ms \
+     FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
+     WHERE t.id = ? AND c.user_id = ?";
+
+/// Stores a call that is about to run. Gives its key.
+pub(crate) async fn create_tool_call(
+    tx: &mut Transaction,
+    message_id: MessageId,
+    call: &StartedToolCall<'_>,
+    text_offset: i64,
+    started_at: DateTime<Utc>,
+) -> sqlx::Result<ToolCallId> {
+    let request = call.request;
+    on_tx!(tx, |connection| {
+        let done = sqlx::query(CREATE_TOOL_CALL)
+            .bind(message_id)
+            .bind(stored_id(&request.id))
+            .bind(truncated(&request.name, MAX_TOOL_NAME_CHARS))
+            .bind(json_column(&request.input_text).as_str())
+            .bind(&request.input_text)
+            .bind(call.step)
+            .bind(call.position)
+            .bind(text_offset)
+            .bind(started_at)
+            .execute(connection)
+            .await?;
+        Ok(ToolCallId(done.inserted_id()))
+    })
+}
+
+/// Stores how a call ended.
+pub(crate) async fn end_tool_call(tx: &mut Transaction, id: ToolCallId, end: &EndedToolCall) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| {
+        sqlx::query(END_TOOL_CALL)
+            .bind(end.status.as_str())
+            .bind(&end.output)
+            .bind(&end.error)
+            .bind(end.error_type.as_deref().map(|word| truncated(word, MAX_WORD_CHARS)))
+            .bind(end.duration_ms)
+            .bind(now())
+            .bind(id)
+            .execute(connection)
+            .await
+            .map(|_| ())
+    })
+}
+
+/// Ends whatever calls of a turn are still open, so that nothing stays pending when the turn is over.
+pub(crate) async fn end_open_tool_calls(
+    tx: &mut Transaction,
+    message_id: MessageId,
+    status: ToolCallStatus,
+    error: &str,
+) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| {
+        sqlx::query(END_OPEN_TOOL_CALLS)
+            .bind(status.as_str())
+            .bind(error)
+            .bind(status.as_str())
+            .bind(now())
+            .bind(message_id)
+            .execute(connection)
+            .await
+            .map(|_| ())
+    })
+}
+
+/// The calls of the turns `message_ids`, which are in order, as they were asked for, with at most `max_chars` characters of
+/// each of their texts.
+pub(crate) async fn list_tool_calls(
+    db: &Database,
+    message_ids: &[MessageId],
+    max_chars: usize,
+) -> sqlx::Result<Vec<ToolCallRow>> {
+    let max_chars = i64::try_from(max_chars).unwrap_or(i64::MAX);
+    let mut rows = Vec::new();
+    for ids in message_ids.chunks(MAX_IDS_PER_QUERY) {
+        rows.append(&mut on_db!(db, |pool| {
+            let [head, input, output, error] = LIST;
+            let mut query = QueryBuilder::new(head);
+            for rest in [input, output, error] {
+                query.push_bind(max_chars).push(rest);
+            }
+            let mut list = query.separated(", ");
+            for id in ids {
+                list.push_bind(*id);
+            }
+            query.push(") ORDER BY message_id, step, position");
+            query.build_query_as().fetch_all(pool).await
+        })?);
+    }
+    Ok(rows)
+}
+
+/// A call of a user's, whole.
+pub(crate) async fn find_tool_call(db: &Database, user: UserId, id: ToolCallId) -> sqlx::Result<Option<ToolCallRow>> {
+    on_db!(db, |pool| sqlx::query_as(FIND).bind(id).bind(user).fetch_optional(pool).await)
+}

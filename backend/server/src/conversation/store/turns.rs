@@ -1,0 +1,314 @@
+//! SQL that begins, keeps and ends turns. A turn is the assistant's message row; a conversation has at most one that
+//! runs, in `active_message_id`.
+
+use chrono::{DateTime, Utc};
+use tallybook_protocol::{MessageId, MessageStatus};
+
+use super::{
+    conversations::UNTITLED,
+    rows::{ConversationId, Place},
+};
+use crate::{
+    accounts::UserId,
+    db::{Database, InsertedId, Transaction, in_time, now, on_db, on_tx},
+};
+
+/// Stands in `active_message_id` between claiming a conversation and knowing the key of the message that claims it.
+const CLAIMED: i64 = 0;
+
+// The claim comes first: it takes the row's lock, which two transactions that began by inserting messages could only
+// take from each other in a deadlock.
+const CLAIM: &str = "UPDATE conversations SET active_message_id = ? WHERE id = ? AND active_message_id IS NULL";
+
+const HEAD: &str = "SELECT head_message_id FROM conversations WHERE id = ?";
+
+const SET_ACTIVE: &str = "UPDATE conversations SET active_message_id = ?, head_message_id = ?, updated_at = ?, \
+     title = CASE WHEN title = ? THEN ? ELSE title END WHERE id = ?";
+
+const LIST_VERSIONS: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? AND (parent_id = ? \
+     OR COALESCE(parent_id, 0) = (SELECT COALESCE(u.parent_id, 0) FROM messages u WHERE u.id = ?)) ORDER BY id";
+
+const CREATE_USER_MESSAGE: &str = "INSERT INTO messages \
+     (conversation_id, parent_id, role, content, status, client_message_id, created_at, completed_at) \
+     VALUES (?, ?, 'user', ?, 'complete', ?, ?, ?)";
+
+const CREATE_TURN: &str = "INSERT INTO messages \
+     (conversation_id, parent_id, role, content, status, owner, epoch, lease_until, created_at) \
+     VALUES (?, ?, 'assistant', '', 'streaming', ?, ?, ?, ?)";
+
+const CLAIM_AGAIN: &str = "UPDATE conversations SET active_message_id = ?, updated_at = ? \
+     WHERE id = ? AND active_message_id IS NULL AND head_message_id = ?";
+
+const CONTINUE_TURN: &str = "UPDATE messages SET content = ?, status = 'streaming', error = NULL, error_code = NULL, \
+     stop_reason = NULL, completed_at = NULL, stop_requested_at = NULL, owner = ?, epoch = ?, lease_until = ? \
+     WHERE id = ? AND epoch = ? AND status IN ('interrupted', 'stopped', 'failed')";
+
+const FIND_BY_CLIENT_ID: &str = "SELECT u.id AS user_message_id, a.id AS assistant_message_id, a.epoch \
+     FROM messages u JOIN messages a ON a.parent_id = u.id AND a.role = 'assistant' \
+     WHERE u.conversation_id = ? AND u.client_message_id = ? ORDER BY a.id LIMIT 1";
+
+// Changes nothing, but takes the row's lock: until the commit nobody else can end the turn.
+const LOCK_TURN: &str = "UPDATE messages SET owner = owner WHERE id = ? AND epoch = ? AND status = 'streaming'";
+
+const RENEW_LEASE: &str = "UPDATE messages SET lease_until = ? WHERE id = ? AND epoch = ? AND status = 'streaming'";
+
+const REQUEST_STOP: &str =
+    "UPDATE messages SET stop_requested_at = ? WHERE id = ? AND status = 'streaming' AND stop_requested_at IS NULL";
+
+const LIST_STOP_REQUESTS: &str =
+    "SELECT id FROM messages WHERE status = 'streaming' AND owner = ? AND stop_requested_at IS NOT NULL";
+
+const END_TURN: &str = "UPDATE messages SET content = ?, status = ?, error = ?, error_code = ?, stop_reason = ?, \
+     completed_at = ?, lease_until = NULL WHERE id = ? AND epoch = ? AND status = 'streaming'";
+
+const RELEASE: &str = "UPDATE conversations SET active_message_id = NULL, updated_at = ? \
+     WHERE id = (SELECT conversation_id FROM messages WHERE id = ?) AND active_message_id = ?";
+
+const LIST_ABANDONED: &str = "SELECT m.id AS message_id, m.parent_id AS user_message_id, c.user_id, m.epoch \
+     FROM messages m JOIN conversations c ON c.id = m.conversation_id \
+     WHERE m.status = 'streaming' AND (m.lease_until IS NULL OR m.lease_until < ?) AND m.id > ? ORDER BY m.id LIMIT ?";
+
+/// The lease's epoch of a turn's first owner.
+pub(crate) const FIRST_EPOCH: i32 = 1;
+
+/// The rows of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct TurnRows {
+    pub(crate) user_message_id: MessageId,
+    pub(crate) assistant_message_id: MessageId,
+    pub(crate) epoch: i32,
+}
+
+/// A turn whose owner is gone.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub(crate) struct AbandonedTurn {
+    pub(crate) message_id: MessageId,
+    pub(crate) user_message_id: Option<MessageId>,
+    pub(crate) user_id: UserId,
+    pub(crate) epoch: i32,
+}
+
+/// What came of an attempt to begin a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// It is begun.
+    Begun(TurnRows),
+    /// The same message was sent before; this is its turn.
+    Known(TurnRows),
+    /// Another turn runs.
+    Busy,
+}
+
+/// What a turn answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Question<'a> {
+    /// A new message.
+    New { content: &'a str, client_message_id: Option<&'a str>, below: Below },
+    /// One that is stored.
+    Stored { user_message_id: MessageId },
+}
+
+/// Where a new message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Below {
+    /// At the end of the branch that is shown.
+    Head,
+    /// Below this message; at the beginning when there is none.
+    Message(Option<MessageId>),
+}
+
+/// What a turn begins with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewTurn<'a> {
+    pub(crate) question: Question<'a>,
+    /// The title of a conversation that has none as yet.
+    pub(crate) first_title: Option<&'a str>,
+    pub(crate) owner: &'a str,
+    pub(crate) lease_until: DateTime<Utc>,
+}
+
+/// How a turn is written down when it is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TurnEnd<'a> {
+    pub(crate) content: &'a str,
+    pub(crate) status: MessageStatus,
+    pub(crate) error: Option<&'a str>,
+    pub(crate) error_code: Option<&'a str>,
+    pub(crate) stop_reason: Option<&'a str>,
+}
+
+/// Claims the conversation and stores the assistant's message, and the user's when it is new. Nothing lasts before the
+/// commit.
+pub(crate) async fn begin_turn(
+    tx: &mut Transaction,
+    conversation_id: ConversationId,
+    new: NewTurn<'_>,
+) -> sqlx::Result<Claim> {
+    let now = now();
+    on_tx!(tx, |connection| {
+        let claimed = sqlx::query(CLAIM).bind(CLAIMED).bind(conversation_id).execute(&mut *connection).await?;
+        if let Question::New { client_message_id: Some(client_id), .. } = new.question {
+            let known = sqlx::query_as(FIND_BY_CLIENT_ID).bind(conversation_id).bind(client_id);
+            if let Some(rows) = known.fetch_optional(&mut *connection).await? {
+                return Ok(Claim::Known(rows));
+            }
+        }
+        if claimed.rows_affected() != 1 {
+            return Ok(Claim::Busy);
+        }
+        let user_message_id = match new.question {
+            Question::Stored { user_message_id } => user_message_id,
+            Question::New { content, client_message_id, below } => {
+                let parent_id = match below {
+                    Below::Message(id) => id,
+                    Below::Head => sqlx::query_scalar(HEAD).bind(conversation_id).fetch_one(&mut *connection).await?,
+                };
+                sqlx::query(CREATE_USER_MESSAGE)
+                    .bind(conversation_id)
+                    .bind(parent_id)
+                    .bind(content)
+                    .bind(client_message_id)
+                    .bind(now)
+                    .bind(now)
+                    .execute(&mut *connection)
+                    .await
+                    .map(|done| MessageId(done.inserted_id()))?
+            }
+        };
+        let assistant_message_id = sqlx::query(CREATE_TURN)
+            .bind(conversation_id)
+            .bind(user_message_id)
+            .bind(new.owner)
+            .bind(FIRST_EPOCH)
+            .bind(new.lease_until)
+            .bind(now)
+            .execute(&mut *connection)
+            .await
+            .map(|done| MessageId(done.inserted_id()))?;
+        sqlx::query(SET_ACTIVE)
+            .bind(assistant_message_id)
+            .bind(assistant_message_id)
+            .bind(now)
+            .bind(new.first_title.map(|_| UNTITLED))
+            .bind(new.first_title)
+            .bind(conversation_id)
+            .execute(&mut *connection)
+            .await?;
+        Ok(Claim::Begun(TurnRows { user_message_id, assistant_message_id, epoch: FIRST_EPOCH }))
+    })
+}
+
+/// The versions of a question and those of its answer, oldest first.
+pub(crate) async fn list_versions(
+    tx: &mut Transaction,
+    conversation_id: ConversationId,
+    user_message_id: MessageId,
+) -> sqlx::Result<Vec<Place>> {
+    on_tx!(tx, |connection| {
+        let query = sqlx::query_as(LIST_VERSIONS).bind(conversation_id).bind(user_message_id).bind(user_message_id);
+        query.fetch_all(connection).await
+    })
+}
+
+/// Claims the conversation for a turn that was cut off, whose text is then `content`, under a new epoch. False when
+/// something else came first.
+pub(crate) async fn continue_turn(
+    tx: &mut Transaction,
+    conversation_id: ConversationId,
+    turn: TurnRows,
+    content: &str,
+    owner: &str,
+    lease_until: DateTime<Utc>,
+) -> sqlx::Result<bool> {
+    let message_id = turn.assistant_message_id;
+    on_tx!(tx, |connection| {
+        let claim = sqlx::query(CLAIM_AGAIN).bind(message_id).bind(now()).bind(conversation_id).bind(message_id);
+        if claim.execute(&mut *connection).await?.rows_affected() != 1 {
+            return Ok(false);
+        }
+        let update = sqlx::query(CONTINUE_TURN).bind(content).bind(owner).bind(turn.epoch).bind(lease_until);
+        let continued = update.bind(message_id).bind(turn.epoch - 1).execute(&mut *connection).await?;
+        Ok(continued.rows_affected() == 1)
+    })
+}
+
+/// Makes sure that a turn is still its owner's until the transaction ends. False when it no longer is.
+pub(crate) async fn lock_turn(tx: &mut Transaction, message_id: MessageId, epoch: i32) -> sqlx::Result<bool> {
+    on_tx!(tx, |connection| {
+        let done = sqlx::query(LOCK_TURN).bind(message_id).bind(epoch).execute(connection).await?;
+        Ok(done.rows_affected() == 1)
+    })
+}
+
+/// Says that the owner still lives. False when the turn is no longer its own.
+pub(crate) async fn renew_lease(
+    db: &Database,
+    message_id: MessageId,
+    epoch: i32,
+    lease_until: DateTime<Utc>,
+) -> sqlx::Result<bool> {
+    on_db!(db, |pool| {
+        let done = sqlx::query(RENEW_LEASE).bind(lease_until).bind(message_id).bind(epoch).execute(pool).await?;
+        Ok(done.rows_affected() == 1)
+    })
+}
+
+/// Asks the owner of a turn to stop it. False when it does not run any more, or was asked before.
+pub(crate) async fn request_stop(db: &Database, message_id: MessageId) -> sqlx::Result<bool> {
+    on_db!(db, |pool| {
+        let done = sqlx::query(REQUEST_STOP).bind(now()).bind(message_id).execute(pool).await?;
+        Ok(done.rows_affected() == 1)
+    })
+}
+
+/// The turns of this owner that it was asked to stop.
+pub(crate) async fn list_stop_requests(db: &Database, owner: &str) -> sqlx::Result<Vec<MessageId>> {
+    on_db!(db, |pool| sqlx::query_scalar(LIST_STOP_REQUESTS).bind(owner).fetch_all(pool).await)
+}
+
+/// Writes down that a turn is over and frees its conversation. False when somebody else did so before.
+pub(crate) async fn end_turn(
+    tx: &mut Transaction,
+    message_id: MessageId,
+    epoch: i32,
+    end: TurnEnd<'_>,
+) -> sqlx::Result<bool> {
+    let now = now();
+    on_tx!(tx, |connection| {
+        let ended = sqlx::query(END_TURN)
+            .bind(end.content)
+            .bind(end.status.as_str())
+            .bind(end.error)
+            .bind(end.error_code)
+            .bind(end.stop_reason)
+            .bind(now)
+            .bind(message_id)
+            .bind(epoch)
+            .execute(&mut *connection)
+            .await?;
+        if ended.rows_affected() != 1 {
+            return Ok(false);
+        }
+        sqlx::query(RELEASE).bind(now).bind(message_id).bind(message_id).execute(&mut *connection).await?;
+        Ok(true)
+    })
+}
+
+/// At most `limit` turns after the message `after` whose lease ran out before `time`, by the database's clock.
+pub(crate) async fn list_abandoned_turns(
+    db: &Database,
+    time: DateTime<Utc>,
+    after: MessageId,
+    limit: u32,
+) -> sqlx::Result<Vec<AbandonedTurn>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_ABANDONED).bind(time).bind(after).bind(limit).fetch_all(pool).await)
+}
+
+/// The present by the database's clock, which all replicas share.
+pub(crate) async fn database_now(db: &Database) -> sqlx::Result<DateTime<Utc>> {
+    match db {
+        Database::MySql(pool) => in_time(sqlx::query_scalar("SELECT UTC_TIMESTAMP(6)").fetch_one(pool)).await,
+        // SQLite has no clock of its own: it runs in this very process.
+        Database::Sqlite(_) => Ok(now()),
+    }
+}

@@ -1,0 +1,209 @@
+//! Storing and telling how a turn ended. Each turn ends exactly once, whatever its end is like: where the database refuses
+//! one, a smaller one is stored that fits everywhere.
+
+use std::{sync::Arc, time::Duration};
+
+use tallybook_agent::{CUT_OFF, RecordError};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus, ToolCall, ToolCallStatus, TurnError, Usage};
+
+use super::{
+    super::{
+        context::Context,
+        store::{
+            rows::interrupt_open,
+            tool_calls,
+            turns::{self, TurnEnd, TurnRows},
+        },
+    },
+    recorder::record_error,
+    stored_end::{list_truncated_calls, sum_usage},
+    writer::TurnWriter,
+};
+use crate::{
+    db::{Database, retried},
+    journal::TurnLog,
+};
+
+/// The first pause before writing the end of a turn is tried again; each one is twice as long as the one before.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+
+/// The longest such pause.
+const MAX_PAUSE: Duration = Duration::from_secs(2);
+
+/// Bytes of text in an end that is made small because the database refused the whole one.
+pub(super) const MAX_SMALL_END_BYTES: usize = 64 * 1024;
+
+/// What the reader is told of an answer whose end was made small.
+pub(super) const REJECTED: &str = "The database did not take the end of this answer, so it is kept in part. Ask for less at once; the server's log says why.";
+
+/// The code of that.
+pub(super) const REJECTED_CODE: &str = "storage_rejected";
+
+/// How a turn ended, as it is stored and told.
+pub(super) struct End {
+    pub(super) status: MessageStatus,
+    /// In words for the reader, and the stable name of it.
+    pub(super) error: Option<(String, &'static str)>,
+    pub(super) stop_reason: Option<String>,
+    pub(super) usage: Usage,
+}
+
+impl End {
+    pub(super) fn new(status: MessageStatus) -> Self {
+        Self { status, error: None, stop_reason: None, usage: Usage::default() }
+    }
+}
+
+/// Fails when an end is larger than the database takes at a time. MySQL breaks the connection then, which would look like a
+/// failure that passes.
+pub(super) async fn check_statement_size(db: &Database, content: &str, event: &ChatEvent) -> sqlx::Result<()> {
+    let event = event.data().map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
+    let bytes = content.len().max(event.len()) as u64 + STATEMENT_ROOM;
+    if bytes <= ALWAYS_TAKEN_BYTES || bytes <= db.max_statement_bytes().await? {
+        return Ok(());
+    }
+    Err(sqlx::Error::Encode(format!("{bytes} bytes are more than the database takes at a time").into()))
+}
+
+/// Bytes of a statement beside its largest value.
+const STATEMENT_ROOM: u64 = 64 * 1024;
+
+/// Every database takes so much; no need to ask it.
+const ALWAYS_TAKEN_BYTES: u64 = 512 * 1024;
+
+/// Writes the end of one turn.
+pub(super) struct EndWriter<'a> {
+    pub(super) context: &'a Context,
+    pub(super) writer: &'a TurnWriter,
+    pub(super) log: &'a Arc<TurnLog>,
+}
+
+impl EndWriter<'_> {
+    /// Stores and tells how the turn ended, as soon as the database takes it. Gives up when the server stops, when somebody
+    /// else has ended the turn, and when not even a small end is taken: then recovery sees to it.
+    pub(super) async fn write(&self, end: &End) {
+        if let Some((error, code @ ("storage_unavailable" | "storage_full"))) = &end.error {
+            self.disconnect_readers(error, code);
+        }
+        let mut pause = FIRST_PAUSE;
+        let mut is_small = false;
+        loop {
+            let written =
+                if is_small { retried(|| self.try_write_small()).await } else { retried(|| self.try_write(end)).await };
+            let Err(error) = written else { return };
+            let error = record_error(error);
+            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            match error {
+                RecordError::Rejected(_) if !is_small => {
+                    tracing::error!(cause, "the end of a turn cannot be stored whole");
+                    is_small = true;
+                    continue;
+                }
+                RecordError::Rejected(_) => {
+                    tracing::error!(cause, "the end of a turn cannot be stored");
+                    self.disconnect_readers(&error.to_string(), error.code());
+                    return;
+                }
+                _ => tracing::warn!(cause, "the end of a turn could not be stored yet"),
+            }
+            self.disconnect_readers(&error.to_string(), error.code());
+            if self.context.shut_down.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                return;
+            }
+            pause = MAX_PAUSE.min(pause * 2);
+        }
+    }
+
+    /// Tells the readers at once that what happens cannot be stored. It is the last they hear here: they come back for
+    /// the end, which is told once it is stored.
+    fn disconnect_readers(&self, error: &str, code: &str) {
+        if self.log.has_ended() {
+            return;
+        }
+        self.log.append_unnumbered(ChatEvent::Error(TurnError {
+            error: error.to_owned(),
+            code: code.to_owned(),
+            user_message_id: None,
+            assistant_message_id: None,
+        }));
+        self.context.journal.close(self.log);
+    }
+
+    /// Stores the end in one transaction, then sends the terminal event.
+    async fn try_write(&self, end: &End) -> sqlx::Result<()> {
+        let (content, tool_calls) = self.log.content_and_calls();
+        let event = self.terminal_event(end, &content, tool_calls).await?;
+        check_statement_size(&self.context.db, &content, &event).await?;
+        let row = TurnEnd {
+            content: &content,
+            status: end.status,
+            error: end.error.as_ref().map(|(error, _)| error.as_str()),
+            error_code: end.error.as_ref().map(|(_, code)| *code),
+            stop_reason: end.stop_reason.as_deref(),
+        };
+        self.store_and_send(row, event).await
+    }
+
+    /// The same with an end that every database takes.
+    async fn try_write_small(&self) -> sqlx::Result<()> {
+        let content = self.log.read_text(|text| text[..text.floor_char_boundary(MAX_SMALL_END_BYTES)].to_owned());
+        let row = TurnEnd {
+            content: &content,
+            status: MessageStatus::Failed,
+            error: Some(REJECTED),
+            error_code: Some(REJECTED_CODE),
+            stop_reason: None,
+        };
+        let event = self.failed_event(REJECTED.to_owned(), REJECTED_CODE);
+        self.store_and_send(row, event).await
+    }
+
+    async fn store_and_send(&self, row: TurnEnd<'_>, event: ChatEvent) -> sqlx::Result<()> {
+        let TurnRows { assistant_message_id: message_id, epoch, .. } = self.writer.rows();
+        let Some(mut write) = self.writer.begin().await? else {
+            tracing::warn!(%message_id, "a turn had been ended by somebody else");
+            return Ok(());
+        };
+        turns::end_turn(&mut write.tx, message_id, epoch, row).await?;
+        tool_calls::end_open_tool_calls(&mut write.tx, message_id, ToolCallStatus::Interrupted, CUT_OFF).await?;
+        self.writer.create_next_event(&mut write.tx, &event).await?;
+        write.commit().await?;
+        self.log.append(event);
+        Ok(())
+    }
+
+    /// `tool_calls` are those that readers were told of.
+    async fn terminal_event(&self, end: &End, content: &str, mut tool_calls: Vec<ToolCall>) -> sqlx::Result<ChatEvent> {
+        if let (MessageStatus::Failed, Some((error, code))) = (end.status, &end.error) {
+            return Ok(self.failed_event(error.clone(), code));
+        }
+        let message_id = self.writer.rows().assistant_message_id;
+        let mut usage = end.usage;
+        if end.status != MessageStatus::Complete {
+            // Of a turn that broke off, the rows may know of calls and steps of which nobody was told.
+            tool_calls = list_truncated_calls(&self.context.db, message_id).await?;
+            interrupt_open(&mut tool_calls, CUT_OFF);
+            usage = sum_usage(&self.context.db, message_id).await?;
+        }
+        Ok(ChatEvent::MessageEnd(MessageEnd {
+            assistant_message_id: message_id,
+            content: content.to_owned(),
+            tool_calls,
+            status: end.status,
+            error: end.error.as_ref().map(|(error, _)| error.clone()),
+            error_code: end.error.as_ref().map(|(_, code)| (*code).to_owned()),
+            stop_reason: end.stop_reason.clone(),
+            usage,
+        }))
+    }
+
+    fn failed_event(&self, error: String, code: &str) -> ChatEvent {
+        let TurnRows { user_message_id, assistant_message_id, .. } = self.writer.rows();
+        ChatEvent::Error(TurnError {
+            error,
+            code: code.to_owned(),
+            user_message_id: Some(user_message_id),
+            assistant_message_id: Some(assistant_message_id),
+        })
+    }
+}

@@ -1,0 +1,260 @@
+//! What a model is told of earlier turns: the same blocks it wrote, step by step, each call with its result. Stopped,
+//! failed and interrupted turns give a valid history too. It is read from its end, and no further than there is room for.
+
+use std::collections::{BTreeMap, HashMap};
+
+use tallybook_agent::{Limits, error_json, success_json};
+use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart};
+use tallybook_protocol::MessageId;
+
+use super::{
+    super::{
+        branch::tree::branch,
+        context::Context,
+        store::{
+            ConversationId, messages, model_calls,
+            rows::{MessageRow, ModelCallRow, Place, SizeRow, ToolCallRow},
+            stored_id, tool_calls,
+        },
+    },
+    step_text::bytes_in,
+};
+use crate::db::Database;
+
+/// Told to the model of a call that has no result: the server or a person ended the turn while it ran.
+const NO_RESULT: &str = "the call was interrupted; its outcome is unknown";
+
+/// The conversation up to the message `head` as a model is told it: each result cut to `limits.model_output_bytes`, and the
+/// oldest turns left out, whole ones only, until the rest fits into `limits.history_bytes`. A branch that ends in an
+/// answer is that of a turn which goes on.
+pub(super) async fn history_of(
+    context: &Context,
+    conversation_id: ConversationId,
+    head: MessageId,
+) -> sqlx::Result<Vec<ModelMessage>> {
+    let limits = context.agent.limits();
+    let branch = branch(&messages::list_places(&context.db, conversation_id).await?, Some(head));
+    let (recent, max_output_bytes) = find_recent(&context.db, &branch, limits).await?;
+    let ids: Vec<MessageId> = recent.iter().map(|place| place.id).collect();
+    let messages = messages::list_messages(&context.db, &ids).await?;
+    let model_calls = model_calls::list_model_calls(&context.db, &ids).await?;
+    let tool_calls = tool_calls::list_tool_calls(&context.db, &ids, max_output_bytes).await?;
+    Ok(history(&messages, &model_calls, &tool_calls, limits))
+}
+
+/// Bytes of a turn's outputs that are read, and bytes of each that are read in any case.
+const MAX_READ_BYTES: usize = 16 * 1024 * 1024;
+const MIN_READ_BYTES: usize = 1024;
+
+/// How many messages' sizes are asked for at a time.
+const SIZES_PER_READ: usize = 64;
+
+/// The end of the branch that is worth reading, beginning with a question, and how many bytes of each result.
+async fn find_recent<'a>(db: &Database, branch: &'a [Place], limits: Limits) -> sqlx::Result<(&'a [Place], usize)> {
+    let mut recent = Recent::default();
+    for chunk in branch.rchunks(SIZES_PER_READ) {
+        let ids: Vec<MessageId> = chunk.iter().map(|place| place.id).collect();
+        let sizes: HashMap<MessageId, SizeRow> =
+            messages::list_sizes(db, &ids).await?.into_iter().map(|size| (size.id, size)).collect();
+        let more = chunk.iter().rev().all(|place| recent.add(sizes.get(&place.id), limits.history_bytes));
+        if !more {
+            break;
+        }
+    }
+    let begin = branch.len() - recent.messages;
+    // Questions and answers take turns, so what has an even number is a question.
+    let begin = begin - begin % 2;
+    let max_output_bytes = MAX_READ_BYTES / recent.calls_of_last_turn.max(1);
+    Ok((&branch[begin..], max_output_bytes.clamp(MIN_READ_BYTES, limits.model_output_bytes)))
+}
+
+/// The newest messages that may fit.
+#[derive(Default)]
+struct Recent {
+    messages: usize,
+    bytes: usize,
+    calls_of_last_turn: usize,
+}
+
+impl Recent {
+    /// Takes one more message, older than those before. False when there is no room for it; the last two always count.
+    fn add(&mut self, size: Option<&SizeRow>, budget: usize) -> bool {
+        let bytes = size.map_or(0, |size| usize::try_from(size.bytes).unwrap_or(0));
+        let is_last_turn = self.messages < 2;
+        // This only bounds what is read: an answer's text counts twice in its size, and what its provider keeps for itself
+        // counts and is not told.
+        if !is_last_turn && self.bytes.saturating_add(bytes) > budget.saturating_mul(4) {
+            return false;
+        }
+        if is_last_turn {
+            self.calls_of_last_turn += size.map_or(0, |size| usize::try_from(size.calls).unwrap_or(0));
+        }
+        self.messages += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        true
+    }
+}
+
+fn history(
+    branch: &[MessageRow],
+    model_calls: &[ModelCallRow],
+    tool_calls: &[ToolCallRow],
+    limits: Limits,
+) -> Vec<ModelMessage> {
+    let last = branch.last().map(|message| message.id);
+    let mut turns: Vec<Vec<ModelMessage>> = Vec::new();
+    for message in branch {
+        if message.is_user() {
+            turns.push(vec![ModelMessage::user_text(&message.content)]);
+        } else if let Some(turn) = turns.last_mut() {
+            let model_calls = model_calls.iter().filter(|call| call.message_id == message.id);
+            let tool_calls = tool_calls.iter().filter(|call| call.message_id == message.id);
+            let goes_on = Some(message.id) == last;
+            tell_turn(message, model_calls, tool_calls, goes_on, limits, turn);
+        }
+    }
+    newest_within(turns, limits.history_bytes)
+}
+
+/// The newest turns that together have at most `budget` bytes; always the last one.
+fn newest_within(mut turns: Vec<Vec<ModelMessage>>, budget: usize) -> Vec<ModelMessage> {
+    let mut bytes = 0usize;
+    let kept = turns.iter().rev().take_while(|turn| {
+        bytes = turn.iter().map(message_bytes).fold(bytes, usize::saturating_add);
+        bytes <= budget
+    });
+    let kept = kept.count().max(1);
+    turns.drain(..turns.len().saturating_sub(kept));
+    turns.into_iter().flatten().collect()
+}
+
+fn message_bytes(message: &ModelMessage) -> usize {
+    match message {
+        ModelMessage::User(parts) => parts.iter().map(|UserPart::Text(text)| text.len()).sum(),
+        ModelMessage::Assistant(blocks) => blocks.iter().map(block_bytes).sum(),
+        ModelMessage::ToolResults(results) => results.iter().map(|result| result.content.len()).sum(),
+    }
+}
+
+fn block_bytes(block: &AssistantBlock) -> usize {
+    match block {
+        AssistantBlock::Text { text } => text.len(),
+        AssistantBlock::ToolCall(call) => call.name.len() + call.input_text.len(),
+        AssistantBlock::Opaque { json, .. } => json.len(),
+    }
+}
+
+fn tell_turn<'a>(
+    message: &MessageRow,
+    model_calls: impl Iterator<Item = &'a ModelCallRow>,
+    tool_calls: impl Iterator<Item = &'a ToolCallRow>,
+    goes_on: bool,
+    limits: Limits,
+    history: &mut Vec<ModelMessage>,
+) {
+    let mut steps: BTreeMap<i32, (Vec<AssistantBlock>, Vec<&ToolCallRow>)> = BTreeMap::new();
+    for call in model_calls {
+        steps.entry(call.step).or_default().0 = call.blocks();
+    }
+    for call in tool_calls {
+        steps.entry(call.step).or_default().1.push(call);
+    }
+    let mut texts = Vec::new();
+    for (mut blocks, calls) in steps.into_values() {
+        texts.push(text_of(&blocks));
+        // Blocks that cannot be read leave the calls' own rows.
+        if !blocks.iter().any(|block| block.tool_call().is_some()) {
+            blocks.extend(calls.iter().map(|call| AssistantBlock::ToolCall(request(call))));
+        }
+        if !goes_on {
+            // Opaque blocks count within their own turn only.
+            blocks.retain(|block| !matches!(block, AssistantBlock::Opaque { .. }));
+        }
+        // As much as the model was shown when the step was made.
+        let limit = limits.result_bytes(calls.len());
+        let results: Vec<ToolResult> = blocks.iter().filter_map(|block| result(block, &calls, limit)).collect();
+        if !blocks.is_empty() {
+            history.push(ModelMessage::Assistant(blocks));
+        }
+        if !results.is_empty() {
+            history.push(ModelMessage::ToolResults(results));
+        }
+    }
+    // What the steps do not have, because the last one broke off.
+    let told_bytes = bytes_in(&message.content, &texts);
+    let rest = message.content.get(told_bytes..).unwrap_or_default().trim_start_matches('\n');
+    if !rest.is_empty() {
+        history.push(ModelMessage::Assistant(vec![AssistantBlock::Text { text: rest.to_owned() }]));
+    }
+}
+
+/// What a step adds to the answer's text.
+pub(super) fn text_of(blocks: &[AssistantBlock]) -> String {
+    blocks
+        .iter()
+        .filter_map(|block| if let AssistantBlock::Text { text } = block { Some(text.as_str()) } else { None })
+        .collect()
+}
+
+fn request(call: &ToolCallRow) -> ToolCallRequest {
+    ToolCallRequest { id: call.tool_call_id.clone(), name: call.tool_name.clone(), input_text: call.input_text.clone() }
+}
+
+fn result(block: &AssistantBlock, calls: &[&ToolCallRow], limit: usize) -> Option<ToolResult> {
+    let request = block.tool_call()?;
+    let row = last_row(calls.iter().copied(), request);
+    let content = row.and_then(|call| content(call, limit));
+    Some(ToolResult {
+        call_id: request.id.clone(),
+        tool_name: request.name.clone(),
+        is_error: row.is_none_or(|call| call.output.is_none()),
+        content: content.unwrap_or_else(|| error_json(NO_RESULT, "interrupted", limit)),
+    })
+}
+
+/// The row of a call; of one that was made more than once, the last.
+pub(super) fn last_row<'a>(
+    rows: impl DoubleEndedIterator<Item = &'a ToolCallRow>,
+    request: &ToolCallRequest,
+) -> Option<&'a ToolCallRow> {
+    let id = stored_id(&request.id);
+    rows.rev().find(|row| row.tool_call_id == id)
+}
+
+fn content(call: &ToolCallRow, limit: usize) -> Option<String> {
+    if let Some(output) = &call.output {
+        let whole_bytes = call.output_bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(output.len());
+        return Some(success_json(output, whole_bytes, limit));
+    }
+    let error = call.error.as_ref()?;
+    Some(error_json(error, call.error_type.as_deref().unwrap_or("error"), limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use tallybook_llm::{AssistantBlock, ToolCallRequest, ToolResult};
+
+    use super::{ModelMessage, newest_within};
+
+    /// A turn with one call, 10 bytes in all.
+    fn turn(number: usize) -> Vec<ModelMessage> {
+        let id = format!("call_{number}");
+        let call = ToolCallRequest { id: id.clone(), name: "a".to_owned(), input_text: "{}".to_owned() };
+        let result = ToolResult { call_id: id, tool_name: "a".to_owned(), content: "1234".to_owned(), is_error: false };
+        vec![
+            ModelMessage::user_text(format!("{number:03}")),
+            ModelMessage::Assistant(vec![AssistantBlock::ToolCall(call)]),
+            ModelMessage::ToolResults(vec![result]),
+        ]
+    }
+
+    #[test]
+    fn the_budget_drops_whole_oldest_turns_and_never_the_last() {
+        let turns: Vec<_> = (0..5).map(turn).collect();
+        for (budget, kept) in [(50, 5), (49, 4), (20, 2), (19, 1), (0, 1)] {
+            let expected: Vec<_> = turns[5 - kept..].concat();
+            assert_eq!(newest_within(turns.clone(), budget), expected, "{budget} bytes");
+        }
+        assert_eq!(newest_within(Vec::new(), 10), []);
+    }
+}

@@ -1,0 +1,134 @@
+//! One turn from its spawn to its end. It belongs to the server, not to the connection that began it: readers come and
+//! go, the turn goes on until it ends, is stopped, or the server shuts down.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::FutureExt;
+use tallybook_agent::{AgentError, RecordError, TurnInput, TurnOutcome};
+use tallybook_protocol::MessageStatus;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    super::{
+        context::Context,
+        store::{
+            ConversationId,
+            turns::{self, FIRST_EPOCH, TurnRows},
+        },
+    },
+    end::{End, EndWriter},
+    history::history_of,
+    recorder::{StoringRecorder, record_error},
+    resumed::resumed_turn,
+    title,
+    writer::TurnWriter,
+};
+use crate::{accounts::UserId, journal::TurnLog};
+
+/// A turn that is stored and about to run.
+pub(super) struct Turn {
+    pub(super) context: Arc<Context>,
+    pub(super) user: UserId,
+    pub(super) conversation_id: ConversationId,
+    pub(super) rows: TurnRows,
+    pub(super) log: Arc<TurnLog>,
+    pub(super) cancel: CancellationToken,
+}
+
+impl Turn {
+    /// Runs the turn and writes down how it ended.
+    pub(super) async fn run(self) {
+        let message_id = self.rows.assistant_message_id;
+        let writer = TurnWriter::new(self.context.db.clone(), Arc::clone(&self.log), self.rows);
+        let stop_storing = CancellationToken::new();
+        let work = async {
+            let answer = AssertUnwindSafe(self.answer(&writer)).catch_unwind();
+            let result = tokio::select! {
+                result = answer => result.ok(),
+                () = self.keep_lease() => Some(Err(RecordError::LostLease.into())),
+            };
+            stop_storing.cancel();
+            result
+        };
+        let (result, ()) = tokio::join!(work, writer.store_text(&stop_storing));
+        let mut complete = false;
+        if let Some(Err(AgentError::Record(RecordError::LostLease))) = result {
+            tracing::warn!(%message_id, "a turn was ended by somebody else");
+        } else {
+            let end = self.describe(result);
+            complete = end.status == MessageStatus::Complete;
+            EndWriter { context: &self.context, writer: &writer, log: &self.log }.write(&end).await;
+        }
+        self.context.journal.close(&self.log);
+        self.context.running.remove(self.rows);
+        self.context.changes.announce(self.user);
+        if complete {
+            title::write_soon(&self.context, self.user, self.conversation_id, self.rows);
+        }
+    }
+
+    async fn answer(&self, writer: &TurnWriter) -> Result<TurnOutcome, AgentError> {
+        let input = self.input().await.map_err(record_error)?;
+        let mut recorder = StoringRecorder::new(writer);
+        self.context.agent.run(input, &mut recorder, &self.cancel).await
+    }
+
+    async fn input(&self) -> sqlx::Result<TurnInput> {
+        let TurnRows { user_message_id, assistant_message_id, epoch } = self.rows;
+        let context = &self.context;
+        if epoch == FIRST_EPOCH {
+            let history = history_of(context, self.conversation_id, user_message_id).await?;
+            return Ok(TurnInput { history, resumed: None });
+        }
+        let mut history = history_of(context, self.conversation_id, assistant_message_id).await?;
+        let resumed = resumed_turn(context, assistant_message_id, &mut history).await?;
+        Ok(TurnInput { history, resumed: Some(resumed) })
+    }
+
+    /// Renews the lease for as long as the turn is this process's own; returns when it no longer is.
+    async fn keep_lease(&self) {
+        let Context { db, lifetimes, .. } = &*self.context;
+        loop {
+            tokio::time::sleep(lifetimes.lease / 4).await;
+            let renewed = async {
+                let until = turns::database_now(db).await? + lifetimes.lease;
+                turns::renew_lease(db, self.rows.assistant_message_id, self.rows.epoch, until).await
+            };
+            match renewed.await {
+                Ok(true) => {}
+                Ok(false) => return,
+                // Perhaps the database comes back before the lease runs out.
+                Err(error) => tracing::warn!(%error, "a turn's lease could not be renewed"),
+            }
+        }
+    }
+
+    /// `None` stands for a panic.
+    fn describe(&self, result: Option<Result<TurnOutcome, AgentError>>) -> End {
+        let error = match result {
+            Some(Ok(outcome)) => {
+                let end = End::new(MessageStatus::Complete);
+                return End { stop_reason: Some(outcome.stop_reason), usage: outcome.usage, ..end };
+            }
+            Some(Err(AgentError::Cancelled)) if self.context.shut_down.is_cancelled() => {
+                let error = "The server was restarted while it answered.".to_owned();
+                return End { error: Some((error, "shutdown")), ..End::new(MessageStatus::Interrupted) };
+            }
+            Some(Err(AgentError::Cancelled)) => return End::new(MessageStatus::Stopped),
+            Some(Err(error)) => error,
+            None => {
+                let error = "The server failed unexpectedly. Try again; its log says more.".to_owned();
+                return End { error: Some((error, "internal")), ..End::new(MessageStatus::Failed) };
+            }
+        };
+        let detail = std::error::Error::source(&error).map(ToString::to_string);
+        let message_id = self.rows.assistant_message_id;
+        tracing::warn!(%message_id, code = error.code(), %error, detail, "a turn failed");
+        let status = match error {
+            AgentError::Record(RecordError::TooLong { .. }) => MessageStatus::Failed,
+            AgentError::Record(_) => MessageStatus::Interrupted,
+            _ => MessageStatus::Failed,
+        };
+        End { error: Some((error.to_string(), error.code())), ..End::new(status) }
+    }
+}

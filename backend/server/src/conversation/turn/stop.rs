@@ -1,0 +1,44 @@
+//! Stopping a turn, also one that another process runs: that one looks for requests in the database.
+
+use std::{sync::Arc, time::Duration};
+
+use uuid::Uuid;
+
+use super::super::{ServiceError, context::Context, service::ConversationService, store::turns};
+use crate::accounts::UserId;
+
+/// How often the owner of turns looks whether another process was asked to stop one.
+const STOP_REQUESTS_EVERY: Duration = Duration::from_millis(400);
+
+impl ConversationService {
+    /// Stops the turn that runs, if one does. False when none runs.
+    pub async fn stop(&self, user: UserId, uuid: Uuid) -> Result<bool, ServiceError> {
+        let context = &self.context;
+        let row = context.find_conversation(user, uuid).await?;
+        let Some(message_id) = row.active_message_id else { return Ok(false) };
+        // Who does not run here runs in another process, which looks for this request.
+        Ok(context.running.cancel(message_id) || turns::request_stop(&context.db, message_id).await?)
+    }
+}
+
+/// Stops turns of this process that other processes were asked to stop. An embedded database has no others.
+pub(in crate::conversation) async fn watch_for_stop_requests(context: Arc<Context>) {
+    if context.db.is_embedded() {
+        return;
+    }
+    while context.shut_down.run_until_cancelled(tokio::time::sleep(STOP_REQUESTS_EVERY)).await.is_some() {
+        if context.running.len() == 0 {
+            // Beside this task nothing runs or is about to start.
+            if context.draining.is_cancelled() && context.tasks.len() <= 1 {
+                return;
+            }
+            continue;
+        }
+        match turns::list_stop_requests(&context.db, &context.owner).await {
+            Ok(requested) => requested.into_iter().for_each(|message_id| {
+                context.running.cancel(message_id);
+            }),
+            Err(error) => tracing::warn!(%error, "requests to stop could not be looked for"),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A turn's way into the database. Every write first makes sure that the turn is still this process's own, and takes along
+//! the text that is not yet stored.
+
+use std::{sync::Arc, time::Duration};
+
+use tallybook_protocol::{ChatEvent, ContentDelta};
+use tokio::sync::{Mutex, MutexGuard};
+use tokio_util::sync::CancellationToken;
+
+use super::super::store::turns::{self, TurnRows};
+use crate::{
+    db::{Database, Transaction},
+    journal::{EventId, TextPiece, TurnLog, stored},
+};
+
+/// How often text is stored: so much of it, in time, may be lost when the process dies.
+const TEXT_STORED_EVERY: Duration = Duration::from_millis(250);
+
+/// Writes one turn.
+pub(super) struct TurnWriter {
+    db: Database,
+    log: Arc<TurnLog>,
+    rows: TurnRows,
+    /// How many bytes of the answer are stored; unknown after a write of which nobody heard whether it was committed.
+    /// Held during a write, so that no text is stored twice.
+    stored_bytes: Mutex<Option<usize>>,
+}
+
+/// A transaction that has stored the turn's text so far. Nothing lasts before [`Write::commit`].
+pub(super) struct Write<'a> {
+    pub(super) tx: Transaction,
+    stored_bytes: MutexGuard<'a, Option<usize>>,
+    will_be_stored: usize,
+}
+
+impl TurnWriter {
+    pub(super) fn new(db: Database, log: Arc<TurnLog>, rows: TurnRows) -> Self {
+        // What a turn that goes on had written before is stored already.
+        let stored_bytes = Mutex::new(Some(log.text_bytes()));
+        Self { db, log, rows, stored_bytes }
+    }
+
+    /// The turn that it writes.
+    pub(super) fn rows(&self) -> TurnRows {
+        self.rows
+    }
+
+    /// The record that it stores.
+    pub(super) fn log(&self) -> &TurnLog {
+        &self.log
+    }
+
+    /// Begins a write. `None` when the turn has been ended by somebody else, or is gone: then nothing more may happen in it.
+    pub(super) async fn begin(&self) -> sqlx::Result<Option<Write<'_>>> {
+        let mut stored_bytes = self.stored_bytes.lock().await;
+        let mut tx = self.db.begin().await?;
+        if !turns::lock_turn(&mut tx, self.rows.assistant_message_id, self.rows.epoch).await? {
+            return Ok(None);
+        }
+        // Unknown from here to the end of the commit.
+        let mut will_be_stored = match stored_bytes.take() {
+            Some(bytes) => bytes,
+            None => stored::find_text_within(&mut tx, self.rows.assistant_message_id).await?.len(),
+        };
+        for TextPiece { offset, text, seq } in self.log.text_from(will_be_stored) {
+            will_be_stored = offset + text.len();
+            let event = ChatEvent::ContentDelta(ContentDelta { offset: wire_offset(offset), delta: text });
+            stored::create_event(&mut tx, self.id(seq), &event).await?;
+        }
+        Ok(Some(Write { tx, stored_bytes, will_be_stored }))
+    }
+
+    /// Stores text as it comes, until `stop`.
+    pub(super) async fn store_text(&self, stop: &CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(TEXT_STORED_EVERY)).await.is_some() {
+            if Some(self.log.text_bytes()) == *self.stored_bytes.lock().await {
+                continue;
+            }
+            let stored = async {
+                match self.begin().await? {
+                    Some(write) => write.commit().await,
+                    // The lease is looked after elsewhere.
+                    None => Ok(()),
+                }
+            };
+            if let Err(error) = stored.await {
+                // The text stays in memory; a write that must not fail will say so.
+                tracing::warn!(%error, "text could not be stored yet");
+            }
+        }
+    }
+
+    fn id(&self, seq: i64) -> EventId {
+        EventId { message_id: self.rows.assistant_message_id, epoch: self.rows.epoch, seq }
+    }
+
+    /// Stores an event under the number that it is about to be sent with.
+    pub(super) async fn create_next_event(&self, tx: &mut Transaction, event: &ChatEvent) -> sqlx::Result<()> {
+        stored::create_event(tx, self.id(self.log.next_seq()), event).await
+    }
+}
+
+impl Write<'_> {
+    pub(super) async fn commit(mut self) -> sqlx::Result<()> {
+        self.tx.commit().await?;
+        *self.stored_bytes = Some(self.will_be_stored);
+        Ok(())
+    }
+}
+
+/// A place in the answer's text as the wire has it.
+pub(super) fn wire_offset(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}

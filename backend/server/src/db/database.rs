@@ -1,0 +1,69 @@
+//! Pools and transactions of either engine.
+
+use sqlx::{MySqlPool, SqlitePool};
+
+use super::timeouts::in_time;
+
+/// The default of `SQLITE_MAX_LENGTH`, which holds for a value and for a row.
+const SQLITE_MAX_STATEMENT_BYTES: u64 = 1_000_000_000;
+
+/// A pool on one of the two engines.
+#[derive(Clone, Debug)]
+pub enum Database {
+    /// MySQL or MariaDB.
+    MySql(MySqlPool),
+    /// An embedded file.
+    Sqlite(SqlitePool),
+}
+
+/// An open transaction. Dropping it rolls back.
+#[derive(Debug)]
+pub enum Transaction {
+    /// On MySQL or MariaDB.
+    MySql(sqlx::Transaction<'static, sqlx::MySql>),
+    /// On SQLite; it holds the write lock from its beginning.
+    Sqlite(sqlx::Transaction<'static, sqlx::Sqlite>),
+}
+
+impl Database {
+    /// Begins a transaction for writing. SQLite's takes the write lock at once: a lock taken at the first write may fail
+    /// after reads that would then have to be repeated.
+    pub async fn begin(&self) -> Result<Transaction, sqlx::Error> {
+        Ok(match self {
+            Self::MySql(pool) => Transaction::MySql(in_time(pool.begin()).await?),
+            Self::Sqlite(pool) => Transaction::Sqlite(in_time(pool.begin_with("BEGIN IMMEDIATE")).await?),
+        })
+    }
+
+    /// How many bytes one statement may have, with all its values. A larger one fails each time; on MySQL it may seem as if
+    /// the connection had broken by chance.
+    pub async fn max_statement_bytes(&self) -> sqlx::Result<u64> {
+        match self {
+            Self::MySql(pool) => in_time(sqlx::query_scalar("SELECT @@max_allowed_packet").fetch_one(pool)).await,
+            Self::Sqlite(_) => Ok(SQLITE_MAX_STATEMENT_BYTES),
+        }
+    }
+
+    /// Closes all connections, and waits until they are.
+    pub async fn close(&self) {
+        match self {
+            Self::MySql(pool) => pool.close().await,
+            Self::Sqlite(pool) => pool.close().await,
+        }
+    }
+
+    /// Whether only this process can use the database.
+    pub fn is_embedded(&self) -> bool {
+        matches!(self, Self::Sqlite(_))
+    }
+}
+
+impl Transaction {
+    /// Makes everything done in it last.
+    pub async fn commit(self) -> Result<(), sqlx::Error> {
+        match self {
+            Self::MySql(transaction) => in_time(transaction.commit()).await,
+            Self::Sqlite(transaction) => in_time(transaction.commit()).await,
+        }
+    }
+}

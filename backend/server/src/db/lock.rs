@@ -1,0 +1,84 @@
+//! The lock that keeps an embedded database to one process: the one that holds it may take for abandoned whatever it
+//! finds running. It is a file beside the database, named after the database's own name, whichever links lead to it; a file
+//! with several names of its own (hard links) is refused. What is left: a single file that is mounted at two places, and
+//! network file systems that do not pass locks on to other machines.
+
+use std::{
+    fs::{File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
+
+use tokio::time::{Instant, sleep};
+
+use super::{
+    error::DbError,
+    open::create_folder_of,
+    timeouts::{LOCK_TIMEOUT, RETRY_INTERVAL},
+    url::DatabaseUrl,
+};
+
+/// An embedded database kept to this process until this is dropped, or the process ends in whatever way.
+#[derive(Debug)]
+pub struct DatabaseLock(#[expect(dead_code, reason = "held for its Drop")] File);
+
+impl DatabaseLock {
+    /// Takes the database that `url` names for this process. A predecessor that is just ending is waited for. `None` for
+    /// a database that many processes share, and for one in memory.
+    pub async fn take(url: &DatabaseUrl) -> Result<Option<Self>, DbError> {
+        let Some(file) = url.file() else { return Ok(None) };
+        create_folder_of(file).await?;
+        let database = real_path(file).map_err(|source| unusable(file, source))?;
+        // A lock on the database itself would be in SQLite's way.
+        let mut path = database.clone().into_os_string();
+        path.push(".lock");
+        let lock = lock_file(Path::new(&path), &database).await?;
+        // Only now: another name may have been given to the file while a predecessor was waited for.
+        refuse_hard_links(&database)?;
+        Ok(Some(Self(lock)))
+    }
+}
+
+/// The one path that all links lead to. A file that is missing is made, empty, which is how SQLite itself begins.
+fn real_path(file: &Path) -> io::Result<PathBuf> {
+    match file.canonicalize() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            File::options().create(true).truncate(false).write(true).open(file)?;
+            file.canonicalize()
+        }
+        outcome => outcome,
+    }
+}
+
+async fn lock_file(path: &Path, database: &Path) -> Result<File, DbError> {
+    let file = File::options().create(true).truncate(false).write(true).open(path);
+    let file = file.map_err(|source| unusable(path, source))?;
+    let deadline = Instant::now() + LOCK_TIMEOUT;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => sleep(RETRY_INTERVAL).await,
+            Err(TryLockError::WouldBlock) => return Err(DbError::InUse { path: database.display().to_string() }),
+            Err(TryLockError::Error(source)) => return Err(unusable(path, source)),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn refuse_hard_links(database: &Path) -> Result<(), DbError> {
+    use std::os::unix::fs::MetadataExt;
+
+    match database.metadata().map_err(|source| unusable(database, source))?.nlink() {
+        0 | 1 => Ok(()),
+        links => Err(DbError::HardLinks { path: database.display().to_string(), links }),
+    }
+}
+
+#[cfg(not(unix))]
+fn refuse_hard_links(_: &Path) -> Result<(), DbError> {
+    Ok(())
+}
+
+fn unusable(path: &Path, source: io::Error) -> DbError {
+    DbError::Lock { path: path.display().to_string(), source }
+}

@@ -1,0 +1,129 @@
+//! Bringing the tables up to date, by one process at a time, and beginning anew what a killed one left half done. The rule
+//! that later migrations must keep for that is in CONTRIBUTING.md.
+
+use std::time::Duration;
+
+use sqlx::{
+    AssertSqlSafe, Executor, MySqlConnection, SqliteConnection,
+    migrate::{MigrateError, Migrator},
+};
+
+use super::{
+    database::Database,
+    error::DbError,
+    schema::{LIST_APPLIED, MIGRATIONS_TABLE, Schema},
+    timeouts::{in_time, within},
+};
+
+/// For how long one process waits while another one brings the tables up to date. Making an index of a large table takes
+/// minutes.
+const MIGRATION_TIMEOUT: Duration = Duration::from_mins(5);
+
+/// What the first migration makes, in an order in which it can be taken away: who refers to a table comes before it.
+const MADE_BY_FIRST: [&str; 8] =
+    ["tool_history", "journal_events", "model_calls", "tool_calls", "messages", "conversations", "sessions", "users"];
+
+fn mysql_migrations() -> Migrator {
+    let mut migrator = sqlx::migrate!("../../migrations/mysql");
+    // The driver would wait for its lock without end on MySQL, and not at all on MariaDB.
+    migrator.set_locking(false);
+    migrator
+}
+
+fn sqlite_migrations() -> Migrator {
+    sqlx::migrate!("../../migrations/sqlite")
+}
+
+/// Makes a server's database ready for its migrations: refuses one that the program must not touch, and cleans up after a
+/// process that was killed in the middle. From here on no other process does so, until the connection is closed.
+pub(super) async fn prepare_mysql(connection: &mut MySqlConnection) -> Result<(), DbError> {
+    take_lock(connection).await?;
+    let migrator = mysql_migrations();
+    let schema = read_mysql(connection).await?;
+    schema.check(&migrator)?;
+    if let Some(version) = schema.unfinished() {
+        tracing::warn!(
+            version,
+            "an earlier start broke off while it brought the tables up to date; that is begun anew"
+        );
+        if migrator.iter().next().is_some_and(|first| first.version == version) {
+            take_back_first(connection, &schema).await?;
+        }
+        let forget = sqlx::query("DELETE FROM _sqlx_migrations WHERE version = ?").bind(version);
+        in_time(forget.execute(&mut *connection)).await?;
+    }
+    Ok(())
+}
+
+/// Brings the tables up to date. An embedded database is this process's alone, and each of its migrations one transaction; a
+/// server's must have been made ready.
+pub(super) async fn run(db: &Database) -> Result<(), DbError> {
+    let done = match db {
+        Database::MySql(pool) => mysql_migrations().run(pool).await,
+        Database::Sqlite(pool) => sqlite_migrations().run(pool).await,
+    };
+    done.map_err(cause)
+}
+
+/// Refuses an embedded database that the program must not touch.
+pub(super) async fn check_sqlite(connection: &mut SqliteConnection) -> Result<(), DbError> {
+    let names =
+        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+    let tables = sqlx::query_scalar(names).fetch_all(&mut *connection).await?;
+    let applied =
+        if has_marks(&tables) { sqlx::query_as(LIST_APPLIED).fetch_all(connection).await? } else { Vec::new() };
+    Schema { tables, applied }.check(&sqlite_migrations())
+}
+
+fn has_marks(tables: &[String]) -> bool {
+    tables.iter().any(|table| table == MIGRATIONS_TABLE)
+}
+
+async fn take_lock(connection: &mut MySqlConnection) -> Result<(), DbError> {
+    let lock = "SELECT GET_LOCK(CONCAT('tallybook.', LEFT(SHA2(DATABASE(), 256), 40)), ?)";
+    let seconds = MIGRATION_TIMEOUT.as_secs();
+    let taken = sqlx::query_scalar::<_, Option<i64>>(lock).bind(seconds).fetch_one(connection);
+    // The server counts the time; ours is for one that has fallen silent.
+    match within(MIGRATION_TIMEOUT * 2, taken).await? {
+        Some(1) => Ok(()),
+        _ => Err(DbError::Migrating(seconds)),
+    }
+}
+
+async fn read_mysql(connection: &mut MySqlConnection) -> sqlx::Result<Schema> {
+    let names = "SELECT CAST(TABLE_NAME AS CHAR) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()";
+    let tables = in_time(sqlx::query_scalar(names).fetch_all(&mut *connection)).await?;
+    let applied = if has_marks(&tables) {
+        in_time(sqlx::query_as(LIST_APPLIED).fetch_all(connection)).await?
+    } else {
+        Vec::new()
+    };
+    Ok(Schema { tables, applied })
+}
+
+/// Takes away what a first migration made that broke off, since MySQL keeps each table that it had come to. Nobody can have
+/// used them.
+async fn take_back_first(connection: &mut MySqlConnection, schema: &Schema) -> Result<(), DbError> {
+    let is_ours = |table: &str| table == MIGRATIONS_TABLE || MADE_BY_FIRST.contains(&table);
+    if let Some(other) = schema.tables.iter().find(|table| !is_ours(table)) {
+        return Err(DbError::Unfinished(format!("the table {other}")));
+    }
+    if schema.tables.iter().any(|table| table == "conversations") {
+        let used = sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM conversations").fetch_one(&mut *connection);
+        if in_time(used).await? > 0 {
+            return Err(DbError::Unfinished("conversations".to_owned()));
+        }
+    }
+    for name in MADE_BY_FIRST {
+        let kind = if name == "tool_history" { "VIEW" } else { "TABLE" };
+        connection.execute(AssertSqlSafe(format!("DROP {kind} IF EXISTS {name}"))).await?;
+    }
+    Ok(())
+}
+
+fn cause(error: MigrateError) -> DbError {
+    match error {
+        MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => DbError::Migrate { source },
+        other => DbError::Migrate { source: sqlx::Error::Migrate(Box::new(other)) },
+    }
+}

@@ -1,0 +1,29 @@
+//! The database: its address, pools, transactions, migrations, what its errors mean, and the two macros by which one SQL
+//! text serves both engines. Queries themselves live with what they store (`conversation::store`, …); this module knows
+//! no table but those that it needs for itself.
+
+mod clock;
+mod database;
+mod error;
+mod failure;
+mod inserted_id;
+mod lock;
+mod migrations;
+mod on_db;
+mod open;
+mod retry;
+mod schema;
+mod timeouts;
+mod url;
+mod write_check;
+
+pub use clock::now;
+pub use database::{Database, Transaction};
+pub use error::DbError;
+pub use failure::{Failure, classify};
+pub(crate) use inserted_id::InsertedId;
+pub use lock::DatabaseLock;
+pub(crate) use on_db::{on_db, on_tx};
+pub(crate) use retry::retried;
+pub(crate) use timeouts::in_time;
+pub use url::DatabaseUrl;

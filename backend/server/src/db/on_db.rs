@@ -1,0 +1,30 @@
+//! The two macros by which one SQL text serves both engines.
+
+/// Runs one body on whichever engine the pool is of, for as long as the database may take. The body is compiled once for
+/// each.
+macro_rules! on_db {
+    ($db:expr, |$pool:ident| $body:expr) => {
+        match $db {
+            $crate::db::Database::MySql($pool) => $crate::db::in_time(async { $body }).await,
+            $crate::db::Database::Sqlite($pool) => $crate::db::in_time(async { $body }).await,
+        }
+    };
+}
+
+/// Runs one body on the connection of whichever engine the transaction is on, for as long as the database may take.
+macro_rules! on_tx {
+    ($tx:expr, |$connection:ident| $body:expr) => {
+        match $tx {
+            $crate::db::Transaction::MySql(transaction) => {
+                let $connection = &mut **transaction;
+                $crate::db::in_time(async { $body }).await
+            }
+            $crate::db::Transaction::Sqlite(transaction) => {
+                let $connection = &mut **transaction;
+                $crate::db::in_time(async { $body }).await
+            }
+        }
+    };
+}
+
+pub(crate) use {on_db, on_tx};

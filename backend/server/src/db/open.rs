@@ -1,0 +1,160 @@
+//! Opening a database: its connections, and its tables brought up to date.
+
+use std::path::Path;
+
+use sqlx::{
+    ConnectOptions, Connection, Executor, MySqlConnection,
+    mysql::{MySqlConnectOptions, MySqlPoolOptions},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+use tokio::time::{Instant, sleep};
+
+use super::{
+    database::Database,
+    error::DbError,
+    failure::{Failure, classify, mysql_number},
+    migrations,
+    timeouts::{LOCK_TIMEOUT, RETRY_INTERVAL, in_time, within},
+    url::DatabaseUrl,
+};
+
+/// Connections to a server, each of which a statement holds for milliseconds. Servers take some 150 by default, which
+/// several replicas share.
+const MYSQL_CONNECTIONS: u32 = 16;
+
+/// Connections to a file. One writes at a time, the rest read.
+const SQLITE_CONNECTIONS: u32 = 8;
+
+/// A statement that waits for another one's lock is given up after [`LOCK_TIMEOUT`] instead of fifty seconds.
+const MYSQL_SESSION: &str = "SET SESSION innodb_lock_wait_timeout = 5";
+
+impl Database {
+    /// Opens the database and brings its tables up to date. An SQLite file and its folder are made when missing.
+    pub async fn connect(url: &DatabaseUrl) -> Result<Self, DbError> {
+        match url {
+            DatabaseUrl::MySql(options) => Box::pin(connect_mysql(url, options)).await,
+            DatabaseUrl::Sqlite(options) => Box::pin(connect_sqlite(url, options)).await,
+        }
+    }
+}
+
+async fn connect_mysql(url: &DatabaseUrl, options: &MySqlConnectOptions) -> Result<Database, DbError> {
+    let refused = |error| mysql_refusal(url, options, error);
+    let mut keeper = first_connection(options).await.map_err(refused)?;
+    let opened = async {
+        migrations::prepare_mysql(&mut keeper).await?;
+        let db = Database::MySql(mysql_pool().connect_with(options.clone()).await.map_err(refused)?);
+        migrations::run(&db).await?;
+        Ok(db)
+    };
+    let opened = opened.await.map_err(|error| match error {
+        DbError::Migrate { source } if is_about_rights(&source) => refused(source),
+        error => error,
+    });
+    // This also gives back the lock on the migrations, whatever became of them.
+    if let Err(error) = in_time(keeper.close()).await {
+        tracing::debug!(%error, "the connection that kept the lock on the migrations was gone already");
+    }
+    opened
+}
+
+fn mysql_pool() -> MySqlPoolOptions {
+    MySqlPoolOptions::new()
+        .max_connections(MYSQL_CONNECTIONS)
+        .acquire_timeout(LOCK_TIMEOUT)
+        .after_connect(|connection, _| Box::pin(async move { connection.execute(MYSQL_SESSION).await.map(|_| ()) }))
+        // The pool itself waits without end for a connection that comes back from a statement which took too long.
+        .after_release(|connection, _| Box::pin(async move { in_time(connection.ping()).await.map(|()| true) }))
+}
+
+/// Connects to a server that may only just be starting.
+async fn first_connection(options: &MySqlConnectOptions) -> sqlx::Result<MySqlConnection> {
+    let deadline = Instant::now() + LOCK_TIMEOUT;
+    loop {
+        match within(LOCK_TIMEOUT, options.connect()).await {
+            Err(error) if classify(&error) == Failure::Passing && Instant::now() < deadline => {
+                sleep(RETRY_INTERVAL).await;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn mysql_refusal(url: &DatabaseUrl, options: &MySqlConnectOptions, error: sqlx::Error) -> DbError {
+    let at = url.to_string();
+    let user = options.get_username().to_owned();
+    let database = options.get_database().unwrap_or_default().to_owned();
+    match mysql_number(&error) {
+        Some(1045 | 1698) => DbError::AccessDenied { at, user },
+        Some(1049) => DbError::UnknownDatabase { at, database },
+        Some(_) if is_about_rights(&error) => DbError::NotAllowed { at, user, database },
+        _ if classify(&error) == Failure::Passing => DbError::Unreachable { at, source: error },
+        _ => DbError::Connect { at, source: error },
+    }
+}
+
+/// No right to the database, or to what a statement does with a table, a view or a column.
+fn is_about_rights(error: &sqlx::Error) -> bool {
+    matches!(mysql_number(error), Some(1044 | 1142 | 1143 | 1227))
+}
+
+async fn connect_sqlite(url: &DatabaseUrl, options: &SqliteConnectOptions) -> Result<Database, DbError> {
+    if let Some(file) = url.file() {
+        create_folder_of(file).await?;
+        check_before_use(file, options).await?;
+    }
+    // WAL lets readers go on while one writes. NORMAL keeps every commit when the process dies; only a power cut may
+    // take back the last ones, never tear the file.
+    let options = options
+        .clone()
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Normal)
+        .foreign_keys(true)
+        .busy_timeout(LOCK_TIMEOUT);
+    let opened = sqlite_pool().connect_with(options).await;
+    let db = Database::Sqlite(opened.map_err(|source| DbError::Connect { at: url.to_string(), source })?);
+    migrations::run(&db).await?;
+    Ok(db)
+}
+
+fn sqlite_pool() -> SqlitePoolOptions {
+    SqlitePoolOptions::new().max_connections(SQLITE_CONNECTIONS).acquire_timeout(LOCK_TIMEOUT).after_release(
+        |connection, _| {
+            Box::pin(async move {
+                // A failed write, as on a full disk, may undo SQLite's transaction without the pool's knowledge. Such a
+                // connection would refuse every later one. The ping waits until what was left to do is done.
+                connection.ping().await?;
+                Ok(!connection.is_in_transaction())
+            })
+        },
+    )
+}
+
+/// Refuses somebody else's file before anything in it is changed, such as its journal mode.
+async fn check_before_use(file: &Path, options: &SqliteConnectOptions) -> Result<(), DbError> {
+    if !tokio::fs::try_exists(file).await.unwrap_or(false) {
+        return Ok(());
+    }
+    let at = || file.display().to_string();
+    let opened = options.connect().await;
+    let mut connection = opened.map_err(|source| DbError::Connect { at: at(), source })?;
+    let checked = migrations::check_sqlite(&mut connection).await;
+    connection.close().await?;
+    checked.map_err(|error| match error {
+        DbError::Migrate { source } if is_no_database(&source) => DbError::NotADatabase { path: at() },
+        error => error,
+    })
+}
+
+/// `SQLITE_NOTADB`.
+fn is_no_database(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(sqlx::error::DatabaseError::code).is_some_and(|code| code == "26")
+}
+
+/// Makes the folder that a file is to lie in.
+pub(super) async fn create_folder_of(file: &Path) -> Result<(), DbError> {
+    let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    let made = tokio::fs::create_dir_all(folder).await;
+    made.map_err(|source| DbError::Folder { folder: folder.display().to_string(), source })
+}

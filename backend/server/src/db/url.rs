@@ -1,0 +1,149 @@
+//! `DATABASE_URL`, checked once. Whatever prints it prints no password.
+
+use std::{fmt, path::Path, str::FromStr};
+
+use sqlx::{mysql::MySqlConnectOptions, sqlite::SqliteConnectOptions};
+
+use super::error::DbError;
+
+/// Where the database is, and who we are there.
+#[derive(Clone)]
+pub enum DatabaseUrl {
+    /// A database on a MySQL or MariaDB server.
+    MySql(MySqlConnectOptions),
+    /// An embedded database.
+    Sqlite(SqliteConnectOptions),
+}
+
+impl DatabaseUrl {
+    /// The file of an embedded database; none when it is to be kept in memory.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Sqlite(options) => Some(options.get_filename()).filter(|file| !is_in_memory(file)),
+            Self::MySql(_) => None,
+        }
+    }
+}
+
+impl FromStr for DatabaseUrl {
+    type Err = DbError;
+
+    fn from_str(url: &str) -> Result<Self, DbError> {
+        match url.split_once(':').map(|(scheme, _)| scheme) {
+            Some("sqlite") => parse_sqlite(url),
+            Some("mysql" | "mariadb") => parse_mysql(url),
+            _ => Err(DbError::UnknownScheme),
+        }
+    }
+}
+
+fn parse_sqlite(url: &str) -> Result<DatabaseUrl, DbError> {
+    let options = SqliteConnectOptions::from_str(url).map_err(bad_url)?;
+    if options.get_filename().as_os_str().is_empty() {
+        return Err(DbError::NoFile);
+    }
+    // The driver takes this option alone under another file name.
+    if url.contains("mode=memory") && !is_in_memory(options.get_filename()) {
+        return Err(DbError::BadUrl("write sqlite::memory: for a database in memory".to_owned()));
+    }
+    Ok(DatabaseUrl::Sqlite(options))
+}
+
+fn parse_mysql(url: &str) -> Result<DatabaseUrl, DbError> {
+    let options = MySqlConnectOptions::from_str(url).map_err(bad_url)?;
+    match options.get_database() {
+        None => Err(DbError::NoDatabase),
+        // A password with one of these that is not encoded ends up in the database's name.
+        Some(name) if name.contains(['/', '@', ':']) => {
+            Err(DbError::BadUrl("the database's name holds one of / @ :".to_owned()))
+        }
+        Some(_) => Ok(DatabaseUrl::MySql(options)),
+    }
+}
+
+/// The driver names the databases that it keeps in memory so.
+fn is_in_memory(file: &Path) -> bool {
+    file.to_string_lossy().starts_with("file:sqlx-in-memory")
+}
+
+fn bad_url(error: sqlx::Error) -> DbError {
+    DbError::BadUrl(match error {
+        sqlx::Error::Configuration(cause) => cause.to_string(),
+        other => other.to_string(),
+    })
+}
+
+/// For people: where the data is. The user's name and the password are left out.
+impl fmt::Display for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MySql(options) => match options.get_socket() {
+                Some(socket) => write!(f, "MySQL at {}/{}", socket.display(), database_name(options)),
+                None => write!(f, "MySQL at {}:{}/{}", options.get_host(), options.get_port(), database_name(options)),
+            },
+            Self::Sqlite(_) => match self.file() {
+                Some(file) => match std::path::absolute(file) {
+                    Ok(path) => path.display().fmt(f),
+                    Err(_) => file.display().fmt(f),
+                },
+                None => f.write_str("kept in memory, and lost at the end"),
+            },
+        }
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DatabaseUrl({self})")
+    }
+}
+
+fn database_name(options: &MySqlConnectOptions) -> &str {
+    options.get_database().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DatabaseUrl;
+
+    fn parse(url: &str) -> Result<DatabaseUrl, String> {
+        url.parse().map_err(|error: super::DbError| error.to_string())
+    }
+
+    #[test]
+    fn no_password_is_printed() {
+        for url in
+            ["mysql://tally:s3cret@db.example/book?ssl-mode=DISABLED", "mariadb://tally:s3cret@db.example:3307/book"]
+        {
+            let url = parse(url).unwrap();
+            let printed = format!("{url} {url:?} {:?}", Some(&url));
+            assert!(!printed.contains("s3cret") && printed.contains("db.example:330"), "{printed}");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told_without_the_password() {
+        for (url, told) in [
+            ("postgres://tally:s3cret@localhost/book", "sqlite: or mysql:"),
+            ("s3cret", "sqlite: or mysql:"),
+            ("mysql://tally:s3cret@localhost", "names no database"),
+            ("mysql://tally:s3cret@localhost/", "names no database"),
+            ("mysql://tally:s3cret@localhost:http/book", "invalid port number"),
+            ("mysql://tally:s3cret/pass@localhost/book", "percent-encoded"),
+            ("mysql://tally:12/s3cret@localhost/book", "percent-encoded"),
+            ("mysql://tally:s3cret#pass@localhost/book", "percent-encoded"),
+            ("sqlite://", "names no file"),
+            ("sqlite:data.db?journal=wal", "unknown query parameter"),
+        ] {
+            let error = parse(url).unwrap_err();
+            assert!(error.contains(told) && error.contains("DATABASE_URL"), "{url}: {error}");
+            assert!(!error.contains("s3cret"), "{url}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_database_in_memory_has_no_file() {
+        assert!(parse("sqlite::memory:").unwrap().file().is_none());
+        assert!(parse("sqlite:data.db").unwrap().file().is_some());
+    }
+}

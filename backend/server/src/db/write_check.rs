@@ -1,0 +1,21 @@
+//! Whether the database can be written to, found out by writing.
+
+use std::time::Duration;
+
+use super::{clock::now, database::Database, on_db::on_db};
+
+/// How long a write that succeeded is taken for granted, by all processes that share the database. So often as the check is
+/// made, it costs one small write in this time.
+const PERIOD: Duration = Duration::from_secs(5);
+
+/// Changes nothing within a period in which it was changed before; yet even then a database that may not be written to
+/// refuses it.
+const WRITE: &str = "UPDATE write_check SET period = ? WHERE period <> ?";
+
+impl Database {
+    /// Writes something small, and so finds out what reading does not show: a full disk, a server that is read only.
+    pub async fn check_writable(&self) -> sqlx::Result<()> {
+        let period = now().timestamp() / i64::try_from(PERIOD.as_secs()).unwrap_or(i64::MAX);
+        on_db!(self, |pool| sqlx::query(WRITE).bind(period).bind(period).execute(pool).await.map(|_| ()))
+    }
+}

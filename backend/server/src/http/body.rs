@@ -1,0 +1,88 @@
+//! How long a request's body may take. The rest of a request's limits is kept by `connection` and `server`.
+
+use std::{
+    io::{self, ErrorKind},
+    pin::pin,
+    time::Duration,
+};
+
+use actix_server::GracefulShutdownSignal;
+use actix_web::{
+    Error, HttpMessage as _,
+    body::MessageBody,
+    dev::{Payload, ServiceRequest, ServiceResponse},
+    error::{JsonPayloadError, PayloadError},
+    middleware::Next,
+};
+use async_stream::stream;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
+use tokio::time::sleep;
+
+use super::{error::ApiError, state::State};
+use crate::conversation::ServiceError;
+
+/// Puts an end to bodies that do not come to theirs: when their time is over, and when the server ends.
+pub(super) async fn limit_time(
+    shutdown: GracefulShutdownSignal,
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let time = request.app_data::<State>().map(|state| state.limits.body);
+    match (request.take_payload(), time) {
+        (Payload::None, _) | (_, None) => {}
+        (body, Some(time)) => {
+            let body = limited(body, time, shutdown);
+            request.set_payload(Payload::Stream { payload: Box::pin(body) });
+        }
+    }
+    next.call(request).await
+}
+
+fn limited(
+    mut body: Payload,
+    time: Duration,
+    shutdown: GracefulShutdownSignal,
+) -> impl Stream<Item = Result<Bytes, PayloadError>> {
+    let cut = async move {
+        tokio::select! {
+            () = sleep(time) => ErrorKind::TimedOut,
+            () = shutdown.notified() => ErrorKind::ConnectionAborted,
+        }
+    };
+    stream! {
+        let mut cut = pin!(cut);
+        loop {
+            let chunk = tokio::select! {
+                biased;
+                kind = &mut cut => Some(Err(PayloadError::Io(io::Error::from(kind)))),
+                chunk = body.next() => chunk,
+            };
+            let Some(chunk) = chunk else { break };
+            let is_last = chunk.is_err();
+            yield chunk;
+            if is_last {
+                break;
+            }
+        }
+    }
+}
+
+impl From<JsonPayloadError> for ApiError {
+    fn from(error: JsonPayloadError) -> Self {
+        match error {
+            JsonPayloadError::OverflowKnownLength { .. } | JsonPayloadError::Overflow { .. } => Self::BodyTooLarge,
+            JsonPayloadError::ContentType => Self::NotJson,
+            JsonPayloadError::Deserialize(error) => {
+                Self::Body(format!("The body is not the JSON that is expected here: {error}."))
+            }
+            JsonPayloadError::Payload(PayloadError::Io(error)) if error.kind() == ErrorKind::TimedOut => {
+                Self::BodyTooSlow
+            }
+            JsonPayloadError::Payload(PayloadError::Io(error)) if error.kind() == ErrorKind::ConnectionAborted => {
+                Self::Service(ServiceError::ShuttingDown)
+            }
+            other => Self::Body(format!("The body cannot be read: {other}.")),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! A client's connection, and the one limit that holds from its beginning to its end: something must be written to it now
+//! and then. Whoever is being served hears something; whoever keeps the server waiting does not.
+
+use std::{
+    io::{self, ErrorKind, IoSlice},
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::{Instant, Sleep, sleep},
+};
+
+use super::metrics::OpenConnection;
+
+/// A connection that breaks off when nothing was written to it for too long.
+pub(super) struct Connection {
+    stream: TcpStream,
+    silence: Duration,
+    end: Pin<Box<Sleep>>,
+    _counted: OpenConnection,
+}
+
+impl Connection {
+    pub(super) fn new(stream: TcpStream, silence: Duration, counted: OpenConnection) -> Self {
+        Self { stream, silence, end: Box::pin(sleep(silence)), _counted: counted }
+    }
+
+    /// What to do while the stream can do nothing: wait with it, but not for ever.
+    fn wait<T>(&mut self, context: &mut Context<'_>) -> Poll<io::Result<T>> {
+        self.end.as_mut().poll(context).map(|()| Err(ErrorKind::TimedOut.into()))
+    }
+
+    fn written(&mut self, result: Poll<io::Result<usize>>, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if result.is_pending() {
+            return self.wait(context);
+        }
+        self.end.as_mut().reset(Instant::now() + self.silence);
+        result
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        // Asked first, so that a client that never stops sending is noticed too.
+        if let Poll::Ready(over) = self.wait(context) {
+            return Poll::Ready(over);
+        }
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.written(result, context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.written(result, context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,142 @@
+//! Every way in which a request is refused, and the one match that turns it into `application/problem+json`
+//! (RFC 9457). Details of server errors stay out of the answer and go to the log under the same request id.
+
+use actix_web::{
+    HttpResponse, ResponseError,
+    http::{StatusCode, header},
+};
+use tallybook_protocol::Problem;
+
+use super::{limits::MAX_BODY_BYTES, request_id};
+use crate::{
+    conversation::ServiceError,
+    db::{Failure, classify},
+};
+
+/// Why a request is refused.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ApiError {
+    /// A use case refused it or failed.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// The body is not JSON of the right shape.
+    #[error("{0}")]
+    Body(String),
+    /// The body is too large.
+    #[error("The request's body is too large. Send at most {} bytes.", MAX_BODY_BYTES)]
+    BodyTooLarge,
+    /// The body did not come to its end in time.
+    #[error("The request's body took too long to arrive. Send it again, over a faster connection if you can.")]
+    BodyTooSlow,
+    /// The body does not claim to be JSON.
+    #[error("Send the body as JSON, with the header Content-Type: application/json.")]
+    NotJson,
+    /// The query string makes no sense.
+    #[error("The query string is wrong: {0}.")]
+    Query(String),
+    /// There is nothing at this address.
+    #[error("There is nothing at {0}. The README lists the API's addresses.")]
+    NoSuchRoute(String),
+    /// There is something at this address, but not for this method.
+    #[error("{path} takes no such request. It takes {allowed}.")]
+    MethodNotAllowed {
+        /// The address.
+        path: String,
+        /// What the header `Allow` says.
+        allowed: String,
+    },
+    /// A page of another site sent it.
+    #[error(
+        "A page of another site sent this request. Open Tallybook under its own address. Behind a proxy, let the proxy \
+         pass the header Host on unchanged."
+    )]
+    ForeignOrigin,
+    /// It asks for a name that a server on a loopback address does not have, or for none.
+    #[error("This server does not answer to that name. Open it as localhost, or add the name to ALLOWED_HOSTS.")]
+    ForeignHost,
+    /// The figures for monitoring could not be written down.
+    #[error("The server's figures cannot be written.")]
+    Metrics(#[from] std::fmt::Error),
+    /// A use case panicked or was aborted.
+    #[error("The server failed unexpectedly.")]
+    Task(#[source] tokio::task::JoinError),
+}
+
+impl ApiError {
+    /// Status, the last part of the problem's type, and its title.
+    fn kind(&self) -> (StatusCode, &'static str, &'static str) {
+        match self {
+            Self::Service(ServiceError::NotFound) => {
+                (StatusCode::NOT_FOUND, "no-such-conversation", "No such conversation")
+            }
+            Self::Service(ServiceError::NoSuchMessage) => (StatusCode::NOT_FOUND, "no-such-message", "No such message"),
+            Self::Service(ServiceError::NoSuchToolCall) => {
+                (StatusCode::NOT_FOUND, "no-such-tool-call", "No such tool call")
+            }
+            Self::Service(ServiceError::NoOutput) => (StatusCode::NOT_FOUND, "no-output", "No output"),
+            Self::Service(ServiceError::TurnRunning) => (StatusCode::CONFLICT, "turn-running", "A turn is running"),
+            Self::Service(ServiceError::NothingToContinue) => {
+                (StatusCode::CONFLICT, "nothing-to-continue", "Nothing to continue")
+            }
+            Self::Service(ServiceError::Invalid(_)) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "Invalid input")
+            }
+            Self::Service(ServiceError::ShuttingDown) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "shutting-down", "The server is stopping")
+            }
+            Self::Service(ServiceError::Storage(error)) => storage_kind(error),
+            Self::Service(ServiceError::Encode(_)) | Self::Metrics(_) | Self::Task(_) => {
+                (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error")
+            }
+            Self::Body(_) => (StatusCode::BAD_REQUEST, "bad-body", "The body cannot be read"),
+            Self::BodyTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large"),
+            Self::BodyTooSlow => (StatusCode::REQUEST_TIMEOUT, "body-too-slow", "The body took too long"),
+            Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", "The body is not JSON"),
+            Self::Query(_) => (StatusCode::BAD_REQUEST, "bad-query", "The query string is wrong"),
+            Self::NoSuchRoute(_) => (StatusCode::NOT_FOUND, "no-such-route", "Nothing here"),
+            Self::MethodNotAllowed { .. } => {
+                (StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "Not by this method")
+            }
+            Self::ForeignOrigin => (StatusCode::FORBIDDEN, "foreign-origin", "Another site's request"),
+            Self::ForeignHost => (StatusCode::FORBIDDEN, "foreign-host", "Not this server's name"),
+        }
+    }
+}
+
+/// The same for a failure of the database.
+fn storage_kind(error: &sqlx::Error) -> (StatusCode, &'static str, &'static str) {
+    match classify(error) {
+        Failure::Passing => (StatusCode::SERVICE_UNAVAILABLE, "storage-unavailable", "The database is out of reach"),
+        Failure::Full => (StatusCode::INSUFFICIENT_STORAGE, "storage-full", "Nothing can be stored"),
+        Failure::Lasting => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
+    }
+}
+
+impl ResponseError for ApiError {
+    fn status_code(&self) -> StatusCode {
+        self.kind().0
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let (status, kind, title) = self.kind();
+        let request_id = request_id::current();
+        if status.is_server_error() {
+            let cause = std::error::Error::source(self).map(ToString::to_string);
+            tracing::error!(%request_id, kind, cause, "{self}");
+        }
+        let mut response = HttpResponse::build(status);
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response.insert_header((header::RETRY_AFTER, "5"));
+        }
+        if let Self::MethodNotAllowed { allowed, .. } = self {
+            response.insert_header((header::ALLOW, &**allowed));
+        }
+        response.content_type("application/problem+json").json(Problem {
+            kind: format!("/problems/{kind}"),
+            title: title.to_owned(),
+            status: status.as_u16(),
+            detail: self.to_string(),
+            request_id: request_id.to_string(),
+        })
+    }
+}

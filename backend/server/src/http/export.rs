@@ -1,0 +1,117 @@
+//! `GET /api/conversations/{uuid}/export`: a conversation as a file to keep.
+
+use actix_web::{
+    HttpResponse,
+    http::header::{self, Charset, ContentDisposition, DispositionParam, DispositionType, ExtendedValue},
+    web,
+};
+use futures_util::stream::poll_fn;
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::{error::ApiError, state::State};
+use crate::{
+    accounts::UserId,
+    conversation::{Export, ExportFormat},
+};
+
+/// Characters of the title in the file's name.
+const MAX_NAME_CHARS: usize = 80;
+
+#[derive(Deserialize)]
+pub(super) struct ExportQuery {
+    format: Format,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Format {
+    Markdown,
+    Json,
+}
+
+impl Format {
+    fn kind(self) -> (ExportFormat, &'static str, &'static str) {
+        match self {
+            Self::Markdown => (ExportFormat::Markdown, "text/markdown; charset=utf-8", "md"),
+            Self::Json => (ExportFormat::Json, "application/json", "json"),
+        }
+    }
+}
+
+pub(super) async fn download(
+    state: State,
+    uuid: web::Path<Uuid>,
+    query: web::Query<ExportQuery>,
+) -> Result<HttpResponse, ApiError> {
+    let (format, content_type, extension) = query.format.kind();
+    let export = |service: crate::conversation::ConversationService| async move {
+        service.export_conversation(UserId::LOCAL, *uuid, format).await
+    };
+    let Export { title, mut parts } = state.run(export).await?;
+    Ok(HttpResponse::Ok()
+        .content_type(content_type)
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .insert_header(attachment(&title, extension))
+        // A part that is an error breaks the connection, so that half a file is not taken for a whole one.
+        .streaming(poll_fn(move |context| parts.poll_recv(context))))
+}
+
+/// Says that this is a file to be kept, and what to call it (RFC 6266): in every script, and for what cannot read that in
+/// ASCII.
+fn attachment(title: &str, extension: &str) -> ContentDisposition {
+    let name = file_name(title);
+    let ascii: String = name.chars().filter(char::is_ascii).collect();
+    let ascii = file_name(&ascii);
+    let named = ExtendedValue {
+        charset: Charset::Ext("UTF-8".to_owned()),
+        language_tag: None,
+        value: format!("{name}.{extension}").into_bytes(),
+    };
+    ContentDisposition {
+        disposition: DispositionType::Attachment,
+        parameters: vec![
+            DispositionParam::Filename(format!("{ascii}.{extension}")),
+            DispositionParam::FilenameExt(named),
+        ],
+    }
+}
+
+/// The title's letters and digits, whatever else there is between them as one hyphen. So it names no folder, no device and
+/// no hidden file, and nothing in it turns the direction of writing around.
+fn file_name(title: &str) -> String {
+    let words = title.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty());
+    let name: String = words.collect::<Vec<_>>().join("-").chars().take(MAX_NAME_CHARS).collect();
+    match name.trim_end_matches('-') {
+        "" => "conversation".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{attachment, file_name};
+
+    #[test]
+    fn a_file_name_is_made_of_letters_and_digits() {
+        for (title, name) in [
+            ("What is 2 + 2?", "What-is-2-2"),
+            ("../../etc/passwd\0", "etc-passwd"),
+            ("計算：１＋２", "計算-１-２"),
+            (".bashrc", "bashrc"),
+            ("txt.\u{202e}exe", "txt-exe"),
+            ("?!", "conversation"),
+        ] {
+            assert_eq!(file_name(title), name);
+        }
+        assert_eq!(file_name(&"a ".repeat(200)).chars().count(), 79);
+    }
+
+    #[test]
+    fn the_header_names_the_file_in_ascii_and_in_every_script() {
+        assert_eq!(
+            attachment("計算 \"1\"; x=2", "md").to_string(),
+            "attachment; filename=\"1-x-2.md\"; filename*=UTF-8''%E8%A8%88%E7%AE%97%2D1%2Dx%2D2.md"
+        );
+    }
+}

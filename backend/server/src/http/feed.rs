@@ -1,0 +1,22 @@
+//! `GET /api/events`: a user's feed, for sidebars and idle tabs.
+
+use actix_web::{
+    HttpResponse,
+    http::header::{HeaderName, HeaderValue},
+};
+use tallybook_protocol::{PAGE_HEADER, sse::write_frame};
+
+use super::{State, assets, error::ApiError, sse};
+use crate::accounts::UserId;
+
+pub(super) async fn follow(state: State) -> Result<HttpResponse, ApiError> {
+    let mut feed = state.run(|service| async move { service.feed(UserId::LOCAL).await }).await?;
+    let mut response = sse::respond_with(state.keep_alive, async move || {
+        let event = feed.recv().await?;
+        let data = serde_json::to_string(&event).ok()?;
+        Some(vec![write_frame(None, event.name(), &data).into()])
+    });
+    // Whoever comes back after a deployment learns that there is another page.
+    response.headers_mut().insert(HeaderName::from_static(PAGE_HEADER), HeaderValue::from_static(assets::folder()));
+    Ok(response)
+}

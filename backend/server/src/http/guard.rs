@@ -1,0 +1,168 @@
+//! Which requests are let in at all, and the headers that every answer carries. There is no sign-in, so what keeps other
+//! sites' pages out is that a browser names the page a request comes from (`Origin`) and the name that it asked (`Host`).
+
+use actix_web::{
+    Error,
+    body::{EitherBody, MessageBody},
+    dev::{ServiceRequest, ServiceResponse},
+    http::{
+        header::{self, HeaderMap, HeaderName, HeaderValue},
+        uri::{Authority, Scheme, Uri},
+    },
+    middleware::Next,
+};
+
+use super::{error::ApiError, hosts::Hosts, state::State};
+
+/// Refuses what other sites' pages send, and sets the headers that keep this one's from being misused.
+pub(super) async fn guard<B: MessageBody>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<EitherBody<B>>, Error> {
+    let nothing_else = Hosts::Only([].into());
+    let hosts = request.app_data::<State>().map_or(nothing_else, |state| state.hosts.clone());
+    let mut response = match check(request.uri(), request.headers(), &hosts) {
+        Ok(()) => next.call(request).await?.map_into_left_body(),
+        Err(refusal) => request.error_response(refusal).map_into_right_body(),
+    };
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(NO_CONTENT));
+    }
+    // What is said here is private and soon out of date. The page and its files say so themselves.
+    if !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    Ok(response)
+}
+
+/// Nothing is taken for what it does not claim to be, no conversation's address is told to other sites, no other site
+/// holds on to the page's window or reads our answers into its own pages, and the page asks for nothing of the machine.
+const HEADERS: [(HeaderName, &str); 5] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "same-origin"),
+    (header::CROSS_ORIGIN_OPENER_POLICY, "same-origin"),
+    (header::CROSS_ORIGIN_RESOURCE_POLICY, "same-origin"),
+    (header::PERMISSIONS_POLICY, "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+];
+
+/// For what is no page: shown as one it may load nothing and run nothing, and stands in no other site's frame, where
+/// clicks could be led astray. Pages bring a policy of their own.
+const NO_CONTENT: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// An honest client asks by a name of this machine, or by one that its operator gave it. Another name is a site whose name
+/// was made to point here, so that its pages count as ours (DNS rebinding).
+///
+/// An address that is written out (`GET http://name/ HTTP/1.1`) names a host, too; both must be the same.
+fn check(address: &Uri, headers: &HeaderMap, hosts: &Hosts) -> Result<(), ApiError> {
+    let host = asked(headers)?;
+    if !hosts.include(host.as_ref().map(Authority::host)) {
+        return Err(ApiError::ForeignHost);
+    }
+    if address.authority().is_some_and(|written| Some(written) != host.as_ref()) {
+        return Err(ApiError::ForeignHost);
+    }
+    match headers.get(header::ORIGIN) {
+        Some(origin) if !host.is_some_and(|host| is_same(origin, &host)) => Err(ApiError::ForeignOrigin),
+        _ => Ok(()),
+    }
+}
+
+/// The host that is asked for; `None` when the request names none, as some probes do. Two are refused by `actix_http`.
+fn asked(headers: &HeaderMap) -> Result<Option<Authority>, ApiError> {
+    let host = headers.get(header::HOST).filter(|host| !host.is_empty());
+    let Some(host) = host else { return Ok(None) };
+    let host = Authority::try_from(host.as_bytes()).map_err(|_| ApiError::ForeignHost)?;
+    if host.as_str().contains('@') { Err(ApiError::ForeignHost) } else { Ok(Some(host)) }
+}
+
+/// Whether an origin is the host that was asked. Its scheme is not compared: a proxy may have taken off the TLS.
+fn is_same(origin: &HeaderValue, host: &Authority) -> bool {
+    let Ok(origin) = Uri::try_from(origin.as_bytes()) else { return false };
+    let (Some(scheme), Some(theirs)) = (origin.scheme(), origin.authority()) else { return false };
+    let usual = if *scheme == Scheme::HTTPS { 443 } else { 80 };
+    let port = |authority: &Authority| authority.port_u16().unwrap_or(usual);
+    theirs.host().eq_ignore_ascii_case(host.host()) && port(theirs) == port(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::{self, HeaderMap, HeaderValue};
+
+    use super::{ApiError, Hosts, Uri, check};
+
+    fn verdict(host: &'static str, origin: Option<&'static str>, on_loopback: bool) -> &'static str {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, HeaderValue::from_static(host));
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
+        }
+        let hosts = if on_loopback { Hosts::Only(["chat.example.org".parse().unwrap()].into()) } else { Hosts::Any };
+        match check(&Uri::from_static("/"), &headers, &hosts) {
+            Ok(()) => "in",
+            Err(ApiError::ForeignHost) => "foreign host",
+            Err(ApiError::ForeignOrigin) => "foreign origin",
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn on_loopback_only_names_of_this_machine_are_asked_for() {
+        for host in [
+            "localhost",
+            "LocalHost:3000",
+            "book.localhost:3000",
+            "127.0.0.1:3000",
+            "127.9.9.9",
+            "[::1]:3000",
+            "Chat.Example.org",
+        ] {
+            assert_eq!(verdict(host, None, true), "in", "{host}");
+        }
+        for host in [
+            "example.com",
+            "example.com:3000",
+            "localhost.example.com",
+            "127.0.0.1.example.com",
+            "notlocalhost",
+            "localhost@example.com",
+            "192.168.0.7:3000",
+            "0.0.0.0:3000",
+            "[fe80::1]",
+            "",
+            "a b",
+        ] {
+            assert_eq!(verdict(host, None, true), "foreign host", "{host:?}");
+        }
+        assert_eq!(verdict("10.1.2.3:3000", None, false), "in");
+    }
+
+    #[test]
+    fn an_origin_is_the_host_that_was_asked() {
+        for (origin, host) in [
+            ("http://localhost:3000", "localhost:3000"),
+            ("http://LOCALHOST", "localhost:80"),
+            ("https://chat.example.com", "chat.example.com"),
+            ("https://chat.example.com", "chat.example.com:443"),
+            ("http://[::1]:3000", "[::1]:3000"),
+        ] {
+            assert_eq!(verdict(host, Some(origin), false), "in", "{origin} {host}");
+        }
+        for (origin, host) in [
+            ("http://example.com", "localhost:3000"),
+            ("http://localhost:8080", "localhost:3000"),
+            ("http://localhost", "localhost:3000"),
+            ("https://localhost", "localhost:80"),
+            ("http://127.0.0.1:3000", "localhost:3000"),
+            ("null", "localhost:3000"),
+            ("null", "null"),
+            ("", "localhost:3000"),
+            ("file:///etc", "localhost:3000"),
+        ] {
+            assert_eq!(verdict(host, Some(origin), false), "foreign origin", "{origin} {host}");
+        }
+    }
+}

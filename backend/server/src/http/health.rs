@@ -1,0 +1,22 @@
+//! For orchestrators and monitoring: is the process alive, can it serve, what does it do.
+
+use actix_web::HttpResponse;
+
+use super::{error::ApiError, metrics::Metrics, state::State};
+
+/// The process answers.
+pub(super) async fn live() -> &'static str {
+    "ok\n"
+}
+
+/// The database can be written to and new turns are taken.
+pub(super) async fn ready(state: State) -> Result<&'static str, ApiError> {
+    state.run(|service| async move { service.check_ready().await }).await?;
+    Ok("ready\n")
+}
+
+/// Figures for Prometheus and its like.
+pub(super) async fn metrics(state: State) -> Result<HttpResponse, ApiError> {
+    let text = state.metrics.text(state.service.running_turns())?;
+    Ok(HttpResponse::Ok().content_type(Metrics::MEDIA_TYPE).body(text))
+}

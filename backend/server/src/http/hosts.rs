@@ -1,0 +1,122 @@
+//! By which names the server may be asked. A name is compared as a browser would: in ASCII and lower case, whether an
+//! address stands in brackets or not and however it is written, with or without the dot of a full domain name.
+
+use std::{
+    fmt,
+    net::{IpAddr, Ipv6Addr},
+    str::FromStr,
+    sync::Arc,
+};
+
+use url::Host;
+
+/// The name of a host, or its address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostName(Host);
+
+/// A host name that cannot match anything, and how to write one.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("give the bare name or address, as in chat.example.org: no https://, no port, no path, no \"*\"")]
+pub struct HostNameError;
+
+impl FromStr for HostName {
+    type Err = HostNameError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Ok(address) = text.parse::<Ipv6Addr>() {
+            return Ok(Self(Host::Ipv6(address)));
+        }
+        let name = text.strip_suffix('.').unwrap_or(text);
+        if name.contains('*') || name.ends_with('.') {
+            return Err(HostNameError);
+        }
+        Host::parse(name).map(Self).map_err(|_| HostNameError)
+    }
+}
+
+impl HostName {
+    /// Whether it names the machine that asks, wherever that is.
+    fn is_local(&self) -> bool {
+        match &self.0 {
+            Host::Domain(name) => name == "localhost" || name.ends_with(".localhost"),
+            Host::Ipv4(address) => address.is_loopback(),
+            Host::Ipv6(address) => address.to_canonical().is_loopback(),
+        }
+    }
+}
+
+impl fmt::Display for HostName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// By which names the server may be asked.
+#[derive(Clone, Debug)]
+pub enum Hosts {
+    /// By any: it listens where others reach it, and nobody said which names are its own.
+    Any,
+    /// By the names of this machine, and these.
+    Only(Arc<[HostName]>),
+}
+
+impl Hosts {
+    /// For a server that listens on `address`, given the names that its operator allows.
+    pub fn new(address: IpAddr, allowed: Vec<HostName>) -> Self {
+        if allowed.is_empty() && !address.to_canonical().is_loopback() { Self::Any } else { Self::Only(allowed.into()) }
+    }
+
+    /// Whether a request may ask for this name, or for none.
+    pub(super) fn include(&self, name: Option<&str>) -> bool {
+        let Self::Only(allowed) = self else { return true };
+        let name = name.and_then(|name| name.parse::<HostName>().ok());
+        name.is_some_and(|name| name.is_local() || allowed.contains(&name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HostName, Hosts};
+
+    #[test]
+    fn a_name_is_found_however_it_is_written() {
+        for (allowed, asked) in [
+            ("chat.example.org", "Chat.Example.ORG"),
+            ("Chat.example.org.", "chat.example.org"),
+            ("chat.example.org", "chat.example.org."),
+            ("bücher.example", "xn--bcher-kva.example"),
+            ("日本.example", "xn--wgv71a.example"),
+            ("xn--bcher-kva.example", "XN--BCHER-KVA.example"),
+            ("192.168.0.7", "192.168.0.7"),
+            ("fd00::7", "[fd00::7]"),
+            ("[fd00:0:0::7]", "[FD00::7]"),
+            ("my_host", "my_host"),
+        ] {
+            let hosts = Hosts::Only([allowed.parse().unwrap()].into());
+            assert!(hosts.include(Some(asked)), "{allowed} {asked}");
+            assert!(!hosts.include(Some("chat.example.com")), "{allowed}");
+        }
+    }
+
+    #[test]
+    fn what_can_never_match_is_no_name() {
+        for text in [
+            "",
+            ".",
+            "*",
+            "*.example.org",
+            "chat.example.org:3000",
+            "https://chat.example.org",
+            "chat.example.org/",
+            "user@chat.example.org",
+            "chat example",
+            "chat.example.org..",
+            "[fd00::7]:3000",
+            "[fd00::7",
+            "fd00::7]",
+            "256.1.1.1",
+        ] {
+            assert!(text.parse::<HostName>().is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a client may use up: bytes, time and connections. The limits of a turn are the agent's (`tallybook_agent::Limits`).
+
+use std::time::Duration;
+
+/// The largest request body, in bytes: a longest message, every character escaped, and some room.
+pub(super) const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
+
+/// The longest `X-Request-Id` of a proxy that is noted in the log.
+pub(super) const MAX_PROXY_ID_BYTES: usize = 64;
+
+/// How much of a request's path is noted in the log.
+pub(super) const MAX_LOGGED_PATH_BYTES: usize = 200;
+
+/// File handles that are kept for everything but clients: the database, the model's connections, files.
+const RESERVED_FILES: u64 = 256;
+
+/// How long clients may take and how many there may be. No limit ends an event stream: a sign of life is written to it long
+/// before `silence` is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How many connections may be open; further ones wait to be accepted.
+    pub connections: usize,
+    /// How long the head of a connection's first request may take.
+    pub head: Duration,
+    /// How long a request's body may take.
+    pub body: Duration,
+    /// How long a connection may be open without anything being written to it. Ends what the other limits do not see: a
+    /// second head that never ends, a body that nobody reads. Longer than `body` and than any use case takes.
+    pub silence: Duration,
+    /// How long a client may take to close a connection that it was told to close.
+    pub disconnect: Duration,
+    /// How long requests that are being answered may hold up the end of the server.
+    pub shutdown: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 8192,
+            head: Duration::from_secs(10),
+            body: Duration::from_secs(30),
+            silence: Duration::from_secs(90),
+            disconnect: Duration::from_secs(1),
+            shutdown: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Limits {
+    /// How many connections each of so many workers may have, when the system allows the process so many open files.
+    pub(super) fn connections_per_worker(&self, open_files: u64, workers: usize) -> usize {
+        let files = open_files.saturating_sub(RESERVED_FILES).max(open_files / 2);
+        let connections = usize::try_from(files).unwrap_or(usize::MAX).min(self.connections);
+        (connections / workers.max(1)).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Limits;
+
+    #[test]
+    fn connections_leave_files_for_the_rest() {
+        let limits = Limits { connections: 1000, ..Limits::default() };
+        for (open_files, workers, connections) in
+            [(u64::MAX, 4, 250), (1024, 2, 384), (300, 2, 75), (64, 8, 4), (1, 2, 1), (1024, 0, 768)]
+        {
+            assert_eq!(limits.connections_per_worker(open_files, workers), connections, "{open_files} {workers}");
+        }
+    }
+}

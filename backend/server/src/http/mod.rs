@@ -1,0 +1,34 @@
+//! The only module that knows HTTP: routes, what is read from requests, errors as problem+json, and the writing of
+//! server-sent events.
+
+mod assets;
+mod body;
+mod connection;
+mod conversations;
+mod error;
+mod export;
+mod feed;
+mod guard;
+mod health;
+mod hosts;
+mod limits;
+mod messages;
+mod methods;
+mod metrics;
+mod page;
+mod preferences;
+mod request_id;
+mod routes;
+mod server;
+mod sse;
+mod state;
+mod tool_calls;
+mod tools;
+mod trace;
+
+pub use hosts::{HostName, HostNameError, Hosts};
+pub use limits::Limits;
+pub use server::serve;
+pub use state::AppState;
+
+use state::State;

@@ -1,0 +1,68 @@
+//! What a request says of its reader's preferences: the cookies that the page sets, and the languages that the browser
+//! asks for.
+
+use actix_web::{
+    HttpRequest,
+    http::header::{AcceptLanguage, Header as _, Preference},
+};
+use tallybook_frontend::{LANGUAGE_COOKIE, Language, Preferences, THEME_COOKIE, Theme};
+
+/// What was chosen goes before what the browser asks for; whatever cannot be read counts as not said.
+pub(super) fn of(request: &HttpRequest) -> Preferences {
+    let language = request.cookie(LANGUAGE_COOKIE).and_then(|cookie| Language::from_code(cookie.value()));
+    let theme = request.cookie(THEME_COOKIE).and_then(|cookie| Theme::from_name(cookie.value()));
+    Preferences {
+        language: language.or_else(|| asked_for(request)).unwrap_or_default(),
+        theme: theme.unwrap_or_default(),
+    }
+}
+
+/// The first language, by the browser's own order, that the page has.
+fn asked_for(request: &HttpRequest) -> Option<Language> {
+    AcceptLanguage::parse(request).ok()?.ranked().iter().find_map(|preference| match preference {
+        Preference::Specific(tag) => Language::from_code(tag.as_str()),
+        Preference::Any => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::{http::header, test::TestRequest};
+    use tallybook_frontend::{Language, Theme};
+
+    use super::of;
+
+    fn asking(accept: &str) -> TestRequest {
+        TestRequest::default().insert_header((header::ACCEPT_LANGUAGE, accept))
+    }
+
+    #[test]
+    fn the_best_liked_language_that_the_page_has_is_taken() {
+        for (accept, language) in [
+            ("ja", Language::Japanese),
+            ("ja-JP,ja;q=0.9,en;q=0.8", Language::Japanese),
+            ("en-US,en;q=0.9,ja;q=0.8", Language::English),
+            ("fr, ja;q=0.5, en;q=0.4", Language::Japanese),
+            ("ja;q=0.3, en;q=0.7", Language::English),
+            ("fr", Language::English),
+            ("*", Language::English),
+            (";;;q=what", Language::English),
+        ] {
+            assert_eq!(of(&asking(accept).to_http_request()).language, language, "{accept}");
+        }
+        assert_eq!(of(&TestRequest::default().to_http_request()).language, Language::English);
+    }
+
+    #[test]
+    fn what_was_chosen_goes_first_and_nonsense_counts_as_nothing() {
+        let chosen = |language: &str, theme: &str| {
+            let cookies =
+                format!("other=1; tallybook_language={language};tallybook_theme={theme}; xtallybook_theme=light");
+            of(&asking("ja").insert_header((header::COOKIE, cookies)).to_http_request())
+        };
+        assert_eq!(chosen("en", "dark").language, Language::English);
+        assert_eq!(chosen("en", "dark").theme, Theme::Dark);
+        assert_eq!(chosen("\"><script>", "no-such").language, Language::Japanese);
+        assert_eq!(chosen("", "").theme, Theme::System);
+    }
+}

@@ -1,0 +1,98 @@
+//! The table of routes, and what every request goes through on its way to one. `/api` comes before the page's routes.
+
+use actix_server::GracefulShutdownSignal;
+use actix_web::{
+    App, Error, HttpRequest, HttpResponse, Scope,
+    body::MessageBody,
+    dev::{ServiceFactory, ServiceRequest, ServiceResponse},
+    http::Method,
+    middleware::from_fn,
+    web,
+};
+use tracing_actix_web::TracingLogger;
+
+use super::{
+    assets, body, conversations,
+    error::ApiError,
+    export, feed, guard, health,
+    limits::MAX_BODY_BYTES,
+    messages,
+    methods::{self, Endpoint, READING},
+    page,
+    state::AppState,
+    tool_calls, tools,
+    trace::{self, RequestSpan},
+};
+use crate::conversation::ServiceError;
+
+/// Every route behind the guard. Bodies that have not come are given up when `shutdown` comes.
+pub(super) fn app(
+    state: &AppState,
+    shutdown: &GracefulShutdownSignal,
+) -> App<
+    impl ServiceFactory<
+        ServiceRequest,
+        Config = (),
+        Response = ServiceResponse<impl MessageBody + use<>>,
+        Error = Error,
+        InitError = (),
+    > + use<>,
+> {
+    let shutdown = shutdown.clone();
+    App::new()
+        .configure(|app| configure(app, state))
+        .wrap(from_fn(move |request, next| body::limit_time(shutdown.clone(), request, next)))
+        .wrap(from_fn(methods::answer_head))
+        .wrap(from_fn(guard::guard))
+        // Outermost, so that what the guard refuses has an id too.
+        .wrap(from_fn(trace::with_request_id))
+        .wrap(TracingLogger::<RequestSpan>::new())
+}
+
+fn configure(app: &mut web::ServiceConfig, state: &AppState) {
+    app.app_data(web::Data::new(state.clone()))
+        .app_data(web::JsonConfig::default().limit(MAX_BODY_BYTES).error_handler(|e, _| ApiError::from(e).into()))
+        .app_data(web::PathConfig::default().error_handler(|_, _| ApiError::Service(ServiceError::NotFound).into()))
+        .app_data(web::QueryConfig::default().error_handler(|e, _| ApiError::Query(e.to_string()).into()))
+        .service(api())
+        .service(Endpoint::at("/healthz").on(Method::GET, health::live))
+        .service(Endpoint::at("/readyz").on(Method::GET, health::ready))
+        .service(Endpoint::at("/metrics").on(Method::GET, health::metrics))
+        .service(Endpoint::at("/pkg/{version}/{file}").on(Method::GET, assets::versioned))
+        .service(Endpoint::at("/favicon.svg").on(Method::GET, assets::unversioned))
+        .configure(|app| page::configure(app, state))
+        // All other addresses are the page's, which is only ever read.
+        .default_service(web::to(only_read));
+}
+
+fn api() -> Scope {
+    web::scope("/api")
+        .service(
+            Endpoint::at("/conversations").on(Method::GET, conversations::list).on(Method::POST, conversations::create),
+        )
+        .service(
+            Endpoint::at("/conversations/{uuid}")
+                .on(Method::GET, conversations::find)
+                .on(Method::PATCH, conversations::rename)
+                .on(Method::DELETE, conversations::delete),
+        )
+        .service(Endpoint::at("/conversations/{uuid}/export").on(Method::GET, export::download))
+        .service(Endpoint::at("/conversations/{uuid}/messages").on(Method::POST, messages::create))
+        .service(Endpoint::at("/conversations/{uuid}/messages/{id}/regenerate").on(Method::POST, messages::regenerate))
+        .service(Endpoint::at("/conversations/{uuid}/messages/{id}/select").on(Method::POST, messages::select))
+        .service(Endpoint::at("/conversations/{uuid}/events").on(Method::GET, messages::follow))
+        .service(Endpoint::at("/conversations/{uuid}/continue").on(Method::POST, messages::continue_turn))
+        .service(Endpoint::at("/conversations/{uuid}/stop").on(Method::POST, messages::stop))
+        .service(Endpoint::at("/events").on(Method::GET, feed::follow))
+        .service(Endpoint::at("/tools").on(Method::GET, tools::list))
+        .service(Endpoint::at("/tool-calls/{id}").on(Method::GET, tool_calls::find))
+        .default_service(web::to(no_such_route))
+}
+
+async fn no_such_route(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    Err(ApiError::NoSuchRoute(format!("{} {}", request.method(), request.path())))
+}
+
+async fn only_read(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    Err(methods::not_allowed(&request, &READING))
+}

@@ -1,0 +1,87 @@
+//! The server under the routes: connections, their limits, and what becomes of those that end badly. `actix_web`'s own
+//! `HttpServer` is put together in the same way, but cannot limit a connection beyond its first request.
+
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    num::NonZeroUsize,
+    sync::Arc,
+    thread::available_parallelism,
+};
+
+use actix_http::{HttpService, Protocol, error::DispatchError};
+use actix_server::{GracefulShutdownSignal, Server};
+use actix_service::{IntoServiceFactory as _, ServiceFactory, ServiceFactoryExt as _, fn_service, map_config};
+use actix_web::dev::AppConfig;
+use tokio::net::TcpStream;
+
+use super::{connection::Connection, routes, state::AppState};
+
+/// Serves on a listener until it is told to stop. Nothing of it listens to signals.
+pub fn serve(listener: TcpListener, state: AppState) -> io::Result<Server> {
+    let address = listener.local_addr()?;
+    let limits = state.limits;
+    let workers = available_parallelism().map_or(2, NonZeroUsize::get);
+    let connections = limits.connections_per_worker(open_files(), workers);
+    tracing::info!(connections = connections * workers, "so many connections may be open");
+    let server = Server::build()
+        .workers(workers)
+        .max_concurrent_connections(connections)
+        .shutdown_timeout(limits.shutdown.as_secs())
+        .disable_signals();
+    let shutdown = server.graceful_shutdown_signal();
+    let worker = move || connections_of(&state, address, &shutdown);
+    Ok(server.listen("http", listener, worker)?.run())
+}
+
+/// Serves one connection after the other, side by side.
+fn connections_of(
+    state: &AppState,
+    address: SocketAddr,
+    shutdown: &GracefulShutdownSignal,
+) -> impl ServiceFactory<TcpStream, Config = (), Response = (), Error = (), InitError = ()> + use<> {
+    let (limits, metrics) = (state.limits, Arc::clone(&state.metrics));
+    let app = routes::app(state, shutdown).into_factory().map_err(|error: actix_web::Error| error.error_response());
+    let shutdown = shutdown.clone();
+    let http = HttpService::build()
+        .client_request_timeout(limits.head)
+        .client_disconnect_timeout(limits.disconnect)
+        .local_addr(address)
+        .graceful_shutdown_signal(move || {
+            let shutdown = shutdown.clone();
+            async move { shutdown.notified().await }
+        })
+        .finish(map_config(app, |()| AppConfig::default()));
+    let accept = move |stream: TcpStream| {
+        let counted = metrics.count_connection();
+        async move {
+            // Without this a saturated stream's events wait for the reader's acknowledgements, 40 ms at a time.
+            stream.set_nodelay(true).map_err(DispatchError::Io)?;
+            let peer = stream.peer_addr().ok();
+            Ok((Connection::new(stream, limits.silence, counted), Protocol::Http1, peer))
+        }
+    };
+    fn_service(accept).and_then(http).map_err(log)
+}
+
+/// What ends a connection early is mostly a client's doing, and none of it is for us to mend.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
+fn log(error: DispatchError) {
+    match error {
+        DispatchError::Service(_) | DispatchError::InternalError | DispatchError::Upgrade => {
+            tracing::error!(%error, "a connection failed");
+        }
+        _ => tracing::debug!(%error, "a connection was broken off"),
+    }
+}
+
+/// How many files the system allows this process to have open.
+#[cfg(unix)]
+fn open_files() -> u64 {
+    rlimit::Resource::NOFILE.get_soft().unwrap_or(1024)
+}
+
+#[cfg(not(unix))]
+fn open_files() -> u64 {
+    u64::MAX
+}

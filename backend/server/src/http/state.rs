@@ -1,0 +1,52 @@
+//! What the handlers work with, and how they run a use case.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use actix_web::web;
+use tokio::runtime::Handle;
+use tracing::Instrument as _;
+
+use super::{error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics};
+use crate::conversation::{ConversationService, ServiceError};
+
+/// What the handlers work with.
+#[derive(Clone)]
+pub struct AppState {
+    pub(super) service: ConversationService,
+    pub(super) runtime: Handle,
+    pub(super) hosts: Hosts,
+    pub(super) limits: Limits,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) keep_alive: Duration,
+}
+
+impl AppState {
+    /// The state of a server that may be asked by the names `hosts`, whose use cases run on `runtime`, and whose event
+    /// streams are silent for no longer than `keep_alive`.
+    pub fn new(
+        service: ConversationService,
+        runtime: Handle,
+        hosts: Hosts,
+        limits: Limits,
+        keep_alive: Duration,
+    ) -> Self {
+        let metrics = Arc::new(Metrics::new(service.model_info()));
+        Self { service, runtime, hosts, limits, metrics, keep_alive }
+    }
+
+    /// Runs a use case on the program's own runtime, to its end even when the client goes away in the middle. Handlers
+    /// run on worker threads with runtimes of their own; database connections must not belong to those. The request's
+    /// span goes along, so that what is logged there carries its id.
+    pub(super) async fn run<T, F, W>(&self, work: F) -> Result<T, ApiError>
+    where
+        T: Send + 'static,
+        F: FnOnce(ConversationService) -> W,
+        W: Future<Output = Result<T, ServiceError>> + Send + 'static,
+    {
+        let task = self.runtime.spawn(work(self.service.clone()).in_current_span());
+        Ok(task.await.map_err(ApiError::Task)??)
+    }
+}
+
+/// Shared by handlers as an extractor.
+pub(super) type State = web::Data<AppState>;

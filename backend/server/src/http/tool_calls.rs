@@ -1,0 +1,55 @@
+//! `GET /api/tool-calls/{id}`: a tool call whole, or one of its texts as a file.
+
+use actix_web::{HttpResponse, http::header, web};
+use bytes::Bytes;
+use futures_util::stream;
+use serde::Deserialize;
+use tallybook_protocol::ToolCallId;
+
+use super::{State, error::ApiError};
+use crate::{accounts::UserId, conversation::CallPart};
+
+/// Bytes of a file that are handed to the connection at a time.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+#[derive(Deserialize)]
+pub(super) struct FindQuery {
+    part: Option<Part>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Part {
+    Input,
+    Output,
+}
+
+pub(super) async fn find(
+    state: State,
+    id: web::Path<ToolCallId>,
+    query: web::Query<FindQuery>,
+) -> Result<HttpResponse, ApiError> {
+    let id = id.into_inner();
+    let (part, name) = match query.part {
+        None => {
+            let call = state.run(move |service| async move { service.find_tool_call(UserId::LOCAL, id).await }).await?;
+            return Ok(HttpResponse::Ok().json(call));
+        }
+        Some(Part::Input) => (CallPart::Input, "input"),
+        Some(Part::Output) => (CallPart::Output, "output"),
+    };
+    let find = move |service: crate::conversation::ConversationService| async move {
+        service.find_tool_call_part(UserId::LOCAL, id, part).await
+    };
+    let text = Bytes::from(state.run(find).await?);
+    Ok(HttpResponse::Ok()
+        .content_type("text/plain; charset=utf-8")
+        // Shown nowhere: whatever a tool wrote is a file to keep.
+        .insert_header((header::CONTENT_DISPOSITION, format!("attachment; filename=\"tool-call-{id}-{name}.txt\"")))
+        .streaming(stream::iter(chunks(text).map(Ok::<_, std::convert::Infallible>))))
+}
+
+/// The text in pieces, so that what waits for a slow reader is little.
+fn chunks(mut text: Bytes) -> impl Iterator<Item = Bytes> {
+    std::iter::from_fn(move || (!text.is_empty()).then(|| text.split_to(CHUNK_BYTES.min(text.len()))))
+}

@@ -1,0 +1,93 @@
+//! One event in the record of a turn, and its bytes for each wire format.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use bytes::Bytes;
+use tallybook_protocol::ChatEvent;
+
+use super::EventId;
+
+/// In which form readers get events. Who writes them is in `http`; an entry only keeps what was written, so that it is
+/// written once for all its readers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WireFormat {
+    /// The page's own: one server-sent event for each chat event.
+    ChatEvents,
+}
+
+/// How many wire formats there are.
+const FORMATS: usize = 1;
+
+/// One event of a turn. Cheap to clone; all clones share the encoded bytes.
+#[derive(Clone, Debug)]
+pub struct LogEntry(Arc<Content>);
+
+#[derive(Debug)]
+struct Content {
+    id: Option<EventId>,
+    event: ChatEvent,
+    encoded: [OnceLock<Bytes>; FORMATS],
+}
+
+impl LogEntry {
+    /// An entry; one without `id` is no part of the record.
+    pub fn new(id: Option<EventId>, event: ChatEvent) -> Self {
+        Self(Arc::new(Content { id, event, encoded: [const { OnceLock::new() }; FORMATS] }))
+    }
+
+    /// A reference that does not keep the entry.
+    pub(super) fn downgrade(&self) -> WeakLogEntry {
+        WeakLogEntry(Arc::downgrade(&self.0))
+    }
+
+    /// Where in the record it stands; `None` for what concerns a reader alone.
+    pub fn id(&self) -> Option<EventId> {
+        self.0.id
+    }
+
+    /// What happened.
+    pub fn event(&self) -> &ChatEvent {
+        &self.0.event
+    }
+
+    /// The bytes of a format, made by `encode` when nobody has asked for them before.
+    pub fn encoded(&self, format: WireFormat, encode: impl FnOnce() -> Bytes) -> Bytes {
+        self.0.encoded[format as usize].get_or_init(encode).clone()
+    }
+}
+
+/// An entry for as long as some reader still holds it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WeakLogEntry(Weak<Content>);
+
+impl WeakLogEntry {
+    /// The entry, while it is there.
+    pub(super) fn upgrade(&self) -> Option<LogEntry> {
+        self.0.upgrade().map(LogEntry)
+    }
+}
+
+/// About how many bytes of memory an event takes: its texts.
+pub(super) fn event_bytes(event: &ChatEvent) -> usize {
+    let calls = |calls: &[tallybook_protocol::ToolCall]| -> usize {
+        calls
+            .iter()
+            .map(|call| call.input.as_str().len() + text_bytes(call.output.as_ref()) + text_bytes(call.error.as_ref()))
+            .sum()
+    };
+    let texts = match event {
+        ChatEvent::MessageStart(start) => start.content.len(),
+        ChatEvent::ContentDelta(delta) => delta.delta.len(),
+        ChatEvent::ToolCallStart(start) => start.input.as_str().len(),
+        ChatEvent::ToolCallEnd(end) => text_bytes(end.output.as_ref()) + text_bytes(end.error.as_ref()),
+        ChatEvent::MessageEnd(end) => end.content.len() + calls(&end.tool_calls),
+        ChatEvent::Snapshot(snapshot) => snapshot.content.len() + calls(&snapshot.tool_calls),
+        ChatEvent::Error(error) => error.error.len(),
+        ChatEvent::Unknown => 0,
+    };
+    texts + size_of::<Content>()
+}
+
+fn text_bytes(text: Option<&String>) -> usize {
+    text.map_or(0, String::len)
+}

@@ -1,0 +1,13 @@
+//! How much of a turn's record is kept in memory and read at a time.
+
+/// Bytes of past events that a running turn keeps for readers that come back. One that is further behind gets a snapshot.
+pub(super) const MAX_BUFFERED_BYTES: usize = 1024 * 1024;
+
+/// Events that a reader is handed at a time.
+pub(super) const MAX_EVENTS_PER_BATCH: usize = 256;
+
+/// Stored events that are read at a time.
+pub(super) const MAX_STORED_EVENTS_PER_READ: u32 = 200;
+
+/// Bytes of text that one stored event holds: escaped as JSON it still fits into what every database takes at a time.
+pub(super) const MAX_STORED_TEXT_BYTES: usize = 256 * 1024;

@@ -1,0 +1,98 @@
+//! The stored copy of a turn's events, text deltas joined. It says what a turn had written when its process died.
+
+use chrono::{DateTime, Utc};
+use tallybook_protocol::{ChatEvent, MessageId};
+
+use super::{EventId, LogEntry, limits::MAX_STORED_EVENTS_PER_READ};
+use crate::db::{Database, Transaction, now, on_db, on_tx};
+
+const INSERT_EVENT: &str =
+    "INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) VALUES (?, ?, ?, ?, ?, ?)";
+
+const LIST_TEXT: &str = "SELECT event, data FROM journal_events \
+     WHERE message_id = ? AND event IN ('content_delta', 'snapshot') ORDER BY epoch, seq";
+
+const LIST_AFTER: &str =
+    "SELECT seq, event, data FROM journal_events WHERE message_id = ? AND epoch = ? AND seq > ? ORDER BY seq LIMIT ?";
+
+// By the time of the events, which is indexed; a turn goes as a whole, so that none is played back by half.
+const LIST_ENDED_BEFORE: &str = "SELECT DISTINCT j.message_id FROM journal_events j \
+     JOIN messages m ON m.id = j.message_id \
+     WHERE j.created_at < ? AND m.completed_at < ? AND m.status <> 'streaming' LIMIT ?";
+
+// Should the turn go on at this very moment, what it writes now stays.
+const DELETE_OF_TURN: &str = "DELETE FROM journal_events WHERE message_id = ? AND created_at < ?";
+
+const FIND_LAST: &str = "SELECT MAX(seq) FROM journal_events WHERE message_id = ? AND epoch = ?";
+
+/// Stores an event under the number of the last live event that it holds.
+pub(crate) async fn create_event(tx: &mut Transaction, id: EventId, event: &ChatEvent) -> sqlx::Result<()> {
+    let data = event.data().map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
+    on_tx!(tx, |connection| {
+        sqlx::query(INSERT_EVENT)
+            .bind(id.message_id)
+            .bind(id.epoch)
+            .bind(id.seq)
+            .bind(event.name())
+            .bind(data)
+            .bind(now())
+            .execute(connection)
+            .await
+            .map(|_| ())
+    })
+}
+
+/// The text of a turn as far as it was stored.
+pub(crate) async fn find_text(db: &Database, message_id: MessageId) -> sqlx::Result<String> {
+    joined(on_db!(db, |pool| sqlx::query_as(LIST_TEXT).bind(message_id).fetch_all(pool).await)?)
+}
+
+/// The same, as a transaction sees it.
+pub(crate) async fn find_text_within(tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<String> {
+    joined(on_tx!(tx, |connection| sqlx::query_as(LIST_TEXT).bind(message_id).fetch_all(connection).await)?)
+}
+
+fn joined(rows: Vec<(String, String)>) -> sqlx::Result<String> {
+    let mut text = String::new();
+    for (event, data) in rows {
+        match parse(&event, &data)? {
+            ChatEvent::ContentDelta(delta) => text.push_str(&delta.delta),
+            // A turn that goes on begins its new record with what it keeps of the old one.
+            ChatEvent::Snapshot(snapshot) => text = snapshot.content,
+            _ => {}
+        }
+    }
+    Ok(text)
+}
+
+/// What a turn sent under a lease after an event; at most [`MAX_STORED_EVENTS_PER_READ`] of them.
+pub(crate) async fn list_events_after(db: &Database, last: EventId) -> sqlx::Result<Vec<LogEntry>> {
+    let rows: Vec<(i64, String, String)> = on_db!(db, |pool| {
+        let query = sqlx::query_as(LIST_AFTER).bind(last.message_id).bind(last.epoch).bind(last.seq);
+        query.bind(MAX_STORED_EVENTS_PER_READ).fetch_all(pool).await
+    })?;
+    let entry = |(seq, event, data): (i64, String, String)| {
+        Ok(LogEntry::new(Some(EventId { seq, ..last }), parse(&event, &data)?))
+    };
+    rows.into_iter().map(entry).collect()
+}
+
+fn parse(event: &str, data: &str) -> sqlx::Result<ChatEvent> {
+    ChatEvent::parse(event, data).map_err(|error| sqlx::Error::Decode(Box::new(error)))
+}
+
+/// The number of the last event stored of a turn under a lease.
+pub(crate) async fn find_last_seq(db: &Database, message_id: MessageId, epoch: i32) -> sqlx::Result<Option<i64>> {
+    on_db!(db, |pool| sqlx::query_scalar(FIND_LAST).bind(message_id).bind(epoch).fetch_one(pool).await)
+}
+
+/// Deletes what is stored of at most `limit` turns that ended before `time`. Gives how many turns that were.
+pub(crate) async fn delete_events_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<u32> {
+    let turns: Vec<MessageId> = on_db!(db, |pool| {
+        sqlx::query_scalar(LIST_ENDED_BEFORE).bind(time).bind(time).bind(limit).fetch_all(pool).await
+    })?;
+    for &message_id in &turns {
+        on_db!(db, |pool| sqlx::query(DELETE_OF_TURN).bind(message_id).bind(time).execute(pool).await.map(|_| ()))?;
+    }
+    Ok(u32::try_from(turns.len()).unwrap_or(limit))
+}

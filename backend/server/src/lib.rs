@@ -1,0 +1,11 @@
+//! Tallybook's server. One module per subject; dependencies point one way: `http → conversation → {journal, db}`. What needs
+//! no server has a crate of its own: `tallybook-agent`, `tallybook-llm`, `tallybook-tools`, `tallybook-demo-model`.
+
+pub mod accounts;
+pub mod application;
+pub mod config;
+pub mod conversation;
+pub mod db;
+pub mod http;
+pub mod journal;
+pub mod models;

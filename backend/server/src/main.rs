@@ -1,0 +1,107 @@
+//! Command line → configuration → start. Prints where the program is to be found, and ends it when a signal says so.
+
+mod signals;
+
+use std::{
+    io::{IsTerminal as _, Write},
+    process::ExitCode,
+};
+
+use tallybook::{
+    application::Application,
+    config::{ConfigError, Settings},
+};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+
+use signals::StopSignals;
+
+fn main() -> ExitCode {
+    let settings = match Settings::from_environment() {
+        Ok(settings) => settings,
+        Err(ConfigError::Options(error)) => error.exit(),
+        Err(error) => return fail(&error.to_string()),
+    };
+    start_logging();
+    allow_open_files();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&format!("cannot start its threads: {error}")),
+    };
+    let ended = runtime.block_on(run(settings));
+    // A tool that still computes on a thread of its own is not waited for.
+    runtime.shutdown_background();
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&error.to_string()),
+    }
+}
+
+/// Logs to stderr, in colours if somebody looks at it.
+fn start_logging() {
+    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    tracing_subscriber::fmt()
+        .with_env_filter(log_filter())
+        .with_ansi(!is_plain && std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr)
+        .init();
+}
+
+/// What `RUST_LOG` asks for, but not what `actix_http` calls errors, unless it is asked for by name: those are clients'
+/// mistakes, and `http::server` logs them as such.
+fn log_filter() -> EnvFilter {
+    let asked = std::env::var(EnvFilter::DEFAULT_ENV).ok().filter(|filter| !filter.trim().is_empty());
+    let filter = asked.as_deref().unwrap_or("info,sqlx=warn,actix_server=warn");
+    if filter.contains("actix_http") {
+        EnvFilter::new(filter)
+    } else {
+        EnvFilter::new(format!("{filter},actix_http=off"))
+    }
+}
+
+/// Every client takes a file handle, and the number that a process begins with is often small.
+fn allow_open_files() {
+    match rlimit::increase_nofile_limit(u64::MAX) {
+        Ok(open_files) => tracing::info!(open_files, "so many files may be open"),
+        Err(error) => tracing::warn!(%error, "the limit of open files stays as it is"),
+    }
+}
+
+async fn run(settings: Settings) -> anyhow::Result<()> {
+    let data = settings.database_url.to_string();
+    let app = Application::build(settings).await?;
+    let mut signals = StopSignals::listen()?;
+    // A server that nobody listens to on stdout serves all the same.
+    let _ = std::io::stdout().write_all(greeting(&app, &data).as_bytes());
+    let stop = CancellationToken::new();
+    let insisted = async {
+        let signal = signals.stop().await;
+        tracing::info!(signal, "running turns are let finish; another signal ends them at once");
+        stop.cancel();
+        signals.insist().await;
+    };
+    tokio::select! {
+        ended = app.run_until(stop.cancelled()) => Ok(ended?),
+        () = insisted => anyhow::bail!("ended at once by a second signal; the next start closes what still ran"),
+    }
+}
+
+fn greeting(app: &Application, data: &str) -> String {
+    let model = app.model_info();
+    let mut greeting = format!(
+        "Tallybook is ready at http://{}\n  model: {} ({})\n  data:  {data}\n",
+        app.address(),
+        model.model,
+        model.provider
+    );
+    if model.provider == "demo" {
+        greeting += "  The demo model knows arithmetic only. Set ANTHROPIC_API_KEY or OPENAI_API_KEY for a real one.\n";
+    }
+    greeting
+}
+
+fn fail(message: &str) -> ExitCode {
+    // If even stderr is gone there is nobody left to tell.
+    let _ = writeln!(std::io::stderr(), "tallybook: {message}");
+    ExitCode::FAILURE
+}

@@ -1,0 +1,339 @@
+//! What goes wrong between a model and its tools, over the whole server: the rows that stay, what the model hears, and
+//! that the turn goes on or ends as it should.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tallybook_agent::Limits;
+use tallybook_mock_llm::{MockLlm, fault, text, thinking, tool_call, tool_call_with_id};
+use tallybook_protocol::{ChatEvent, MessageStatus};
+use tallybook_tools::{Tool, ToolError, ToolOutput, builtin};
+
+use crate::{
+    failures::{Hangs, Panics},
+    support::{Engine, NoArgs, Provider, TestApp, names, on_every_engine, rows},
+};
+
+/// Counts how often it runs.
+#[derive(Clone, Default)]
+struct Counts(Arc<AtomicUsize>);
+
+impl Tool for Counts {
+    type Args = NoArgs;
+    const NAME: &'static str = "counts";
+    const DESCRIPTION: &'static str = "Counts how often it runs.";
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text((self.0.fetch_add(1, Ordering::SeqCst) + 1).to_string()))
+    }
+}
+
+/// Gives back 100 MB.
+struct Floods;
+
+impl Tool for Floods {
+    type Args = NoArgs;
+    const NAME: &'static str = "floods";
+    const DESCRIPTION: &'static str = "Gives back very much.";
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("x".repeat(100_000_000)))
+    }
+}
+
+/// What an admin sees of a call: tool, status, kind of error, error.
+type Row = (String, String, Option<String>, Option<String>);
+
+const ROWS: &str = "SELECT tool_name, status, error_type, error FROM tool_calls ORDER BY message_id, position";
+
+/// The results that the latest request tells of, in order, as JSON.
+fn told_results(model: &MockLlm) -> Vec<Value> {
+    let body = model.requests().pop().unwrap().body;
+    let messages = body["messages"].as_array().unwrap();
+    let blocks = messages.iter().flat_map(|message| match &message["content"] {
+        Value::Array(blocks) => blocks.iter().filter(|block| block["type"] == "tool_result").collect(),
+        _ if message["role"] == "tool" => vec![message],
+        _ => vec![],
+    });
+    blocks.map(|result| serde_json::from_str(result["content"].as_str().unwrap()).unwrap()).collect()
+}
+
+fn ended_with(events: &[ChatEvent], words: &str) -> bool {
+    matches!(events.last(), Some(ChatEvent::MessageEnd(end)) if end.content == words && end.status == MessageStatus::Complete)
+}
+
+on_every_engine! {
+    /// Each is a result that the model sees and a row that says why; the loop goes on.
+    async fn unknown_tool_wrong_arguments_error_panic_and_timeout(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let tools = builtin().unwrap().with(Panics).unwrap().with(Hangs).unwrap();
+            let limits = Limits { tool_time: Duration::from_millis(200), ..Limits::default() };
+            let app = TestApp::spawn_with_limits(&engine, provider.settings(model.url()), tools, limits).await;
+            let conversation = app.create_conversation().await;
+            model.reply([
+                tool_call("no_such_tool", "{}"),
+                tool_call("add", r#"{"a":1}"#),
+                tool_call("divide", r#"{"a":1,"b":0}"#),
+                tool_call("panics", "{}"),
+                tool_call("hangs", "{}"),
+            ]);
+            model.reply([text("All failed.")]);
+            let events = app.send(&conversation, "Try these").await.all().await;
+            assert!(ended_with(&events, "All failed."), "{events:?}");
+            let kinds = ["unknown_tool", "invalid_argument", "invalid_argument", "panic", "timeout"];
+            let all = rows!(app, Row, ROWS);
+            let rows = &all[all.len() - kinds.len()..];
+            for ((row, kind), told) in rows.iter().zip(kinds).zip(told_results(&model)) {
+                assert_eq!((row.1.as_str(), row.2.as_deref()), ("error", Some(kind)));
+                assert_eq!((&told["success"], &told["error_type"]), (&Value::Bool(false), &kind.into()));
+                assert_eq!(told["error"].as_str(), row.3.as_deref());
+            }
+            model.assert_calls_paired();
+        }
+    }
+
+    /// Nine finish when they finish, the tenth times out alone.
+    async fn ten_calls_in_one_step_one_hanging(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let tools = builtin().unwrap().with(Hangs).unwrap();
+        let limits = Limits { tool_time: Duration::from_millis(500), ..Limits::default() };
+        let settings = Provider::OpenAi.settings(model.url());
+        let app = TestApp::spawn_with_limits(&engine, settings, tools, limits).await;
+        let conversation = app.create_conversation().await;
+        let sums = (1..10).map(|n| tool_call("add", format!(r#"{{"a":{n},"b":1}}"#)));
+        // The last to begin, so that its time cannot be over before the others have begun.
+        model.reply(sums.chain([tool_call("hangs", "{}")]).collect::<Vec<_>>());
+        model.reply([text("Nine answered.")]);
+        let events = app.send(&conversation, "Ten at once").await.all().await;
+        assert!(ended_with(&events, "Nine answered."), "{events:?}");
+        let ends: Vec<_> = events.iter().filter_map(|event| match event {
+            ChatEvent::ToolCallEnd(end) => Some(end.error.is_some()),
+            _ => None,
+        }).collect();
+        assert_eq!(ends, [&[false; 9][..], &[true]].concat(), "the one that hangs ends last");
+        let rows = rows!(app, Row, ROWS);
+        assert_eq!((rows[9].1.as_str(), rows[9].2.as_deref()), ("error", Some("timeout")));
+        assert!(rows.len() == 10 && rows[..9].iter().all(|row| row.1 == "success"), "{rows:?}");
+        let told: Vec<_> = told_results(&model).iter().map(|told| told["result"].clone()).collect();
+        assert_eq!(told[7..], ["9".into(), "10".into(), Value::Null], "the results go back in the order asked for");
+        model.assert_calls_paired();
+    }
+
+    /// Stored and replayed safely, and a call that comes twice runs once.
+    async fn a_long_tool_name_odd_characters_in_it_and_a_call_id_twice(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let counts = Counts::default();
+            let tools = builtin().unwrap().with(counts.clone()).unwrap();
+            let app = TestApp::spawn_with_tools(&engine, provider.settings(model.url()), tools).await;
+            let conversation = app.create_conversation().await;
+            let long = "n".repeat(300);
+            let odd = "git diff! ☃ <b>\u{0}";
+            let twice = tool_call_with_id("call_same", "counts", "{}");
+            model.reply([
+                tool_call(long.clone(), "{}"),
+                tool_call(odd, "{}"),
+                twice.clone(),
+                twice,
+                tool_call_with_id("an id / that is \"odd\"".repeat(20), "counts", "{}"),
+            ]);
+            model.reply([text("Done.")]);
+            let events = app.send(&conversation, "Go").await.all().await;
+            assert!(ended_with(&events, "Done."), "{events:?}");
+            assert_eq!(counts.0.load(Ordering::SeqCst), 2);
+            let all = rows!(app, Row, ROWS);
+            let rows: Vec<_> = all[all.len() - 4..].iter().map(|row| (row.0.as_str(), row.1.as_str())).collect();
+            assert_eq!(rows, [(&long[..100], "error"), (odd, "error"), ("counts", "success"), ("counts", "success")]);
+            // A provider that refused the history once would refuse it for ever.
+            model.reply([text("Still here.")]);
+            let events = app.send(&conversation, "And now?").await.all().await;
+            assert!(ended_with(&events, "Still here."), "{events:?}");
+            assert_eq!(told_results(&model).len(), 4);
+            model.assert_calls_paired();
+        }
+    }
+
+    /// Bounded memory, a clear error, and the row keeps what the model wrote.
+    async fn huge_output_deep_json_a_huge_number_and_a_million_parentheses(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let tools = builtin().unwrap().with(Floods).unwrap();
+        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let conversation = app.create_conversation().await;
+        let deep = format!(r#"{{"a":{}{},"b":1}}"#, "[".repeat(100_000), "]".repeat(100_000));
+        let parentheses = format!(r#"{{"expression":"{}1{}"}}"#, "(".repeat(500_000), ")".repeat(500_000));
+        let huge = r#"{"a":1e999999,"b":1}"#;
+        model.reply([
+            tool_call("floods", "{}"),
+            tool_call("add", deep.clone()),
+            tool_call("add", huge),
+            tool_call("evaluate", parentheses.clone()),
+        ]);
+        model.reply([text("Too much.")]);
+        let events = app.send(&conversation, "Break it").await.all().await;
+        assert!(ended_with(&events, "Too much."), "{:?} {:?}", names(&events), events.last());
+        let kept = rows!(app, (String, Option<String>), "SELECT input_text, output FROM tool_calls ORDER BY position");
+        let inputs: Vec<_> = kept.iter().map(|(input, _)| input.as_str()).collect();
+        assert!(inputs == ["{}", &deep, huge, &parentheses], "the arguments are kept to the letter");
+        let output = kept[0].1.as_deref().unwrap();
+        assert!(output.len() < 2 * Limits::default().stored_output_bytes && output.contains("of 100000000 bytes"));
+        let rows = rows!(app, Row, ROWS);
+        for (row, words) in rows[1..].iter().zip(["", "invalid_a", "invalid_expression"]) {
+            let error = row.3.as_deref().unwrap();
+            assert_eq!(row.1, "error");
+            assert!(error.starts_with(words) && error.len() < 500, "{error}");
+        }
+        let told = told_results(&model);
+        assert!(told[0]["result"].to_string().len() < 2 * Limits::default().model_output_bytes);
+        assert!(told[1..].iter().all(|told| told["success"] == false), "{told:?}");
+        // The next turn tells of it all again.
+        model.reply([text("Unharmed.")]);
+        assert!(ended_with(&app.send(&conversation, "And now?").await.all().await, "Unharmed."));
+        model.assert_calls_paired();
+    }
+
+    /// Failed calls whose rows keep the beginning, in every engine's packets and columns; and the turn goes on.
+    async fn arguments_that_no_tool_takes_and_a_call_without_a_name(engine: Engine) {
+        // Both take several bytes each where they are stored as JSON.
+        for (provider, filler) in Provider::ALL.into_iter().zip(["\u{1}", "\""]) {
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let conversation = app.create_conversation().await;
+            let huge = filler.repeat(1_300_000);
+            model.reply([tool_call("add", huge.clone()), tool_call("", r#"{"a":1,"b":2}"#)]);
+            model.reply([text("Too much.")]);
+            let events = app.send(&conversation, "Break it").await.all().await;
+            assert!(ended_with(&events, "Too much."), "{:?} {:?}", names(&events), events.last());
+            let all = rows!(app, Row, ROWS);
+            let rows = all[all.len() - 2..].iter();
+            let rows: Vec<_> = rows.map(|row| (row.0.as_str(), row.1.as_str(), row.2.as_deref())).collect();
+            assert_eq!(rows, [("add", "error", Some("invalid_argument")), ("", "error", Some("unknown_tool"))]);
+            let kept = rows!(app, (String,), "SELECT input_text FROM tool_calls WHERE tool_name = 'add' ORDER BY id DESC");
+            let note = "\n… cut here: these are the first 1048576 of 1300000 bytes";
+            assert!(kept[0].0 == format!("{}{note}", &huge[..1024 * 1024]), "{} bytes", kept[0].0.len());
+            model.reply([text("Unharmed.")]);
+            assert!(ended_with(&app.send(&conversation, "And now?").await.all().await, "Unharmed."));
+            model.assert_calls_paired();
+        }
+    }
+
+    /// What a model thought goes back with the results of its calls, to the letter, and no further.
+    async fn thinking_is_replayed_within_the_turn(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let conversation = app.create_conversation().await;
+            model.reply([thinking("I should add.", "c2ln"), tool_call("add", r#"{"a":1,"b":2}"#)]);
+            model.reply([text("Three.")]);
+            assert!(ended_with(&app.send(&conversation, "1 + 2?").await.all().await, "Three."));
+            let step = model.requests().pop().unwrap().body;
+            match provider {
+                Provider::Anthropic => {
+                    let thought = json!({"type": "thinking", "thinking": "I should add.", "signature": "c2ln"});
+                    assert_eq!(step["messages"][1]["content"][0], thought);
+                }
+                Provider::OpenAi => assert_eq!(step["messages"][2]["reasoning_content"], "I should add."),
+            }
+            let shown = app.conversation(&conversation).await;
+            assert!(!shown.to_string().contains("I should add."), "{shown}");
+            model.reply([text("You are welcome.")]);
+            assert!(ended_with(&app.send(&conversation, "Thanks").await.all().await, "You are welcome."));
+            assert!(!model.requests().pop().unwrap().body_text.contains("I should add."));
+            model.assert_calls_paired();
+        }
+    }
+
+    /// An answer that ran out of tokens within a call ends there, and nothing runs.
+    async fn max_tokens_inside_a_tool_call(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let conversation = app.create_conversation().await;
+            model.reply(fault("max_tokens_in_tool_call").unwrap());
+            let events = app.send(&conversation, "Add").await.all().await;
+            let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{events:?}") };
+            assert_eq!((end.stop_reason.as_deref(), end.tool_calls.len()), (Some("max_tokens"), 0));
+            assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM tool_calls"), [(0,)]);
+        }
+    }
+
+    /// What is shown stays, then comes one error.
+    async fn overloaded_error_after_http_200_and_after_text(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let conversation = app.create_conversation().await;
+            model.reply(fault("overloaded_after_text").unwrap());
+            let events = app.send(&conversation, "Hello").await.all().await;
+            assert!(matches!(events.last(), Some(ChatEvent::Error(error)) if error.code == "model_busy"), "{events:?}");
+            let stored = app.conversation(&conversation).await;
+            assert_eq!(stored["messages"][1]["content"], "The beginning of an answer, ");
+            assert_eq!(model.requests().len(), 1);
+        }
+    }
+
+    /// A reason to stop that nobody has heard of, far longer than its column.
+    async fn a_stop_reason_longer_than_its_column(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let conversation = app.create_conversation().await;
+            model.reply(fault("long_stop_reason").unwrap());
+            assert!(ended_with(&app.send(&conversation, "Hello").await.all().await, "Well."));
+        }
+    }
+
+    /// The connection to the model is closed, while it writes and before it has said anything.
+    async fn the_user_stops(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let conversation = app.create_conversation().await;
+            let stop = format!("/api/conversations/{conversation}/stop");
+
+            let writing = model.reply_gated([text("The beginning")], [text(" and the end")]);
+            let mut turn = app.send(&conversation, "Go").await;
+            turn.until("content_delta").await;
+            writing.reached().await;
+            app.post(&stop, Value::Null).await;
+            writing.abandoned().await;
+            let end = turn.until("message_end").await.event;
+            assert!(matches!(end, ChatEvent::MessageEnd(end) if end.status == MessageStatus::Stopped));
+
+            let silent = model.reply_late([text("never")]);
+            let mut turn = app.send(&conversation, "Again").await;
+            silent.reached().await;
+            app.post(&stop, Value::Null).await;
+            silent.abandoned().await;
+            turn.until("message_end").await;
+        }
+    }
+
+    /// The turn fails with a sentence, its text stays, and the connection to the model is closed.
+    async fn the_turns_time_is_over(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let limits = Limits { turn_time: Duration::from_secs(2), ..Limits::default() };
+            let settings = provider.settings(model.url());
+            let app = TestApp::spawn_with_limits(&engine, settings, builtin().unwrap(), limits).await;
+            let conversation = app.create_conversation().await;
+            let gate = model.reply_gated([text("The beginning")], [text(" and the end")]);
+            let turn = app.send(&conversation, "Go").await;
+            gate.abandoned().await;
+            let events = turn.all().await;
+            let Some(ChatEvent::Error(error)) = events.last() else { panic!("{events:?}") };
+            assert!(error.code == "turn_timeout" && error.error.contains("TURN_TIMEOUT_SECS"), "{error:?}");
+            let stored = app.conversation(&conversation).await;
+            assert_eq!(stored["messages"][1]["content"], "The beginning");
+            model.reply([text("In time.")]);
+            assert!(ended_with(&app.send(&conversation, "Again").await.all().await, "In time."));
+            model.assert_calls_paired();
+        }
+    }
+}

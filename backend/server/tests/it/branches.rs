@@ -1,0 +1,216 @@
+//! Branches: answers written anew, messages edited, and the way from one version to another.
+
+use reqwest::{Response, StatusCode};
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_protocol::{ChatEvent, Conversation, Message, MessageId, MessageStart, MessageStatus};
+
+use crate::support::{Engine, EventReader, TestApp, on_every_engine, rows};
+
+async fn regenerate(app: &TestApp, conversation: &str, id: MessageId) -> Response {
+    app.post(&format!("/api/conversations/{conversation}/messages/{id}/regenerate"), json!(null)).await
+}
+
+async fn edit(app: &TestApp, conversation: &str, id: MessageId, content: &str) -> Response {
+    let body = json!({"content": content, "edit_of": id, "client_message_id": format!("{id}-{}", content.len())});
+    app.post(&format!("/api/conversations/{conversation}/messages"), body).await
+}
+
+async fn select(app: &TestApp, conversation: &str, id: MessageId) -> Response {
+    app.post(&format!("/api/conversations/{conversation}/messages/{id}/select"), json!(null)).await
+}
+
+/// Reads a turn to its end, and gives what it began with.
+async fn whole_turn(response: Response) -> MessageStart {
+    let events = EventReader::new(response).all().await;
+    let Some(ChatEvent::MessageStart(start)) = events.first().cloned() else { panic!("{events:?}") };
+    start
+}
+
+async fn shown(app: &TestApp, conversation: &str) -> Vec<Message> {
+    let conversation: Conversation = app.get(&format!("/api/conversations/{conversation}")).await.json().await.unwrap();
+    conversation.messages
+}
+
+fn texts(messages: &[Message]) -> Vec<&str> {
+    messages.iter().map(|message| message.content.as_str()).collect()
+}
+
+/// What the newest request told the model, whole.
+fn last_request(model: &MockLlm) -> String {
+    model.requests().pop().unwrap().body_text
+}
+
+on_every_engine! {
+    async fn an_answer_written_anew_stands_beside_the_old_one(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
+        for words in ["Old answer.", "New answer.", "Third."] {
+            model.reply([text(words)]);
+        }
+        let first = whole_turn(app.post(&format!("/api/conversations/{conversation}/messages"), json!({"content": "1 + 2?"})).await).await;
+        assert_eq!((first.parent_id, &first.user_siblings, &first.assistant_siblings), (None, &vec![], &vec![]));
+
+        let again = whole_turn(regenerate(&app, &conversation, first.assistant_message_id).await).await;
+        let versions = vec![first.assistant_message_id, again.assistant_message_id];
+        assert_eq!((again.user_message_id, again.parent_id, &*again.content), (first.user_message_id, None, "1 + 2?"));
+        assert_eq!((&again.user_siblings, &again.assistant_siblings), (&vec![], &versions));
+        let told = last_request(&model);
+        assert!(told.contains("1 + 2?") && !told.contains("Old answer.") && !told.contains("tool_use"), "{told}");
+
+        let messages = shown(&app, &conversation).await;
+        assert_eq!(texts(&messages), ["1 + 2?", "New answer."]);
+        assert_eq!((&messages[0].siblings, &messages[1].siblings), (&vec![], &versions));
+        assert!(messages[1].tool_calls.is_empty(), "the old answer's calls are the old answer's");
+
+        // Back to the old one, and on from there.
+        let back: Conversation = select(&app, &conversation, versions[0]).await.json().await.unwrap();
+        assert_eq!(texts(&back.messages), ["1 + 2?", "Old answer."]);
+        assert_eq!(back.messages[1].tool_calls.len(), 1);
+        assert_eq!(shown(&app, &conversation).await, back.messages, "everybody sees the branch that was chosen");
+        app.send(&conversation, "And now?").await.all().await;
+        let told = last_request(&model);
+        assert!(told.contains("Old answer.") && told.contains("tool_use") && !told.contains("New answer."), "{told}");
+        assert_eq!(texts(&shown(&app, &conversation).await), ["1 + 2?", "Old answer.", "And now?", "Third."]);
+        model.assert_calls_paired();
+    }
+
+    async fn an_edited_message_begins_another_branch(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        for words in ["A1", "A2", "A2 edited", "A1 edited"] {
+            model.reply([text(words)]);
+        }
+        for words in ["Q1", "Q2"] {
+            app.send(&conversation, words).await.all().await;
+        }
+        let before = shown(&app, &conversation).await;
+        let (first, second) = (before[0].id, before[2].id);
+
+        let start = whole_turn(edit(&app, &conversation, second, "Q2 edited").await).await;
+        assert_eq!((start.parent_id, &start.user_siblings), (Some(before[1].id), &vec![second, start.user_message_id]));
+        assert_eq!(texts(&shown(&app, &conversation).await), ["Q1", "A1", "Q2 edited", "A2 edited"]);
+        let told = last_request(&model);
+        assert!(told.contains("A1") && !told.contains("A2"), "{told}");
+
+        // The very first one, by somebody who is not sure that it was sent.
+        let start = whole_turn(edit(&app, &conversation, first, "Q1 edited").await).await;
+        assert_eq!((start.parent_id, &start.user_siblings), (None, &vec![first, start.user_message_id]));
+        let twice = EventReader::new(edit(&app, &conversation, first, "Q1 edited").await).all().await;
+        assert!(matches!(twice.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "A1 edited"), "{twice:?}");
+        let edited = shown(&app, &conversation).await;
+        assert_eq!(texts(&edited), ["Q1 edited", "A1 edited"]);
+        assert_eq!(edited[0].siblings, [first, start.user_message_id], "it is one version more, not two");
+
+        // The newest branch below the first version is the edited one.
+        let back: Conversation = select(&app, &conversation, first).await.json().await.unwrap();
+        assert_eq!(texts(&back.messages), ["Q1", "A1", "Q2 edited", "A2 edited"]);
+        let back: Conversation = select(&app, &conversation, second).await.json().await.unwrap();
+        assert_eq!(texts(&back.messages), ["Q1", "A1", "Q2", "A2"]);
+        assert_eq!(back.summary.title, "Q1");
+        model.assert_calls_paired();
+    }
+
+    async fn an_answer_that_failed_is_written_anew(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.fail(500, "no");
+        app.send(&conversation, "1 + 2?").await.all().await;
+        let failed = shown(&app, &conversation).await;
+        assert_eq!(failed[1].status, MessageStatus::Failed);
+        model.reply([text("Three.")]);
+        whole_turn(regenerate(&app, &conversation, failed[1].id).await).await;
+        let messages = shown(&app, &conversation).await;
+        assert_eq!((texts(&messages), messages[1].status), (vec!["1 + 2?", "Three."], MessageStatus::Complete));
+    }
+
+    async fn nothing_branches_off_while_a_turn_runs(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("A1")]);
+        app.send(&conversation, "Q1").await.all().await;
+        let gate = model.reply_late([text("A2")]);
+        let turn = app.send(&conversation, "Q2").await;
+        let messages = shown(&app, &conversation).await;
+        for refused in [
+            regenerate(&app, &conversation, messages[1].id).await,
+            edit(&app, &conversation, messages[0].id, "Q1 edited").await,
+            select(&app, &conversation, messages[1].id).await,
+        ] {
+            assert_eq!(refused.status(), StatusCode::CONFLICT);
+            assert_eq!(refused.json::<Value>().await.unwrap()["type"], "/problems/turn-running");
+        }
+        gate.open();
+        turn.all().await;
+        assert_eq!(texts(&shown(&app, &conversation).await), ["Q1", "A1", "Q2", "A2"]);
+    }
+
+    async fn what_is_not_there_or_not_the_like_is_refused(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let (conversation, other) = (app.create_conversation().await, app.create_conversation().await);
+        for conversation in [&conversation, &other] {
+            model.reply([text("A1")]);
+            app.send(conversation, "Q1").await.all().await;
+        }
+        let messages = shown(&app, &conversation).await;
+        let (question, answer) = (messages[0].id, messages[1].id);
+        let foreign = shown(&app, &other).await;
+        for (refused, status) in [
+            (regenerate(&app, &conversation, foreign[1].id).await, StatusCode::NOT_FOUND),
+            (edit(&app, &conversation, foreign[0].id, "x").await, StatusCode::NOT_FOUND),
+            (select(&app, &conversation, foreign[1].id).await, StatusCode::NOT_FOUND),
+            (select(&app, &conversation, MessageId(i64::MAX)).await, StatusCode::NOT_FOUND),
+            (regenerate(&app, &conversation, question).await, StatusCode::UNPROCESSABLE_ENTITY),
+            (edit(&app, &conversation, answer, "x").await, StatusCode::UNPROCESSABLE_ENTITY),
+            (edit(&app, &conversation, question, " ").await, StatusCode::UNPROCESSABLE_ENTITY),
+        ] {
+            assert_eq!(refused.status(), status);
+            assert_eq!(refused.headers()["content-type"], "application/problem+json");
+        }
+        assert_eq!(shown(&app, &conversation).await, messages);
+        let gone = app.post("/api/conversations/00000000-0000-4000-8000-000000000000/messages/1/select", json!(null)).await;
+        assert_eq!(gone.status(), StatusCode::NOT_FOUND);
+    }
+
+    /// The file holds what is shown, the search finds every version, the feed tells of the choice, and a deletion takes
+    /// all branches with it.
+    async fn the_rest_of_the_product_knows_branches(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        for words in ["Rhubarb", "Quince"] {
+            model.reply([text(words)]);
+        }
+        app.send(&conversation, "Which fruit?").await.all().await;
+        let old = shown(&app, &conversation).await[1].id;
+        whole_turn(regenerate(&app, &conversation, old).await).await;
+
+        let export = format!("/api/conversations/{conversation}/export?format=markdown");
+        let file = app.get(&export).await.text().await.unwrap();
+        assert!(file.contains("Quince") && !file.contains("Rhubarb"), "{file}");
+        for word in ["rhubarb", "quince"] {
+            let found = app.get_json(&format!("/api/conversations?q={word}")).await;
+            assert_eq!(found["items"][0]["uuid"], conversation, "{word}");
+        }
+
+        let mut feed = app.get("/api/events").await;
+        assert_eq!(select(&app, &conversation, old).await.status(), StatusCode::OK);
+        let mut told = String::new();
+        while !told.contains("event: branch_selected\n") {
+            let chunk = tokio::time::timeout(crate::support::PATIENCE, feed.chunk()).await.expect("in time").unwrap();
+            told.push_str(&String::from_utf8_lossy(&chunk.expect("the feed goes on")));
+        }
+        let file = app.get(&export).await.text().await.unwrap();
+        assert!(!file.contains("Quince") && file.contains("Rhubarb"), "{file}");
+
+        let path = app.url(&format!("/api/conversations/{conversation}"));
+        assert_eq!(app.client.delete(&path).send().await.unwrap().status(), StatusCode::NO_CONTENT);
+        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM messages"), [(0,)]);
+    }
+}

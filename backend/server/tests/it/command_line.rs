@@ -1,0 +1,123 @@
+//! The program itself: what it prints, and how it refuses bad settings.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    process::{Child, Command, Stdio},
+};
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tallybook"));
+    command.env_clear();
+    command
+}
+
+#[test]
+fn a_bad_setting_stops_the_program_with_a_sentence_that_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, value) in [
+        ("PORT", "http"),
+        ("HOST", "nowhere"),
+        ("ALLOWED_HOSTS", "chat.example.org:3000"),
+        ("ALLOWED_HOSTS", "https://chat.example.org"),
+        ("ALLOWED_HOSTS", "chat.example.org, *"),
+        ("DATABASE_URL", "postgres://localhost/x"),
+        ("LLM_PROVIDER", "hal9000"),
+        ("LLM_BASE_URL", "ftp://example.org"),
+        ("LLM_MAX_TOKENS", "0"),
+        ("LLM_MAX_TOKENS", "many"),
+        ("LLM_TEMPERATURE", "hot"),
+        ("LLM_TEMPERATURE", "2.1"),
+        ("MAX_TOOL_TURNS", "-1"),
+        ("KEEP_ALIVE_SECS", "0"),
+        ("JOURNAL_RETENTION_DAYS", "-1"),
+        ("SYSTEM_PROMPT_FILE", "/does/not/exist"),
+    ] {
+        let mut command = program();
+        if name == "LLM_BASE_URL" {
+            command.env("OPENAI_API_KEY", "sk-test");
+        }
+        let output = command.env("PORT", "0").env(name, value).current_dir(folder.path()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success(), "{name}={value} was accepted");
+        assert!(said.contains(name), "{name}={value}: {said}");
+    }
+}
+
+#[test]
+fn help_lists_settings_and_never_their_values() {
+    let output = program().arg("--help").env("LLM_API_KEY", "sk-secret").output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    for name in ["HOST", "PORT", "DATABASE_URL", "LLM_PROVIDER", "LLM_API_KEY", "TOOL_TIMEOUT_SECS"] {
+        assert!(help.contains(name), "{help}");
+    }
+    assert!(!help.contains("sk-secret"), "{help}");
+}
+
+/// A server, ended when the test is.
+struct Running {
+    child: Child,
+    greeting: Vec<String>,
+}
+
+impl Running {
+    /// Starts the program and reads the three lines that say where it is.
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let greeting = lines.take(3).map(Result::unwrap).collect();
+        Self { child, greeting }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself, which the test has noticed then.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn it_starts_with_nothing_set_and_says_where_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::start(program().env("PORT", "0").current_dir(folder.path()));
+    let lines = &server.greeting;
+    assert!(lines[0].starts_with("Tallybook is ready at http://127.0.0.1:"), "{lines:?}");
+    assert!(lines[1].contains("demo"), "{lines:?}");
+    assert!(lines[2].contains("data/tallybook.db"), "{lines:?}");
+    assert!(folder.path().join("data/tallybook.db").exists());
+}
+
+#[test]
+fn every_variable_that_is_blank_counts_as_unset() {
+    let help = String::from_utf8(program().arg("--help").output().unwrap().stdout).unwrap();
+    let names = help.split("[env: ").skip(1).map(|rest| rest.split([']', '=']).next().unwrap());
+    let names: Vec<&str> = names.collect();
+    assert!(names.len() > 20 && names.contains(&"PORT"), "{help}");
+    for blank in ["", " "] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = program();
+        command.envs(names.iter().map(|name| (name, blank))).current_dir(folder.path());
+        // As an option, so that the test takes no fixed port.
+        let server = Running::start(command.args(["--port", "0"]));
+        let lines = &server.greeting;
+        assert!(lines[0].starts_with("Tallybook is ready at http://127.0.0.1:"), "{lines:?}");
+        assert!(lines[1].contains("demo"), "{lines:?}");
+        assert!(lines[2].contains("data/tallybook.db"), "{lines:?}");
+    }
+}
+
+/// Orchestrators ask a container for its health by its address.
+#[test]
+fn on_all_addresses_every_host_is_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::start(program().envs([("HOST", "0.0.0.0"), ("PORT", "0")]).current_dir(folder.path()));
+    let port = server.greeting[0].rsplit(':').next().unwrap();
+    let mut connection = TcpStream::connect(("127.0.0.1", port.parse().unwrap())).unwrap();
+    connection.write_all(b"GET /healthz HTTP/1.1\r\nHost: 10.1.2.3:3000\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}

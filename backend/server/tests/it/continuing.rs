@@ -1,0 +1,164 @@
+//! Going on with an answer that was cut off, in whichever way. That nothing is lost or run twice after a crash is in
+//! `crash`.
+
+use std::{
+    future::pending,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use reqwest::StatusCode;
+use serde_json::json;
+use tallybook_mock_llm::{MockLlm, cut, hang, text, tool_call};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus};
+use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry};
+
+use crate::support::{Engine, NoArgs, Provider, TestApp, names, on_every_engine, rows};
+
+/// Orders a pizza, which must not be done twice without being asked to; it never learns whether it comes.
+struct Orders(Arc<AtomicUsize>);
+
+impl Tool for Orders {
+    type Args = NoArgs;
+    const NAME: &'static str = "order";
+    const DESCRIPTION: &'static str = "Orders a pizza.";
+    const IDEMPOTENT: bool = false;
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        pending().await
+    }
+}
+
+/// Looks for a pizza, as often as one likes.
+struct Looks(Arc<AtomicUsize>);
+
+impl Tool for Looks {
+    type Args = NoArgs;
+    const NAME: &'static str = "look";
+    const DESCRIPTION: &'static str = "Looks for a pizza.";
+    const IDEMPOTENT: bool = true;
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        if self.0.fetch_add(1, Ordering::SeqCst) == 0 { pending().await } else { Ok(ToolOutput::text("none")) }
+    }
+}
+
+fn end_of(events: &[ChatEvent]) -> &MessageEnd {
+    let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{events:?}") };
+    end
+}
+
+on_every_engine! {
+    /// Of the calls whose outcome is unknown, those of idempotent tools are made once more; of the others the model is
+    /// told that nobody knows.
+    async fn a_call_that_may_have_run_runs_again_only_where_that_does_no_harm(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let (orders, looks) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let tools = || ToolRegistry::default().with(Orders(orders.clone())).unwrap().with(Looks(looks.clone())).unwrap();
+        let settings = || Provider::Anthropic.settings(model.url());
+        let app = TestApp::spawn_with_tools(&engine, settings(), tools()).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Ordering. "), tool_call("order", "{}"), tool_call("look", "{}")]);
+        let mut turn = app.send(&conversation, "Pizza!").await;
+        turn.until("tool_call_start").await;
+        turn.until("tool_call_start").await;
+        crate::support::eventually("both run", async || looks.load(Ordering::SeqCst) + orders.load(Ordering::SeqCst) == 2)
+            .await;
+        app.shut_down().await;
+
+        let app = TestApp::spawn_with_tools(&engine, settings(), tools()).await;
+        assert_eq!(app.idle_conversation(&conversation).await["messages"][1]["status"], "interrupted");
+        model.reply([text("No pizza yet.")]);
+        let events = app.resume(&conversation).await.all().await;
+        let expected = ["snapshot", "tool_call_start", "tool_call_end", "content_delta", "message_end"];
+        assert_eq!(names(&events), expected);
+        assert_eq!(end_of(&events).content, "Ordering. \n\nNo pizza yet.");
+        assert_eq!((orders.load(Ordering::SeqCst), looks.load(Ordering::SeqCst)), (1, 2));
+        let calls = rows!(app, (String, String, i32), "SELECT tool_name, status, position FROM tool_calls ORDER BY position");
+        let calls: Vec<_> = calls.iter().map(|(tool, status, position)| (tool.as_str(), status.as_str(), *position)).collect();
+        assert_eq!(calls, [("order", "cancelled", 0), ("look", "cancelled", 1), ("look", "success", 2)]);
+        let told = model.requests().last().unwrap().body["messages"][2]["content"].to_string();
+        assert!(told.contains("its outcome is unknown") && told.contains("none"), "{told}");
+        model.assert_calls_paired();
+    }
+
+    /// What a broken step wrote is taken back, and the steps before it stay; what it cost is still counted.
+    async fn a_failed_answer_goes_on_from_its_last_whole_step(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
+        model.reply([text("It is fo"), cut()]);
+        let failed = app.send(&conversation, "1 + 2?").await.all().await;
+        assert!(matches!(failed.last(), Some(ChatEvent::Error(_))), "{failed:?}");
+
+        model.reply([text("It is three.")]);
+        let events = app.resume(&conversation).await.all().await;
+        let ChatEvent::Snapshot(kept) = &events[0] else { panic!("{events:?}") };
+        assert_eq!((kept.content.as_str(), kept.tool_calls.len(), kept.epoch), ("Adding. ", 1, 2));
+        assert_eq!((end_of(&events).content.as_str(), end_of(&events).status), ("Adding. \n\nIt is three.", MessageStatus::Complete));
+        let stored = app.idle_conversation(&conversation).await;
+        assert_eq!(stored["messages"][1]["content"], "Adding. \n\nIt is three.");
+        assert_eq!(stored["messages"][1]["error"], json!(null));
+        let steps = rows!(app, (i32, Option<String>), "SELECT step, stop_reason FROM model_calls ORDER BY step");
+        assert_eq!(steps, [(0, Some("tool_use".to_owned())), (1, None), (2, Some("end_turn".to_owned()))]);
+
+        model.reply([text("Yes.")]);
+        app.send(&conversation, "Sure?").await.all().await;
+        assert!(!model.requests().last().unwrap().body_text.contains("It is fo"));
+        model.assert_calls_paired();
+    }
+
+    async fn a_stopped_answer_can_be_continued_and_stopped_again(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        let stop = format!("/api/conversations/{conversation}/stop");
+        model.reply([text("One "), hang()]);
+        let mut turn = app.send(&conversation, "Count.").await;
+        let delta = turn.until("content_delta").await;
+        app.post(&stop, json!({})).await;
+        assert_eq!(end_of(&turn.all().await).status, MessageStatus::Stopped);
+        model.reply([text("One again "), hang()]);
+        let mut turn = app.resume(&conversation).await;
+        turn.until("content_delta").await;
+        // Whoever has heard the first part only, as a tab that slept, is told where the answer stands now.
+        let mut late = app.follow(&conversation, delta.id.as_deref()).await;
+        let ChatEvent::Snapshot(now) = late.next().await.unwrap().event else { panic!("a snapshot comes first") };
+        assert_eq!((now.epoch, now.content.starts_with("One again")), (2, true));
+        app.post(&stop, json!({})).await;
+        let events = turn.all().await;
+        assert_eq!((end_of(&events).status, end_of(&events).content.as_str()), (MessageStatus::Stopped, "One again "));
+        let owed = app.follow(&conversation, delta.id.as_deref()).await.all().await;
+        assert_eq!(owed, events[events.len() - 1..]);
+    }
+
+    async fn what_is_not_cut_off_cannot_be_continued(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        let path = format!("/api/conversations/{conversation}/continue");
+        let refused = async |problem: &str| {
+            let response = app.post(&path, json!({})).await;
+            assert_eq!(response.status(), StatusCode::CONFLICT);
+            let body: serde_json::Value = response.json().await.unwrap();
+            assert_eq!(body["type"], problem);
+        };
+        refused("/problems/nothing-to-continue").await;
+        model.reply([text("Done.")]);
+        app.send(&conversation, "Go").await.all().await;
+        app.idle_conversation(&conversation).await;
+        refused("/problems/nothing-to-continue").await;
+        let gate = model.reply_gated([text("So ")], [text("far.")]);
+        let turn = app.send(&conversation, "Again").await;
+        gate.reached().await;
+        refused("/problems/turn-running").await;
+        gate.open();
+        turn.all().await;
+        let unknown = app.post(&format!("/api/conversations/{}/continue", uuid::Uuid::nil()), json!({})).await;
+        assert_eq!(unknown.status(), StatusCode::NOT_FOUND);
+    }
+}

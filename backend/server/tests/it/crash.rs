@@ -1,0 +1,195 @@
+//! The real program, killed with SIGKILL inside each write of a turn, and started again on what it left.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, Reply, text, tool_call};
+use tallybook_protocol::{ChatEvent, MessageStatus};
+
+use crate::support::{Engine, EventReader, TestApp, Trap, eventually, on_every_engine, rows};
+
+const ANSWER: &str = "Adding. \n\nIt is three and two.";
+
+/// The writes of the turn that [`undisturbed`] plays, in their order. To be killed inside one is to be killed before it
+/// and after the one above: nothing of it lasts.
+const WRITES: [Trap; 12] = [
+    Trap { write: "INSERT ON messages", condition: "NEW.role = 'user'" },
+    Trap { write: "INSERT ON messages", condition: "NEW.role = 'assistant'" },
+    Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'message_start'" },
+    Trap { write: "INSERT ON model_calls", condition: "NEW.step = 0" },
+    Trap { write: "INSERT ON tool_calls", condition: "NEW.position = 0" },
+    Trap { write: "INSERT ON tool_calls", condition: "NEW.position = 1" },
+    Trap { write: "UPDATE ON tool_calls", condition: "NEW.position = 0" },
+    Trap { write: "UPDATE ON tool_calls", condition: "NEW.position = 1" },
+    Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'content_delta' AND NEW.data LIKE '%three%'" },
+    Trap { write: "INSERT ON model_calls", condition: "NEW.step = 1" },
+    Trap { write: "UPDATE ON messages", condition: "NEW.status = 'complete'" },
+    Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'message_end'" },
+];
+
+/// The writes by which a turn goes on whose second call was cut off, up to where it is like any other.
+const WRITES_OF_GOING_ON: [Trap; 4] = [
+    Trap { write: "UPDATE ON messages", condition: "NEW.status = 'streaming' AND NEW.epoch > OLD.epoch" },
+    Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'snapshot'" },
+    Trap { write: "INSERT ON tool_calls", condition: "NEW.position > 1" },
+    Trap { write: "UPDATE ON messages", condition: "NEW.status = 'complete'" },
+];
+
+/// What the model says in the two steps of the turn.
+fn undisturbed() -> [Reply; 2] {
+    let calls = [text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#), tool_call("multiply", r#"{"a":1,"b":2}"#)];
+    [calls.into(), [text("It is three and two.")].into()]
+}
+
+/// The program with a model that says what is still to be said after so many whole steps.
+async fn launch(engine: &Engine, steps_done: usize) -> (TestApp, MockLlm) {
+    let model = MockLlm::start().await.unwrap();
+    for reply in undisturbed().into_iter().skip(steps_done) {
+        model.reply(reply);
+    }
+    (TestApp::launch(engine, &model), model)
+}
+
+fn question() -> Value {
+    json!({"content": "1 + 2, and 1 × 2?", "client_message_id": "one"})
+}
+
+/// Has the program do what `path` asks for, and kills it inside a write.
+async fn kill_inside(write: Trap, engine: &Engine, doomed: TestApp, path: &str, body: &Value) {
+    write.lay(engine).await;
+    let asking = tokio::spawn(doomed.client.post(doomed.url(path)).json(body).send());
+    write.sprung(engine).await;
+    doomed.kill();
+    // Whether it had answered depends on the write.
+    let _ = asking.await;
+    write.clear(engine).await;
+}
+
+/// How many steps of the newest turn were answered whole.
+async fn steps_done(engine: &Engine) -> usize {
+    let done = "SELECT COUNT(*) FROM model_calls WHERE message_id = (SELECT MAX(id) FROM messages)";
+    usize::try_from(rows!(engine, (i64,), done)[0].0).unwrap()
+}
+
+/// The conversation is whole as it was left, goes on to the answer of an undisturbed turn, and takes the next message.
+async fn check_that_it_goes_on(write: Trap, engine: &Engine, conversation: &str) {
+    let begun = rows!(engine, (i64,), "SELECT COUNT(*) FROM messages WHERE status <> 'complete'")[0].0 > 0;
+    let (app, model) = launch(engine, if begun { steps_done(engine).await } else { 0 }).await;
+    let left = app.idle_conversation(conversation).await;
+    check_what_is_left(&app, &left).await;
+    let page = app.get(&format!("/c/{conversation}")).await.text().await.unwrap();
+    assert_eq!(page.contains("data-status=\"interrupted\""), begun, "{write:?}");
+    assert!(!page.contains("data-status=\"streaming\""), "{write:?}");
+    let completed = completed_calls(&left);
+    let events = if begun {
+        app.resume(conversation).await.all().await
+    } else {
+        let path = format!("/api/conversations/{conversation}/messages");
+        EventReader::new(app.post(&path, question()).await).all().await
+    };
+    let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{write:?}: {events:?}") };
+    assert_eq!((end.status, end.content.as_str()), (MessageStatus::Complete, ANSWER), "{write:?}");
+    assert_eq!(begun, matches!(events[0], ChatEvent::Snapshot(_)), "{write:?}: {events:?}");
+
+    let whole = app.idle_conversation(conversation).await;
+    check_what_is_left(&app, &whole).await;
+    let expected =
+        BTreeMap::from([("add".to_owned(), vec!["3".to_owned()]), ("multiply".to_owned(), vec!["2".to_owned()])]);
+    assert_eq!(completed_calls(&whole), expected, "{write:?}: each completed once");
+    assert!(completed.iter().all(|(tool, outputs)| expected.get(tool) == Some(outputs)), "{write:?}");
+    assert_eq!(model.unused_replies(), 0, "{write:?}");
+
+    model.reply([text("As I said.")]);
+    let next = app.send(conversation, "And?").await.all().await;
+    assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "As I said."), "{write:?}");
+    model.assert_calls_paired();
+}
+
+on_every_engine! {
+    /// Killed at any write, the program leaves a conversation in which every row is terminal and what completed is whole.
+    /// It goes on from there to the answer of an undisturbed turn, running nothing twice that completed.
+    async fn a_program_killed_at_any_write_goes_on_where_it_was(engine: Engine) {
+        for write in WRITES {
+            let (doomed, _model) = launch(&engine, 0).await;
+            let conversation = doomed.create_conversation().await;
+            let path = format!("/api/conversations/{conversation}/messages");
+            kill_inside(write, &engine, doomed, &path, &question()).await;
+            check_that_it_goes_on(write, &engine, &conversation).await;
+        }
+    }
+
+    /// The same when it is killed once more while it goes on.
+    async fn a_program_killed_again_while_it_goes_on(engine: Engine) {
+        for write in WRITES_OF_GOING_ON {
+            let (doomed, _model) = launch(&engine, 0).await;
+            let conversation = doomed.create_conversation().await;
+            let path = format!("/api/conversations/{conversation}/messages");
+            let second_call = Trap { write: "UPDATE ON tool_calls", condition: "NEW.tool_name = 'multiply'" };
+            kill_inside(second_call, &engine, doomed, &path, &question()).await;
+            let (doomed, _model) = launch(&engine, 1).await;
+            doomed.idle_conversation(&conversation).await;
+            let path = format!("/api/conversations/{conversation}/continue");
+            kill_inside(write, &engine, doomed, &path, &json!({})).await;
+            check_that_it_goes_on(write, &engine, &conversation).await;
+        }
+    }
+
+    /// Text is stored joined, at most a quarter of a second late.
+    async fn a_killed_program_keeps_the_text_that_was_written(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let doomed = TestApp::launch(&engine, &model);
+        let conversation = doomed.create_conversation().await;
+        let gate = model.reply_gated([text("It is three. ")], [text("Never sent.")]);
+        let _turn = doomed.send(&conversation, "1 + 2?").await;
+        gate.reached().await;
+        eventually("the text is stored", async || {
+            let texts = rows!(engine, (String,), "SELECT data FROM journal_events WHERE event = 'content_delta'");
+            texts.iter().any(|row| row.0.contains("It is three. "))
+        })
+        .await;
+        doomed.kill();
+        let app = TestApp::spawn(&engine, &model).await;
+        let left = app.idle_conversation(&conversation).await;
+        assert_eq!(left["messages"][1]["content"], "It is three. ");
+        check_what_is_left(&app, &left).await;
+        assert_eq!(model.requests().len(), 1, "nothing runs again by itself");
+    }
+}
+
+/// Nothing is left open, an answer that is not complete is the beginning of one, and each run of a turn has one end.
+async fn check_what_is_left(app: &TestApp, conversation: &Value) {
+    let open = "SELECT (SELECT COUNT(*) FROM messages WHERE status = 'streaming') \
+        + (SELECT COUNT(*) FROM tool_calls WHERE status = 'pending')";
+    assert_eq!(rows!(app, (i64,), open), [(0,)]);
+    let unended = "SELECT message_id, epoch FROM journal_events GROUP BY message_id, epoch \
+        HAVING SUM(CASE WHEN event IN ('message_end', 'error') THEN 1 ELSE 0 END) <> 1";
+    assert_eq!(rows!(app, (i64, i32), unended), []);
+    for message in conversation["messages"].as_array().unwrap().iter().filter(|m| m["role"] == "assistant") {
+        let content = message["content"].as_str().unwrap();
+        match message["status"].as_str().unwrap() {
+            "interrupted" => assert!(ANSWER.starts_with(content) || content == "It is three. ", "{content}"),
+            other => assert_eq!(other, "complete"),
+        }
+        for call in message["tool_calls"].as_array().unwrap() {
+            match call["status"].as_str().unwrap() {
+                "success" => assert!(call["output"].is_string() && call["error"].is_null(), "{call}"),
+                other => {
+                    assert_eq!(other, "interrupted");
+                    assert_eq!(call["error"], "The server restarted during this call. It may have run.");
+                }
+            }
+        }
+    }
+}
+
+/// The outputs of the calls that completed, by tool.
+fn completed_calls(conversation: &Value) -> BTreeMap<String, Vec<String>> {
+    let mut completed = BTreeMap::<_, Vec<_>>::new();
+    let messages = conversation["messages"].as_array().unwrap();
+    for call in messages.iter().flat_map(|message| message["tool_calls"].as_array().unwrap()) {
+        if let Some(output) = call["output"].as_str() {
+            completed.entry(call["tool_name"].as_str().unwrap().to_owned()).or_default().push(output.to_owned());
+        }
+    }
+    completed
+}

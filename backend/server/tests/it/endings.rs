@@ -1,0 +1,213 @@
+//! How turns end when the database does not take their end, when they are stopped at once, and how a reader that has heard
+//! something impossible hears of it.
+
+use serde_json::json;
+use tallybook_mock_llm::{MockLlm, cut, hang, text, tool_call};
+use tallybook_protocol::{ChatEvent, MessageStatus};
+
+use crate::support::{Engine, TestApp, execute, names, on_every_engine, rows};
+
+/// Makes the database refuse every update of `messages` to one of these states, as it would refuse one that is too large.
+async fn refuse_ends(engine: &Engine, states: &str) {
+    match &engine.database().await {
+        tallybook::db::Database::MySql(pool) => {
+            let sql = format!(
+                "CREATE TRIGGER refuse BEFORE UPDATE ON messages FOR EACH ROW \
+                 BEGIN IF NEW.status IN ({states}) THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END"
+            );
+            sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(pool).await.unwrap();
+        }
+        tallybook::db::Database::Sqlite(pool) => {
+            let sql = format!(
+                "CREATE TRIGGER refuse BEFORE UPDATE ON messages WHEN NEW.status IN ({states}) \
+                 BEGIN SELECT RAISE(ABORT, 'refused'); END"
+            );
+            sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(pool).await.unwrap();
+        }
+    }
+}
+
+on_every_engine! {
+    async fn an_end_that_the_database_refuses_becomes_a_small_one(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        refuse_ends(&engine, "'complete', 'interrupted', 'stopped'").await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Here it is.")]);
+        let events = app.send(&conversation, "Go.").await.all().await;
+        let Some(ChatEvent::Error(error)) = events.last() else { panic!("{events:?}") };
+        assert_eq!(error.code, "storage_rejected");
+        let stored = app.idle_conversation(&conversation).await;
+        assert_eq!(stored["messages"][1]["status"], "failed");
+        assert_eq!(stored["messages"][1]["error_code"], "storage_rejected");
+        assert_eq!(stored["messages"][1]["content"], "Here it is.");
+    }
+
+    /// One that cannot be closed at all keeps none of the others from it, however many there are.
+    async fn recovery_closes_what_can_be_closed(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        for number in 0..103 {
+            let conversation = app.create_conversation().await;
+            // The first hundred hold a text by which the trigger knows them.
+            model.reply([text(if number < 101 { "never" } else { "gladly" })]);
+            app.send(&conversation, "Go.").await.all().await;
+        }
+        app.shut_down().await;
+        // As their process left them when it died.
+        let abandon = "UPDATE messages SET status = 'streaming', content = CASE WHEN content = 'never' THEN 'never' ELSE '' END, \
+                       lease_until = NULL, completed_at = NULL WHERE role = 'assistant'";
+        execute!(engine, abandon);
+        let claim = "UPDATE conversations SET active_message_id = head_message_id";
+        execute!(engine, claim);
+        match &engine.database().await {
+            tallybook::db::Database::MySql(pool) => {
+                let sql = "CREATE TRIGGER refuse BEFORE UPDATE ON messages FOR EACH ROW \
+                     BEGIN IF OLD.content = 'never' AND NEW.status <> 'streaming' THEN \
+                     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END";
+                sqlx::raw_sql(sql).execute(pool).await.unwrap();
+            }
+            tallybook::db::Database::Sqlite(pool) => {
+                let sql = "CREATE TRIGGER refuse BEFORE UPDATE ON messages \
+                     WHEN OLD.content = 'never' AND NEW.status <> 'streaming' BEGIN SELECT RAISE(ABORT, 'refused'); END";
+                sqlx::raw_sql(sql).execute(pool).await.unwrap();
+            }
+        }
+        let app = TestApp::spawn(&engine, &model).await;
+        let closed = rows!(app, (i64,), "SELECT COUNT(*) FROM messages WHERE role = 'assistant' AND status = 'interrupted'");
+        assert_eq!(closed, [(2,)]);
+    }
+
+    /// Of a turn whose whole end is refused, recovery stores a small one.
+    async fn recovery_closes_a_turn_by_a_small_end_where_the_whole_one_is_refused(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Here it is.")]);
+        app.send(&conversation, "Go.").await.all().await;
+        app.shut_down().await;
+        let abandon =
+            "UPDATE messages SET status = 'streaming', lease_until = NULL, completed_at = NULL WHERE role = 'assistant'";
+        execute!(engine, abandon);
+        execute!(engine, "UPDATE conversations SET active_message_id = head_message_id");
+        refuse_ends(&engine, "'interrupted'").await;
+        let app = TestApp::spawn(&engine, &model).await;
+        let stored = app.idle_conversation(&conversation).await;
+        let answer = &stored["messages"][1];
+        assert_eq!((&answer["status"], &answer["error_code"]), (&json!("failed"), &json!("storage_rejected")));
+        assert_eq!(answer["content"], "Here it is.");
+    }
+
+    /// Every step is within its limit, and the answer would not be.
+    async fn an_answer_that_grows_beyond_what_readers_take_is_ended(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("x".repeat(5_000_000)), tool_call("add", r#"{"a":2,"b":3}"#)]);
+        model.reply([text("y".repeat(5_000_000))]);
+        let events = app.send(&conversation, "Much.").await.all().await;
+        let Some(ChatEvent::Error(error)) = events.last() else { panic!("{:?}", events.last().map(ChatEvent::name)) };
+        assert_eq!(error.code, "answer_too_long");
+        let stored = app.idle_conversation(&conversation).await;
+        assert_eq!(stored["messages"][1]["status"], "failed");
+        assert!(stored["messages"][1]["content"].as_str().unwrap().starts_with("xxx"));
+    }
+
+    /// What two whole steps wrote stays, with the line between them, and what the third wrote is taken back.
+    async fn an_answer_of_several_steps_goes_on_after_its_whole_ones(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("One."), tool_call("add", r#"{"a":1,"b":0}"#)]);
+        model.reply([text("Two."), tool_call("add", r#"{"a":2,"b":0}"#)]);
+        model.reply([text("Thr"), cut()]);
+        let events = app.send(&conversation, "Count.").await.all().await;
+        assert_eq!(events.last().map(ChatEvent::name), Some("error"));
+        assert_eq!(app.conversation(&conversation).await["messages"][1]["content"], "One.\n\nTwo.\n\nThr");
+
+        model.reply([text("Three.")]);
+        let events = app.resume(&conversation).await.all().await;
+        let [ChatEvent::Snapshot(snapshot), .., ChatEvent::MessageEnd(end)] = &events[..] else { panic!("{events:?}") };
+        assert_eq!((snapshot.content.as_str(), end.content.as_str()), ("One.\n\nTwo.", "One.\n\nTwo.\n\nThree."));
+    }
+
+    async fn a_stop_right_after_the_first_commit_is_never_lost(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        for _ in 0..20 {
+            let conversation = app.create_conversation().await;
+            model.reply([hang()]);
+            let path = format!("/api/conversations/{conversation}/messages");
+            let sending = app.post(&path, json!({"content": "Go."}));
+            // As soon as the turn is there it is stopped, once.
+            let stopping = async {
+                while app.conversation(&conversation).await["running"] == false {}
+                app.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
+            };
+            let (response, ()) = tokio::join!(sending, stopping);
+            let events = crate::support::EventReader::new(response).all().await;
+            let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{events:?}") };
+            assert_eq!(end.status, MessageStatus::Stopped);
+        }
+    }
+
+    /// An id of this turn that was never sent: its reader has not heard the end.
+    async fn a_reader_beyond_the_end_hears_the_end(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Here it is.")]);
+        let mut turn = app.send(&conversation, "Go.").await;
+        let mut last = String::new();
+        while let Some(seen) = turn.next().await {
+            last = seen.id.unwrap();
+        }
+        app.idle_conversation(&conversation).await;
+        assert_eq!(app.get(&format!("/api/conversations/{conversation}/events?after={last}")).await.status(), 204);
+        let (turn, _) = last.rsplit_once('.').unwrap();
+        let heard = app.follow(&conversation, Some(&format!("{turn}.99999"))).await.all().await;
+        assert_eq!(names(&heard), ["message_end"]);
+    }
+
+    async fn an_empty_line_stands_between_the_texts_of_two_steps(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Let me see."), tool_call("add", r#"{"a":2,"b":3}"#)]);
+        model.reply([tool_call("add", r#"{"a":5,"b":0}"#)]);
+        model.reply([text("Done with five.")]);
+        let events = app.send(&conversation, "2 + 3").await.all().await;
+        let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{events:?}") };
+        assert_eq!(end.content, "Let me see.\n\nDone with five.");
+        let offsets: Vec<i64> = end.tool_calls.iter().map(|call| call.offset).collect();
+        assert_eq!(offsets, [11, 11]);
+        assert_eq!(app.conversation(&conversation).await["messages"][1]["content"], end.content);
+
+        // The model is told what it said, and nothing of the line.
+        model.reply([text("Yes.")]);
+        app.send(&conversation, "Sure?").await.all().await;
+        let told = model.requests().pop().unwrap().body_text;
+        assert!(told.contains(r#""text":"Done with five.""#) && !told.contains(r"see.\n"), "{told}");
+    }
+
+    async fn a_message_may_be_a_list_of_parts(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        let path = format!("/api/conversations/{conversation}/messages");
+        let part = |text: &str| json!({"type": "text", "text": text});
+        model.reply([text("3")]);
+        let sent = app.post(&path, json!({"parts": [part("Look:"), part("1 + 2")]})).await;
+        crate::support::EventReader::new(sent).all().await;
+        assert_eq!(app.conversation(&conversation).await["messages"][0]["content"], "Look:\n\n1 + 2");
+        for (body, status) in [
+            (json!({"parts": [part("a")], "content": "b"}), 422),
+            (json!({"parts": [part(" ")]}), 422),
+            (json!({"parts": vec![part("a"); 101]}), 422),
+            (json!({"parts": [{"type": "image", "url": "x"}]}), 400),
+            (json!({}), 422),
+        ] {
+            assert_eq!(app.post(&path, body.clone()).await.status(), status, "{body}");
+        }
+    }
+}

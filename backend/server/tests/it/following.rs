@@ -1,0 +1,215 @@
+//! Several readers, late readers, a second sender, stopping: a turn belongs to the server, not to a connection.
+
+use std::io::ErrorKind;
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
+use tallybook_protocol::{ChatEvent, FeedKind, MessageStatus};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+
+use crate::support::{Engine, EventReader, FeedReader, PATIENCE, TestApp, eventually, names, on_every_engine};
+
+on_every_engine! {
+    /// A second message during a turn is refused, in words, and the first goes on.
+    async fn a_second_message_during_a_turn_is_refused(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        let gate = model.reply_gated([text("First ")], [text("answer.")]);
+        let mut first = app.send(&conversation, "One").await;
+        first.until("content_delta").await;
+        let second = app.post(&format!("/api/conversations/{conversation}/messages"), json!({"content": "Two"})).await;
+        assert_eq!(second.status(), StatusCode::CONFLICT);
+        assert_eq!(second.headers()["content-type"], "application/problem+json");
+        let problem: Value = second.json().await.unwrap();
+        assert_eq!(problem["type"], "/problems/turn-running");
+        gate.open();
+        let end = first.until("message_end").await;
+        assert!(matches!(end.event, ChatEvent::MessageEnd(end) if end.content == "First answer."));
+        assert_eq!(app.conversation(&conversation).await["messages"].as_array().unwrap().len(), 2);
+    }
+
+    /// The same `client_message_id` makes one message and one turn; the second sender joins the first's.
+    async fn the_same_message_sent_twice_is_one(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        let path = format!("/api/conversations/{conversation}/messages");
+        let body = json!({"content": "Once", "client_message_id": "0b6b8c1e-0001"});
+        let gate = model.reply_gated([text("Only ")], [text("once.")]);
+        let first = EventReader::new(app.post(&path, body.clone()).await);
+        gate.reached().await;
+        let second = EventReader::new(app.post(&path, body.clone()).await);
+        gate.open();
+        let (first, second) = (first.all().await, second.all().await);
+        assert_eq!(names(&first), ["message_start", "content_delta", "message_end"]);
+        assert_eq!(first, second);
+        // And once more after the end: the same terminal event, nothing run.
+        let third = EventReader::new(app.post(&path, body).await).all().await;
+        assert_eq!(third.last(), first.last());
+        assert_eq!(model.requests().len(), 1);
+        assert_eq!(app.conversation(&conversation).await["messages"].as_array().unwrap().len(), 2);
+    }
+
+    /// Whoever joins late gets a snapshot and the rest; whoever comes back gets what was missed; afterwards, nothing.
+    async fn joining_late_and_coming_back(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
+        let gate = model.reply_gated([text("So ")], [text("it is 3.")]);
+        let mut first = app.send(&conversation, "1 + 2?").await;
+        let tool_end = first.until("tool_call_end").await;
+        first.until("content_delta").await;
+        gate.reached().await;
+
+        let mut late = app.follow(&conversation, None).await;
+        let ChatEvent::Snapshot(snapshot) = late.next().await.unwrap().event else { panic!("a snapshot comes first") };
+        assert_eq!(snapshot.status, MessageStatus::Streaming);
+        assert!(snapshot.content.starts_with("Adding. "), "{}", snapshot.content);
+        assert_eq!(snapshot.tool_calls.len(), 1);
+        let mut returning = app.follow(&conversation, tool_end.id.as_deref()).await;
+        let missed = returning.next().await.unwrap().event;
+        assert!(matches!(&missed, ChatEvent::ContentDelta(delta) if delta.delta.starts_with("\n\nS")), "{missed:?}");
+        drop(first);
+        gate.open();
+        let end = late.until("message_end").await;
+        assert_eq!(returning.until("message_end").await, end);
+        let ChatEvent::MessageEnd(message) = &end.event else { unreachable!() };
+        assert_eq!(message.content, "Adding. \n\nSo it is 3.");
+
+        // The turn is over: its end is owed to whoever has not had it, and nothing to whoever has.
+        let owed = app.follow(&conversation, tool_end.id.as_deref()).await.all().await;
+        assert_eq!(owed, std::slice::from_ref(&end.event));
+        for query in [format!("?after={}", end.id.unwrap()), String::new()] {
+            let nothing = app.get(&format!("/api/conversations/{conversation}/events{query}")).await;
+            assert_eq!(nothing.status(), StatusCode::NO_CONTENT);
+        }
+    }
+
+    /// Stopping ends the model's stream, keeps the text so far, and leaves a conversation that goes on.
+    async fn stopping_keeps_what_was_written(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        let gate = model.reply_gated([text("Half an ")], [text("answer.")]);
+        let mut turn = app.send(&conversation, "Go").await;
+        turn.until("content_delta").await;
+        gate.reached().await;
+        let shown = app.conversation(&conversation).await;
+        assert_eq!((&shown["running"], &shown["messages"][1]["status"]), (&json!(true), &json!("streaming")));
+        let stopped = app.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
+        assert_eq!(stopped.status(), StatusCode::NO_CONTENT);
+        let end = turn.until("message_end").await.event;
+        let ChatEvent::MessageEnd(end) = end else { unreachable!() };
+        assert_eq!((end.status, end.stop_reason), (MessageStatus::Stopped, None));
+        gate.abandoned().await;
+        let stored = app.conversation(&conversation).await;
+        assert_eq!(stored["messages"][1]["status"], "stopped");
+        assert_eq!(stored["messages"][1]["content"], end.content);
+        assert_eq!(stored["running"], false);
+        model.reply([text("Whole.")]);
+        let next = app.send(&conversation, "Again").await.all().await;
+        assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Whole."));
+        model.assert_calls_paired();
+    }
+
+    /// Deleting a conversation ends its turn.
+    async fn deleting_a_conversation_ends_its_turn(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Never "), hang()]);
+        let mut turn = app.send(&conversation, "Go").await;
+        turn.until("content_delta").await;
+        app.delete(&conversation).await;
+        while turn.next().await.is_some() {}
+        assert_eq!(app.get(&format!("/api/conversations/{conversation}")).await.status(), StatusCode::NOT_FOUND);
+    }
+
+    /// The user's feed tells of what happens to conversations.
+    async fn the_feed_tells_of_conversations_and_turns(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let mut feed = FeedReader::open(&app).await;
+        let conversation = app.create_conversation().await;
+        let created = feed.next().await;
+        assert_eq!((created.kind, created.title.as_deref()), (FeedKind::ConversationCreated, Some("New conversation")));
+        assert_eq!(created.conversation_id.to_string(), conversation);
+        let gate = model.reply_gated([text("Hello ")], [text("you.")]);
+        let turn = app.send(&conversation, "Hi there").await;
+        let renamed = feed.next().await;
+        assert_eq!((renamed.kind, renamed.title.as_deref()), (FeedKind::ConversationRenamed, Some("Hi there")));
+        assert_eq!(feed.next().await.kind, FeedKind::TurnStarted);
+        gate.open();
+        turn.all().await;
+        assert_eq!(feed.next().await.kind, FeedKind::TurnEnded);
+        app.delete(&conversation).await;
+        assert_eq!(feed.next().await.kind, FeedKind::ConversationDeleted);
+    }
+
+    /// While nothing happens a stream gives signs of life, and asks proxies not to hold anything back.
+    async fn a_silent_stream_is_kept_alive_and_unbuffered(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([hang()]);
+        let path = format!("/api/conversations/{conversation}");
+        let sent = app.post(&format!("{path}/messages"), json!({"content": "Go"})).await;
+        for mut stream in [sent, app.get(&format!("{path}/events")).await, app.get("/api/events").await] {
+            assert_eq!(stream.headers()["x-accel-buffering"], "no");
+            assert_eq!(stream.headers()["cache-control"], "no-store");
+            let mut read = Vec::new();
+            while !String::from_utf8_lossy(&read).contains(": keep-alive\n\n") {
+                let chunk = timeout(PATIENCE, stream.chunk()).await.expect("a sign of life in time");
+                read.extend_from_slice(&chunk.unwrap().expect("the stream stays open"));
+            }
+        }
+    }
+}
+
+/// It reads the beginning of a turn and then nothing more, while more comes than the system keeps for it.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_that_does_not_read_slows_nothing_is_dropped_and_may_resume() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let app = TestApp::spawn(&engine, &model).await;
+    let conversation = app.create_conversation().await;
+    let flood = "x".repeat(7_000_000);
+    model.reply([text(flood.as_str()), tool_call("add", r#"{"a":1,"b":2}"#)]);
+    let gate = model.reply_late([text("Enough.")]);
+
+    let host = app.address.trim_start_matches("http://").to_owned();
+    let mut deaf = TcpStream::connect(&host).await.unwrap();
+    let body = r#"{"content":"Flood me"}"#;
+    let request = format!(
+        "POST /api/conversations/{conversation}/messages HTTP/1.1\r\nHost: {host}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    deaf.write_all(request.as_bytes()).await.unwrap();
+    let mut beginning = String::new();
+    while !beginning.contains("message_start") {
+        let mut portion = [0; 1024];
+        let bytes = deaf.read(&mut portion).await.unwrap();
+        beginning.push_str(std::str::from_utf8(&portion[..bytes]).unwrap());
+    }
+    let id = beginning.split("id: ").nth(1).unwrap().lines().next().unwrap();
+
+    gate.reached().await;
+    // The server's end of the connection is gone when what is written to it is refused.
+    eventually("the reader is dropped", async || {
+        deaf.try_write(b"\r\n").is_err_and(|error| error.kind() != ErrorKind::WouldBlock)
+    })
+    .await;
+    let mut resumed = app.follow(&conversation, Some(id)).await;
+    gate.open();
+    let ChatEvent::MessageEnd(end) = resumed.until("message_end").await.event else { unreachable!() };
+    assert_eq!((end.status, end.tool_calls.len()), (MessageStatus::Complete, 1));
+    assert!(end.content == format!("{flood}\n\nEnough."), "all of it, once");
+}

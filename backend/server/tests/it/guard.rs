@@ -1,0 +1,123 @@
+//! What a browser may be led to send by other sites' pages, refused before any route sees it.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+};
+
+use reqwest::{Response, StatusCode};
+use serde_json::{Value, json};
+use tallybook_mock_llm::MockLlm;
+
+use crate::support::{Engine, RawConnection, TestApp};
+
+async fn assert_refused(response: Response, kind: &str, advice: &str) {
+    assert_eq!(response.status(), StatusCode::FORBIDDEN);
+    assert_eq!(response.headers()["content-type"], "application/problem+json");
+    assert_guarded(&response);
+    let id = response.headers()["x-request-id"].to_str().unwrap().to_owned();
+    let problem: Value = response.json().await.unwrap();
+    assert_eq!(problem["type"], format!("/problems/{kind}"), "{problem}");
+    assert_eq!(problem["request_id"], id);
+    assert!(problem["detail"].as_str().unwrap().contains(advice), "{problem}");
+}
+
+fn assert_guarded(response: &Response) {
+    let headers = response.headers();
+    assert_eq!(headers["x-content-type-options"], "nosniff");
+    assert_eq!(headers["referrer-policy"], "same-origin");
+    assert_eq!(headers["cross-origin-opener-policy"], "same-origin");
+    assert_eq!(headers["cross-origin-resource-policy"], "same-origin");
+    assert!(headers["permissions-policy"].to_str().unwrap().contains("camera=()"));
+    let policy = headers["content-security-policy"].to_str().unwrap();
+    for part in ["default-src 'none'; ", "base-uri 'none'", "frame-ancestors 'none'"] {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert!(
+        !policy.contains("unsafe-inline") && !policy.contains("'unsafe-eval'") && !policy.contains('*'),
+        "{policy}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_foreign_name_that_points_here_gets_nothing() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    for path in ["/", "/api/conversations", "/pkg/tallybook.js", "/healthz", "/nowhere"] {
+        let rebound = app.client.get(app.url(path)).header("host", "rebound.example:3000").send().await.unwrap();
+        assert_refused(rebound, "foreign-host", "HOST").await;
+    }
+    let port = app.address.rsplit(':').next().unwrap();
+    let named = app.client.get(app.url("/healthz")).header("host", format!("localhost:{port}")).send().await.unwrap();
+    assert_eq!(named.status(), StatusCode::OK);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_names_no_host_gets_nothing() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let address = app.address.trim_start_matches("http://").to_owned();
+    let asked = tokio::task::spawn_blocking(move || {
+        let mut connection = TcpStream::connect(address).unwrap();
+        connection.write_all(b"GET /api/conversations HTTP/1.0\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        answer
+    });
+    let answer = asked.await.unwrap();
+    assert!(answer.contains(" 403 ") && answer.contains("foreign-host"), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_sites_pages_change_nothing_and_our_own_does() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let create = |origin: String| {
+        app.client.post(app.url("/api/conversations")).header("origin", origin).json(&json!({})).send()
+    };
+    for origin in ["https://example.com", "http://127.0.0.1:1", "null"] {
+        assert_refused(create(origin.to_owned()).await.unwrap(), "foreign-origin", "proxy").await;
+    }
+    assert!(app.get_json("/api/conversations").await["items"].as_array().unwrap().is_empty());
+    let own = create(app.address.clone()).await.unwrap();
+    assert_eq!(own.status(), StatusCode::CREATED);
+    assert_guarded(&own);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_answer_carries_the_headers() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    for path in
+        ["/", "/c/nonsense", "/nowhere", "/healthz", "/metrics", "/api/tools", "/api/nowhere", "/pkg/nothing.js"]
+    {
+        assert_guarded(&app.get(path).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_written_out_is_a_name_too() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let ask = async |first_line: &str, headers: &str| {
+        RawConnection::ask(&app, &format!("{first_line}\r\n{headers}Connection: close\r\n\r\n")).await
+    };
+    let own = ask("GET http://localhost:1/healthz HTTP/1.1", "Host: localhost:1\r\n").await;
+    assert!(own.starts_with("HTTP/1.1 200 "), "{own}");
+    for (first_line, headers) in [
+        ("GET http://rebound.example/healthz HTTP/1.1", "Host: localhost\r\n"),
+        ("GET http://localhost:2/healthz HTTP/1.1", "Host: localhost:1\r\n"),
+        ("GET http://localhost/healthz HTTP/1.1", "Host: rebound.example\r\n"),
+        ("GET http://rebound.example/healthz HTTP/1.0", ""),
+        ("GET /healthz HTTP/1.1", "Host:\r\n"),
+        ("GET /healthz HTTP/1.1", "Host: evil@localhost\r\n"),
+    ] {
+        let refused = ask(first_line, headers).await;
+        assert!(refused.contains(" 403 ") && refused.contains("foreign-host"), "{first_line} {headers}: {refused}");
+    }
+    for version in ["1.0", "1.1"] {
+        let first_line = format!("GET /healthz HTTP/{version}");
+        let two = ask(&first_line, "Host: localhost\r\nHost: rebound.example\r\n").await;
+        assert!(two.contains(" 400 "), "{two}");
+    }
+}

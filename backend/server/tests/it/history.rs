@@ -1,0 +1,60 @@
+//! What a model is told of earlier turns: the newest that fit, whole, with their results as they were shown before.
+
+use serde_json::json;
+use tallybook_agent::Limits;
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_tools::builtin;
+
+use crate::{
+    large_calls::Writes,
+    support::{Engine, Provider, TestApp, on_every_engine},
+};
+
+/// What the newest request told the model, whole.
+fn last_request(model: &MockLlm) -> String {
+    model.requests().pop().unwrap().body_text
+}
+
+on_every_engine! {
+    async fn the_newest_turns_are_told_that_fit(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let limits = Limits { history_bytes: 3000, ..Limits::default() };
+        let settings = Provider::Anthropic.settings(model.url());
+        let app = TestApp::spawn_with_limits(&engine, settings, builtin().unwrap(), limits).await;
+        let conversation = app.create_conversation().await;
+        // More than are asked for at a time.
+        for number in 0..40 {
+            model.reply([text(format!("Answer {number}. {}", "x".repeat(500)))]);
+            app.send(&conversation, &format!("Question {number}? {}", "y".repeat(500))).await.all().await;
+        }
+        let told = last_request(&model);
+        for number in [37, 38, 39] {
+            assert!(told.contains(&format!("Question {number}?")), "{number}");
+        }
+        assert!(told.contains("Answer 38.") && !told.contains("Question 36?"), "{told}");
+
+        // A question that takes all the room is told by itself.
+        model.reply([text("Much.")]);
+        app.send(&conversation, &"z".repeat(3001)).await.all().await;
+        assert!(!last_request(&model).contains("Question 39?"));
+    }
+
+    /// However many calls were made since.
+    async fn a_result_is_told_as_it_was_when_it_came(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let settings = Provider::Anthropic.settings(model.url());
+        let tools = builtin().unwrap().with(Writes).unwrap();
+        let app = TestApp::spawn_with_tools(&engine, settings, tools).await;
+        let conversation = app.create_conversation().await;
+        model.reply([tool_call("writes", json!({"bytes": 60_000}).to_string())]);
+        model.reply([text("Read.")]);
+        app.send(&conversation, "Read it.").await.all().await;
+        model.reply(vec![tool_call("add", r#"{"a":1,"b":2}"#); 64]);
+        model.reply([text("Added.")]);
+        app.send(&conversation, "Add.").await.all().await;
+        model.reply([text("Sure.")]);
+        app.send(&conversation, "Sure?").await.all().await;
+        assert!(last_request(&model).contains(&"x".repeat(60_000)));
+        model.assert_calls_paired();
+    }
+}

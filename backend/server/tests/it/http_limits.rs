@@ -1,0 +1,109 @@
+//! Clients that take their time: they are told so or broken off, and nobody else notices.
+
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use tallybook::http::Limits;
+use tallybook_mock_llm::{MockLlm, text};
+use tallybook_protocol::FeedKind;
+
+use crate::support::{Engine, FeedReader, RawConnection, TestApp};
+
+/// So short that a test can wait for each of them, and far longer than an honest request takes; a sign of life is sent
+/// every 50 ms. The limits of heads and of closing are counted by a clock that is up to half a second late.
+fn short() -> Limits {
+    Limits {
+        connections: 8,
+        head: Duration::from_secs(1),
+        body: Duration::from_millis(300),
+        silence: Duration::from_secs(2),
+        ..Limits::default()
+    }
+}
+
+/// The head of a request whose body is to have ten bytes.
+fn head(path: &str) -> String {
+    format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n")
+}
+
+async fn open_all<const N: usize>(app: &TestApp, bytes: &str) -> [RawConnection; N] {
+    let mut connections = Vec::new();
+    for _ in 0..N {
+        let mut connection = RawConnection::open(app).await;
+        connection.send(bytes).await;
+        connections.push(connection);
+    }
+    connections.try_into().ok().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_takes_too_long_is_refused_in_words() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, short()).await;
+    let begun = head("/api/conversations") + "{";
+    let answer = RawConnection::ask(&app, &begun).await;
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert!(answer.contains("content-type: application/problem+json"), "{answer}");
+    assert!(answer.contains("/problems/body-too-slow"), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_bodies_shut_nobody_out() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, short()).await;
+    // Thrice as many as there may be connections.
+    let slow: [_; 24] = open_all(&app, &(head("/api/conversations") + "{")).await;
+    assert_eq!(app.get("/healthz").await.status(), StatusCode::OK);
+    for mut connection in slow {
+        let answer = connection.rest().await;
+        assert!(answer.contains("/problems/body-too-slow"), "{answer}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn heads_and_unread_bodies_without_end_are_broken_off() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, short()).await;
+    let slow = RawConnection::ask(&app, "GET /healthz HTTP/1.1\r\nHost: loc").await;
+    assert!(slow.starts_with("HTTP/1.1 408 "), "{slow}");
+    let mut second = RawConnection::open(&app).await;
+    second.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    second.until("ok\n").await;
+    second.send("GET /he").await;
+    assert_eq!(second.rest().await, "");
+    let unread = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n";
+    let answer = RawConnection::ask(&app, unread).await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn event_streams_live_longer_than_any_limit() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, short()).await;
+    let conversation = app.create_conversation().await;
+    let mut feed = FeedReader::open(&app).await;
+    let gate = model.reply_gated([text("At ")], [text("last.")]);
+    let mut turn = app.send(&conversation, "How long?").await;
+    turn.until("content_delta").await;
+    // The longest limit has passed when this one is broken off.
+    let bytes = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he";
+    RawConnection::ask(&app, bytes).await;
+    gate.open();
+    turn.until("message_end").await;
+    app.delete(&conversation).await;
+    while feed.next().await.kind != FeedKind::ConversationDeleted {}
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_body_does_not_hold_up_the_end() {
+    let model = MockLlm::start().await.unwrap();
+    let limits = Limits { body: Duration::from_hours(1), silence: Duration::from_hours(1), ..short() };
+    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, limits).await;
+    let mut slow = RawConnection::open(&app).await;
+    // The server says so when it begins to wait for the body.
+    slow.send(&head("/api/conversations").replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n{")).await;
+    slow.until("100 Continue\r\n\r\n").await;
+    app.shut_down().await;
+    let answer = slow.rest().await;
+    assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("/problems/shutting-down"), "{answer}");
+}

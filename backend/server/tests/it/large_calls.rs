@@ -1,0 +1,135 @@
+//! Calls that take or give very much: what events and messages carry of them, and the way to the rest.
+
+use reqwest::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tallybook_agent::Limits;
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_protocol::{ChatEvent, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES, MessageEnd, MessageStatus, ToolCall};
+use tallybook_tools::{Tool, ToolError, ToolOutput, builtin};
+
+use crate::support::{Engine, Provider, TestApp, on_every_engine, rows};
+
+const MIB: usize = 1024 * 1024;
+
+#[derive(Deserialize, schemars::JsonSchema)]
+pub(crate) struct Size {
+    bytes: usize,
+}
+
+/// Gives back as much as it is asked for.
+pub(crate) struct Writes;
+
+impl Tool for Writes {
+    type Args = Size;
+    const NAME: &'static str = "writes";
+    const DESCRIPTION: &'static str = "Gives back so many bytes.";
+
+    async fn call(&self, Size { bytes }: Size) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("x".repeat(bytes)))
+    }
+}
+
+async fn spawn(engine: &Engine, model: &MockLlm) -> TestApp {
+    let tools = builtin().unwrap().with(Writes).unwrap();
+    TestApp::spawn_with_limits(engine, Provider::Anthropic.settings(model.url()), tools, Limits::default()).await
+}
+
+fn end_of(events: &[ChatEvent]) -> &MessageEnd {
+    let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{:?}", events.last()) };
+    end
+}
+
+fn carried(calls: &[ToolCall]) -> usize {
+    // An input of which nothing is left is an empty JSON string.
+    let texts =
+        |call: &ToolCall| call.input.as_str().len().saturating_sub(2) + call.output.as_ref().map_or(0, String::len);
+    calls.iter().map(texts).sum()
+}
+
+on_every_engine! {
+    /// More than MariaDB takes in one statement.
+    async fn seventeen_outputs_of_a_mebibyte_end_well_and_are_told_in_part(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        let input = json!({"bytes": MIB}).to_string();
+        model.reply((0..17).map(|_| tool_call("writes", &input)).collect::<Vec<_>>());
+        model.reply([text("Done.")]);
+        let events = app.send(&conversation, "Much.").await.all().await;
+        let end = end_of(&events);
+        assert_eq!((end.status, &*end.content, end.tool_calls.len()), (MessageStatus::Complete, "Done.", 17));
+        assert!(carried(&end.tool_calls) <= MAX_CALLS_BYTES, "{} bytes", carried(&end.tool_calls));
+        for event in &events {
+            let bytes = event.data().unwrap().len();
+            assert!(bytes < MAX_CALLS_BYTES + 32 * 1024, "{} has {bytes} bytes", event.name());
+        }
+        for call in &end.tool_calls {
+            assert_eq!((call.truncated, call.output_bytes), (true, i64::try_from(MIB).ok()));
+        }
+
+        // A message, and whoever comes late, get the same; the call itself is there whole.
+        let stored: Vec<ToolCall> = serde_json::from_value(app.conversation(&conversation).await["messages"][1]["tool_calls"].clone()).unwrap();
+        assert!(carried(&stored) <= MAX_CALLS_BYTES && stored.iter().all(|call| call.truncated));
+        let id = stored[16].tool_call_id;
+        let whole = app.get_json(&format!("/api/tool-calls/{id}")).await;
+        assert_eq!(whole["output"].as_str().map(str::len), Some(MIB));
+        assert_eq!((whole.get("truncated"), whole["input"].to_string()), (None, input.clone()));
+        let file = app.get(&format!("/api/tool-calls/{id}?part=output")).await;
+        assert_eq!(file.headers()["content-type"], "text/plain; charset=utf-8");
+        assert!(file.headers()["content-disposition"].to_str().unwrap().starts_with("attachment"));
+        assert_eq!(file.text().await.unwrap(), "x".repeat(MIB));
+        assert_eq!(app.get(&format!("/api/tool-calls/{id}?part=input")).await.text().await.unwrap(), input);
+    }
+
+    async fn a_call_that_is_not_there_or_gave_nothing_is_said_so(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([tool_call("divide", r#"{"a":1,"b":0}"#)]);
+        model.reply([text("No.")]);
+        let events = app.send(&conversation, "1 / 0").await.all().await;
+        let id = end_of(&events).tool_calls[0].tool_call_id;
+        for (path, kind) in [
+            ("/api/tool-calls/999999".to_owned(), "/problems/no-such-tool-call"),
+            (format!("/api/tool-calls/{id}?part=output"), "/problems/no-output"),
+        ] {
+            let refused = app.get(&path).await;
+            assert_eq!(refused.status(), StatusCode::NOT_FOUND, "{path}");
+            assert_eq!(refused.json::<Value>().await.unwrap()["type"], kind);
+        }
+        assert_eq!(app.get(&format!("/api/tool-calls/{id}?part=secrets")).await.status(), StatusCode::BAD_REQUEST);
+    }
+
+    /// MySQL refuses such a key in JSON.
+    async fn an_argument_with_a_key_of_seventy_thousand_bytes_is_a_failed_call_and_no_failed_turn(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        let input = format!(r#"{{"a":1,"b":2,"{}":3}}"#, "k".repeat(70_000));
+        model.reply([tool_call("add", &input)]);
+        model.reply([text("Sorry.")]);
+        let events = app.send(&conversation, "Add.").await.all().await;
+        assert_eq!(end_of(&events).content, "Sorry.");
+        let stored = rows!(app, (String, String, String), "SELECT status, error_type, input_text FROM tool_calls");
+        assert_eq!(stored, [("error".to_owned(), "invalid_argument".to_owned(), input.clone())]);
+        let Some(ChatEvent::ToolCallStart(start)) = events.iter().find(|e| e.name() == "tool_call_start") else { panic!() };
+        let beginning: String = serde_json::from_str(start.input.as_str()).unwrap();
+        assert_eq!((start.truncated, start.input_bytes), (true, i64::try_from(input.len()).ok()));
+        assert_eq!(beginning, input[..MAX_CALL_TEXT_BYTES]);
+    }
+
+    /// Readers of server-sent events end lines at a lone carriage return, too.
+    async fn carriage_returns_between_arguments_do_not_tear_an_event_apart(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([tool_call("add", "{\r\"a\": 1,\r\n\"b\": 2\r}")]);
+        model.reply([text("3")]);
+        let events = app.send(&conversation, "Add.").await.all().await;
+        let end = end_of(&events);
+        assert_eq!(end.tool_calls[0].output.as_deref(), Some("3"));
+        let stored = rows!(app, (String,), "SELECT input_text FROM tool_calls");
+        assert_eq!(stored[0].0, "{\r\"a\": 1,\r\n\"b\": 2\r}", "the book has what the model wrote");
+    }
+}

@@ -1,0 +1,77 @@
+//! What the program writes to its log.
+
+#![cfg(unix)]
+
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+};
+
+use tallybook_mock_llm::MockLlm;
+
+use crate::support::{Engine, Program, TestApp, eventually};
+
+/// A program whose log is a file.
+struct Logged {
+    app: TestApp,
+    folder: tempfile::TempDir,
+}
+
+impl Logged {
+    fn start(engine: &Engine, model: &MockLlm, filter: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let mut command = Program::command_after(&format!("exec 2>'{}'", log.display()), engine, model);
+        Self { app: TestApp::launch_command(engine, command.env("RUST_LOG", filter)), folder }
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_in_a_file_is_plain_and_holds_no_clients_mistakes() {
+    let model = MockLlm::start().await.unwrap();
+    for filter in ["", "debug"] {
+        let server = Logged::start(&Engine::sqlite(), &model, filter);
+        let address = server.app.address.trim_start_matches("http://").to_owned();
+        let malformed = ["\x16\x03\x01\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET /\0 HTTP/1.1\r\n\r\n"];
+        tokio::task::spawn_blocking(move || {
+            for request in malformed {
+                let mut connection = TcpStream::connect(&address).unwrap();
+                connection.write_all(request.as_bytes()).unwrap();
+                // It may be answered or broken off; either way it is over then.
+                let _ = connection.read_to_string(&mut String::new());
+            }
+        })
+        .await
+        .unwrap();
+        eventually("the log says something", async || server.log().contains("INFO")).await;
+        if filter == "debug" {
+            eventually("mistakes are noted", async || server.log().matches("was broken off").count() == 3).await;
+        }
+        let log = server.log();
+        assert!(!log.contains("ERROR") && !log.contains("WARN"), "{log}");
+        assert!(!log.contains('\x1b'), "{log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_logged_carries_the_id_of_its_request() {
+    let model = MockLlm::start().await.unwrap();
+    let server = Logged::start(&Engine::sqlite(), &model, "debug");
+    let ask = |id: &str| server.app.client.get(server.app.url("/api/conversations")).header("x-request-id", id).send();
+    for (theirs, noted) in [("edge-7_a.b", true), ("a b", false), (&*"x".repeat(65), false)] {
+        let answer = ask(theirs).await.unwrap();
+        let id = answer.headers()["x-request-id"].to_str().unwrap().to_owned();
+        assert_ne!(id, theirs);
+        // The use case runs elsewhere than the request; the database's log says what it asked there.
+        eventually("the log has the statement under the request's id", async || {
+            let log = server.log();
+            let mut lines = log.lines().filter(|line| line.contains(&id) && line.contains("sqlx::query"));
+            lines.any(|line| line.contains(theirs) == noted)
+        })
+        .await;
+    }
+}

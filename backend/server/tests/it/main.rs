@@ -1,0 +1,46 @@
+//! The integration tests: the whole server in this process, driven over real HTTP, on every database engine, with the
+//! model played by `mock-llm`. One binary, so that it links once.
+
+// Tests are futures within futures, each with a server in it.
+#![recursion_limit = "256"]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "in tests a panic is how a failure is told; clippy knows that of test functions only, not of their kit"
+)]
+
+mod support;
+
+mod agent_faults;
+mod bad_input;
+mod branches;
+mod command_line;
+mod continuing;
+mod conversations;
+mod crash;
+mod database_failures;
+mod database_trouble;
+mod endings;
+mod export;
+mod failures;
+mod following;
+mod full_disk;
+mod guard;
+mod history;
+mod http_limits;
+mod key;
+mod large_calls;
+mod logging;
+mod methods;
+mod migrations;
+mod page;
+mod prompted;
+mod replicas;
+mod signals;
+#[cfg(unix)]
+mod start;
+mod storage;
+mod titles;
+mod turns;
+mod windows;

@@ -1,0 +1,145 @@
+//! Every address answers `HEAD` as it answers `GET`, and says which methods it takes when asked by another.
+
+use reqwest::{Method, StatusCode};
+use tallybook_mock_llm::{MockLlm, text};
+
+use crate::{
+    bad_input::assert_problem,
+    support::{Engine, RawConnection, TestApp},
+};
+
+/// The headers that differ from one answer to the next, and how the body is sent, which only a body tells.
+const OF_ONE_ANSWER: [&str; 4] = ["x-request-id", "date", "content-security-policy", "content-length"];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn head_is_get_without_a_body() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let conversation = app.create_conversation().await;
+    model.reply([text("Hello.")]);
+    app.send(&conversation, "hi").await.all().await;
+    let of = |what: &str| format!("/api/conversations/{conversation}{what}");
+    for path in [
+        "/api/conversations".to_owned(),
+        of(""),
+        of("/export?format=json"),
+        of("/export?format=html"),
+        of("/events"),
+        "/api/conversations/nonsense".to_owned(),
+        "/api/events".to_owned(),
+        "/api/tools".to_owned(),
+        "/api/nowhere".to_owned(),
+        "/healthz".to_owned(),
+        "/readyz".to_owned(),
+        "/metrics".to_owned(),
+        "/favicon.svg".to_owned(),
+        "/pkg/nothing/tallybook.js".to_owned(),
+        "/".to_owned(),
+        format!("/c/{conversation}"),
+        "/nowhere".to_owned(),
+    ] {
+        let get = app.get(&path).await;
+        let head = app.client.head(app.url(&path)).send().await.unwrap();
+        assert_eq!(head.status(), get.status(), "{path}");
+        let headers = |response: &reqwest::Response| {
+            let mut headers = response.headers().clone();
+            for name in OF_ONE_ANSWER {
+                headers.remove(name);
+            }
+            headers
+        };
+        assert_eq!(headers(&head), headers(&get), "{path}");
+        assert!(get.headers().contains_key("cache-control"), "{path}");
+        assert_eq!(head.text().await.unwrap(), "", "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn head_says_how_long_the_body_would_be_and_ends() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let length = app.get("/api/tools").await.content_length().unwrap();
+    let asked = async |path: &str| {
+        RawConnection::ask(&app, &format!("HEAD {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")).await
+    };
+    let tools = asked("/api/tools").await;
+    assert!(tools.contains(&format!("content-length: {length}\r\n")) && tools.ends_with("\r\n\r\n"), "{tools}");
+    // A stream would go on for ever.
+    let feed = asked("/api/events").await;
+    assert!(feed.starts_with("HTTP/1.1 200 ") && feed.contains("text/event-stream"), "{feed}");
+    assert!(feed.ends_with("\r\n\r\n") && feed.matches("\r\n\r\n").count() == 1, "{feed}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_method_is_told_the_right_ones() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let conversation = format!("/api/conversations/{}", app.create_conversation().await);
+    for (method, path, allowed) in [
+        (Method::DELETE, "/api/conversations".to_owned(), "GET, HEAD, POST"),
+        (Method::POST, conversation.clone(), "GET, HEAD, PATCH, DELETE"),
+        (Method::OPTIONS, conversation.clone(), "GET, HEAD, PATCH, DELETE"),
+        (Method::GET, format!("{conversation}/messages"), "POST"),
+        (Method::HEAD, format!("{conversation}/stop"), "POST"),
+        (Method::GET, format!("{conversation}/messages/1/select"), "POST"),
+        (Method::POST, format!("{conversation}/events"), "GET, HEAD"),
+        (Method::PUT, "/api/tools".to_owned(), "GET, HEAD"),
+        (Method::POST, "/healthz".to_owned(), "GET, HEAD"),
+        (Method::POST, "/favicon.svg".to_owned(), "GET, HEAD"),
+        (Method::POST, "/".to_owned(), "GET, HEAD"),
+        (Method::from_bytes(b"BREW").unwrap(), "/c/tea".to_owned(), "GET, HEAD"),
+    ] {
+        let refused = app.client.request(method.clone(), app.url(&path)).send().await.unwrap();
+        assert_eq!(refused.headers()["allow"], allowed, "{method} {path}");
+        assert_eq!(refused.headers()["cache-control"], "no-store");
+        if method == Method::HEAD {
+            assert_eq!(refused.status(), StatusCode::METHOD_NOT_ALLOWED);
+        } else {
+            assert_problem(refused, 405, "method-not-allowed").await;
+        }
+    }
+    let unknown = app.client.delete(app.url(&format!("{conversation}/nowhere"))).send().await.unwrap();
+    assert_problem(unknown, 404, "no-such-route").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_private_is_stored_by_nobody() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let conversation = app.create_conversation().await;
+    for path in
+        ["/api/conversations", "/api/tools", "/api/nowhere", "/readyz", &format!("/api/conversations/{conversation}")]
+    {
+        assert_eq!(app.get(path).await.headers()["cache-control"], "no-store", "{path}");
+    }
+    let renamed = app.client.patch(app.url(&format!("/api/conversations/{conversation}")));
+    let renamed = renamed.json(&serde_json::json!({"title": "New"})).send().await.unwrap();
+    assert_eq!((renamed.status(), &renamed.headers()["cache-control"]), (StatusCode::OK, &"no-store".parse().unwrap()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_are_counted_by_route_and_status() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let conversation = app.create_conversation().await;
+    app.get(&format!("/api/conversations/{conversation}")).await;
+    app.get("/api/conversations/nonsense").await;
+    app.get("/api/nowhere").await;
+    app.get("/c/nonsense").await;
+    let response = app.get("/metrics").await;
+    let media_type = response.headers()["content-type"].to_str().unwrap().to_owned();
+    assert!(media_type.starts_with("application/openmetrics-text"), "{media_type}");
+    let metrics = response.text().await.unwrap();
+    for line in [
+        r#"tallybook_info{version=""#,
+        "tallybook_turns_running 0\n",
+        "tallybook_http_connections ",
+        r#"tallybook_http_requests_total{method="POST",route="/api/conversations",status="201"} 1"#,
+        r#"tallybook_http_requests_total{method="GET",route="/api/conversations/{uuid}",status="200"} 1"#,
+        r#"tallybook_http_requests_total{method="GET",route="/api/conversations/{uuid}",status="404"} 1"#,
+        r#"tallybook_http_requests_total{method="GET",route="other",status="404"} 2"#,
+    ] {
+        assert!(metrics.contains(line), "{line} is not in {metrics}");
+    }
+    assert!(!metrics.contains(&conversation) && metrics.ends_with("# EOF\n"), "{metrics}");
+}

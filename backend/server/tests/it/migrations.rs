@@ -1,0 +1,133 @@
+//! A start that was killed while it made the tables, and the next one. MySQL keeps each statement of a migration that was
+//! done, so the next start must be able to begin anew after any of them.
+
+use std::str::FromStr;
+
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, MySqlConnection, MySqlPool, mysql::MySqlConnectOptions};
+use tallybook_mock_llm::MockLlm;
+
+use crate::support::{Engine, Program, TestApp, eventually};
+
+const MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations/mysql");
+
+const MARKS: &str = "CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY, description TEXT NOT NULL, \
+    installed_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, success BOOLEAN NOT NULL, checksum BLOB NOT NULL, \
+    execution_time BIGINT NOT NULL)";
+
+const MARK: &str = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+    VALUES (?, '', ?, ?, -1)";
+
+async fn connect(engine: &Engine) -> MySqlConnection {
+    MySqlConnectOptions::from_str(&engine.url).unwrap().connect().await.unwrap()
+}
+
+async fn run(connection: &mut MySqlConnection, sql: &str) {
+    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(connection).await.unwrap();
+}
+
+/// The statements of a migration, each of which ends its line.
+fn statements(sql: &str) -> Vec<&str> {
+    sql.split_inclusive(";\n").filter(|statement| statement.contains(';')).collect()
+}
+
+/// Every table with its columns, and how many users there are.
+async fn shape(connection: &mut MySqlConnection) -> (Vec<(String, String, String)>, i64) {
+    let columns = "SELECT CAST(TABLE_NAME AS CHAR), CAST(COLUMN_NAME AS CHAR), CAST(COLUMN_TYPE AS CHAR) \
+                   FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() ORDER BY 1, 2";
+    let columns = sqlx::query_as(columns).fetch_all(&mut *connection).await.unwrap();
+    (columns, sqlx::query_scalar("SELECT COUNT(*) FROM users").fetch_one(connection).await.unwrap())
+}
+
+/// After each statement of each migration, as if the program had been killed there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_migration_can_be_begun_anew() {
+    let mut expected = Vec::new();
+    for undisturbed in Engine::every_mysql().await {
+        undisturbed.database().await.close().await;
+        expected.push(shape(&mut connect(&undisturbed).await).await);
+    }
+    let all: Vec<_> = MIGRATIONS.iter().collect();
+    for (place, migration) in all.iter().enumerate() {
+        let statements = statements(migration.sql.as_str());
+        for done in 0..=statements.len() {
+            for (engine, expected) in Engine::every_mysql().await.iter().zip(&expected) {
+                let mut connection = connect(engine).await;
+                run(&mut connection, MARKS).await;
+                for before in &all[..place] {
+                    run(&mut connection, before.sql.as_str()).await;
+                    mark(&mut connection, before, true).await;
+                }
+                mark(&mut connection, migration, false).await;
+                for statement in &statements[..done] {
+                    run(&mut connection, statement).await;
+                }
+                engine.database().await.close().await;
+                let found = shape(&mut connection).await;
+                assert_eq!(&found, expected, "after {done} statements of {}", migration.version);
+            }
+        }
+    }
+}
+
+async fn mark(connection: &mut MySqlConnection, migration: &sqlx::migrate::Migration, success: bool) {
+    let mark = sqlx::query(MARK).bind(migration.version).bind(success).bind(&*migration.checksum);
+    mark.execute(connection).await.unwrap();
+}
+
+/// The real program, killed with SIGKILL when it had made all tables and not yet noted it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_killed_within_its_first_migration_starts_again() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        let mut connection = connect(&engine).await;
+        run(&mut connection, MARKS).await;
+        run(
+            &mut connection,
+            "CREATE TRIGGER trap BEFORE UPDATE ON _sqlx_migrations FOR EACH ROW SET @trap = SLEEP(600)",
+        )
+        .await;
+        let mut doomed = Program::command(&engine, &model).spawn().unwrap();
+        let pool = MySqlPool::connect(&engine.url).await.unwrap();
+        eventually("the program is held fast", async || !held(&pool).await.is_empty()).await;
+        doomed.kill().unwrap();
+        doomed.wait().unwrap();
+        // The server may not notice at once that whoever waits there is dead.
+        eventually("the dead program's connections are gone", async || {
+            for id in held(&pool).await {
+                // It may have ended since it was listed.
+                let _ = sqlx::raw_sql(AssertSqlSafe(format!("KILL {id}"))).execute(&pool).await;
+            }
+            held(&pool).await.is_empty()
+        })
+        .await;
+        run(&mut connection, "DROP TRIGGER trap").await;
+        let unfinished = "SELECT COUNT(*) FROM _sqlx_migrations WHERE NOT success";
+        assert_eq!(sqlx::query_scalar::<_, i64>(unfinished).fetch_one(&pool).await.unwrap(), 1, "it left its mark");
+        let app = TestApp::launch(&engine, &model);
+        app.create_conversation().await;
+        connection.close().await.unwrap();
+    }
+}
+
+async fn held(pool: &MySqlPool) -> Vec<i64> {
+    let held = "SELECT CAST(ID AS SIGNED) FROM information_schema.PROCESSLIST \
+                WHERE DB = DATABASE() AND STATE = 'User sleep'";
+    sqlx::query_scalar(held).fetch_all(pool).await.unwrap()
+}
+
+/// What a first migration cannot have made is never taken away.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broken_first_migration_beside_somebody_elses_table_is_left_alone() {
+    for engine in Engine::every_mysql().await {
+        let mut connection = connect(&engine).await;
+        run(&mut connection, MARKS).await;
+        let first = MIGRATIONS.iter().next().unwrap();
+        mark(&mut connection, first, false).await;
+        run(&mut connection, "CREATE TABLE users (id INT); CREATE TABLE wp_posts (id INT)").await;
+        let model = MockLlm::start().await.unwrap();
+        let output = Program::command(&engine, &model).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && said.contains("wp_posts") && said.contains("empty database"), "{said}");
+        run(&mut connection, "SELECT id FROM users; SELECT id FROM wp_posts").await;
+    }
+}

@@ -1,0 +1,176 @@
+//! Two processes of the program on one MySQL: what one runs, the other follows, joins late, stops and, when the first is
+//! gone, closes.
+
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use serde_json::json;
+use tallybook::db::Database;
+use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
+use tallybook_protocol::{ChatEvent, FeedKind, MessageEnd, MessageStatus};
+
+use crate::support::{Engine, EventReader, FeedReader, TestApp, eventually, rows};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_is_followed_joined_late_and_stopped_from_another_replica() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
+        let conversation = owner.create_conversation().await;
+        model.reply([text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
+        let gate = model.reply_gated([text("So ")], [text("far. "), hang()]);
+        let mut here = owner.send(&conversation, "1 + 2?").await;
+        let tool_end = here.until("tool_call_end").await;
+        gate.reached().await;
+
+        // Late, from a snapshot; and from where somebody left off at the other server.
+        let mut late = other.follow(&conversation, None).await;
+        let ChatEvent::Snapshot(snapshot) = late.next().await.unwrap().event else { panic!("a snapshot comes first") };
+        assert!(snapshot.content.starts_with("Adding. "), "{}", snapshot.content);
+        assert_eq!(snapshot.tool_calls.len(), 1);
+        let mut moved = other.follow(&conversation, tool_end.id.as_deref()).await;
+        let busy = other.post(&format!("/api/conversations/{conversation}/messages"), json!({"content": "?"})).await;
+        assert_eq!(busy.status(), StatusCode::CONFLICT);
+        gate.open();
+        let mut text = String::from("Adding. ");
+        while text != "Adding. \n\nSo far. " {
+            let ChatEvent::ContentDelta(delta) = moved.until("content_delta").await.event else { unreachable!() };
+            assert_eq!(usize::try_from(delta.offset).unwrap(), text.len());
+            text.push_str(&delta.delta);
+        }
+
+        let stopped = other.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
+        assert_eq!(stopped.status(), StatusCode::NO_CONTENT);
+        let end = here.until("message_end").await;
+        let ChatEvent::MessageEnd(message) = &end.event else { unreachable!() };
+        assert_eq!((message.status, message.content.as_str()), (MessageStatus::Stopped, "Adding. \n\nSo far. "));
+        assert_eq!(late.until("message_end").await, end);
+        assert_eq!(moved.until("message_end").await, end);
+        model.assert_calls_paired();
+    }
+}
+
+/// A turn that has written `Begun `, as its owner runs it and as another process follows it.
+async fn begin(owner: &TestApp, other: &TestApp, model: &MockLlm) -> (String, EventReader, EventReader) {
+    let conversation = owner.create_conversation().await;
+    model.reply([text("Begun "), hang()]);
+    let mut here = owner.send(&conversation, "Go").await;
+    here.until("content_delta").await;
+    let mut there = other.follow(&conversation, None).await;
+    let ChatEvent::Snapshot(snapshot) = there.next().await.unwrap().event else { panic!("a snapshot comes first") };
+    if snapshot.content.is_empty() {
+        // What a killed process leaves is what it had stored.
+        there.until("content_delta").await;
+    }
+    (conversation, here, there)
+}
+
+async fn assert_closed(other: &TestApp, there: &mut EventReader, conversation: &str) {
+    let ChatEvent::MessageEnd(MessageEnd { status, content, .. }) = there.until("message_end").await.event else {
+        unreachable!()
+    };
+    assert_eq!((status, content.as_str()), (MessageStatus::Interrupted, "Begun "));
+    assert!(there.next().await.is_none(), "the end comes last");
+    let seen = other.conversation(conversation).await;
+    assert_eq!((&seen["running"], &seen["messages"][1]["status"]), (&json!(false), &json!("interrupted")));
+}
+
+async fn assert_goes_on(other: &TestApp, model: &MockLlm, conversation: &str) {
+    model.reply([text("Going on.")]);
+    let next = other.send(conversation, "And now?").await.all().await;
+    assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Going on."));
+    model.assert_calls_paired();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_of_a_killed_replica_is_closed_by_another_which_can_go_on_with_it() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
+        let (conversation, _here, mut there) = begin(&owner, &other, &model).await;
+        owner.kill();
+        assert_closed(&other, &mut there, &conversation).await;
+        model.reply([text("Begun again, and done.")]);
+        let resumed = other.resume(&conversation).await.all().await;
+        assert!(matches!(resumed.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Begun again, and done."));
+        assert_goes_on(&other, &model, &conversation).await;
+    }
+}
+
+/// It was paused for longer than its lease, and wakes up in the belief that the turn is still its own.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_that_was_silent_for_too_long_writes_nothing_more() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
+        let (conversation, mut here, mut there) = begin(&owner, &other, &model).await;
+        owner.process().signal("STOP");
+        assert_closed(&other, &mut there, &conversation).await;
+        owner.process().signal("CONT");
+        while here.next().await.is_some() {}
+        let ends = rows!(engine, (i64,), "SELECT COUNT(*) FROM journal_events WHERE event = 'message_end'");
+        assert_eq!(ends, [(1,)]);
+        assert_goes_on(&owner, &model, &conversation).await;
+    }
+}
+
+/// The sidebar at one replica learns of what happens at another, also of a turn that its owner did not live to end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_feed_tells_of_what_happens_at_another_replica() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
+        let mut feed = FeedReader::open(&other).await;
+        let conversation = owner.create_conversation().await;
+        let created = feed.next().await;
+        assert_eq!((created.kind, created.conversation_id.to_string()), (FeedKind::ConversationCreated, conversation));
+        let (conversation, ..) = begin(&owner, &other, &model).await;
+        let mut kinds = Vec::new();
+        while kinds.last() != Some(&FeedKind::TurnStarted) {
+            kinds.push(feed.next().await.kind);
+        }
+        owner.kill();
+        let ended = feed.next().await;
+        assert_eq!((ended.kind, ended.conversation_id.to_string()), (FeedKind::TurnEnded, conversation.clone()));
+        let third = TestApp::launch(&engine, &model);
+        third.delete(&conversation).await;
+        assert_eq!(feed.next().await.kind, FeedKind::ConversationDeleted);
+    }
+}
+
+/// Each waits for what the other holds, until the database undoes one of them; that one is done again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deletion_meets_the_end_of_a_turn_at_another_replica() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
+        let (conversation, mut here, _there) = begin(&owner, &other, &model).await;
+        let Database::MySql(pool) = engine.database().await else { unreachable!("the engine is MySQL") };
+        let mut held = pool.begin().await.unwrap();
+        sqlx::query("UPDATE messages SET owner = owner WHERE role = 'assistant'").execute(&mut *held).await.unwrap();
+        // The end of the turn queues up for the message first, the deletion second and with the conversation in hand.
+        owner.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
+        eventually("the end of the turn waits", async || is_waiting(&pool, "UPDATE messages SET owner%").await).await;
+        let deleted = async { other.delete(&conversation).await };
+        let let_go = async {
+            eventually("the deletion waits", async || is_waiting(&pool, "DELETE%").await).await;
+            held.rollback().await.unwrap();
+        };
+        tokio::join!(deleted, let_go);
+        while here.next().await.is_some() {}
+        let gone = owner.get(&format!("/api/conversations/{conversation}")).await;
+        assert_eq!(gone.status(), StatusCode::NOT_FOUND);
+    }
+}
+
+/// Whether a statement of this kind waits for a lock in this database.
+async fn is_waiting(pool: &sqlx::MySqlPool, statement: &str) -> bool {
+    const WAITING: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX t \
+        JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id \
+        WHERE p.DB = DATABASE() AND t.trx_state = 'LOCK WAIT' AND t.trx_query LIKE ?";
+    // The server renews this table only when nobody has read it for a tenth of a second.
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    let waiting: i64 = sqlx::query_scalar(WAITING).bind(statement).fetch_one(pool).await.unwrap();
+    waiting > 0
+}

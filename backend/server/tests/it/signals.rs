@@ -1,0 +1,65 @@
+//! What the program does when it is told to end.
+
+#![cfg(unix)]
+
+use tallybook_mock_llm::{MockLlm, text};
+use tallybook_protocol::{ChatEvent, MessageStatus};
+
+use crate::support::{Engine, Program, TestApp};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signal_lets_what_runs_finish() {
+    for signal in ["TERM", "INT", "HUP"] {
+        let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+        let app = TestApp::launch(&engine, &model);
+        let conversation = app.create_conversation().await;
+        let gate = model.reply_gated([text("Nearly ")], [text("done.")]);
+        let mut turn = app.send(&conversation, "Still there?").await;
+        turn.until("content_delta").await;
+        app.process().signal(signal);
+        gate.open();
+        let end = turn.until("message_end").await.event;
+        assert!(matches!(end, ChatEvent::MessageEnd(end) if end.status == MessageStatus::Complete), "{signal}");
+        assert!(app.wait(), "it ends well after SIG{signal}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_signal_ends_at_once() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let mut command = Program::command(&engine, &model);
+    let app = TestApp::launch_command(&engine, command.env("SHUTDOWN_GRACE_SECS", "3600"));
+    let conversation = app.create_conversation().await;
+    let _gate = model.reply_gated([text("For ever ")], [text("and ever.")]);
+    let mut turn = app.send(&conversation, "How long?").await;
+    turn.until("content_delta").await;
+    app.process().signal("TERM");
+    crate::support::eventually("the server is stopping", async || app.get("/readyz").await.status() == 503).await;
+    // Closing a terminal can send this one several times, without anybody's insisting.
+    app.process().signal("HUP");
+    assert_eq!(app.get("/healthz").await.status(), 200);
+    app.process().signal("INT");
+    assert!(!app.wait(), "it says that turns were cut off");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg(target_os = "linux")]
+async fn under_nohup_the_end_of_the_terminal_is_no_signal() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let app = TestApp::launch_command(&engine, &mut Program::command_after("trap '' HUP", &engine, &model));
+    let status = app.process().kernel_file("status");
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    assert_eq!(u64::from_str_radix(ignored.trim(), 16).unwrap() & 1, 1, "{status}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg(target_os = "linux")]
+async fn as_many_files_may_be_open_as_the_system_allows() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let app = TestApp::launch_command(&engine, &mut Program::command_after("ulimit -S -n 64", &engine, &model));
+    let limits = app.process().kernel_file("limits");
+    let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let files: Vec<&str> = files.split_whitespace().collect();
+    assert_eq!(files[0], files[1], "the soft limit is the hard one: {limits}");
+    assert_ne!(files[0], "64");
+}

@@ -1,0 +1,222 @@
+//! Starting the real program: on databases that it cannot use, each refused in words that say what to do, and without a
+//! password.
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
+
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, MySqlPool, sqlite::SqliteConnectOptions};
+use tallybook_mock_llm::MockLlm;
+
+use crate::support::{Engine, Program, TestApp, execute, on_every_engine};
+
+const PASSWORD: &str = "s3cret";
+
+/// Starts the program, which must refuse, and gives what it said.
+async fn refusal(engine: &Engine, url: &str) -> String {
+    let model = MockLlm::start().await.unwrap();
+    let output = Program::command(engine, &model).env("DATABASE_URL", url).output().unwrap();
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert!(!output.status.success(), "{url}: {said}");
+    assert!(!said.contains(PASSWORD) && !said.contains("panicked"), "{url}: {said}");
+    said
+}
+
+/// What the program says names all of `words`.
+fn assert_says(said: &str, words: &[&str]) {
+    for word in words {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+}
+
+/// The address with `user` in it, and another end.
+fn as_user(engine: &Engine, user: &str, database: &str) -> String {
+    let (_, rest) = engine.url.split_once('@').unwrap();
+    let (host, _) = rest.rsplit_once('/').unwrap();
+    format!("mysql://{user}:{PASSWORD}@{host}{database}")
+}
+
+fn name(engine: &Engine) -> &str {
+    engine.url.rsplit('/').next().unwrap()
+}
+
+async fn mysql(engine: &Engine, sql: String) {
+    let pool = MySqlPool::connect(&engine.url).await.unwrap();
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_that_makes_no_sense() {
+    let engine = Engine::sqlite();
+    for (url, words) in [
+        (format!("postgres://me:{PASSWORD}@localhost/book"), ["DATABASE_URL", "sqlite: or mysql:"]),
+        (format!("mysql://me:{PASSWORD}@localhost"), ["names no database", "CREATE DATABASE"]),
+        (format!("mysql://me:{PASSWORD}/x@localhost/book"), ["not a valid address", "percent-encoded"]),
+        ("sqlite://".to_owned(), ["names no file", "DATABASE_URL"]),
+    ] {
+        assert_says(&refusal(&engine, &url).await, &words);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_down() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let said = refusal(&Engine::sqlite(), &format!("mysql://me:{PASSWORD}@127.0.0.1:{port}/book")).await;
+    assert_says(&said, &["no database answers", &format!("127.0.0.1:{port}/book"), "Start the database server"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_not_there() {
+    for engine in Engine::every_mysql().await {
+        let said = refusal(&engine, &engine.url.replace("tallybook_test_", "nowhere_")).await;
+        assert_says(&said, &["no database nowhere_", "CREATE DATABASE nowhere_"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_who_is_refused() {
+    for engine in Engine::every_mysql().await {
+        let said = refusal(&engine, &as_user(&engine, "nobody", &format!("/{}", name(&engine)))).await;
+        assert_says(&said, &["refuses the user nobody", "password", "DATABASE_URL"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_without_rights() {
+    for engine in Engine::every_mysql().await {
+        let database = name(&engine);
+        // A user's name has at most 32 characters.
+        let user = format!("t{}", &database[database.len() - 16..]);
+        mysql(&engine, format!("CREATE USER {user} IDENTIFIED BY '{PASSWORD}'")).await;
+        let url = as_user(&engine, &user, &format!("/{database}"));
+        let none = refusal(&engine, &url).await;
+        mysql(&engine, format!("GRANT SELECT ON {database}.* TO {user}")).await;
+        let reading = refusal(&engine, &url).await;
+        mysql(&engine, format!("DROP USER {user}")).await;
+        for said in [none, reading] {
+            assert_says(&said, &[&format!("the user {user} has no right"), &format!("GRANT ALL ON {database}.*")]);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn somebody_elses_database() {
+    for engine in Engine::every_mysql().await {
+        mysql(&engine, "CREATE TABLE wp_posts (id INT)".to_owned()).await;
+        assert_says(&refusal(&engine, &engine.url).await, &["not Tallybook's", "wp_posts", "DATABASE_URL"]);
+    }
+    let engine = Engine::sqlite();
+    let file = file_of(&engine);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let options = SqliteConnectOptions::new().filename(&file).create_if_missing(true);
+    let mut other = options.connect().await.unwrap();
+    sqlx::raw_sql("CREATE TABLE moz_places (id INTEGER)").execute(&mut other).await.unwrap();
+    other.close().await.unwrap();
+    let before = fs::read(&file).unwrap();
+    assert_says(&refusal(&engine, &engine.url).await, &["not Tallybook's", "moz_places", "DATABASE_URL"]);
+    assert_eq!(fs::read(&file).unwrap(), before, "it is left as it was");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_is_no_database() {
+    let engine = Engine::sqlite();
+    let file = file_of(&engine);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "Dear diary, ".repeat(100)).unwrap();
+    assert_says(&refusal(&engine, &engine.url).await, &["is no SQLite database", "DATABASE_URL"]);
+    assert!(fs::read_to_string(&file).unwrap().starts_with("Dear diary"), "it is left as it was");
+}
+
+/// As another program's migrations leave it, which the same library has made.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_migrations_of_another_program() {
+    let engine = Engine::sqlite();
+    execute!(engine, "ALTER TABLE conversations RENAME TO talks");
+    execute!(engine, "UPDATE _sqlx_migrations SET checksum = x'00'");
+    assert_says(&refusal(&engine, &engine.url).await, &["not Tallybook's", "talks"]);
+}
+
+on_every_engine! {
+    async fn a_database_that_is_newer(engine: Engine) {
+        let mark = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+                    VALUES (9999, 'later', TRUE, '', 0)";
+        execute!(engine, mark);
+        assert_says(&refusal(&engine, &engine.url).await, &["newer than this program", "9999", "restore a backup"]);
+    }
+}
+
+fn file_of(engine: &Engine) -> PathBuf {
+    PathBuf::from(engine.url.strip_prefix("sqlite://").unwrap())
+}
+
+/// Whichever way leads to it, a database has one server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_to_a_database_in_use() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let first = TestApp::launch(&engine, &model);
+    let conversation = first.create_conversation().await;
+    let file = file_of(&engine);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let at = |name: &str| elsewhere.path().join(name);
+    symlink(&file, at("file.db")).unwrap();
+    symlink(file.parent().unwrap(), at("folder")).unwrap();
+    for link in [at("file.db"), at("folder").join("tallybook.db")] {
+        assert_says(&refusal(&engine, &url_of(&link)).await, &["already uses", "tallybook.db"]);
+    }
+    fs::hard_link(&file, file.with_file_name("hard.db")).unwrap();
+    let said = refusal(&engine, &url_of(&file.with_file_name("hard.db"))).await;
+    assert_says(&said, &["2 names (hard links)", "Remove the other"]);
+    assert_eq!(first.conversation(&conversation).await["running"], false, "the first goes on");
+    first.kill();
+
+    // By a link alone it is the same database.
+    fs::remove_file(file.with_file_name("hard.db")).unwrap();
+    let linked =
+        TestApp::launch_command(&engine, Program::command(&engine, &model).env("DATABASE_URL", url_of(&at("file.db"))));
+    linked.conversation(&conversation).await;
+}
+
+/// A link may also come before its file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_to_a_database_that_is_yet_to_be_made() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let file = file_of(&engine);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let link = file.with_file_name("link.db");
+    symlink(&file, &link).unwrap();
+    let first = TestApp::launch_command(&engine, Program::command(&engine, &model).env("DATABASE_URL", url_of(&link)));
+    first.create_conversation().await;
+    assert_says(&refusal(&engine, &engine.url).await, &["already uses"]);
+}
+
+fn url_of(file: &Path) -> String {
+    format!("sqlite://{}", file.display())
+}
+
+/// A server's database is made ready by one of those that start at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_first_starts_at_once() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        let starts = (0..4).map(|_| {
+            let mut command = Program::command(&engine, &model);
+            tokio::task::spawn_blocking(move || Program::start(&mut command))
+        });
+        let programs = futures_util::future::join_all(starts.collect::<Vec<_>>()).await;
+        assert!(programs.into_iter().all(|program| program.unwrap().address.starts_with("http://")));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_whose_links_are_gone_is_taken_again() {
+    let engine = Engine::sqlite();
+    let file = file_of(&engine);
+    drop(engine.database().await);
+    fs::hard_link(&file, file.with_file_name("hard.db")).unwrap();
+    assert_says(&refusal(&engine, &engine.url).await, &["hard links"]);
+    fs::remove_file(file.with_file_name("hard.db")).unwrap();
+    let app = TestApp::launch(&engine, &MockLlm::start().await.unwrap());
+    app.create_conversation().await;
+}

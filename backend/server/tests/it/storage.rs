@@ -1,0 +1,102 @@
+//! What an admin finds in the database.
+
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_protocol::ChatEvent;
+
+use crate::support::{Engine, Program, TestApp, eventually, execute, on_every_engine, rows};
+
+/// Tool, status, input, output, conversation, its title, its user.
+type Row = (String, String, String, Option<String>, String, String, String);
+
+on_every_engine! {
+    /// The view shows one call a row, with what surrounds it, also while its step has not ended.
+    async fn the_tool_history_is_one_select(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([tool_call("subtract", r#"{"a":10,"b":"3.5"}"#)]);
+        model.reply([text("6.5")]);
+        app.send(&conversation, "10 minus 3.5").await.all().await;
+        let history = rows!(app, Row,
+            "SELECT tool_name, status, input, output, conversation_uuid, conversation_title, user_name FROM tool_history");
+        let expected = ("subtract", "success", r#"{"a":10,"b":"3.5"}"#, Some("6.5"), "10 minus 3.5", "local");
+        let row = &history[0];
+        assert_eq!((&*row.0, &*row.1, &*row.2, row.3.as_deref(), &*row.5, &*row.6), expected);
+        assert_eq!(row.4, conversation);
+    }
+
+    /// The stored journal holds the turn: its text joined, its calls, its end.
+    async fn the_journal_holds_the_turn(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("One two three four five. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
+        model.reply([text("Three.")]);
+        app.send(&conversation, "1 + 2").await.all().await;
+        let journal = rows!(app, (String, String), "SELECT event, data FROM journal_events ORDER BY seq");
+        let events: Vec<&str> = journal.iter().map(|row| row.0.as_str()).collect();
+        let expected =
+            ["message_start", "content_delta", "tool_call_start", "tool_call_end", "content_delta", "message_end"];
+        assert_eq!(events, expected);
+        assert_eq!(journal[1].1, r#"{"offset":0,"delta":"One two three four five. "}"#);
+        assert_eq!(journal[4].1, r#"{"offset":25,"delta":"\n\nThree."}"#);
+    }
+
+    /// What a finished turn sent out is purged after the time that is set; the conversation stays, and so does the
+    /// journal of a later turn.
+    async fn old_journals_are_purged(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let (old, new) = (app.create_conversation().await, app.create_conversation().await);
+        for (conversation, answer) in [(&old, "Old."), (&new, "New.")] {
+            model.reply([text(answer)]);
+            app.send(conversation, "Say").await.all().await;
+        }
+        app.shut_down().await;
+        execute!(engine, "UPDATE messages SET completed_at = '2020-01-01 00:00:00' WHERE id <= 2");
+        execute!(engine, "UPDATE journal_events SET created_at = '2020-01-01 00:00:00' WHERE message_id = 2");
+        let app = TestApp::spawn(&engine, &model).await;
+        let turns = async || rows!(engine, (i64,), "SELECT DISTINCT message_id FROM journal_events ORDER BY message_id");
+        eventually("the old turn's journal is gone", async || turns().await == [(4,)]).await;
+        assert_eq!(app.conversation(&old).await["messages"][1]["content"], "Old.");
+        assert_eq!(app.follow(&new, Some("4.1.0")).await.all().await.len(), 1, "what is kept is told");
+    }
+}
+
+/// A second start on the same file is refused in words, and harms nothing; when the first is gone, it works.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_embedded_database_is_kept_to_one_process() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let first = TestApp::launch(&engine, &model);
+    let conversation = first.create_conversation().await;
+    let gate = model.reply_gated([text("Still ")], [text("here.")]);
+    let mut turn = first.send(&conversation, "Go").await;
+    turn.until("content_delta").await;
+    let second = Program::command(&engine, &model).output().unwrap();
+    let said = String::from_utf8(second.stderr).unwrap();
+    assert!(!second.status.success(), "{said}");
+    assert!(said.contains("already uses") && said.contains("tallybook.db") && said.contains("DATABASE_URL"), "{said}");
+    gate.open();
+    let end = turn.until("message_end").await.event;
+    assert!(matches!(end, ChatEvent::MessageEnd(end) if end.content == "Still here."));
+    first.kill();
+    let third = TestApp::launch(&engine, &model);
+    assert_eq!(third.conversation(&conversation).await["messages"][1]["status"], "complete");
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_embedded_database_is_one_file_in_wal_mode() {
+    let engine = Engine::sqlite();
+    assert!(engine.is_sqlite());
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&engine, &model).await;
+    app.create_conversation().await;
+    let mode = match app.database().await {
+        tallybook::db::Database::Sqlite(pool) => {
+            sqlx::query_scalar::<_, String>("PRAGMA journal_mode").fetch_one(&pool).await.unwrap()
+        }
+        tallybook::db::Database::MySql(_) => unreachable!("the engine is SQLite"),
+    };
+    assert_eq!(mode, "wal");
+}

@@ -1,0 +1,232 @@
+//! A server under test, and a client for it.
+
+use std::{net::IpAddr, process::Command, time::Duration};
+
+use reqwest::{Response, StatusCode};
+use serde_json::{Value, json};
+use tallybook::{application::Application, config::Settings, db::Database, http, models::ModelChoice};
+use tallybook_agent::{Limits, SystemPrompt};
+use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy};
+use tallybook_mock_llm::MockLlm;
+use tallybook_tools::ToolRegistry;
+use tokio::{sync::oneshot, task::JoinHandle};
+
+use super::{Engine, EventReader, Program};
+
+/// Whose wire format the model speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Provider {
+    Anthropic,
+    OpenAi,
+}
+
+impl Provider {
+    pub(crate) const ALL: [Self; 2] = [Self::Anthropic, Self::OpenAi];
+
+    pub(crate) fn settings(self, base_url: String) -> ModelSettings {
+        let kind = match self {
+            Self::Anthropic => ProviderKind::Anthropic,
+            Self::OpenAi => ProviderKind::OpenAi,
+        };
+        ModelSettings {
+            base_url: Some(base_url),
+            api_key: Some(ApiKey::new("sk-test-secret")),
+            model: Some("test-model".to_owned()),
+            idle_timeout: Duration::from_secs(20),
+            retries: RetryPolicy { retries: 0, ..RetryPolicy::default() },
+            ..ModelSettings::new(kind)
+        }
+    }
+}
+
+fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
+    Settings {
+        host: IpAddr::from([127, 0, 0, 1]),
+        port: 0,
+        allowed_hosts: Vec::new(),
+        http_limits: http::Limits::default(),
+        database_url: engine.url.parse().expect("its address"),
+        model: ModelChoice::Provider(model),
+        titles: false,
+        limits,
+        system_prompt: SystemPrompt::BuiltIn,
+        keep_alive: Duration::from_millis(50),
+        journal_retention: Some(Duration::from_hours(24)),
+        turn_lease: Duration::from_secs(2),
+        shutdown_grace: Duration::from_millis(1),
+    }
+}
+
+/// A server listening on a free port.
+pub(crate) struct TestApp {
+    pub(crate) address: String,
+    pub(crate) client: reqwest::Client,
+    engine: Engine,
+    server: Server,
+}
+
+/// How a server under test runs.
+enum Server {
+    /// In this process, until the sender is dropped.
+    Here { stop: oneshot::Sender<()>, serving: JoinHandle<()> },
+    /// In one of its own.
+    Process(Program),
+}
+
+impl TestApp {
+    /// A server whose model is `model`, speaking Anthropic's format.
+    pub(crate) async fn spawn(engine: &Engine, model: &MockLlm) -> Self {
+        Self::spawn_with(engine, Provider::Anthropic.settings(model.url())).await
+    }
+
+    pub(crate) async fn spawn_with(engine: &Engine, model: ModelSettings) -> Self {
+        Self::spawn_with_tools(engine, model, tallybook_tools::builtin().expect("the built-in tools are sound")).await
+    }
+
+    pub(crate) async fn spawn_with_tools(engine: &Engine, model: ModelSettings, tools: ToolRegistry) -> Self {
+        Self::spawn_with_limits(engine, model, tools, Limits::default()).await
+    }
+
+    pub(crate) async fn spawn_with_limits(
+        engine: &Engine,
+        model: ModelSettings,
+        tools: ToolRegistry,
+        limits: Limits,
+    ) -> Self {
+        Self::start(engine, settings(engine, model, limits), tools).await
+    }
+
+    /// A server that gives its clients so much and no more.
+    pub(crate) async fn spawn_with_http_limits(engine: &Engine, model: &MockLlm, http_limits: http::Limits) -> Self {
+        let model = Provider::Anthropic.settings(model.url());
+        let settings = Settings { http_limits, ..settings(engine, model, Limits::default()) };
+        Self::start(engine, settings, tallybook_tools::builtin().expect("the built-in tools are sound")).await
+    }
+
+    /// A server whose model is asked for titles too, which takes one more reply after the first answer.
+    pub(crate) async fn spawn_with_titles(engine: &Engine, model: ModelSettings) -> Self {
+        let tools = tallybook_tools::builtin().expect("the built-in tools are sound");
+        let settings = Settings { titles: true, ..settings(engine, model, Limits::default()) };
+        Self::start(engine, settings, tools).await
+    }
+
+    async fn start(engine: &Engine, settings: Settings, tools: ToolRegistry) -> Self {
+        let app = Application::build_with_tools(settings, tools).await.expect("the server starts");
+        let address = format!("http://{}", app.address());
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(async move {
+            let stopped = async { drop(stopped.await) };
+            app.run_until(stopped).await.expect("the server ends well");
+        });
+        Self::new(address, engine, Server::Here { stop, serving })
+    }
+
+    /// The real program in a process of its own.
+    pub(crate) fn launch(engine: &Engine, model: &MockLlm) -> Self {
+        Self::launch_command(engine, &mut Program::command(engine, model))
+    }
+
+    /// The same, by a command of the caller's own.
+    pub(crate) fn launch_command(engine: &Engine, command: &mut Command) -> Self {
+        let program = Program::start(command);
+        Self::new(program.address.clone(), engine, Server::Process(program))
+    }
+
+    fn new(address: String, engine: &Engine, server: Server) -> Self {
+        // The client needs a TLS provider even though the tests speak plain HTTP.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder().tls_certs_only([]).no_proxy();
+        Self { address, client: client.build().expect("a client"), engine: engine.clone(), server }
+    }
+
+    /// Asks the server to end, as SIGTERM does, and waits until it has.
+    pub(crate) async fn shut_down(self) {
+        let Server::Here { stop, serving } = self.server else { panic!("a process is killed") };
+        drop(stop);
+        serving.await.expect("the server's task ends");
+    }
+
+    /// The process that the server runs in.
+    pub(crate) fn process(&self) -> &Program {
+        let Server::Process(program) = &self.server else { panic!("it runs in this process") };
+        program
+    }
+
+    /// Waits until the server's process has ended by itself, and says whether that went well.
+    pub(crate) fn wait(self) -> bool {
+        let Server::Process(program) = self.server else { panic!("it runs in this process") };
+        program.wait()
+    }
+
+    /// Kills the server's process with SIGKILL.
+    pub(crate) fn kill(self) {
+        let Server::Process(program) = self.server else { panic!("it runs in this process") };
+        drop(program);
+    }
+
+    /// A connection to the server's database.
+    pub(crate) async fn database(&self) -> Database {
+        self.engine.database().await
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.address)
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Response {
+        self.client.get(self.url(path)).send().await.expect("the server answers")
+    }
+
+    pub(crate) async fn get_json(&self, path: &str) -> Value {
+        let response = self.get(path).await;
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
+        response.json().await.expect("a JSON body")
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Response {
+        self.client.post(self.url(path)).json(&body).send().await.expect("the server answers")
+    }
+
+    /// Makes a conversation and gives its UUID.
+    pub(crate) async fn create_conversation(&self) -> String {
+        let response = self.post("/api/conversations", json!({})).await;
+        assert_eq!(response.status(), StatusCode::CREATED);
+        let body: Value = response.json().await.expect("a JSON body");
+        body["uuid"].as_str().expect("a uuid").to_owned()
+    }
+
+    /// Deletes a conversation.
+    pub(crate) async fn delete(&self, conversation: &str) {
+        let path = self.url(&format!("/api/conversations/{conversation}"));
+        let deleted = self.client.delete(path).send().await.expect("the server answers");
+        assert_eq!(deleted.status(), StatusCode::NO_CONTENT);
+    }
+
+    /// Sends a message and gives its turn's events as they come.
+    pub(crate) async fn send(&self, conversation: &str, content: &str) -> EventReader {
+        let response =
+            self.post(&format!("/api/conversations/{conversation}/messages"), json!({"content": content})).await;
+        EventReader::new(response)
+    }
+
+    /// Has the last answer go on and gives its events as they come.
+    pub(crate) async fn resume(&self, conversation: &str) -> EventReader {
+        EventReader::new(self.post(&format!("/api/conversations/{conversation}/continue"), json!({})).await)
+    }
+
+    /// Joins what runs in a conversation, after an event if one is given.
+    pub(crate) async fn follow(&self, conversation: &str, after: Option<&str>) -> EventReader {
+        let query = after.map(|id| format!("?after={id}")).unwrap_or_default();
+        EventReader::new(self.get(&format!("/api/conversations/{conversation}/events{query}")).await)
+    }
+
+    /// Waits until no turn runs in a conversation, and gives it.
+    pub(crate) async fn idle_conversation(&self, uuid: &str) -> Value {
+        super::eventually("the turn is over", async || self.conversation(uuid).await["running"] == false).await;
+        self.conversation(uuid).await
+    }
+
+    pub(crate) async fn conversation(&self, uuid: &str) -> Value {
+        self.get_json(&format!("/api/conversations/{uuid}")).await
+    }
+}

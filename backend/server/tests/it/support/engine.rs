@@ -1,0 +1,97 @@
+//! The database engines to test on. Every test gets a database of its own, dropped when the test is over.
+
+use std::{str::FromStr, sync::Arc};
+
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, mysql::MySqlConnectOptions};
+use tallybook::db::Database;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::Proxy;
+
+/// A database of one test's own.
+#[derive(Clone)]
+pub(crate) struct Engine {
+    pub(crate) url: String,
+    owner: Arc<Owner>,
+}
+
+enum Owner {
+    /// Deletes the folder when dropped.
+    Sqlite(#[expect(dead_code, reason = "held for its Drop")] TempDir),
+    MySql {
+        server: String,
+        name: String,
+    },
+}
+
+impl Engine {
+    pub(crate) fn sqlite() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let url = format!("sqlite://{}/data/tallybook.db", folder.path().display());
+        Self { url, owner: Arc::new(Owner::Sqlite(folder)) }
+    }
+
+    /// One database on each server that `MYSQL_TEST_URL` names, separated by commas.
+    pub(crate) async fn every_mysql() -> Vec<Self> {
+        let servers = std::env::var("MYSQL_TEST_URL").unwrap_or_default();
+        let servers: Vec<String> =
+            servers.split(',').map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned).collect();
+        assert!(
+            !servers.is_empty(),
+            "set MYSQL_TEST_URL to a MySQL or MariaDB server, such as mysql://root@127.0.0.1:3306, or run `cargo xtask test`"
+        );
+        let mut engines = Vec::new();
+        for server in servers {
+            let name = format!("tallybook_test_{}", Uuid::new_v4().simple());
+            statement(&server, format!("CREATE DATABASE {name}")).await;
+            let url = format!("{}/{name}", server.trim_end_matches('/'));
+            engines.push(Self { url, owner: Arc::new(Owner::MySql { server, name }) });
+        }
+        engines
+    }
+
+    /// The same database, to be reached through a proxy that can fail.
+    pub(crate) async fn behind_proxy(self) -> (Self, Proxy) {
+        let Owner::MySql { server, .. } = &*self.owner else { panic!("SQLite is not reached over a network") };
+        let options = MySqlConnectOptions::from_str(server).expect("it was connected to before");
+        let upstream = format!("{}:{}", options.get_host(), options.get_port());
+        let proxy = Proxy::start(upstream.clone()).await;
+        let url = self.url.replace(&upstream, &format!("127.0.0.1:{}", proxy.port));
+        assert_ne!(url, self.url, "MYSQL_TEST_URL names the port");
+        // The proxy looks for a word in what goes through it.
+        (Self { url: format!("{url}?ssl-mode=DISABLED"), ..self }, proxy)
+    }
+
+    /// A connection of the test's own.
+    pub(crate) async fn database(&self) -> Database {
+        Database::connect(&self.url.parse().expect("its address")).await.expect("the database opens")
+    }
+
+    pub(crate) fn is_sqlite(&self) -> bool {
+        self.url.starts_with("sqlite:")
+    }
+}
+
+async fn statement(server: &str, sql: String) {
+    let options = MySqlConnectOptions::from_str(server).expect("MYSQL_TEST_URL is a list of mysql:// addresses");
+    let mut connection = options.connect().await.expect("the server that MYSQL_TEST_URL names answers");
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("the test user may make databases");
+    connection.close().await.expect("the connection closes");
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        let Self::MySql { server, name } = self else { return };
+        let (server, sql) = (server.clone(), format!("DROP DATABASE {name}"));
+        // Dropping happens inside the test's runtime, which must not block on itself.
+        let dropped = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(statement(&server, sql));
+        })
+        .join();
+        if dropped.is_err() {
+            eprintln!("the test database {name} could not be dropped");
+        }
+    }
+}

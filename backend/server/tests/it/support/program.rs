@@ -1,0 +1,87 @@
+//! The real program in a process of its own, so that it can be paused and killed.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+use tallybook_mock_llm::MockLlm;
+
+use super::Engine;
+
+/// A running program; killed when dropped.
+pub(crate) struct Program {
+    child: Child,
+    pub(crate) address: String,
+}
+
+impl Program {
+    /// The program as it would be run on `engine` with `model`, on a free port, with the shortest lease there is.
+    pub(crate) fn command(engine: &Engine, model: &MockLlm) -> Command {
+        Self::configured(Command::new(env!("CARGO_BIN_EXE_tallybook")), engine, model)
+    }
+
+    /// The same, run by a shell after `setup`.
+    #[cfg(unix)]
+    pub(crate) fn command_after(setup: &str, engine: &Engine, model: &MockLlm) -> Command {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &format!("{setup}; exec \"$0\""), env!("CARGO_BIN_EXE_tallybook")]);
+        Self::configured(shell, engine, model)
+    }
+
+    fn configured(mut command: Command, engine: &Engine, model: &MockLlm) -> Command {
+        command
+            .env_clear()
+            .env("PORT", "0")
+            .env("DATABASE_URL", &engine.url)
+            .env("ANTHROPIC_API_KEY", "sk-test-secret")
+            .env("LLM_BASE_URL", model.url())
+            .env("LLM_TITLES", "false")
+            .env("TURN_LEASE_SECS", "1");
+        command
+    }
+
+    /// What the kernel says of the process, such as `limits` or `status`.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn kernel_file(&self, name: &str) -> String {
+        std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id())).expect("it runs")
+    }
+
+    /// Starts it, and waits until it says where it is.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");
+        let out = child.stdout.take().expect("its output is ours");
+        let line = BufReader::new(out).lines().next().expect("it says where it is").expect("in UTF-8");
+        let address = line.rsplit(' ').next().expect("an address").to_owned();
+        Self { child, address }
+    }
+
+    /// Waits until it has ended by itself, and says whether that went well.
+    pub(crate) fn wait(mut self) -> bool {
+        self.child.wait().expect("it ends").success()
+    }
+
+    /// Sends it a signal, such as `STOP` or `CONT`.
+    #[cfg(unix)]
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().expect("kill runs");
+        assert!(sent.success(), "the program takes the signal {name}");
+    }
+
+    /// From now on it can make no file longer than so many bytes; `unlimited` takes that back.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn limit_files(&self, bytes: &str) {
+        // The soft limit alone, which may be raised again.
+        let limit = [format!("--pid={}", self.child.id()), format!("--fsize={bytes}:unlimited")];
+        let set = Command::new("prlimit").args(limit).status().expect("prlimit runs; it comes with util-linux");
+        assert!(set.success(), "the limit is set");
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended by itself, which the test has noticed then.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

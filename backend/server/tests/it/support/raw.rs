@@ -1,0 +1,49 @@
+//! A connection on which a test writes and reads bytes of its own, as no client library would.
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
+
+use super::{PATIENCE, TestApp};
+
+/// A connection to a server under test.
+pub(crate) struct RawConnection(TcpStream);
+
+impl RawConnection {
+    pub(crate) async fn open(app: &TestApp) -> Self {
+        let address = app.address.trim_start_matches("http://");
+        Self(TcpStream::connect(address).await.expect("the server listens"))
+    }
+
+    /// One whole conversation: opens, sends, and reads until the server closes.
+    pub(crate) async fn ask(app: &TestApp, bytes: &str) -> String {
+        let mut connection = Self::open(app).await;
+        connection.send(bytes).await;
+        connection.rest().await
+    }
+
+    pub(crate) async fn send(&mut self, bytes: &str) {
+        self.0.write_all(bytes.as_bytes()).await.expect("the connection is open");
+    }
+
+    /// What the server sends up to and including this text.
+    pub(crate) async fn until(&mut self, end: &str) -> String {
+        let mut seen = Vec::new();
+        while !seen.ends_with(end.as_bytes()) {
+            let byte = timeout(PATIENCE, self.0.read_u8()).await.expect("the server answers within 20 s");
+            seen.push(byte.expect("the connection is open"));
+        }
+        String::from_utf8(seen).expect("text")
+    }
+
+    /// What the server sends until it closes the connection.
+    pub(crate) async fn rest(&mut self) -> String {
+        let mut seen = Vec::new();
+        let read = self.0.read_to_end(&mut seen);
+        // A connection that is broken off is closed as well.
+        let _ = timeout(PATIENCE, read).await.expect("the server closes the connection within 20 s");
+        String::from_utf8_lossy(&seen).into_owned()
+    }
+}

@@ -1,0 +1,180 @@
+//! Parts of a conversation: its newest messages, and those before one.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_protocol::{Conversation, Message, Usage};
+
+use crate::support::{Engine, EventReader, TestApp, execute, on_every_engine};
+
+/// A conversation of so many turns, each with one call.
+async fn converse(app: &TestApp, model: &MockLlm, turns: usize) -> String {
+    let conversation = app.create_conversation().await;
+    for turn in 0..turns {
+        model.reply([text("Adding. "), tool_call("add", format!(r#"{{"a":{turn},"b":1}}"#))]);
+        model.reply([text(format!("A{turn}"))]);
+        app.send(&conversation, &format!("Q{turn}")).await.all().await;
+    }
+    conversation
+}
+
+async fn part(app: &TestApp, conversation: &str, query: &str) -> Conversation {
+    let response = app.get(&format!("/api/conversations/{conversation}?{query}")).await;
+    assert_eq!(response.status(), StatusCode::OK, "{query}");
+    response.json().await.unwrap()
+}
+
+async fn refusal(app: &TestApp, conversation: &str, query: &str) -> (u16, Value) {
+    let response = app.get(&format!("/api/conversations/{conversation}?{query}")).await;
+    assert_eq!(response.headers()["content-type"], "application/problem+json", "{query}");
+    (response.status().as_u16(), response.json::<Value>().await.unwrap()["type"].clone())
+}
+
+fn earlier(part: &Conversation) -> i64 {
+    part.earlier.map_or(0, |earlier| earlier.count)
+}
+
+fn usage(messages: &[Message]) -> Usage {
+    messages.iter().filter_map(|message| message.usage).sum()
+}
+
+on_every_engine! {
+    async fn a_conversation_is_read_from_its_end_to_its_beginning(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = converse(&app, &model, 5).await;
+        // Another one's messages stand beside it in every table.
+        let other = converse(&app, &model, 1).await;
+
+        let whole = part(&app, &conversation, "").await;
+        assert_eq!((whole.messages.len(), whole.earlier), (10, None));
+        assert!(app.conversation(&conversation).await.get("earlier").is_none(), "who asks for all sees nothing new");
+
+        let mut read = part(&app, &conversation, "limit=4").await;
+        assert_eq!(read.messages, whole.messages[6..]);
+        let before = &whole.messages[..6];
+        assert_eq!((earlier(&read), read.earlier.unwrap().usage), (6, usage(before)));
+        assert!(usage(before).output_tokens > 0);
+        // What comes next is named by the first message that is known.
+        let mut messages = std::mem::take(&mut read.messages);
+        for left in [2, 0] {
+            let page = part(&app, &conversation, &format!("limit=4&before={}", messages[0].id)).await;
+            assert_eq!(earlier(&page), left);
+            messages.splice(..0, page.messages);
+        }
+        assert_eq!(messages, whole.messages, "with every call");
+        let none = part(&app, &conversation, &format!("limit=4&before={}", messages[0].id)).await;
+        assert_eq!((none.messages, none.earlier), (vec![], None));
+
+        let id = |at: usize| whole.messages[at].id;
+        for (query, first, end) in [
+            // No answer without its question.
+            ("limit=3".to_owned(), 6, 10),
+            ("limit=0".to_owned(), 8, 10),
+            ("limit=4000000000".to_owned(), 0, 10),
+            (format!("before={}", id(4)), 0, 4),
+            (format!("limit=2&before={}", id(5)), 2, 5),
+            // Back to what somebody has already.
+            (format!("limit=2&from={}", id(3)), 2, 10),
+            (format!("limit=4&from={}", id(8)), 6, 10),
+            (format!("limit=2&from={}", part(&app, &other, "").await.messages[0].id), 8, 10),
+            (format!("limit=2&before={}&from={}", id(6), id(2)), 2, 6),
+        ] {
+            let part = part(&app, &conversation, &query).await;
+            assert_eq!((part.messages.as_slice(), earlier(&part)), (&whole.messages[first..end], i64::try_from(first).unwrap()), "{query}");
+        }
+    }
+
+    async fn a_part_that_cannot_be_is_refused(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let (conversation, other) = (converse(&app, &model, 1).await, converse(&app, &model, 1).await);
+        let foreign = part(&app, &other, "").await.messages[0].id;
+        for query in ["limit=some", "limit=-1", "before=x", "from=1.5", "before=99999999999999999999"] {
+            assert_eq!(refusal(&app, &conversation, query).await, (400, json!("/problems/bad-query")), "{query}");
+        }
+        for query in [format!("before={foreign}"), "before=0".to_owned(), format!("before={}&limit=5", i64::MAX)] {
+            assert_eq!(refusal(&app, &conversation, &query).await, (404, json!("/problems/no-such-message")), "{query}");
+        }
+        let empty = app.create_conversation().await;
+        let nothing = part(&app, &empty, "limit=50").await;
+        assert_eq!((nothing.messages, nothing.earlier), (vec![], None));
+        assert_eq!(refusal(&app, &empty, &format!("before={foreign}")).await.0, 404);
+    }
+
+    async fn each_branch_has_its_own_way_back(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = converse(&app, &model, 3).await;
+        let old = part(&app, &conversation, "").await.messages;
+        model.reply([text("Another.")]);
+        let edit = json!({"content": "Q1 edited", "edit_of": old[2].id});
+        EventReader::new(app.post(&format!("/api/conversations/{conversation}/messages"), edit).await).all().await;
+
+        let shown = part(&app, &conversation, "limit=2").await;
+        assert_eq!(shown.messages[0].content, "Q1 edited");
+        assert_eq!(shown.messages[0].siblings, [old[2].id, shown.messages[0].id]);
+        assert_eq!((earlier(&shown), shown.earlier.unwrap().usage), (2, usage(&old[..2])), "the other branch's cost is its own");
+        let page = part(&app, &conversation, &format!("limit=50&before={}", shown.messages[0].id)).await;
+        assert_eq!(page.messages, old[..2]);
+        // Who still looks at the old branch goes back on that.
+        let page = part(&app, &conversation, &format!("limit=2&before={}", old[4].id)).await;
+        assert_eq!(page.messages.iter().map(|message| message.id).collect::<Vec<_>>(), [old[2].id, old[3].id]);
+
+        // Back to the old one: no more of it than is asked for, and as far back as that.
+        for (query, first) in [("limit=2".to_owned(), 4), (format!("limit=2&from={}", old[2].id), 2), (String::new(), 0)] {
+            let path = format!("/api/conversations/{conversation}/messages/{}/select?{query}", old[2].id);
+            let back: Conversation = app.post(&path, json!(null)).await.json().await.unwrap();
+            let ids = |messages: &[Message]| messages.iter().map(|message| message.id).collect::<Vec<_>>();
+            assert_eq!(ids(&back.messages), ids(&old[first..]), "{query}");
+        }
+    }
+
+    async fn a_turn_that_runs_is_in_the_newest_part_as_far_as_it_is(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = converse(&app, &model, 2).await;
+        model.reply([text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
+        let gate = model.reply_late([text("Three.")]);
+        let mut turn = app.send(&conversation, "1 + 2?").await;
+        turn.until("tool_call_end").await;
+        let newest = part(&app, &conversation, "limit=2").await;
+        assert_eq!(newest.active_message_id, Some(newest.messages[1].id));
+        assert_eq!((newest.messages[1].content.as_str(), newest.messages[1].tool_calls.len()), ("Adding. ", 1));
+        assert_eq!(earlier(&newest), 4);
+        gate.open();
+        turn.all().await;
+    }
+
+    async fn more_messages_than_one_query_names_are_all_there(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        for turn in 0..105 {
+            model.reply([text(format!("A{turn}"))]);
+            app.send(&conversation, &format!("Q{turn}")).await.all().await;
+        }
+        let whole = part(&app, &conversation, "").await.messages;
+        let told: Vec<String> = (0..105).flat_map(|turn| [format!("Q{turn}"), format!("A{turn}")]).collect();
+        assert_eq!(whole.iter().map(|message| message.content.clone()).collect::<Vec<_>>(), told);
+        let most = part(&app, &conversation, "limit=1000").await;
+        assert_eq!((most.messages.as_slice(), earlier(&most)), (&whole[10..], 10));
+    }
+}
+
+/// Times that cannot be read show it: SQLite keeps whatever it is given.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_asked_for_is_not_read() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let conversation = converse(&app, &model, 3).await;
+    let messages = part(&app, &conversation, "").await.messages;
+    execute!(app, "UPDATE tool_calls SET started_at = 'unreadable' WHERE id = (SELECT MIN(id) FROM tool_calls)");
+    execute!(app, "UPDATE messages SET created_at = 'unreadable' WHERE id = (SELECT MAX(id) FROM messages)");
+    assert_eq!(refusal(&app, &conversation, "").await.0, 500);
+    let page = part(&app, &conversation, &format!("limit=2&before={}", messages[4].id)).await;
+    assert_eq!(page.messages, messages[2..4]);
+    for query in ["limit=2".to_owned(), format!("before={}", messages[2].id)] {
+        assert_eq!(refusal(&app, &conversation, &query).await.0, 500, "{query}");
+    }
+}

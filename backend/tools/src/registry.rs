@@ -1,0 +1,264 @@
+//! Which tools there are, and calling one by name with the text that a model wrote.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use futures_util::future::BoxFuture;
+use serde::de::DeserializeOwned;
+
+use super::{
+    Tool, ToolError, ToolOutput, ToolSpec,
+    notation::{shortened, shortened_to},
+};
+
+/// The longest arguments that are read.
+pub const MAX_INPUT_BYTES: usize = 1024 * 1024;
+/// The longest reason given for refusing arguments; serde quotes what it found.
+const MAX_REASON_CHARS: usize = 300;
+
+/// A tool could not be registered; a mistake in the program, found at start.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    /// The name is not 1 to 64 of `a-z A-Z 0-9 _ -`.
+    #[error("{0:?} is not a tool name: use 1 to 64 letters, digits, '_' or '-'")]
+    BadName(String),
+    /// Two tools share a name.
+    #[error("there are two tools named {0:?}")]
+    Duplicate(String),
+}
+
+/// The tools on offer, by name.
+#[derive(Clone, Default)]
+pub struct ToolRegistry {
+    tools: BTreeMap<String, Arc<dyn AnyTool>>,
+}
+
+impl ToolRegistry {
+    /// The registry with one more tool in it.
+    pub fn with<T: Tool>(mut self, tool: T) -> Result<Self, RegistryError> {
+        let valid = !T::NAME.is_empty()
+            && T::NAME.len() <= 64
+            && T::NAME.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+        if !valid {
+            return Err(RegistryError::BadName(T::NAME.to_owned()));
+        }
+        let entry = Entry { spec: spec_of::<T>(), tool };
+        if self.tools.insert(T::NAME.to_owned(), Arc::new(entry)).is_some() {
+            return Err(RegistryError::Duplicate(T::NAME.to_owned()));
+        }
+        Ok(self)
+    }
+
+    /// What models are told, in the order of names.
+    pub fn specs(&self) -> Arc<[ToolSpec]> {
+        self.tools.values().map(|tool| tool.spec().clone()).collect()
+    }
+
+    /// What a model is told of one tool.
+    pub fn find_spec(&self, name: &str) -> Option<&ToolSpec> {
+        self.tools.get(name).map(|tool| tool.spec())
+    }
+
+    /// Calls a tool with arguments as a model wrote them. Fails with `unknown_tool` or `invalid_argument` before any
+    /// of the tool's code runs, otherwise with what the tool says. Sets no timeout and catches no panic: the agent does.
+    pub fn call(&self, name: &str, input_text: &str) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+        let Some(tool) = self.tools.get(name).cloned() else {
+            let known = self.tools.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let error =
+                ToolError::other("unknown_tool", format!("there is no tool {:?}; there are: {known}", shortened(name)));
+            return Box::pin(std::future::ready(Err(error)));
+        };
+        tool.call(input_text.to_owned())
+    }
+}
+
+impl std::fmt::Debug for ToolRegistry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.tools.keys()).finish()
+    }
+}
+
+/// A tool whose argument type is forgotten, so that a registry can hold many kinds.
+trait AnyTool: Send + Sync {
+    fn spec(&self) -> &ToolSpec;
+    fn call(self: Arc<Self>, input_text: String) -> BoxFuture<'static, Result<ToolOutput, ToolError>>;
+}
+
+struct Entry<T> {
+    spec: ToolSpec,
+    tool: T,
+}
+
+impl<T: Tool> AnyTool for Entry<T> {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call(self: Arc<Self>, input_text: String) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+        Box::pin(async move { self.tool.call(parse_args(&input_text)?).await })
+    }
+}
+
+fn spec_of<T: Tool>() -> ToolSpec {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().with(|s| {
+        s.meta_schema = None;
+        s.inline_subschemas = true;
+    });
+    let mut input_schema = settings.into_generator().into_root_schema_for::<T::Args>().to_value();
+    if let Some(object) = input_schema.as_object_mut() {
+        // The name and the doc comment of `Args` itself speak to readers of the code.
+        object.remove("title");
+        object.remove("description");
+    }
+    ToolSpec {
+        name: T::NAME.to_owned(),
+        description: T::DESCRIPTION.to_owned(),
+        aliases: T::ALIASES.iter().map(|&alias| alias.to_owned()).collect(),
+        input_schema,
+        risk: T::RISK,
+        idempotent: T::IDEMPOTENT,
+    }
+}
+
+fn parse_args<A: DeserializeOwned>(input_text: &str) -> Result<A, ToolError> {
+    if input_text.len() > MAX_INPUT_BYTES {
+        return Err(ToolError::invalid("arguments", format_args!("longer than {MAX_INPUT_BYTES} bytes")));
+    }
+    // serde would also take the fields of a struct from a list, in their order.
+    if !input_text.trim_start().starts_with('{') {
+        let reason = format!("expected a JSON object, found {:?}", shortened(input_text));
+        return Err(ToolError::invalid("arguments", reason));
+    }
+    let mut json = serde_json::Deserializer::from_str(input_text);
+    let args = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        let error = error.into_inner();
+        blame(&path, &error)
+    })?;
+    json.end().map_err(|error| ToolError::invalid("arguments", error))?;
+    Ok(args)
+}
+
+/// Names the field that is to blame and says why in serde's words, without the position in the text unless the text is
+/// not JSON at all.
+fn blame(path: &str, error: &serde_json::Error) -> ToolError {
+    let mut reason = error.to_string();
+    if error.is_data() {
+        let position = format!(" at line {} column {}", error.line(), error.column());
+        reason.truncate(reason.strip_suffix(&position).unwrap_or(&reason).len());
+    } else {
+        return ToolError::invalid("arguments", format_args!("not valid JSON: {reason}"));
+    }
+    // serde reports these three at the object, and names the field only in words.
+    let named = ["missing field `", "duplicate field `", "unknown field `"]
+        .iter()
+        .find_map(|start| reason.strip_prefix(start)?.split('`').next());
+    let field = match (named, path) {
+        (Some(field), "." | "?") => field,
+        (Some(field), path) if path.ends_with(field) => path,
+        (_, "." | "?") => "arguments",
+        (_, path) => path,
+    };
+    ToolError::invalid(&shortened(field), shortened_to(&reason, MAX_REASON_CHARS))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize, schemars::JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Args {
+        city: City,
+    }
+
+    #[derive(Deserialize, schemars::JsonSchema)]
+    struct City {
+        #[expect(dead_code, reason = "only its type matters")]
+        inhabitants: u32,
+    }
+
+    struct Named<const N: usize>;
+
+    /// A name that depends on the type, since names are constants.
+    const fn name(n: usize) -> &'static str {
+        match n {
+            0 => "",
+            1 => "has space",
+            2 => "名前",
+            3 => "sixty-five_characters_long_sixty-five_characters_long_sixty-five_",
+            _ => "Good_name-4",
+        }
+    }
+
+    impl<const N: usize> Tool for Named<N> {
+        type Args = Args;
+        const NAME: &'static str = name(N);
+        const DESCRIPTION: &'static str = "For tests.";
+
+        async fn call(&self, args: Args) -> Result<ToolOutput, ToolError> {
+            let _ = args.city;
+            Ok(ToolOutput::text("called"))
+        }
+    }
+
+    async fn call(input_text: &str) -> Result<String, String> {
+        let registry = ToolRegistry::default().with(Named::<4>).unwrap();
+        registry.call("Good_name-4", input_text).await.map(|output| output.text).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn bad_names_are_refused() {
+        fn refused<const N: usize>() -> bool {
+            matches!(ToolRegistry::default().with(Named::<N>), Err(RegistryError::BadName(name)) if name == self::name(N))
+        }
+        assert!(refused::<0>() && refused::<1>() && refused::<2>() && refused::<3>());
+        assert!(!refused::<4>());
+    }
+
+    #[test]
+    fn two_tools_of_one_name_are_refused() {
+        let result = ToolRegistry::default().with(Named::<4>).unwrap().with(Named::<4>);
+        assert_eq!(result.unwrap_err().to_string(), r#"there are two tools named "Good_name-4""#);
+    }
+
+    #[tokio::test]
+    async fn an_unknown_tool_is_an_error_that_lists_the_known_ones() {
+        let registry = ToolRegistry::default().with(Named::<4>).unwrap();
+        let error = registry.call("bad_name", "{}").await.unwrap_err();
+        assert_eq!(error.error_type, "unknown_tool");
+        assert_eq!(error.message, r#"there is no tool "bad_name"; there are: Good_name-4"#);
+        let error = registry.call(&"x".repeat(100_000), "{}").await.unwrap_err();
+        assert!(error.message.len() < 200);
+    }
+
+    #[tokio::test]
+    async fn bad_arguments_name_the_field_to_blame() {
+        let cases = [
+            (r"{}", "invalid_city: missing field `city`"),
+            (r#"{"city":{}}"#, "invalid_city: missing field `inhabitants`"),
+            (r#"{"city":{"inhabitants":-1}}"#, "invalid_city.inhabitants: invalid value: integer `-1`, expected u32"),
+            (r#"{"city":{"inhabitants":1},"city":{"inhabitants":1}}"#, "invalid_city: duplicate field `city`"),
+            (r#"{"town":1}"#, "invalid_town: unknown field `town`, expected `city`"),
+            (r#"{"city":"#, "invalid_arguments: not valid JSON: EOF while parsing a value at line 1 column 8"),
+            (r#"[{"inhabitants":1}]"#, r#"invalid_arguments: expected a JSON object, found "[{\"inhabitants\":1}]""#),
+            (r"", r#"invalid_arguments: expected a JSON object, found """#),
+            (r#"{"city":{"inhabitants":1}} and more"#, "invalid_arguments: trailing characters at line 1 column 28"),
+        ];
+        for (input, expected) in cases {
+            assert_eq!(call(input).await.unwrap_err(), expected, "{input}");
+        }
+        assert_eq!(call(r#" {"city":{"inhabitants":1}} "#).await.unwrap(), "called");
+    }
+
+    #[tokio::test]
+    async fn hostile_arguments_give_short_errors() {
+        let long = "x".repeat(500_000);
+        let deep = format!(r#"{{"city":{}"#, "[".repeat(500_000));
+        for input in [format!(r#"{{"{long}":1}}"#), format!(r#"{{"city":"{long}"}}"#), deep, "{".repeat(2_000_000)] {
+            let message = call(&input).await.unwrap_err();
+            assert!(message.len() < 2_000, "{} bytes", message.len());
+        }
+    }
+}

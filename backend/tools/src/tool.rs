@@ -1,0 +1,80 @@
+//! What a tool is: what it takes, what a model is told of it, what it gives back.
+
+use std::future::Future;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use super::error::ToolError;
+
+/// A tool. Implement it in a file of its own and add one line to [`super::builtin`].
+pub trait Tool: Send + Sync + 'static {
+    /// The arguments. Their doc comments become the parameter descriptions that the model reads.
+    type Args: DeserializeOwned + JsonSchema + Send;
+
+    /// Unique; 1 to 64 of `a-z A-Z 0-9 _ -`, which every provider accepts.
+    const NAME: &'static str;
+    /// What it does and when to use it, for the model.
+    const DESCRIPTION: &'static str;
+    /// Other names under which models ask for it when nothing but a prompt tells them what it is called. A tool's own
+    /// name always counts before another's alias.
+    const ALIASES: &'static [&'static str] = &[];
+    /// Whether a person must agree to each call.
+    const RISK: Risk = Risk::Low;
+    /// Whether running it twice is the same as running it once.
+    const IDEMPOTENT: bool = false;
+
+    /// Does the work. Runs as a task of its own under a timeout; an error or a panic becomes a result that the model
+    /// sees. Work that computes for more than a millisecond belongs in `tokio::task::spawn_blocking`.
+    fn call(&self, args: Self::Args) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+}
+
+/// Whether calls may simply run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Risk {
+    /// Reads or computes; runs in parallel with others.
+    Low,
+    /// Changes something in the world; runs alone, in order, after a decision.
+    High,
+}
+
+impl Risk {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::High => "high",
+        }
+    }
+}
+
+/// What a model is told about a tool.
+#[derive(Clone, Debug)]
+pub struct ToolSpec {
+    /// Unique name.
+    pub name: String,
+    /// What it does and when to use it.
+    pub description: String,
+    /// Other names for it; see [`Tool::ALIASES`]. Models are not told of them.
+    pub aliases: Vec<String>,
+    /// JSON Schema of the arguments, always an object.
+    pub input_schema: serde_json::Value,
+    /// Whether calls may simply run.
+    pub risk: Risk,
+    /// Whether running it twice is the same as running it once.
+    pub idempotent: bool,
+}
+
+/// What a tool gave back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolOutput {
+    /// For the model, the page and the tool history.
+    pub text: String,
+}
+
+impl ToolOutput {
+    /// An output that is this text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into() }
+    }
+}

@@ -1,0 +1,193 @@
+//! One text of a tool call: its input, output or error. Where only its beginning came with the answer, the rest is loaded
+//! when the reader wants to see or copy it.
+
+use std::sync::Arc;
+
+use leptos::{html, prelude::*};
+
+use crate::{
+    browser,
+    components::{
+        copy::CopyButton,
+        load_button::LoadButton,
+        long_text::{LongText, beginning_view},
+    },
+    json,
+    language::{Language, use_language},
+    session::{Loading, Session},
+    transcript::{Call, CallText, Extent},
+};
+
+/// Which text of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Input,
+    Output,
+    Error,
+}
+
+impl Part {
+    /// All of them, in the order in which they are shown.
+    pub(crate) const ALL: [Self; 3] = [Self::Input, Self::Output, Self::Error];
+
+    /// That text of a call; `None` when there is none.
+    pub(crate) fn of(self, call: &Call) -> Option<&CallText> {
+        match self {
+            Self::Input => Some(&call.input),
+            Self::Output => call.output.as_ref(),
+            Self::Error => call.error.as_ref(),
+        }
+    }
+
+    /// Its name in ids of elements.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Output => "output",
+            Self::Error => "error",
+        }
+    }
+
+    fn heading(self, text: Language) -> &'static str {
+        match self {
+            Self::Input => text.input(),
+            Self::Output => text.output(),
+            Self::Error => text.error(),
+        }
+    }
+
+    /// The text for reading, as far as it is here.
+    fn readable(self, content: &str) -> String {
+        match self {
+            Self::Input => json::readable(content),
+            Self::Output => json::readable_output(content),
+            Self::Error => content.to_owned(),
+        }
+    }
+}
+
+/// One text of a call, under its heading.
+#[component]
+pub(crate) fn CallPart(
+    part: Part,
+    /// The id of its element.
+    id: String,
+    call: Memo<Option<Arc<Call>>>,
+    session: Session,
+) -> impl IntoView {
+    let text = use_language();
+    let held = Memo::new(move |_| call.with(|call| part.of(call.as_ref()?).cloned()));
+    // Whether the reader asked for all of it here: to see it, or for that or to copy it.
+    let (is_wanted, is_asked_for) = (RwSignal::new(false), RwSignal::new(false));
+    let load = move || {
+        is_asked_for.set(true);
+        call.get_untracked().iter().for_each(|call| session.load_call(call.id));
+    };
+    // How it stands is told where it was asked for, although a call is loaded with all its texts.
+    let loading = Memo::new(move |_| {
+        let id = call.with(|call| call.as_ref().map(|call| call.id));
+        id.filter(|_| is_asked_for.get()).map_or(Loading::Idle, |id| session.call_loading(id))
+    });
+    let place = NodeRef::<html::Div>::new();
+    let show_all = move || {
+        is_wanted.set(true);
+        load();
+    };
+    let is_whole = Memo::new(move |_| held.with(|held| held.as_ref().is_some_and(CallText::is_whole)));
+    Effect::new(move |was_whole: Option<bool>| {
+        // The button that was pressed is gone; the next key should still find the text.
+        if was_whole == Some(false) && is_whole.get() && is_wanted.get_untracked() {
+            request_animation_frame(move || focus_if_lost(place));
+        }
+        is_whole.get()
+    });
+    let content = move || held.get().map(|held| content_view(part, &held, is_wanted.get_untracked(), text));
+    let heading_id = format!("{id}-heading");
+    let labelled_by = heading_id.clone();
+    view! {
+        <div class="tool-part">
+            <h3 id=heading_id class:tool-error-heading=part == Part::Error>{part.heading(text)}</h3>
+            <CopyButton
+                content=move || held.with(|held| held.clone().filter(CallText::is_whole).map(|held| held.text))
+                load
+                loading
+            />
+        </div>
+        <div
+            id=id
+            class="tool-text"
+            role="group"
+            aria-labelledby=labelled_by
+            aria-busy=move || (loading.get() == Loading::Running).to_string()
+            // Takes the focus when the button in it is gone.
+            tabindex="-1"
+            node_ref=place
+        >
+            {content}
+            {move || held.with(|held| match held.as_ref()?.extent {
+                Extent::Whole => None,
+                Extent::Beginning(bytes) => Some(view! { <LoadRest bytes loading show_all /> }),
+            })}
+        </div>
+    }
+    .into_any()
+}
+
+fn focus_if_lost(place: NodeRef<html::Div>) {
+    let is_lost = document().active_element().is_none_or(|focused| focused.tag_name() == "BODY");
+    if let Some(place) = place.try_get_untracked().flatten().filter(|_| is_lost) {
+        browser::focus_in_place(&place);
+    }
+}
+
+/// The button behind a beginning, and how it stands with the rest.
+#[component]
+fn LoadRest(
+    /// The size of the whole, where it is known.
+    bytes: Option<i64>,
+    loading: Memo<Loading>,
+    show_all: impl Fn() + 'static,
+) -> impl IntoView {
+    let text = use_language();
+    let spoken = move || (loading.get() == Loading::Running).then(|| text.loading_rest());
+    view! {
+        <LoadButton
+            class="show-all"
+            loading=loading.into()
+            label=text.show_all_bytes(bytes)
+            loading_label=text.loading_rest()
+            load=show_all
+        />
+        // Spoken from here, since a button's inside is not heard when it changes.
+        <span class="visually-hidden" role="status">{spoken}</span>
+    }
+    .into_any()
+}
+
+/// A text as far as it is here. `all` when the reader has asked for all of it.
+fn content_view(part: Part, held: &CallText, all: bool, text: Language) -> AnyView {
+    if !held.is_whole() {
+        return beginning_view(&part.readable(&held.text));
+    }
+    if part == Part::Input {
+        if let Some(rows) = json::rows(&held.text) {
+            return rows_view(rows, all);
+        }
+        if matches!(held.text.trim(), "{}" | "null") {
+            return view! { <p class="tool-note">{text.no_arguments()}</p> }.into_any();
+        }
+    }
+    view! { <LongText content=part.readable(&held.text) all /> }.into_any()
+}
+
+fn rows_view(rows: Vec<json::Row>, all: bool) -> AnyView {
+    let rows = rows.into_iter().map(|row| {
+        view! {
+            <div class="row" class:nested=row.nested>
+                <dt>{row.key}</dt>
+                <dd><LongText content=row.value all /></dd>
+            </div>
+        }
+    });
+    view! { <dl class="rows">{rows.collect_view()}</dl> }.into_any()
+}

@@ -1,0 +1,45 @@
+//! The button that loads something more, and tries again when that failed. How it stands with it is told in its place.
+
+use leptos::prelude::*;
+
+use crate::{language::use_language, session::Loading};
+
+/// A button of its own class, which is its name for tests, too.
+#[component]
+pub(crate) fn LoadButton(
+    class: &'static str,
+    loading: Signal<Loading>,
+    /// What it says while nothing is on its way.
+    label: String,
+    /// What it says while something is.
+    loading_label: &'static str,
+    load: impl Fn() + 'static,
+) -> impl IntoView {
+    let text = use_language();
+    let is_loading = Memo::new(move |_| loading.get() == Loading::Running);
+    let problem = move || match loading.get() {
+        Loading::Failed(words) => Some(words),
+        Loading::Idle | Loading::Running => None,
+    };
+    let label = move || match loading.get() {
+        Loading::Idle => label.clone(),
+        Loading::Running => loading_label.to_owned(),
+        Loading::Failed(_) => text.reload().to_owned(),
+    };
+    view! {
+        {move || problem().map(|words| view! {
+            <p class="message-error" role="alert" data-testid=format!("{class}-problem")>{words}</p>
+        })}
+        <button
+            type="button"
+            class=class
+            data-testid=class
+            // Not disabled: that would take the focus away.
+            aria-disabled=move || is_loading.get().then_some("true")
+            on:click=move |_| load()
+        >
+            {label}
+        </button>
+    }
+    .into_any()
+}

@@ -1,0 +1,127 @@
+//! Applies the server's events to a transcript. Applying an event again changes nothing, whatever the order of the
+//! repetitions, so a reader may join late, reconnect and hear things twice.
+
+use std::sync::Arc;
+
+use tallybook_protocol::{
+    ChatEvent, ContentDelta, MessageEnd, MessageStart, MessageStatus, Snapshot, ToolCallEnd, ToolCallStart,
+    ToolCallStatus, TurnError, Usage,
+};
+
+use super::{Call, Entry, Item, Transcript, item::items_from};
+
+/// Applies one event. What it has heard before, and what it does not know, changes nothing.
+pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
+    match event {
+        ChatEvent::MessageStart(start) => message_start(transcript, start),
+        ChatEvent::ToolCallStart(start) => tool_call_start(transcript, start),
+        ChatEvent::ToolCallEnd(end) => tool_call_end(transcript, end),
+        ChatEvent::ContentDelta(delta) => content_delta(transcript, &delta),
+        ChatEvent::MessageEnd(end) => message_end(transcript, end),
+        ChatEvent::Error(error) => turn_error(transcript, error),
+        ChatEvent::Snapshot(snapshot) => apply_snapshot(transcript, snapshot),
+        ChatEvent::Unknown => {}
+    }
+}
+
+fn message_start(transcript: &mut Transcript, start: MessageStart) {
+    // Row ids grow: a turn that is not newer than what is shown has been heard of before.
+    let is_news = transcript.entries.last().is_none_or(|last| last.id < start.assistant_message_id);
+    if is_news {
+        transcript.truncate_after(start.parent_id);
+        let user = Entry { siblings: start.user_siblings, ..Entry::user(start.user_message_id, start.content) };
+        let siblings = start.assistant_siblings;
+        let assistant = Entry { siblings, ..Entry::assistant(start.assistant_message_id) };
+        transcript.entries.extend([user, assistant].map(Arc::new));
+    }
+    transcript.set_target(start.assistant_message_id);
+}
+
+fn tool_call_start(transcript: &mut Transcript, start: ToolCallStart) {
+    if transcript.find_call(start.tool_call_id).is_some() {
+        return;
+    }
+    if let Some(entry) = transcript.streaming_target() {
+        entry.items.push(Item::Call(Arc::new(start.into())));
+    }
+}
+
+fn tool_call_end(transcript: &mut Transcript, end: ToolCallEnd) {
+    let is_open = |call: &Call| call.id == end.tool_call_id && !call.is_over();
+    let entry = transcript.entries.iter_mut().find(|entry| entry.calls().any(|call| is_open(call)));
+    if let Some(call) = entry.and_then(|entry| Arc::make_mut(entry).calls_mut().find(|call| is_open(call))) {
+        Arc::make_mut(call).end(end);
+    }
+}
+
+fn content_delta(transcript: &mut Transcript, delta: &ContentDelta) {
+    let Ok(offset) = usize::try_from(delta.offset) else { return };
+    let Some(entry) = transcript.streaming_target() else { return };
+    // What one already has is dropped; what does not join on stays out, and `expected_len` remembers that it is missing.
+    let new_text = entry.text.len().checked_sub(offset).and_then(|held| delta.delta.get(held..));
+    if let Some(new_text) = new_text {
+        entry.text.push_str(new_text);
+    }
+    transcript.expected_len = transcript.expected_len.max(offset.saturating_add(delta.delta.len()));
+}
+
+fn message_end(transcript: &mut Transcript, end: MessageEnd) {
+    let entry = transcript.find_or_add(end.assistant_message_id);
+    entry.text = end.content;
+    entry.status = end.status;
+    entry.error = end.error;
+    entry.error_code = end.error_code;
+    entry.stop_reason = end.stop_reason;
+    entry.items = items_from(end.tool_calls, &entry.items);
+    entry.usage = Some(end.usage).filter(|usage| *usage != Usage::default());
+}
+
+fn turn_error(transcript: &mut Transcript, error: TurnError) {
+    // Without a message it concerns this reader, not the turn.
+    let Some(id) = error.assistant_message_id else { return };
+    let entry = transcript.find_or_add(id);
+    if !entry.is_streaming() {
+        return;
+    }
+    entry.status = MessageStatus::Failed;
+    entry.error = Some(error.error);
+    entry.error_code = Some(error.code);
+    for call in entry.calls_mut().filter(|call| !call.is_over()) {
+        Arc::make_mut(call).status = ToolCallStatus::Interrupted;
+    }
+}
+
+fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
+    let runs = snapshot.status == MessageStatus::Streaming;
+    transcript.set_target(snapshot.assistant_message_id);
+    let entry = transcript.find_or_add(snapshot.assistant_message_id);
+    if snapshot.epoch < entry.epoch || (snapshot.epoch == entry.epoch && runs && !entry.is_streaming()) {
+        // Heard again after the turn's end, or after it went on.
+        return;
+    }
+    if snapshot.epoch > entry.epoch {
+        // The turn was cut off and goes on from its last whole step: what it wrote after that is void.
+        let siblings = std::mem::take(&mut entry.siblings);
+        let items = items_from(snapshot.tool_calls, &entry.items);
+        let (epoch, text, status) = (snapshot.epoch, snapshot.content, snapshot.status);
+        *entry = Entry { text, items, status, siblings, epoch, ..Entry::assistant(entry.id) };
+        transcript.expected_len = 0;
+        return;
+    }
+    // A turn only ever adds to its text, so a snapshot that is the beginning of what is here is an old one.
+    if !runs || !entry.text.starts_with(&snapshot.content) {
+        entry.text = snapshot.content;
+    }
+    let mut held = std::mem::take(&mut entry.items);
+    for item in items_from(snapshot.tool_calls, &[]) {
+        let known = held.iter().position(|known| known.key() == item.key()).map(|at| held.remove(at));
+        entry.items.push(match known {
+            Some(known) => item.merged(known),
+            None => item,
+        });
+    }
+    if runs {
+        entry.items.append(&mut held);
+    }
+    entry.status = snapshot.status;
+}

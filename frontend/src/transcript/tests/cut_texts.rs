@@ -1,0 +1,167 @@
+//! Texts of calls that come cut, and the rest of them when it was loaded.
+
+use proptest::prelude::*;
+use tallybook_protocol::{
+    CallsBudget, ChatEvent, Conversation, MessageId, RawJson, Snapshot, ToolCall, ToolCallEnd, ToolCallId,
+    ToolCallStart, ToolCallStatus,
+};
+
+use super::{
+    super::{Call, CallText, Extent, Transcript, fold},
+    call_of, delta, end, finished_call, folded, part, snapshot, start, stored_call,
+};
+
+const CALL: ToolCallId = ToolCallId(100);
+
+/// The call with texts that no event carries whole.
+fn long_call() -> ToolCall {
+    let input = RawJson::from_text(&format!(r#"{{"a":"{}"}}"#, "1".repeat(70_000)));
+    ToolCall { input, output: Some("計".repeat(30_000)), ..stored_call(CALL.0, 8, true) }
+}
+
+/// The same while it runs.
+fn running_call() -> ToolCall {
+    ToolCall { status: ToolCallStatus::Pending, output: None, duration_ms: None, ..long_call() }
+}
+
+fn cut(mut call: ToolCall) -> ToolCall {
+    CallsBudget::default().fit(&mut call);
+    assert!(call.truncated);
+    call
+}
+
+/// A turn that makes this call, as the server tells it.
+fn events() -> Vec<ChatEvent> {
+    let ToolCall { tool_call_id, tool_name, input, input_bytes, truncated, offset, .. } = cut(running_call());
+    let started = ToolCallStart { tool_call_id, tool_name, input, input_bytes, truncated, offset };
+    let ToolCall { tool_call_id, output, output_bytes, truncated, error, status, duration_ms, .. } = cut(long_call());
+    let duration_ms = duration_ms.unwrap();
+    let ended = ToolCallEnd { tool_call_id, output, output_bytes, truncated, error, status, duration_ms };
+    vec![
+        start(1),
+        delta(0, "Adding. "),
+        ChatEvent::ToolCallStart(started),
+        snapshot(1, "Adding. ", vec![cut(running_call())]),
+        ChatEvent::ToolCallEnd(ended),
+        snapshot(1, "Adding. ", vec![cut(long_call())]),
+        delta(8, "Done."),
+        end(1, "Adding. Done.", vec![cut(long_call())]),
+    ]
+}
+
+/// The place of the event after which the call has ended.
+const ENDED: usize = 4;
+
+/// The same turn as it is stored.
+fn stored() -> Conversation {
+    let mut stored = part(1..=1);
+    stored.messages[1].content = "Adding. Done.".to_owned();
+    stored.messages[1].tool_calls = vec![cut(long_call())];
+    stored
+}
+
+fn whole(text: &str) -> CallText {
+    CallText { text: text.to_owned(), extent: Extent::Whole }
+}
+
+#[test]
+fn a_cut_text_says_how_long_it_is() {
+    let from_events = folded(events());
+    for transcript in [from_events, Transcript::from(stored())] {
+        let call = call_of(&transcript.entries()[1]);
+        assert_eq!(call.input.extent, Extent::Beginning(Some(70_008)));
+        assert!(call.input.text.starts_with(r#""{\"a\":\"111"#), "as one JSON string");
+        let output = call.output.as_ref().unwrap();
+        assert_eq!((output.extent, output.text.len()), (Extent::Beginning(Some(90_000)), 65_535));
+        assert!(!call.is_whole());
+    }
+}
+
+#[test]
+fn of_a_call_with_cut_texts_each_is_told_apart() {
+    let of = |change: fn(&mut ToolCall)| -> Call {
+        let item = finished_call(1, |call| {
+            change(call);
+            *call = cut(call.clone());
+        });
+        Call::clone(item.as_call().unwrap())
+    };
+    let call = of(|call| call.output = Some("x".repeat(80_000)));
+    assert_eq!((call.input, call.output.unwrap().extent), (whole(r#"{"a":1,"b":2}"#), Extent::Beginning(Some(80_000))));
+    let call = of(|call| (call.output, call.error) = (None, Some("e".repeat(5000))));
+    assert_eq!((call.input.is_whole(), call.error.unwrap().extent), (true, Extent::Beginning(None)));
+    let call = of(|call| {
+        call.input = RawJson::string(&"no JSON ".repeat(10_000));
+        (call.output, call.error) = (None, Some("e".to_owned()));
+    });
+    assert_eq!((call.input.extent, call.error), (Extent::Beginning(Some(80_000)), Some(whole("e"))));
+}
+
+#[test]
+fn what_is_loaded_while_a_call_runs_is_its_input() {
+    // The answer may come before the next event, or be overtaken by it.
+    for at in 3..=events().len() {
+        let mut transcript = folded(events().drain(..at));
+        transcript.put_call(running_call());
+        events().drain(at..).for_each(|event| fold(&mut transcript, event));
+        let call = transcript.find_call(CALL).unwrap();
+        assert_eq!((call.status, &call.input), (ToolCallStatus::Success, &whole(long_call().input.as_str())));
+        assert_eq!(call.output.as_ref().unwrap().extent, Extent::Beginning(Some(90_000)), "after {at} events");
+    }
+}
+
+#[test]
+fn a_shorter_beginning_is_no_news() {
+    let mut crowded = long_call();
+    let mut budget = CallsBudget::default();
+    (0..10).for_each(|_| budget.fit(&mut long_call()));
+    budget.fit(&mut crowded);
+    assert_eq!(crowded.output.as_deref(), Some(""));
+    let before = folded(events());
+    let mut after = before.clone();
+    fold(&mut after, end(1, "Adding. Done.", vec![crowded]));
+    assert_eq!(after, before);
+}
+
+#[test]
+fn a_turn_that_goes_on_keeps_what_was_loaded() {
+    let mut transcript = folded(events());
+    transcript.put_call(long_call());
+    let ChatEvent::Snapshot(kept) = snapshot(1, "Adding. ", vec![cut(long_call())]) else { unreachable!() };
+    fold(&mut transcript, ChatEvent::Snapshot(Snapshot { epoch: 2, ..kept }));
+    let entry = transcript.find(MessageId(11)).unwrap();
+    assert_eq!((entry.text.as_str(), entry.is_streaming(), call_of(entry).is_whole()), ("Adding. ", true, true));
+}
+
+#[test]
+fn a_call_that_is_shown_no_more_stays_out() {
+    let before = folded([start(1)]);
+    let mut after = before.clone();
+    after.put_call(long_call());
+    assert_eq!(after, before);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_was_loaded_whole_stays_whole(
+        loaded_after in ENDED + 1..=8,
+        repeats in proptest::collection::vec(any::<prop::sample::Index>(), 0..6),
+        is_refreshed: bool,
+    ) {
+        let events = events();
+        let mut transcript = folded(events[..loaded_after].iter().cloned());
+        transcript.put_call(long_call());
+        for event in repeats.iter().map(|at| at.get(&events)).chain(&events[loaded_after..]) {
+            fold(&mut transcript, event.clone());
+        }
+        if is_refreshed {
+            transcript.refresh(stored());
+        }
+        let call = transcript.find_call(CALL).unwrap();
+        prop_assert_eq!(&call.input, &whole(long_call().input.as_str()));
+        prop_assert_eq!(call.output.as_ref(), Some(&whole(&"計".repeat(30_000))));
+        prop_assert!(call.is_whole());
+    }
+}

@@ -1,0 +1,38 @@
+//! Ids as types of their own, so that none is taken for another. On the wire, and in the database (feature `sqlx`), each is
+//! the number that it holds.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
+        pub struct $name(pub i64);
+
+        impl From<i64> for $name {
+            fn from(id: i64) -> Self {
+                Self(id)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+id! {
+    /// Row id of a message. An assistant's message is the turn that writes it.
+    MessageId
+}
+
+id! {
+    /// Row id of a tool call. Not the provider's id of it, which is a text.
+    ToolCallId
+}

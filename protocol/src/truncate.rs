@@ -1,0 +1,150 @@
+//! How much of what tools took and gave an event or a message carries. The rest is asked for call by call
+//! (`GET /api/tool-calls/{id}`), so no event grows with what tools took and gave.
+
+use std::borrow::Cow;
+
+use crate::{RawJson, ToolCall, ToolCallEnd};
+
+/// Most bytes of one input or output that an event or a message carries.
+pub const MAX_CALL_TEXT_BYTES: usize = 64 * 1024;
+
+/// Most bytes of one error.
+pub const MAX_CALL_ERROR_BYTES: usize = 4 * 1024;
+
+/// Most bytes of inputs, outputs and errors together that one event or message carries, however many calls it has.
+pub const MAX_CALLS_BYTES: usize = 512 * 1024;
+
+/// What is left to fill with the texts of calls.
+#[derive(Clone, Copy, Debug)]
+pub struct CallsBudget(usize);
+
+impl Default for CallsBudget {
+    /// The budget of one event or message.
+    fn default() -> Self {
+        Self(MAX_CALLS_BYTES)
+    }
+}
+
+impl CallsBudget {
+    /// Cuts what a call carries to the limits and to what is left here. A call that was cut before stays marked.
+    pub fn fit(&mut self, call: &mut ToolCall) {
+        let input = text_of(&call.input);
+        let kept = self.take(&input, MAX_CALL_TEXT_BYTES);
+        if kept < input.len() {
+            call.input_bytes.get_or_insert(wire_len(&input));
+            call.input = RawJson::string(&input[..kept]);
+            call.truncated = true;
+        }
+        self.fit_result(call);
+    }
+
+    /// The same for what a call gave back, where its input counts already.
+    pub fn fit_result(&mut self, call: &mut ToolCall) {
+        self.fit_texts(&mut call.output, &mut call.output_bytes, &mut call.error, &mut call.truncated);
+        if call.truncated {
+            call.input_bytes.get_or_insert_with(|| wire_len(&text_of(&call.input)));
+        }
+    }
+
+    /// The same for the event that tells of it.
+    pub fn fit_end(&mut self, end: &mut ToolCallEnd) {
+        self.fit_texts(&mut end.output, &mut end.output_bytes, &mut end.error, &mut end.truncated);
+    }
+
+    fn fit_texts(
+        &mut self,
+        output: &mut Option<String>,
+        output_bytes: &mut Option<i64>,
+        error: &mut Option<String>,
+        truncated: &mut bool,
+    ) {
+        let whole = output_bytes.or_else(|| output.as_deref().map(wire_len));
+        for (text, limit) in [(output, MAX_CALL_TEXT_BYTES), (error, MAX_CALL_ERROR_BYTES)] {
+            let Some(text) = text else { continue };
+            let kept = self.take(text, limit);
+            *truncated |= kept < text.len();
+            text.truncate(kept);
+        }
+        *output_bytes = whole.filter(|_| *truncated);
+    }
+
+    /// How many bytes of a text fit, which are taken from the budget.
+    fn take(&mut self, text: &str, limit: usize) -> usize {
+        let kept = text.floor_char_boundary(limit.min(self.0));
+        self.0 -= kept;
+        kept
+    }
+}
+
+/// The text that the model wrote: what is no JSON, or was cut, travels as one JSON string.
+fn text_of(input: &RawJson) -> Cow<'_, str> {
+    let json = input.as_str();
+    let string = json.starts_with('"').then(|| serde_json::from_str::<String>(json).ok()).flatten();
+    string.map_or(Cow::Borrowed(json), Cow::Owned)
+}
+
+/// The length of a text as the wire has it.
+fn wire_len(text: &str) -> i64 {
+    i64::try_from(text.len()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::{CallsBudget, MAX_CALL_ERROR_BYTES, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES};
+    use crate::{RawJson, ToolCall, ToolCallId, ToolCallStatus};
+
+    fn call(input: &str, output: usize, error: usize) -> ToolCall {
+        ToolCall {
+            tool_call_id: ToolCallId(1),
+            tool_name: "echo".to_owned(),
+            input: RawJson::from_text(input),
+            input_bytes: None,
+            offset: 0,
+            status: ToolCallStatus::Success,
+            output: (output > 0).then(|| "計".repeat(output / 3)),
+            output_bytes: None,
+            error: (error > 0).then(|| "e".repeat(error)),
+            truncated: false,
+            duration_ms: Some(1),
+            started_at: DateTime::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn what_fits_is_left_alone() {
+        let mut fitted = call(r#"{"a": 1}"#, 3000, 100);
+        CallsBudget::default().fit(&mut fitted);
+        assert_eq!(fitted, call(r#"{"a": 1}"#, 3000, 100));
+    }
+
+    #[test]
+    fn a_long_text_is_cut_at_a_character_and_says_how_long_it_was() {
+        let input = format!(r#"{{"a":"{}"}}"#, "\\n".repeat(MAX_CALL_TEXT_BYTES));
+        let mut cut = call(&input, 3 * MAX_CALL_TEXT_BYTES, 2 * MAX_CALL_ERROR_BYTES);
+        CallsBudget::default().fit(&mut cut);
+        let kept: String = serde_json::from_str(cut.input.as_str()).unwrap();
+        assert_eq!((kept.len(), input.starts_with(&kept)), (MAX_CALL_TEXT_BYTES, true));
+        assert_eq!(cut.output.as_ref().unwrap().len(), MAX_CALL_TEXT_BYTES - MAX_CALL_TEXT_BYTES % 3);
+        assert_eq!(cut.error.as_ref().unwrap().len(), MAX_CALL_ERROR_BYTES);
+        let sizes = (cut.truncated, cut.input_bytes, cut.output_bytes);
+        assert_eq!(sizes, (true, i64::try_from(input.len()).ok(), i64::try_from(3 * MAX_CALL_TEXT_BYTES).ok()));
+        let again = cut.clone();
+        CallsBudget::default().fit(&mut cut);
+        assert_eq!(cut, again, "cut twice it is the same");
+    }
+
+    #[test]
+    fn many_calls_share_one_budget() {
+        let mut budget = CallsBudget::default();
+        let mut calls = vec![call("{}", 60_000, 0); 1000];
+        for call in &mut calls {
+            budget.fit(call);
+        }
+        let carried: usize = calls.iter().map(|call| call.output.as_ref().unwrap().len() + 2).sum();
+        assert!(carried <= MAX_CALLS_BYTES + 2 * 1000, "{carried} bytes");
+        assert!(!calls[0].truncated);
+        assert_eq!((calls[999].truncated, calls[999].output_bytes), (true, Some(60_000)));
+    }
+}

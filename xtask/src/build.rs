@@ -1,0 +1,85 @@
+//! `cargo xtask build`: the page and the server, as one program. Whatever needs the program has it built here.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+
+use crate::{
+    progress::{Step, say},
+    shell, ui, workspace,
+};
+
+/// What to build.
+#[derive(Args)]
+#[group(skip)] // clap would name the group `Options`, as that of the command that these are a part of
+pub(crate) struct Options {
+    /// Build what people get: a small page and a fast server, in one file (takes much longer)
+    #[arg(long)]
+    pub(crate) release: bool,
+}
+
+/// Builds the program and says where it is.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let program = program(options.release)?;
+    say(&describe(&program, options.release)?);
+    Ok(())
+}
+
+/// Builds page and server, and gives back the server program.
+pub(crate) fn program(release: bool) -> Result<PathBuf> {
+    let page = ui::Options { release };
+    if release {
+        // The server of a release carries the page inside, so the page comes first.
+        ui::build(&page)?;
+        server(true)?;
+    } else {
+        ui::build_beside(&page, || server(false))?;
+    }
+    workspace::built(profile(release), "tallybook")
+}
+
+/// Builds the server program, in debug or release.
+fn server(release: bool) -> Result<()> {
+    let is_first = !workspace::built(profile(release), "tallybook")?.exists();
+    let step = Step::begin("building the server", if is_first { "the first time takes about 5 minutes" } else { "" });
+    let mut cargo = shell::cargo();
+    // Chosen from the whole workspace, its dependencies are built with the features that the tests need as well, once.
+    cargo.args(["build", "--workspace", "--bin", "tallybook"]);
+    if release {
+        cargo.arg("--release");
+    }
+    shell::run(&mut cargo)?;
+    step.done("");
+    Ok(())
+}
+
+/// The folder within cargo's target folder.
+fn profile(release: bool) -> &'static str {
+    if release { "release" } else { "debug" }
+}
+
+/// Where a program is, how large, and whether it can be taken elsewhere.
+fn describe(program: &Path, release: bool) -> Result<String> {
+    let bytes = fs::metadata(program).with_context(|| format!("cannot read {}", program.display()))?.len();
+    let needs = if release { "it needs no other file" } else { "it reads the page from target/site, and stays here" };
+    Ok(format!("the program is {} ({} MB): {needs}", program.display(), bytes.div_ceil(1_000_000)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_described_by_its_place_and_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("tallybook");
+        fs::write(&program, vec![0; 1_000_001]).unwrap();
+        let expected = format!("the program is {} (2 MB): it needs no other file", program.display());
+        assert_eq!(describe(&program, true).unwrap(), expected);
+        assert!(describe(&folder.path().join("gone"), true).is_err());
+    }
+}

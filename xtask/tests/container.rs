@@ -1,0 +1,73 @@
+//! What the container image and docker-compose.yml say of the same things. An image that is run by itself must be no less
+//! safe than one that compose runs.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+/// The settings that both give a default.
+const COMMON: [&str; 3] = ["HOST", "PORT", "ALLOWED_HOSTS"];
+
+/// A setting that compose does not pass on, since it names a file that the container does not have.
+const NOT_PASSED_ON: &str = "SYSTEM_PROMPT_FILE";
+
+#[test]
+fn the_image_alone_listens_and_answers_as_under_compose() {
+    let (image, compose) = (read("infra/Dockerfile"), read("docker-compose.yml"));
+    for name in COMMON {
+        let value = image_default(&image, name).unwrap_or_else(|| panic!("the image gives {name} no default"));
+        assert_eq!(compose_default(&compose, name), Some(value), "{name}");
+    }
+    // Without it, a server that others can reach answers to any name.
+    assert_eq!(image_default(&image, "ALLOWED_HOSTS"), Some("localhost"));
+}
+
+#[test]
+fn the_port_is_the_same_wherever_it_stands() {
+    let (image, compose) = (read("infra/Dockerfile"), read("docker-compose.yml"));
+    let port = image_default(&image, "PORT").unwrap();
+    assert!(image.lines().any(|line| line == format!("EXPOSE {port}")), "EXPOSE is not {port}");
+    assert!(
+        compose.contains(&format!("\"127.0.0.1:${{TALLYBOOK_PORT:-{port}}}:{port}\"")),
+        "compose publishes not {port}"
+    );
+}
+
+#[test]
+fn compose_passes_every_setting_on() {
+    let (readme, compose) = (read("README.md"), read("docker-compose.yml"));
+    let settings = settings(&readme);
+    assert!(settings.contains("LLM_PROVIDER"), "{settings:?}");
+    let missing: Vec<_> = settings
+        .into_iter()
+        .filter(|name| {
+            *name != NOT_PASSED_ON && !compose.lines().any(|line| line.trim().starts_with(&format!("{name}:")))
+        })
+        .collect();
+    assert!(missing.is_empty(), "docker-compose.yml does not pass on {missing:?}");
+}
+
+/// What the image sets, in `ENV NAME=value …`.
+fn image_default<'a>(dockerfile: &'a str, name: &str) -> Option<&'a str> {
+    let words = dockerfile.lines().filter_map(|line| line.strip_prefix("ENV ")).flat_map(str::split_whitespace);
+    words.filter_map(|word| word.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+/// What compose sets unless the environment says otherwise, in `NAME: value` or `NAME: ${NAME:-value}`.
+fn compose_default<'a>(compose: &'a str, name: &str) -> Option<&'a str> {
+    let mut pairs = compose.lines().filter_map(|line| line.trim().split_once(": "));
+    let (_, value) = pairs.find(|(key, _)| *key == name)?;
+    let fallback =
+        value.strip_prefix("${").and_then(|value| value.strip_suffix('}')).and_then(|value| value.split_once(":-"));
+    Some(fallback.map_or(value.trim_matches('"'), |(_, value)| value))
+}
+
+/// The names in the first column of the README's table of settings.
+fn settings(readme: &str) -> BTreeSet<&str> {
+    let section = readme.split("\n## ").find(|section| section.starts_with("Settings\n")).unwrap_or_default();
+    let columns = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('|').next());
+    columns.flat_map(|column| column.split([',', '`', ' '])).filter(|name| !name.is_empty()).collect()
+}
+
+fn read(file: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
+    fs::read_to_string(&file).unwrap_or_else(|error| panic!("cannot read {}: {error}", file.display()))
+}
