@@ -12,6 +12,7 @@ use leptos::{html, nonce::use_nonce, prelude::*};
 use crate::{
     address::Address,
     data::PageData,
+    language::Language,
     pages::{chat::ChatPage, not_found::NotFoundPage},
     preferences::Preferences,
     start::{START_ID, Start},
@@ -21,29 +22,61 @@ use crate::{
 /// The element that is replaced when the browser takes over.
 const APP_ID: &str = "app";
 
+/// The element that says why the page does not work.
+const BROKEN_ID: &str = "broken";
+
+/// How often the page's program is asked for, with pauses of 2, 4, 8 … seconds between.
+const LOAD_ATTEMPTS: u32 = 6;
+
 /// Loads the browser side and lets it take over. Where there is a conversation, its newest message is shown first. Making
 /// the program ready begins after the page has been painted, from which it would take time; its files are on their way.
 ///
-/// `window.program` loads one of the page's other programs when it is first wanted, and again when it did not come; then
-/// under another address, since browsers remember an import that failed.
-/// `window.typeset` has code and formulas seen to in a place that is finished; until then, and without, they read well.
+/// What keeps the page from working is said in the element [`BROKEN_ID`]: a file that does not come, which is asked for
+/// again with pauses, and a program that stopped. A module that failed is asked for under another address, since browsers
+/// remember an import that failed.
+///
+/// `window.typeset` has code and formulas set in a place that is finished, by a program that is loaded with the first of
+/// them; until then, and without it, they read well.
 fn take_over_from(folder: &str) -> String {
     format!(
         "const thread = document.getElementById('thread');\
          if (thread) thread.scrollTop = thread.scrollHeight;\
+         const broken = document.getElementById('{BROKEN_ID}');\
+         const tell = why => {{ broken.firstElementChild.textContent = broken.dataset[why]; broken.hidden = false; }};\
+         const stopped = error => {{ if (error instanceof WebAssembly.RuntimeError) tell('stopped'); }};\
+         addEventListener('error', event => stopped(event.error));\
+         addEventListener('unhandledrejection', event => stopped(event.reason));\
+         if (!document.querySelector('link[rel=stylesheet]').sheet) tell('unloaded');\
          const attempts = {{}};\
          const load = name => import(`{folder}/${{name}}.js${{attempts[name] ? '?' + attempts[name] : ''}}`).then(program =>\
-         program.default({{ module_or_path: `{folder}/${{name}}_bg.wasm` }}).then(() => program));\
-         const programs = {{}};\
-         window.program = name => programs[name] ??=\
-         load(name).catch(error => {{\
-         attempts[name] = (attempts[name] ?? 0) + 1; delete programs[name]; throw error; }});\
+         program.default({{ module_or_path: `{folder}/${{name}}_bg.wasm` }}).then(() => program)).catch(error => {{\
+         attempts[name] = (attempts[name] ?? 0) + 1; throw error; }});\
+         let typesetter;\
          window.typeset = place => {{\
          if (place.querySelector('.code-language:not(:empty), .math'))\
-         window.program('typeset').then(program => program.typeset(place), () => {{}}); }};\
-         const begin = () => load('tallybook').then(page => page.take_over());\
+         (typesetter ??= load('typeset')).then(program => program.typeset(place), () => {{ typesetter = undefined; }}); }};\
+         const begin = () => load('tallybook').then(page => {{ broken.hidden = true; page.take_over(); }}, () => {{\
+         tell('unloaded'); if (attempts.tallybook < {LOAD_ATTEMPTS}) setTimeout(begin, 2 ** attempts.tallybook * 1000); }});\
          if (document.hidden) begin(); else requestAnimationFrame(() => setTimeout(begin));"
     )
+}
+
+/// Says, in place of a program that cannot, why the page does not work; hidden until then.
+fn broken(text: Language) -> impl IntoView {
+    view! {
+        <div
+            id=BROKEN_ID
+            class="broken"
+            role="alert"
+            data-unloaded=text.page_not_loaded()
+            data-stopped=text.page_stopped()
+            hidden
+        >
+            <p></p>
+            // Not one of the page's own ways, which its program would go.
+            <a href="" rel="external" class="continue">{text.reload_page()}</a>
+        </div>
+    }
 }
 
 /// The whole HTML document. `folder` is the address of the folder with the page's program and style.
@@ -74,7 +107,10 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                     {html::script().r#type("module").nonce(nonce).inner_html(take_over_from(folder))}
                 }
             });
-            let data = text.map(|text| html::script().r#type("application/json").id(START_ID).inner_html(text));
+            let data = text.map(|text| {
+                let start = html::script().r#type("application/json").id(START_ID).inner_html(text);
+                view! { {broken(language)} {start} }
+            });
             (view! { <ChatPage start /> }.into_any(), title, alive, data)
         } else {
             data.set_status(404);

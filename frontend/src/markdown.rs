@@ -1,12 +1,7 @@
-//! Markdown as a Leptos view. On the server it is HTML. In the browser it is drawn by a program of its own, which the page
-//! loads when it first has something to draw: what the server drew is taken over as it stands, and needs no drawing.
+//! Markdown as a Leptos view: HTML on the server, drawn while it grows in the browser. What the server drew is taken over as
+//! it stands, and needs no drawing.
 
-use std::{
-    cell::{OnceCell, RefCell},
-    fmt::Write as _,
-    rc::Rc,
-    time::Duration,
-};
+use std::fmt::Write as _;
 
 use leptos::{
     prelude::{AddAnyAttr, Mountable, Render, RenderHtml},
@@ -15,71 +10,12 @@ use leptos::{
         hydration::Cursor,
         view::{Position, PositionState},
     },
-    task::spawn_local,
 };
-use tallybook_markdown::Labels;
+use tallybook_markdown::{Drawing, typeset};
 use tallybook_protocol::MessageId;
-use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
 use web_sys::Element;
 
 use crate::{browser, language::Language};
-
-/// The program that draws, as its files are named.
-const PROGRAM: &str = "markdown";
-/// The pauses between the attempts to load the program for a text that is to be seen.
-const PAUSES_SECS: [u64; 6] = [1, 2, 5, 10, 30, 60];
-/// How long one waits for the program before a conversation is shown without it.
-const LOAD_TIMEOUT: Duration = Duration::from_secs(5);
-
-#[wasm_bindgen]
-extern "C" {
-    /// Loads one of the page's programs, once. It stands in the page's script ([`crate::shell`]).
-    #[wasm_bindgen(js_namespace = window, catch)]
-    fn program(name: &str) -> Result<js_sys::Promise, JsValue>;
-
-    /// Has code and formulas seen to in a place that is finished. It stands in the page's script.
-    #[wasm_bindgen(js_namespace = window)]
-    fn typeset(place: &Element);
-
-    /// The program, once it is loaded: the crate `tallybook_markdown`.
-    #[derive(Clone)]
-    type Program;
-
-    #[wasm_bindgen(method)]
-    fn open(
-        this: &Program,
-        place: &Element,
-        copy: &str,
-        copied: &str,
-        table: &str,
-        task_done: &str,
-        task_open: &str,
-    ) -> Drawing;
-
-    type Drawing;
-
-    #[wasm_bindgen(method)]
-    fn draw(this: &Drawing, text: &[u8], complete: bool);
-}
-
-thread_local! {
-    static LOADED: OnceCell<Program> = const { OnceCell::new() };
-}
-
-/// Loads the program; `None` when it does not come.
-async fn load() -> Option<Program> {
-    if let Some(program) = LOADED.with(|loaded| loaded.get().cloned()) {
-        return Some(program);
-    }
-    let loaded: Program = JsFuture::from(program(PROGRAM).ok()?).await.ok()?.unchecked_into();
-    LOADED.with(|place| Some(place.get_or_init(|| loaded).clone()))
-}
-
-/// Loads the program ahead of the moment when something is to be drawn, and waits for it a while.
-pub(crate) async fn prepare() {
-    browser::within(LOAD_TIMEOUT, load()).await;
-}
 
 /// A stretch of an answer, as far as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,64 +42,15 @@ impl Stretch {
 /// A stretch on the page.
 pub(crate) struct Prose {
     place: Element,
-    state: Rc<RefCell<State>>,
-}
-
-#[derive(Default)]
-struct State {
-    /// What draws it; nothing before it is first drawn here, and when nothing more is to come.
+    /// What draws it; nothing while what the server drew stands there, and when nothing more is to come.
     drawing: Option<Drawing>,
-    /// What is to be drawn as soon as the program has come.
-    waiting: Option<Stretch>,
-    /// Whether what stands there is what the server drew.
-    from_server: bool,
 }
 
 impl Prose {
-    fn draw(&self, stretch: Stretch) {
-        if let Some(program) = LOADED.with(|loaded| loaded.get().cloned()) {
-            self.state.borrow_mut().draw(&program, &self.place, &stretch);
-            return;
-        }
-        let mut held = self.state.borrow_mut();
-        // Until then the Markdown itself is read, or what the server drew of it.
-        if !held.from_server {
-            self.place.set_text_content(Some(&stretch.text));
-        }
-        let is_awaited = held.waiting.replace(stretch).is_some();
-        drop(held);
-        if is_awaited {
-            return;
-        }
-        let (state, place) = (Rc::clone(&self.state), self.place.clone());
-        spawn_local(async move {
-            for pause in PAUSES_SECS {
-                if let Some(program) = load().await {
-                    let mut state = state.borrow_mut();
-                    if let Some(stretch) = state.waiting.take() {
-                        state.draw(&program, &place, &stretch);
-                    }
-                    return;
-                }
-                browser::sleep(Duration::from_secs(pause)).await;
-                // What is no longer shown needs no drawing.
-                if Rc::strong_count(&state) == 1 {
-                    return;
-                }
-            }
-            // The next piece of text asks again.
-            state.borrow_mut().waiting = None;
-        });
-    }
-}
-
-impl State {
-    fn draw(&mut self, program: &Program, place: &Element, stretch: &Stretch) {
-        let Labels { copy, copied, table, task_done, task_open } = stretch.language.markdown_labels();
-        let open = || program.open(place, &copy, &copied, &table, &task_done, &task_open);
-        let drawing = self.drawing.take().unwrap_or_else(open);
-        drawing.draw(stretch.text.as_bytes(), stretch.complete);
-        self.from_server = false;
+    fn draw(&mut self, stretch: &Stretch) {
+        let begin = || Drawing::begin(self.place.clone(), stretch.language.markdown_labels());
+        let mut drawing = self.drawing.take().unwrap_or_else(begin);
+        drawing.draw(&stretch.text, stretch.complete);
         self.drawing = Some(drawing).filter(|_| !stretch.complete);
     }
 }
@@ -179,19 +66,18 @@ impl Render for Stretch {
             if self.complete {
                 typeset(&place);
             }
-            let state = State { from_server: true, ..State::default() };
-            return Prose { place, state: Rc::new(RefCell::new(state)) };
+            return Prose { place, drawing: None };
         }
         let place = leptos::prelude::document().create_element("div").expect("views are built in a browser alone");
         place.set_class_name("prose");
         place.set_id(&id);
-        let prose = Prose { place, state: Rc::default() };
-        prose.draw(self);
+        let mut prose = Prose { place, drawing: None };
+        prose.draw(&self);
         prose
     }
 
     fn rebuild(self, prose: &mut Prose) {
-        prose.draw(self);
+        prose.draw(&self);
     }
 }
 

@@ -1,7 +1,6 @@
 //! What a page begins with. The server loads it, renders the page from it and hands it on in the document, where the
 //! browser side finds it and need not ask.
 
-use futures_util::future::join;
 use leptos::prelude::document;
 use serde::{Deserialize, Serialize};
 use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, Window};
@@ -11,7 +10,6 @@ use crate::{
     api,
     data::{MESSAGES_AT_ONCE, PageData, PageError},
     language::Language,
-    markdown,
     text::page_title,
 };
 
@@ -103,8 +101,7 @@ impl Content {
             Address::NewChat => Self::NewChat,
             Address::Malformed => Self::Missing,
             Address::Conversation(uuid) => {
-                // Both are on their way at once.
-                let (found, ()) = join(api::find_conversation(uuid, NEWEST), markdown::prepare()).await;
+                let found = api::find_conversation(uuid, NEWEST).await;
                 Self::of(found.map_err(|error| PageError::new(error.message(text))))
             }
         }

@@ -171,6 +171,12 @@ texts! {
     failed_title: "This page could not be loaded", "ページを読み込めませんでした";
     reload: "Try again", "もう一度試す";
     outdated: "Tallybook was updated. This page is still the old one.", "Tallybookが更新されました。このページは古いままです。";
+    page_not_loaded:
+        "A part of this page could not be loaded, so it does not work yet. Check your connection, then reload.",
+        "ページの一部を読み込めなかったため、まだ使えません。接続を確認してから再読み込みしてください。";
+    page_stopped:
+        "Something in this page broke. What you sent is kept on the server; reload to go on.",
+        "ページで問題が起きました。送信した内容はサーバーに保存されています。再読み込みすると続けられます。";
     reload_page: "Reload the page", "ページを再読み込み";
     unreachable:
         "The server cannot be reached. Check the connection, then try again.",

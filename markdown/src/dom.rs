@@ -10,10 +10,10 @@ use crate::node::{self, Node};
 
 #[wasm_bindgen]
 extern "C" {
-    /// Has the typesetter see to the code and the formulas in a place that is finished. The page's script
-    /// loads that when there are any.
+    /// Has the typesetter colour the code and set the formulas in a place that is finished. It stands in the page's
+    /// script, which loads that program when there are any.
     #[wasm_bindgen(js_namespace = window)]
-    pub(crate) fn typeset(place: &Element);
+    pub fn typeset(place: &Element);
 }
 
 /// A node that stands on the page, and what it was drawn from.

@@ -1,5 +1,5 @@
-//! The browser's program: Markdown drawn in an element, touched only where it grows. Blocks that are finished are never
-//! touched again, but for link definitions that come after their use: a text that is complete is cut once more as a whole.
+//! Markdown drawn in an element of the page, touched only where it grows. Blocks that are finished are never touched again,
+//! but for link definitions that come after their use: a text that is complete is cut once more as a whole.
 
 use wasm_bindgen::prelude::*;
 use web_sys::Element;
@@ -7,7 +7,6 @@ use web_sys::Element;
 use crate::{Block, Document, Labels, PART, dom, render::render};
 
 /// A text that is drawn in an element of the page.
-#[wasm_bindgen]
 pub struct Drawing {
     place: Element,
     labels: Labels,
@@ -26,32 +25,21 @@ struct Drawn {
     finished: usize,
 }
 
-/// Begins to draw in `place`, whatever stands there now. The other arguments are the fields of [`Labels`].
-#[wasm_bindgen]
-pub fn open(
-    place: Element,
-    copy: String,
-    copied: String,
-    table: String,
-    task_done: String,
-    task_open: String,
-) -> Drawing {
-    place.set_text_content(None);
-    Drawing { place, labels: Labels { copy, copied, table, task_done, task_open }, drawn: Drawn::default() }
-}
-
-#[wasm_bindgen]
 impl Drawing {
-    /// Shows the text as it is now, in UTF-8; `complete` says that nothing more is to come.
-    pub fn draw(&mut self, text: &[u8], complete: bool) {
-        // The page's text is a string; a broken one would be a mistake of ours, and is shown as well as can be.
-        let text = String::from_utf8_lossy(text);
-        if self.drawn.draw_on(&text, complete, &self.labels, &self.place).is_err() {
+    /// Begins to draw in `place`, whatever stands there now.
+    pub fn begin(place: Element, labels: Labels) -> Self {
+        place.set_text_content(None);
+        Self { place, labels, drawn: Drawn::default() }
+    }
+
+    /// Shows the text as it is now; `complete` says that nothing more is to come.
+    pub fn draw(&mut self, text: &str, complete: bool) {
+        if self.drawn.draw_on(text, complete, &self.labels, &self.place).is_err() {
             // Somebody else, as a translating extension does, has moved what was drawn.
             self.place.set_text_content(None);
             self.drawn = Drawn::default();
             // An empty element takes everything.
-            let _ = self.drawn.draw_on(&text, complete, &self.labels, &self.place);
+            let _ = self.drawn.draw_on(text, complete, &self.labels, &self.place);
         }
     }
 }

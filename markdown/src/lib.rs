@@ -4,17 +4,15 @@
 //!
 //! - [`Document`] cuts a text into top-level blocks, also while it grows.
 //! - `render` says what nodes a block becomes; `links` decides which links may be followed, and `math` finds formulas.
-//! - `node` writes nodes as HTML, `dom` draws them in the browser, and `drawing` is the program that does.
+//! - `node` writes nodes as HTML, `dom` draws them in the browser, and [`Drawing`] is a text that is drawn while it grows.
 //!
 //! Text comes from models, and through them from anywhere: everything here is bounded, and nothing recurses over input.
 //! How often a growing text is drawn is decided by the page. Colours of code and the shapes of formulas come from a program
 //! of their own (the crate `tallybook-typeset`), which is told of blocks that are finished.
 
 mod blocks;
-#[cfg(feature = "browser")]
 mod dom;
-#[cfg(feature = "browser")]
-pub mod drawing;
+mod drawing;
 mod links;
 mod math;
 mod node;
@@ -23,6 +21,8 @@ mod render;
 mod tests;
 
 pub use blocks::{Block, Document};
+pub use dom::typeset;
+pub use drawing::Drawing;
 
 use pulldown_cmark::Options;
 

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use leptos::{prelude::*, task::spawn_local};
+use leptos::prelude::*;
 use tallybook_protocol::ChatEvent;
 use uuid::Uuid;
 
 use super::{Phase, Session};
 use crate::{
     api::{self, EventStream},
-    browser, markdown,
+    browser,
     transcript::{Transcript, fold},
 };
 
@@ -30,8 +30,6 @@ enum Ended {
 impl Session {
     /// Reads the running turn to its end, over as many connections as it takes. Without a `stream` it joins first.
     pub(super) async fn follow(self, uuid: Uuid, stream: Option<EventStream>) {
-        // What is written will want it.
-        spawn_local(markdown::prepare());
         let mut last_id = None;
         let mut attempt = 0;
         let mut stream = match stream {

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use leptos::{prelude::*, task::spawn_local};
+use leptos::prelude::*;
 use tallybook_protocol::{MessageId, NewMessage};
 use uuid::Uuid;
 
 use super::{Edited, Phase, Session};
 use crate::{
     api::{self, ApiError, EventStream},
-    browser, markdown,
+    browser,
     transcript::Entry,
 };
 
@@ -34,8 +34,6 @@ impl Session {
         }
         self.unstored.set(Some(content.clone()));
         let message = self.message(content, edit_of);
-        // The answer will want it.
-        spawn_local(markdown::prepare());
         self.spawn_reading(async move {
             match self.deliver(&message).await {
                 Ok((uuid, stream)) => self.follow(uuid, Some(stream)).await,

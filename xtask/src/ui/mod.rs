@@ -40,9 +40,8 @@ pub(crate) struct Program {
     first: bool,
 }
 
-pub(crate) const PROGRAMS: [Program; 3] = [
+pub(crate) const PROGRAMS: [Program; 2] = [
     Program { package: "tallybook-frontend", features: &["browser"], name: "tallybook", first: true },
-    Program { package: "tallybook-markdown", features: &["browser"], name: "markdown", first: false },
     Program { package: "tallybook-typeset", features: &[], name: "typeset", first: false },
 ];
 

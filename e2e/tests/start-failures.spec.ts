@@ -1,0 +1,58 @@
+// A page that cannot start, or whose program stops, says so and how to go on.
+
+import type { Page } from "@playwright/test";
+import { ChatPage } from "../kit/chat.ts";
+import { expect, test } from "../kit/test.ts";
+
+const PROGRAM = /tallybook_bg\.wasm/;
+
+test.beforeEach(async ({ tolerated }) => {
+  tolerated.push(/status of 503|Failed to load|preload|MIME|WebAssembly|RuntimeError|uncaught/i);
+});
+
+function notice(page: Page) {
+  return page.getByRole("alert").filter({ has: page.getByRole("link", { name: "Reload the page" }) });
+}
+
+test("a program that does not load is said, and a reload goes on", async ({ page }) => {
+  await page.route(PROGRAM, (route) => route.fulfill({ status: 503 }));
+  await page.goto("/");
+  await expect(notice(page)).toContainText("could not be loaded");
+  await page.unroute(PROGRAM);
+  await notice(page).getByRole("link").click();
+  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+  await expect(notice(page)).toBeHidden();
+});
+
+test("a program that comes late starts the page by itself", async ({ page }) => {
+  let asked = 0;
+  await page.route(PROGRAM, (route) => (asked++ < 2 ? route.fulfill({ status: 503 }) : route.continue()));
+  await page.goto("/");
+  await expect(page.locator("body")).toHaveAttribute("data-alive", "", { timeout: 15_000 });
+  await expect(notice(page)).toBeHidden();
+  const chat = new ChatPage(page);
+  await chat.ask("What is 1 + 2?");
+  await expect(chat.answers).toHaveCount(1);
+});
+
+test("a style that does not load is said", async ({ page }) => {
+  await page.route(/tallybook\.css/, (route) => route.fulfill({ status: 503 }));
+  await page.goto("/");
+  await expect(notice(page)).toContainText("could not be loaded");
+});
+
+test("a program that stops is said", async ({ page }) => {
+  await page.goto("/");
+  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+  await expect(notice(page)).toBeHidden();
+  // As a panic ends a program.
+  await page.evaluate(() => setTimeout(() => { throw new WebAssembly.RuntimeError("unreachable"); }));
+  await expect(notice(page)).toContainText("broke");
+});
+
+test("what stopped is said in the reader's language", async ({ page, context, baseURL }) => {
+  await context.addCookies([{ name: "tallybook_language", value: "ja", url: baseURL! }]);
+  await page.route(PROGRAM, (route) => route.fulfill({ status: 503 }));
+  await page.goto("/");
+  await expect(page.getByRole("alert").filter({ hasText: "読み込めなかった" })).toBeVisible();
+});
