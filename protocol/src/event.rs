@@ -69,6 +69,28 @@ pub struct ToolCallEnd {
     pub duration_ms: i64,
 }
 
+/// A model writes a call's arguments. Told a few times a second, without an id, and not kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCallPreparing {
+    /// The tool's name.
+    pub tool_name: String,
+    /// UTF-8 bytes of the arguments so far.
+    pub bytes: u64,
+}
+
+/// The model could not be asked, and will be asked again. Without an id, and not kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelRetry {
+    /// A stable name of what went wrong, as in [`TurnError::code`].
+    pub code: String,
+    /// The attempt that comes next, from 2.
+    pub attempt: u32,
+    /// How many attempts there are in all.
+    pub attempts: u32,
+    /// How many milliseconds it is until then.
+    pub delay_ms: u64,
+}
+
 /// The model wrote text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentDelta {
@@ -171,6 +193,10 @@ pub enum ChatEvent {
     ToolCallStart(ToolCallStart),
     /// `tool_call_end`
     ToolCallEnd(ToolCallEnd),
+    /// `tool_call_preparing`
+    ToolCallPreparing(ToolCallPreparing),
+    /// `model_retry`
+    ModelRetry(ModelRetry),
     /// `content_delta`
     ContentDelta(ContentDelta),
     /// `message_end`
@@ -190,6 +216,8 @@ impl ChatEvent {
             Self::MessageStart(_) => "message_start",
             Self::ToolCallStart(_) => "tool_call_start",
             Self::ToolCallEnd(_) => "tool_call_end",
+            Self::ToolCallPreparing(_) => "tool_call_preparing",
+            Self::ModelRetry(_) => "model_retry",
             Self::ContentDelta(_) => "content_delta",
             Self::MessageEnd(_) => "message_end",
             Self::Error(_) => "error",
@@ -204,6 +232,8 @@ impl ChatEvent {
             Self::MessageStart(data) => serde_json::to_string(data),
             Self::ToolCallStart(data) => serde_json::to_string(data),
             Self::ToolCallEnd(data) => serde_json::to_string(data),
+            Self::ToolCallPreparing(data) => serde_json::to_string(data),
+            Self::ModelRetry(data) => serde_json::to_string(data),
             Self::ContentDelta(data) => serde_json::to_string(data),
             Self::MessageEnd(data) => serde_json::to_string(data),
             Self::Error(data) => serde_json::to_string(data),
@@ -218,6 +248,8 @@ impl ChatEvent {
             "message_start" => Self::MessageStart(serde_json::from_str(data)?),
             "tool_call_start" => Self::ToolCallStart(serde_json::from_str(data)?),
             "tool_call_end" => Self::ToolCallEnd(serde_json::from_str(data)?),
+            "tool_call_preparing" => Self::ToolCallPreparing(serde_json::from_str(data)?),
+            "model_retry" => Self::ModelRetry(serde_json::from_str(data)?),
             "content_delta" => Self::ContentDelta(serde_json::from_str(data)?),
             "message_end" => Self::MessageEnd(serde_json::from_str(data)?),
             "error" => Self::Error(serde_json::from_str(data)?),

@@ -11,7 +11,8 @@ mod status;
 mod truncate;
 
 pub use event::{
-    ChatEvent, ContentDelta, MessageEnd, MessageStart, Snapshot, ToolCallEnd, ToolCallStart, TurnError, Usage,
+    ChatEvent, ContentDelta, MessageEnd, MessageStart, ModelRetry, Snapshot, ToolCallEnd, ToolCallPreparing,
+    ToolCallStart, TurnError, Usage,
 };
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
 pub use ids::{MessageId, ToolCallId};

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::{
     error::AgentError,
     halt::Halt,
-    recorder::{StepRecord, TurnRecorder},
+    recorder::{Activity, StepRecord, TurnRecorder},
     result::bounded_call,
     turn::PlannedCall,
 };
@@ -122,10 +122,14 @@ async fn follow(
         let event = event.unwrap_or_else(|| {
             Err(ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() })
         })?;
-        if !matches!(event, ModelEvent::Attempt(_)) {
+        if !matches!(event, ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::CallGrew { .. }) {
             answer.first_event_at.get_or_insert_with(Instant::now);
         }
         match event {
+            ModelEvent::RetryIn(wait) => recorder.activity(Activity::Retrying(wait)),
+            ModelEvent::CallGrew { name, bytes } => {
+                recorder.activity(Activity::WritingCall { tool_name: &name, bytes });
+            }
             ModelEvent::Attempt(attempt) => {
                 answer.attempts = attempt;
                 answer.blocks.clear();

@@ -18,7 +18,7 @@ mod turn;
 pub use error::AgentError;
 pub use limits::Limits;
 pub use prompt::SystemPrompt;
-pub use recorder::{Cause, EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
+pub use recorder::{Activity, Cause, EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
 pub use result::{error_json, success_json};
 pub use service::AgentService;
 pub use title::TitleWriter;

@@ -3,7 +3,7 @@
 
 use std::future::Future;
 
-use tallybook_llm::ToolCallRequest;
+use tallybook_llm::{RetryWait, ToolCallRequest};
 use tallybook_protocol::{ToolCallId, ToolCallStatus, Usage};
 
 /// Takes down a turn. Every method returns only when what must be stored is stored, and then whoever follows the turn
@@ -25,8 +25,25 @@ pub trait TurnRecorder: Send {
         end: &EndedToolCall,
     ) -> impl Future<Output = Result<(), RecordError>> + Send;
 
+    /// Something goes on that is worth telling now and not worth keeping.
+    fn activity(&mut self, activity: Activity<'_>);
+
     /// The model's answer of a step is whole, and none of its calls has begun; or the model failed in it.
     fn step_answered(&mut self, step: &StepRecord) -> impl Future<Output = Result<(), RecordError>> + Send;
+}
+
+/// What a model is doing while nothing of its answer comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity<'a> {
+    /// It writes a call.
+    WritingCall {
+        /// The tool's name, as the model wrote it.
+        tool_name: &'a str,
+        /// Bytes of the arguments so far.
+        bytes: usize,
+    },
+    /// It could not be asked, and is asked again.
+    Retrying(RetryWait),
 }
 
 /// What happened could not be stored.

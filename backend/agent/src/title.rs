@@ -54,7 +54,11 @@ impl TitleWriter {
                     tracing::debug!(?usage, "a model wrote a title");
                     return Ok(text);
                 }
-                ModelEvent::Attempt(_) | ModelEvent::ToolCall(_) | ModelEvent::Opaque(_) => {}
+                ModelEvent::Attempt(_)
+                | ModelEvent::RetryIn(_)
+                | ModelEvent::CallGrew { .. }
+                | ModelEvent::ToolCall(_)
+                | ModelEvent::Opaque(_) => {}
             }
             if text.len() > MAX_TITLE_ANSWER_BYTES {
                 return Err(ModelError::BadStream { detail: "it is too long for a title".to_owned() });

@@ -1,5 +1,7 @@
 //! What streams back from a model.
 
+use std::time::Duration;
+
 use tallybook_protocol::Usage;
 
 use super::request::ToolCallRequest;
@@ -10,6 +12,16 @@ pub enum ModelEvent {
     /// The provider is being asked for the nth time (from 2), since the attempt before failed. Blocks given so far are
     /// void; text and calls there are none, for after those nothing is asked again.
     Attempt(u32),
+    /// The provider could not be asked and will be asked again, unless this stream is dropped meanwhile. An
+    /// [`Attempt`](Self::Attempt) follows after the wait.
+    RetryIn(RetryWait),
+    /// A call is being written, told now and then as it grows; what becomes of it is told when it is complete.
+    CallGrew {
+        /// The tool's name, as the model wrote it.
+        name: String,
+        /// Bytes of its arguments so far.
+        bytes: usize,
+    },
     /// More text of the answer. Never empty.
     TextDelta(String),
     /// A complete tool call. Calls that the stream left unfinished (end of tokens, end of file) are never given.
@@ -23,6 +35,19 @@ pub enum ModelEvent {
         /// Tokens of this request.
         usage: Usage,
     },
+}
+
+/// A wait before a provider is asked again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryWait {
+    /// The stable name of what went wrong, as [`ModelError::code`](super::ModelError::code) gives it.
+    pub code: &'static str,
+    /// The attempt that comes next, from 2.
+    pub attempt: u32,
+    /// How many attempts there are in all.
+    pub attempts: u32,
+    /// How long it is until then.
+    pub delay: Duration,
 }
 
 /// Why a model stopped writing.

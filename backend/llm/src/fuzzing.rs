@@ -159,7 +159,7 @@ fn assert_bounded(events: &[ModelEvent]) {
             // Written as JSON again, a control character takes six bytes.
             json.len() / 6
         }
-        ModelEvent::Attempt(_) | ModelEvent::Ended { .. } => 0,
+        ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::CallGrew { .. } | ModelEvent::Ended { .. } => 0,
     });
     let size: usize = sizes.sum();
     // Ids of our own and the frames of blocks come on top.

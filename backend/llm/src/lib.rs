@@ -37,7 +37,7 @@ mod tool_mode;
 pub use api_key::ApiKey;
 pub use connect::connect;
 pub use error::ModelError;
-pub use event::{ModelEvent, StopReason};
+pub use event::{ModelEvent, RetryWait, StopReason};
 pub use model::{ModelClient, ModelStream};
 pub use provider::{ProviderKind, UnknownProvider};
 pub use request::{AssistantBlock, ModelMessage, ModelRequest, ToolCallRequest, ToolChoice, ToolResult, UserPart};

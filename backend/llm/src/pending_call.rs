@@ -16,7 +16,25 @@ pub(super) struct PendingCall {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) input: String,
+    /// How many bytes of the arguments were told of; nothing before the call was.
+    pub(super) told_bytes: Option<usize>,
 }
+
+impl PendingCall {
+    /// Tells of the call as far as it is: once its name is known, and again whenever it grew by [`GROWTH_TOLD`].
+    pub(super) fn growth(&mut self) -> Option<ModelEvent> {
+        let bytes = self.input.len();
+        let is_news = self.told_bytes.is_none_or(|told| bytes - told >= GROWTH_TOLD);
+        (is_news && !self.name.is_empty()).then(|| {
+            self.told_bytes = Some(bytes);
+            ModelEvent::CallGrew { name: self.name.clone(), bytes }
+        })
+    }
+}
+
+/// Bytes of arguments between two tellings: a reader is told a few times a second at most, and a model writes a few
+/// hundred bytes in that time.
+const GROWTH_TOLD: usize = 64;
 
 /// The end of an answer: the calls that may be handed on, then `Ended`.
 ///
@@ -27,7 +45,7 @@ pub(super) fn finish(calls: Vec<PendingCall>, stop_reason: StopReason, usage: Us
     let cut_off = stop_reason == StopReason::MaxTokens;
     let mut given: Vec<ToolCallRequest> = Vec::new();
     let mut ids = HashSet::new();
-    for PendingCall { id, name, input } in calls {
+    for PendingCall { id, name, input, .. } in calls {
         if cut_off && !is_json_object(&input) {
             continue;
         }
@@ -65,7 +83,7 @@ mod tests {
     use super::{ModelEvent, PendingCall, StopReason, Usage, finish};
 
     fn call(id: &str, input: &str) -> PendingCall {
-        PendingCall { id: id.into(), name: "add".into(), input: input.into() }
+        PendingCall { id: id.into(), name: "add".into(), input: input.into(), told_bytes: None }
     }
 
     fn finished(calls: Vec<PendingCall>, stop: StopReason) -> (Vec<(String, String)>, StopReason) {

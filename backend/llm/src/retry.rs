@@ -9,7 +9,7 @@ use futures_util::StreamExt as _;
 
 use super::{
     endpoint::Endpoint,
-    event::ModelEvent,
+    event::{ModelEvent, RetryWait},
     failure::Again,
     http,
     model::ModelStream,
@@ -34,7 +34,7 @@ pub(super) fn stream<R: StreamReader + 'static>(
             let failure = loop {
                 match answer.next().await {
                     Some(Ok(event)) => {
-                        handed_on |= !matches!(event, ModelEvent::Opaque(_));
+                        handed_on |= !matches!(event, ModelEvent::Opaque(_) | ModelEvent::CallGrew { .. });
                         yield event;
                     }
                     Some(Err(failure)) => break failure,
@@ -46,17 +46,19 @@ pub(super) fn stream<R: StreamReader + 'static>(
                 Err(failure.error)?;
                 return;
             };
+            attempt += 1;
+            let attempts = endpoint.retries.retries.saturating_add(1);
             tracing::warn!(
                 address = endpoint.address,
                 model = endpoint.model,
-                attempt,
-                attempts = endpoint.retries.retries.saturating_add(1),
+                attempt = attempt - 1,
+                attempts,
                 delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
                 error = %failure.error,
                 "the model could not be asked; trying again"
             );
+            yield ModelEvent::RetryIn(RetryWait { code: failure.error.code(), attempt, attempts, delay });
             tokio::time::sleep(delay).await;
-            attempt += 1;
             yield ModelEvent::Attempt(attempt);
         }
     };

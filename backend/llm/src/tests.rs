@@ -76,12 +76,36 @@ fn question() -> ModelRequest {
 }
 
 /// The whole answer: its text, its other events, and the error if there is one.
+/// What is said of a call while it is written.
+#[tokio::test]
+async fn a_long_call_is_told_of_as_it_grows() {
+    for provider in PROVIDERS {
+        let model = MockLlm::start().await.unwrap();
+        let input = json!({ "words": "many ".repeat(2000) }).to_string();
+        model.reply([tool_call("write", &input)]);
+        let mut stream = patient(provider, &model).stream(question());
+        let mut told = Vec::new();
+        let whole = loop {
+            match stream.next().await.unwrap().unwrap() {
+                ModelEvent::CallGrew { name, bytes } => told.push((name, bytes)),
+                ModelEvent::ToolCall(call) => break call,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!((told[0].0.as_str(), told[0].1), ("write", 0));
+        assert!(told.len() > 2 && told.is_sorted_by(|one, next| one.1 < next.1), "{told:?}");
+        assert!(told.last().unwrap().1 <= whole.input_text.len());
+    }
+}
+
 async fn ask(client: &dyn ModelClient, request: ModelRequest) -> (String, Vec<ModelEvent>, Option<ModelError>) {
     let (mut text, mut events) = (String::new(), Vec::new());
     let mut stream = client.stream(request);
     while let Some(event) = stream.next().await {
         match event {
             Ok(ModelEvent::TextDelta(delta)) => text.push_str(&delta),
+            // It has a test of its own.
+            Ok(ModelEvent::CallGrew { .. }) => {}
             Ok(event) => events.push(event),
             Err(error) => return (text, events, Some(error)),
         }

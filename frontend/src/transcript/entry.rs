@@ -2,12 +2,21 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{Message, MessageId, MessageStatus, Role, ToolCallId, Usage};
+use tallybook_protocol::{Message, MessageId, MessageStatus, ModelRetry, Role, ToolCallId, ToolCallPreparing, Usage};
 
 use super::{Call, Item, Segment, item::items_from, segments::segments};
 
 /// The epoch of a turn that was never cut off.
 const FIRST_EPOCH: i32 = 1;
+
+/// What a model is doing while nothing of its answer comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// It writes a call.
+    WritingCall(ToolCallPreparing),
+    /// It could not be asked, and is asked again.
+    Retrying(ModelRetry),
+}
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +41,8 @@ pub struct Entry {
     pub siblings: Vec<MessageId>,
     /// What the answer cost; absent while it is written, and when the provider counts nothing.
     pub usage: Option<Usage>,
+    /// What the model is doing while nothing of the answer comes, as far as it was told.
+    pub activity: Option<Activity>,
     /// The lease under which the turn was last heard of; it grows when the turn goes on after it was cut off.
     pub(super) epoch: i32,
 }
@@ -49,6 +60,7 @@ impl Entry {
             stop_reason: None,
             siblings: Vec::new(),
             usage: None,
+            activity: None,
             epoch: FIRST_EPOCH,
         }
     }
@@ -70,6 +82,7 @@ impl Entry {
             stop_reason: message.stop_reason,
             siblings: message.siblings,
             usage: message.usage,
+            activity: None,
             epoch: message.epoch,
         }
     }

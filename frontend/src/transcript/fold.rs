@@ -8,11 +8,18 @@ use tallybook_protocol::{
     ToolCallStatus, TurnError, Usage,
 };
 
-use super::{Call, Entry, Item, Transcript, item::items_from};
+use super::{Activity, Call, Entry, Item, Transcript, item::items_from};
 
 /// Applies one event. What it has heard before, and what it does not know, changes nothing.
 pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
+    match &event {
+        ChatEvent::ToolCallPreparing(_) | ChatEvent::ModelRetry(_) | ChatEvent::Unknown => {}
+        // The model is past what it was told to be doing.
+        _ => set_activity(transcript, None),
+    }
     match event {
+        ChatEvent::ToolCallPreparing(call) => set_activity(transcript, Some(Activity::WritingCall(call))),
+        ChatEvent::ModelRetry(retry) => set_activity(transcript, Some(Activity::Retrying(retry))),
         ChatEvent::MessageStart(start) => message_start(transcript, start),
         ChatEvent::ToolCallStart(start) => tool_call_start(transcript, start),
         ChatEvent::ToolCallEnd(end) => tool_call_end(transcript, end),
@@ -21,6 +28,16 @@ pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
         ChatEvent::Error(error) => turn_error(transcript, error),
         ChatEvent::Snapshot(snapshot) => apply_snapshot(transcript, snapshot),
         ChatEvent::Unknown => {}
+    }
+}
+
+/// Nothing is changed where nothing changes, since writing to an entry copies it.
+fn set_activity(transcript: &mut Transcript, activity: Option<Activity>) {
+    let held = transcript.target.and_then(|id| transcript.find(id)).map(|entry| &entry.activity);
+    if held.is_some_and(|held| *held != activity)
+        && let Some(entry) = transcript.streaming_target()
+    {
+        entry.activity = activity;
     }
 }
 

@@ -14,7 +14,7 @@ mod toggles;
 use std::sync::Arc;
 
 pub use call::{Call, CallText, Extent};
-pub use entry::Entry;
+pub use entry::{Activity, Entry};
 pub use fold::fold;
 pub use groups::{Group, Line, lines};
 pub use item::{Item, ItemKey};

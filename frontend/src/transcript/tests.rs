@@ -1,5 +1,6 @@
 //! What a transcript promises, shown on whole sequences of events. Here is what the tests make them of.
 
+mod activity;
 mod branches;
 mod cut_texts;
 mod earlier;

@@ -33,6 +33,18 @@ pub(crate) fn move_all(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Removes from a folder all but the files of these names and their compressed forms: what an older build made would be
+/// handed out with the rest.
+pub(crate) fn keep_only(folder: &Path, names: &[String]) -> Result<()> {
+    for file in files_below(folder)? {
+        let name = if compress::is_form(&file) { file.file_stem() } else { file.file_name() };
+        if !names.iter().any(|kept| name == Some(kept.as_ref())) {
+            fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
+        }
+    }
+    Ok(())
+}
+
 /// The files that the site is made of, without their compressed forms.
 pub(crate) fn files(site: &Path) -> Result<Vec<PathBuf>> {
     let mut files = files_below(site)?;
@@ -122,6 +134,19 @@ mod tests {
         fs::write(to.path().join("snippets/a.js"), "old")?;
         move_all(from.path(), to.path())?;
         assert_eq!(fs::read_to_string(to.path().join("snippets/a.js"))?, "new");
+        Ok(())
+    }
+
+    #[test]
+    fn what_an_older_build_made_goes() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        for name in ["page.js", "page.js.br", "old.js", "old.js.gz"] {
+            fs::write(folder.path().join(name), "")?;
+        }
+        keep_only(folder.path(), &["page.js".to_owned()])?;
+        let left: Vec<_> =
+            files_below(folder.path())?.iter().map(|file| file.file_name().map(ToOwned::to_owned)).collect();
+        assert_eq!(left, [Some("page.js".into()), Some("page.js.br".into())]);
         Ok(())
     }
 

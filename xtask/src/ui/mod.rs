@@ -80,6 +80,8 @@ pub(crate) fn build(options: &Options) -> Result<PathBuf> {
         bind(program, &compiled.join(program.compiled()), &pkg, options, optimizer.as_deref())?;
     }
     assets::copy_all(&site)?;
+    let made: Vec<_> = PROGRAMS.iter().flat_map(Program::files).chain(["tallybook.css".to_owned()]).collect();
+    assets::keep_only(&pkg, &made)?;
 
     let files = assets::files(&site)?;
     if options.release {
@@ -89,8 +91,7 @@ pub(crate) fn build(options: &Options) -> Result<PathBuf> {
     } else {
         compress::none(&files)?;
     }
-    let made = PROGRAMS.iter().flat_map(Program::files).chain(["tallybook.css".to_owned()]);
-    let sizes: Vec<_> = made.map(|file| assets::describe(&pkg.join(file))).collect();
+    let sizes: Vec<_> = made.iter().map(|file| assets::describe(&pkg.join(file))).collect();
     say(&format!("the page is in {}: {}", site.display(), sizes.join(", ")));
     Ok(site)
 }

@@ -2,7 +2,7 @@
 
 use tallybook_protocol::ToolCallId;
 
-use super::super::{EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
+use super::super::{Activity, EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
 
 /// What a [`MemoryRecorder`] was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub(super) enum RecordedEvent {
 pub(super) struct MemoryRecorder {
     /// Everything told so far, in order.
     pub(super) events: Vec<RecordedEvent>,
+    /// What was told and is not kept.
+    pub(super) activities: Vec<String>,
     started: i64,
 }
 
@@ -45,6 +47,13 @@ impl TurnRecorder for MemoryRecorder {
     async fn tool_ended(&mut self, ToolCallId(key): ToolCallId, end: &EndedToolCall) -> Result<(), RecordError> {
         self.events.push(RecordedEvent::ToolEnded(key, end.clone()));
         Ok(())
+    }
+
+    fn activity(&mut self, activity: Activity<'_>) {
+        self.activities.push(match activity {
+            Activity::WritingCall { tool_name, bytes } => format!("{tool_name}: {bytes} bytes"),
+            Activity::Retrying(wait) => format!("{}: attempt {} of {}", wait.code, wait.attempt, wait.attempts),
+        });
     }
 
     async fn step_answered(&mut self, step: &StepRecord) -> Result<(), RecordError> {

@@ -91,7 +91,11 @@ impl Reader {
         let kind = parse::<Kind>(raw)?.kind;
         let (block, events) = match kind.as_str() {
             "text" => (Open::Text, self.text(parse::<Text>(raw)?.text)?),
-            "tool_use" => (Open::Call(self.started_call(raw)?), vec![]),
+            "tool_use" => {
+                let mut call = self.started_call(raw)?;
+                let growth = call.growth();
+                (Open::Call(call), growth.into_iter().collect())
+            }
             "thinking" => {
                 let Thinking { thinking, signature } = parse(raw)?;
                 self.budget.take_nested(&thinking)?;
@@ -112,7 +116,7 @@ impl Reader {
         let StartedCall { id, name, input } = parse(raw)?;
         // Some gateways send the whole input here instead of in deltas.
         let input = input.map(RawValue::get).filter(|text| !is_empty_object(text)).unwrap_or_default().to_owned();
-        let call = PendingCall { id: id.unwrap_or_default(), name: name.unwrap_or_default(), input };
+        let call = PendingCall { id: id.unwrap_or_default(), name: name.unwrap_or_default(), input, told_bytes: None };
         for text in [&call.id, &call.name, &call.input] {
             self.budget.take(text)?;
         }
@@ -129,6 +133,7 @@ impl Reader {
             ("input_json_delta", Some(Open::Call(call))) => {
                 self.budget.take(text("partial_json"))?;
                 call.input.push_str(text("partial_json"));
+                return Ok(call.growth().into_iter().collect());
             }
             ("thinking_delta", Some(Open::Thinking { thinking, .. })) => {
                 self.budget.take_nested(text("thinking"))?;

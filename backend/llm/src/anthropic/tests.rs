@@ -106,10 +106,13 @@ fn an_answer_with_everything_in_it() {
             input_text: input.to_owned(),
         })
     };
+    let grew = || ModelEvent::CallGrew { name: "add".to_owned(), bytes: 0 };
     let expected = [
         ModelEvent::Opaque(r#"{"signature":"c2ln","thinking":"考え","type":"thinking"}"#.to_owned()),
         ModelEvent::Opaque(r#"{"data":"xyz","type":"redacted_thinking"}"#.to_owned()),
         ModelEvent::TextDelta("12.5 + 7.25 は🙂".to_owned()),
+        grew(),
+        grew(),
         call(3, r#"{"a": 0.1000000000000000000001, "b": 2}"#),
         call(4, "{}"),
         ModelEvent::Ended {

@@ -128,7 +128,7 @@ impl Reader {
                 self.reasoning.add_content(content, &mut self.budget)?;
             }
             for call in delta.tool_calls.unwrap_or_default() {
-                self.call(call)?;
+                events.extend(self.call(call)?);
             }
         }
         match choice.finish_reason.as_deref() {
@@ -149,7 +149,7 @@ impl Reader {
         Ok(())
     }
 
-    fn call(&mut self, delta: CallDelta<'_>) -> Result<(), ModelError> {
+    fn call(&mut self, delta: CallDelta<'_>) -> Result<Option<ModelEvent>, ModelError> {
         let id = delta.id.unwrap_or_default();
         let function = delta.function.unwrap_or(FunctionDelta { name: None, arguments: None });
         let name = function.name.unwrap_or_default();
@@ -166,7 +166,7 @@ impl Reader {
             call.name = name;
         }
         call.input.push_str(&arguments);
-        Ok(())
+        Ok(call.growth())
     }
 
     /// The call that a fragment belongs to. Without an index it is the last one, unless the fragment begins another.

@@ -89,8 +89,11 @@ fn interleaved_calls_comments_reasoning_and_the_usage_chunk() {
     let call = |id: &str, input: &str| {
         ModelEvent::ToolCall(ToolCallRequest { id: id.into(), name: "add".into(), input_text: input.into() })
     };
+    let grew = || ModelEvent::CallGrew { name: "add".to_owned(), bytes: 0 };
     let expected = [
         ModelEvent::TextDelta("12.5 は🙂".to_owned()),
+        grew(),
+        grew(),
         ModelEvent::Opaque(r#"{"reasoning_content":"hm"}"#.to_owned()),
         call("call_a", "{\"a\": 0.1000000000000000000001}"),
         call("call_b", "{\"a\":2}"),

@@ -55,7 +55,7 @@ impl ModelClient for Auto {
                         settled = true;
                     }
                     // A server that was busy at first is still at the beginning.
-                    Ok(ModelEvent::Attempt(_)) => yield event,
+                    Ok(ModelEvent::Attempt(_) | ModelEvent::RetryIn(_)) => yield event,
                     event => {
                         settled = true;
                         yield event;

@@ -87,7 +87,9 @@ fn with_calls(mut answer: ModelStream, request: ModelRequest) -> ModelStream {
                     return;
                 }
                 // Nothing is asked again once there is text, so there is none here to forget.
-                Ok(event @ (ModelEvent::Attempt(_) | ModelEvent::Opaque(_))) => yield event,
+                Ok(event @ (ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::Opaque(_))) => yield event,
+                // Whether one is allowed is known when it is complete.
+                Ok(ModelEvent::CallGrew { .. }) => {}
                 Err(error) => {
                     // What was held back was written too; a call in it is not complete.
                     for event in calls.events(parser.end(true)) {

@@ -39,7 +39,10 @@ impl Played {
                     played.stop_reason = Some(stop_reason);
                     played.usage = Some(usage);
                 }
-                ModelEvent::TextDelta(_) | ModelEvent::Attempt(_) => {}
+                ModelEvent::TextDelta(_)
+                | ModelEvent::Attempt(_)
+                | ModelEvent::RetryIn(_)
+                | ModelEvent::CallGrew { .. } => {}
             }
         }
         played

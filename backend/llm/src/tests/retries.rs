@@ -192,8 +192,16 @@ async fn a_connection_that_cannot_be_made_is_tried_again() {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let client = client_with_retries(provider, &format!("http://127.0.0.1:{port}"), AT_ONCE);
         let (_, events, error) = ask(&*client, question()).await;
-        let attempts = [ModelEvent::Attempt(2), ModelEvent::Attempt(3), ModelEvent::Attempt(4)];
-        assert_eq!((events.as_slice(), error.unwrap().code()), (attempts.as_slice(), "model_unreachable"));
+        let told: Vec<_> = events
+            .iter()
+            .map(|event| match event {
+                ModelEvent::RetryIn(wait) => ("waits for", wait.attempt, wait.attempts, wait.code),
+                ModelEvent::Attempt(attempt) => ("makes", *attempt, 4, "model_unreachable"),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let attempt = |attempt| ["waits for", "makes"].map(|does| (does, attempt, 4, "model_unreachable"));
+        assert_eq!((told, error.unwrap().code()), ([2, 3, 4].map(attempt).concat(), "model_unreachable"));
     }
 }
 
@@ -203,8 +211,8 @@ async fn stopping_ends_the_wait() {
     model.reply(named("overloaded"));
     model.reply(answer());
     let mut stream = client_with_retries(ProviderKind::Anthropic, &model.url(), FOR_EVER).stream(question());
+    assert!(matches!(stream.next().await, Some(Ok(ModelEvent::RetryIn(_)))));
     let waiting = tokio::spawn(async move { stream.next().await });
-    model.requests_reached(1).await;
     waiting.abort();
     assert!(timeout(PATIENCE, waiting).await.unwrap().unwrap_err().is_cancelled());
     assert_eq!(model.unused_replies(), 1);

@@ -77,6 +77,8 @@ pub(super) fn event_bytes(event: &ChatEvent) -> usize {
     };
     let texts = match event {
         ChatEvent::MessageStart(start) => start.content.len(),
+        ChatEvent::ToolCallPreparing(preparing) => preparing.tool_name.len(),
+        ChatEvent::ModelRetry(retry) => retry.code.len(),
         ChatEvent::ContentDelta(delta) => delta.delta.len(),
         ChatEvent::ToolCallStart(start) => start.input.as_str().len(),
         ChatEvent::ToolCallEnd(end) => text_bytes(end.output.as_ref()) + text_bytes(end.error.as_ref()),

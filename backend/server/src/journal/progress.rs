@@ -31,7 +31,12 @@ impl Progress {
                 self.held = CallsBudget::default();
                 self.calls.iter_mut().for_each(|call| self.held.fit(call));
             }
-            ChatEvent::MessageStart(_) | ChatEvent::MessageEnd(_) | ChatEvent::Error(_) | ChatEvent::Unknown => {}
+            ChatEvent::MessageStart(_)
+            | ChatEvent::MessageEnd(_)
+            | ChatEvent::Error(_)
+            | ChatEvent::ToolCallPreparing(_)
+            | ChatEvent::ModelRetry(_)
+            | ChatEvent::Unknown => {}
         }
     }
 

@@ -12,6 +12,7 @@
 
 mod support;
 
+mod activity;
 mod agent_faults;
 mod bad_input;
 mod branches;

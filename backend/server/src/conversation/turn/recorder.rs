@@ -1,10 +1,15 @@
 //! The recorder that stores a turn and sends it to whoever follows. What must be stored is stored first; text is sent at
 //! once and stored joined, a few times a second (`writer`).
 
-use tallybook_agent::{EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
+use std::time::Duration;
+
+use tallybook_agent::{Activity, EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
+use tallybook_llm::RetryWait;
 use tallybook_protocol::{
-    CallsBudget, ChatEvent, ContentDelta, RawJson, ToolCall, ToolCallEnd, ToolCallId, ToolCallStart, ToolCallStatus,
+    CallsBudget, ChatEvent, ContentDelta, ModelRetry, RawJson, ToolCall, ToolCallEnd, ToolCallId, ToolCallPreparing,
+    ToolCallStart, ToolCallStatus,
 };
+use tokio::time::Instant;
 
 use super::{
     super::store::{model_calls, tool_calls},
@@ -20,9 +25,17 @@ const MAX_DELTA_BYTES: usize = 64 * 1024;
 /// (`protocol::sse::MAX_FRAME_BYTES`), and MariaDB as much in one statement.
 const MAX_ANSWER_JSON_BYTES: usize = 8 * 1024 * 1024;
 
+/// How often readers are told that a call grows.
+const TELL_GROWTH_EVERY: Duration = Duration::from_millis(250);
+
+/// Bytes of a tool's name in what is told of a call that is not complete: as many as a name may have.
+const MAX_TOLD_NAME_BYTES: usize = 64;
+
 /// Takes down one turn.
 pub(super) struct StoringRecorder<'a> {
     writer: &'a TurnWriter,
+    /// When readers were last told that a call grows.
+    growth_told_at: Option<Instant>,
     /// The step that wrote text last.
     text_step: Option<u32>,
     /// How many bytes the answer's text has as JSON.
@@ -31,7 +44,7 @@ pub(super) struct StoringRecorder<'a> {
 
 impl<'a> StoringRecorder<'a> {
     pub(super) fn new(writer: &'a TurnWriter) -> Self {
-        Self { writer, text_step: None, json_bytes: writer.log().read_text(json_bytes) }
+        Self { writer, growth_told_at: None, text_step: None, json_bytes: writer.log().read_text(json_bytes) }
     }
 
     fn send_text(&self, text: &str) {
@@ -91,6 +104,25 @@ impl TurnRecorder for StoringRecorder<'_> {
         stored(retried(store).await)?;
         writer.log().append(event);
         Ok(())
+    }
+
+    fn activity(&mut self, activity: Activity<'_>) {
+        let event = match activity {
+            Activity::WritingCall { tool_name, bytes } => {
+                if self.growth_told_at.is_some_and(|at| at.elapsed() < TELL_GROWTH_EVERY) {
+                    return;
+                }
+                self.growth_told_at = Some(Instant::now());
+                let name = tool_name.get(..tool_name.floor_char_boundary(MAX_TOLD_NAME_BYTES)).unwrap_or_default();
+                let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+                ChatEvent::ToolCallPreparing(ToolCallPreparing { tool_name: name.to_owned(), bytes })
+            }
+            Activity::Retrying(RetryWait { code, attempt, attempts, delay }) => {
+                let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+                ChatEvent::ModelRetry(ModelRetry { code: code.to_owned(), attempt, attempts, delay_ms })
+            }
+        };
+        self.writer.log().append_unnumbered(event);
     }
 
     async fn step_answered(&mut self, step: &StepRecord) -> Result<(), RecordError> {

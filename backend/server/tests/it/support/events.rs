@@ -28,8 +28,18 @@ impl EventReader {
         Self { response, decoder: Decoder::new(), ready: VecDeque::new() }
     }
 
-    /// The next event; `None` when the stream is over.
+    /// The next event of the record; `None` when the stream is over.
     pub(crate) async fn next(&mut self) -> Option<SeenEvent> {
+        loop {
+            let seen = self.next_of_any().await?;
+            if !matches!(seen.event, ChatEvent::ToolCallPreparing(_) | ChatEvent::ModelRetry(_)) {
+                return Some(seen);
+            }
+        }
+    }
+
+    /// The next event, were it one of those that are told and not kept.
+    async fn next_of_any(&mut self) -> Option<SeenEvent> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Some(event);
@@ -48,7 +58,7 @@ impl EventReader {
     /// Reads until an event of this name has come, and gives it.
     pub(crate) async fn until(&mut self, name: &str) -> SeenEvent {
         loop {
-            let seen = self.next().await.unwrap_or_else(|| panic!("the stream ended without {name}"));
+            let seen = self.next_of_any().await.unwrap_or_else(|| panic!("the stream ended without {name}"));
             if seen.event.name() == name {
                 return seen;
             }

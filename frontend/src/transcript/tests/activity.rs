@@ -1,0 +1,46 @@
+//! What a model is doing while nothing of its answer comes.
+
+use tallybook_protocol::{ChatEvent, ModelRetry, ToolCallPreparing};
+
+use super::{
+    super::{Activity, Transcript, fold},
+    Ending, call_start, delta, folded, snapshot, start, turn,
+};
+
+fn preparing(bytes: u64) -> ChatEvent {
+    ChatEvent::ToolCallPreparing(ToolCallPreparing { tool_name: "add".to_owned(), bytes })
+}
+
+fn retry() -> ChatEvent {
+    let code = "model_overloaded".to_owned();
+    ChatEvent::ModelRetry(ModelRetry { code, attempt: 2, attempts: 4, delay_ms: 1000 })
+}
+
+fn activity(transcript: &Transcript) -> Option<&Activity> {
+    transcript.entries().last().and_then(|entry| entry.activity.as_ref())
+}
+
+#[test]
+fn what_a_model_does_is_told_until_its_answer_goes_on() {
+    for next in [call_start(7, 0), delta(0, "Three"), snapshot(1, "", vec![])] {
+        let mut transcript = folded([start(1), retry()]);
+        assert!(matches!(activity(&transcript), Some(Activity::Retrying(retry)) if retry.attempt == 2));
+        fold(&mut transcript, preparing(64));
+        fold(&mut transcript, preparing(128));
+        assert!(matches!(activity(&transcript), Some(Activity::WritingCall(call)) if call.bytes == 128));
+        fold(&mut transcript, ChatEvent::Unknown);
+        assert!(activity(&transcript).is_some());
+        fold(&mut transcript, next.clone());
+        assert_eq!(activity(&transcript), None, "{next:?}");
+    }
+}
+
+#[test]
+fn a_turn_that_is_over_does_nothing() {
+    let mut transcript = folded([start(1), preparing(64)]);
+    turn(1, &["Three.".to_owned()], Ending::Completes).into_iter().for_each(|event| fold(&mut transcript, event));
+    assert_eq!(activity(&transcript), None);
+    let whole = transcript.clone();
+    fold(&mut transcript, preparing(128));
+    assert_eq!(transcript, whole);
+}
