@@ -46,7 +46,7 @@ fn take_over_from(folder: &str) -> String {
          const stopped = error => {{ if (error instanceof WebAssembly.RuntimeError) tell('stopped'); }};\
          addEventListener('error', event => stopped(event.error));\
          addEventListener('unhandledrejection', event => stopped(event.reason));\
-         if (!document.querySelector('link[rel=stylesheet]').sheet) tell('unloaded');\
+         if (!document.querySelector('link[rel=stylesheet]').sheet?.cssRules.length) tell('unloaded');\
          const attempts = {{}};\
          const load = name => import(`{folder}/${{name}}.js${{attempts[name] ? '?' + attempts[name] : ''}}`).then(program =>\
          program.default({{ module_or_path: `{folder}/${{name}}_bg.wasm` }}).then(() => program)).catch(error => {{\
@@ -55,7 +55,7 @@ fn take_over_from(folder: &str) -> String {
          window.typeset = place => {{\
          if (place.querySelector('.code-language:not(:empty), .math'))\
          (typesetter ??= load('typeset')).then(program => program.typeset(place), () => {{ typesetter = undefined; }}); }};\
-         const begin = () => load('tallybook').then(page => {{ broken.hidden = true; page.take_over(); }}, () => {{\
+         const begin = () => load('tallybook').then(page => {{ if (attempts.tallybook) broken.hidden = true; page.take_over(); }}, () => {{\
          tell('unloaded'); if (attempts.tallybook < {LOAD_ATTEMPTS}) setTimeout(begin, 2 ** attempts.tallybook * 1000); }});\
          if (document.hidden) begin(); else requestAnimationFrame(() => setTimeout(begin));"
     )
