@@ -7,7 +7,7 @@ use crate::db::{Database, on_db};
 /// How many ids one query names; more take several.
 pub(super) const MAX_IDS_PER_QUERY: usize = 200;
 
-/// The rows that `select`, the list of `ids` and then `order` find. The ids are in order, and so are the rows.
+/// The rows that `select`, the list of `ids` and then `order` find. They are in order when the ids are.
 pub(super) async fn list_of<I, T>(
     db: &Database,
     select: &'static str,
