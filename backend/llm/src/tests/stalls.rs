@@ -9,19 +9,11 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{
-    ApiKey, KEY, ModelClient, ModelError, ModelSettings, PROVIDERS, ProviderKind, RetryPolicy, ask, connect, question,
-};
+use super::{ModelClient, ModelError, PROVIDERS, ProviderKind, ask, connect, question, settings};
 
 /// With the limits that everybody has: 10 s for connecting, 60 s for each silence.
 fn client(provider: ProviderKind, address: impl std::fmt::Display) -> Arc<dyn ModelClient> {
-    let settings = ModelSettings {
-        base_url: Some(format!("http://{address}")),
-        api_key: Some(ApiKey::new(KEY)),
-        retries: RetryPolicy { retries: 0, ..RetryPolicy::default() },
-        ..ModelSettings::new(provider)
-    };
-    connect(&settings).unwrap()
+    connect(&settings(provider, &format!("http://{address}"))).unwrap()
 }
 
 async fn listener() -> TcpListener {
