@@ -33,6 +33,7 @@ mod key;
 mod large_calls;
 mod logging;
 mod methods;
+mod metrics;
 mod migrations;
 mod page;
 mod prompted;
