@@ -1,34 +1,15 @@
 //! Calls that take or give very much: what events and messages carry of them, and the way to the rest.
 
 use reqwest::StatusCode;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tallybook_agent::Limits;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
-use tallybook_protocol::{ChatEvent, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES, MessageEnd, MessageStatus, ToolCall};
-use tallybook_tools::{Tool, ToolError, ToolOutput, builtin};
+use tallybook_protocol::{ChatEvent, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES, MessageStatus, ToolCall};
+use tallybook_tools::builtin;
 
-use crate::support::{Engine, Provider, TestApp, execute, on_every_engine, rows};
+use crate::support::{Engine, Provider, TestApp, Writes, end_of, execute, on_every_engine, rows};
 
 const MIB: usize = 1024 * 1024;
-
-#[derive(Deserialize, schemars::JsonSchema)]
-pub(crate) struct Size {
-    bytes: usize,
-}
-
-/// Gives back as much as it is asked for.
-pub(crate) struct Writes;
-
-impl Tool for Writes {
-    type Args = Size;
-    const NAME: &'static str = "writes";
-    const DESCRIPTION: &'static str = "Gives back so many bytes.";
-
-    async fn call(&self, Size { bytes }: Size) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text("x".repeat(bytes)))
-    }
-}
 
 async fn spawn(engine: &Engine, model: &MockLlm) -> TestApp {
     let tools = builtin().unwrap().with(Writes).unwrap();
@@ -46,11 +27,6 @@ async fn much(app: &TestApp, model: &MockLlm) -> String {
         app.send(&conversation, "Much.").await.all().await;
     }
     conversation
-}
-
-fn end_of(events: &[ChatEvent]) -> &MessageEnd {
-    let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{:?}", events.last()) };
-    end
 }
 
 fn carried(calls: &[ToolCall]) -> usize {

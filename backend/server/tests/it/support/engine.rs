@@ -113,10 +113,8 @@ async fn statement(server: &str, sql: String) {
 impl Drop for Owner {
     fn drop(&mut self) {
         let Self::MySql { server, name, user } = self else { return };
-        let mut sql = format!("DROP DATABASE {name}");
-        if let Some(user) = user.get() {
-            sql += &format!("; DROP USER IF EXISTS {user}");
-        }
+        let drop_user = user.get().map(|user| format!("; DROP USER IF EXISTS {user}")).unwrap_or_default();
+        let sql = format!("DROP DATABASE {name}{drop_user}");
         let server = server.clone();
         // Dropping happens inside the test's runtime, which must not block on itself.
         let dropped = std::thread::spawn(move || {
