@@ -10,7 +10,7 @@ use tallybook_tools::ToolSpec;
 use super::{request, stream::Reader};
 use crate::{
     AssistantBlock, ModelEvent, ModelMessage, ModelRequest, StopReason, ToolCallRequest, ToolChoice, ToolResult,
-    testing::{self, add_spec},
+    testing::{self, add_spec, calls, stop_reason},
 };
 
 /// Frames as the API writes them.
@@ -55,23 +55,6 @@ fn text_block(index: u64, text: &str) -> Vec<Value> {
         delta(index, &json!({"type": "text_delta", "text": text})),
         stop(index),
     ]
-}
-
-fn calls(events: &[ModelEvent]) -> Vec<(&str, &str)> {
-    events
-        .iter()
-        .filter_map(|event| match event {
-            ModelEvent::ToolCall(call) => Some((call.id.as_str(), call.input_text.as_str())),
-            _ => None,
-        })
-        .collect()
-}
-
-fn stop_reason(events: &[ModelEvent]) -> Option<&StopReason> {
-    match events.last() {
-        Some(ModelEvent::Ended { stop_reason, .. }) => Some(stop_reason),
-        _ => None,
-    }
 }
 
 /// An answer with everything in it.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     AssistantBlock, ModelEvent, ModelMessage, ModelRequest, StopReason, ToolCallRequest, ToolChoice, ToolResult,
-    testing,
+    testing::{self, calls, stop_reason},
 };
 
 const DONE: &str = "data: [DONE]\n\n";
@@ -36,24 +36,6 @@ fn call_part(part: &Value) -> String {
 
 fn read(parts: &[String]) -> (Vec<ModelEvent>, Option<String>) {
     testing::read(Reader::new("m"), &[parts.concat().as_bytes()])
-}
-
-/// Id and input of each call.
-fn calls(events: &[ModelEvent]) -> Vec<(&str, &str)> {
-    events
-        .iter()
-        .filter_map(|event| match event {
-            ModelEvent::ToolCall(call) => Some((call.id.as_str(), call.input_text.as_str())),
-            _ => None,
-        })
-        .collect()
-}
-
-fn stop_reason(events: &[ModelEvent]) -> Option<&StopReason> {
-    match events.last() {
-        Some(ModelEvent::Ended { stop_reason, .. }) => Some(stop_reason),
-        _ => None,
-    }
 }
 
 /// An answer with everything in it, calls interleaved.

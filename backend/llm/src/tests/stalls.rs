@@ -29,6 +29,20 @@ async fn taken(listener: &TcpListener) -> TcpStream {
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
 
+/// A server that answers with this and then falls silent is given up.
+async fn assert_silence_ends(provider: ProviderKind, answer: &[u8]) {
+    let listener = listener().await;
+    let client = client(provider, listener.local_addr().unwrap());
+    let server = async {
+        let mut connection = taken(&listener).await;
+        connection.write_all(answer).await.unwrap();
+        std::future::pending::<()>().await;
+    };
+    let asked = ask(&*client, question());
+    let (_, _, error) = tokio::select! { () = server => unreachable!(), asked = asked => asked };
+    assert!(matches!(error, Some(ModelError::Timeout { seconds: 60 })), "{error:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_stall_while_connecting() {
     let socket = TcpSocket::new_v4().unwrap();
@@ -50,32 +64,14 @@ async fn a_stall_while_connecting() {
 #[tokio::test(start_paused = true)]
 async fn a_stall_before_headers() {
     for provider in PROVIDERS {
-        let listener = listener().await;
-        let client = client(provider, listener.local_addr().unwrap());
-        let server = async {
-            let _silent = taken(&listener).await;
-            std::future::pending::<()>().await;
-        };
-        let answer = ask(&*client, question());
-        let (_, _, error) = tokio::select! { () = server => unreachable!(), answer = answer => answer };
-        assert!(matches!(error, Some(ModelError::Timeout { seconds: 60 })), "{error:?}");
+        assert_silence_ends(provider, b"").await;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stall_between_chunks() {
     for provider in PROVIDERS {
-        let listener = listener().await;
-        let client = client(provider, listener.local_addr().unwrap());
-        let server = async {
-            let mut connection = taken(&listener).await;
-            connection.write_all(HEAD).await.unwrap();
-            connection.write_all(b": one sign of life\n\n").await.unwrap();
-            std::future::pending::<()>().await;
-        };
-        let answer = ask(&*client, question());
-        let (_, _, error) = tokio::select! { () = server => unreachable!(), answer = answer => answer };
-        assert!(matches!(error, Some(ModelError::Timeout { seconds: 60 })), "{error:?}");
+        assert_silence_ends(provider, &[HEAD, b": one sign of life\n\n"].concat()).await;
     }
 }
 
