@@ -1,4 +1,4 @@
-//! What goes wrong between a model and its tools, over the whole server: the rows that stay, what the model hears, and
+//! What goes wrong between a model and its tools, over the whole server: the rows that stay, what the model is told, and
 //! that the turn goes on or ends as it should.
 
 use std::time::Duration;

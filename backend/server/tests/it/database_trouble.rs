@@ -66,7 +66,7 @@ impl Scene {
         Self { app, model, runs, conversation, turn, gate, last_id }
     }
 
-    /// Lets the model ask for the tool while the database is away: the tool does not run, and the reader hears why.
+    /// Lets the model ask for the tool while the database is away: the tool does not run, and the reader is told why.
     async fn assert_refused(&mut self, code: &str) {
         self.gate.open();
         let told = self.turn.next().await.unwrap();
