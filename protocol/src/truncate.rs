@@ -26,6 +26,19 @@ impl Default for CallsBudget {
 }
 
 impl CallsBudget {
+    /// Whether any text is carried of a call whose texts have so many bytes; what is carried counts from here on. For those
+    /// who know how long texts are before they read them: the texts are then cut with a budget of their own.
+    pub fn reserve(&mut self, input: i64, output: Option<i64>, error: Option<i64>) -> bool {
+        let has_room = self.0 > 0;
+        for (bytes, limit) in
+            [(Some(input), MAX_CALL_TEXT_BYTES), (output, MAX_CALL_TEXT_BYTES), (error, MAX_CALL_ERROR_BYTES)]
+        {
+            let bytes = usize::try_from(bytes.unwrap_or(0)).unwrap_or(0);
+            self.0 = self.0.saturating_sub(bytes.min(limit));
+        }
+        has_room
+    }
+
     /// Cuts what a call carries to the limits and to what is left here. A call that was cut before stays marked.
     pub fn fit(&mut self, call: &mut ToolCall) {
         let input = text_of(&call.input);
@@ -92,7 +105,7 @@ fn wire_len(text: &str) -> i64 {
 mod tests {
     use chrono::DateTime;
 
-    use super::{CallsBudget, MAX_CALL_ERROR_BYTES, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES};
+    use super::{CallsBudget, MAX_CALL_ERROR_BYTES, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES, wire_len};
     use crate::{RawJson, ToolCall, ToolCallId, ToolCallStatus};
 
     fn call(input: &str, output: usize, error: usize) -> ToolCall {
@@ -146,5 +159,21 @@ mod tests {
         assert!(carried <= MAX_CALLS_BYTES + 2 * 1000, "{carried} bytes");
         assert!(!calls[0].truncated);
         assert_eq!((calls[999].truncated, calls[999].output_bytes), (true, Some(60_000)));
+    }
+
+    #[test]
+    fn lengths_alone_tell_which_calls_are_carried() {
+        let (mut lengths, mut texts) = (CallsBudget::default(), CallsBudget::default());
+        let sizes = [(0, 0), (3000, 9000), (2 * MAX_CALL_TEXT_BYTES, 0), (90_000, 100)];
+        for (output, error) in sizes.into_iter().cycle().take(100) {
+            let mut call = call("{}", output, error);
+            let (output, error) = (call.output.as_deref().map(wire_len), call.error.as_deref().map(wire_len));
+            let is_carried = lengths.reserve(2, output, error);
+            texts.fit(&mut call);
+            let carried = [call.output, call.error].into_iter().flatten().map(|text| text.len()).sum::<usize>();
+            // A text that is cut ends with a whole character: a few bytes are left over.
+            assert!(is_carried || carried < 30, "{carried} bytes");
+        }
+        assert!(!lengths.reserve(2, None, None));
     }
 }

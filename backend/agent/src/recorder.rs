@@ -6,8 +6,8 @@ use std::future::Future;
 use tallybook_llm::{RetryWait, ToolCallRequest};
 use tallybook_protocol::{ToolCallId, ToolCallStatus, Usage};
 
-/// Takes down a turn. Every method returns only when what must be stored is stored, and then whoever follows the turn
-/// has been told. After an error the agent does nothing more.
+/// Records a turn. Every method returns only when what must be stored is stored and whoever follows the turn has been
+/// told. After an error the agent does nothing more.
 pub trait TurnRecorder: Send {
     /// The model wrote text in a step.
     fn text(&mut self, step: u32, delta: &str) -> impl Future<Output = Result<(), RecordError>> + Send;

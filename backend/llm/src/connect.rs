@@ -10,6 +10,7 @@ use super::{
     openai::OpenAi,
     prompted::{Auto, Prompted},
     provider::ProviderKind,
+    provider_model::ProviderModel,
     settings::{ConnectError, ModelSettings},
     tool_mode::ToolMode,
 };
@@ -26,9 +27,14 @@ pub fn connect(settings: &ModelSettings) -> Result<Arc<dyn ModelClient>, Connect
         tracing::warn!(provider = %settings.provider, "LLM_ENABLE_WEB_SEARCH has no effect: only OpenRouter has that switch");
     }
     let model: Arc<dyn ModelClient> = match settings.provider {
-        ProviderKind::Anthropic => Arc::new(Anthropic::new(Endpoint::anthropic(settings)?, settings)),
+        ProviderKind::Anthropic => {
+            let endpoint = Endpoint::anthropic(settings)?;
+            Arc::new(ProviderModel::new(endpoint, Anthropic::new(settings), settings))
+        }
         ProviderKind::OpenAi | ProviderKind::OpenRouter | ProviderKind::Ollama => {
-            Arc::new(OpenAi::new(Endpoint::openai(settings)?, settings))
+            let endpoint = Endpoint::openai(settings)?;
+            let format = OpenAi::new(&endpoint, settings);
+            Arc::new(ProviderModel::new(endpoint, format, settings))
         }
     };
     Ok(match settings.tool_mode {

@@ -7,13 +7,13 @@ use reqwest::header::HeaderMap;
 
 use super::{error::ModelError, limits::MAX_RETRY_AFTER, retry_after};
 
-/// Whether another attempt may help.
+/// Whether another attempt may help, and when it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Again {
+pub(super) enum Retry {
     /// The same question would fail the same way.
-    No,
-    /// After a while.
-    Yes,
+    Never,
+    /// After the next of our own waits.
+    Backoff,
     /// After the time that the provider asks for.
     After(Duration),
 }
@@ -22,26 +22,26 @@ pub(super) enum Again {
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) error: ModelError,
-    pub(super) again: Again,
+    pub(super) retry: Retry,
 }
 
 impl From<ModelError> for Failure {
     fn from(error: ModelError) -> Self {
         let passing = matches!(error, ModelError::Busy { .. } | ModelError::Unreachable { .. });
-        Self { error, again: if passing { Again::Yes } else { Again::No } }
+        Self { error, retry: if passing { Retry::Backoff } else { Retry::Never } }
     }
 }
 
 impl Failure {
-    /// The answer broke off: asked again, it may come to its end.
+    /// The answer broke off. Another attempt may get it whole.
     pub(super) fn broken_off(error: ModelError) -> Self {
-        Self { error, again: Again::Yes }
+        Self { error, retry: Retry::Backoff }
     }
 
     /// The same, with the wait that the answer's headers ask for.
     pub(super) fn with_retry_after(mut self, headers: &HeaderMap) -> Self {
-        if let (Again::Yes, Some(delay)) = (self.again, retry_after::find(headers, SystemTime::now())) {
-            self.again = Again::After(delay);
+        if let (Retry::Backoff, Some(delay)) = (self.retry, retry_after::find(headers, SystemTime::now())) {
+            self.retry = Retry::After(delay);
             if let ModelError::Busy { detail } = &mut self.error
                 && delay > MAX_RETRY_AFTER
             {
@@ -60,21 +60,21 @@ fn in_words(delay: Duration) -> String {
 mod tests {
     use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
 
-    use super::{Again, Failure};
+    use super::{Failure, Retry};
     use crate::{ModelError, http_error};
 
     #[test]
     fn only_what_passes_by_itself_is_asked_again() {
-        let again = |status| Failure::from(http_error::from_status(status, "", "m")).again;
+        let retry = |status| Failure::from(http_error::from_status(status, "", "m")).retry;
         for status in [408, 409, 429, 500, 502, 503, 504, 529] {
-            assert_eq!(again(status), Again::Yes, "{status}");
+            assert_eq!(retry(status), Retry::Backoff, "{status}");
         }
         for status in [301, 400, 401, 402, 403, 404, 413, 422] {
-            assert_eq!(again(status), Again::No, "{status}");
+            assert_eq!(retry(status), Retry::Never, "{status}");
         }
-        assert_eq!(Failure::from(ModelError::Timeout { seconds: 60 }).again, Again::No);
+        assert_eq!(Failure::from(ModelError::Timeout { seconds: 60 }).retry, Retry::Never);
         let headers: HeaderMap = [(RETRY_AFTER, HeaderValue::from_static("1"))].into_iter().collect();
         let patient = Failure::from(http_error::from_status(400, "", "m")).with_retry_after(&headers);
-        assert_eq!(patient.again, Again::No);
+        assert_eq!(patient.retry, Retry::Never);
     }
 }

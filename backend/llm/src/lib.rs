@@ -20,6 +20,7 @@ mod openai;
 mod pending_call;
 mod prompted;
 mod provider;
+mod provider_model;
 mod reader;
 mod request;
 mod retry;

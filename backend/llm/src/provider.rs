@@ -32,7 +32,7 @@ impl ProviderKind {
     }
 
     /// The model used when none is named: the provider's current mid-size one, with tool calling.
-    pub fn default_model(self) -> &'static str {
+    pub(super) fn default_model(self) -> &'static str {
         match self {
             Self::Anthropic => "claude-sonnet-5-5",
             Self::OpenAi => "gpt-5-mini",
@@ -42,7 +42,7 @@ impl ProviderKind {
     }
 
     /// The address used when none is given.
-    pub fn default_base_url(self) -> &'static str {
+    pub(super) fn default_base_url(self) -> &'static str {
         match self {
             Self::Anthropic => "https://api.anthropic.com",
             Self::OpenAi => "https://api.openai.com/v1",
@@ -52,7 +52,7 @@ impl ProviderKind {
     }
 
     /// The provider's own variable for its key, besides `LLM_API_KEY`; `None` where no key is needed.
-    pub fn key_variable(self) -> Option<&'static str> {
+    pub(super) fn key_variable(self) -> Option<&'static str> {
         match self {
             Self::Anthropic => Some("ANTHROPIC_API_KEY"),
             Self::OpenAi => Some("OPENAI_API_KEY"),

@@ -1,5 +1,5 @@
-//! Asks a provider, again where that is likely to help, and streams the answer. One attempt is in `http`, what is worth
-//! another in `failure`, how long to wait before it in `retry_policy`.
+//! Asks a provider, with retries, and streams the answer. One attempt is in `http`, which failures are worth another in
+//! `failure`, how long to wait before it in `retry_policy`.
 
 use std::{pin::pin, sync::Arc};
 
@@ -10,14 +10,14 @@ use futures_util::StreamExt as _;
 use super::{
     endpoint::Endpoint,
     event::{ModelEvent, RetryWait},
-    failure::Again,
+    failure::Retry,
     http,
     model::ModelStream,
     reader::{StreamReader, bad_stream},
 };
 
-/// Asks, again if need be, and streams the answer. Nothing that was handed on is ever taken back: after the first text
-/// or call a failure is final.
+/// Asks, with retries, and streams the answer. What was handed on cannot be withdrawn, so after the first text or call a
+/// failure is final.
 pub(super) fn stream<R: StreamReader + 'static>(
     endpoint: Arc<Endpoint>,
     body: Result<String, serde_json::Error>,
@@ -41,8 +41,8 @@ pub(super) fn stream<R: StreamReader + 'static>(
                     None => return,
                 }
             };
-            let again = if handed_on { Again::No } else { failure.again };
-            let Some(delay) = backoff.next_delay(again) else {
+            let retry = if handed_on { Retry::Never } else { failure.retry };
+            let Some(delay) = backoff.next_delay(retry) else {
                 Err(failure.error)?;
                 return;
             };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 
-use super::{failure::Again, limits::MAX_RETRY_AFTER};
+use super::{failure::Retry, limits::MAX_RETRY_AFTER};
 
 /// How often and how soon a provider is asked again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +42,12 @@ impl RetryPolicy {
 
 impl Backoff {
     /// How long to wait after an attempt failed, or `None` when it was the last, or another would not help.
-    pub(super) fn next_delay(&mut self, again: Again) -> Option<Duration> {
+    pub(super) fn next_delay(&mut self, retry: Retry) -> Option<Duration> {
         let own = self.0.next()?;
-        match again {
-            Again::No => None,
-            Again::Yes => Some(own),
-            Again::After(delay) => (delay <= MAX_RETRY_AFTER).then_some(delay),
+        match retry {
+            Retry::Never => None,
+            Retry::Backoff => Some(own),
+            Retry::After(delay) => (delay <= MAX_RETRY_AFTER).then_some(delay),
         }
     }
 }
@@ -56,13 +56,13 @@ impl Backoff {
 mod tests {
     use std::time::Duration;
 
-    use super::{Again, RetryPolicy};
+    use super::{Retry, RetryPolicy};
 
     #[test]
     fn waits_double_from_half_a_second_to_eight_and_vary() {
         let delays = || {
             let mut backoff = RetryPolicy { retries: 6, ..RetryPolicy::default() }.backoff();
-            std::iter::from_fn(move || backoff.next_delay(Again::Yes)).collect::<Vec<_>>()
+            std::iter::from_fn(move || backoff.next_delay(Retry::Backoff)).collect::<Vec<_>>()
         };
         let many: Vec<Vec<Duration>> = (0..50).map(|_| delays()).collect();
         for delays in &many {
@@ -78,23 +78,23 @@ mod tests {
     #[test]
     fn what_the_provider_asks_for_is_obeyed_up_to_a_minute() {
         let mut backoff = RetryPolicy { retries: 5, ..RetryPolicy::default() }.backoff();
-        let mut delay = |seconds| backoff.next_delay(Again::After(Duration::from_secs(seconds)));
+        let mut delay = |seconds| backoff.next_delay(Retry::After(Duration::from_secs(seconds)));
         assert_eq!((delay(0), delay(60), delay(61)), (Some(Duration::ZERO), Some(Duration::from_mins(1)), None));
-        assert_eq!(backoff.next_delay(Again::After(Duration::MAX)), None);
-        assert_eq!(backoff.next_delay(Again::No), None);
-        assert_eq!(backoff.next_delay(Again::Yes), None, "the retries are used up");
+        assert_eq!(backoff.next_delay(Retry::After(Duration::MAX)), None);
+        assert_eq!(backoff.next_delay(Retry::Never), None);
+        assert_eq!(backoff.next_delay(Retry::Backoff), None, "the retries are used up");
     }
 
     #[test]
     fn any_policy_gives_waits() {
         let never = RetryPolicy { retries: 0, ..RetryPolicy::default() };
-        assert_eq!(never.backoff().next_delay(Again::Yes), None);
+        assert_eq!(never.backoff().next_delay(Retry::Backoff), None);
         let eager = RetryPolicy { retries: u32::MAX, ..RetryPolicy::default() };
         let mut backoff = eager.backoff();
         for _ in 0..100_000 {
-            assert!(backoff.next_delay(Again::Yes) <= Some(eager.longest_delay));
+            assert!(backoff.next_delay(Retry::Backoff) <= Some(eager.longest_delay));
         }
         let at_once = RetryPolicy { retries: 1, first_delay: Duration::ZERO, longest_delay: Duration::ZERO };
-        assert_eq!(at_once.backoff().next_delay(Again::Yes), Some(Duration::ZERO));
+        assert_eq!(at_once.backoff().next_delay(Retry::Backoff), Some(Duration::ZERO));
     }
 }

@@ -73,7 +73,7 @@ impl ModelSettings {
     }
 
     /// The model that will be asked.
-    pub fn model_name(&self) -> &str {
+    pub(super) fn model_name(&self) -> &str {
         let named = self.model.as_deref().map(str::trim).filter(|name| !name.is_empty());
         named.unwrap_or_else(|| self.provider.default_model())
     }

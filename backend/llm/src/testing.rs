@@ -1,5 +1,7 @@
-//! Reading whole streams in tests and while fuzzing.
+//! Reading whole streams in tests and while fuzzing, and what tests ask of models.
 
+#[cfg(test)]
+use super::event::StopReason;
 use super::{
     event::ModelEvent,
     reader::{Parser, Portion, StreamReader},
@@ -42,4 +44,50 @@ pub(crate) fn texts(events: &[ModelEvent]) -> String {
             _ => None,
         })
         .collect()
+}
+
+/// Two portions, wherever they are cut, and single bytes mean the same as the whole body.
+#[cfg(test)]
+pub(crate) fn assert_split_anywhere<R: StreamReader>(reader: impl Fn() -> R, body: &str) {
+    let whole = read(reader(), &[body.as_bytes()]);
+    for at in 0..body.len() {
+        let (left, right) = body.as_bytes().split_at(at);
+        assert_eq!(read(reader(), &[left, right]), whole, "split at {at}");
+    }
+    let single: Vec<&[u8]> = body.as_bytes().chunks(1).collect();
+    assert_eq!(read(reader(), &single), whole);
+}
+
+/// Id and input of each call.
+#[cfg(test)]
+pub(crate) fn calls(events: &[ModelEvent]) -> Vec<(&str, &str)> {
+    events
+        .iter()
+        .filter_map(|event| match event {
+            ModelEvent::ToolCall(call) => Some((call.id.as_str(), call.input_text.as_str())),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Why the model stopped, if its answer came to an end.
+#[cfg(test)]
+pub(crate) fn stop_reason(events: &[ModelEvent]) -> Option<&StopReason> {
+    match events.last() {
+        Some(ModelEvent::Ended { stop_reason, .. }) => Some(stop_reason),
+        _ => None,
+    }
+}
+
+/// A tool as models are told of it.
+#[cfg(test)]
+pub(crate) fn add_spec() -> tallybook_tools::ToolSpec {
+    tallybook_tools::ToolSpec {
+        name: "add".to_owned(),
+        description: "Adds.".to_owned(),
+        aliases: Vec::new(),
+        input_schema: serde_json::json!({"type": "object"}),
+        risk: tallybook_tools::Risk::Low,
+        idempotent: true,
+    }
 }

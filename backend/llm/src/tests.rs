@@ -13,41 +13,36 @@ use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, Part, Reply, cut, end_of_file, hang, raw, text, thinking, tool_call};
 use tallybook_protocol::Usage;
-use tallybook_tools::{Risk, ToolSpec};
 
 use super::{
     ApiKey, AssistantBlock, ModelClient, ModelError, ModelEvent, ModelMessage, ModelRequest, ModelSettings,
     ProviderKind, RetryPolicy, StopReason, ToolCallRequest, ToolChoice, ToolMode, ToolResult, UserPart, connect,
+    testing::add_spec,
 };
 
 const KEY: &str = "sk-test-0123456789";
 const PROVIDERS: [ProviderKind; 4] =
     [ProviderKind::Anthropic, ProviderKind::OpenAi, ProviderKind::OpenRouter, ProviderKind::Ollama];
 
-/// A client that asks as often as this says, always in the provider's own format.
-fn client_with_retries(provider: ProviderKind, url: &str, retries: RetryPolicy) -> Arc<dyn ModelClient> {
-    let settings = ModelSettings {
+/// For a model at this address that is asked once.
+fn settings(provider: ProviderKind, url: &str) -> ModelSettings {
+    ModelSettings {
         base_url: Some(url.to_owned()),
         api_key: Some(ApiKey::new(KEY)),
         model: Some("some-model".to_owned()),
-        retries,
-        // Falling back to the prompted mode would be asking again, if in another way.
-        tool_mode: ToolMode::Native,
+        retries: RetryPolicy { retries: 0, ..RetryPolicy::default() },
         ..ModelSettings::new(provider)
-    };
-    connect(&settings).unwrap()
+    }
+}
+
+/// A client that asks as often as this says, always in the provider's own format.
+fn client_with_retries(provider: ProviderKind, url: &str, retries: RetryPolicy) -> Arc<dyn ModelClient> {
+    // Falling back to the prompted mode would be asking again, if in another way.
+    connect(&ModelSettings { retries, tool_mode: ToolMode::Native, ..settings(provider, url) }).unwrap()
 }
 
 fn client(provider: ProviderKind, url: &str, idle: Duration) -> Arc<dyn ModelClient> {
-    let settings = ModelSettings {
-        base_url: Some(url.to_owned()),
-        api_key: Some(ApiKey::new(KEY)),
-        model: Some("some-model".to_owned()),
-        idle_timeout: idle,
-        retries: RetryPolicy { retries: 0, ..RetryPolicy::default() },
-        ..ModelSettings::new(provider)
-    };
-    connect(&settings).unwrap()
+    connect(&ModelSettings { idle_timeout: idle, ..settings(provider, url) }).unwrap()
 }
 
 fn patient(provider: ProviderKind, model: &MockLlm) -> Arc<dyn ModelClient> {
@@ -55,18 +50,10 @@ fn patient(provider: ProviderKind, model: &MockLlm) -> Arc<dyn ModelClient> {
 }
 
 fn request(messages: Vec<ModelMessage>) -> ModelRequest {
-    let spec = ToolSpec {
-        name: "add".to_owned(),
-        description: "Adds.".to_owned(),
-        aliases: Vec::new(),
-        input_schema: json!({"type": "object"}),
-        risk: Risk::Low,
-        idempotent: true,
-    };
     ModelRequest {
         system: vec!["Be exact.".to_owned()],
         messages,
-        tools: Arc::from(vec![spec]),
+        tools: Arc::from(vec![add_spec()]),
         tool_choice: ToolChoice::Auto,
     }
 }

@@ -74,15 +74,15 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
     // A server that nobody listens to on stdout serves all the same.
     let _ = std::io::stdout().write_all(greeting(&app, &data).as_bytes());
     let stop = CancellationToken::new();
-    let insisted = async {
-        let signal = signals.stop().await;
-        tracing::info!(signal, "running turns are let finish; another signal ends them at once");
+    let forced = async {
+        let signal = signals.graceful_stop().await;
+        tracing::info!(signal, "stopping when the running turns are done; another SIGTERM or Ctrl-C ends them at once");
         stop.cancel();
-        signals.insist().await;
+        signals.forced_stop().await;
     };
     tokio::select! {
         ended = app.run_until(stop.cancelled()) => Ok(ended?),
-        () = insisted => anyhow::bail!("ended at once by a second signal; the next start closes what still ran"),
+        () = forced => anyhow::bail!("ended at once by a second signal; the next start closes what still ran"),
     }
 }
 

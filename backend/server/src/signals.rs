@@ -1,4 +1,4 @@
-//! The signals that end the program: one asks it to finish what runs and end, another one to end at once.
+//! The signals that end the program: the first asks for a graceful stop, a second one forces it.
 
 #[cfg(unix)]
 pub(crate) use unix::StopSignals;
@@ -12,7 +12,7 @@ mod unix {
 
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    /// The signals, heard from the moment that this is made.
+    /// The signals, caught from the moment that this is made.
     pub(crate) struct StopSignals {
         interrupt: Signal,
         terminate: Signal,
@@ -31,7 +31,7 @@ mod unix {
         }
 
         /// Waits for Ctrl-C, SIGTERM, or SIGHUP, which comes when the terminal is closed.
-        pub(crate) async fn stop(&mut self) -> &'static str {
+        pub(crate) async fn graceful_stop(&mut self) -> &'static str {
             let hang_up = async {
                 match &mut self.hang_up {
                     Some(signal) => signal.recv().await,
@@ -45,8 +45,9 @@ mod unix {
             }
         }
 
-        /// Waits for Ctrl-C or SIGTERM. SIGHUP says nothing new: shells and systemd send it after another signal, unasked.
-        pub(crate) async fn insist(&mut self) {
+        /// Waits for Ctrl-C or SIGTERM. SIGHUP does not count here: shells and systemd send it after another signal by
+        /// themselves.
+        pub(crate) async fn forced_stop(&mut self) {
             tokio::select! { _ = self.interrupt.recv() => {}, _ = self.terminate.recv() => {} }
         }
     }
@@ -75,14 +76,14 @@ mod elsewhere {
             Ok(Self)
         }
 
-        pub(crate) async fn stop(&mut self) -> &'static str {
-            self.insist().await;
+        pub(crate) async fn graceful_stop(&mut self) -> &'static str {
+            self.forced_stop().await;
             "Ctrl-C"
         }
 
-        pub(crate) async fn insist(&mut self) {
+        pub(crate) async fn forced_stop(&mut self) {
             if let Err(error) = ctrl_c().await {
-                tracing::error!(%error, "Ctrl-C cannot be heard");
+                tracing::error!(%error, "Ctrl-C cannot be caught");
                 std::future::pending::<()>().await;
             }
         }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tallybook_protocol::{ModelInfo, Usage};
-use tallybook_tools::{Risk, ToolSpec};
+use tallybook_tools::ToolSpec;
 
 use super::{request, stream::Reader};
 use crate::{
     AssistantBlock, ModelEvent, ModelMessage, ModelRequest, StopReason, ToolCallRequest, ToolChoice, ToolResult,
-    testing,
+    testing::{self, add_spec, calls, stop_reason},
 };
 
 /// Frames as the API writes them.
@@ -55,23 +55,6 @@ fn text_block(index: u64, text: &str) -> Vec<Value> {
         delta(index, &json!({"type": "text_delta", "text": text})),
         stop(index),
     ]
-}
-
-fn calls(events: &[ModelEvent]) -> Vec<(&str, &str)> {
-    events
-        .iter()
-        .filter_map(|event| match event {
-            ModelEvent::ToolCall(call) => Some((call.id.as_str(), call.input_text.as_str())),
-            _ => None,
-        })
-        .collect()
-}
-
-fn stop_reason(events: &[ModelEvent]) -> Option<&StopReason> {
-    match events.last() {
-        Some(ModelEvent::Ended { stop_reason, .. }) => Some(stop_reason),
-        _ => None,
-    }
 }
 
 /// An answer with everything in it.
@@ -126,13 +109,7 @@ fn an_answer_with_everything_in_it() {
 #[test]
 fn body_split_at_every_byte() {
     for text in [body(&rich()), body(&rich()).replace('\n', "\r\n")] {
-        let whole = testing::read(Reader::new("m"), &[text.as_bytes()]);
-        for at in 0..text.len() {
-            let (left, right) = text.as_bytes().split_at(at);
-            assert_eq!(testing::read(Reader::new("m"), &[left, right]), whole, "split at {at}");
-        }
-        let single: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
-        assert_eq!(testing::read(Reader::new("m"), &single), whole);
+        testing::assert_split_anywhere(|| Reader::new("m"), &text);
     }
 }
 
@@ -251,17 +228,6 @@ fn too_many_blocks() {
     assert!(read(&events).1.unwrap().contains("more than 1000 blocks"));
 }
 
-fn spec() -> ToolSpec {
-    ToolSpec {
-        name: "add".to_owned(),
-        description: "Adds.".to_owned(),
-        aliases: Vec::new(),
-        input_schema: json!({"type": "object"}),
-        risk: Risk::Low,
-        idempotent: true,
-    }
-}
-
 fn wire(messages: Vec<ModelMessage>, tools: Vec<ToolSpec>, tool_choice: ToolChoice) -> Value {
     let info = ModelInfo { provider: "anthropic".to_owned(), model: "m".to_owned() };
     let options = request::Options { max_tokens: 9, temperature: None };
@@ -294,16 +260,16 @@ fn a_step() -> Vec<ModelMessage> {
 
 #[test]
 fn a_request_whole() {
-    let other = ToolSpec { name: "other".to_owned(), ..spec() };
-    let request = wire(a_step(), vec![spec(), other], ToolChoice::Auto);
+    let other = ToolSpec { name: "other".to_owned(), ..add_spec() };
+    let request = wire(a_step(), vec![add_spec(), other], ToolChoice::Auto);
     insta::assert_json_snapshot!(request);
 }
 
 #[test]
 fn the_cache_is_told_of_system_tools_and_history_and_of_no_more_than_four_ends() {
     let mark = json!({"type": "ephemeral"});
-    let after_results = wire(a_step()[..3].to_vec(), vec![spec()], ToolChoice::Auto);
-    for request in [&after_results, &wire(a_step(), vec![spec()], ToolChoice::Auto)] {
+    let after_results = wire(a_step()[..3].to_vec(), vec![add_spec()], ToolChoice::Auto);
+    for request in [&after_results, &wire(a_step(), vec![add_spec()], ToolChoice::Auto)] {
         let last = |list: &Value| list.as_array().unwrap().last().unwrap().clone();
         let history = last(&last(&request["messages"])["content"]);
         for block in [&request["system"][0], &last(&request["tools"]), &history] {
@@ -315,7 +281,7 @@ fn the_cache_is_told_of_system_tools_and_history_and_of_no_more_than_four_ends()
 
 #[test]
 fn no_sampling_parameter_unless_set_and_tools_stay_when_none_may_be_called() {
-    let request = wire(a_step(), vec![spec()], ToolChoice::None);
+    let request = wire(a_step(), vec![add_spec()], ToolChoice::None);
     assert_eq!((&request["temperature"], &request["tool_choice"]), (&Value::Null, &json!({"type": "none"})));
     let without = wire(a_step(), vec![], ToolChoice::Auto);
     assert_eq!(without["tools"][0]["name"], "add");
@@ -330,7 +296,7 @@ fn digits_of_replayed_arguments_survive() {
     let request = ModelRequest {
         system: Vec::new(),
         messages: vec![ModelMessage::user_text("x"), ModelMessage::Assistant(vec![AssistantBlock::ToolCall(call)])],
-        tools: Arc::from(vec![spec()]),
+        tools: Arc::from(vec![add_spec()]),
         tool_choice: ToolChoice::Auto,
     };
     let options = request::Options { max_tokens: 9, temperature: Some(0.5) };

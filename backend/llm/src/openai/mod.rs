@@ -1,6 +1,5 @@
-//! OpenAI Chat Completions, and every server that speaks it: OpenRouter, Ollama, llama.cpp, vLLM, LM Studio. This file
-//! ties the parts together; the request is in `request`, the answer in `stream`, and what the model thought
-//! before it in `reasoning`.
+//! OpenAI Chat Completions, and every server that speaks it: OpenRouter, Ollama, llama.cpp, vLLM, LM Studio. The request is
+//! in `request`, the answer in `stream`, and what the model thought before it in `reasoning`.
 
 mod reasoning;
 mod request;
@@ -8,48 +7,36 @@ pub(super) mod stream;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use tallybook_protocol::ModelInfo;
 
 use super::{
-    endpoint::Endpoint,
-    model::{ModelClient, ModelStream},
-    provider::ProviderKind,
-    request::ModelRequest,
-    retry,
+    endpoint::Endpoint, provider::ProviderKind, provider_model::WireFormat, request::ModelRequest,
     settings::ModelSettings,
 };
 
-/// A model behind a Chat Completions API.
-pub(super) struct OpenAi {
-    endpoint: Arc<Endpoint>,
-    info: ModelInfo,
-    options: request::Options,
-}
+/// The format of Chat Completions.
+pub(super) struct OpenAi(request::Options);
 
 impl OpenAi {
-    pub(super) fn new(endpoint: Endpoint, settings: &ModelSettings) -> Self {
-        let info =
-            ModelInfo { provider: settings.provider.as_str().to_owned(), model: settings.model_name().to_owned() };
-        let options = request::Options {
+    /// As the server behind `endpoint` takes it.
+    pub(super) fn new(endpoint: &Endpoint, settings: &ModelSettings) -> Self {
+        Self(request::Options {
             max_tokens: settings.max_tokens,
             limit: request::TokenLimit::of(endpoint.url.host_str().unwrap_or_default()),
             temperature: settings.temperature,
             web_search: settings.web_search && settings.provider == ProviderKind::OpenRouter,
-        };
-        Self { endpoint: Arc::new(endpoint), info, options }
+        })
     }
 }
 
-impl ModelClient for OpenAi {
-    fn info(&self) -> &ModelInfo {
-        &self.info
+impl WireFormat for OpenAi {
+    type Reader = stream::Reader;
+
+    fn body(&self, info: &ModelInfo, request: &ModelRequest) -> Result<String, serde_json::Error> {
+        request::body(info, &self.0, request)
     }
 
-    fn stream(&self, request: ModelRequest) -> ModelStream {
-        let body = request::body(&self.info, &self.options, &request);
-        let model = self.info.model.clone();
-        retry::stream(self.endpoint.clone(), body, move || stream::Reader::new(&model))
+    fn reader(model: &str) -> stream::Reader {
+        stream::Reader::new(model)
     }
 }

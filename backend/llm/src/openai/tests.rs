@@ -5,7 +5,6 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tallybook_protocol::{ModelInfo, Usage};
-use tallybook_tools::{Risk, ToolSpec};
 
 use super::{
     request::{self, Options, TokenLimit},
@@ -13,7 +12,7 @@ use super::{
 };
 use crate::{
     AssistantBlock, ModelEvent, ModelMessage, ModelRequest, StopReason, ToolCallRequest, ToolChoice, ToolResult,
-    testing,
+    testing::{self, calls, stop_reason},
 };
 
 const DONE: &str = "data: [DONE]\n\n";
@@ -37,24 +36,6 @@ fn call_part(part: &Value) -> String {
 
 fn read(parts: &[String]) -> (Vec<ModelEvent>, Option<String>) {
     testing::read(Reader::new("m"), &[parts.concat().as_bytes()])
-}
-
-/// Id and input of each call.
-fn calls(events: &[ModelEvent]) -> Vec<(&str, &str)> {
-    events
-        .iter()
-        .filter_map(|event| match event {
-            ModelEvent::ToolCall(call) => Some((call.id.as_str(), call.input_text.as_str())),
-            _ => None,
-        })
-        .collect()
-}
-
-fn stop_reason(events: &[ModelEvent]) -> Option<&StopReason> {
-    match events.last() {
-        Some(ModelEvent::Ended { stop_reason, .. }) => Some(stop_reason),
-        _ => None,
-    }
 }
 
 /// An answer with everything in it, calls interleaved.
@@ -108,11 +89,7 @@ fn interleaved_calls_comments_reasoning_and_the_usage_chunk() {
 #[test]
 fn body_split_at_every_byte() {
     for text in [rich(), rich().replace('\n', "\r\n")] {
-        let whole = testing::read(Reader::new("m"), &[text.as_bytes()]);
-        for at in 0..text.len() {
-            let (left, right) = text.as_bytes().split_at(at);
-            assert_eq!(testing::read(Reader::new("m"), &[left, right]), whole, "split at {at}");
-        }
+        testing::assert_split_anywhere(|| Reader::new("m"), &text);
     }
 }
 
@@ -238,16 +215,8 @@ fn errors_inside_the_stream() {
 fn wire(host: &str, messages: Vec<ModelMessage>, tool_choice: ToolChoice) -> Value {
     let info = ModelInfo { provider: "openai".to_owned(), model: "m".to_owned() };
     let options = Options { max_tokens: 9, limit: TokenLimit::of(host), temperature: None, web_search: false };
-    let spec = ToolSpec {
-        name: "add".to_owned(),
-        description: "Adds.".to_owned(),
-        aliases: Vec::new(),
-        input_schema: json!({"type": "object"}),
-        risk: Risk::Low,
-        idempotent: true,
-    };
-    let request =
-        ModelRequest { system: vec!["Be exact.".to_owned()], messages, tools: Arc::from(vec![spec]), tool_choice };
+    let tools = Arc::from(vec![testing::add_spec()]);
+    let request = ModelRequest { system: vec!["Be exact.".to_owned()], messages, tools, tool_choice };
     serde_json::from_str(&request::body(&info, &options, &request).unwrap()).unwrap()
 }
 

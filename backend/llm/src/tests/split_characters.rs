@@ -3,7 +3,7 @@
 
 use tallybook_mock_llm::Reply;
 
-use super::{ModelEvent, ProviderKind, anthropic_faults::Played, ask, client, question};
+use super::{ModelEvent, ProviderKind, anthropic_faults::Played, ask, patient, question};
 
 const HIGH: &str = r"\ud83d";
 const LOW: &str = r"\ude00";
@@ -17,8 +17,7 @@ fn framed(data: &str) -> String {
 async fn played(provider: ProviderKind, frames: &[String]) -> Played {
     let model = tallybook_mock_llm::MockLlm::start().await.unwrap();
     model.reply(Reply::raw_stream(frames.iter().map(|data| framed(data)).collect::<Vec<_>>().concat()));
-    let client = client(provider, &model.url(), std::time::Duration::from_secs(20));
-    Played::new(ask(&*client, question()).await)
+    Played::new(ask(&*patient(provider, &model), question()).await)
 }
 
 /// A Chat Completions answer of these deltas.
@@ -114,7 +113,7 @@ async fn a_half_before_the_connection_is_lost() {
     let model = tallybook_mock_llm::MockLlm::start().await.unwrap();
     let chunk = format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"a{HIGH}\"}}}}]}}\n\n");
     model.reply([tallybook_mock_llm::raw(chunk), tallybook_mock_llm::cut()]);
-    let client = client(ProviderKind::OpenAi, &model.url(), std::time::Duration::from_secs(20));
+    let client = patient(ProviderKind::OpenAi, &model);
     let (said, events, error) = ask(&*client, question()).await;
     assert_eq!((said.as_str(), events.as_slice()), ("a\u{fffd}", [].as_slice() as &[ModelEvent]));
     assert_eq!(error.unwrap().code(), "model_bad_stream");

@@ -9,19 +9,11 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{
-    ApiKey, KEY, ModelClient, ModelError, ModelSettings, PROVIDERS, ProviderKind, RetryPolicy, ask, connect, question,
-};
+use super::{ModelClient, ModelError, PROVIDERS, ProviderKind, ask, connect, question, settings};
 
 /// With the limits that everybody has: 10 s for connecting, 60 s for each silence.
 fn client(provider: ProviderKind, address: impl std::fmt::Display) -> Arc<dyn ModelClient> {
-    let settings = ModelSettings {
-        base_url: Some(format!("http://{address}")),
-        api_key: Some(ApiKey::new(KEY)),
-        retries: RetryPolicy { retries: 0, ..RetryPolicy::default() },
-        ..ModelSettings::new(provider)
-    };
-    connect(&settings).unwrap()
+    connect(&settings(provider, &format!("http://{address}"))).unwrap()
 }
 
 async fn listener() -> TcpListener {
@@ -36,6 +28,20 @@ async fn taken(listener: &TcpListener) -> TcpStream {
 }
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+
+/// A server that answers with this and then falls silent is given up.
+async fn assert_silence_ends(provider: ProviderKind, answer: &[u8]) {
+    let listener = listener().await;
+    let client = client(provider, listener.local_addr().unwrap());
+    let server = async {
+        let mut connection = taken(&listener).await;
+        connection.write_all(answer).await.unwrap();
+        std::future::pending::<()>().await;
+    };
+    let asked = ask(&*client, question());
+    let (_, _, error) = tokio::select! { () = server => unreachable!(), asked = asked => asked };
+    assert!(matches!(error, Some(ModelError::Timeout { seconds: 60 })), "{error:?}");
+}
 
 #[tokio::test(start_paused = true)]
 async fn a_stall_while_connecting() {
@@ -58,32 +64,14 @@ async fn a_stall_while_connecting() {
 #[tokio::test(start_paused = true)]
 async fn a_stall_before_headers() {
     for provider in PROVIDERS {
-        let listener = listener().await;
-        let client = client(provider, listener.local_addr().unwrap());
-        let server = async {
-            let _silent = taken(&listener).await;
-            std::future::pending::<()>().await;
-        };
-        let answer = ask(&*client, question());
-        let (_, _, error) = tokio::select! { () = server => unreachable!(), answer = answer => answer };
-        assert!(matches!(error, Some(ModelError::Timeout { seconds: 60 })), "{error:?}");
+        assert_silence_ends(provider, b"").await;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stall_between_chunks() {
     for provider in PROVIDERS {
-        let listener = listener().await;
-        let client = client(provider, listener.local_addr().unwrap());
-        let server = async {
-            let mut connection = taken(&listener).await;
-            connection.write_all(HEAD).await.unwrap();
-            connection.write_all(b": one sign of life\n\n").await.unwrap();
-            std::future::pending::<()>().await;
-        };
-        let answer = ask(&*client, question());
-        let (_, _, error) = tokio::select! { () = server => unreachable!(), answer = answer => answer };
-        assert!(matches!(error, Some(ModelError::Timeout { seconds: 60 })), "{error:?}");
+        assert_silence_ends(provider, &[HEAD, b": one sign of life\n\n"].concat()).await;
     }
 }
 

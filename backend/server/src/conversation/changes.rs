@@ -1,13 +1,13 @@
-//! Whose conversations this process changes, told to the feeds of those who watch.
+//! Tells the feeds in this process whose conversations it has changed.
 
 use tokio::sync::broadcast;
 
 use crate::accounts::UserId;
 
-/// How many changes a watcher may miss; it looks anyway then.
+/// How many changes may wait for a feed. One that missed some reads the list all the same, so it misses nothing by that.
 const MAX_MISSED_CHANGES: usize = 16;
 
-/// Tells watchers whose conversations have changed.
+/// The channel on which changes are announced.
 #[derive(Debug)]
 pub(super) struct Changes(broadcast::Sender<UserId>);
 
@@ -18,12 +18,12 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// Something about a user's conversations is stored and different now. Without watchers it does nothing.
+    /// Says that something of a user's conversations has changed and is stored. Without subscribers it does nothing.
     pub(super) fn announce(&self, user: UserId) {
         let _ = self.0.send(user);
     }
 
-    /// Hears of changes from now on.
+    /// The users whose conversations change from now on.
     pub(super) fn subscribe(&self) -> broadcast::Receiver<UserId> {
         self.0.subscribe()
     }

@@ -14,6 +14,7 @@ use super::{
     ServiceError,
     changes::Changes,
     store::{conversations, rows::ConversationRow, turns::TurnRows},
+    turn_counts::TurnCounts,
 };
 use crate::{
     accounts::UserId,
@@ -25,13 +26,14 @@ use crate::{
 pub(super) struct Context {
     pub(super) db: Database,
     pub(super) agent: AgentService,
-    /// Who is asked for titles; nobody, when they are to stay as the questions gave them.
+    /// Writes titles; without it a conversation keeps the title that its first question gave it.
     pub(super) titles: Option<TitleWriter>,
     pub(super) journal: Journal,
     pub(super) changes: Changes,
     /// Names this process in the leases of its turns.
     pub(super) owner: String,
     pub(super) running: RunningTurns,
+    pub(super) turn_counts: TurnCounts,
     pub(super) lifetimes: Lifetimes,
     /// Turns run on the program's own runtime: one spawned on an HTTP worker would die with that worker.
     pub(super) runtime: Handle,
@@ -68,6 +70,7 @@ impl Context {
             changes: Changes::default(),
             owner: Uuid::new_v4().to_string(),
             running: RunningTurns::default(),
+            turn_counts: TurnCounts::default(),
             lifetimes,
             runtime,
             tasks: TaskTracker::new(),

@@ -15,6 +15,7 @@ mod service;
 mod store;
 mod tool_call;
 mod turn;
+mod turn_counts;
 
 pub use context::Lifetimes;
 pub use error::ServiceError;
@@ -22,3 +23,4 @@ pub use export::{Export, ExportFormat};
 pub use service::ConversationService;
 pub use tool_call::CallPart;
 pub use turn::EventsAnswer;
+pub(crate) use turn_counts::TurnCounts;

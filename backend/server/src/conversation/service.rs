@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tallybook_agent::AgentService;
 use tallybook_protocol::ModelInfo;
 
-use super::context::Context;
+use super::{context::Context, turn_counts::TurnCounts};
 
 /// The use cases of conversations. Cheap to clone; all clones are the same service.
 #[derive(Clone)]
@@ -23,6 +23,11 @@ impl ConversationService {
     /// Which model answers.
     pub fn model_info(&self) -> &ModelInfo {
         self.context.agent.model_info()
+    }
+
+    /// How many turns this process has started and ended.
+    pub(crate) fn turn_counts(&self) -> &TurnCounts {
+        &self.context.turn_counts
     }
 
     /// How many turns run in this process.

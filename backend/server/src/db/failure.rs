@@ -15,7 +15,7 @@ pub enum Failure {
     Lasting,
 }
 
-/// Tells what an error means. A connection that broke counts as passing, also where the server broke it because a statement
+/// What an error means. A connection that broke counts as passing, also where the server broke it because a statement
 /// is larger than it takes: [`super::Database::max_statement_bytes`] is to be asked before.
 pub fn classify(error: &Error) -> Failure {
     match error {
@@ -31,9 +31,9 @@ pub fn classify(error: &Error) -> Failure {
     }
 }
 
-/// Whether the engine undid the whole transaction for the sake of another one, so that it may well succeed when it is begun
-/// again. After any other error nobody can be sure that nothing was stored.
-pub(super) fn is_undone(error: &Error) -> bool {
+/// Whether the engine rolled back the whole transaction in favour of another one, so that it may well succeed when it is
+/// retried. After any other error nobody can be sure that nothing was stored.
+pub(super) fn is_rolled_back(error: &Error) -> bool {
     // Lock wait timeout, on which the caller drops its transaction; deadlock, which a cluster may find at the commit only;
     // transaction rolled back during the commit. SQLite's writers queue up before they begin, for as long as we want to wait.
     matches!(mysql_number(error), Some(1205 | 1213 | 3101))

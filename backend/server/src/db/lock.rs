@@ -1,7 +1,7 @@
-//! The lock that keeps an embedded database to one process: the one that holds it may take for abandoned whatever it
-//! finds running. It is a file beside the database, named after the database's own name, whichever links lead to it; a file
-//! with several names of its own (hard links) is refused. What is left: a single file that is mounted at two places, and
-//! network file systems that do not pass locks on to other machines.
+//! The lock by which only one process at a time uses an embedded database. So whatever its holder finds running was
+//! abandoned by an earlier process. It is a file beside the database, named after the database's own name, whichever
+//! symbolic links lead to it; a database with hard links is refused. Two cases go unnoticed: a file that is mounted at two
+//! places, and network file systems that do not pass locks on to other machines.
 
 use std::{
     fs::{File, TryLockError},
@@ -29,7 +29,7 @@ impl DatabaseLock {
         let Some(file) = url.file() else { return Ok(None) };
         create_folder_of(file).await?;
         let database = real_path(file).map_err(|source| unusable(file, source))?;
-        // A lock on the database itself would be in SQLite's way.
+        // A lock on the database file itself would interfere with SQLite's own.
         let mut path = database.clone().into_os_string();
         path.push(".lock");
         let lock = lock_file(Path::new(&path), &database).await?;

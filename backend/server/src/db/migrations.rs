@@ -1,5 +1,5 @@
-//! Bringing the tables up to date, by one process at a time, and beginning anew what a killed one left half done. The rule
-//! that later migrations must keep for that is in CONTRIBUTING.md.
+//! Bringing the tables up to date, by one process at a time, and running again what a killed process left half done. The
+//! rule that later migrations must follow for that is in CONTRIBUTING.md.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use super::{
 /// minutes.
 const MIGRATION_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// What the first migration makes, in an order in which it can be taken away: who refers to a table comes before it.
+/// What the first migration makes, in an order in which it can be dropped: a table comes after all that refer to it.
 const MADE_BY_FIRST: [&str; 8] =
     ["tool_history", "journal_events", "model_calls", "tool_calls", "messages", "conversations", "sessions", "users"];
 
@@ -47,7 +47,7 @@ pub(super) async fn prepare_mysql(connection: &mut MySqlConnection) -> Result<()
             "an earlier start broke off while it brought the tables up to date; that is begun anew"
         );
         if migrator.iter().next().is_some_and(|first| first.version == version) {
-            take_back_first(connection, &schema).await?;
+            drop_unfinished_first(connection, &schema).await?;
         }
         let forget = sqlx::query("DELETE FROM _sqlx_migrations WHERE version = ?").bind(version);
         in_time(forget.execute(&mut *connection)).await?;
@@ -83,7 +83,7 @@ async fn take_lock(connection: &mut MySqlConnection) -> Result<(), DbError> {
     let lock = "SELECT GET_LOCK(CONCAT('tallybook.', LEFT(SHA2(DATABASE(), 256), 40)), ?)";
     let seconds = MIGRATION_TIMEOUT.as_secs();
     let taken = sqlx::query_scalar::<_, Option<i64>>(lock).bind(seconds).fetch_one(connection);
-    // The server counts the time; ours is for one that has fallen silent.
+    // The server itself ends the wait in time; ours is for one that does not answer at all.
     match within(MIGRATION_TIMEOUT * 2, taken).await? {
         Some(1) => Ok(()),
         _ => Err(DbError::Migrating(seconds)),
@@ -101,9 +101,9 @@ async fn read_mysql(connection: &mut MySqlConnection) -> sqlx::Result<Schema> {
     Ok(Schema { tables, applied })
 }
 
-/// Takes away what a first migration made that broke off, since MySQL keeps each table that it had come to. Nobody can have
-/// used them.
-async fn take_back_first(connection: &mut MySqlConnection, schema: &Schema) -> Result<(), DbError> {
+/// Drops what an unfinished first migration has made, since MySQL keeps each table that was made before it broke off. Nobody
+/// can have used them.
+async fn drop_unfinished_first(connection: &mut MySqlConnection, schema: &Schema) -> Result<(), DbError> {
     let is_ours = |table: &str| table == MIGRATIONS_TABLE || MADE_BY_FIRST.contains(&table);
     if let Some(other) = schema.tables.iter().find(|table| !is_ours(table)) {
         return Err(DbError::Unfinished(format!("the table {other}")));

@@ -40,9 +40,9 @@ impl Database {
 
 async fn connect_mysql(url: &DatabaseUrl, options: &MySqlConnectOptions) -> Result<Database, DbError> {
     let refused = |error| mysql_refusal(url, options, error);
-    let mut keeper = first_connection(options).await.map_err(refused)?;
+    let mut lock_holder = first_connection(options).await.map_err(refused)?;
     let opened = async {
-        migrations::prepare_mysql(&mut keeper).await?;
+        migrations::prepare_mysql(&mut lock_holder).await?;
         let db = Database::MySql(mysql_pool().connect_with(options.clone()).await.map_err(refused)?);
         migrations::run(&db).await?;
         Ok(db)
@@ -51,9 +51,9 @@ async fn connect_mysql(url: &DatabaseUrl, options: &MySqlConnectOptions) -> Resu
         DbError::Migrate { source } if is_about_rights(&source) => refused(source),
         error => error,
     });
-    // This also gives back the lock on the migrations, whatever became of them.
-    if let Err(error) = in_time(keeper.close()).await {
-        tracing::debug!(%error, "the connection that kept the lock on the migrations was gone already");
+    // This also releases the lock on the migrations, whatever became of them.
+    if let Err(error) = in_time(lock_holder.close()).await {
+        tracing::debug!(%error, "the connection that held the lock on the migrations was closed already");
     }
     opened
 }

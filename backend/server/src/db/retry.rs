@@ -1,21 +1,22 @@
-//! Transactions that the engine asks to be begun again.
+//! Transactions that are retried after the engine rolled them back.
 
 use std::future::Future;
 
-use super::failure::is_undone;
+use super::failure::is_rolled_back;
 
-/// How often a transaction is begun again that the engine undid. Two that wait for each other are past each other after
-/// one time.
+/// How often a transaction is retried. After a deadlock one retry is enough: the other transaction is through by then.
 const MAX_RETRIES: u32 = 2;
 
-/// Does a whole transaction, again when the engine undid it for the sake of another one.
+/// Runs a whole transaction, and runs it again when the engine rolled it back in favour of another one.
 pub(crate) async fn retried<T, W>(mut work: impl FnMut() -> W) -> sqlx::Result<T>
 where
     W: Future<Output = sqlx::Result<T>>,
 {
     for _ in 0..MAX_RETRIES {
         match work().await {
-            Err(error) if is_undone(&error) => tracing::info!(%error, "a transaction is begun again"),
+            Err(error) if is_rolled_back(&error) => {
+                tracing::info!(%error, "a transaction was rolled back and is retried");
+            }
             outcome => return outcome,
         }
     }

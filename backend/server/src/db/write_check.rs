@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::{clock::now, database::Database, on_db::on_db};
 
-/// How long a write that succeeded is taken for granted, by all processes that share the database. So often as the check is
-/// made, it costs one small write in this time.
+/// How long one write counts for all processes that share the database. However often they check, it costs one small write
+/// in this time.
 const PERIOD: Duration = Duration::from_secs(5);
 
-/// Changes nothing within a period in which it was changed before; yet even then a database that may not be written to
-/// refuses it.
+/// Changes nothing when the period's one write was made already; a database that may not be written to refuses it even
+/// then.
 const WRITE: &str = "UPDATE write_check SET period = ? WHERE period <> ?";
 
 impl Database {

@@ -79,7 +79,7 @@ impl Site {
             .unwrap_or_else(|| not_found().insert_header((header::CACHE_CONTROL, "no-store")).body(NOT_FOUND))
     }
 
-    /// A file whose name does not change with the content, so browsers ask each time, and mostly hear that nothing changed.
+    /// A file whose name does not change with the content, so browsers ask for it each time; mostly the answer is 304.
     fn unversioned(&self, request: &HttpRequest) -> HttpResponse {
         let name = request.path().trim_start_matches('/');
         self.answer(request, name, "no-cache").unwrap_or_else(|| not_found().body(NOT_FOUND))

@@ -22,7 +22,7 @@ use tokio::time::sleep;
 use super::{error::ApiError, state::State};
 use crate::conversation::ServiceError;
 
-/// Puts an end to bodies that do not come to theirs: when their time is over, and when the server ends.
+/// Gives up bodies that are not complete in time, or when the server ends.
 pub(super) async fn limit_time(
     shutdown: GracefulShutdownSignal,
     mut request: ServiceRequest,

@@ -1,5 +1,5 @@
 //! A client's connection, and the one limit that holds from its beginning to its end: something must be written to it now
-//! and then. Whoever is being served hears something; whoever keeps the server waiting does not.
+//! and then. That is so for a client that is being served, and not for one that keeps the server waiting.
 
 use std::{
     io::{self, ErrorKind, IoSlice},
@@ -29,7 +29,7 @@ impl Connection {
         Self { stream, silence, end: Box::pin(sleep(silence)), _counted: counted }
     }
 
-    /// What to do while the stream can do nothing: wait with it, but not for ever.
+    /// Pending while the stream is, and an error when nothing was written for too long.
     fn wait<T>(&mut self, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         self.end.as_mut().poll(context).map(|()| Err(ErrorKind::TimedOut.into()))
     }

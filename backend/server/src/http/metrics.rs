@@ -10,6 +10,8 @@ use prometheus_client::{
 };
 use tallybook_protocol::ModelInfo;
 
+use crate::conversation::TurnCounts;
+
 /// What is counted.
 pub(super) struct Metrics {
     registry: Registry,
@@ -18,7 +20,7 @@ pub(super) struct Metrics {
     requests: Family<RequestLabels, Counter>,
 }
 
-/// By what requests are told apart. Of bounded variety: no address, no method and no status of a client's own making.
+/// The labels of requests. There is a bounded number of them: a client cannot make up a route, a method or a status.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
     method: &'static str,
@@ -30,8 +32,8 @@ impl Metrics {
     /// The media type of [`Metrics::text`].
     pub(super) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-    /// For a server whose answers come from this model.
-    pub(super) fn new(model: &ModelInfo) -> Self {
+    /// For a server whose answers come from this model, and whose turns are counted here.
+    pub(super) fn new(model: &ModelInfo, turns: &TurnCounts) -> Self {
         let (turns_running, connections, requests) = (Gauge::default(), Gauge::default(), Family::default());
         let info = Info::new(vec![
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
@@ -39,9 +41,11 @@ impl Metrics {
             ("model", model.model.clone()),
         ]);
         let mut registry = Registry::default();
-        // The format adds `_info` to the first name and `_total` to the last.
+        // The format adds `_info` to the first name, and `_total` to those of counters.
         registry.register("tallybook", "What runs here", info);
         registry.register("tallybook_turns_running", "Turns that run in this process", turns_running.clone());
+        registry.register("tallybook_turns_started", "Turns that this process started", turns.started.clone());
+        registry.register("tallybook_turns_ended", "Turns whose end this process stored", turns.ended.clone());
         registry.register("tallybook_http_connections", "Connections that are open", connections.clone());
         registry.register("tallybook_http_requests", "Requests that were answered", requests.clone());
         Self { registry, turns_running, connections, requests }

@@ -10,6 +10,7 @@ use actix_web::{
     web,
 };
 use tracing_actix_web::TracingLogger;
+use uuid::Uuid;
 
 use super::{
     assets, body, conversations,
@@ -52,7 +53,7 @@ pub(super) fn app(
 fn configure(app: &mut web::ServiceConfig, state: &AppState) {
     app.app_data(web::Data::new(state.clone()))
         .app_data(web::JsonConfig::default().limit(MAX_BODY_BYTES).error_handler(|e, _| ApiError::from(e).into()))
-        .app_data(web::PathConfig::default().error_handler(|_, _| ApiError::Service(ServiceError::NotFound).into()))
+        .app_data(web::PathConfig::default().error_handler(|_, request| no_such_thing(request).into()))
         .app_data(web::QueryConfig::default().error_handler(|e, _| ApiError::Query(e.to_string()).into()))
         .service(api())
         .service(Endpoint::at("/healthz").on(Method::GET, health::live))
@@ -78,15 +79,40 @@ fn api() -> Scope {
         )
         .service(Endpoint::at("/conversations/{uuid}/export").on(Method::GET, export::download))
         .service(Endpoint::at("/conversations/{uuid}/messages").on(Method::POST, messages::create))
-        .service(Endpoint::at("/conversations/{uuid}/messages/{id}/regenerate").on(Method::POST, messages::regenerate))
-        .service(Endpoint::at("/conversations/{uuid}/messages/{id}/select").on(Method::POST, messages::select))
+        .service(
+            Endpoint::at("/conversations/{uuid}/messages/{message_id}/regenerate")
+                .on(Method::POST, messages::regenerate),
+        )
+        .service(Endpoint::at("/conversations/{uuid}/messages/{message_id}/select").on(Method::POST, messages::select))
         .service(Endpoint::at("/conversations/{uuid}/events").on(Method::GET, messages::follow))
         .service(Endpoint::at("/conversations/{uuid}/continue").on(Method::POST, messages::continue_turn))
         .service(Endpoint::at("/conversations/{uuid}/stop").on(Method::POST, messages::stop))
         .service(Endpoint::at("/events").on(Method::GET, feed::follow))
         .service(Endpoint::at("/tools").on(Method::GET, tools::list))
-        .service(Endpoint::at("/tool-calls/{id}").on(Method::GET, tool_calls::find))
+        .service(Endpoint::at("/tool-calls/{tool_call_id}").on(Method::GET, tool_calls::find))
         .default_service(web::to(no_such_route))
+}
+
+/// The refusal of a path with a segment that is no id: whatever it names does not exist. Which segment that is the error
+/// does not tell, so each is read once more.
+fn no_such_thing(request: &HttpRequest) -> ApiError {
+    let segments = request.match_info();
+    let is_bad = |name, is_id: fn(&str) -> bool| segments.get(name).is_some_and(|segment| !is_id(segment));
+    ApiError::Service(if is_bad("uuid", is_uuid) {
+        ServiceError::NotFound
+    } else if is_bad("message_id", is_number) {
+        ServiceError::NoSuchMessage
+    } else {
+        ServiceError::NoSuchToolCall
+    })
+}
+
+fn is_uuid(segment: &str) -> bool {
+    segment.parse::<Uuid>().is_ok()
+}
+
+fn is_number(segment: &str) -> bool {
+    segment.parse::<i64>().is_ok()
 }
 
 async fn no_such_route(request: HttpRequest) -> Result<HttpResponse, ApiError> {

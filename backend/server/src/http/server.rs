@@ -64,7 +64,7 @@ fn connections_of(
     fn_service(accept).and_then(http).map_err(log)
 }
 
-/// What ends a connection early is mostly a client's doing, and none of it is for us to mend.
+/// Logs what ended a connection early. Mostly the client did, which is no error of the server's.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 fn log(error: DispatchError) {
     match error {

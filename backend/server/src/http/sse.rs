@@ -17,8 +17,8 @@ use crate::{
 
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
-/// Bytes that are handed to a connection at a time. Of what a reader does not read, so much waits in the connection; the rest
-/// stays where all readers share it.
+/// Bytes that are handed to a connection at a time. For a slow reader so much waits in its connection; the rest stays in
+/// the buffer that all readers share.
 const MAX_WRITE_BYTES: usize = 64 * 1024;
 
 /// Answers with the events of a turn, and a sign of life after each `keep_alive` without one; with 204 when there are
@@ -37,11 +37,10 @@ pub(super) fn respond(answer: EventsAnswer, keep_alive: Duration) -> HttpRespons
     }
 }
 
-/// A frame that is to be written, with the event that it is of: as long as some reader has not written it, readers who come
-/// later share it.
+/// A frame that is to be written, with the event that it is of: while one connection holds it, others share its bytes.
 pub(super) struct Frame {
     bytes: Bytes,
-    #[expect(dead_code, reason = "held so that others find it")]
+    #[expect(dead_code, reason = "held so that other connections find its bytes")]
     entry: Option<LogEntry>,
 }
 
@@ -66,7 +65,7 @@ fn frame(entry: &LogEntry) -> Bytes {
         Ok(data) => write_frame(entry.id().map(|id| id.to_string()).as_deref(), event.name(), &data).into(),
         Err(error) => {
             tracing::error!(%error, event = event.name(), "an event cannot be written as JSON");
-            // A reader skips what it does not know, and hears the end all the same.
+            // A reader skips what it does not know, and goes on to the terminal event.
             write_frame(None, ChatEvent::Unknown.name(), "null").into()
         }
     }

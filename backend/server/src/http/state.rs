@@ -30,7 +30,7 @@ impl AppState {
         limits: Limits,
         keep_alive: Duration,
     ) -> Self {
-        let metrics = Arc::new(Metrics::new(service.model_info()));
+        let metrics = Arc::new(Metrics::new(service.model_info(), service.turn_counts()));
         Self { service, runtime, hosts, limits, metrics, keep_alive }
     }
 

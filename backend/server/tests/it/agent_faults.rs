@@ -1,13 +1,7 @@
-//! What goes wrong between a model and its tools, over the whole server: the rows that stay, what the model hears, and
+//! What goes wrong between a model and its tools, over the whole server: the rows that stay, what the model is told, and
 //! that the turn goes on or ends as it should.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tallybook_agent::Limits;
@@ -15,24 +9,7 @@ use tallybook_mock_llm::{MockLlm, fault, text, thinking, tool_call, tool_call_wi
 use tallybook_protocol::{ChatEvent, MessageStatus};
 use tallybook_tools::{Tool, ToolError, ToolOutput, builtin};
 
-use crate::{
-    failures::{Hangs, Panics},
-    support::{Engine, NoArgs, Provider, TestApp, names, on_every_engine, rows},
-};
-
-/// Counts how often it runs.
-#[derive(Clone, Default)]
-struct Counts(Arc<AtomicUsize>);
-
-impl Tool for Counts {
-    type Args = NoArgs;
-    const NAME: &'static str = "counts";
-    const DESCRIPTION: &'static str = "Counts how often it runs.";
-
-    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text((self.0.fetch_add(1, Ordering::SeqCst) + 1).to_string()))
-    }
-}
+use crate::support::{Counts, Engine, Hangs, NoArgs, Panics, Provider, TestApp, names, on_every_engine, rows};
 
 /// Gives back 100 MB.
 struct Floods;
@@ -147,7 +124,7 @@ on_every_engine! {
             model.reply([text("Done.")]);
             let events = app.send(&conversation, "Go").await.all().await;
             assert!(ended_with(&events, "Done."), "{events:?}");
-            assert_eq!(counts.0.load(Ordering::SeqCst), 2);
+            assert_eq!(counts.runs(), 2);
             let all = rows!(app, Row, ROWS);
             let rows: Vec<_> = all[all.len() - 4..].iter().map(|row| (row.0.as_str(), row.1.as_str())).collect();
             assert_eq!(rows, [(&long[..100], "error"), (odd, "error"), ("counts", "success"), ("counts", "success")]);

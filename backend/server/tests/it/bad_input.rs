@@ -71,6 +71,22 @@ async fn unknown_conversations_and_routes_are_404() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_an_id_names_nothing_of_its_kind() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let conversation = app.create_conversation().await;
+    for id in ["abc", "1.5", "99999999999999999999", "%00", "0"] {
+        assert_problem(app.get(&format!("/api/tool-calls/{id}")).await, 404, "no-such-tool-call").await;
+        for what in ["regenerate", "select"] {
+            for (uuid, kind) in [(&*conversation, "no-such-message"), ("not-a-uuid", "no-such-conversation")] {
+                let path = format!("/api/conversations/{uuid}/messages/{id}/{what}");
+                assert_problem(app.post(&path, json!(null)).await, 404, kind).await;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_foreign_conversation_is_as_absent_as_an_unknown_one() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;

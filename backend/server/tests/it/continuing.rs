@@ -12,10 +12,10 @@ use std::{
 use reqwest::StatusCode;
 use serde_json::json;
 use tallybook_mock_llm::{MockLlm, cut, hang, text, tool_call};
-use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus};
+use tallybook_protocol::{ChatEvent, MessageStatus};
 use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry};
 
-use crate::support::{Engine, NoArgs, Provider, TestApp, names, on_every_engine, rows};
+use crate::support::{Engine, NoArgs, Provider, TestApp, end_of, names, on_every_engine, rows};
 
 /// Orders a pizza, which must not be done twice without being asked to; it never learns whether it comes.
 struct Orders(Arc<AtomicUsize>);
@@ -44,11 +44,6 @@ impl Tool for Looks {
     async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
         if self.0.fetch_add(1, Ordering::SeqCst) == 0 { pending().await } else { Ok(ToolOutput::text("none")) }
     }
-}
-
-fn end_of(events: &[ChatEvent]) -> &MessageEnd {
-    let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{events:?}") };
-    end
 }
 
 on_every_engine! {

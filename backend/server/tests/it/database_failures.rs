@@ -1,4 +1,4 @@
-//! What the errors of real databases are told apart as: passing, full, lasting.
+//! How the errors of real databases are classified: passing, full, lasting.
 
 use sqlx::{AssertSqlSafe, Connection, MySqlPool, SqlitePool};
 use tallybook::db::{Database, Failure, classify};
@@ -102,7 +102,7 @@ async fn a_locked_row_and_a_killed_connection_pass() {
     }
 }
 
-/// Of two transactions that wait for each other one is undone.
+/// Of two transactions that wait for each other one is rolled back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deadlock_passes() {
     for engine in Engine::every_mysql().await {
@@ -117,7 +117,7 @@ async fn a_deadlock_passes() {
         lock(2).execute(&mut *two).await.unwrap();
         let both = tokio::join!(async { lock(2).execute(&mut *one).await }, async {
             let outcome = lock(1).execute(&mut *two).await;
-            // What was not undone lets the other one go on.
+            // If this one was not rolled back, the other one can go on now.
             two.rollback().await.unwrap();
             outcome
         });

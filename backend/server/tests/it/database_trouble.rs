@@ -1,13 +1,7 @@
 //! The database goes away in the middle of a turn, in every way that each engine has: no tool runs without its row, the
 //! reader is told, the turn is closed when the database is back, and chatting works again without a restart.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use reqwest::StatusCode;
@@ -18,22 +12,7 @@ use tallybook_protocol::{ChatEvent, ContentDelta, MessageStatus, ToolCallStatus}
 use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry};
 use tokio::sync::Notify;
 
-use crate::support::{Engine, EventReader, NoArgs, Provider, TestApp, eventually, rows};
-
-/// Counts how often it runs.
-#[derive(Clone, Default)]
-struct Counts(Arc<AtomicUsize>);
-
-impl Tool for Counts {
-    type Args = NoArgs;
-    const NAME: &'static str = "counts";
-    const DESCRIPTION: &'static str = "Counts.";
-
-    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
-        self.0.fetch_add(1, Ordering::SeqCst);
-        Ok(ToolOutput::text("counted"))
-    }
-}
+use crate::support::{Counts, Engine, EventReader, NoArgs, Provider, TestApp, eventually, rows};
 
 /// Runs until it is let go.
 #[derive(Clone, Default)]
@@ -87,7 +66,7 @@ impl Scene {
         Self { app, model, runs, conversation, turn, gate, last_id }
     }
 
-    /// Lets the model ask for the tool while the database is away: the tool does not run, and the reader hears why.
+    /// Lets the model ask for the tool while the database is away: the tool does not run, and the reader is told why.
     async fn assert_refused(&mut self, code: &str) {
         self.gate.open();
         let told = self.turn.next().await.unwrap();
@@ -95,7 +74,7 @@ impl Scene {
         assert_eq!((error.code.as_str(), error.assistant_message_id), (code, None));
         assert_eq!(told.id, self.last_id, "it has no id of its own");
         assert!(self.turn.next().await.is_none(), "nothing more is said");
-        assert_eq!(self.runs.0.load(Ordering::SeqCst), 0, "no tool runs without its row");
+        assert_eq!(self.runs.runs(), 0, "no tool runs without its row");
     }
 
     /// The database is back: the turn is closed, whoever comes back is told so, and the next message works.
@@ -192,7 +171,7 @@ async fn the_database_is_slow() {
         scene.gate.open();
         let rest = scene.turn.all().await;
         assert!(matches!(rest.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "I begin. \n\nCounted."));
-        assert_eq!(scene.runs.0.load(Ordering::SeqCst), 1);
+        assert_eq!(scene.runs.runs(), 1);
     }
 }
 

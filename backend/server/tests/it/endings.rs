@@ -1,5 +1,5 @@
-//! How turns end when the database does not take their end, when they are stopped at once, and how a reader that has heard
-//! something impossible hears of it.
+//! How turns end when the database does not take their end, when they are stopped at once, and what a reader is sent that
+//! names an event which never was.
 
 use serde_json::json;
 use tallybook_mock_llm::{MockLlm, cut, hang, text, tool_call};

@@ -1,7 +1,6 @@
 //! When the model, a tool or the server fails: a clear error, a stored turn, and the next message works.
 
 use std::{
-    future::pending,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -18,33 +17,7 @@ use tallybook_mock_llm::{MockLlm, cut, fault, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallStatus};
 use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry};
 
-use crate::support::{Engine, NoArgs, Provider, TestApp, eventually, execute, on_every_engine, rows};
-
-/// Panics.
-pub(crate) struct Panics;
-
-impl Tool for Panics {
-    type Args = NoArgs;
-    const NAME: &'static str = "panics";
-    const DESCRIPTION: &'static str = "Panics.";
-
-    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
-        panic!("as a test asked for")
-    }
-}
-
-/// Never comes back.
-pub(crate) struct Hangs;
-
-impl Tool for Hangs {
-    type Args = NoArgs;
-    const NAME: &'static str = "hangs";
-    const DESCRIPTION: &'static str = "Never comes back.";
-
-    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
-        pending().await
-    }
-}
+use crate::support::{Engine, Hangs, NoArgs, Panics, Provider, TestApp, eventually, execute, on_every_engine, rows};
 
 /// Holds its thread until it is told to go, deaf to everything else.
 struct HoldsItsThread(Mutex<mpsc::Receiver<()>>);

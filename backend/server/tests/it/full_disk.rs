@@ -2,7 +2,6 @@
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
 use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
 
@@ -53,44 +52,52 @@ async fn a_full_server_is_told_and_makes_ours_not_ready() {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         assert_ready(&app).await;
-        let Database::MySql(pool) = engine.database().await else { unreachable!("the engine is MySQL") };
-        let run = async |sql: String| sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.unwrap();
         for write in ["UPDATE ON write_check", "INSERT ON conversations"] {
             let table = write.rsplit(' ').next().unwrap();
-            run(format!(
-                "CREATE TRIGGER full_{table} BEFORE {write} FOR EACH ROW \
+            engine
+                .run(format!(
+                    "CREATE TRIGGER full_{table} BEFORE {write} FOR EACH ROW \
                  SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'The table is full'"
-            ))
-            .await;
+                ))
+                .await;
         }
         assert_not_ready(&app).await;
-        run("DROP TRIGGER full_write_check; DROP TRIGGER full_conversations".to_owned()).await;
+        engine.run("DROP TRIGGER full_write_check; DROP TRIGGER full_conversations".to_owned()).await;
         assert_ready(&app).await;
     }
 }
 
-/// A server that was switched to read only, as a replica is, refuses the check whether or not a write is due.
+/// Neither a user without the right to write nor a read-only database lets the check through, whether or not a write is due.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_is_read_only_makes_the_server_not_ready() {
+async fn a_database_that_may_only_be_read_makes_the_server_not_ready() {
     for engine in Engine::every_mysql().await {
+        let database = engine.name();
         let Database::MySql(pool) = engine.database().await else { unreachable!("the engine is MySQL") };
-        let set = |on: u8| {
-            sqlx::raw_sql(AssertSqlSafe(format!(
-                "ALTER DATABASE {} READ ONLY = {on}",
-                engine.url.rsplit('/').next().unwrap()
-            )))
-        };
-        // MariaDB knows no read-only databases.
         let version: String = sqlx::query_scalar("SELECT VERSION()").fetch_one(&pool).await.unwrap();
-        if version.contains("MariaDB") {
-            continue;
-        }
+        let user = engine.create_user("s3cret").await;
+        // Of rights to whole databases a connection learns only when it is made; of those to a table at once.
+        let of_each_table = |change: &str, whose: &str| {
+            ["write_check", "conversations"]
+                .map(|table| format!("{change} INSERT, UPDATE ON {database}.{table} {whose} {user}"))
+                .join("; ")
+        };
+        let (may_write, may_not) = (of_each_table("GRANT", "TO"), of_each_table("REVOKE", "FROM"));
+        engine.run(format!("GRANT SELECT, CREATE ON {database}.* TO {user}; {may_write}")).await;
+
         let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn(&engine, &model).await;
-        assert_ready(&app).await;
-        set(1).execute(&pool).await.unwrap();
-        assert_not_ready(&app).await;
-        set(0).execute(&pool).await.unwrap();
-        assert_ready(&app).await;
+        let app = TestApp::spawn(&engine.as_user(&user, "s3cret"), &model).await;
+        let mut ways = vec![(may_not, may_write)];
+        // MariaDB knows no read-only databases.
+        if !version.contains("MariaDB") {
+            let read_only = |on: u8| format!("ALTER DATABASE {database} READ ONLY = {on}");
+            ways.push((read_only(1), read_only(0)));
+        }
+        for (forbid, allow) in ways {
+            assert_ready(&app).await;
+            engine.run(forbid).await;
+            assert_not_ready(&app).await;
+            engine.run(allow).await;
+            assert_ready(&app).await;
+        }
     }
 }

@@ -5,10 +5,7 @@ use tallybook_agent::Limits;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_tools::builtin;
 
-use crate::{
-    large_calls::Writes,
-    support::{Engine, Provider, TestApp, on_every_engine},
-};
+use crate::support::{Engine, Provider, TestApp, Writes, on_every_engine};
 
 /// What the newest request told the model, whole.
 fn last_request(model: &MockLlm) -> String {

@@ -1,43 +1,32 @@
 //! Calls that take or give very much: what events and messages carry of them, and the way to the rest.
 
 use reqwest::StatusCode;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tallybook_agent::Limits;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
-use tallybook_protocol::{ChatEvent, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES, MessageEnd, MessageStatus, ToolCall};
-use tallybook_tools::{Tool, ToolError, ToolOutput, builtin};
+use tallybook_protocol::{ChatEvent, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES, MessageStatus, ToolCall};
+use tallybook_tools::builtin;
 
-use crate::support::{Engine, Provider, TestApp, on_every_engine, rows};
+use crate::support::{Engine, Provider, TestApp, Writes, end_of, execute, on_every_engine, rows};
 
 const MIB: usize = 1024 * 1024;
-
-#[derive(Deserialize, schemars::JsonSchema)]
-pub(crate) struct Size {
-    bytes: usize,
-}
-
-/// Gives back as much as it is asked for.
-pub(crate) struct Writes;
-
-impl Tool for Writes {
-    type Args = Size;
-    const NAME: &'static str = "writes";
-    const DESCRIPTION: &'static str = "Gives back so many bytes.";
-
-    async fn call(&self, Size { bytes }: Size) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text("x".repeat(bytes)))
-    }
-}
 
 async fn spawn(engine: &Engine, model: &MockLlm) -> TestApp {
     let tools = builtin().unwrap().with(Writes).unwrap();
     TestApp::spawn_with_limits(engine, Provider::Anthropic.settings(model.url()), tools, Limits::default()).await
 }
 
-fn end_of(events: &[ChatEvent]) -> &MessageEnd {
-    let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{:?}", events.last()) };
-    end
+/// A conversation of five turns, each with as many outputs as one answer carries of all calls.
+async fn much(app: &TestApp, model: &MockLlm) -> String {
+    let conversation = app.create_conversation().await;
+    let input = json!({"bytes": MAX_CALL_TEXT_BYTES}).to_string();
+    for _ in 0..5 {
+        model
+            .reply((0..MAX_CALLS_BYTES / MAX_CALL_TEXT_BYTES).map(|_| tool_call("writes", &input)).collect::<Vec<_>>());
+        model.reply([text("Done.")]);
+        app.send(&conversation, "Much.").await.all().await;
+    }
+    conversation
 }
 
 fn carried(calls: &[ToolCall]) -> usize {
@@ -132,4 +121,34 @@ on_every_engine! {
         let stored = rows!(app, (String,), "SELECT input_text FROM tool_calls");
         assert_eq!(stored[0].0, "{\r\"a\": 1,\r\n\"b\": 2\r}", "the book has what the model wrote");
     }
+}
+
+/// Two and a half mebibytes are stored in the calls; a proxy sees how much of it comes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_conversation_is_answered_by_reading_no_more_than_is_carried() {
+    for engine in Engine::every_mysql().await {
+        let (engine, proxy) = engine.behind_proxy().await;
+        let model = MockLlm::start().await.unwrap();
+        let app = spawn(&engine, &model).await;
+        let conversation = much(&app, &model).await;
+        let before = proxy.answered_bytes();
+        app.conversation(&conversation).await;
+        let read = proxy.answered_bytes() - before;
+        assert!((MAX_CALLS_BYTES..2 * MAX_CALLS_BYTES).contains(&read), "{read} bytes");
+    }
+}
+
+/// Texts that cannot be read show it: SQLite keeps whatever it is given.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn texts_that_are_not_carried_are_not_read() {
+    let model = MockLlm::start().await.unwrap();
+    let app = spawn(&Engine::sqlite(), &model).await;
+    let conversation = much(&app, &model).await;
+    execute!(app, "UPDATE tool_calls SET output = CAST(X'FF' AS TEXT) WHERE id = (SELECT MIN(id) FROM tool_calls)");
+    let messages = app.conversation(&conversation).await["messages"].take();
+    let [oldest, newest] = [1, 9].map(|at| messages[at]["tool_calls"].clone());
+    assert_eq!((&oldest[0]["output"], &oldest[0]["truncated"]), (&json!(""), &json!(true)));
+    assert_eq!(newest[0]["output"], "x".repeat(MAX_CALL_TEXT_BYTES));
+    let page = app.get(&format!("/api/conversations/{conversation}?before={}", messages[2]["id"])).await;
+    assert_eq!(page.status(), StatusCode::INTERNAL_SERVER_ERROR, "there it is carried");
 }

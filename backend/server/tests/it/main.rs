@@ -34,6 +34,7 @@ mod key;
 mod large_calls;
 mod logging;
 mod methods;
+mod metrics;
 mod migrations;
 mod page;
 mod prompted;

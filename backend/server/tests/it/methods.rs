@@ -116,30 +116,3 @@ async fn what_is_private_is_stored_by_nobody() {
     let renamed = renamed.json(&serde_json::json!({"title": "New"})).send().await.unwrap();
     assert_eq!((renamed.status(), &renamed.headers()["cache-control"]), (StatusCode::OK, &"no-store".parse().unwrap()));
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn requests_are_counted_by_route_and_status() {
-    let model = MockLlm::start().await.unwrap();
-    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
-    let conversation = app.create_conversation().await;
-    app.get(&format!("/api/conversations/{conversation}")).await;
-    app.get("/api/conversations/nonsense").await;
-    app.get("/api/nowhere").await;
-    app.get("/c/nonsense").await;
-    let response = app.get("/metrics").await;
-    let media_type = response.headers()["content-type"].to_str().unwrap().to_owned();
-    assert!(media_type.starts_with("application/openmetrics-text"), "{media_type}");
-    let metrics = response.text().await.unwrap();
-    for line in [
-        r#"tallybook_info{version=""#,
-        "tallybook_turns_running 0\n",
-        "tallybook_http_connections ",
-        r#"tallybook_http_requests_total{method="POST",route="/api/conversations",status="201"} 1"#,
-        r#"tallybook_http_requests_total{method="GET",route="/api/conversations/{uuid}",status="200"} 1"#,
-        r#"tallybook_http_requests_total{method="GET",route="/api/conversations/{uuid}",status="404"} 1"#,
-        r#"tallybook_http_requests_total{method="GET",route="other",status="404"} 2"#,
-    ] {
-        assert!(metrics.contains(line), "{line} is not in {metrics}");
-    }
-    assert!(!metrics.contains(&conversation) && metrics.ends_with("# EOF\n"), "{metrics}");
-}

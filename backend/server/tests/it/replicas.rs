@@ -139,7 +139,7 @@ async fn the_feed_tells_of_what_happens_at_another_replica() {
     }
 }
 
-/// Each waits for what the other holds, until the database undoes one of them; that one is done again.
+/// Each waits for what the other holds, until the database rolls back one of them, which is retried.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deletion_meets_the_end_of_a_turn_at_another_replica() {
     for engine in Engine::every_mysql().await {

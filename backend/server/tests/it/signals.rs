@@ -35,7 +35,7 @@ async fn a_second_signal_ends_at_once() {
     turn.until("content_delta").await;
     app.process().signal("TERM");
     crate::support::eventually("the server is stopping", async || app.get("/readyz").await.status() == 503).await;
-    // Closing a terminal can send this one several times, without anybody's insisting.
+    // Closing a terminal can send this one several times, so it never forces the end.
     app.process().signal("HUP");
     assert_eq!(app.get("/healthz").await.status(), 200);
     app.process().signal("INT");

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, MySqlPool, sqlite::SqliteConnectOptions};
+use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 use tallybook_mock_llm::MockLlm;
 
 use crate::support::{Engine, Program, TestApp, execute, on_every_engine};
@@ -29,22 +29,6 @@ fn assert_says(said: &str, words: &[&str]) {
     for word in words {
         assert!(said.contains(word), "{word}: {said}");
     }
-}
-
-/// The address with `user` in it, and another end.
-fn as_user(engine: &Engine, user: &str, database: &str) -> String {
-    let (_, rest) = engine.url.split_once('@').unwrap();
-    let (host, _) = rest.rsplit_once('/').unwrap();
-    format!("mysql://{user}:{PASSWORD}@{host}{database}")
-}
-
-fn name(engine: &Engine) -> &str {
-    engine.url.rsplit('/').next().unwrap()
-}
-
-async fn mysql(engine: &Engine, sql: String) {
-    let pool = MySqlPool::connect(&engine.url).await.unwrap();
-    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -78,7 +62,7 @@ async fn a_database_that_is_not_there() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_who_is_refused() {
     for engine in Engine::every_mysql().await {
-        let said = refusal(&engine, &as_user(&engine, "nobody", &format!("/{}", name(&engine)))).await;
+        let said = refusal(&engine, &engine.as_user("nobody", PASSWORD).url).await;
         assert_says(&said, &["refuses the user nobody", "password", "DATABASE_URL"]);
     }
 }
@@ -86,15 +70,12 @@ async fn a_user_who_is_refused() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_without_rights() {
     for engine in Engine::every_mysql().await {
-        let database = name(&engine);
-        // A user's name has at most 32 characters.
-        let user = format!("t{}", &database[database.len() - 16..]);
-        mysql(&engine, format!("CREATE USER {user} IDENTIFIED BY '{PASSWORD}'")).await;
-        let url = as_user(&engine, &user, &format!("/{database}"));
+        let database = engine.name();
+        let user = engine.create_user(PASSWORD).await;
+        let url = engine.as_user(&user, PASSWORD).url;
         let none = refusal(&engine, &url).await;
-        mysql(&engine, format!("GRANT SELECT ON {database}.* TO {user}")).await;
+        engine.run(format!("GRANT SELECT ON {database}.* TO {user}")).await;
         let reading = refusal(&engine, &url).await;
-        mysql(&engine, format!("DROP USER {user}")).await;
         for said in [none, reading] {
             assert_says(&said, &[&format!("the user {user} has no right"), &format!("GRANT ALL ON {database}.*")]);
         }
@@ -104,7 +85,7 @@ async fn a_user_without_rights() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn somebody_elses_database() {
     for engine in Engine::every_mysql().await {
-        mysql(&engine, "CREATE TABLE wp_posts (id INT)".to_owned()).await;
+        engine.run("CREATE TABLE wp_posts (id INT)".to_owned()).await;
         assert_says(&refusal(&engine, &engine.url).await, &["not Tallybook's", "wp_posts", "DATABASE_URL"]);
     }
     let engine = Engine::sqlite();

@@ -14,8 +14,8 @@ use super::{
 use crate::accounts::UserId;
 
 impl ConversationService {
-    /// Shows the branch through a message that was written last, and gives the conversation as it is shown then, as far
-    /// as `window` asks for it.
+    /// Shows a branch through a message, of several the one that was written to last. Gives the conversation as it is shown
+    /// then, as far as `window` asks for it.
     pub async fn select_message(
         &self,
         user: UserId,
@@ -31,7 +31,7 @@ impl ConversationService {
             return Err(ServiceError::TurnRunning);
         }
         context.changes.announce(user);
-        // The end of the branch is what was asked for.
+        // Messages before some other one are no answer to this: the end of the branch is.
         let window = Window { before: None, ..window };
         self.find_conversation(user, uuid, window).await?.ok_or(ServiceError::NotFound)
     }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use tallybook_protocol::{
-    CallsBudget, Conversation, Earlier, MAX_CALL_TEXT_BYTES, Message, MessageId, MessageStatus, ToolCall, Usage, Window,
+    CallsBudget, Conversation, Earlier, Message, MessageId, MessageStatus, ToolCall, Usage, Window,
 };
 use uuid::Uuid;
 
@@ -46,7 +46,7 @@ impl ConversationService {
     }
 }
 
-/// The branch that is shown, or the way to the message before which something is wanted.
+/// The branch that is shown; where messages before another one are wanted, the branch up to there.
 fn wanted_branch(places: &[Place], row: &ConversationRow, window: Window) -> Result<Vec<Place>, ServiceError> {
     let Some(before) = window.before else { return Ok(branch(places, row.head_message_id)) };
     let mut way = branch(places, Some(before));
@@ -90,7 +90,7 @@ async fn list_shown(
 /// The calls of messages, with as much of their texts as one answer carries: those of the newest messages first.
 async fn truncated_calls(context: &Context, ids: &[MessageId]) -> sqlx::Result<HashMap<MessageId, Vec<ToolCall>>> {
     let mut calls_of: HashMap<MessageId, Vec<ToolCall>> = HashMap::new();
-    for call in tool_calls::list_tool_calls(&context.db, ids, MAX_CALL_TEXT_BYTES).await? {
+    for call in tool_calls::list_carried_tool_calls(&context.db, ids).await? {
         calls_of.entry(call.message_id).or_default().push(call.to_tool_call());
     }
     let mut budget = CallsBudget::default();

@@ -128,12 +128,12 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// A block quote. It ends where it ends, whatever is in it.
+/// A block quote that nothing in it can end.
 fn quoted(text: &str) -> String {
     // A lone carriage return ends a line too.
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let lines = text.trim_matches('\n').split('\n').map(|line| format!("> {line}").trim_end().to_owned());
-    // As a quote and not before: a reader may take the mark of its next line for the end of a tag.
+    // Sanitized as a quote and not before: to a reader of Markdown the `>` of the next line may be the end of a tag.
     sanitize(&lines.collect::<Vec<_>>().join("\n")).unwrap_or_else(|| fenced("text", &text))
 }
 

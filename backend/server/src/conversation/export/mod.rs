@@ -71,7 +71,7 @@ impl ConversationService {
         let row = self.context.find_conversation(user, uuid).await?;
         let title = row.title.clone();
         let (sender, parts) = mpsc::channel(MAX_WAITING_PARTS + 1);
-        // Room for the word that the file is not whole, also when nobody makes any.
+        // A place for the error that ends an incomplete file, which a reader that stopped reading would not free.
         let complaint = sender.clone().try_reserve_owned();
         let context = Arc::clone(&self.context);
         let writing = async move {
@@ -155,7 +155,7 @@ fn json_head(row: &ConversationRow) -> Result<String, ServiceError> {
     let head =
         Head { version: JSON_VERSION, summary: row.summary(), active_message_id: row.active_message_id, messages: [] };
     let mut json = serde_json::to_string(&head)?;
-    // The list is written on, message by message.
+    // The list stays open: its messages follow one by one.
     json.truncate(json.len() - "]}".len());
     Ok(json)
 }

@@ -1,6 +1,6 @@
 //! The feed of each user: what happens to conversations, for sidebars and idle tabs. It tells the difference between two
-//! looks at the newest conversations, so it is true whoever made the change: this process, another one, or one that died
-//! in the middle. Nobody looks while nobody listens, and a slow reader hears of less, not of something wrong.
+//! snapshots of the newest conversations, so it is true whoever made the change: this process, another one, or one that
+//! died in the middle. Without readers no snapshots are taken; a slow reader is told of fewer changes, never of wrong ones.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,22 +23,22 @@ use super::super::{
 };
 use crate::{accounts::UserId, db::Database};
 
-/// How often a look is taken at what other processes do. What this one does is seen at once.
+/// How often a snapshot is taken for what other processes change. What this one changes is noticed at once.
 const POLL_EVERY: Duration = Duration::from_secs(1);
 
 /// How many conversations are watched, the newest ones. Of older ones nothing is told until something is written there.
 const MAX_WATCHED: u32 = 200;
 
-/// How many events a reader may fall behind; the looking waits for it then, and nobody else does.
+/// How many events may wait for a reader. When there are as many, its next snapshot waits, and nobody else.
 const MAX_WAITING_EVENTS: usize = 16;
 
 /// What happens from now on to a user's conversations, until the reader goes away or the server drains.
 pub(super) async fn watch(context: &Arc<Context>, user: UserId) -> Result<mpsc::Receiver<FeedEvent>, ServiceError> {
     let (sender, receiver) = mpsc::channel(MAX_WAITING_EVENTS);
-    // Subscribed to before the first look, so that nothing falls between.
+    // Subscribed to before the first snapshot, so that no change falls between.
     let changes = context.changes.subscribe();
-    let first_look = Look::take(&context.db, user).await?;
-    context.spawn_until_draining(keep_watching(Arc::clone(context), user, changes, first_look, sender));
+    let first = Snapshot::take(&context.db, user).await?;
+    context.spawn_until_draining(keep_watching(Arc::clone(context), user, changes, first, sender));
     Ok(receiver)
 }
 
@@ -46,7 +46,7 @@ async fn keep_watching(
     context: Arc<Context>,
     user: UserId,
     mut changes: broadcast::Receiver<UserId>,
-    mut last: Look,
+    mut last: Snapshot,
     sender: mpsc::Sender<FeedEvent>,
 ) {
     loop {
@@ -56,20 +56,20 @@ async fn keep_watching(
             // An embedded database is changed by nobody else.
             () = tokio::time::sleep(POLL_EVERY), if !context.db.is_embedded() => {}
         }
-        let look = match Look::take(&context.db, user).await {
-            Ok(look) => look,
+        let snapshot = match Snapshot::take(&context.db, user).await {
+            Ok(snapshot) => snapshot,
             Err(error) => {
                 // The reader's stream ends, so it comes back by itself and reads its list anew.
-                tracing::warn!(%error, "what happens to conversations could not be looked at");
+                tracing::warn!(%error, "the conversations cannot be read, so a feed ends");
                 return;
             }
         };
-        for event in look.differences_from(&last) {
+        for event in snapshot.changes_since(&last) {
             if sender.send(event).await.is_err() {
                 return;
             }
         }
-        last = look.after(&last);
+        last = snapshot.after(&last);
     }
 }
 
@@ -87,15 +87,15 @@ async fn is_changed(changes: &mut broadcast::Receiver<UserId>, user: UserId) {
 
 /// The newest conversations at some time.
 #[derive(Debug)]
-struct Look {
+struct Snapshot {
     rows: Vec<ConversationRow>,
-    /// The newest conversation that was ever seen: a later one is new, others only come into view again.
+    /// The newest conversation in this and all earlier snapshots. A later one is new; others were pushed out by newer ones.
     newest_id: ConversationId,
-    /// How many conversations a look takes in.
+    /// How many conversations it may hold.
     limit: usize,
 }
 
-impl Look {
+impl Snapshot {
     async fn take(db: &Database, user: UserId) -> sqlx::Result<Self> {
         let rows = conversations::list_conversations(db, user, "", ListPlace::before_all(), MAX_WATCHED).await?;
         Ok(Self::at(rows, MAX_WATCHED as usize))
@@ -111,7 +111,7 @@ impl Look {
     }
 
     /// What has happened since `last`, in the order in which conversations were last written to.
-    fn differences_from(&self, last: &Self) -> Vec<FeedEvent> {
+    fn changes_since(&self, last: &Self) -> Vec<FeedEvent> {
         let held: HashMap<ConversationId, &ConversationRow> = last.rows.iter().map(|row| (row.id, row)).collect();
         let mut events = Vec::new();
         for row in self.rows.iter().rev() {
@@ -120,14 +120,14 @@ impl Look {
                     if row.title != held.title {
                         events.push(event(row, FeedKind::ConversationRenamed));
                     }
-                    tell_turns(row, Some(held), &mut events);
+                    push_turn_events(row, Some(held), &mut events);
                 }
                 None if row.id > last.newest_id => {
                     events.push(event(row, FeedKind::ConversationCreated));
-                    tell_turns(row, None, &mut events);
+                    push_turn_events(row, None, &mut events);
                 }
-                // One that moved up was written to; one at the bottom came into view as others left.
-                None if last.edge().is_none_or(|edge| place(row) > edge) => tell_turns(row, None, &mut events),
+                // One that moved up was written to; one at the bottom is there because others left.
+                None if last.edge().is_none_or(|edge| place(row) > edge) => push_turn_events(row, None, &mut events),
                 None => {}
             }
         }
@@ -138,7 +138,7 @@ impl Look {
         events
     }
 
-    /// The place of the last conversation in view, if there may be more behind it.
+    /// The place of its last conversation, if there may be more after it.
     fn edge(&self) -> Option<(DateTime<Utc>, ConversationId)> {
         self.rows.last().filter(|_| self.rows.len() >= self.limit).map(place)
     }
@@ -148,14 +148,14 @@ fn place(row: &ConversationRow) -> (DateTime<Utc>, ConversationId) {
     (row.updated_at, row.id)
 }
 
-/// Tells of turns and of the branch that is shown, given the conversation at the last look. A turn changes the head when it
+/// Tells of turns and of the branch that is shown, given the conversation in the last snapshot. A turn changes the head when it
 /// begins, so one that began and ended in between is told of too; choosing a branch changes the head and nothing else.
-fn tell_turns(row: &ConversationRow, held: Option<&ConversationRow>, events: &mut Vec<FeedEvent>) {
+fn push_turn_events(row: &ConversationRow, held: Option<&ConversationRow>, events: &mut Vec<FeedEvent>) {
     let active = held.and_then(|held| held.active_message_id);
     let is_other_turn = row.active_message_id.is_some() && row.active_message_id != active;
     let is_other_head = row.head_message_id != held.and_then(|held| held.head_message_id);
     let is_written_to = held.is_none_or(|held| held.updated_at != row.updated_at);
-    // A turn that goes on keeps the head; between two looks it may have ended, too.
+    // A turn that is continued keeps the head; it may have ended, too, between the two snapshots.
     let is_same_turn = held.is_some() && row.active_message_id == active;
     let began = is_other_turn || (is_written_to && (is_other_head || is_same_turn));
     if began {
@@ -183,12 +183,12 @@ mod tests {
     use tallybook_protocol::MessageId;
     use uuid::Uuid;
 
-    use super::{ConversationId, ConversationRow, Look};
+    use super::{ConversationId, ConversationRow, Snapshot};
 
     /// Id, title, when it was last written to, head, running turn.
     type Row = (i64, &'static str, i64, Option<i64>, Option<i64>);
 
-    fn look(limit: usize, rows: &[Row]) -> Look {
+    fn snapshot(limit: usize, rows: &[Row]) -> Snapshot {
         let row = |&(id, title, updated, head_message_id, active_message_id): &Row| ConversationRow {
             id: ConversationId(id),
             uuid: Uuid::from_u128(id.unsigned_abs().into()).to_string(),
@@ -198,11 +198,11 @@ mod tests {
             created_at: DateTime::UNIX_EPOCH,
             updated_at: DateTime::UNIX_EPOCH + TimeDelta::seconds(updated),
         };
-        Look::at(rows.iter().map(row).collect(), limit)
+        Snapshot::at(rows.iter().map(row).collect(), limit)
     }
 
     fn differences(limit: usize, before: &[Row], after: &[Row]) -> Vec<(u128, FeedKind)> {
-        let events = look(limit, after).differences_from(&look(limit, before));
+        let events = snapshot(limit, after).changes_since(&snapshot(limit, before));
         events.iter().map(|event| (event.conversation_id.as_u128(), event.kind)).collect()
     }
 
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_between_two_looks_is_told_and_so_is_one_that_goes_on() {
+    fn a_turn_between_two_snapshots_is_told_and_so_is_one_that_goes_on() {
         let before: &[Row] = &[(1, "a", 10, Some(2), None)];
         assert_eq!(differences(9, before, &[(1, "a", 11, Some(4), None)]), [(1, Started), (1, Ended)]);
         assert_eq!(differences(9, before, &[(1, "a", 11, Some(2), Some(2))]), [(1, Started)]);
@@ -233,9 +233,9 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_the_view_is_not_deleted_and_what_comes_into_it_is_not_new() {
+    fn what_leaves_the_snapshot_is_not_deleted_and_what_comes_into_it_is_not_new() {
         let before: &[Row] = &[(3, "c", 30, None, None), (2, "b", 20, None, None)];
-        // 1 is older than the view: first it is written to, then 3 is deleted and makes room.
+        // 1 is older than what is held: first it is written to, then 3 is deleted and makes room.
         assert_eq!(
             differences(2, before, &[(1, "a", 40, Some(9), None), (3, "c", 30, None, None)]),
             [(1, Started), (1, Ended)]

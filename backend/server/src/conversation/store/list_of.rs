@@ -1,21 +1,21 @@
-//! Rows of many messages by one query.
+//! Rows of many messages or calls by one query.
 
-use sqlx::{FromRow, QueryBuilder, mysql::MySqlRow, sqlite::SqliteRow};
-use tallybook_protocol::MessageId;
+use sqlx::{Encode, FromRow, MySql, QueryBuilder, Sqlite, Type, mysql::MySqlRow, sqlite::SqliteRow};
 
 use crate::db::{Database, on_db};
 
 /// How many ids one query names; more take several.
 pub(super) const MAX_IDS_PER_QUERY: usize = 200;
 
-/// The rows that `select`, the list of `ids` and then `order` find. The ids are in order, and so are the rows.
-pub(super) async fn list_of<T>(
+/// The rows that `select`, the list of `ids` and then `order` find. They are in order when the ids are.
+pub(super) async fn list_of<I, T>(
     db: &Database,
     select: &'static str,
-    ids: &[MessageId],
+    ids: &[I],
     order: &'static str,
 ) -> sqlx::Result<Vec<T>>
 where
+    I: Copy + Sync + Type<MySql> + Type<Sqlite> + for<'q> Encode<'q, MySql> + for<'q> Encode<'q, Sqlite>,
     T: for<'r> FromRow<'r, MySqlRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
 {
     let mut rows = Vec::new();

@@ -54,7 +54,7 @@ pub(crate) async fn create_model_call(
     })
 }
 
-/// Takes back what steps said that broke off; that they were asked, and what it cost, stays.
+/// Empties what failed steps said, so that no model is told of it. That they were asked, and what it cost, stays.
 pub(crate) async fn forget_failed_steps(tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<()> {
     on_tx!(tx, |connection| sqlx::query(FORGET_FAILED_STEPS).bind(message_id).execute(connection).await.map(|_| ()))
 }

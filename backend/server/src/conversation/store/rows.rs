@@ -54,6 +54,7 @@ pub(crate) struct ToolCallRow {
     pub(crate) output: Option<String>,
     pub(crate) output_bytes: Option<i64>,
     pub(crate) error: Option<String>,
+    pub(crate) error_bytes: Option<i64>,
     pub(crate) error_type: Option<String>,
     #[sqlx(try_from = "String")]
     pub(crate) status: ToolCallStatus,
@@ -62,6 +63,15 @@ pub(crate) struct ToolCallRow {
     pub(crate) text_offset: i64,
     pub(crate) started_at: DateTime<Utc>,
     pub(crate) duration_ms: Option<i64>,
+}
+
+/// The beginnings of a call's texts.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct ToolCallTextsRow {
+    pub(crate) id: ToolCallId,
+    pub(crate) input_text: String,
+    pub(crate) output: Option<String>,
+    pub(crate) error: Option<String>,
 }
 
 /// A row of `model_calls`, as far as history and usage need it.
@@ -164,10 +174,14 @@ impl ModelCallRow {
 impl ToolCallRow {
     /// The call as the wire carries it. Where the texts here are only the beginnings of what is stored, it says so.
     pub(crate) fn to_tool_call(&self) -> ToolCall {
-        let is_cut = |bytes: i64, text: &str| i64::try_from(text.len()).is_ok_and(|held| held < bytes);
-        let input_is_cut = is_cut(self.input_bytes, &self.input_text);
-        let output_is_cut = self.output.as_deref().is_some_and(|text| is_cut(self.output_bytes.unwrap_or(0), text));
-        let truncated = input_is_cut || output_is_cut;
+        let is_cut = |text: Option<&str>, bytes: Option<i64>| {
+            let held = text.map(|text| i64::try_from(text.len()).unwrap_or(i64::MAX));
+            held.zip(bytes).is_some_and(|(held, bytes)| held < bytes)
+        };
+        let input_is_cut = is_cut(Some(&self.input_text), Some(self.input_bytes));
+        let truncated = input_is_cut
+            || is_cut(self.output.as_deref(), self.output_bytes)
+            || is_cut(self.error.as_deref(), self.error_bytes);
         ToolCall {
             tool_call_id: self.id,
             tool_name: self.tool_name.clone(),
@@ -185,7 +199,7 @@ impl ToolCallRow {
     }
 }
 
-/// Tells of calls that are open as of ones that were interrupted.
+/// Makes open calls interrupted ones.
 pub(crate) fn interrupt_open(calls: &mut [ToolCall], error: &str) {
     for call in calls.iter_mut().filter(|call| call.status.is_open()) {
         call.status = ToolCallStatus::Interrupted;

@@ -1,14 +1,16 @@
 //! SQL on `tool_calls`.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
 use tallybook_agent::{EndedToolCall, StartedToolCall};
-use tallybook_protocol::{MessageId, ToolCallId, ToolCallStatus};
+use tallybook_protocol::{CallsBudget, MessageId, ToolCallId, ToolCallStatus};
 
 use super::{
     columns::{MAX_TOOL_NAME_CHARS, MAX_WORD_CHARS, json_column, stored_id, truncated},
-    list_of::MAX_IDS_PER_QUERY,
-    rows::ToolCallRow,
+    list_of::{MAX_IDS_PER_QUERY, list_of},
+    rows::{ToolCallRow, ToolCallTextsRow},
 };
 use crate::{
     accounts::UserId,
@@ -30,13 +32,17 @@ const LIST: [&str; 4] = [
     "SELECT id, message_id, tool_call_id, tool_name, SUBSTR(input_text, 1, ",
     ") AS input_text, OCTET_LENGTH(input_text) AS input_bytes, SUBSTR(output, 1, ",
     ") AS output, OCTET_LENGTH(output) AS output_bytes, SUBSTR(error, 1, ",
-    ") AS error, error_type, status, step, position, text_offset, \
+    ") AS error, OCTET_LENGTH(error) AS error_bytes, error_type, status, step, position, text_offset, \
      started_at, duration_ms FROM tool_calls WHERE message_id IN (",
 ];
 
+// As many characters as `MAX_CALL_TEXT_BYTES` and `MAX_CALL_ERROR_BYTES` are bytes.
+const LIST_TEXTS: &str = "SELECT id, SUBSTR(input_text, 1, 65536) AS input_text, SUBSTR(output, 1, 65536) AS output, \
+     SUBSTR(error, 1, 4096) AS error FROM tool_calls WHERE id IN (";
+
 const FIND: &str = "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.input_text, \
      OCTET_LENGTH(t.input_text) AS input_bytes, t.output, OCTET_LENGTH(t.output) AS output_bytes, \
-     t.error, t.error_type, t.status, t.step, t.position, t.text_offset, t.started_at, t.duration_ms \
+     t.error, OCTET_LENGTH(t.error) AS error_bytes, t.error_type, t.status, t.step, t.position, t.text_offset, t.started_at, t.duration_ms \
      FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
      WHERE t.id = ? AND c.user_id = ?";
 
@@ -126,6 +132,30 @@ pub(crate) async fn list_tool_calls(
             query.push(") ORDER BY message_id, step, position");
             query.build_query_as().fetch_all(pool).await
         })?);
+    }
+    Ok(rows)
+}
+
+/// The same calls with as much of their texts as one answer carries, those of the newest turns first. The lengths are read
+/// before, so that of all that is stored no more than that is read.
+pub(crate) async fn list_carried_tool_calls(
+    db: &Database,
+    message_ids: &[MessageId],
+) -> sqlx::Result<Vec<ToolCallRow>> {
+    let mut rows = list_tool_calls(db, message_ids, 0).await?;
+    let mut budget = CallsBudget::default();
+    let newest_first = rows.chunk_by(|one, next| one.message_id == next.message_id).rev().flatten();
+    let carried = newest_first.filter(|row| budget.reserve(row.input_bytes, row.output_bytes, row.error_bytes));
+    let carried: Vec<ToolCallId> = carried.map(|row| row.id).collect();
+    let texts: Vec<ToolCallTextsRow> = list_of(db, LIST_TEXTS, &carried, ")").await?;
+    let mut texts: HashMap<ToolCallId, ToolCallTextsRow> = texts.into_iter().map(|texts| (texts.id, texts)).collect();
+    for row in &mut rows {
+        if let Some(texts) = texts.remove(&row.id) {
+            row.input_text = texts.input_text;
+            // A call that has ended in between is told as it was when its length was read.
+            row.output = row.output.take().and(texts.output);
+            row.error = row.error.take().and(texts.error);
+        }
     }
     Ok(rows)
 }

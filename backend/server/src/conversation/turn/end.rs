@@ -168,6 +168,7 @@ impl EndWriter<'_> {
         tool_calls::end_open_tool_calls(&mut write.tx, message_id, ToolCallStatus::Interrupted, CUT_OFF).await?;
         self.writer.create_next_event(&mut write.tx, &event).await?;
         write.commit().await?;
+        self.context.turn_counts.count_end(row.status);
         self.log.append(event);
         Ok(())
     }

@@ -133,6 +133,7 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_small: bool) -> sq
     // For whoever follows the turn in its stored journal.
     stored::create_event(&mut tx, EventId { message_id, epoch, seq }, &event).await?;
     tx.commit().await?;
+    context.turn_counts.count_end(status);
     Ok(true)
 }
 

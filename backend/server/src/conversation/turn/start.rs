@@ -58,6 +58,7 @@ pub(super) async fn start(
         context.running.remove(rows);
         return Err(error.into());
     }
+    context.turn_counts.count_start();
     let log = context.journal.open(message_id, epoch);
     log.append(first_event);
     let subscription = log.subscribe();

@@ -1,6 +1,10 @@
-//! The database engines to test on. Every test gets a database of its own, dropped when the test is over.
+//! The database engines to test on. Every test gets a database of its own, and users if it asks for one, dropped when the
+//! test is over.
 
-use std::{str::FromStr, sync::Arc};
+use std::{
+    str::FromStr,
+    sync::{Arc, OnceLock},
+};
 
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, mysql::MySqlConnectOptions};
 use tallybook::db::Database;
@@ -22,6 +26,7 @@ enum Owner {
     MySql {
         server: String,
         name: String,
+        user: OnceLock<String>,
     },
 }
 
@@ -46,7 +51,7 @@ impl Engine {
             let name = format!("tallybook_test_{}", Uuid::new_v4().simple());
             statement(&server, format!("CREATE DATABASE {name}")).await;
             let url = format!("{}/{name}", server.trim_end_matches('/'));
-            engines.push(Self { url, owner: Arc::new(Owner::MySql { server, name }) });
+            engines.push(Self { url, owner: Arc::new(Owner::MySql { server, name, user: OnceLock::new() }) });
         }
         engines
     }
@@ -68,6 +73,31 @@ impl Engine {
         Database::connect(&self.url.parse().expect("its address")).await.expect("the database opens")
     }
 
+    /// The database's name on its server.
+    pub(crate) fn name(&self) -> &str {
+        self.url.rsplit('/').next().expect("an address with a database")
+    }
+
+    /// The same database, used by another user of its server.
+    pub(crate) fn as_user(&self, user: &str, password: &str) -> Self {
+        let (_, rest) = self.url.split_once('@').expect("an address with a user");
+        Self { url: format!("mysql://{user}:{password}@{rest}"), ..self.clone() }
+    }
+
+    /// Makes the test's user on a server, who has no right to anything yet. Gives the name.
+    pub(crate) async fn create_user(&self, password: &str) -> String {
+        let Owner::MySql { name, user, .. } = &*self.owner else { panic!("SQLite has no users") };
+        // It has at most 32 characters.
+        let created = user.get_or_init(|| format!("t{}", &name[name.len() - 16..]));
+        self.run(format!("CREATE USER {created} IDENTIFIED BY '{password}'")).await;
+        created.clone()
+    }
+
+    /// Runs statements on a server's database.
+    pub(crate) async fn run(&self, sql: String) {
+        statement(&self.url, sql).await;
+    }
+
     pub(crate) fn is_sqlite(&self) -> bool {
         self.url.starts_with("sqlite:")
     }
@@ -76,14 +106,16 @@ impl Engine {
 async fn statement(server: &str, sql: String) {
     let options = MySqlConnectOptions::from_str(server).expect("MYSQL_TEST_URL is a list of mysql:// addresses");
     let mut connection = options.connect().await.expect("the server that MYSQL_TEST_URL names answers");
-    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("the test user may make databases");
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("the test user may do everything");
     connection.close().await.expect("the connection closes");
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        let Self::MySql { server, name } = self else { return };
-        let (server, sql) = (server.clone(), format!("DROP DATABASE {name}"));
+        let Self::MySql { server, name, user } = self else { return };
+        let drop_user = user.get().map(|user| format!("; DROP USER IF EXISTS {user}")).unwrap_or_default();
+        let sql = format!("DROP DATABASE {name}{drop_user}");
+        let server = server.clone();
         // Dropping happens inside the test's runtime, which must not block on itself.
         let dropped = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

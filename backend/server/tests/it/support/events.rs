@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
-use tallybook_protocol::{ChatEvent, FeedEvent, sse::Decoder};
+use tallybook_protocol::{ChatEvent, FeedEvent, MessageEnd, sse::Decoder};
 use tokio::time::timeout;
 
 use super::{PATIENCE, TestApp};
@@ -107,6 +107,12 @@ impl FeedReader {
             }
         }
     }
+}
+
+/// The `message_end` with which a turn's events end.
+pub(crate) fn end_of(events: &[ChatEvent]) -> &MessageEnd {
+    let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{:?}", events.last()) };
+    end
 }
 
 /// The names of events, neighbouring text deltas counted as one.

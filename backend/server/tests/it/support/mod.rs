@@ -6,21 +6,19 @@ mod events;
 mod program;
 mod proxy;
 mod raw;
+mod tools;
 mod trap;
 
 use std::time::Duration;
 
 pub(crate) use app::{Provider, TestApp};
 pub(crate) use engine::Engine;
-pub(crate) use events::{EventReader, FeedReader, names};
+pub(crate) use events::{EventReader, FeedReader, end_of, names};
 pub(crate) use program::Program;
 pub(crate) use proxy::Proxy;
 pub(crate) use raw::RawConnection;
+pub(crate) use tools::{Counts, Hangs, NoArgs, Panics, Writes};
 pub(crate) use trap::Trap;
-
-/// The arguments of a test's own tool that takes none.
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-pub(crate) struct NoArgs {}
 
 /// How long a test waits for something that must happen, before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);

@@ -1,9 +1,9 @@
-//! What stands between a server and its MySQL, and can be made to fail: a TCP proxy that cuts, stalls and delays.
+//! What stands between a server and its MySQL, and can be made to fail: a TCP proxy that cuts, stalls, delays and counts.
 
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -32,8 +32,15 @@ enum Line {
 pub(crate) struct Proxy {
     pub(crate) port: u16,
     line: watch::Sender<Line>,
-    loses_commit: Arc<AtomicBool>,
+    traffic: Arc<Traffic>,
     accepting: JoinHandle<()>,
+}
+
+/// What all connections share.
+#[derive(Default)]
+struct Traffic {
+    loses_commit: AtomicBool,
+    answered_bytes: AtomicUsize,
 }
 
 impl Proxy {
@@ -42,22 +49,22 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let line = watch::Sender::new(Line::Open);
-        let loses_commit = Arc::new(AtomicBool::new(false));
-        let (told, loses) = (line.subscribe(), Arc::clone(&loses_commit));
+        let traffic = Arc::new(Traffic::default());
+        let (told, shared) = (line.subscribe(), Arc::clone(&traffic));
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let (upstream, line, loses) = (upstream.clone(), told.clone(), Arc::clone(&loses));
+                let (upstream, line, traffic) = (upstream.clone(), told.clone(), Arc::clone(&shared));
                 tokio::spawn(async move {
                     if *line.borrow() != Line::Cut
                         && let Ok(server) = TcpStream::connect(upstream).await
                     {
                         // However it ends, both connections are closed.
-                        let _ = carry(client, server, line, &loses).await;
+                        let _ = carry(client, server, line, &traffic).await;
                     }
                 });
             }
         });
-        Self { port, line, loses_commit, accepting }
+        Self { port, line, traffic, accepting }
     }
 
     /// Closes every connection, and each new one as it comes.
@@ -82,12 +89,17 @@ impl Proxy {
 
     /// Lets the next COMMIT through, but closes its connection in place of the answer.
     pub(crate) fn lose_next_commit(&self) {
-        self.loses_commit.store(true, Ordering::SeqCst);
+        self.traffic.loses_commit.store(true, Ordering::SeqCst);
     }
 
     /// Whether a COMMIT's answer was asked to be lost and has not been yet.
     pub(crate) fn is_waiting_for_commit(&self) -> bool {
-        self.loses_commit.load(Ordering::SeqCst)
+        self.traffic.loses_commit.load(Ordering::SeqCst)
+    }
+
+    /// How many bytes the server has answered so far.
+    pub(crate) fn answered_bytes(&self) -> usize {
+        self.traffic.answered_bytes.load(Ordering::SeqCst)
     }
 }
 
@@ -102,7 +114,7 @@ async fn carry(
     mut client: TcpStream,
     mut server: TcpStream,
     mut line: watch::Receiver<Line>,
-    loses_commit: &AtomicBool,
+    traffic: &Traffic,
 ) -> std::io::Result<()> {
     let (mut asked, mut answered) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
     loop {
@@ -119,7 +131,7 @@ async fn carry(
                 }
                 server.write_all(portion).await?;
                 let is_commit = portion.windows(6).any(|word| word == b"COMMIT");
-                if is_commit && loses_commit.swap(false, Ordering::SeqCst) {
+                if is_commit && traffic.loses_commit.swap(false, Ordering::SeqCst) {
                     // It is done when the server answers.
                     return server.readable().await;
                 }
@@ -129,6 +141,7 @@ async fn carry(
                 if portion.is_empty() || !is_let_through(&mut line).await {
                     return Ok(());
                 }
+                traffic.answered_bytes.fetch_add(portion.len(), Ordering::SeqCst);
                 client.write_all(portion).await?;
             }
         }

@@ -1,0 +1,87 @@
+//! The figures for monitoring.
+
+use serde_json::json;
+use tallybook_mock_llm::{MockLlm, Reply, text};
+
+use crate::support::{Engine, TestApp, execute, on_every_engine};
+
+/// Fails unless the figures hold all of `lines`.
+async fn assert_told(app: &TestApp, lines: &[&str]) -> String {
+    let metrics = app.get("/metrics").await.text().await.unwrap();
+    for line in lines {
+        assert!(metrics.contains(line), "{line} is not in {metrics}");
+    }
+    metrics
+}
+
+on_every_engine! {
+    async fn turns_are_counted_by_how_they_end(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        assert_told(&app, &[
+            "tallybook_turns_started_total 0\n",
+            "tallybook_turns_ended_total{status=\"complete\"} 0\n",
+            "tallybook_turns_ended_total{status=\"interrupted\"} 0\n",
+        ]).await;
+
+        let conversation = app.create_conversation().await;
+        for _ in 0..2 {
+            model.reply([text("Yes.")]);
+            app.send(&conversation, "Well?").await.all().await;
+        }
+        model.reply(Reply::fail(400, "no"));
+        app.send(&conversation, "Badly?").await.all().await;
+        let _gate = model.reply_gated([text("For ever ")], [text("and ever.")]);
+        let mut turn = app.send(&conversation, "How long?").await;
+        turn.until("content_delta").await;
+        assert_told(&app, &["tallybook_turns_started_total 4\n", "tallybook_turns_running 1\n"]).await;
+        app.post(&format!("/api/conversations/{conversation}/stop"), json!(null)).await;
+        turn.until("message_end").await;
+        // A turn that goes on is started once more.
+        model.reply([text("and ever.")]);
+        app.resume(&conversation).await.all().await;
+        assert_told(&app, &[
+            "tallybook_turns_started_total 5\n",
+            "tallybook_turns_ended_total{status=\"complete\"} 3\n",
+            "tallybook_turns_ended_total{status=\"failed\"} 1\n",
+            "tallybook_turns_ended_total{status=\"stopped\"} 1\n",
+            "tallybook_turns_ended_total{status=\"interrupted\"} 0\n",
+        ]).await;
+
+        // The ends of turns that another process left behind are counted by whoever closes them.
+        execute!(app, "UPDATE messages SET status = 'streaming', lease_until = NULL WHERE content = 'Yes.'");
+        app.shut_down().await;
+        let app = TestApp::spawn(&engine, &model).await;
+        assert_told(&app, &[
+            "tallybook_turns_started_total 0\n",
+            "tallybook_turns_ended_total{status=\"interrupted\"} 2\n",
+        ]).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_are_counted_by_route_and_status() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let conversation = app.create_conversation().await;
+    app.get(&format!("/api/conversations/{conversation}")).await;
+    app.get("/api/conversations/nonsense").await;
+    app.get("/api/nowhere").await;
+    app.get("/c/nonsense").await;
+    let media_type = app.get("/metrics").await.headers()["content-type"].to_str().unwrap().to_owned();
+    assert!(media_type.starts_with("application/openmetrics-text"), "{media_type}");
+    let metrics = assert_told(
+        &app,
+        &[
+            r#"tallybook_info{version=""#,
+            "tallybook_turns_running 0\n",
+            "tallybook_http_connections ",
+            r#"tallybook_http_requests_total{method="POST",route="/api/conversations",status="201"} 1"#,
+            r#"tallybook_http_requests_total{method="GET",route="/api/conversations/{uuid}",status="200"} 1"#,
+            r#"tallybook_http_requests_total{method="GET",route="/api/conversations/{uuid}",status="404"} 1"#,
+            r#"tallybook_http_requests_total{method="GET",route="other",status="404"} 2"#,
+        ],
+    )
+    .await;
+    assert!(!metrics.contains(&conversation) && metrics.ends_with("# EOF\n"), "{metrics}");
+}
