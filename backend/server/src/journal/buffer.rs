@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use tallybook_protocol::ChatEvent;
+
 use super::{
     entry::{LogEntry, WeakLogEntry, event_bytes},
     limits::{MAX_BUFFERED_BYTES, MAX_STORED_TEXT_BYTES},
@@ -46,6 +48,11 @@ impl State {
         while self.buffered_bytes > MAX_BUFFERED_BYTES && self.entries.len() > 1 {
             self.buffered_bytes -= self.entries.pop_front().map_or(0, |entry| event_bytes(entry.event()));
         }
+    }
+
+    /// Whether the last entry is an end that tells the whole message, so that whoever hears it needs nothing before it.
+    pub(super) fn ends_whole(&self) -> bool {
+        matches!(self.entries.back().map(LogEntry::event), Some(ChatEvent::MessageEnd(_)))
     }
 
     pub(super) fn pieces_from(&mut self, offset: usize) -> Vec<TextPiece> {

@@ -111,17 +111,20 @@ impl TurnLog {
         self.subscription(0)
     }
 
-    /// Reads on after `last` where that is an event of this record which the buffer still has; otherwise begins with a
-    /// snapshot.
+    /// Reads on after `last` where that is an event of this record which the buffer still has. Otherwise begins with a
+    /// snapshot; or with the end, where that tells the whole message, to a reader that has heard of it.
     pub fn subscribe_after(self: &Arc<Self>, last: Option<EventId>) -> TurnSubscription {
         let next_seq = self.next_seq();
-        let is_ours = |id: &EventId| id.message_id == self.message_id && id.epoch == self.epoch && id.seq < next_seq;
-        // A number before the first entry makes the reader begin with a snapshot.
-        self.subscription(last.filter(is_ours).map_or(-1, |id| id.seq.saturating_add(1)))
+        let of_this_message = last.filter(|id| id.message_id == self.message_id);
+        let of_this_record = of_this_message.filter(|id| id.epoch == self.epoch && id.seq < next_seq);
+        // A number before the first entry is always behind.
+        let next_seq = of_this_record.map_or(-1, |id| id.seq.saturating_add(1));
+        TurnSubscription { knows_message: of_this_message.is_some(), ..self.subscription(next_seq) }
     }
 
     fn subscription(self: &Arc<Self>, next_seq: i64) -> TurnSubscription {
-        TurnSubscription { log: Arc::clone(self), next_seq, changed: self.changed.subscribe() }
+        let changed = self.changed.subscribe();
+        TurnSubscription { log: Arc::clone(self), next_seq, knows_message: false, changed }
     }
 
     fn id(&self, seq: i64) -> EventId {
@@ -148,6 +151,8 @@ impl TurnLog {
 pub struct TurnSubscription {
     log: Arc<TurnLog>,
     next_seq: i64,
+    /// Whether this reader has heard of the message, here or before.
+    knows_message: bool,
     changed: watch::Receiver<()>,
 }
 
@@ -166,6 +171,7 @@ impl TurnSubscription {
         loop {
             self.changed.mark_unchanged();
             if let Some(entries) = self.read() {
+                self.knows_message = true;
                 return Some(entries);
             }
             if self.log.has_ended() {
@@ -188,6 +194,9 @@ impl TurnSubscription {
         let state = lock(&self.log.state);
         if self.next_seq >= state.next_seq {
             return Look::Nothing;
+        }
+        if self.next_seq < state.first_seq() && self.knows_message && state.ends_whole() {
+            self.next_seq = state.next_seq - 1;
         }
         if let Ok(skip) = usize::try_from(self.next_seq - state.first_seq()) {
             let entries: Vec<_> = state.entries.iter().skip(skip).take(MAX_EVENTS_PER_BATCH).cloned().collect();
@@ -212,11 +221,11 @@ impl TurnSubscription {
 mod tests {
     use std::sync::Arc;
 
-    use tallybook_protocol::{ChatEvent, ContentDelta, MessageEnd, MessageId, MessageStatus, Usage};
+    use tallybook_protocol::{ChatEvent, ContentDelta, MessageEnd, MessageId, MessageStatus, TurnError, Usage};
 
     use super::{
         super::limits::{MAX_BUFFERED_BYTES, MAX_STORED_TEXT_BYTES},
-        EventId, TextPiece, TurnLog,
+        EventId, TextPiece, TurnLog, TurnSubscription,
     };
 
     fn delta(offset: usize, bytes: usize) -> ChatEvent {
@@ -248,16 +257,48 @@ mod tests {
         log
     }
 
-    #[tokio::test]
-    async fn a_reader_far_behind_gets_a_snapshot_and_the_end() {
-        let mut behind = long_turn().subscribe();
+    async fn events(mut subscription: TurnSubscription) -> Vec<ChatEvent> {
         let mut events = Vec::new();
-        while let Some(entries) = behind.next().await {
+        while let Some(entries) = subscription.next().await {
             events.extend(entries.iter().map(|entry| entry.event().clone()));
         }
+        events
+    }
+
+    #[tokio::test]
+    async fn a_reader_far_behind_gets_a_snapshot_and_the_end() {
+        let events = events(long_turn().subscribe()).await;
         let [ChatEvent::Snapshot(snapshot), last] = &events[..] else { panic!("{} events", events.len()) };
         assert_eq!(snapshot.content.len(), 2 * MAX_BUFFERED_BYTES);
         assert_eq!(last, &end());
+    }
+
+    /// The same that it is told a moment later, when the turn is known by its rows alone.
+    #[tokio::test]
+    async fn a_reader_that_knows_the_message_is_told_its_whole_end_and_nothing_before_it() {
+        for (epoch, seq) in [(0, 3), (1, 0)] {
+            let heard = EventId { message_id: MessageId(7), epoch, seq };
+            assert_eq!(events(long_turn().subscribe_after(Some(heard))).await, [end()]);
+        }
+    }
+
+    /// The end of a turn that failed does not tell what was written.
+    #[tokio::test]
+    async fn a_reader_that_knows_the_message_is_told_what_a_failed_turn_wrote() {
+        let log = Arc::new(TurnLog::new(MessageId(7), 2));
+        log.append(delta(0, 5));
+        let failed = ChatEvent::Error(TurnError {
+            error: "No.".to_owned(),
+            code: "internal".to_owned(),
+            user_message_id: Some(MessageId(6)),
+            assistant_message_id: Some(MessageId(7)),
+        });
+        log.append(failed.clone());
+        log.end();
+        let before = EventId { message_id: MessageId(7), epoch: 1, seq: 3 };
+        let events = events(log.subscribe_after(Some(before))).await;
+        let [ChatEvent::Snapshot(snapshot), last] = &events[..] else { panic!("{events:?}") };
+        assert_eq!((snapshot.content.as_str(), last), ("xxxxx", &failed));
     }
 
     #[test]
@@ -284,9 +325,7 @@ mod tests {
     async fn a_reader_that_names_an_event_which_was_never_sent_hears_the_end() {
         for seq in [5, i64::MAX] {
             let last = EventId { message_id: MessageId(7), epoch: 1, seq };
-            let mut heard = long_turn().subscribe_after(Some(last));
-            assert!(matches!(heard.next().await.unwrap()[0].event(), ChatEvent::Snapshot(_)));
-            assert_eq!(heard.next().await.unwrap()[0].event(), &end());
+            assert_eq!(events(long_turn().subscribe_after(Some(last))).await, [end()]);
         }
     }
 }
