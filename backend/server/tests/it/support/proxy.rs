@@ -1,9 +1,10 @@
-//! What stands between a server and its MySQL, and can be made to fail: a TCP proxy that cuts, stalls and delays.
+//! What stands between a server and its MySQL, and can be made to fail: a TCP proxy that cuts, stalls, delays, and makes the
+//! database seem to take less than it does.
 
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -28,11 +29,35 @@ enum Line {
     Cut,
 }
 
+/// The question how large a statement may be.
+const STATEMENT_LIMIT: &[u8] = b"SELECT @@max_allowed_packet";
+
+/// What the proxy is to do beside carrying.
+#[derive(Default)]
+struct Tricks {
+    /// Whether the answer to the next COMMIT is lost.
+    loses_commit: AtomicBool,
+    /// What is answered to [`STATEMENT_LIMIT`] in place of the truth; 0 for nothing.
+    statement_limit: AtomicU32,
+}
+
+impl Tricks {
+    /// Puts a number into a question's place, whose length stays: packets begin with it.
+    fn play(&self, portion: &mut [u8]) {
+        let limit = self.statement_limit.load(Ordering::SeqCst);
+        let asked = portion.windows(STATEMENT_LIMIT.len()).position(|words| words == STATEMENT_LIMIT);
+        let Some(asked) = asked.filter(|_| limit > 0) else { return };
+        // The operator makes it as unsigned as the server's own number.
+        let told = format!("{:<1$}", format!("SELECT {limit}|0"), STATEMENT_LIMIT.len());
+        portion[asked..asked + STATEMENT_LIMIT.len()].copy_from_slice(told.as_bytes());
+    }
+}
+
 /// A proxy before one server. Ends when dropped.
 pub(crate) struct Proxy {
     pub(crate) port: u16,
     line: watch::Sender<Line>,
-    loses_commit: Arc<AtomicBool>,
+    tricks: Arc<Tricks>,
     accepting: JoinHandle<()>,
 }
 
@@ -42,22 +67,22 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let line = watch::Sender::new(Line::Open);
-        let loses_commit = Arc::new(AtomicBool::new(false));
-        let (told, loses) = (line.subscribe(), Arc::clone(&loses_commit));
+        let tricks = Arc::new(Tricks::default());
+        let (told, to_play) = (line.subscribe(), Arc::clone(&tricks));
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let (upstream, line, loses) = (upstream.clone(), told.clone(), Arc::clone(&loses));
+                let (upstream, line, tricks) = (upstream.clone(), told.clone(), Arc::clone(&to_play));
                 tokio::spawn(async move {
                     if *line.borrow() != Line::Cut
                         && let Ok(server) = TcpStream::connect(upstream).await
                     {
                         // However it ends, both connections are closed.
-                        let _ = carry(client, server, line, &loses).await;
+                        let _ = carry(client, server, line, &tricks).await;
                     }
                 });
             }
         });
-        Self { port, line, loses_commit, accepting }
+        Self { port, line, tricks, accepting }
     }
 
     /// Closes every connection, and each new one as it comes.
@@ -82,12 +107,17 @@ impl Proxy {
 
     /// Lets the next COMMIT through, but closes its connection in place of the answer.
     pub(crate) fn lose_next_commit(&self) {
-        self.loses_commit.store(true, Ordering::SeqCst);
+        self.tricks.loses_commit.store(true, Ordering::SeqCst);
+    }
+
+    /// Has the server believe that the database takes so many bytes in one statement.
+    pub(crate) fn tell_statement_limit(&self, bytes: u32) {
+        self.tricks.statement_limit.store(bytes, Ordering::SeqCst);
     }
 
     /// Whether a COMMIT's answer was asked to be lost and has not been yet.
     pub(crate) fn is_waiting_for_commit(&self) -> bool {
-        self.loses_commit.load(Ordering::SeqCst)
+        self.tricks.loses_commit.load(Ordering::SeqCst)
     }
 }
 
@@ -102,7 +132,7 @@ async fn carry(
     mut client: TcpStream,
     mut server: TcpStream,
     mut line: watch::Receiver<Line>,
-    loses_commit: &AtomicBool,
+    tricks: &Tricks,
 ) -> std::io::Result<()> {
     let (mut asked, mut answered) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
     loop {
@@ -113,13 +143,14 @@ async fn carry(
                 }
             }
             bytes = client.read(&mut asked) => {
-                let portion = &asked[..bytes?];
+                let portion = &mut asked[..bytes?];
                 if portion.is_empty() || !is_let_through(&mut line).await {
                     return Ok(());
                 }
+                tricks.play(portion);
                 server.write_all(portion).await?;
                 let is_commit = portion.windows(6).any(|word| word == b"COMMIT");
-                if is_commit && loses_commit.swap(false, Ordering::SeqCst) {
+                if is_commit && tricks.loses_commit.swap(false, Ordering::SeqCst) {
                     // It is done when the server answers.
                     return server.readable().await;
                 }
