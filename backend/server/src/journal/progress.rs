@@ -19,6 +19,11 @@ impl Progress {
         &self.calls
     }
 
+    /// The text and the calls so far.
+    pub(super) fn into_parts(self) -> (String, Vec<ToolCall>) {
+        (self.content, self.calls)
+    }
+
     /// Takes in what happened at `at`.
     pub(super) fn apply(&mut self, event: &ChatEvent, at: DateTime<Utc>) {
         match event {
