@@ -25,16 +25,35 @@ const DELETE_OF_TURN: &str = "DELETE FROM journal_events WHERE message_id = ? AN
 
 const FIND_LAST: &str = "SELECT MAX(seq) FROM journal_events WHERE message_id = ? AND epoch = ?";
 
+/// An event as it is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct EncodedEvent {
+    name: &'static str,
+    data: String,
+}
+
+impl EncodedEvent {
+    /// Writes an event as JSON.
+    pub(crate) fn of(event: &ChatEvent) -> sqlx::Result<Self> {
+        let data = event.data().map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
+        Ok(Self { name: event.name(), data })
+    }
+
+    /// How long it is.
+    pub(crate) fn bytes(&self) -> usize {
+        self.data.len()
+    }
+}
+
 /// Stores an event under the number of the last live event that it holds.
-pub(crate) async fn create_event(tx: &mut Transaction, id: EventId, event: &ChatEvent) -> sqlx::Result<()> {
-    let data = event.data().map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
+pub(crate) async fn create_event(tx: &mut Transaction, id: EventId, event: &EncodedEvent) -> sqlx::Result<()> {
     on_tx!(tx, |connection| {
         sqlx::query(INSERT_EVENT)
             .bind(id.message_id)
             .bind(id.epoch)
             .bind(id.seq)
-            .bind(event.name())
-            .bind(data)
+            .bind(event.name)
+            .bind(&event.data)
             .bind(now())
             .execute(connection)
             .await

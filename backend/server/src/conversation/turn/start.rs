@@ -18,7 +18,10 @@ use super::{
 use crate::{
     accounts::UserId,
     db::Transaction,
-    journal::{EventId, stored},
+    journal::{
+        EventId,
+        stored::{self, EncodedEvent},
+    },
 };
 
 /// The right to start a turn. While it is held, shutting down waits, so that no turn begins on a closed database.
@@ -51,7 +54,8 @@ pub(super) async fn start(
 ) -> Result<EventsAnswer, ServiceError> {
     let NewRun { user, conversation_id, rows, first_event } = run;
     let TurnRows { assistant_message_id: message_id, epoch, .. } = rows;
-    stored::create_event(&mut tx, EventId { message_id, epoch, seq: 0 }, &first_event).await?;
+    let encoded = EncodedEvent::of(&first_event)?;
+    stored::create_event(&mut tx, EventId { message_id, epoch, seq: 0 }, &encoded).await?;
     // From the commit on the turn can be stopped, so it must be known here before that.
     let cancel = context.running.add(rows, &context.shut_down);
     if let Err(error) = tx.commit().await {
