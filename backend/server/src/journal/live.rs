@@ -11,6 +11,8 @@ use super::{
     entry::LogEntry,
     event_id::EventId,
     lock::lock,
+    progress::Progress,
+    stored::StoredEvent,
 };
 use crate::db::now;
 
@@ -19,13 +21,30 @@ use crate::db::now;
 pub struct TurnLog {
     message_id: MessageId,
     epoch: i32,
+    /// Whether another process writes the turn, from which readers may have heard what is not here yet.
+    is_copy: bool,
     pub(super) state: Mutex<State>,
     pub(super) changed: watch::Sender<()>,
 }
 
 impl TurnLog {
+    /// The record of a turn that begins.
     pub(super) fn new(message_id: MessageId, epoch: i32) -> Self {
-        Self { message_id, epoch, state: Mutex::default(), changed: watch::Sender::new(()) }
+        Self { message_id, epoch, is_copy: false, state: Mutex::default(), changed: watch::Sender::new(()) }
+    }
+
+    /// The record of a turn that another process runs, to be filled from what is stored of it ([`Self::append_stored`]).
+    pub(crate) fn copy(message_id: MessageId, epoch: i32) -> Self {
+        Self { is_copy: true, ..Self::new(message_id, epoch) }
+    }
+
+    /// The record of a turn that is over, of which `end` is the last event. The text and the calls are for who must be told
+    /// them beside it.
+    pub(crate) fn of_end(id: EventId, end: ChatEvent, content: String, calls: Vec<ToolCall>) -> Self {
+        let mut state = State::before_end(id.seq, Progress::of(content, calls));
+        state.push(id.seq, LogEntry::new(Some(id), end));
+        state.ended = true;
+        Self { state: Mutex::new(state), ..Self::new(id.message_id, id.epoch) }
     }
 
     /// Which turn this is: its assistant message.
@@ -42,6 +61,17 @@ impl TurnLog {
     /// Whether all that is to be said of the turn here has been.
     pub fn has_ended(&self) -> bool {
         lock(&self.state).ended
+    }
+
+    /// Whether it ended without the turn's end, because the rest could not be read.
+    pub(super) fn is_broken_off(&self) -> bool {
+        let state = lock(&self.state);
+        state.ended && !state.has_terminal
+    }
+
+    /// Whether more is to come from another process.
+    pub(super) fn is_being_copied(&self) -> bool {
+        self.is_copy && !lock(&self.state).has_terminal
     }
 
     /// The number that the next event gets. Only the turn itself appends, so it may rely on it.
@@ -84,21 +114,32 @@ impl TurnLog {
             let end = (state.progress.content.len(), state.next_seq);
             state.delta_ends.push_back(end);
         }
-        let is_terminal = event.is_terminal();
-        let entry = LogEntry::new(Some(self.id(state.next_seq)), event);
-        state.has_terminal |= is_terminal;
-        state.push(entry);
+        let seq = state.next_seq;
+        state.push(seq, LogEntry::new(Some(self.id(seq)), event));
+        drop(state);
+        self.changed.send_replace(());
+    }
+
+    /// Takes over an event that another process stored.
+    pub(crate) fn append_stored(&self, StoredEvent { seq, event, created_at }: StoredEvent) {
+        let mut state = lock(&self.state);
+        state.progress.apply(&event, created_at);
+        state.push(seq, LogEntry::new(Some(self.id(seq)), event));
         drop(state);
         self.changed.send_replace(());
     }
 
     /// Tells all readers something that is not part of the record, such as that the record cannot be kept.
     pub fn append_unnumbered(&self, event: ChatEvent) {
-        lock(&self.state).push(LogEntry::new(None, event));
+        let mut state = lock(&self.state);
+        let seq = state.next_seq;
+        state.push(seq, LogEntry::new(None, event));
+        drop(state);
         self.changed.send_replace(());
     }
 
-    pub(super) fn end(&self) {
+    /// Ends its readers' streams once they have read what is there.
+    pub(crate) fn end(&self) {
         lock(&self.state).ended = true;
         self.changed.send_replace(());
     }

@@ -1,5 +1,6 @@
 //! The numbered record of all that a turn sends out: the live tail in memory (`live`), which feeds every reader
-//! (`subscription`), and the stored copy (`stored`). It knows neither agents nor HTTP: what an event looks like on the wire, its readers decide.
+//! (`subscription`), the stored copy (`stored`), and what is made of that for readers (`shared`). It knows neither agents nor
+//! HTTP: what an event looks like on the wire, its readers decide.
 
 mod buffer;
 mod entry;
@@ -9,6 +10,7 @@ mod live;
 mod lock;
 mod progress;
 mod registry;
+mod shared;
 pub(crate) mod stored;
 mod subscription;
 

@@ -14,6 +14,11 @@ pub(super) struct Progress {
 }
 
 impl Progress {
+    /// A message as its rows have it.
+    pub(super) fn of(content: String, calls: Vec<ToolCall>) -> Self {
+        Self { content, calls, held: CallsBudget::default() }
+    }
+
     /// The calls so far.
     pub(super) fn calls(&self) -> &[ToolCall] {
         &self.calls

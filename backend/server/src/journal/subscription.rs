@@ -21,7 +21,8 @@ impl TurnLog {
     pub fn subscribe_after(self: &Arc<Self>, last: Option<EventId>) -> TurnSubscription {
         let next = self.id(self.next_seq());
         let of_this_message = last.filter(|id| id.message_id == next.message_id);
-        let of_this_record = of_this_message.filter(|id| id.epoch == next.epoch && id.seq < next.seq);
+        let was_sent = |id: &EventId| id.seq < next.seq || self.is_being_copied();
+        let of_this_record = of_this_message.filter(|id| id.epoch == next.epoch && was_sent(id));
         // A number before the first entry is always behind.
         let next_seq = of_this_record.map_or(-1, |id| id.seq.saturating_add(1));
         TurnSubscription { knows_message: of_this_message.is_some(), ..self.subscription(next_seq) }
@@ -84,26 +85,23 @@ impl TurnSubscription {
 
     fn look(&mut self) -> Look {
         let state = lock(&self.log.state);
-        if self.next_seq >= state.next_seq {
+        if self.next_seq >= state.next_seq || state.next_seq == 0 {
             return Look::Nothing;
         }
-        if self.next_seq < state.first_seq() && self.knows_message && state.ends_whole() {
-            self.next_seq = state.next_seq - 1;
+        let entries = state.entries_from(self.next_seq, MAX_EVENTS_PER_BATCH).or_else(|| {
+            // The turn's last event is always in the buffer.
+            let is_enough = state.ends_whole() && (self.knows_message || state.is_end_alone);
+            is_enough.then(|| state.entries_from(state.next_seq - 1, 1)).flatten()
+        });
+        if let Some(entries) = entries {
+            self.next_seq = entries.last().map_or(state.next_seq, |(seq, _)| seq + 1);
+            return Look::Entries(entries.into_iter().map(|(_, entry)| entry).collect());
         }
-        if let Ok(skip) = usize::try_from(self.next_seq - state.first_seq()) {
-            let entries: Vec<_> = state.entries.iter().skip(skip).take(MAX_EVENTS_PER_BATCH).cloned().collect();
-            self.next_seq += i64::try_from(entries.len()).unwrap_or(0);
-            return Look::Entries(entries);
-        }
-        // One that some reader still holds will do, where the buffer has what comes after it.
-        let (next_seq, made) = &state.snapshot;
-        if let Some(made) = made.upgrade()
-            && *next_seq >= state.first_seq()
-        {
-            self.next_seq = *next_seq;
+        if let Some((next_seq, made)) = state.held_snapshot() {
+            self.next_seq = next_seq;
             return Look::Entries(vec![made]);
         }
-        // The turn's last event is always in the buffer, and is read after the snapshot.
+        // The last event is read after the snapshot.
         self.next_seq = state.next_seq - i64::from(state.has_terminal);
         Look::Behind(state.progress.clone())
     }
@@ -130,9 +128,10 @@ mod tests {
     use tallybook_protocol::{ChatEvent, ContentDelta, MessageEnd, MessageId, MessageStatus, TurnError, Usage};
 
     use super::{
-        super::{WireFormat, limits::MAX_BUFFERED_BYTES},
-        EventId, TurnLog, TurnSubscription, snapshot,
+        super::{WireFormat, limits::MAX_BUFFERED_BYTES, stored::StoredEvent},
+        EventId, LogEntry, TurnLog, TurnSubscription, snapshot,
     };
+    use crate::db::now;
 
     fn delta(offset: usize, bytes: usize) -> ChatEvent {
         let offset = i64::try_from(offset).unwrap();
@@ -220,6 +219,24 @@ mod tests {
             let last = EventId { message_id: MessageId(7), epoch: 1, seq };
             assert_eq!(events(long_turn().subscribe_after(Some(last))).await, [end()]);
         }
+    }
+
+    /// Text is stored joined, under the last of its numbers, and a reader may have heard a part of it from the turn's owner.
+    #[tokio::test]
+    async fn a_copy_of_a_record_goes_on_where_its_reader_was() {
+        let log = Arc::new(TurnLog::copy(MessageId(7), 1));
+        let store = |seq: i64| log.append_stored(StoredEvent { seq, event: delta(0, 1), created_at: now() });
+        let numbers =
+            |entries: Vec<LogEntry>| -> Vec<_> { entries.iter().map(|entry| entry.id().unwrap().seq).collect() };
+        [0, 5, 9].into_iter().for_each(store);
+        for (heard, missed) in [(0, vec![5, 9]), (3, vec![5, 9]), (5, vec![9])] {
+            let mut reader = log.subscribe_after(Some(EventId { message_id: MessageId(7), epoch: 1, seq: heard }));
+            assert_eq!(numbers(reader.next().await.unwrap()), missed);
+        }
+        let mut ahead = log.subscribe_after(Some(EventId { message_id: MessageId(7), epoch: 1, seq: 12 }));
+        assert!(ahead.read(snapshot).is_none());
+        store(14);
+        assert_eq!(numbers(ahead.next().await.unwrap()), [14]);
     }
 
     /// What takes long for a long answer: making its snapshot, and writing that as bytes.

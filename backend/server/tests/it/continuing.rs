@@ -136,6 +136,22 @@ on_every_engine! {
         assert_eq!(owed, events[events.len() - 1..]);
     }
 
+    /// The end of a turn that failed does not tell what it wrote, so that is told first.
+    async fn who_comes_back_after_a_failure_is_told_what_was_written(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
+        model.reply([text("It is fo"), cut()]);
+        let mut turn = app.send(&conversation, "1 + 2?").await;
+        let start = turn.until("message_start").await;
+        let failed = turn.all().await.pop().unwrap();
+        let owed = app.follow(&conversation, start.id.as_deref()).await.all().await;
+        let [ChatEvent::Snapshot(snapshot), end] = &owed[..] else { panic!("{owed:?}") };
+        assert_eq!((snapshot.content.as_str(), snapshot.tool_calls.len()), ("Adding. \n\nIt is fo", 1));
+        assert_eq!(end, &failed);
+    }
+
     async fn what_is_not_cut_off_cannot_be_continued(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

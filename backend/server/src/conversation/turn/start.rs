@@ -68,7 +68,7 @@ pub(super) async fn start(
     let turn = Turn { context: Arc::clone(context), user, conversation_id, rows, log, cancel };
     context.spawn(turn.run());
     context.changes.announce(user);
-    Ok(EventsAnswer::Live(subscription))
+    Ok(EventsAnswer::Turn(subscription))
 }
 
 #[cfg(test)]
