@@ -76,9 +76,9 @@ impl TurnSubscription {
             Look::Nothing => None,
             Look::Entries(entries) => Some(entries),
             Look::Behind(progress) => {
-                let made = make(progress, self.log.id(self.next_seq - 1));
-                lock(&self.log.state).snapshot = (self.next_seq, made.downgrade());
-                Some(vec![made])
+                let entry = make(progress, self.log.id(self.next_seq - 1));
+                lock(&self.log.state).snapshot = (self.next_seq, entry.downgrade());
+                Some(vec![entry])
             }
         }
     }
@@ -225,7 +225,8 @@ mod tests {
     #[tokio::test]
     async fn a_copy_of_a_record_goes_on_where_its_reader_was() {
         let log = Arc::new(TurnLog::copy(MessageId(7), 1));
-        let store = |seq: i64| log.append_stored(StoredEvent { seq, event: delta(0, 1), created_at: now() });
+        let append = |seq: i64, event| log.append_stored(StoredEvent { seq, event, created_at: now() });
+        let store = |seq: i64| append(seq, delta(0, 1));
         let numbers =
             |entries: Vec<LogEntry>| -> Vec<_> { entries.iter().map(|entry| entry.id().unwrap().seq).collect() };
         [0, 5, 9].into_iter().for_each(store);
@@ -237,6 +238,12 @@ mod tests {
         assert!(ahead.read(snapshot).is_none());
         store(14);
         assert_eq!(numbers(ahead.next().await.unwrap()), [14]);
+
+        append(1 << 32, end());
+        log.end();
+        assert_eq!(events(ahead).await, [end()]);
+        let late = events(log.subscribe_after(None)).await;
+        assert!(matches!(&late[..], [ChatEvent::Snapshot(_), ChatEvent::MessageEnd(_)]), "{late:?}");
     }
 
     /// What takes long for a long answer: making its snapshot, and writing that as bytes.
