@@ -31,6 +31,9 @@ pub(super) const MAX_TITLE_ANSWER_BYTES: usize = 8 * 1024;
 pub struct Limits {
     /// Steps that may call tools; one more answers without.
     pub steps: u32,
+    /// Calls of one turn, after which one more step answers without. One step may go beyond it by as many as an answer may
+    /// hold; the turn's end, which names every call, is one event that readers take.
+    pub calls: usize,
     /// The whole turn, calls that wait for their start included.
     pub turn_time: Duration,
     /// One tool call, from its start.
@@ -55,6 +58,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             steps: 10,
+            calls: 2000,
             turn_time: Duration::from_mins(5),
             tool_time: Duration::from_secs(30),
             concurrent_calls_per_turn: 16,

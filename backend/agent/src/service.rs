@@ -18,7 +18,7 @@ use super::{
     turn::{ResumedTurn, TurnInput, TurnOutcome},
 };
 
-/// Why a turn ended that had used up its steps.
+/// Why a turn ended that had used up its steps, or its calls.
 const STEP_LIMIT: &str = "step_limit";
 
 /// Runs turns with one model and one set of tools.
@@ -64,7 +64,7 @@ impl AgentService {
         let system = vec![self.prompt.render(&specs)?];
         let halt = Halt::new(cancel, self.limits.turn_time);
         let mut messages = input.history;
-        let ResumedTurn { answered, next_step: mut step, mut whole_steps, mut usage } =
+        let ResumedTurn { answered, next_step: mut step, mut whole_steps, mut calls, mut usage } =
             input.resumed.unwrap_or_default();
         if let Some(before) = answered {
             if whole_steps > self.limits.steps {
@@ -77,7 +77,7 @@ impl AgentService {
             add_results(&mut messages, self.tools.run(before.step, &before.calls, recorder, &halt).await?);
         }
         loop {
-            let last = whole_steps >= self.limits.steps;
+            let last = whole_steps >= self.limits.steps || calls >= self.limits.calls;
             let request = ModelRequest {
                 system: system.clone(),
                 messages: messages.clone(),
@@ -90,7 +90,9 @@ impl AgentService {
                 answer.drop_calls();
             }
             recorder.step_answered(&answer.record(step, self.model.info(), None)).await?;
-            let results = self.tools.run(step, &answer.calls(), recorder, &halt).await?;
+            let asked = answer.calls();
+            calls += asked.len();
+            let results = self.tools.run(step, &asked, recorder, &halt).await?;
             let paused = answer.stop_reason == StopReason::Pause;
             if last || (results.is_empty() && !paused) {
                 let stop_reason = if last { STEP_LIMIT } else { answer.stop_reason.as_str() };

@@ -22,6 +22,8 @@ pub struct ResumedTurn {
     pub next_step: u32,
     /// How many steps were whole; those that broke off do not count against the limit.
     pub whole_steps: u32,
+    /// How many calls were made.
+    pub calls: usize,
     /// Tokens of the steps so far.
     pub usage: Usage,
 }

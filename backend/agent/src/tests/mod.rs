@@ -255,6 +255,25 @@ async fn a_paused_answer_is_continued_a_bounded_number_of_times() {
     assert_eq!(model.requests().len(), 4);
 }
 
+/// Every call is named in the turn's end, which must stay an event that readers take.
+#[tokio::test]
+async fn a_turn_that_used_up_its_calls_answers_without() {
+    let model = MockLlm::start().await.unwrap();
+    let two_calls = || [tool_call("echo", r#"{"n":1}"#), tool_call("echo", r#"{"n":2}"#)];
+    model.reply(two_calls());
+    model.reply(two_calls());
+    model.reply([text("Enough.")]);
+    let tools = ToolRegistry::default().with(Echo).unwrap();
+    let limits = Limits { calls: 3, ..Limits::default() };
+    let (outcome, events) = run(&model, tools, limits, &CancellationToken::new()).await;
+    assert_eq!(outcome.unwrap().stop_reason, "step_limit");
+    assert_eq!(ends(&events).len(), 4);
+    let choices: Vec<_> = model.requests().iter().map(|request| request.body["tool_choice"]["type"].clone()).collect();
+    assert_eq!(choices[2], "none", "{choices:?}");
+    assert!(choices[..2].iter().all(|choice| choice != "none"), "{choices:?}");
+    model.assert_calls_paired();
+}
+
 #[tokio::test]
 async fn an_answer_without_text_after_tools_ends_the_turn() {
     let model = MockLlm::start().await.unwrap();

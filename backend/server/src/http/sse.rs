@@ -25,14 +25,7 @@ const MAX_WRITE_BYTES: usize = 64 * 1024;
 /// none.
 pub(super) fn respond(answer: EventsAnswer, keep_alive: Duration) -> HttpResponse {
     match answer {
-        EventsAnswer::Live(mut turn) => respond_with(keep_alive, async move || Some(frames(turn.next().await?))),
-        EventsAnswer::Stored(mut entries) => {
-            respond_with(keep_alive, async move || Some(frames(entries.recv().await?)))
-        }
-        EventsAnswer::Once(entry) => {
-            let mut entry = Some(entry);
-            respond_with(keep_alive, async move || Some(frames(vec![entry.take()?])))
-        }
+        EventsAnswer::Turn(mut turn) => respond_with(keep_alive, async move || Some(frames(turn.next().await?))),
         EventsAnswer::Nothing => HttpResponse::NoContent().finish(),
     }
 }

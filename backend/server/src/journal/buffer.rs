@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use tallybook_protocol::ChatEvent;
+
 use super::{
     entry::{LogEntry, WeakLogEntry, event_bytes},
     limits::{MAX_BUFFERED_BYTES, MAX_STORED_TEXT_BYTES},
@@ -21,14 +23,19 @@ pub struct TextPiece {
 
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// Entries with neighbouring numbers; the last one's is `next_seq - 1`.
-    pub(super) entries: VecDeque<LogEntry>,
+    /// Entries under their numbers, which grow; the last one's is `next_seq - 1`. A stored copy leaves some out, since text
+    /// is stored joined.
+    entries: VecDeque<(i64, LogEntry)>,
     buffered_bytes: usize,
+    /// The number from which on nothing is missing here.
+    first_seq: i64,
     pub(super) next_seq: i64,
     /// Whether the last entry is the turn's last event, which every reader gets, however far behind it is.
     pub(super) has_terminal: bool,
     pub(super) ended: bool,
     pub(super) progress: Progress,
+    /// Whether all that is known of the turn is its end.
+    pub(super) is_end_alone: bool,
     /// Where the text deltas end that may not be stored yet, in bytes of the answer, and their numbers.
     pub(super) delta_ends: VecDeque<(usize, i64)>,
     /// The snapshot that was last made and the number that was next then, for as long as some reader holds it.
@@ -36,16 +43,44 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn push(&mut self, entry: LogEntry) {
+    /// What is known of a turn whose last event is about to be pushed under the number `seq`.
+    pub(super) fn before_end(seq: i64, progress: Progress) -> Self {
+        Self { first_seq: seq, next_seq: seq, progress, is_end_alone: true, ..Self::default() }
+    }
+
+    pub(super) fn push(&mut self, seq: i64, entry: LogEntry) {
         if self.ended {
             return;
         }
         self.buffered_bytes += event_bytes(entry.event());
-        self.entries.push_back(entry);
-        self.next_seq += 1;
+        self.has_terminal |= entry.event().is_terminal();
+        self.entries.push_back((seq, entry));
+        self.next_seq = seq + 1;
         while self.buffered_bytes > MAX_BUFFERED_BYTES && self.entries.len() > 1 {
-            self.buffered_bytes -= self.entries.pop_front().map_or(0, |entry| event_bytes(entry.event()));
+            let Some((seq, dropped)) = self.entries.pop_front() else { break };
+            self.buffered_bytes -= event_bytes(dropped.event());
+            self.first_seq = seq + 1;
         }
+    }
+
+    /// At most `limit` entries from a number on; `None` where some of them are not here any more.
+    pub(super) fn entries_from(&self, seq: i64, limit: usize) -> Option<Vec<(i64, LogEntry)>> {
+        if seq < self.first_seq {
+            return None;
+        }
+        let skipped = self.entries.partition_point(|(held, _)| *held < seq);
+        Some(self.entries.iter().skip(skipped).take(limit).cloned().collect())
+    }
+
+    /// The snapshot that was last made, where some reader still holds it and the buffer has what comes after it.
+    pub(super) fn held_snapshot(&self) -> Option<(i64, LogEntry)> {
+        let (next_seq, made) = &self.snapshot;
+        made.upgrade().filter(|_| *next_seq >= self.first_seq).map(|made| (*next_seq, made))
+    }
+
+    /// Whether the last entry is an end that tells the whole message, so that whoever hears it needs nothing before it.
+    pub(super) fn ends_whole(&self) -> bool {
+        matches!(self.entries.back().map(|(_, entry)| entry.event()), Some(ChatEvent::MessageEnd(_)))
     }
 
     pub(super) fn pieces_from(&mut self, offset: usize) -> Vec<TextPiece> {
@@ -66,9 +101,5 @@ impl State {
             start = end;
         }
         pieces
-    }
-
-    pub(super) fn first_seq(&self) -> i64 {
-        self.next_seq - i64::try_from(self.entries.len()).unwrap_or(0)
     }
 }

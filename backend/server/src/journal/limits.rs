@@ -9,5 +9,8 @@ pub(super) const MAX_EVENTS_PER_BATCH: usize = 256;
 /// Stored events that are read at a time.
 pub(super) const MAX_STORED_EVENTS_PER_READ: u32 = 200;
 
+/// Bytes of stored events that are read at a time, but for one that alone is larger.
+pub(super) const MAX_STORED_BYTES_PER_READ: i64 = 1024 * 1024;
+
 /// Bytes of text that one stored event holds: escaped as JSON it still fits into what every database takes at a time.
 pub(super) const MAX_STORED_TEXT_BYTES: usize = 256 * 1024;

@@ -1,34 +1,50 @@
-//! The live tail of one turn: its events in a bounded buffer, read by any number of readers at their own pace. A reader
-//! never slows the turn: one that falls behind the buffer gets a snapshot and goes on.
+//! The record of one turn in memory: its events in a bounded buffer, for any number of readers (`subscription`).
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use chrono::{DateTime, Utc};
-use tallybook_protocol::{ChatEvent, MessageId, MessageStatus, Snapshot, ToolCall};
+use tallybook_protocol::{ChatEvent, MessageId, ToolCall};
 use tokio::sync::watch;
 
 use super::{
     buffer::{State, TextPiece},
     entry::LogEntry,
     event_id::EventId,
-    limits::MAX_EVENTS_PER_BATCH,
     lock::lock,
     progress::Progress,
+    stored::StoredEvent,
 };
 use crate::db::now;
 
-/// The events of a turn that runs in this process.
+/// The events of a turn.
 #[derive(Debug)]
 pub struct TurnLog {
     message_id: MessageId,
     epoch: i32,
-    state: Mutex<State>,
-    changed: watch::Sender<()>,
+    /// Whether another process writes the turn, from which readers may have heard what is not here yet.
+    is_copy: bool,
+    pub(super) state: Mutex<State>,
+    pub(super) changed: watch::Sender<()>,
 }
 
 impl TurnLog {
+    /// The record of a turn that begins.
     pub(super) fn new(message_id: MessageId, epoch: i32) -> Self {
-        Self { message_id, epoch, state: Mutex::default(), changed: watch::Sender::new(()) }
+        Self { message_id, epoch, is_copy: false, state: Mutex::default(), changed: watch::Sender::new(()) }
+    }
+
+    /// The record of a turn that another process runs, to be filled from what is stored of it ([`Self::append_stored`]).
+    pub(crate) fn copy(message_id: MessageId, epoch: i32) -> Self {
+        Self { is_copy: true, ..Self::new(message_id, epoch) }
+    }
+
+    /// The record of a turn that is over, of which `end` is the last event. The text and the calls are for who must be told
+    /// them beside it.
+    pub(crate) fn of_end(id: EventId, end: ChatEvent, content: String, calls: Vec<ToolCall>) -> Self {
+        let mut state = State::before_end(id.seq, Progress::of(content, calls));
+        state.push(id.seq, LogEntry::new(Some(id), end));
+        state.ended = true;
+        Self { state: Mutex::new(state), ..Self::new(id.message_id, id.epoch) }
     }
 
     /// Which turn this is: its assistant message.
@@ -45,6 +61,17 @@ impl TurnLog {
     /// Whether all that is to be said of the turn here has been.
     pub fn has_ended(&self) -> bool {
         lock(&self.state).ended
+    }
+
+    /// Whether it ended without the turn's end, because the rest could not be read.
+    pub(super) fn is_broken_off(&self) -> bool {
+        let state = lock(&self.state);
+        state.ended && !state.has_terminal
+    }
+
+    /// Whether more is to come from another process.
+    pub(super) fn is_being_copied(&self) -> bool {
+        self.is_copy && !lock(&self.state).has_terminal
     }
 
     /// The number that the next event gets. Only the turn itself appends, so it may rely on it.
@@ -87,177 +114,50 @@ impl TurnLog {
             let end = (state.progress.content.len(), state.next_seq);
             state.delta_ends.push_back(end);
         }
-        let is_terminal = event.is_terminal();
-        let entry = LogEntry::new(Some(self.id(state.next_seq)), event);
-        state.has_terminal |= is_terminal;
-        state.push(entry);
+        let seq = state.next_seq;
+        state.push(seq, LogEntry::new(Some(self.id(seq)), event));
+        drop(state);
+        self.changed.send_replace(());
+    }
+
+    /// Takes over an event that another process stored.
+    pub(crate) fn append_stored(&self, StoredEvent { seq, event, created_at }: StoredEvent) {
+        let mut state = lock(&self.state);
+        state.progress.apply(&event, created_at);
+        state.push(seq, LogEntry::new(Some(self.id(seq)), event));
         drop(state);
         self.changed.send_replace(());
     }
 
     /// Tells all readers something that is not part of the record, such as that the record cannot be kept.
     pub fn append_unnumbered(&self, event: ChatEvent) {
-        lock(&self.state).push(LogEntry::new(None, event));
+        let mut state = lock(&self.state);
+        let seq = state.next_seq;
+        state.push(seq, LogEntry::new(None, event));
+        drop(state);
         self.changed.send_replace(());
     }
 
-    pub(super) fn end(&self) {
+    /// Ends its readers' streams once they have read what is there.
+    pub(crate) fn end(&self) {
         lock(&self.state).ended = true;
         self.changed.send_replace(());
     }
 
-    /// Reads from the very first event.
-    pub fn subscribe(self: &Arc<Self>) -> TurnSubscription {
-        self.subscription(0)
-    }
-
-    /// Reads on after `last` where that is an event of this record which the buffer still has; otherwise begins with a
-    /// snapshot.
-    pub fn subscribe_after(self: &Arc<Self>, last: Option<EventId>) -> TurnSubscription {
-        let next_seq = self.next_seq();
-        let is_ours = |id: &EventId| id.message_id == self.message_id && id.epoch == self.epoch && id.seq < next_seq;
-        // A number before the first entry makes the reader begin with a snapshot.
-        self.subscription(last.filter(is_ours).map_or(-1, |id| id.seq.saturating_add(1)))
-    }
-
-    fn subscription(self: &Arc<Self>, next_seq: i64) -> TurnSubscription {
-        TurnSubscription { log: Arc::clone(self), next_seq, changed: self.changed.subscribe() }
-    }
-
-    fn id(&self, seq: i64) -> EventId {
+    pub(super) fn id(&self, seq: i64) -> EventId {
         EventId { message_id: self.message_id, epoch: self.epoch, seq }
-    }
-
-    /// The message as far as it had come before the number `next_seq`. Made without holding the lock.
-    fn snapshot(&self, progress: Progress, next_seq: i64) -> LogEntry {
-        let event = ChatEvent::Snapshot(Snapshot {
-            assistant_message_id: self.message_id,
-            epoch: self.epoch,
-            tool_calls: progress.calls().to_vec(),
-            content: progress.content,
-            status: MessageStatus::Streaming,
-        });
-        let entry = LogEntry::new(Some(self.id(next_seq - 1)), event);
-        lock(&self.state).snapshot = (next_seq, entry.downgrade());
-        entry
-    }
-}
-
-/// One reader's place in a turn.
-#[derive(Debug)]
-pub struct TurnSubscription {
-    log: Arc<TurnLog>,
-    next_seq: i64,
-    changed: watch::Receiver<()>,
-}
-
-/// What a look at the buffer gives.
-enum Look {
-    Nothing,
-    Entries(Vec<LogEntry>),
-    /// The reader is too far behind: it needs a snapshot, made of this.
-    Behind(Progress),
-}
-
-impl TurnSubscription {
-    /// What came since the last call, some of it at a time; waits when nothing did. `None` when the turn is over and all
-    /// has been read.
-    pub async fn next(&mut self) -> Option<Vec<LogEntry>> {
-        loop {
-            self.changed.mark_unchanged();
-            if let Some(entries) = self.read() {
-                return Some(entries);
-            }
-            if self.log.has_ended() {
-                // The end may have come between the reading and this look.
-                return self.read();
-            }
-            self.changed.changed().await.ok()?;
-        }
-    }
-
-    fn read(&mut self) -> Option<Vec<LogEntry>> {
-        match self.look() {
-            Look::Nothing => None,
-            Look::Entries(entries) => Some(entries),
-            Look::Behind(progress) => Some(vec![self.log.snapshot(progress, self.next_seq)]),
-        }
-    }
-
-    fn look(&mut self) -> Look {
-        let state = lock(&self.log.state);
-        if self.next_seq >= state.next_seq {
-            return Look::Nothing;
-        }
-        if let Ok(skip) = usize::try_from(self.next_seq - state.first_seq()) {
-            let entries: Vec<_> = state.entries.iter().skip(skip).take(MAX_EVENTS_PER_BATCH).cloned().collect();
-            self.next_seq += i64::try_from(entries.len()).unwrap_or(0);
-            return Look::Entries(entries);
-        }
-        // One that some reader still holds will do, where the buffer has what comes after it.
-        let (next_seq, made) = &state.snapshot;
-        if let Some(made) = made.upgrade()
-            && *next_seq >= state.first_seq()
-        {
-            self.next_seq = *next_seq;
-            return Look::Entries(vec![made]);
-        }
-        // The turn's last event is always in the buffer, and is read after the snapshot.
-        self.next_seq = state.next_seq - i64::from(state.has_terminal);
-        Look::Behind(state.progress.clone())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use tallybook_protocol::{ChatEvent, ContentDelta, MessageId};
 
-    use tallybook_protocol::{ChatEvent, ContentDelta, MessageEnd, MessageId, MessageStatus, Usage};
-
-    use super::{
-        super::limits::{MAX_BUFFERED_BYTES, MAX_STORED_TEXT_BYTES},
-        EventId, TextPiece, TurnLog,
-    };
+    use super::{super::limits::MAX_STORED_TEXT_BYTES, TextPiece, TurnLog};
 
     fn delta(offset: usize, bytes: usize) -> ChatEvent {
         let offset = i64::try_from(offset).unwrap();
         ChatEvent::ContentDelta(ContentDelta { offset, delta: "x".repeat(bytes) })
-    }
-
-    fn end() -> ChatEvent {
-        ChatEvent::MessageEnd(MessageEnd {
-            assistant_message_id: MessageId(7),
-            content: String::new(),
-            tool_calls: Vec::new(),
-            status: MessageStatus::Complete,
-            error: None,
-            error_code: None,
-            stop_reason: None,
-            usage: Usage::default(),
-        })
-    }
-
-    /// A turn that is over, of whose events the buffer holds only the last.
-    fn long_turn() -> Arc<TurnLog> {
-        let log = Arc::new(TurnLog::new(MessageId(7), 1));
-        for portion in 0..4 {
-            log.append(delta(portion * MAX_BUFFERED_BYTES / 2, MAX_BUFFERED_BYTES / 2));
-        }
-        log.append(end());
-        log.end();
-        log
-    }
-
-    #[tokio::test]
-    async fn a_reader_far_behind_gets_a_snapshot_and_the_end() {
-        let mut behind = long_turn().subscribe();
-        let mut events = Vec::new();
-        while let Some(entries) = behind.next().await {
-            events.extend(entries.iter().map(|entry| entry.event().clone()));
-        }
-        let [ChatEvent::Snapshot(snapshot), last] = &events[..] else { panic!("{} events", events.len()) };
-        assert_eq!(snapshot.content.len(), 2 * MAX_BUFFERED_BYTES);
-        assert_eq!(last, &end());
     }
 
     #[test]
@@ -271,22 +171,5 @@ mod tests {
         assert_eq!(places(log.text_from(0)), [(0, 2 * bytes, 1), (2 * bytes, bytes, 2)]);
         assert_eq!(places(log.text_from(2 * bytes)), [(2 * bytes, bytes, 2)]);
         assert_eq!(places(log.text_from(3 * bytes)), []);
-    }
-
-    #[tokio::test]
-    async fn readers_who_are_behind_alike_share_one_snapshot() {
-        let log = long_turn();
-        let (first, second) = (log.subscribe().next().await.unwrap(), log.subscribe().next().await.unwrap());
-        assert!(std::ptr::eq(first[0].event(), second[0].event()));
-    }
-
-    #[tokio::test]
-    async fn a_reader_that_names_an_event_which_was_never_sent_hears_the_end() {
-        for seq in [5, i64::MAX] {
-            let last = EventId { message_id: MessageId(7), epoch: 1, seq };
-            let mut heard = long_turn().subscribe_after(Some(last));
-            assert!(matches!(heard.next().await.unwrap()[0].event(), ChatEvent::Snapshot(_)));
-            assert_eq!(heard.next().await.unwrap()[0].event(), &end());
-        }
     }
 }

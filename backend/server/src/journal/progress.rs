@@ -14,9 +14,19 @@ pub(super) struct Progress {
 }
 
 impl Progress {
+    /// A message as its rows have it.
+    pub(super) fn of(content: String, calls: Vec<ToolCall>) -> Self {
+        Self { content, calls, held: CallsBudget::default() }
+    }
+
     /// The calls so far.
     pub(super) fn calls(&self) -> &[ToolCall] {
         &self.calls
+    }
+
+    /// The text and the calls so far.
+    pub(super) fn into_parts(self) -> (String, Vec<ToolCall>) {
+        (self.content, self.calls)
     }
 
     /// Takes in what happened at `at`.

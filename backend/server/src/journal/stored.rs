@@ -3,7 +3,10 @@
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{ChatEvent, MessageId};
 
-use super::{EventId, LogEntry, limits::MAX_STORED_EVENTS_PER_READ};
+use super::{
+    EventId,
+    limits::{MAX_STORED_BYTES_PER_READ, MAX_STORED_EVENTS_PER_READ},
+};
 use crate::db::{Database, Transaction, now, on_db, on_tx};
 
 const INSERT_EVENT: &str =
@@ -12,8 +15,11 @@ const INSERT_EVENT: &str =
 const LIST_TEXT: &str = "SELECT event, data FROM journal_events \
      WHERE message_id = ? AND event IN ('content_delta', 'snapshot') ORDER BY epoch, seq";
 
-const LIST_AFTER: &str =
-    "SELECT seq, event, data FROM journal_events WHERE message_id = ? AND epoch = ? AND seq > ? ORDER BY seq LIMIT ?";
+const LIST_SIZES_AFTER: &str = "SELECT seq, CAST(OCTET_LENGTH(data) AS SIGNED) FROM journal_events \
+     WHERE message_id = ? AND epoch = ? AND seq > ? ORDER BY seq LIMIT ?";
+
+const LIST_BETWEEN: &str = "SELECT seq, event, data, created_at FROM journal_events \
+     WHERE message_id = ? AND epoch = ? AND seq > ? AND seq <= ? ORDER BY seq";
 
 // By the time of the events, which is indexed; a turn goes as a whole, so that none is played back by half.
 const LIST_ENDED_BEFORE: &str = "SELECT DISTINCT j.message_id FROM journal_events j \
@@ -25,16 +31,35 @@ const DELETE_OF_TURN: &str = "DELETE FROM journal_events WHERE message_id = ? AN
 
 const FIND_LAST: &str = "SELECT MAX(seq) FROM journal_events WHERE message_id = ? AND epoch = ?";
 
+/// An event as it is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct EncodedEvent {
+    name: &'static str,
+    data: String,
+}
+
+impl EncodedEvent {
+    /// Writes an event as JSON.
+    pub(crate) fn of(event: &ChatEvent) -> sqlx::Result<Self> {
+        let data = event.data().map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
+        Ok(Self { name: event.name(), data })
+    }
+
+    /// How long it is.
+    pub(crate) fn bytes(&self) -> usize {
+        self.data.len()
+    }
+}
+
 /// Stores an event under the number of the last live event that it holds.
-pub(crate) async fn create_event(tx: &mut Transaction, id: EventId, event: &ChatEvent) -> sqlx::Result<()> {
-    let data = event.data().map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
+pub(crate) async fn create_event(tx: &mut Transaction, id: EventId, event: &EncodedEvent) -> sqlx::Result<()> {
     on_tx!(tx, |connection| {
         sqlx::query(INSERT_EVENT)
             .bind(id.message_id)
             .bind(id.epoch)
             .bind(id.seq)
-            .bind(event.name())
-            .bind(data)
+            .bind(event.name)
+            .bind(&event.data)
             .bind(now())
             .execute(connection)
             .await
@@ -65,16 +90,41 @@ fn joined(rows: Vec<(String, String)>) -> sqlx::Result<String> {
     Ok(text)
 }
 
-/// What a turn sent under a lease after an event; at most [`MAX_STORED_EVENTS_PER_READ`] of them.
-pub(crate) async fn list_events_after(db: &Database, last: EventId) -> sqlx::Result<Vec<LogEntry>> {
-    let rows: Vec<(i64, String, String)> = on_db!(db, |pool| {
-        let query = sqlx::query_as(LIST_AFTER).bind(last.message_id).bind(last.epoch).bind(last.seq);
+/// An event as it was stored.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredEvent {
+    pub(super) seq: i64,
+    pub(super) event: ChatEvent,
+    pub(super) created_at: DateTime<Utc>,
+}
+
+/// What a turn sent under a lease after an event: as much of it as is read at a time, and nothing only when there is nothing.
+pub(crate) async fn list_events_after(db: &Database, last: EventId) -> sqlx::Result<Vec<StoredEvent>> {
+    let EventId { message_id, epoch, seq } = last;
+    let sizes: Vec<(i64, i64)> = on_db!(db, |pool| {
+        let query = sqlx::query_as(LIST_SIZES_AFTER).bind(message_id).bind(epoch).bind(seq);
         query.bind(MAX_STORED_EVENTS_PER_READ).fetch_all(pool).await
     })?;
-    let entry = |(seq, event, data): (i64, String, String)| {
-        Ok(LogEntry::new(Some(EventId { seq, ..last }), parse(&event, &data)?))
+    let Some(end) = end_of_read(&sizes) else { return Ok(Vec::new()) };
+    let rows: Vec<(i64, String, String, DateTime<Utc>)> = on_db!(db, |pool| {
+        sqlx::query_as(LIST_BETWEEN).bind(message_id).bind(epoch).bind(seq).bind(end).fetch_all(pool).await
+    })?;
+    let stored = |(seq, event, data, created_at): (i64, String, String, DateTime<Utc>)| {
+        Ok(StoredEvent { seq, event: parse(&event, &data)?, created_at })
     };
-    rows.into_iter().map(entry).collect()
+    rows.into_iter().map(stored).collect()
+}
+
+/// The number of the last of these events, given with their sizes, that is read at once. One at least is read, however
+/// large it is.
+fn end_of_read(sizes: &[(i64, i64)]) -> Option<i64> {
+    let mut bytes = 0;
+    let fitting = sizes.iter().take_while(|(_, size)| {
+        let is_first = bytes == 0;
+        bytes += size;
+        is_first || bytes <= MAX_STORED_BYTES_PER_READ
+    });
+    fitting.last().map(|(seq, _)| *seq)
 }
 
 fn parse(event: &str, data: &str) -> sqlx::Result<ChatEvent> {
@@ -95,4 +145,17 @@ pub(crate) async fn delete_events_before(db: &Database, time: DateTime<Utc>, lim
         on_db!(db, |pool| sqlx::query(DELETE_OF_TURN).bind(message_id).bind(time).execute(pool).await.map(|_| ()))?;
     }
     Ok(u32::try_from(turns.len()).unwrap_or(limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::limits::MAX_STORED_BYTES_PER_READ, end_of_read};
+
+    #[test]
+    fn so_much_is_read_at_a_time_and_one_event_at_least() {
+        let half = MAX_STORED_BYTES_PER_READ / 2;
+        assert_eq!(end_of_read(&[]), None);
+        assert_eq!(end_of_read(&[(3, 2 * MAX_STORED_BYTES_PER_READ), (4, 1)]), Some(3));
+        assert_eq!(end_of_read(&[(3, half), (7, half), (9, 1)]), Some(7));
+    }
 }

@@ -114,21 +114,37 @@ on_every_engine! {
         let stop = format!("/api/conversations/{conversation}/stop");
         model.reply([text("One "), hang()]);
         let mut turn = app.send(&conversation, "Count.").await;
-        let delta = turn.until("content_delta").await;
+        let delta = turn.until_text("One ").await;
         app.post(&stop, json!({})).await;
         assert_eq!(end_of(&turn.all().await).status, MessageStatus::Stopped);
         model.reply([text("One again "), hang()]);
         let mut turn = app.resume(&conversation).await;
-        turn.until("content_delta").await;
+        turn.until_text("One again ").await;
         // Whoever has heard the first part only, as a tab that slept, is told where the answer stands now.
         let mut late = app.follow(&conversation, delta.id.as_deref()).await;
         let ChatEvent::Snapshot(now) = late.next().await.unwrap().event else { panic!("a snapshot comes first") };
-        assert_eq!((now.epoch, now.content.starts_with("One again")), (2, true));
+        assert_eq!((now.epoch, now.content.as_str()), (2, "One again "));
         app.post(&stop, json!({})).await;
         let events = turn.all().await;
         assert_eq!((end_of(&events).status, end_of(&events).content.as_str()), (MessageStatus::Stopped, "One again "));
         let owed = app.follow(&conversation, delta.id.as_deref()).await.all().await;
         assert_eq!(owed, events[events.len() - 1..]);
+    }
+
+    /// The end of a turn that failed does not tell what it wrote, so that is told first.
+    async fn who_comes_back_after_a_failure_is_told_what_was_written(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
+        model.reply([text("It is fo"), cut()]);
+        let mut turn = app.send(&conversation, "1 + 2?").await;
+        let start = turn.until("message_start").await;
+        let failed = turn.all().await.pop().unwrap();
+        let owed = app.follow(&conversation, start.id.as_deref()).await.all().await;
+        let [ChatEvent::Snapshot(snapshot), end] = &owed[..] else { panic!("{owed:?}") };
+        assert_eq!((snapshot.content.as_str(), snapshot.tool_calls.len()), ("Adding. \n\nIt is fo", 1));
+        assert_eq!(end, &failed);
     }
 
     async fn what_is_not_cut_off_cannot_be_continued(engine: Engine) {

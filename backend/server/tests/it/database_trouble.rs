@@ -54,14 +54,7 @@ impl Scene {
         let conversation = app.create_conversation().await;
         let gate = model.reply_gated([text("I begin. ")], [tool_call(tool, r"{}")]);
         let mut turn = app.send(&conversation, "Count").await;
-        let mut read = String::new();
-        let mut last_id = None;
-        while read != "I begin. " {
-            let seen = turn.until("content_delta").await;
-            let ChatEvent::ContentDelta(delta) = seen.event else { unreachable!() };
-            read.push_str(&delta.delta);
-            last_id = seen.id;
-        }
+        let last_id = turn.until_text("I begin. ").await.id;
         gate.reached().await;
         Self { app, model, runs, conversation, turn, gate, last_id }
     }

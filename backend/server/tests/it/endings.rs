@@ -86,10 +86,7 @@ on_every_engine! {
         model.reply([text("Here it is.")]);
         app.send(&conversation, "Go.").await.all().await;
         app.shut_down().await;
-        let abandon =
-            "UPDATE messages SET status = 'streaming', lease_until = NULL, completed_at = NULL WHERE role = 'assistant'";
-        execute!(engine, abandon);
-        execute!(engine, "UPDATE conversations SET active_message_id = head_message_id");
+        abandon_turns(&engine).await;
         refuse_ends(&engine, "'interrupted'").await;
         let app = TestApp::spawn(&engine, &model).await;
         let stored = app.idle_conversation(&conversation).await;
@@ -210,4 +207,52 @@ on_every_engine! {
             assert_eq!(app.post(&path, body.clone()).await.status(), status, "{body}");
         }
     }
+}
+
+/// The database takes less in one statement than the answer has, at the turn's end and when it is closed after a crash.
+/// MySQL breaks the connection at such a statement, so it must not be tried. That it takes so little only the proxy says:
+/// the setting is the whole server's, and other tests run there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_end_larger_than_one_statement_becomes_a_small_one() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        let (narrow, proxy) = engine.clone().behind_proxy().await;
+        proxy.tell_statement_limit(600_000);
+        let app = TestApp::spawn(&narrow, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("x".repeat(700_000))]);
+        let events = app.send(&conversation, "Much.").await.all().await;
+        let Some(ChatEvent::Error(error)) = events.last() else { panic!("{:?}", events.last().map(ChatEvent::name)) };
+        assert_eq!(error.code, "storage_rejected");
+        assert_small_end(&app, &conversation).await;
+        app.shut_down().await;
+
+        execute!(engine, "UPDATE messages SET content = '' WHERE role = 'assistant'");
+        abandon_turns(&engine).await;
+        let app = TestApp::spawn(&narrow, &model).await;
+        assert_small_end(&app, &conversation).await;
+        app.shut_down().await;
+
+        // Where the database takes it, it is whole.
+        abandon_turns(&engine).await;
+        let app = TestApp::spawn(&engine, &model).await;
+        let closed = app.idle_conversation(&conversation).await;
+        assert_eq!(closed["messages"][1]["status"], "interrupted");
+        assert_eq!(closed["messages"][1]["content"].as_str().map(str::len), Some(700_000));
+    }
+}
+
+async fn assert_small_end(app: &TestApp, conversation: &str) {
+    let stored = app.idle_conversation(conversation).await;
+    let answer = &stored["messages"][1];
+    assert_eq!((&answer["status"], &answer["error_code"]), (&json!("failed"), &json!("storage_rejected")));
+    assert_eq!(answer["content"].as_str().map(str::len), Some(64 * 1024));
+}
+
+/// Leaves every turn as a process does that dies before it can write the end.
+async fn abandon_turns(engine: &Engine) {
+    let abandon =
+        "UPDATE messages SET status = 'streaming', lease_until = NULL, completed_at = NULL WHERE role = 'assistant'";
+    execute!(engine, abandon);
+    execute!(engine, "UPDATE conversations SET active_message_id = head_message_id");
 }

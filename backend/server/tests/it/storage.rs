@@ -3,7 +3,7 @@
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_protocol::ChatEvent;
 
-use crate::support::{Engine, Program, TestApp, eventually, execute, on_every_engine, rows};
+use crate::support::{Engine, Program, TestApp, eventually, execute, names, on_every_engine, rows};
 
 /// Tool, status, input, output, conversation, its title, its user.
 type Row = (String, String, String, Option<String>, String, String, String);
@@ -25,7 +25,7 @@ on_every_engine! {
         assert_eq!(row.4, conversation);
     }
 
-    /// The stored journal holds the turn: its text joined, its calls, its end.
+    /// The stored journal holds the turn: its text, in as many pieces as it took time for; its calls, its end.
     async fn the_journal_holds_the_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -34,12 +34,23 @@ on_every_engine! {
         model.reply([text("Three.")]);
         app.send(&conversation, "1 + 2").await.all().await;
         let journal = rows!(app, (String, String), "SELECT event, data FROM journal_events ORDER BY seq");
-        let events: Vec<&str> = journal.iter().map(|row| row.0.as_str()).collect();
+        let events: Vec<_> = journal.iter().map(|(event, data)| ChatEvent::parse(event, data).unwrap()).collect();
         let expected =
             ["message_start", "content_delta", "tool_call_start", "tool_call_end", "content_delta", "message_end"];
-        assert_eq!(events, expected);
-        assert_eq!(journal[1].1, r#"{"offset":0,"delta":"One two three four five. "}"#);
-        assert_eq!(journal[4].1, r#"{"offset":25,"delta":"\n\nThree."}"#);
+        assert_eq!(names(&events), expected);
+        let mut texts = [String::new(), String::new()];
+        let mut step = 0;
+        for event in &events {
+            match event {
+                ChatEvent::ContentDelta(delta) => {
+                    assert_eq!(usize::try_from(delta.offset).unwrap(), texts.concat().len());
+                    texts[step].push_str(&delta.delta);
+                }
+                ChatEvent::ToolCallEnd(_) => step = 1,
+                _ => {}
+            }
+        }
+        assert_eq!(texts, ["One two three four five. ", "\n\nThree."]);
     }
 
     /// What a finished turn sent out is purged after the time that is set; the conversation stays, and so does the

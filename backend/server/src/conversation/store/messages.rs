@@ -4,7 +4,7 @@ use tallybook_protocol::MessageId;
 
 use super::{
     list_of::list_of,
-    rows::{ConversationId, MessageRow, Place, SizeRow},
+    rows::{ConversationId, MessageRow, Place, SizeRow, StateRow},
 };
 use crate::db::{Database, on_db};
 
@@ -13,6 +13,8 @@ const LIST: &str = "SELECT id, parent_id, role, content, status, error, error_co
 
 const FIND: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at \
      FROM messages WHERE id = ? AND conversation_id = ?";
+
+const FIND_STATE: &str = "SELECT status, epoch FROM messages WHERE id = ? AND conversation_id = ?";
 
 const LIST_PLACES: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? ORDER BY id";
 
@@ -52,6 +54,15 @@ pub(crate) async fn find_message(
     id: MessageId,
 ) -> sqlx::Result<Option<MessageRow>> {
     on_db!(db, |pool| sqlx::query_as(FIND).bind(id).bind(conversation_id).fetch_optional(pool).await)
+}
+
+/// How far one message of a conversation is.
+pub(crate) async fn find_state(
+    db: &Database,
+    conversation_id: ConversationId,
+    id: MessageId,
+) -> sqlx::Result<Option<StateRow>> {
+    on_db!(db, |pool| sqlx::query_as(FIND_STATE).bind(id).bind(conversation_id).fetch_optional(pool).await)
 }
 
 /// How many answers of a conversation, on every branch, ended by themselves.

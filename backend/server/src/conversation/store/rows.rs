@@ -24,6 +24,14 @@ pub(crate) struct ConversationRow {
     pub(crate) updated_at: DateTime<Utc>,
 }
 
+/// How far a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct StateRow {
+    #[sqlx(try_from = "String")]
+    pub(crate) status: MessageStatus,
+    pub(crate) epoch: i32,
+}
+
 /// A row of `messages`, without what only leases need.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct MessageRow {

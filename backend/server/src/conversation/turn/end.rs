@@ -3,7 +3,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tallybook_agent::{CUT_OFF, RecordError};
+use backon::{BackoffBuilder as _, ExponentialBuilder};
+use tallybook_agent::{AgentError, CUT_OFF, RecordError};
 use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus, ToolCall, ToolCallStatus, TurnError, Usage};
 
 use super::{
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::{
     db::{Database, retried},
-    journal::TurnLog,
+    journal::{TurnLog, stored::EncodedEvent},
 };
 
 /// The first pause before writing the end of a turn is tried again; each one is twice as long as the one before.
@@ -42,8 +43,7 @@ pub(super) const REJECTED_CODE: &str = "storage_rejected";
 /// How a turn ended, as it is stored and told.
 pub(super) struct End {
     pub(super) status: MessageStatus,
-    /// In words for the reader, and the stable name of it.
-    pub(super) error: Option<(String, &'static str)>,
+    pub(super) error: Option<EndError>,
     pub(super) stop_reason: Option<String>,
     pub(super) usage: Usage,
 }
@@ -52,13 +52,38 @@ impl End {
     pub(super) fn new(status: MessageStatus) -> Self {
         Self { status, error: None, stop_reason: None, usage: Usage::default() }
     }
+
+    pub(super) fn failed(status: MessageStatus, error: EndError) -> Self {
+        Self { error: Some(error), ..Self::new(status) }
+    }
+}
+
+/// Why a turn ended before its answer was whole, in words for the reader.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EndError {
+    #[error(transparent)]
+    Agent(AgentError),
+    #[error("The server was restarted while it answered.")]
+    ShutDown,
+    #[error("The server failed unexpectedly. Try again; its log says more.")]
+    Panicked,
+}
+
+impl EndError {
+    /// The stable name of the cause.
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Agent(error) => error.code(),
+            Self::ShutDown => "shutdown",
+            Self::Panicked => "internal",
+        }
+    }
 }
 
 /// Fails when an end is larger than the database takes at a time. MySQL breaks the connection then, which would look like a
 /// failure that passes.
-pub(super) async fn check_statement_size(db: &Database, content: &str, event: &ChatEvent) -> sqlx::Result<()> {
-    let event = event.data().map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
-    let bytes = content.len().max(event.len()) as u64 + STATEMENT_ROOM;
+pub(super) async fn check_statement_size(db: &Database, content: &str, event: &EncodedEvent) -> sqlx::Result<()> {
+    let bytes = content.len().max(event.bytes()) as u64 + STATEMENT_ROOM;
     if bytes <= ALWAYS_TAKEN_BYTES || bytes <= db.max_statement_bytes().await? {
         return Ok(());
     }
@@ -82,10 +107,13 @@ impl EndWriter<'_> {
     /// Stores and tells how the turn ended, as soon as the database takes it. Gives up when the server stops, when somebody
     /// else has ended the turn, and when not even a small end is taken: then recovery sees to it.
     pub(super) async fn write(&self, end: &End) {
-        if let Some((error, code @ ("storage_unavailable" | "storage_full"))) = &end.error {
-            self.disconnect_readers(error, code);
+        if let Some(EndError::Agent(AgentError::Record(error))) = &end.error
+            && matches!(error, RecordError::Unavailable(_) | RecordError::Full(_))
+        {
+            self.disconnect_readers(error);
         }
-        let mut pause = FIRST_PAUSE;
+        let pauses = ExponentialBuilder::new().with_min_delay(FIRST_PAUSE).with_max_delay(MAX_PAUSE);
+        let mut pauses = pauses.without_max_times().build();
         let mut is_small = false;
         loop {
             let written =
@@ -101,28 +129,28 @@ impl EndWriter<'_> {
                 }
                 RecordError::Rejected(_) => {
                     tracing::error!(cause, "the end of a turn cannot be stored");
-                    self.disconnect_readers(&error.to_string(), error.code());
+                    self.disconnect_readers(&error);
                     return;
                 }
                 _ => tracing::warn!(cause, "the end of a turn could not be stored yet"),
             }
-            self.disconnect_readers(&error.to_string(), error.code());
+            self.disconnect_readers(&error);
+            let pause = pauses.next().unwrap_or(MAX_PAUSE);
             if self.context.shut_down.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
                 return;
             }
-            pause = MAX_PAUSE.min(pause * 2);
         }
     }
 
     /// Tells the readers at once that what happens cannot be stored. It is the last they hear here: they come back for
     /// the end, which is told once it is stored.
-    fn disconnect_readers(&self, error: &str, code: &str) {
+    fn disconnect_readers(&self, error: &RecordError) {
         if self.log.has_ended() {
             return;
         }
         self.log.append_unnumbered(ChatEvent::Error(TurnError {
-            error: error.to_owned(),
-            code: code.to_owned(),
+            error: error.to_string(),
+            code: error.code().to_owned(),
             user_message_id: None,
             assistant_message_id: None,
         }));
@@ -133,15 +161,17 @@ impl EndWriter<'_> {
     async fn try_write(&self, end: &End) -> sqlx::Result<()> {
         let (content, tool_calls) = self.log.content_and_calls();
         let event = self.terminal_event(end, &content, tool_calls).await?;
-        check_statement_size(&self.context.db, &content, &event).await?;
+        let encoded = EncodedEvent::of(&event)?;
+        check_statement_size(&self.context.db, &content, &encoded).await?;
+        let error = end.error.as_ref().map(ToString::to_string);
         let row = TurnEnd {
             content: &content,
             status: end.status,
-            error: end.error.as_ref().map(|(error, _)| error.as_str()),
-            error_code: end.error.as_ref().map(|(_, code)| *code),
+            error: error.as_deref(),
+            error_code: end.error.as_ref().map(EndError::code),
             stop_reason: end.stop_reason.as_deref(),
         };
-        self.store_and_send(row, event).await
+        self.store_and_send(row, event, &encoded).await
     }
 
     /// The same with an end that every database takes.
@@ -155,10 +185,11 @@ impl EndWriter<'_> {
             stop_reason: None,
         };
         let event = self.failed_event(REJECTED.to_owned(), REJECTED_CODE);
-        self.store_and_send(row, event).await
+        let encoded = EncodedEvent::of(&event)?;
+        self.store_and_send(row, event, &encoded).await
     }
 
-    async fn store_and_send(&self, row: TurnEnd<'_>, event: ChatEvent) -> sqlx::Result<()> {
+    async fn store_and_send(&self, row: TurnEnd<'_>, event: ChatEvent, encoded: &EncodedEvent) -> sqlx::Result<()> {
         let TurnRows { assistant_message_id: message_id, epoch, .. } = self.writer.rows();
         let Some(mut write) = self.writer.begin().await? else {
             tracing::warn!(%message_id, "a turn had been ended by somebody else");
@@ -166,7 +197,7 @@ impl EndWriter<'_> {
         };
         turns::end_turn(&mut write.tx, message_id, epoch, row).await?;
         tool_calls::end_open_tool_calls(&mut write.tx, message_id, ToolCallStatus::Interrupted, CUT_OFF).await?;
-        self.writer.create_next_event(&mut write.tx, &event).await?;
+        self.writer.create_next_event(&mut write.tx, encoded).await?;
         write.commit().await?;
         self.context.turn_counts.count_end(row.status);
         self.log.append(event);
@@ -175,8 +206,8 @@ impl EndWriter<'_> {
 
     /// `tool_calls` are those that readers were told of.
     async fn terminal_event(&self, end: &End, content: &str, mut tool_calls: Vec<ToolCall>) -> sqlx::Result<ChatEvent> {
-        if let (MessageStatus::Failed, Some((error, code))) = (end.status, &end.error) {
-            return Ok(self.failed_event(error.clone(), code));
+        if let (MessageStatus::Failed, Some(error)) = (end.status, &end.error) {
+            return Ok(self.failed_event(error.to_string(), error.code()));
         }
         let message_id = self.writer.rows().assistant_message_id;
         let mut usage = end.usage;
@@ -191,8 +222,8 @@ impl EndWriter<'_> {
             content: content.to_owned(),
             tool_calls,
             status: end.status,
-            error: end.error.as_ref().map(|(error, _)| error.clone()),
-            error_code: end.error.as_ref().map(|(_, code)| (*code).to_owned()),
+            error: end.error.as_ref().map(ToString::to_string),
+            error_code: end.error.as_ref().map(|error| error.code().to_owned()),
             stop_reason: end.stop_reason.clone(),
             usage,
         }))

@@ -17,6 +17,8 @@ mod step_text;
 pub(super) mod stop;
 mod stored_end;
 mod subscribe;
+#[cfg(test)]
+mod testing;
 mod title;
 mod writer;
 

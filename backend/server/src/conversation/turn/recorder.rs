@@ -16,7 +16,10 @@ use super::{
     step_text::separator,
     writer::{TurnWriter, wire_offset},
 };
-use crate::db::{Failure, classify, now, retried};
+use crate::{
+    db::{Failure, classify, now, retried},
+    journal::stored::EncodedEvent,
+};
 
 /// Bytes of text that one event carries; a longer delta becomes several.
 const MAX_DELTA_BYTES: usize = 64 * 1024;
@@ -83,7 +86,7 @@ impl TurnRecorder for StoringRecorder<'_> {
             let message_id = writer.rows().assistant_message_id;
             let id = tool_calls::create_tool_call(&mut write.tx, message_id, call, offset, started_at).await?;
             let event = start_event(id, call, offset, started_at);
-            writer.create_next_event(&mut write.tx, &event).await?;
+            writer.create_next_event(&mut write.tx, &EncodedEvent::of(&event)?).await?;
             write.commit().await?;
             Ok(Some((id, event)))
         };
@@ -98,7 +101,7 @@ impl TurnRecorder for StoringRecorder<'_> {
         let store = || async {
             let Some(mut write) = writer.begin().await? else { return Ok(None) };
             tool_calls::end_tool_call(&mut write.tx, id, end).await?;
-            writer.create_next_event(&mut write.tx, &event).await?;
+            writer.create_next_event(&mut write.tx, &EncodedEvent::of(&event)?).await?;
             write.commit().await.map(Some)
         };
         stored(retried(store).await)?;

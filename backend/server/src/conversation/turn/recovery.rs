@@ -19,7 +19,10 @@ use super::{
 };
 use crate::{
     db::{Failure, classify, retried},
-    journal::{EventId, stored},
+    journal::{
+        EventId,
+        stored::{self, EncodedEvent},
+    },
 };
 
 /// No turn sends so many events that are not yet stored.
@@ -124,6 +127,7 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_small: bool) -> sq
     } else {
         interrupted_event(context, message_id, &text).await?
     };
+    let event = EncodedEvent::of(&event)?;
     check_statement_size(&context.db, &text, &event).await?;
     let end = TurnEnd { content: &text, status, error: Some(error), error_code: Some(code), stop_reason: None };
     // Readers may have heard of more than was stored; the end must have a number that is new to all of them.

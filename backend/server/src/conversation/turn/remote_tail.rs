@@ -1,90 +1,85 @@
-//! Following a turn that another process runs: its stored journal is read a few times a second.
+//! Following a turn that another process runs: one task reads its stored journal a few times a second, for all who follow it
+//! here, into a copy of its record.
 
-use std::{sync::Arc, time::Duration};
-
-use tallybook_protocol::{ChatEvent, MessageStatus, Snapshot};
-use tokio::sync::mpsc;
-
-use super::{
-    super::{
-        ServiceError,
-        context::Context,
-        store::{ConversationId, messages, rows::MessageRow},
-    },
-    stored_end::list_truncated_calls,
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
 };
-use crate::journal::{EventId, LogEntry, stored};
+
+use tallybook_protocol::{MessageId, MessageStatus};
+
+use super::super::{
+    context::Context,
+    store::{ConversationId, messages, rows::StateRow},
+};
+use crate::journal::{EventId, TurnLog, stored};
 
 /// How often the stored journal is read.
 const READ_EVERY: Duration = Duration::from_millis(250);
 
-/// How many batches a reader may fall behind; the reading waits for it then, and nobody else does.
-const MAX_WAITING_BATCHES: usize = 2;
-
-type Sender = mpsc::Sender<Vec<LogEntry>>;
-
-/// Follows a turn after `last`, or from a snapshot, until it is over.
+/// A copy of the turn's record as far as it is stored, which goes on growing for as long as somebody holds it.
 pub(super) async fn follow(
     context: &Arc<Context>,
     conversation_id: ConversationId,
-    message: &MessageRow,
-    last: Option<EventId>,
-) -> Result<mpsc::Receiver<Vec<LogEntry>>, ServiceError> {
-    let (sender, receiver) = mpsc::channel(MAX_WAITING_BATCHES);
-    let known = last.filter(|id| id.message_id == message.id && id.epoch == message.epoch);
-    let place = if let Some(id) = known {
-        id
-    } else {
-        let snapshot = stored_snapshot(context, message).await?;
-        let place = snapshot.id().unwrap_or(EventId { message_id: message.id, epoch: message.epoch, seq: -1 });
-        // The channel is empty as yet, so there is room.
-        let _ = sender.try_send(vec![snapshot]);
-        place
-    };
-    context.spawn_until_draining(read_stored(Arc::clone(context), conversation_id, place, sender));
-    Ok(receiver)
+    message_id: MessageId,
+    epoch: i32,
+) -> sqlx::Result<Arc<TurnLog>> {
+    let log = Arc::new(TurnLog::copy(message_id, epoch));
+    let tail = Tail { conversation_id, message_id, epoch, log: Arc::downgrade(&log) };
+    if tail.read(context, &log).await? {
+        context.spawn_until_draining(tail.keep_reading(Arc::clone(context)));
+    }
+    Ok(log)
 }
 
-async fn read_stored(context: Arc<Context>, conversation_id: ConversationId, mut place: EventId, sender: Sender) {
-    loop {
-        // Asked before reading: what is stored when the turn is over is all there will be.
-        let running = is_running_under(&context, conversation_id, place).await;
-        match (stored::list_events_after(&context.db, place).await, running) {
-            (Ok(entries), running) if !entries.is_empty() => {
-                place = entries.last().and_then(LogEntry::id).unwrap_or(place);
-                if sender.send(entries).await.is_err() || running.is_err() {
+/// Who fills a copy. However this ends, so do the streams of the copy's readers: where the turn's end was not among what was
+/// read, they come back by themselves.
+struct Tail {
+    conversation_id: ConversationId,
+    message_id: MessageId,
+    epoch: i32,
+    log: Weak<TurnLog>,
+}
+
+impl Tail {
+    async fn keep_reading(self, context: Arc<Context>) {
+        loop {
+            tokio::time::sleep(READ_EVERY).await;
+            // Without readers there is nothing to fill.
+            let Some(log) = self.log.upgrade() else { return };
+            match self.read(&context, &log).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "a turn's stored journal could not be read");
                     return;
                 }
             }
-            (Ok(_), Ok(true)) => tokio::select! {
-                () = sender.closed() => return,
-                () = tokio::time::sleep(READ_EVERY) => {}
-            },
-            (Ok(_), Ok(false)) => return,
-            // The reader's stream ends without a terminal event, so it comes back by itself.
-            (Err(error), _) | (_, Err(error)) => {
-                tracing::warn!(%error, "a turn's stored journal could not be read");
-                return;
+        }
+    }
+
+    /// Reads all that was stored since. False when that is all there will be.
+    async fn read(&self, context: &Context, log: &TurnLog) -> sqlx::Result<bool> {
+        let Self { message_id, epoch, .. } = *self;
+        loop {
+            // Asked before reading: what is stored when the turn is over is all there will be.
+            let state = messages::find_state(&context.db, self.conversation_id, message_id).await?;
+            let last = EventId { message_id, epoch, seq: log.next_seq() - 1 };
+            let events = stored::list_events_after(&context.db, last).await?;
+            if events.is_empty() {
+                return Ok(state == Some(StateRow { status: MessageStatus::Streaming, epoch }));
+            }
+            for event in events {
+                log.append_stored(event);
             }
         }
     }
 }
 
-async fn is_running_under(context: &Context, conversation_id: ConversationId, place: EventId) -> sqlx::Result<bool> {
-    let message = messages::find_message(&context.db, conversation_id, place.message_id).await?;
-    Ok(message.is_some_and(|m| m.status == MessageStatus::Streaming && m.epoch == place.epoch))
-}
-
-/// The message as far as it is stored, under the number after which to go on. That number is read first: what comes between
-/// is then told twice, which changes nothing.
-async fn stored_snapshot(context: &Context, message: &MessageRow) -> Result<LogEntry, ServiceError> {
-    let seq = stored::find_last_seq(&context.db, message.id, message.epoch).await?.unwrap_or(-1);
-    let event = ChatEvent::Snapshot(Snapshot {
-        assistant_message_id: message.id,
-        epoch: message.epoch,
-        content: stored::find_text(&context.db, message.id).await?,
-        tool_calls: list_truncated_calls(&context.db, message.id).await?,
-        status: MessageStatus::Streaming,
-    });
-    Ok(LogEntry::new(Some(EventId { message_id: message.id, epoch: message.epoch, seq }), event))
+impl Drop for Tail {
+    fn drop(&mut self) {
+        if let Some(log) = self.log.upgrade() {
+            log.end();
+        }
+    }
 }

@@ -32,6 +32,7 @@ pub(super) async fn resumed_turn(
     let mut whole = whole_steps(&steps);
     let resumed = ResumedTurn {
         whole_steps: u32::try_from(whole.len()).unwrap_or(u32::MAX),
+        calls: calls.len(),
         answered: whole.pop().map(|(record, blocks)| answered_step(record, &blocks, &calls, context.agent.tools())),
         next_step: steps.iter().map(|call| number(call.step) + 1).max().unwrap_or(0),
         usage: steps.iter().map(ModelCallRow::usage).sum(),

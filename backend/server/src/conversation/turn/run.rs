@@ -16,7 +16,7 @@ use super::{
             turns::{self, FIRST_EPOCH, TurnRows},
         },
     },
-    end::{End, EndWriter},
+    end::{End, EndError, EndWriter},
     history::history_of,
     recorder::{StoringRecorder, record_error},
     resumed::resumed_turn,
@@ -111,15 +111,11 @@ impl Turn {
                 return End { stop_reason: Some(outcome.stop_reason), usage: outcome.usage, ..end };
             }
             Some(Err(AgentError::Cancelled)) if self.context.shut_down.is_cancelled() => {
-                let error = "The server was restarted while it answered.".to_owned();
-                return End { error: Some((error, "shutdown")), ..End::new(MessageStatus::Interrupted) };
+                return End::failed(MessageStatus::Interrupted, EndError::ShutDown);
             }
             Some(Err(AgentError::Cancelled)) => return End::new(MessageStatus::Stopped),
             Some(Err(error)) => error,
-            None => {
-                let error = "The server failed unexpectedly. Try again; its log says more.".to_owned();
-                return End { error: Some((error, "internal")), ..End::new(MessageStatus::Failed) };
-            }
+            None => return End::failed(MessageStatus::Failed, EndError::Panicked),
         };
         let detail = std::error::Error::source(&error).map(ToString::to_string);
         let message_id = self.rows.assistant_message_id;
@@ -129,6 +125,6 @@ impl Turn {
             AgentError::Record(_) => MessageStatus::Interrupted,
             _ => MessageStatus::Failed,
         };
-        End { error: Some((error.to_string(), error.code())), ..End::new(status) }
+        End::failed(status, EndError::Agent(error))
     }
 }

@@ -18,7 +18,10 @@ use super::{
 use crate::{
     accounts::UserId,
     db::Transaction,
-    journal::{EventId, stored},
+    journal::{
+        EventId,
+        stored::{self, EncodedEvent},
+    },
 };
 
 /// The right to start a turn. While it is held, shutting down waits, so that no turn begins on a closed database.
@@ -51,7 +54,8 @@ pub(super) async fn start(
 ) -> Result<EventsAnswer, ServiceError> {
     let NewRun { user, conversation_id, rows, first_event } = run;
     let TurnRows { assistant_message_id: message_id, epoch, .. } = rows;
-    stored::create_event(&mut tx, EventId { message_id, epoch, seq: 0 }, &first_event).await?;
+    let encoded = EncodedEvent::of(&first_event)?;
+    stored::create_event(&mut tx, EventId { message_id, epoch, seq: 0 }, &encoded).await?;
     // From the commit on the turn can be stopped, so it must be known here before that.
     let cancel = context.running.add(rows, &context.shut_down);
     if let Err(error) = tx.commit().await {
@@ -65,35 +69,27 @@ pub(super) async fn start(
     let turn = Turn { context: Arc::clone(context), user, conversation_id, rows, log, cancel };
     context.spawn(turn.run());
     context.changes.announce(user);
-    Ok(EventsAnswer::Live(subscription))
+    Ok(EventsAnswer::Turn(subscription))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::Arc, time::Duration};
+    use std::{
+        sync::{Arc, OnceLock},
+        time::Duration,
+    };
 
-    use tallybook_agent::{AgentService, Limits, SystemPrompt};
-    use tallybook_demo_model::DemoModel;
-    use tallybook_tools::ToolRegistry;
-    use tokio::runtime::Handle;
+    use tallybook_protocol::{ChatEvent, MessageStatus, Snapshot};
 
     use super::{
-        super::super::{ConversationService, Lifetimes, ServiceError},
-        StartPermit,
+        super::{super::ServiceError, testing::Scene},
+        NewRun, StartPermit, start,
     };
-    use crate::db::Database;
+    use crate::{accounts::UserId, db::Transaction};
 
     #[tokio::test]
     async fn shutting_down_waits_for_a_turn_that_is_about_to_begin() {
-        let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}/tallybook.db", folder.path().display()).parse().unwrap();
-        let db = Database::connect(&url).await.unwrap();
-        let model = Arc::new(DemoModel::new(Duration::ZERO));
-        let tools = Arc::new(ToolRegistry::default());
-        let agent = AgentService::new(model, tools, SystemPrompt::BuiltIn, Limits::default());
-        let lifetimes = Lifetimes { lease: Duration::from_secs(20), journal: None };
-        let service = ConversationService::start(db, agent, None, lifetimes, Handle::current()).await.unwrap();
-
+        let service = Scene::set().await.service;
         let permit = StartPermit::take(&service.context).unwrap();
         let shutting_down = tokio::spawn({
             let service = service.clone();
@@ -105,5 +101,35 @@ mod tests {
         drop(permit);
         shutting_down.await.unwrap();
         assert!(service.context.db.begin().await.is_err());
+    }
+
+    /// From the commit on others see the turn and may stop it.
+    #[tokio::test]
+    async fn a_turn_can_be_stopped_when_it_is_committed() {
+        let scene = Scene::set().await;
+        let context = &scene.service.context;
+        let permit = StartPermit::take(context).unwrap();
+        let (mut tx, rows) = scene.begin_turn().await;
+        let message_id = rows.assistant_message_id;
+        let was_known = Arc::new(OnceLock::new());
+        let Transaction::Sqlite(transaction) = &mut tx else { panic!("the database is embedded") };
+        transaction.lock_handle().await.unwrap().set_commit_hook({
+            let (context, was_known) = (Arc::clone(context), Arc::clone(&was_known));
+            move || {
+                // Later commits on this connection do not count.
+                was_known.get_or_init(|| context.running.contains(message_id));
+                true
+            }
+        });
+        let first_event = ChatEvent::Snapshot(Snapshot {
+            assistant_message_id: message_id,
+            epoch: rows.epoch,
+            content: String::new(),
+            tool_calls: Vec::new(),
+            status: MessageStatus::Streaming,
+        });
+        let run = NewRun { user: UserId::LOCAL, conversation_id: scene.conversation_id, rows, first_event };
+        start(context, permit, tx, run).await.unwrap();
+        assert_eq!(was_known.get(), Some(&true), "nobody could have stopped it as it was committed");
     }
 }

@@ -1,37 +1,55 @@
 //! How a turn that is over is told from its rows, without its journal.
 
-use tallybook_protocol::{
-    CallsBudget, ChatEvent, MAX_CALL_TEXT_BYTES, MessageEnd, MessageId, MessageStatus, ToolCall, TurnError, Usage,
-};
+use std::sync::Arc;
+
+use tallybook_protocol::{CallsBudget, ChatEvent, MessageEnd, MessageId, MessageStatus, ToolCall, TurnError, Usage};
 
 use super::super::store::{
-    model_calls,
+    ConversationId, messages, model_calls,
     rows::{MessageRow, ModelCallRow, ToolCallRow},
     tool_calls,
 };
 use crate::{
     db::Database,
-    journal::{EventId, LogEntry, stored},
+    journal::{EventId, TurnLog, stored},
 };
 
-/// The terminal event of a turn; `None` while it runs.
-pub(super) async fn terminal_entry(db: &Database, message: &MessageRow) -> sqlx::Result<Option<LogEntry>> {
-    let seq = stored::find_last_seq(db, message.id, message.epoch).await?.unwrap_or_default();
-    let event = match message.status {
-        MessageStatus::Streaming => return Ok(None),
-        MessageStatus::Failed => failed_event(message),
-        status => ChatEvent::MessageEnd(MessageEnd {
-            assistant_message_id: message.id,
-            error: message.error.clone(),
-            error_code: message.error_code.clone(),
-            stop_reason: message.stop_reason.clone(),
-            content: message.content.clone(),
-            tool_calls: list_truncated_calls(db, message.id).await?,
-            status,
-            usage: sum_usage(db, message.id).await?,
-        }),
+/// The record of a turn that is over. Where it has gone on meanwhile it holds nothing, so its readers come back.
+pub(super) async fn read_end(
+    db: &Database,
+    conversation_id: ConversationId,
+    message_id: MessageId,
+    epoch: i32,
+) -> sqlx::Result<Arc<TurnLog>> {
+    let found = messages::find_message(db, conversation_id, message_id).await?;
+    let Some(message) = found.filter(|m| m.epoch == epoch && m.status != MessageStatus::Streaming) else {
+        let log = TurnLog::copy(message_id, epoch);
+        log.end();
+        return Ok(Arc::new(log));
     };
-    Ok(Some(LogEntry::new(Some(EventId { message_id: message.id, epoch: message.epoch, seq }), event)))
+    let seq = stored::find_last_seq(db, message_id, epoch).await?.unwrap_or_default();
+    let id = EventId { message_id, epoch, seq };
+    let tool_calls = list_truncated_calls(db, message_id).await?;
+    let log = if message.status == MessageStatus::Failed {
+        TurnLog::of_end(id, failed_event(&message), message.content, tool_calls)
+    } else {
+        let usage = sum_usage(db, message_id).await?;
+        TurnLog::of_end(id, ended_event(message, tool_calls, usage), String::new(), Vec::new())
+    };
+    Ok(Arc::new(log))
+}
+
+fn ended_event(message: MessageRow, tool_calls: Vec<ToolCall>, usage: Usage) -> ChatEvent {
+    ChatEvent::MessageEnd(MessageEnd {
+        assistant_message_id: message.id,
+        error: message.error,
+        error_code: message.error_code,
+        stop_reason: message.stop_reason,
+        content: message.content,
+        tool_calls,
+        status: message.status,
+        usage,
+    })
 }
 
 fn failed_event(message: &MessageRow) -> ChatEvent {
@@ -45,7 +63,7 @@ fn failed_event(message: &MessageRow) -> ChatEvent {
 
 /// The calls of a turn, with as much of their texts as one event carries.
 pub(super) async fn list_truncated_calls(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<ToolCall>> {
-    let rows = tool_calls::list_tool_calls(db, &[message_id], MAX_CALL_TEXT_BYTES).await?;
+    let rows = tool_calls::list_carried_tool_calls(db, &[message_id]).await?;
     let mut calls: Vec<ToolCall> = rows.iter().map(ToolCallRow::to_tool_call).collect();
     let mut budget = CallsBudget::default();
     for call in &mut calls {

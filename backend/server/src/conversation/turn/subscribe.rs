@@ -1,10 +1,9 @@
-//! Following a turn: live where this process runs it, by its stored journal where another one does, and by its end where it
-//! is over.
+//! Following a turn: live where this process runs it, by a copy of its stored journal where another one does, and by its end
+//! where it is over. However many follow it, there is one record of it here.
 
 use std::sync::Arc;
 
-use tallybook_protocol::MessageId;
-use tokio::sync::mpsc;
+use tallybook_protocol::{MessageId, MessageStatus};
 use uuid::Uuid;
 
 use super::{
@@ -12,25 +11,25 @@ use super::{
         ServiceError,
         context::Context,
         service::ConversationService,
-        store::{ConversationId, messages, rows::ConversationRow, turns::TurnRows},
+        store::{
+            ConversationId, messages,
+            rows::{ConversationRow, StateRow},
+            turns::TurnRows,
+        },
     },
     remote_tail,
-    stored_end::terminal_entry,
+    stored_end::read_end,
 };
 use crate::{
     accounts::UserId,
-    journal::{EventId, LogEntry, TurnSubscription, stored},
+    journal::{EventId, TurnSubscription, stored},
 };
 
 /// What somebody who wants to follow a conversation gets.
 #[derive(Debug)]
 pub enum EventsAnswer {
-    /// A turn that runs.
-    Live(TurnSubscription),
-    /// A turn that another process runs.
-    Stored(mpsc::Receiver<Vec<LogEntry>>),
-    /// One event, and then the end: how a turn has ended.
-    Once(LogEntry),
+    /// A turn that runs, or the end of one that is over.
+    Turn(TurnSubscription),
     /// Nothing runs and nothing is owed.
     Nothing,
 }
@@ -42,56 +41,201 @@ impl ConversationService {
         let row = context.find_conversation(user, uuid).await?;
         if let Some(message_id) = row.active_message_id {
             if let Some(log) = context.journal.find(message_id) {
-                return Ok(EventsAnswer::Live(log.subscribe_after(last)));
+                return Ok(EventsAnswer::Turn(log.subscribe_after(last)));
             }
-            return subscribe_stored(context, &row, message_id, last).await;
+            return subscribe_stored(context, row.id, message_id, last).await;
         }
-        let Some(last) = last else { return Ok(EventsAnswer::Nothing) };
-        if is_caught_up(context, row.id, last).await? {
-            return Ok(EventsAnswer::Nothing);
+        match last {
+            Some(id) if !is_caught_up(context, row.id, id).await? => {
+                subscribe_stored(context, row.id, id.message_id, last).await
+            }
+            _ => Ok(EventsAnswer::Nothing),
         }
-        subscribe_stored(context, &row, last.message_id, None).await
     }
 }
 
-/// Joins the turn of a message that was sent before.
+/// Follows the turn of a message that was sent before.
 pub(super) async fn subscribe_known(
     context: &Arc<Context>,
     row: &ConversationRow,
     rows: TurnRows,
 ) -> Result<EventsAnswer, ServiceError> {
     match context.journal.find(rows.assistant_message_id) {
-        Some(log) => Ok(EventsAnswer::Live(log.subscribe())),
-        None => subscribe_stored(context, row, rows.assistant_message_id, None).await,
+        Some(log) => Ok(EventsAnswer::Turn(log.subscribe())),
+        None => subscribe_stored(context, row.id, rows.assistant_message_id, None).await,
     }
 }
 
-/// A turn that does not run here: its terminal event, or what its own process stores of it.
+/// A turn that does not run here: what its own process stores of it, or how it ended.
 async fn subscribe_stored(
     context: &Arc<Context>,
-    row: &ConversationRow,
+    conversation_id: ConversationId,
     message_id: MessageId,
     last: Option<EventId>,
 ) -> Result<EventsAnswer, ServiceError> {
-    let Some(message) = messages::find_message(&context.db, row.id, message_id).await? else {
+    let Some(StateRow { status, epoch }) = messages::find_state(&context.db, conversation_id, message_id).await? else {
         return Ok(EventsAnswer::Nothing);
     };
-    match terminal_entry(&context.db, &message).await? {
-        Some(entry) => Ok(EventsAnswer::Once(entry)),
-        None => Ok(EventsAnswer::Stored(remote_tail::follow(context, row.id, &message, last).await?)),
-    }
+    let read = async {
+        if status == MessageStatus::Streaming {
+            remote_tail::follow(context, conversation_id, message_id, epoch).await
+        } else {
+            read_end(&context.db, conversation_id, message_id, epoch).await
+        }
+    };
+    let log = context.journal.find_or_read(message_id, epoch, read).await?;
+    Ok(EventsAnswer::Turn(log.subscribe_after(last)))
 }
 
 /// Whether somebody who has heard `last` of a turn that is over has heard all.
 async fn is_caught_up(context: &Context, conversation_id: ConversationId, last: EventId) -> sqlx::Result<bool> {
-    let Some(message) = messages::find_message(&context.db, conversation_id, last.message_id).await? else {
+    let Some(StateRow { epoch, .. }) = messages::find_state(&context.db, conversation_id, last.message_id).await?
+    else {
         return Ok(true);
     };
-    if message.epoch != last.epoch {
+    if epoch != last.epoch {
         // The turn went on since, and ended again.
-        return Ok(message.epoch < last.epoch);
+        return Ok(epoch < last.epoch);
     }
     // A number beyond the last one was never sent, so whoever names it has not heard the end.
     let stored_seq = stored::find_last_seq(&context.db, last.message_id, last.epoch).await?;
     Ok(stored_seq.is_none_or(|seq| seq == last.seq))
+}
+
+/// Twenty readers of a long answer that take what they are given first and do not go on reading: they hold one copy between
+/// them, however they came to it.
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, ptr, time::Duration};
+
+    use bytes::Bytes;
+    use futures_util::future::join_all;
+    use tallybook_protocol::{ChatEvent, ContentDelta, MessageStatus};
+
+    use super::{
+        super::{
+            super::store::turns::{TurnEnd, TurnRows, end_turn},
+            testing::Scene,
+        },
+        EventId, EventsAnswer, TurnSubscription, stored,
+    };
+    use crate::{
+        accounts::UserId,
+        db::Transaction,
+        journal::{LogEntry, WireFormat, stored::EncodedEvent},
+    };
+
+    const PORTION: usize = 64 * 1024;
+    const PORTIONS: usize = 128;
+
+    type Reader = (TurnSubscription, Vec<LogEntry>);
+
+    fn delta(portion: usize) -> ChatEvent {
+        let offset = i64::try_from(portion * PORTION).unwrap();
+        ChatEvent::ContentDelta(ContentDelta { offset, delta: "x".repeat(PORTION) })
+    }
+
+    fn id(rows: TurnRows, seq: i64) -> EventId {
+        EventId { message_id: rows.assistant_message_id, epoch: rows.epoch, seq }
+    }
+
+    async fn store(tx: &mut Transaction, rows: TurnRows, portion: usize) {
+        let event = EncodedEvent::of(&delta(portion)).unwrap();
+        stored::create_event(tx, id(rows, i64::try_from(portion).unwrap()), &event).await.unwrap();
+    }
+
+    async fn end(tx: &mut Transaction, rows: TurnRows) {
+        let content = "x".repeat(PORTION * PORTIONS);
+        let end = TurnEnd {
+            content: &content,
+            status: MessageStatus::Complete,
+            error: None,
+            error_code: None,
+            stop_reason: None,
+        };
+        assert!(end_turn(tx, rows.assistant_message_id, rows.epoch, end).await.unwrap());
+    }
+
+    async fn twenty_readers(scene: &Scene, last: Option<EventId>) -> Vec<Reader> {
+        let reader = async |_| {
+            let answer = scene.service.events(UserId::LOCAL, scene.uuid, last).await.unwrap();
+            let EventsAnswer::Turn(mut turn) = answer else { panic!("there is something to follow") };
+            let entries = turn.next().await.unwrap();
+            (turn, entries)
+        };
+        join_all((0..20).map(reader)).await
+    }
+
+    /// Gives the one event that they hold.
+    fn assert_one_copy(readers: &[Reader]) -> &ChatEvent {
+        let written = Cell::new(0);
+        let first = readers[0].1[0].event();
+        for (_, entries) in readers {
+            let [entry] = &entries[..] else { panic!("{} events", entries.len()) };
+            assert!(ptr::eq(entry.event(), first));
+            entry.encoded(WireFormat::ChatEvents, || {
+                written.set(written.get() + 1);
+                Bytes::new()
+            });
+        }
+        assert_eq!(written.get(), 1);
+        first
+    }
+
+    #[tokio::test]
+    async fn readers_of_a_turn_of_this_process_share_it() {
+        let scene = Scene::set().await;
+        let (tx, rows) = scene.begin_turn().await;
+        tx.commit().await.unwrap();
+        let log = scene.service.context.journal.open(rows.assistant_message_id, rows.epoch);
+        (0..PORTIONS).for_each(|portion| log.append(delta(portion)));
+        let readers = twenty_readers(&scene, None).await;
+        let ChatEvent::Snapshot(snapshot) = assert_one_copy(&readers) else { panic!("a snapshot comes first") };
+        assert_eq!(snapshot.content.len(), PORTION * PORTIONS);
+    }
+
+    #[tokio::test]
+    async fn readers_who_come_back_after_the_end_share_it() {
+        let scene = Scene::set().await;
+        let (mut tx, rows) = scene.begin_turn().await;
+        store(&mut tx, rows, 0).await;
+        end(&mut tx, rows).await;
+        tx.commit().await.unwrap();
+        let readers = twenty_readers(&scene, Some(id(rows, -1))).await;
+        let ChatEvent::MessageEnd(end) = assert_one_copy(&readers) else { panic!("the end alone") };
+        assert_eq!(end.content.len(), PORTION * PORTIONS);
+    }
+
+    /// They are served by one task, too, which ends with the last of them.
+    #[tokio::test]
+    async fn readers_of_another_processs_turn_share_it() {
+        let scene = Scene::set().await;
+        let context = &scene.service.context;
+        let (mut tx, rows) = scene.begin_turn().await;
+        for portion in 0..PORTIONS - 1 {
+            store(&mut tx, rows, portion).await;
+        }
+        tx.commit().await.unwrap();
+        let tasks = context.tasks.len();
+        let mut readers = twenty_readers(&scene, None).await;
+        assert_eq!(context.tasks.len(), tasks + 1);
+        let ChatEvent::Snapshot(snapshot) = assert_one_copy(&readers) else { panic!("a snapshot comes first") };
+        assert_eq!(snapshot.content.len(), PORTION * (PORTIONS - 1));
+
+        let mut tx = context.db.begin().await.unwrap();
+        store(&mut tx, rows, PORTIONS - 1).await;
+        tx.commit().await.unwrap();
+        for (turn, entries) in &mut readers {
+            *entries = turn.next().await.unwrap();
+        }
+        assert_eq!(assert_one_copy(&readers), &delta(PORTIONS - 1));
+
+        drop(readers);
+        let ended = async {
+            while context.tasks.len() > tasks {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), ended).await.expect("nothing is read for nobody");
+    }
 }

@@ -10,7 +10,10 @@ use tokio_util::sync::CancellationToken;
 use super::super::store::turns::{self, TurnRows};
 use crate::{
     db::{Database, Transaction},
-    journal::{EventId, TextPiece, TurnLog, stored},
+    journal::{
+        EventId, TextPiece, TurnLog,
+        stored::{self, EncodedEvent},
+    },
 };
 
 /// How often text is stored: so much of it, in time, may be lost when the process dies.
@@ -65,7 +68,7 @@ impl TurnWriter {
         for TextPiece { offset, text, seq } in self.log.text_from(will_be_stored) {
             will_be_stored = offset + text.len();
             let event = ChatEvent::ContentDelta(ContentDelta { offset: wire_offset(offset), delta: text });
-            stored::create_event(&mut tx, self.id(seq), &event).await?;
+            stored::create_event(&mut tx, self.id(seq), &EncodedEvent::of(&event)?).await?;
         }
         Ok(Some(Write { tx, stored_bytes, will_be_stored }))
     }
@@ -95,7 +98,7 @@ impl TurnWriter {
     }
 
     /// Stores an event under the number that it is about to be sent with.
-    pub(super) async fn create_next_event(&self, tx: &mut Transaction, event: &ChatEvent) -> sqlx::Result<()> {
+    pub(super) async fn create_next_event(&self, tx: &mut Transaction, event: &EncodedEvent) -> sqlx::Result<()> {
         stored::create_event(tx, self.id(self.log.next_seq()), event).await
     }
 }

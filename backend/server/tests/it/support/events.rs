@@ -19,13 +19,15 @@ pub(crate) struct EventReader {
     response: Response,
     decoder: Decoder,
     ready: VecDeque<SeenEvent>,
+    /// The answer's text as far as this reader was told it.
+    text: String,
 }
 
 impl EventReader {
     pub(crate) fn new(response: Response) -> Self {
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.headers()[CONTENT_TYPE], "text/event-stream");
-        Self { response, decoder: Decoder::new(), ready: VecDeque::new() }
+        Self { response, decoder: Decoder::new(), ready: VecDeque::new(), text: String::new() }
     }
 
     /// The next event of the record; `None` when the stream is over.
@@ -41,8 +43,9 @@ impl EventReader {
     /// The next event, were it one of those that are told and not kept.
     async fn next_of_any(&mut self) -> Option<SeenEvent> {
         loop {
-            if let Some(event) = self.ready.pop_front() {
-                return Some(event);
+            if let Some(seen) = self.ready.pop_front() {
+                self.take_down(&seen.event);
+                return Some(seen);
             }
             let chunk = timeout(PATIENCE, self.response.chunk()).await.expect("an event within 20 s");
             let chunk = chunk.expect("the stream ends well")?;
@@ -62,6 +65,29 @@ impl EventReader {
             if seen.event.name() == name {
                 return seen;
             }
+        }
+    }
+
+    /// Reads until the answer's text is this, and gives the last event of it. Models send text in pieces, so after one
+    /// delta nobody can say how much of it there is.
+    pub(crate) async fn until_text(&mut self, text: &str) -> SeenEvent {
+        loop {
+            let seen = self.next().await.unwrap_or_else(|| panic!("the stream ended at {:?}", self.text));
+            if self.text == text {
+                return seen;
+            }
+        }
+    }
+
+    fn take_down(&mut self, event: &ChatEvent) {
+        match event {
+            ChatEvent::ContentDelta(delta) => {
+                // One that comes back does not have the beginning.
+                self.text.truncate(usize::try_from(delta.offset).expect("a place in the text"));
+                self.text.push_str(&delta.delta);
+            }
+            ChatEvent::Snapshot(snapshot) => self.text.clone_from(&snapshot.content),
+            _ => {}
         }
     }
 

@@ -1,9 +1,10 @@
-//! What stands between a server and its MySQL, and can be made to fail: a TCP proxy that cuts, stalls, delays and counts.
+//! What stands between a server and its MySQL, and can be made to fail: a TCP proxy that cuts, stalls, delays and counts, and makes
+//! the database seem to take less than it does.
 
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -28,19 +29,38 @@ enum Line {
     Cut,
 }
 
+/// The question how large a statement may be.
+const STATEMENT_LIMIT: &[u8] = b"SELECT @@max_allowed_packet";
+
+/// What the proxy does beside carrying, on all its connections.
+#[derive(Default)]
+struct Tricks {
+    /// Whether the answer to the next COMMIT is lost.
+    loses_commit: AtomicBool,
+    /// What is answered to [`STATEMENT_LIMIT`] in place of the truth; 0 for nothing.
+    statement_limit: AtomicU32,
+    /// How many bytes the server has answered so far.
+    answered_bytes: AtomicUsize,
+}
+
+impl Tricks {
+    /// Puts a number into a question's place, whose length stays: packets begin with it.
+    fn play(&self, portion: &mut [u8]) {
+        let limit = self.statement_limit.load(Ordering::SeqCst);
+        let asked = portion.windows(STATEMENT_LIMIT.len()).position(|words| words == STATEMENT_LIMIT);
+        let Some(asked) = asked.filter(|_| limit > 0) else { return };
+        // The operator makes it as unsigned as the server's own number.
+        let told = format!("{:<1$}", format!("SELECT {limit}|0"), STATEMENT_LIMIT.len());
+        portion[asked..asked + STATEMENT_LIMIT.len()].copy_from_slice(told.as_bytes());
+    }
+}
+
 /// A proxy before one server. Ends when dropped.
 pub(crate) struct Proxy {
     pub(crate) port: u16,
     line: watch::Sender<Line>,
-    traffic: Arc<Traffic>,
+    tricks: Arc<Tricks>,
     accepting: JoinHandle<()>,
-}
-
-/// What all connections share.
-#[derive(Default)]
-struct Traffic {
-    loses_commit: AtomicBool,
-    answered_bytes: AtomicUsize,
 }
 
 impl Proxy {
@@ -49,22 +69,22 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let line = watch::Sender::new(Line::Open);
-        let traffic = Arc::new(Traffic::default());
-        let (told, shared) = (line.subscribe(), Arc::clone(&traffic));
+        let tricks = Arc::new(Tricks::default());
+        let (told, to_play) = (line.subscribe(), Arc::clone(&tricks));
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let (upstream, line, traffic) = (upstream.clone(), told.clone(), Arc::clone(&shared));
+                let (upstream, line, tricks) = (upstream.clone(), told.clone(), Arc::clone(&to_play));
                 tokio::spawn(async move {
                     if *line.borrow() != Line::Cut
                         && let Ok(server) = TcpStream::connect(upstream).await
                     {
                         // However it ends, both connections are closed.
-                        let _ = carry(client, server, line, &traffic).await;
+                        let _ = carry(client, server, line, &tricks).await;
                     }
                 });
             }
         });
-        Self { port, line, traffic, accepting }
+        Self { port, line, tricks, accepting }
     }
 
     /// Closes every connection, and each new one as it comes.
@@ -89,17 +109,22 @@ impl Proxy {
 
     /// Lets the next COMMIT through, but closes its connection in place of the answer.
     pub(crate) fn lose_next_commit(&self) {
-        self.traffic.loses_commit.store(true, Ordering::SeqCst);
+        self.tricks.loses_commit.store(true, Ordering::SeqCst);
+    }
+
+    /// Has the server believe that the database takes so many bytes in one statement.
+    pub(crate) fn tell_statement_limit(&self, bytes: u32) {
+        self.tricks.statement_limit.store(bytes, Ordering::SeqCst);
     }
 
     /// Whether a COMMIT's answer was asked to be lost and has not been yet.
     pub(crate) fn is_waiting_for_commit(&self) -> bool {
-        self.traffic.loses_commit.load(Ordering::SeqCst)
+        self.tricks.loses_commit.load(Ordering::SeqCst)
     }
 
     /// How many bytes the server has answered so far.
     pub(crate) fn answered_bytes(&self) -> usize {
-        self.traffic.answered_bytes.load(Ordering::SeqCst)
+        self.tricks.answered_bytes.load(Ordering::SeqCst)
     }
 }
 
@@ -114,7 +139,7 @@ async fn carry(
     mut client: TcpStream,
     mut server: TcpStream,
     mut line: watch::Receiver<Line>,
-    traffic: &Traffic,
+    tricks: &Tricks,
 ) -> std::io::Result<()> {
     let (mut asked, mut answered) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
     loop {
@@ -125,13 +150,14 @@ async fn carry(
                 }
             }
             bytes = client.read(&mut asked) => {
-                let portion = &asked[..bytes?];
+                let portion = &mut asked[..bytes?];
                 if portion.is_empty() || !is_let_through(&mut line).await {
                     return Ok(());
                 }
+                tricks.play(portion);
                 server.write_all(portion).await?;
                 let is_commit = portion.windows(6).any(|word| word == b"COMMIT");
-                if is_commit && traffic.loses_commit.swap(false, Ordering::SeqCst) {
+                if is_commit && tricks.loses_commit.swap(false, Ordering::SeqCst) {
                     // It is done when the server answers.
                     return server.readable().await;
                 }
@@ -141,7 +167,7 @@ async fn carry(
                 if portion.is_empty() || !is_let_through(&mut line).await {
                     return Ok(());
                 }
-                traffic.answered_bytes.fetch_add(portion.len(), Ordering::SeqCst);
+                tricks.answered_bytes.fetch_add(portion.len(), Ordering::SeqCst);
                 client.write_all(portion).await?;
             }
         }

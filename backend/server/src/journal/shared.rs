@@ -1,0 +1,96 @@
+//! Records of turns that do not run here, made from what is stored: each is read once for all who follow it at the same time,
+//! and is gone with the last of them.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, Weak},
+};
+
+use tallybook_protocol::MessageId;
+
+use super::{live::TurnLog, lock::lock};
+use crate::db::in_time;
+
+/// A turn under a lease.
+type Key = (MessageId, i32);
+
+/// Held while the record is read. Nobody but its readers keeps it.
+type Place = tokio::sync::Mutex<Weak<TurnLog>>;
+
+/// The records that are followed or being read: never more than there are readers.
+#[derive(Debug, Default)]
+pub(super) struct SharedLogs(Mutex<HashMap<Key, Arc<Place>>>);
+
+impl SharedLogs {
+    /// The record that somebody follows, or what `read` gives. Who asks while it is read waits for that.
+    pub(super) async fn find_or_read(
+        &self,
+        key: Key,
+        read: impl Future<Output = sqlx::Result<Arc<TurnLog>>>,
+    ) -> sqlx::Result<Arc<TurnLog>> {
+        let place = self.place(key);
+        let mut held = in_time(async { Ok(place.lock().await) }).await?;
+        if let Some(log) = held.upgrade().filter(|log| !log.is_broken_off()) {
+            return Ok(log);
+        }
+        let log = read.await?;
+        *held = Arc::downgrade(&log);
+        Ok(log)
+    }
+
+    fn place(&self, key: Key) -> Arc<Place> {
+        let mut places = lock(&self.0);
+        // One that is asked for has another owner, or is locked.
+        places.retain(|_, place| {
+            Arc::strong_count(place) > 1 || place.try_lock().is_ok_and(|held| held.strong_count() > 0)
+        });
+        Arc::clone(places.entry(key).or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use futures_util::future::join_all;
+    use tallybook_protocol::MessageId;
+    use tokio::task::yield_now;
+
+    use super::{SharedLogs, TurnLog};
+    use crate::journal::lock;
+
+    #[tokio::test]
+    async fn what_is_asked_for_at_once_is_read_once_and_kept_by_its_readers_alone() {
+        let (shared, reads) = (SharedLogs::default(), AtomicUsize::new(0));
+        let key = (MessageId(7), 1);
+        let read = async || {
+            reads.fetch_add(1, Ordering::SeqCst);
+            yield_now().await;
+            Ok(Arc::new(TurnLog::copy(key.0, key.1)))
+        };
+        let logs = join_all((0..20).map(|_| shared.find_or_read(key, read()))).await;
+        let first = logs[0].as_ref().unwrap();
+        assert!(logs.iter().all(|log| Arc::ptr_eq(log.as_ref().unwrap(), first)));
+        assert_eq!(reads.load(Ordering::SeqCst), 1);
+
+        first.end();
+        let anew = shared.find_or_read(key, read()).await.unwrap();
+        assert!(!Arc::ptr_eq(&anew, first), "one that broke off helps nobody");
+        drop((logs, anew));
+        for message in 8..20 {
+            shared.find_or_read((MessageId(message), 1), read()).await.unwrap();
+        }
+        assert_eq!(lock(&shared.0).len(), 1, "what nobody reads is forgotten");
+    }
+
+    #[tokio::test]
+    async fn a_reading_that_fails_is_tried_again_by_the_next() {
+        let shared = SharedLogs::default();
+        let key = (MessageId(7), 1);
+        assert!(shared.find_or_read(key, async { Err(sqlx::Error::PoolTimedOut) }).await.is_err());
+        assert!(shared.find_or_read(key, async { Ok(Arc::new(TurnLog::copy(key.0, key.1))) }).await.is_ok());
+    }
+}

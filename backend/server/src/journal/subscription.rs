@@ -1,0 +1,265 @@
+//! One reader's way through the record of a turn, at its own pace. A reader never slows the turn: one that falls behind the
+//! buffer gets a snapshot and goes on.
+
+use std::sync::Arc;
+
+use tallybook_protocol::{ChatEvent, MessageStatus, Snapshot};
+use tokio::sync::watch;
+
+use super::{
+    entry::LogEntry, event_id::EventId, limits::MAX_EVENTS_PER_BATCH, live::TurnLog, lock::lock, progress::Progress,
+};
+
+impl TurnLog {
+    /// Reads from the very first event.
+    pub fn subscribe(self: &Arc<Self>) -> TurnSubscription {
+        self.subscription(0)
+    }
+
+    /// Reads on after `last` where that is an event of this record which the buffer still has. Otherwise begins with a
+    /// snapshot; or with the end, where that tells the whole message, to a reader that has heard of it.
+    pub fn subscribe_after(self: &Arc<Self>, last: Option<EventId>) -> TurnSubscription {
+        let next = self.id(self.next_seq());
+        let of_this_message = last.filter(|id| id.message_id == next.message_id);
+        let was_sent = |id: &EventId| id.seq < next.seq || self.is_being_copied();
+        let of_this_record = of_this_message.filter(|id| id.epoch == next.epoch && was_sent(id));
+        // A number before the first entry is always behind.
+        let next_seq = of_this_record.map_or(-1, |id| id.seq.saturating_add(1));
+        TurnSubscription { knows_message: of_this_message.is_some(), ..self.subscription(next_seq) }
+    }
+
+    fn subscription(self: &Arc<Self>, next_seq: i64) -> TurnSubscription {
+        let changed = self.changed.subscribe();
+        TurnSubscription { log: Arc::clone(self), next_seq, knows_message: false, changed }
+    }
+}
+
+/// One reader's place in a turn.
+#[derive(Debug)]
+pub struct TurnSubscription {
+    log: Arc<TurnLog>,
+    next_seq: i64,
+    /// Whether this reader has heard of the message, here or before.
+    knows_message: bool,
+    changed: watch::Receiver<()>,
+}
+
+/// What a look at the buffer gives.
+enum Look {
+    Nothing,
+    Entries(Vec<LogEntry>),
+    /// The reader is too far behind: it needs a snapshot, made of this.
+    Behind(Progress),
+}
+
+impl TurnSubscription {
+    /// What came since the last call, some of it at a time; waits when nothing did. `None` when the turn is over and all
+    /// has been read.
+    pub async fn next(&mut self) -> Option<Vec<LogEntry>> {
+        loop {
+            self.changed.mark_unchanged();
+            if let Some(entries) = self.read(snapshot) {
+                self.knows_message = true;
+                return Some(entries);
+            }
+            if self.log.has_ended() {
+                // The end may have come between the reading and this look.
+                return self.read(snapshot);
+            }
+            self.changed.changed().await.ok()?;
+        }
+    }
+
+    /// What there is now. A snapshot is made by `make`, which takes its time: the turn and its readers do not wait for it.
+    fn read(&mut self, make: impl FnOnce(Progress, EventId) -> LogEntry) -> Option<Vec<LogEntry>> {
+        match self.look() {
+            Look::Nothing => None,
+            Look::Entries(entries) => Some(entries),
+            Look::Behind(progress) => {
+                let entry = make(progress, self.log.id(self.next_seq - 1));
+                lock(&self.log.state).snapshot = (self.next_seq, entry.downgrade());
+                Some(vec![entry])
+            }
+        }
+    }
+
+    fn look(&mut self) -> Look {
+        let state = lock(&self.log.state);
+        if self.next_seq >= state.next_seq || state.next_seq == 0 {
+            return Look::Nothing;
+        }
+        let entries = state.entries_from(self.next_seq, MAX_EVENTS_PER_BATCH).or_else(|| {
+            // The turn's last event is always in the buffer.
+            let is_enough = state.ends_whole() && (self.knows_message || state.is_end_alone);
+            is_enough.then(|| state.entries_from(state.next_seq - 1, 1)).flatten()
+        });
+        if let Some(entries) = entries {
+            self.next_seq = entries.last().map_or(state.next_seq, |(seq, _)| seq + 1);
+            return Look::Entries(entries.into_iter().map(|(_, entry)| entry).collect());
+        }
+        if let Some((next_seq, made)) = state.held_snapshot() {
+            self.next_seq = next_seq;
+            return Look::Entries(vec![made]);
+        }
+        // The last event is read after the snapshot.
+        self.next_seq = state.next_seq - i64::from(state.has_terminal);
+        Look::Behind(state.progress.clone())
+    }
+}
+
+/// The message as far as it had come with the event `id`.
+fn snapshot(progress: Progress, id: EventId) -> LogEntry {
+    let (content, tool_calls) = progress.into_parts();
+    let event = ChatEvent::Snapshot(Snapshot {
+        assistant_message_id: id.message_id,
+        epoch: id.epoch,
+        content,
+        tool_calls,
+        status: MessageStatus::Streaming,
+    });
+    LogEntry::new(Some(id), event)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+    use tallybook_protocol::{ChatEvent, ContentDelta, MessageEnd, MessageId, MessageStatus, TurnError, Usage};
+
+    use super::{
+        super::{WireFormat, limits::MAX_BUFFERED_BYTES, stored::StoredEvent},
+        EventId, LogEntry, TurnLog, TurnSubscription, snapshot,
+    };
+    use crate::db::now;
+
+    fn delta(offset: usize, bytes: usize) -> ChatEvent {
+        let offset = i64::try_from(offset).unwrap();
+        ChatEvent::ContentDelta(ContentDelta { offset, delta: "x".repeat(bytes) })
+    }
+
+    fn end() -> ChatEvent {
+        ChatEvent::MessageEnd(MessageEnd {
+            assistant_message_id: MessageId(7),
+            content: String::new(),
+            tool_calls: Vec::new(),
+            status: MessageStatus::Complete,
+            error: None,
+            error_code: None,
+            stop_reason: None,
+            usage: Usage::default(),
+        })
+    }
+
+    /// A turn that is over, of whose events the buffer holds only the last.
+    fn long_turn() -> Arc<TurnLog> {
+        let log = Arc::new(TurnLog::new(MessageId(7), 1));
+        for portion in 0..4 {
+            log.append(delta(portion * MAX_BUFFERED_BYTES / 2, MAX_BUFFERED_BYTES / 2));
+        }
+        log.append(end());
+        log.end();
+        log
+    }
+
+    async fn events(mut subscription: TurnSubscription) -> Vec<ChatEvent> {
+        let mut events = Vec::new();
+        while let Some(entries) = subscription.next().await {
+            events.extend(entries.iter().map(|entry| entry.event().clone()));
+        }
+        events
+    }
+
+    #[tokio::test]
+    async fn a_reader_far_behind_gets_a_snapshot_and_the_end() {
+        let events = events(long_turn().subscribe()).await;
+        let [ChatEvent::Snapshot(snapshot), last] = &events[..] else { panic!("{} events", events.len()) };
+        assert_eq!(snapshot.content.len(), 2 * MAX_BUFFERED_BYTES);
+        assert_eq!(last, &end());
+    }
+
+    /// The same that it is told a moment later, when the turn is known by its rows alone.
+    #[tokio::test]
+    async fn a_reader_that_knows_the_message_is_told_its_whole_end_and_nothing_before_it() {
+        for (epoch, seq) in [(0, 3), (1, 0)] {
+            let heard = EventId { message_id: MessageId(7), epoch, seq };
+            assert_eq!(events(long_turn().subscribe_after(Some(heard))).await, [end()]);
+        }
+    }
+
+    /// The end of a turn that failed does not tell what was written.
+    #[tokio::test]
+    async fn a_reader_that_knows_the_message_is_told_what_a_failed_turn_wrote() {
+        let log = Arc::new(TurnLog::new(MessageId(7), 2));
+        log.append(delta(0, 5));
+        let failed = ChatEvent::Error(TurnError {
+            error: "No.".to_owned(),
+            code: "internal".to_owned(),
+            user_message_id: Some(MessageId(6)),
+            assistant_message_id: Some(MessageId(7)),
+        });
+        log.append(failed.clone());
+        log.end();
+        let before = EventId { message_id: MessageId(7), epoch: 1, seq: 3 };
+        let events = events(log.subscribe_after(Some(before))).await;
+        let [ChatEvent::Snapshot(snapshot), last] = &events[..] else { panic!("{events:?}") };
+        assert_eq!((snapshot.content.as_str(), last), ("xxxxx", &failed));
+    }
+
+    #[tokio::test]
+    async fn readers_who_are_behind_alike_share_one_snapshot() {
+        let log = long_turn();
+        let (first, second) = (log.subscribe().next().await.unwrap(), log.subscribe().next().await.unwrap());
+        assert!(std::ptr::eq(first[0].event(), second[0].event()));
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_names_an_event_which_was_never_sent_hears_the_end() {
+        for seq in [5, i64::MAX] {
+            let last = EventId { message_id: MessageId(7), epoch: 1, seq };
+            assert_eq!(events(long_turn().subscribe_after(Some(last))).await, [end()]);
+        }
+    }
+
+    /// Text is stored joined, under the last of its numbers, and a reader may have heard a part of it from the turn's owner.
+    #[tokio::test]
+    async fn a_copy_of_a_record_goes_on_where_its_reader_was() {
+        let log = Arc::new(TurnLog::copy(MessageId(7), 1));
+        let append = |seq: i64, event| log.append_stored(StoredEvent { seq, event, created_at: now() });
+        let store = |seq: i64| append(seq, delta(0, 1));
+        let numbers =
+            |entries: Vec<LogEntry>| -> Vec<_> { entries.iter().map(|entry| entry.id().unwrap().seq).collect() };
+        [0, 5, 9].into_iter().for_each(store);
+        for (heard, missed) in [(0, vec![5, 9]), (3, vec![5, 9]), (5, vec![9])] {
+            let mut reader = log.subscribe_after(Some(EventId { message_id: MessageId(7), epoch: 1, seq: heard }));
+            assert_eq!(numbers(reader.next().await.unwrap()), missed);
+        }
+        let mut ahead = log.subscribe_after(Some(EventId { message_id: MessageId(7), epoch: 1, seq: 12 }));
+        assert!(ahead.read(snapshot).is_none());
+        store(14);
+        assert_eq!(numbers(ahead.next().await.unwrap()), [14]);
+
+        append(1 << 32, end());
+        log.end();
+        assert_eq!(events(ahead).await, [end()]);
+        let late = events(log.subscribe_after(None)).await;
+        assert!(matches!(&late[..], [ChatEvent::Snapshot(_), ChatEvent::MessageEnd(_)]), "{late:?}");
+    }
+
+    /// What takes long for a long answer: making its snapshot, and writing that as bytes.
+    #[tokio::test]
+    async fn the_turn_does_not_wait_for_a_snapshot() {
+        let log = long_turn();
+        let mut behind = log.subscribe();
+        let made = behind.read(|progress, id| {
+            assert!(log.state.try_lock().is_ok(), "the record is locked while a snapshot is made");
+            snapshot(progress, id)
+        });
+        let [entry] = &made.unwrap()[..] else { panic!("a snapshot alone") };
+        assert!(matches!(entry.event(), ChatEvent::Snapshot(_)));
+        entry.encoded(WireFormat::ChatEvents, || {
+            assert!(log.state.try_lock().is_ok(), "the record is locked while an event is written");
+            Bytes::new()
+        });
+    }
+}
