@@ -21,5 +21,8 @@ pub(super) const MAX_CLIENT_ID_CHARS: usize = 64;
 /// Parts of a message.
 pub(super) const MAX_MESSAGE_PARTS: usize = 100;
 
+/// Conversations that a user may have pinned.
+pub(super) const MAX_PINNED: u32 = 100;
+
 /// Conversations on a page of the list.
 pub(super) const MAX_LIST_PAGE: u32 = 100;

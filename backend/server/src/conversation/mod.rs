@@ -20,5 +20,6 @@ pub use context::Lifetimes;
 pub use error::ServiceError;
 pub use export::{Export, ExportFormat};
 pub use service::ConversationService;
+pub use store::ListFilter;
 pub use tool_call::CallPart;
 pub use turn::EventsAnswer;

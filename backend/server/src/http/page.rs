@@ -18,7 +18,10 @@ use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, Win
 use uuid::Uuid;
 
 use super::{assets, error::ApiError, methods::is_reading, preferences, state::AppState};
-use crate::{accounts::UserId, conversation::ServiceError};
+use crate::{
+    accounts::UserId,
+    conversation::{ListFilter, ServiceError},
+};
 
 /// How many conversations the sidebar begins with.
 const SIDEBAR: u32 = 50;
@@ -61,7 +64,7 @@ impl PageData for ServerPageData {
         let state = self.0.clone();
         Box::pin(async move {
             let list = |service: crate::conversation::ConversationService| async move {
-                service.list_conversations(UserId::LOCAL, "", None, SIDEBAR).await
+                service.list_conversations(UserId::LOCAL, ListFilter::default(), None, SIDEBAR).await
             };
             state.run(list).await.map_err(page_error)
         })

@@ -73,7 +73,7 @@ fn api() -> Scope {
         .service(
             Endpoint::at("/conversations/{uuid}")
                 .on(Method::GET, conversations::find)
-                .on(Method::PATCH, conversations::rename)
+                .on(Method::PATCH, conversations::update)
                 .on(Method::DELETE, conversations::delete),
         )
         .service(Endpoint::at("/conversations/{uuid}/export").on(Method::GET, export::download))

@@ -35,6 +35,7 @@ mod logging;
 mod methods;
 mod migrations;
 mod page;
+mod pins;
 mod prompted;
 mod replicas;
 mod signals;
