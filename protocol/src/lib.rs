@@ -6,6 +6,7 @@ mod feed;
 mod ids;
 mod raw_json;
 mod resource;
+mod search;
 pub mod sse;
 mod status;
 mod truncate;
@@ -20,5 +21,6 @@ pub use resource::{
     Conversation, ConversationSummary, Earlier, Message, MessagePart, ModelInfo, NewConversation, NewMessage, Page,
     Problem, ToolCall, ToolInfo, UpdateConversation, Window,
 };
+pub use search::{SearchHit, SearchPage, SnippetPart};
 pub use status::{MessageStatus, Role, ToolCallStatus};
 pub use truncate::{CallsBudget, MAX_CALL_ERROR_BYTES, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES};

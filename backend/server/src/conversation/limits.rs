@@ -9,6 +9,15 @@ pub(super) const MAX_TITLE_CHARS: usize = 200;
 /// Characters that can be searched for.
 pub(super) const MAX_SEARCH_CHARS: usize = 200;
 
+/// Words that can be searched for at once.
+pub(super) const MAX_SEARCH_WORDS: usize = 8;
+
+/// What one page of a search has at most.
+pub(super) const MAX_SEARCH_HITS: usize = 20;
+
+/// Searches that run at once; others wait. Each keeps a connection of the database busy.
+pub(super) const MAX_SEARCHES: usize = 2;
+
 /// Characters of the first message that become the title.
 pub(super) const MAX_TITLE_FROM_MESSAGE_CHARS: usize = 60;
 

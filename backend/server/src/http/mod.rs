@@ -19,6 +19,7 @@ mod page;
 mod preferences;
 mod request_id;
 mod routes;
+mod search;
 mod server;
 mod sse;
 mod state;

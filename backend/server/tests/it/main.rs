@@ -38,6 +38,7 @@ mod page;
 mod pins;
 mod prompted;
 mod replicas;
+mod search;
 mod signals;
 #[cfg(unix)]
 mod start;

@@ -6,8 +6,9 @@ pub(super) mod conversations;
 mod list_of;
 pub(super) mod messages;
 pub(super) mod model_calls;
-mod needle;
+pub(super) mod needle;
 pub(super) mod rows;
+pub(super) mod search;
 pub(super) mod tool_calls;
 pub(super) mod turns;
 

@@ -25,6 +25,18 @@ impl Needle {
         query.push(" ESCAPE '!' OR ").push(column).push(" LIKE ").push_bind(containing(&self.typed));
         query.push(" ESCAPE '!')");
     }
+
+    /// Adds the place of the text in `column`, in characters counted from 1, once in each way in which it may be found; null
+    /// where it is not.
+    pub(super) fn push_places<D>(&self, query: &mut QueryBuilder<D>, column: &'static str)
+    where
+        D: Database,
+        String: Type<D> + for<'q> Encode<'q, D>,
+    {
+        query.push("NULLIF(INSTR(LOWER(").push(column).push("), ").push_bind(self.lower.clone()).push("), 0), ");
+        query.push("NULLIF(INSTR(LOWER(").push(column).push("), ").push_bind(self.typed.to_ascii_lowercase());
+        query.push("), 0), NULLIF(INSTR(").push(column).push(", ").push_bind(self.typed.clone()).push("), 0)");
+    }
 }
 
 /// A LIKE pattern for what contains `text`, its wildcards taken literally.
