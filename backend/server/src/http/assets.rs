@@ -9,7 +9,7 @@ use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     iter,
-    sync::LazyLock,
+    sync::{Arc, LazyLock},
 };
 
 use actix_web::{
@@ -18,6 +18,9 @@ use actix_web::{
 };
 use bytes::Bytes;
 use rust_embed::RustEmbed;
+
+use super::{error::ApiError, other_versions, state::State};
+use crate::page_files::{NewFile, PageFiles};
 
 #[derive(RustEmbed)]
 #[folder = "$CARGO_MANIFEST_DIR/../../target/site"]
@@ -28,15 +31,32 @@ struct Embedded;
 const FOLDER: &str = "pkg/";
 
 /// In which ways a file may be compressed, the smallest first, and what its name then ends in.
-const ENCODINGS: [(ContentEncoding, &str); 2] = [(ContentEncoding::Brotli, ".br"), (ContentEncoding::Gzip, ".gz")];
+pub(super) const ENCODINGS: [(ContentEncoding, &str); 2] =
+    [(ContentEncoding::Brotli, ".br"), (ContentEncoding::Gzip, ".gz")];
 
-/// All files, as they were when the first was asked for: one server hands out one version.
-static SITE: LazyLock<Site> = LazyLock::new(Site::read);
+/// How long a file may be kept whose address is of one version.
+pub(super) const FOREVER: &str = "public, max-age=31536000, immutable";
 
-struct Site {
+/// The page's files of one version.
+pub struct Site {
     /// The address of [`FOLDER`], without a slash at its end.
-    folder: String,
+    folder: &'static str,
     files: BTreeMap<String, Content>,
+    /// Whether they are what they are as long as the program runs, and so can be kept for pages that are open longer.
+    is_fixed: bool,
+}
+
+/// A file of the page.
+#[derive(Clone, Debug)]
+pub struct SiteFile {
+    /// Its way in the site, such as `pkg/tallybook.css`; a compressed form ends in `.br` or `.gz` besides.
+    pub name: String,
+    /// What is in it.
+    pub bytes: Bytes,
+    /// What it is, such as `text/css`.
+    pub media_type: String,
+    /// What tells it from every other content.
+    pub hash: u128,
 }
 
 /// A file, or a compressed form of it.
@@ -47,36 +67,72 @@ struct Content {
 }
 
 impl Site {
+    /// What the program carries inside; in a debug build, what lay on the disk when it was first asked for: one server hands
+    /// out one version.
+    pub fn built_in() -> Arc<Self> {
+        static SITE: LazyLock<Arc<Site>> = LazyLock::new(|| Arc::new(Site::read()));
+        Arc::clone(&SITE)
+    }
+
+    /// A page of the caller's own.
+    pub fn of(files: impl IntoIterator<Item = SiteFile>) -> Self {
+        let files = files.into_iter().map(|SiteFile { name, bytes, media_type, hash }| {
+            (name, Content { bytes, tag: EntityTag::new_strong(format!("{hash:x}")), media_type })
+        });
+        Self::new(files, true)
+    }
+
     fn read() -> Self {
         let files = Embedded::iter().filter_map(|name| Some((name.clone(), Embedded::get(&name)?)));
-        Self::new(files.map(|(name, file)| {
+        let files = files.map(|(name, file)| {
             let bytes = match file.data {
                 Cow::Borrowed(bytes) => Bytes::from_static(bytes),
                 Cow::Owned(bytes) => bytes.into(),
             };
             // Half of a SHA-256 tells two versions of a file apart as well as the whole.
             let hash = u128::from_be_bytes(first_half(file.metadata.sha256_hash()));
-            let tag = EntityTag::new_strong(format!("{hash:x}"));
-            (name.into_owned(), Content { bytes, tag, media_type: file.metadata.mimetype().to_owned() })
-        }))
+            SiteFile { name: name.into_owned(), bytes, media_type: file.metadata.mimetype().to_owned(), hash }
+        });
+        Self { is_fixed: !cfg!(debug_assertions), ..Self::of(files) }
     }
 
-    fn new(files: impl Iterator<Item = (String, Content)>) -> Self {
+    fn new(files: impl Iterator<Item = (String, Content)>, is_fixed: bool) -> Self {
         let files: BTreeMap<_, _> = files.collect();
         let mut version = DefaultHasher::new();
         for (name, content) in files.iter().filter(|(name, _)| name.starts_with(FOLDER)) {
             (name, content.tag.tag()).hash(&mut version);
         }
-        Self { folder: format!("/{FOLDER}{:016x}", version.finish()), files }
+        // Named for as long as the program runs, as most sites are there for as long.
+        let folder = format!("/{FOLDER}{:016x}", version.finish()).leak();
+        Self { folder, files, is_fixed }
+    }
+
+    /// The address of the folder with the page's program and style, without a slash at its end. It names the version.
+    pub(super) fn folder(&self) -> &'static str {
+        self.folder
+    }
+
+    /// Keeps the files of this version for servers of other ones. Nothing depends on it but pages that were left open.
+    pub(crate) async fn keep(self: Arc<Self>, kept: PageFiles) {
+        let in_folder = |name: &'_ String| name.starts_with(FOLDER);
+        let files = self.files.iter().filter(|(name, _)| in_folder(name)).map(|(name, content)| {
+            let original = ENCODINGS.iter().find_map(|(_, end)| self.files.get(name.strip_suffix(end)?));
+            let media_type = &*original.unwrap_or(content).media_type;
+            NewFile { name: &name[FOLDER.len()..], media_type, tag: content.tag.tag(), bytes: &content.bytes }
+        });
+        let files: Vec<NewFile<'_>> = files.collect();
+        if !self.is_fixed || files.is_empty() {
+            return;
+        }
+        if let Err(error) = kept.keep(self.folder, &files).await {
+            tracing::warn!(%error, "the page's files could not be kept for pages that stay open beyond this version");
+        }
     }
 
     /// A file of this very version, which never changes.
-    fn versioned(&self, request: &HttpRequest) -> HttpResponse {
-        let file = request.path().strip_prefix(&self.folder).and_then(|rest| rest.strip_prefix('/'));
-        let name = file.map(|file| format!("{FOLDER}{file}"));
-        name.and_then(|name| self.answer(request, &name, "public, max-age=31536000, immutable"))
-            // A cache on the way must not remember that a server of another version did not have it.
-            .unwrap_or_else(|| not_found().insert_header((header::CACHE_CONTROL, "no-store")).body(NOT_FOUND))
+    fn versioned(&self, request: &HttpRequest) -> Option<HttpResponse> {
+        let file = request.path().strip_prefix(self.folder)?.strip_prefix('/')?;
+        self.answer(request, &format!("{FOLDER}{file}"), FOREVER)
     }
 
     /// A file whose name does not change with the content, so browsers ask each time, and mostly hear that nothing changed.
@@ -87,17 +143,9 @@ impl Site {
 
     fn answer(&self, request: &HttpRequest, name: &str, caching: &'static str) -> Option<HttpResponse> {
         let original = self.files.get(name)?;
-        let (content, encoding) = self.compressed(request, name).unwrap_or((original, ContentEncoding::Identity));
-        let is_known = match IfNoneMatch::parse(request) {
-            Ok(IfNoneMatch::Any) => true,
-            Ok(IfNoneMatch::Items(tags)) => tags.iter().any(|tag| tag.weak_eq(&content.tag)),
-            Err(_) => false,
-        };
-        let mut response = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
-        response
-            .insert_header((header::ETAG, content.tag.clone()))
-            .insert_header((header::CACHE_CONTROL, caching))
-            .insert_header((header::VARY, "accept-encoding"));
+        let form = |(encoding, end)| Some((self.files.get(&format!("{name}{end}"))?, encoding));
+        let (content, encoding) = accepted_forms(request).find_map(form)?;
+        let (mut response, is_known) = head(request, &content.tag, caching);
         if is_known {
             return Some(response.finish());
         }
@@ -106,29 +154,47 @@ impl Site {
         }
         Some(response.content_type(&*original.media_type).body(content.bytes.clone()))
     }
+}
 
-    /// The smallest form of a file that the client can read.
-    fn compressed(&self, request: &HttpRequest, name: &str) -> Option<(&Content, ContentEncoding)> {
-        let accepted = AcceptEncoding::parse(request).ok()?;
-        ENCODINGS.into_iter().find_map(|(encoding, end)| {
-            let wanted = Encoding::Known(encoding);
-            let content = self.files.get(&format!("{name}{end}"))?;
-            (accepted.negotiate(iter::once(&wanted)) == Some(wanted)).then_some((content, encoding))
-        })
+pub(super) async fn versioned(state: State, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    if let Some(response) = state.site.versioned(&request) {
+        return Ok(response);
     }
+    Ok(other_versions::answer(&state, &request).await?.unwrap_or_else(not_kept))
 }
 
-/// The address of the folder with the page's program and style, without a slash at its end.
-pub(super) fn folder() -> &'static str {
-    &SITE.folder
+pub(super) async fn unversioned(state: State, request: HttpRequest) -> HttpResponse {
+    state.site.unversioned(&request)
 }
 
-pub(super) async fn versioned(request: HttpRequest) -> HttpResponse {
-    SITE.versioned(&request)
+/// The ways in which a client can read a file, the smallest first, and what the file's name then ends in.
+pub(super) fn accepted_forms(request: &HttpRequest) -> impl Iterator<Item = (ContentEncoding, &'static str)> {
+    let accepted = AcceptEncoding::parse(request).ok();
+    let compressed = ENCODINGS.into_iter().filter(move |(encoding, _)| {
+        let wanted = Encoding::Known(*encoding);
+        accepted.as_ref().is_some_and(|accepted| accepted.negotiate(iter::once(&wanted)) == Some(wanted))
+    });
+    compressed.chain([(ContentEncoding::Identity, "")])
 }
 
-pub(super) async fn unversioned(request: HttpRequest) -> HttpResponse {
-    SITE.unversioned(&request)
+/// The head of an answer with a file, and whether that is all, since the client has the file.
+pub(super) fn head(request: &HttpRequest, tag: &EntityTag, caching: &'static str) -> (HttpResponseBuilder, bool) {
+    let is_known = match IfNoneMatch::parse(request) {
+        Ok(IfNoneMatch::Any) => true,
+        Ok(IfNoneMatch::Items(tags)) => tags.iter().any(|known| known.weak_eq(tag)),
+        Err(_) => false,
+    };
+    let mut response = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
+    response
+        .insert_header((header::ETAG, tag.clone()))
+        .insert_header((header::CACHE_CONTROL, caching))
+        .insert_header((header::VARY, "accept-encoding"));
+    (response, is_known)
+}
+
+/// A cache on the way must not remember that a server of another version did not have a file.
+fn not_kept() -> HttpResponse {
+    not_found().insert_header((header::CACHE_CONTROL, "no-store")).body(NOT_FOUND)
 }
 
 const NOT_FOUND: &str = "There is no such file.\n";
@@ -154,11 +220,12 @@ mod tests {
     use super::*;
 
     fn site(files: &[(&str, &str)]) -> Site {
-        Site::new(files.iter().map(|(name, text)| {
+        let files = files.iter().map(|(name, text)| {
             let tag = EntityTag::new_strong(text.replace(' ', "-"));
             let bytes = Bytes::from((*text).to_owned());
             ((*name).to_owned(), Content { bytes, tag, media_type: "text/css".to_owned() })
-        }))
+        });
+        Site::new(files, false)
     }
 
     fn style() -> Site {
@@ -168,7 +235,7 @@ mod tests {
     async fn get(site: &Site, file: &str, headers: &[(&str, &str)]) -> (StatusCode, HeaderMap, String) {
         let request = TestRequest::get().uri(&format!("{}/{file}", site.folder));
         let request = headers.iter().fold(request, |request, header| request.insert_header(*header));
-        let response = site.versioned(&request.to_http_request());
+        let response = site.versioned(&request.to_http_request()).unwrap_or_else(not_kept);
         let (status, headers) = (response.status(), response.headers().clone());
         let body = to_bytes(response.into_body()).await.unwrap();
         (status, headers, String::from_utf8(body.to_vec()).unwrap())
@@ -218,9 +285,7 @@ mod tests {
             site(&[("pkg/a.css.gz", "gzip"), ("pkg/a.css", "plain"), ("pkg/a.css.br", "brotli")]).folder
         );
         let request = TestRequest::get().uri(&format!("{}/a.css", style().folder)).to_http_request();
-        let refused = changed.versioned(&request);
-        assert_eq!(refused.status(), StatusCode::NOT_FOUND);
-        assert_eq!(refused.headers().get("cache-control").unwrap(), "no-store");
+        assert!(changed.versioned(&request).is_none());
     }
 
     #[actix_web::test]

@@ -15,6 +15,7 @@ mod limits;
 mod messages;
 mod methods;
 mod metrics;
+mod other_versions;
 mod page;
 mod preferences;
 mod request_id;
@@ -27,6 +28,7 @@ mod tool_calls;
 mod tools;
 mod trace;
 
+pub use assets::{Site, SiteFile};
 pub use hosts::{HostName, HostNameError, Hosts};
 pub use limits::Limits;
 pub use server::serve;

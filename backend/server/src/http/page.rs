@@ -17,7 +17,7 @@ use tallybook_frontend::{PageData, PageError, PageFuture, Preferences};
 use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, Window};
 use uuid::Uuid;
 
-use super::{assets, error::ApiError, methods::is_reading, preferences, state::AppState};
+use super::{error::ApiError, methods::is_reading, preferences, state::AppState};
 use crate::{
     accounts::UserId,
     conversation::{ListFilter, ServiceError},
@@ -31,7 +31,8 @@ pub(super) fn configure(app: &mut web::ServiceConfig, state: &AppState) {
     // What Leptos runs its tasks on. Only the first call of a process sets it; all set the same.
     let _ = any_spawner::Executor::init_tokio();
     let data: Arc<dyn PageData> = Arc::new(ServerPageData(state.clone()));
-    let shell = move || tallybook_frontend::shell(assets::folder(), Arc::clone(&data));
+    let folder = state.site.folder();
+    let shell = move || tallybook_frontend::shell(folder, Arc::clone(&data));
     let page = render_app_async_with_context(set_headers, shell, Method::Get);
     // The page alone: its files are compressed beforehand, and what is streamed must not wait to be.
     app.service(web::scope("").guard(is_reading()).wrap(Compress::default()).default_service(page));

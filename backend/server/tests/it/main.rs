@@ -34,6 +34,7 @@ mod large_calls;
 mod logging;
 mod methods;
 mod migrations;
+mod other_versions;
 mod page;
 mod pins;
 mod prompted;
