@@ -3,6 +3,7 @@
 //! files there are, and how they are handed out, is in `http::assets`.
 
 use bytes::Bytes;
+use sqlx::error::DatabaseError;
 
 use crate::db::{Database, Transaction, now, on_db, on_tx, retried};
 
@@ -69,7 +70,7 @@ impl PageFiles {
         if !retried(|| self.set_started(folder)).await? {
             // A replica of the same version may do so at this moment. One of them waits until the other is done.
             match retried(|| self.create(folder, files)).await {
-                Err(error) if error.as_database_error().is_some_and(|error| error.is_unique_violation()) => {}
+                Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {}
                 outcome => outcome?,
             }
         }

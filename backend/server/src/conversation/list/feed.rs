@@ -109,7 +109,7 @@ impl Look {
         let newest = list(None, ListPlace::before_all(), MAX_WATCHED).await?;
         let limit = MAX_WATCHED as usize;
         let pinned = match newest.last().filter(|_| newest.len() >= limit) {
-            Some(last) => list(Some(true), ListPlace { updated_at: last.updated_at, id: last.id }, MAX_PINNED).await?,
+            Some(row) => list(Some(true), ListPlace { updated_at: row.updated_at, id: row.id }, MAX_PINNED).await?,
             None => Vec::new(),
         };
         Ok(Self::at(newest, pinned, limit))
@@ -284,7 +284,9 @@ mod tests {
         let newest: &[Row] = &[(3, "c", 30, None, None), (2, "b", 20, None, None)];
         let with_pinned = |pinned: &[Row]| {
             let mut pinned = look(9, pinned).rows;
-            pinned.iter_mut().for_each(|row| row.pinned = true);
+            for row in &mut pinned {
+                row.pinned = true;
+            }
             Look::at(look(2, newest).rows, pinned, 2)
         };
         let told = |before: &Look, after: &Look| -> Vec<_> {

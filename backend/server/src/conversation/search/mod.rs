@@ -6,12 +6,12 @@ mod snippet;
 mod words;
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, hash_map::Entry},
     time::Duration,
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
-use tallybook_protocol::{MessageId, SearchHit, SearchPage, SnippetPart, ToolCallId};
+use tallybook_protocol::{MessageId, Role, SearchHit, SearchPage, SnippetPart, ToolCallId};
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
@@ -191,12 +191,15 @@ struct Branches(HashMap<ConversationId, HashSet<MessageId>>);
 impl Branches {
     async fn is_shown(&mut self, context: &Context, row: &HitRow) -> Result<bool, ServiceError> {
         let Some(message_id) = message_id(row) else { return Ok(true) };
-        let id = row.conversation_id;
-        if !self.0.contains_key(&id) {
-            let shown = branch(&messages::list_places(&context.db, id).await?, row.head_message_id);
-            self.0.insert(id, shown.into_iter().map(|place| place.id).collect());
-        }
-        Ok(self.0.get(&id).is_some_and(|shown| shown.contains(&message_id)))
+        let shown = match self.0.entry(row.conversation_id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let places = messages::list_places(&context.db, row.conversation_id).await?;
+                let shown = branch(&places, row.head_message_id);
+                unknown.insert(shown.into_iter().map(|place| place.id).collect())
+            }
+        };
+        Ok(shown.contains(&message_id))
     }
 }
 
@@ -211,7 +214,7 @@ fn hit(row: HitRow, shown: bool, snippet: Vec<SnippetPart>) -> Option<SearchHit>
     Some(SearchHit {
         conversation_uuid: Uuid::parse_str(&row.uuid).ok()?,
         message_id: message_id(&row),
-        role: row.role.and_then(|role| role.try_into().ok()),
+        role: row.role.map(Role::from),
         title: row.title,
         tool_call_id: row.tool_name.as_ref().map(|_| ToolCallId(place.call)),
         tool_name: row.tool_name,

@@ -56,9 +56,8 @@ fn beginning(text: &str, first_match: usize) -> usize {
 fn end(text: &str, start: usize, first: &Range<usize>) -> usize {
     let limit = text[start..].char_indices().nth(MAX_SNIPPET_CHARS).map_or(text.len(), |(end, _)| start + end);
     let fits = |end: &usize| (first.end.max(start + 1)..=limit).contains(end);
-    let word = text.split_word_bound_indices().map(|(at, word)| at + word.len()).filter(fits).last();
-    let character =
-        || text.grapheme_indices(true).map(|(at, whole)| at + whole.len()).filter(|end| *end <= limit).last();
+    let word = text.split_word_bound_indices().map(|(at, word)| at + word.len()).rfind(fits);
+    let character = || text.grapheme_indices(true).map(|(at, whole)| at + whole.len()).rfind(|end| *end <= limit);
     word.or_else(character).filter(|end| *end > start).unwrap_or(limit)
 }
 

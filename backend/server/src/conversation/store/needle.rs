@@ -5,14 +5,13 @@ use sqlx::{Database, Encode, QueryBuilder, Type};
 /// A text that is searched for.
 #[derive(Clone, Debug)]
 pub(crate) struct Needle {
-    lower: String,
-    // SQLite's LOWER knows ASCII only, so what that leaves alone is looked for as it was typed.
     typed: String,
+    lower: String,
 }
 
 impl Needle {
     pub(crate) fn new(text: &str) -> Self {
-        Self { lower: text.to_lowercase(), typed: text.to_owned() }
+        Self { typed: text.to_owned(), lower: text.to_lowercase() }
     }
 
     /// Adds the condition that the text stands in `column`.
@@ -21,9 +20,20 @@ impl Needle {
         D: Database,
         String: Type<D> + for<'q> Encode<'q, D>,
     {
-        query.push("(LOWER(").push(column).push(") LIKE ").push_bind(containing(&self.lower));
-        query.push(" ESCAPE '!' OR ").push(column).push(" LIKE ").push_bind(containing(&self.typed));
-        query.push(" ESCAPE '!')");
+        // Looking through a text takes long, so it is done in no more ways than there is reason for.
+        let has_cases = self.typed.to_uppercase() != self.lower;
+        if has_cases {
+            query.push("(LOWER(").push(column).push(") LIKE ").push_bind(containing(&self.lower)).push(" ESCAPE '!'");
+            if self.typed.is_ascii() {
+                query.push(")");
+                return;
+            }
+            // SQLite's LOWER knows ASCII only, so what that leaves alone is looked for as it was typed.
+            query.push(" OR ");
+        } else {
+            query.push("(");
+        }
+        query.push(column).push(" LIKE ").push_bind(containing(&self.typed)).push(" ESCAPE '!')");
     }
 
     /// Adds the place of the text in `column`, in characters counted from 1, once in each way in which it may be found; null

@@ -40,6 +40,10 @@ const STRETCH_OF_ALL: &str =
 const STRETCH_OF_ONE: &str = "SELECT created_at FROM messages WHERE conversation_id = ? AND created_at > ? \
      ORDER BY created_at LIMIT 1 OFFSET ?";
 
+/// Whose a message is, in a form that no index knows. A stretch has few messages and its user may have many conversations,
+/// so an engine that begins with those goes through all of them for each stretch.
+const OF_ANY_USER: &str = "c.user_id + 0";
+
 /// What is searched, and in which order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scope {
@@ -136,7 +140,7 @@ pub(crate) async fn list_hits(
         let mut query = QueryBuilder::new(OF_MESSAGES[0]);
         push_place(&mut query, needles, "m.content");
         query.push(OF_MESSAGES[1]);
-        stretch.push(&mut query, ["m.created_at", "m.id", "0"]);
+        stretch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "0"]);
         push_all_stand(&mut query, needles, &["m.content"]);
         stretch.push_order(&mut query, "m.created_at, m.id", "m.created_at DESC, m.id DESC");
         query.build_query_as().fetch_all(pool).await
@@ -147,7 +151,7 @@ pub(crate) async fn list_hits(
             push_place(&mut query, needles, text);
             query.push(rest);
         }
-        stretch.push(&mut query, ["m.created_at", "m.id", "t.id"]);
+        stretch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "t.id"]);
         push_all_stand(&mut query, needles, &["t.tool_name", "t.input_text", "t.output", "t.error"]);
         stretch.push_order(&mut query, "m.created_at, m.id, t.id", "m.created_at DESC, m.id DESC, t.id DESC");
         query.build_query_as().fetch_all(pool).await
@@ -155,7 +159,7 @@ pub(crate) async fn list_hits(
     if let Scope::User(_) = scope {
         hits.append(&mut on_db!(db, |pool| {
             let mut query = QueryBuilder::new(OF_TITLES);
-            stretch.push(&mut query, ["c.created_at", "-c.id", "0"]);
+            stretch.push(&mut query, "c.user_id", ["c.created_at", "-c.id", "0"]);
             push_all_stand(&mut query, needles, &["c.title"]);
             stretch.push_order(&mut query, "c.created_at, c.id DESC", "c.created_at DESC, c.id");
             query.build_query_as().fetch_all(pool).await
@@ -199,7 +203,7 @@ struct Stretch {
 
 impl Stretch {
     /// Adds the condition that a place, which is `columns`, is in this stretch.
-    fn push<D>(self, query: &mut QueryBuilder<D>, [time, message, call]: [&'static str; 3])
+    fn push<D>(self, query: &mut QueryBuilder<D>, of_user: &'static str, [time, message, call]: [&'static str; 3])
     where
         D: sqlx::Database,
         i64: Type<D> + for<'q> Encode<'q, D>,
@@ -210,7 +214,7 @@ impl Stretch {
         let SearchPlace { time: from, message: after_message, call: after_call } = self.place;
         let behind = match self.scope {
             Scope::User(user) => {
-                query.push("c.user_id = ").push_bind(user);
+                query.push(of_user).push(" = ").push_bind(user);
                 " < "
             }
             Scope::Conversation(id) => {
