@@ -1,6 +1,6 @@
 //! The page's files of the versions that ran on this database last. A page asks for the files of its own version; where a
 //! server of another one answers, as during a deployment, or after one while a tab is open, it finds them here. Which
-//! files there are, and how they are handed out, is in `http::assets`.
+//! files there are, and how they are handed out, is in `http::site`.
 
 use bytes::Bytes;
 use sqlx::error::DatabaseError;

@@ -8,6 +8,7 @@ mod conversations;
 mod error;
 mod export;
 mod feed;
+mod forms;
 mod guard;
 mod health;
 mod hosts;
@@ -22,16 +23,17 @@ mod request_id;
 mod routes;
 mod search;
 mod server;
+mod site;
 mod sse;
 mod state;
 mod tool_calls;
 mod tools;
 mod trace;
 
-pub use assets::{Site, SiteFile};
 pub use hosts::{HostName, HostNameError, Hosts};
 pub use limits::Limits;
 pub use server::serve;
+pub use site::{Site, SiteFile};
 pub use state::AppState;
 
 use state::State;

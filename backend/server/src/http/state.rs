@@ -6,7 +6,7 @@ use actix_web::web;
 use tokio::runtime::Handle;
 use tracing::Instrument as _;
 
-use super::{assets::Site, error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics};
+use super::{error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics, site::Site};
 use crate::{
     conversation::{ConversationService, ServiceError},
     page_files::PageFiles,

@@ -11,7 +11,8 @@ pub(crate) struct Needle {
 
 impl Needle {
     pub(crate) fn new(text: &str) -> Self {
-        Self { typed: text.to_owned(), lower: text.to_lowercase() }
+        // Letter by letter, as the engines do it.
+        Self { typed: text.to_owned(), lower: text.chars().flat_map(char::to_lowercase).collect() }
     }
 
     /// Adds the condition that the text stands in `column`.
