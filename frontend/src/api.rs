@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Serialize, de::DeserializeOwned};
 use tallybook_protocol::{
     ChatEvent, Conversation, ConversationSummary, FeedEvent, MessageId, NewConversation, NewMessage, PAGE_HEADER, Page,
-    Problem, RenameConversation, ToolCall, ToolCallId, Window,
+    Problem, ToolCall, ToolCallId, UpdateConversation, Window,
     sse::{Decoder, Frame},
 };
 use uuid::Uuid;
@@ -153,7 +153,8 @@ pub(crate) fn conversation_url(uuid: Uuid) -> String {
 /// `PATCH /api/conversations/{uuid}`
 pub(crate) async fn rename_conversation(uuid: Uuid, title: String) -> Result<(), ApiError> {
     let url = conversation_url(uuid);
-    let _: ConversationSummary = call("PATCH", &url, Some(&RenameConversation { title })).await?;
+    let _: ConversationSummary =
+        call("PATCH", &url, Some(&UpdateConversation { title: Some(title), ..UpdateConversation::default() })).await?;
     Ok(())
 }
 

@@ -360,6 +360,8 @@ mod tests {
                 uuid: Uuid::from_u128(uuid),
                 title: "Sums".to_owned(),
                 running: false,
+                pinned: false,
+                archived: false,
                 created_at: at,
                 updated_at: at,
             }

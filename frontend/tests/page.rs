@@ -80,6 +80,8 @@ fn summary() -> ConversationSummary {
         uuid: KNOWN,
         title: "A <b>bold</b> sum".to_owned(),
         running: false,
+        pinned: false,
+        archived: false,
         created_at: at,
         updated_at: at,
     }
@@ -113,7 +115,10 @@ fn conversation() -> Conversation {
         tool_calls,
         siblings: Vec::new(),
         usage: (role == Role::Assistant).then_some(Usage { input_tokens: 1234, output_tokens: 56, cached_tokens: 0 }),
+        provider: None,
+        model: None,
         created_at: at,
+        completed_at: None,
     };
     let calls = vec![call(1, ToolCallStatus::Success, 8, Some(3456)), call(2, ToolCallStatus::Error, 8, Some(125_000))];
     let messages = vec![

@@ -17,6 +17,12 @@ pub struct FeedEvent {
     /// The title from now on, with `conversation_created` and `conversation_renamed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Whether it is pinned from now on, with `conversation_updated`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pinned: Option<bool>,
+    /// Whether it is in the archive from now on, with `conversation_updated`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived: Option<bool>,
 }
 
 /// What happened to a conversation.
@@ -27,6 +33,8 @@ pub enum FeedKind {
     ConversationCreated,
     /// It has another title.
     ConversationRenamed,
+    /// It was pinned or put into the archive, or no longer is.
+    ConversationUpdated,
     /// It is gone.
     ConversationDeleted,
     /// A turn began in it.
@@ -46,6 +54,7 @@ impl FeedEvent {
         match self.kind {
             FeedKind::ConversationCreated => "conversation_created",
             FeedKind::ConversationRenamed => "conversation_renamed",
+            FeedKind::ConversationUpdated => "conversation_updated",
             FeedKind::ConversationDeleted => "conversation_deleted",
             FeedKind::TurnStarted => "turn_started",
             FeedKind::TurnEnded => "turn_ended",

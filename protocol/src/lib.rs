@@ -6,6 +6,7 @@ mod feed;
 mod ids;
 mod raw_json;
 mod resource;
+mod search;
 pub mod sse;
 mod status;
 mod truncate;
@@ -19,7 +20,8 @@ pub use ids::{MessageId, ToolCallId};
 pub use raw_json::{RawJson, json_depth};
 pub use resource::{
     Conversation, ConversationSummary, Earlier, Message, MessagePart, ModelInfo, NewConversation, NewMessage, Page,
-    Problem, RenameConversation, ToolCall, ToolInfo, Window,
+    Problem, ToolCall, ToolInfo, UpdateConversation, Window,
 };
+pub use search::{SearchHit, SearchPage, SnippetPart};
 pub use status::{MessageStatus, Role, ToolCallStatus};
 pub use truncate::{CallsBudget, MAX_CALL_ERROR_BYTES, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES};

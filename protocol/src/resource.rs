@@ -14,11 +14,18 @@ pub struct NewConversation {
     pub title: Option<String>,
 }
 
-/// Body of `PATCH /api/conversations/{uuid}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RenameConversation {
+/// Body of `PATCH /api/conversations/{uuid}`: what is to be different, at least one thing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpdateConversation {
     /// The new title, 1 to 200 characters.
-    pub title: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Whether it is pinned; at most 100 are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pinned: Option<bool>,
+    /// Whether it is in the archive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived: Option<bool>,
 }
 
 /// A part of what a person sends.
@@ -67,6 +74,12 @@ pub struct ConversationSummary {
     pub title: String,
     /// Whether a turn runs at this moment.
     pub running: bool,
+    /// Whether the user wants it at hand.
+    #[serde(default)]
+    pub pinned: bool,
+    /// Whether it is put away: lists leave it out, and a message takes it out again.
+    #[serde(default)]
+    pub archived: bool,
     /// When it was made.
     pub created_at: DateTime<Utc>,
     /// When a message was last added.
@@ -119,6 +132,10 @@ struct FlatConversation {
     uuid: Uuid,
     title: String,
     running: bool,
+    #[serde(default)]
+    pinned: bool,
+    #[serde(default)]
+    archived: bool,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
     messages: Vec<Message>,
@@ -129,9 +146,9 @@ struct FlatConversation {
 
 impl From<FlatConversation> for Conversation {
     fn from(flat: FlatConversation) -> Self {
-        let FlatConversation { uuid, title, running, created_at, updated_at, messages, earlier, active_message_id } =
-            flat;
-        let summary = ConversationSummary { uuid, title, running, created_at, updated_at };
+        let FlatConversation { uuid, title, running, pinned, archived, created_at, updated_at, .. } = flat;
+        let summary = ConversationSummary { uuid, title, running, pinned, archived, created_at, updated_at };
+        let FlatConversation { messages, earlier, active_message_id, .. } = flat;
         Self { summary, messages, earlier, active_message_id }
     }
 }
@@ -166,8 +183,17 @@ pub struct Message {
     /// Tokens of the turn's finished steps; absent where the provider counts none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Who provided the model of the turn's last finished step; absent before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The provider's name of that model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// When it was stored.
     pub created_at: DateTime<Utc>,
+    /// When it was whole, or its turn ended in another way; absent while it is being written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<DateTime<Utc>>,
 }
 
 /// One use of a tool, as the page shows it.
@@ -256,6 +282,8 @@ mod tests {
             uuid: Uuid::nil(),
             title: "Sums".to_owned(),
             running: true,
+            pinned: true,
+            archived: true,
             created_at: at,
             updated_at: at,
         };
@@ -285,7 +313,10 @@ mod tests {
             tool_calls: vec![call],
             siblings: vec![MessageId(2), MessageId(3)],
             usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0 }),
+            provider: Some("demo".to_owned()),
+            model: Some("demo".to_owned()),
             created_at: at,
+            completed_at: None,
         };
         let earlier = Some(Earlier { count: 8, usage: Usage { input_tokens: 9, output_tokens: 1, cached_tokens: 0 } });
         let conversation =

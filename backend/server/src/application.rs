@@ -3,6 +3,7 @@
 use std::{
     future::Future,
     net::{SocketAddr, TcpListener},
+    sync::Arc,
     time::Duration,
 };
 
@@ -16,7 +17,8 @@ use crate::{
     config::Settings,
     conversation::{ConversationService, Lifetimes, ServiceError},
     db::{Database, DatabaseLock, DbError},
-    http::{self, AppState, Hosts},
+    http::{self, AppState, Hosts, Site},
+    page_files::PageFiles,
 };
 
 /// A reader that takes nothing for so many keep-alives is dropped. It comes back when it can read again.
@@ -69,6 +71,11 @@ impl Application {
 
     /// The same with tools of the caller's own.
     pub async fn build_with_tools(settings: Settings, tools: ToolRegistry) -> Result<Self, StartError> {
+        Self::build_with_page(settings, tools, Site::built_in()).await
+    }
+
+    /// The same with a page of the caller's own, too.
+    pub async fn build_with_page(settings: Settings, tools: ToolRegistry, site: Arc<Site>) -> Result<Self, StartError> {
         let titles = if settings.titles { settings.model.connect_for_titles()?.map(TitleWriter::new) } else { None };
         let model = settings.model.connect()?;
         let listener = listen(SocketAddr::new(settings.host, settings.port))?;
@@ -78,10 +85,15 @@ impl Application {
         let db = Database::connect(&settings.database_url).await?;
         let agent = AgentService::new(model, tools.into(), settings.system_prompt, settings.limits);
         let lifetimes = Lifetimes { lease: settings.turn_lease, journal: settings.journal_retention };
+        let page_files = PageFiles::new(db.clone());
         let service = ConversationService::start(db, agent, titles, lifetimes, Handle::current()).await?;
         let hosts = Hosts::new(address.ip(), settings.allowed_hosts);
-        let state = AppState::new(service.clone(), Handle::current(), hosts, settings.http_limits, settings.keep_alive);
+        let (limits, keep_alive) = (settings.http_limits, settings.keep_alive);
+        let runtime = Handle::current();
+        let kept = page_files.clone();
+        let state = AppState::new(service.clone(), runtime, Arc::clone(&site), page_files, hosts, limits, keep_alive);
         let server = http::serve(listener, state).map_err(StartError::Server)?;
+        service.spawn_until_draining(site.keep(kept));
         Ok(Self { server, address, service, grace: settings.shutdown_grace, _lock: lock })
     }
 

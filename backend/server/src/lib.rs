@@ -9,3 +9,4 @@ pub mod db;
 pub mod http;
 pub mod journal;
 pub mod models;
+mod page_files;

@@ -75,7 +75,7 @@ impl ConversationList {
             (FeedKind::ConversationCreated | FeedKind::ConversationRenamed, _) => {
                 self.refresh();
             }
-            (FeedKind::Unknown, _) => {}
+            (FeedKind::ConversationUpdated | FeedKind::Unknown, _) => {}
         }
     }
 }

@@ -206,7 +206,10 @@ fn part(turns: std::ops::RangeInclusive<i64>) -> Conversation {
         tool_calls: if role == Role::Assistant { vec![stored_call(id, 0, true)] } else { vec![] },
         siblings: vec![],
         usage,
+        provider: None,
+        model: None,
         created_at: at,
+        completed_at: None,
     };
     let before = turns.start() - 1;
     Conversation {
@@ -214,6 +217,8 @@ fn part(turns: std::ops::RangeInclusive<i64>) -> Conversation {
             uuid: uuid::Uuid::nil(),
             title: "Long".to_owned(),
             running: false,
+            pinned: false,
+            archived: false,
             created_at: at,
             updated_at: at,
         },

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Mutex, time::Duration};
 
 use tallybook_agent::{AgentService, TitleWriter};
 use tallybook_protocol::MessageId;
-use tokio::{runtime::Handle, task::JoinHandle};
+use tokio::{runtime::Handle, sync::Semaphore, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument as _;
 use uuid::Uuid;
@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::{
     ServiceError,
     changes::Changes,
+    limits::MAX_SEARCHES,
     store::{conversations, rows::ConversationRow, turns::TurnRows},
     turn_counts::TurnCounts,
 };
@@ -30,6 +31,8 @@ pub(super) struct Context {
     pub(super) titles: Option<TitleWriter>,
     pub(super) journal: Journal,
     pub(super) changes: Changes,
+    /// The right to search.
+    pub(super) searches: Semaphore,
     /// Names this process in the leases of its turns.
     pub(super) owner: String,
     pub(super) running: RunningTurns,
@@ -68,6 +71,7 @@ impl Context {
             titles,
             journal: Journal::default(),
             changes: Changes::default(),
+            searches: Semaphore::new(MAX_SEARCHES),
             owner: Uuid::new_v4().to_string(),
             running: RunningTurns::default(),
             turn_counts: TurnCounts::default(),

@@ -42,6 +42,11 @@ impl ConversationService {
         Ok(self.context.db.check_writable().await?)
     }
 
+    /// Runs a task beside the turns. It ends when the server drains, at the latest, and so before the database is closed.
+    pub fn spawn_until_draining(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.context.spawn_until_draining(task);
+    }
+
     /// Takes no new turns, lets running ones finish within `grace`, marks the rest as interrupted, and closes the
     /// database.
     pub async fn shut_down(&self, grace: Duration) {

@@ -1,4 +1,4 @@
-//! The service that http talks to. Its use cases stand with their subjects: `list`, `branch`, `turn`, `export`,
+//! The service that http talks to. Its use cases stand with their subjects: `list`, `branch`, `search`, `turn`, `export`,
 //! `tool_call`; its beginning and its end in `lifecycle`.
 
 use std::sync::Arc;

@@ -2,11 +2,14 @@
 
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
-use tallybook_protocol::{NewConversation, RenameConversation, Window};
+use tallybook_protocol::{NewConversation, UpdateConversation, Window};
 use uuid::Uuid;
 
 use super::{error::ApiError, state::State};
-use crate::{accounts::UserId, conversation::ServiceError};
+use crate::{
+    accounts::UserId,
+    conversation::{ListFilter, ServiceError},
+};
 
 /// How many conversations a page of the list has when the request does not say.
 const DEFAULT_PAGE: u32 = 50;
@@ -15,6 +18,8 @@ const DEFAULT_PAGE: u32 = 50;
 pub(super) struct ListQuery {
     #[serde(default)]
     q: String,
+    pinned: Option<bool>,
+    archived: Option<bool>,
     cursor: Option<String>,
     limit: Option<u32>,
 }
@@ -28,10 +33,11 @@ pub(super) async fn create(state: State, body: web::Json<NewConversation>) -> Re
 }
 
 pub(super) async fn list(state: State, query: web::Query<ListQuery>) -> Result<HttpResponse, ApiError> {
-    let ListQuery { q, cursor, limit } = query.into_inner();
+    let ListQuery { q, pinned, archived, cursor, limit } = query.into_inner();
+    let filter = ListFilter { search: q, pinned, archived };
     let limit = limit.unwrap_or(DEFAULT_PAGE);
     let work = |service: crate::conversation::ConversationService| async move {
-        service.list_conversations(UserId::LOCAL, &q, cursor.as_deref(), limit).await
+        service.list_conversations(UserId::LOCAL, filter, cursor.as_deref(), limit).await
     };
     Ok(HttpResponse::Ok().json(state.run(work).await?))
 }
@@ -49,13 +55,14 @@ pub(super) async fn find(
     Ok(HttpResponse::Ok().json(found.ok_or(ServiceError::NotFound)?))
 }
 
-pub(super) async fn rename(
+pub(super) async fn update(
     state: State,
     uuid: web::Path<Uuid>,
-    body: web::Json<RenameConversation>,
+    body: web::Json<UpdateConversation>,
 ) -> Result<HttpResponse, ApiError> {
+    let update = body.into_inner();
     let work = |service: crate::conversation::ConversationService| async move {
-        service.rename_conversation(UserId::LOCAL, *uuid, &body.title).await
+        service.update_conversation(UserId::LOCAL, *uuid, update).await
     };
     Ok(HttpResponse::Ok().json(state.run(work).await?))
 }

@@ -6,7 +6,7 @@ use actix_web::{
 };
 use tallybook_protocol::{PAGE_HEADER, sse::write_frame};
 
-use super::{State, assets, error::ApiError, sse};
+use super::{State, error::ApiError, sse};
 use crate::accounts::UserId;
 
 pub(super) async fn follow(state: State) -> Result<HttpResponse, ApiError> {
@@ -17,6 +17,6 @@ pub(super) async fn follow(state: State) -> Result<HttpResponse, ApiError> {
         Some(vec![write_frame(None, event.name(), &data).into()])
     });
     // Whoever comes back after a deployment learns that there is another page.
-    response.headers_mut().insert(HeaderName::from_static(PAGE_HEADER), HeaderValue::from_static(assets::folder()));
+    response.headers_mut().insert(HeaderName::from_static(PAGE_HEADER), HeaderValue::from_static(state.site.folder()));
     Ok(response)
 }

@@ -17,8 +17,11 @@ use tallybook_frontend::{PageData, PageError, PageFuture, Preferences};
 use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, Window};
 use uuid::Uuid;
 
-use super::{assets, error::ApiError, methods::is_reading, preferences, state::AppState};
-use crate::{accounts::UserId, conversation::ServiceError};
+use super::{error::ApiError, methods::is_reading, preferences, state::AppState};
+use crate::{
+    accounts::UserId,
+    conversation::{ListFilter, ServiceError},
+};
 
 /// How many conversations the sidebar begins with.
 const SIDEBAR: u32 = 50;
@@ -28,7 +31,8 @@ pub(super) fn configure(app: &mut web::ServiceConfig, state: &AppState) {
     // What Leptos runs its tasks on. Only the first call of a process sets it; all set the same.
     let _ = any_spawner::Executor::init_tokio();
     let data: Arc<dyn PageData> = Arc::new(ServerPageData(state.clone()));
-    let shell = move || tallybook_frontend::shell(assets::folder(), Arc::clone(&data));
+    let folder = state.site.folder();
+    let shell = move || tallybook_frontend::shell(folder, Arc::clone(&data));
     let page = render_app_async_with_context(set_headers, shell, Method::Get);
     // The page alone: its files are compressed beforehand, and what is streamed must not wait to be.
     app.service(web::scope("").guard(is_reading()).wrap(Compress::default()).default_service(page));
@@ -61,7 +65,7 @@ impl PageData for ServerPageData {
         let state = self.0.clone();
         Box::pin(async move {
             let list = |service: crate::conversation::ConversationService| async move {
-                service.list_conversations(UserId::LOCAL, "", None, SIDEBAR).await
+                service.list_conversations(UserId::LOCAL, ListFilter::default(), None, SIDEBAR).await
             };
             state.run(list).await.map_err(page_error)
         })

@@ -19,7 +19,7 @@ use super::{
     limits::MAX_BODY_BYTES,
     messages,
     methods::{self, Endpoint, READING},
-    page,
+    page, search,
     state::AppState,
     tool_calls, tools,
     trace::{self, RequestSpan},
@@ -74,7 +74,7 @@ fn api() -> Scope {
         .service(
             Endpoint::at("/conversations/{uuid}")
                 .on(Method::GET, conversations::find)
-                .on(Method::PATCH, conversations::rename)
+                .on(Method::PATCH, conversations::update)
                 .on(Method::DELETE, conversations::delete),
         )
         .service(Endpoint::at("/conversations/{uuid}/export").on(Method::GET, export::download))
@@ -87,6 +87,8 @@ fn api() -> Scope {
         .service(Endpoint::at("/conversations/{uuid}/events").on(Method::GET, messages::follow))
         .service(Endpoint::at("/conversations/{uuid}/continue").on(Method::POST, messages::continue_turn))
         .service(Endpoint::at("/conversations/{uuid}/stop").on(Method::POST, messages::stop))
+        .service(Endpoint::at("/conversations/{uuid}/search").on(Method::GET, search::in_conversation))
+        .service(Endpoint::at("/search").on(Method::GET, search::everywhere))
         .service(Endpoint::at("/events").on(Method::GET, feed::follow))
         .service(Endpoint::at("/tools").on(Method::GET, tools::list))
         .service(Endpoint::at("/tool-calls/{tool_call_id}").on(Method::GET, tool_calls::find))

@@ -6,14 +6,19 @@ use actix_web::web;
 use tokio::runtime::Handle;
 use tracing::Instrument as _;
 
-use super::{error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics};
-use crate::conversation::{ConversationService, ServiceError};
+use super::{error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics, site::Site};
+use crate::{
+    conversation::{ConversationService, ServiceError},
+    page_files::PageFiles,
+};
 
 /// What the handlers work with.
 #[derive(Clone)]
 pub struct AppState {
     pub(super) service: ConversationService,
     pub(super) runtime: Handle,
+    pub(super) site: Arc<Site>,
+    pub(super) page_files: PageFiles,
     pub(super) hosts: Hosts,
     pub(super) limits: Limits,
     pub(super) metrics: Arc<Metrics>,
@@ -21,17 +26,19 @@ pub struct AppState {
 }
 
 impl AppState {
-    /// The state of a server that may be asked by the names `hosts`, whose use cases run on `runtime`, and whose event
+    /// The state of a server that hands out `site`, and what other versions left in `page_files`, that may be asked by the names `hosts`, whose use cases run on `runtime`, and whose event
     /// streams are silent for no longer than `keep_alive`.
-    pub fn new(
+    pub(crate) fn new(
         service: ConversationService,
         runtime: Handle,
+        site: Arc<Site>,
+        page_files: PageFiles,
         hosts: Hosts,
         limits: Limits,
         keep_alive: Duration,
     ) -> Self {
         let metrics = Arc::new(Metrics::new(service.model_info(), service.turn_counts()));
-        Self { service, runtime, hosts, limits, metrics, keep_alive }
+        Self { service, runtime, site, page_files, hosts, limits, metrics, keep_alive }
     }
 
     /// Runs a use case on the program's own runtime, to its end even when the client goes away in the middle. Handlers

@@ -6,7 +6,7 @@ use tallybook_mock_llm::MockLlm;
 
 use crate::support::{Engine, TestApp, execute};
 
-pub(crate) async fn assert_problem(response: Response, status: u16, kind: &str) {
+pub(crate) async fn assert_problem(response: Response, status: u16, kind: &str) -> Value {
     assert_eq!(response.status().as_u16(), status);
     assert_eq!(response.headers()["content-type"], "application/problem+json");
     let id = response.headers()["x-request-id"].to_str().unwrap().to_owned();
@@ -15,6 +15,7 @@ pub(crate) async fn assert_problem(response: Response, status: u16, kind: &str) 
     assert_eq!(problem["status"], status);
     assert_eq!(problem["request_id"], id);
     assert!(problem["title"].is_string() && problem["detail"].as_str().is_some_and(|d| !d.is_empty()), "{problem}");
+    problem
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -70,6 +70,31 @@ on_every_engine! {
         assert_eq!(left, [(0,)]);
     }
 
+    async fn messages_say_when_they_ended_and_which_model_wrote_them(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
+        let gate = model.reply_gated([], [text("3")]);
+        let mut events = app.send(&conversation, "1 + 2").await;
+        gate.reached().await;
+        let running = app.conversation(&conversation).await;
+        let (question, answer) = (&running["messages"][0], &running["messages"][1]);
+        assert_eq!(question["completed_at"], question["created_at"]);
+        assert!(question.get("model").is_none() && question.get("provider").is_none(), "{question}");
+        assert_eq!((&answer["provider"], &answer["model"]), (&json!("anthropic"), &json!("test-model")), "its first step");
+        assert!(answer.get("completed_at").is_none(), "{answer}");
+        gate.open();
+        events.until("message_end").await;
+        let whole = app.get_json(&format!("/api/conversations/{conversation}?limit=2")).await;
+        let answer = &whole["messages"][1];
+        assert!(answer["completed_at"].as_str() > answer["created_at"].as_str(), "{answer}");
+        let exported = app.get_json(&format!("/api/conversations/{conversation}/export?format=json")).await;
+        for key in ["created_at", "completed_at", "provider", "model"] {
+            assert_eq!(exported["messages"][1][key], answer[key], "{key}");
+        }
+    }
+
     async fn the_first_message_gives_the_title(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

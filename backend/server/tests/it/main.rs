@@ -36,9 +36,12 @@ mod logging;
 mod methods;
 mod metrics;
 mod migrations;
+mod other_versions;
 mod page;
+mod pins;
 mod prompted;
 mod replicas;
+mod search;
 mod signals;
 #[cfg(unix)]
 mod start;

@@ -173,6 +173,8 @@ mod tests {
             uuid: Uuid::nil(),
             title: title.to_owned(),
             running: false,
+            pinned: false,
+            archived: false,
             created_at: at,
             updated_at: at,
         }
@@ -191,7 +193,10 @@ mod tests {
             tool_calls,
             usage: None,
             siblings: Vec::new(),
+            provider: None,
+            model: None,
             created_at: DateTime::UNIX_EPOCH,
+            completed_at: None,
         }
     }
 

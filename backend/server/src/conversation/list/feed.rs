@@ -15,9 +15,10 @@ use tokio::sync::{broadcast, mpsc};
 use super::super::{
     ServiceError,
     context::Context,
+    limits::MAX_PINNED,
     store::{
         ConversationId,
-        conversations::{self, ListPlace},
+        conversations::{self, ListFilter, ListPlace},
         rows::ConversationRow,
     },
 };
@@ -26,7 +27,8 @@ use crate::{accounts::UserId, db::Database};
 /// How often a snapshot is taken for what other processes change. What this one changes is noticed at once.
 const POLL_EVERY: Duration = Duration::from_secs(1);
 
-/// How many conversations are watched, the newest ones. Of older ones nothing is told until something is written there.
+/// How many conversations are watched, the newest ones, and beside them those that are pinned. Of others nothing is told
+/// until something is written there.
 const MAX_WATCHED: u32 = 200;
 
 /// How many events may wait for a reader. When there are as many, its next snapshot waits, and nobody else.
@@ -85,10 +87,13 @@ async fn is_changed(changes: &mut broadcast::Receiver<UserId>, user: UserId) {
     }
 }
 
-/// The newest conversations at some time.
+/// The newest conversations at some time, and those that are pinned.
 #[derive(Debug)]
 struct Snapshot {
+    /// The newest first.
     rows: Vec<ConversationRow>,
+    /// How many of the rows are the newest; of those behind them, there may be others in between.
+    newest: usize,
     /// The newest conversation in this and all earlier snapshots. A later one is new; others were pushed out by newer ones.
     newest_id: ConversationId,
     /// How many conversations it may hold.
@@ -97,13 +102,22 @@ struct Snapshot {
 
 impl Snapshot {
     async fn take(db: &Database, user: UserId) -> sqlx::Result<Self> {
-        let rows = conversations::list_conversations(db, user, "", ListPlace::before_all(), MAX_WATCHED).await?;
-        Ok(Self::at(rows, MAX_WATCHED as usize))
+        let list = async |pinned, place, limit| {
+            let filter = ListFilter { pinned, ..ListFilter::default() };
+            conversations::list_conversations(db, user, &filter, place, limit).await
+        };
+        let newest = list(None, ListPlace::before_all(), MAX_WATCHED).await?;
+        let limit = MAX_WATCHED as usize;
+        let pinned = match newest.last().filter(|_| newest.len() >= limit) {
+            Some(row) => list(Some(true), ListPlace { updated_at: row.updated_at, id: row.id }, MAX_PINNED).await?,
+            None => Vec::new(),
+        };
+        Ok(Self::at(newest, pinned, limit))
     }
 
-    fn at(rows: Vec<ConversationRow>, limit: usize) -> Self {
-        let newest_id = rows.iter().map(|row| row.id).max().unwrap_or_default();
-        Self { rows, newest_id, limit }
+    fn at(newest: Vec<ConversationRow>, pinned: Vec<ConversationRow>, limit: usize) -> Self {
+        let newest_id = newest.iter().map(|row| row.id).max().unwrap_or_default();
+        Self { newest: newest.len(), rows: [newest, pinned].concat(), newest_id, limit }
     }
 
     fn after(self, last: &Self) -> Self {
@@ -120,27 +134,39 @@ impl Snapshot {
                     if row.title != held.title {
                         events.push(event(row, FeedKind::ConversationRenamed));
                     }
+                    if (row.pinned, row.archived) != (held.pinned, held.archived) {
+                        events.push(event(row, FeedKind::ConversationUpdated));
+                    }
                     push_turn_events(row, Some(held), &mut events);
                 }
                 None if row.id > last.newest_id => {
                     events.push(event(row, FeedKind::ConversationCreated));
                     push_turn_events(row, None, &mut events);
                 }
-                // One that moved up was written to; one at the bottom is there because others left.
+                // One that moved up was written to; one at the bottom came into view as others left.
                 None if last.edge().is_none_or(|edge| place(row) > edge) => push_turn_events(row, None, &mut events),
+                // One that was pinned before would have been in view.
+                None if row.pinned => events.push(event(row, FeedKind::ConversationUpdated)),
                 None => {}
             }
         }
         let seen: HashSet<ConversationId> = self.rows.iter().map(|row| row.id).collect();
         let edge = self.edge();
-        let is_deleted = |row: &&ConversationRow| !seen.contains(&row.id) && edge.is_none_or(|edge| place(row) > edge);
-        events.extend(last.rows.iter().filter(is_deleted).map(|row| event(row, FeedKind::ConversationDeleted)));
+        for row in last.rows.iter().filter(|row| !seen.contains(&row.id)) {
+            if edge.is_none_or(|edge| place(row) > edge) {
+                events.push(event(row, FeedKind::ConversationDeleted));
+            } else if row.pinned {
+                // Had it been deleted, nobody who lists it would be worse off than with any other one out of view.
+                let unpinned = ConversationRow { pinned: false, ..row.clone() };
+                events.push(event(&unpinned, FeedKind::ConversationUpdated));
+            }
+        }
         events
     }
 
     /// The place of its last conversation, if there may be more after it.
     fn edge(&self) -> Option<(DateTime<Utc>, ConversationId)> {
-        self.rows.last().filter(|_| self.rows.len() >= self.limit).map(place)
+        self.rows[..self.newest].last().filter(|_| self.newest >= self.limit).map(place)
     }
 }
 
@@ -170,7 +196,14 @@ fn push_turn_events(row: &ConversationRow, held: Option<&ConversationRow>, event
 
 fn event(row: &ConversationRow, kind: FeedKind) -> FeedEvent {
     let has_title = matches!(kind, FeedKind::ConversationCreated | FeedKind::ConversationRenamed);
-    FeedEvent { conversation_id: row.summary().uuid, kind, title: has_title.then(|| row.title.clone()) }
+    let has_flags = kind == FeedKind::ConversationUpdated;
+    FeedEvent {
+        conversation_id: row.summary().uuid,
+        kind,
+        title: has_title.then(|| row.title.clone()),
+        pinned: has_flags.then_some(row.pinned),
+        archived: has_flags.then_some(row.archived),
+    }
 }
 
 #[cfg(test)]
@@ -178,7 +211,7 @@ mod tests {
     use chrono::{DateTime, TimeDelta};
     use tallybook_protocol::FeedKind::{
         self, ConversationCreated as Created, ConversationDeleted as Deleted, ConversationRenamed as Renamed,
-        TurnEnded as Ended, TurnStarted as Started,
+        ConversationUpdated as Updated, TurnEnded as Ended, TurnStarted as Started,
     };
     use tallybook_protocol::MessageId;
     use uuid::Uuid;
@@ -195,10 +228,12 @@ mod tests {
             title: title.to_owned(),
             head_message_id: head_message_id.map(MessageId),
             active_message_id: active_message_id.map(MessageId),
+            pinned: false,
+            archived: false,
             created_at: DateTime::UNIX_EPOCH,
             updated_at: DateTime::UNIX_EPOCH + TimeDelta::seconds(updated),
         };
-        Snapshot::at(rows.iter().map(row).collect(), limit)
+        Snapshot::at(rows.iter().map(row).collect(), Vec::new(), limit)
     }
 
     fn differences(limit: usize, before: &[Row], after: &[Row]) -> Vec<(u128, FeedKind)> {
@@ -242,5 +277,26 @@ mod tests {
         );
         let after: &[Row] = &[(2, "b", 20, None, None), (1, "a", 10, Some(9), None)];
         assert_eq!(differences(2, before, after), [(3, Deleted)]);
+    }
+
+    #[test]
+    fn pins_are_told_also_of_conversations_that_are_older_than_the_view() {
+        let newest: &[Row] = &[(3, "c", 30, None, None), (2, "b", 20, None, None)];
+        let with_pinned = |pinned: &[Row]| {
+            let mut pinned = snapshot(9, pinned).rows;
+            for row in &mut pinned {
+                row.pinned = true;
+            }
+            Snapshot::at(snapshot(2, newest).rows, pinned, 2)
+        };
+        let told = |before: &Snapshot, after: &Snapshot| -> Vec<_> {
+            let events = after.changes_since(before);
+            events.iter().map(|event| (event.conversation_id.as_u128(), event.kind, event.pinned)).collect()
+        };
+        let (none, one) = (with_pinned(&[]), with_pinned(&[(1, "a", 10, None, None)]));
+        assert_eq!(told(&none, &one), [(1, Updated, Some(true))]);
+        assert_eq!(told(&one, &none), [(1, Updated, Some(false))]);
+        assert_eq!(told(&one, &with_pinned(&[(1, "A", 10, None, None)])), [(1, Renamed, None)]);
+        assert_eq!(told(&one, &one), []);
     }
 }

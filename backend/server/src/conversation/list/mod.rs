@@ -1,22 +1,22 @@
-//! The list of a user's conversations: making, finding, renaming and deleting them. What happens to them is told by `feed`.
+//! The list of a user's conversations: making, finding, changing and deleting them. What happens to them is told by `feed`.
 
 mod feed;
 
 use std::time::Duration;
 
 use chrono::DateTime;
-use tallybook_protocol::{ConversationSummary, FeedEvent, NewConversation, Page};
+use tallybook_protocol::{ConversationSummary, FeedEvent, NewConversation, Page, UpdateConversation};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::{
     ServiceError,
     input::{check_search, check_title},
-    limits::MAX_LIST_PAGE,
+    limits::{MAX_LIST_PAGE, MAX_PINNED},
     service::ConversationService,
     store::{
         ConversationId,
-        conversations::{self, ListPlace, UNTITLED},
+        conversations::{self, ListFilter, ListPlace, UNTITLED},
         rows::ConversationRow,
     },
 };
@@ -39,11 +39,12 @@ impl ConversationService {
         Ok(self.context.find_conversation(user, uuid).await?.summary())
     }
 
-    /// A page of a user's conversations, newest first; with `search`, those whose title or text contains it.
+    /// A page of a user's conversations, newest first. Unless `filter` says otherwise, those in the archive are left out,
+    /// except from what is searched for.
     pub async fn list_conversations(
         &self,
         user: UserId,
-        search: &str,
+        filter: ListFilter,
         cursor: Option<&str>,
         limit: u32,
     ) -> Result<Page<ConversationSummary>, ServiceError> {
@@ -52,28 +53,41 @@ impl ConversationService {
                 .ok_or_else(|| ServiceError::Invalid("The cursor is not one that this list gave.".to_owned()))?,
             None => ListPlace::before_all(),
         };
-        check_search(search)?;
+        check_search(&filter.search)?;
+        let archived = filter.archived.or(filter.search.is_empty().then_some(false));
+        let filter = ListFilter { archived, ..filter };
         let limit = limit.clamp(1, MAX_LIST_PAGE);
-        let mut rows = conversations::list_conversations(&self.context.db, user, search, place, limit + 1).await?;
+        let mut rows = conversations::list_conversations(&self.context.db, user, &filter, place, limit + 1).await?;
         let more = rows.len() > limit as usize;
         rows.truncate(limit as usize);
         let next_cursor = rows.last().filter(|_| more).map(write_cursor);
         Ok(Page { items: rows.iter().map(ConversationRow::summary).collect(), next_cursor })
     }
 
-    /// Gives a conversation another title.
-    pub async fn rename_conversation(
+    /// Gives a conversation another title, pins it or puts it into the archive, or takes that back.
+    pub async fn update_conversation(
         &self,
         user: UserId,
         uuid: Uuid,
-        title: &str,
+        update: UpdateConversation,
     ) -> Result<ConversationSummary, ServiceError> {
-        let title = check_title(title)?;
-        if !conversations::rename_conversation(&self.context.db, user, uuid, title).await? {
-            return Err(ServiceError::NotFound);
+        if update == UpdateConversation::default() {
+            let advice = "There is nothing to change. Send a title, pinned or archived.";
+            return Err(ServiceError::Invalid(advice.to_owned()));
+        }
+        let title = update.title.as_deref().map(check_title).transpose()?.map(str::to_owned);
+        let update = UpdateConversation { title, ..update };
+        let db = &self.context.db;
+        // Two that are pinned at once count each other, and the engine may have one of them wait for the other in vain.
+        let is_done = retried(|| conversations::update_conversation(db, user, uuid, &update)).await?;
+        let row = self.context.find_conversation(user, uuid).await?;
+        if !is_done {
+            return Err(ServiceError::Invalid(format!(
+                "{MAX_PINNED} conversations are pinned, and no more can be. Take the pin off one of them first."
+            )));
         }
         self.context.changes.announce(user);
-        Ok(self.context.find_conversation(user, uuid).await?.summary())
+        Ok(row.summary())
     }
 
     /// Deletes a conversation with everything in it, ending its turn if one runs.

@@ -1,10 +1,15 @@
 //! SQL on `conversations`.
 
 use chrono::{DateTime, Duration, Utc};
-use tallybook_protocol::MessageId;
+use sqlx::QueryBuilder;
+use tallybook_protocol::{MessageId, UpdateConversation};
 use uuid::Uuid;
 
-use super::rows::{ConversationId, ConversationRow};
+use super::{
+    super::limits::MAX_PINNED,
+    needle::Needle,
+    rows::{ConversationId, ConversationRow},
+};
 use crate::{
     accounts::UserId,
     db::{Database, now, on_db},
@@ -12,18 +17,21 @@ use crate::{
 
 const CREATE: &str = "INSERT INTO conversations (uuid, user_id, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?)";
 
-const FIND: &str = "SELECT id, uuid, title, head_message_id, active_message_id, created_at, updated_at \
+const FIND: &str = "SELECT id, uuid, title, head_message_id, active_message_id, pinned, archived, created_at, updated_at \
      FROM conversations WHERE uuid = ? AND user_id = ?";
 
-const LIST: &str = "SELECT id, uuid, title, head_message_id, active_message_id, created_at, updated_at \
-     FROM conversations c \
-     WHERE user_id = ? AND (updated_at < ? OR (updated_at = ? AND id < ?)) \
-     AND (LOWER(title) LIKE ? ESCAPE '!' OR title LIKE ? ESCAPE '!' OR EXISTS (\
-         SELECT 1 FROM messages m WHERE m.conversation_id = c.id \
-         AND (LOWER(m.content) LIKE ? ESCAPE '!' OR m.content LIKE ? ESCAPE '!'))) \
-     ORDER BY updated_at DESC, id DESC LIMIT ?";
+const LIST: &str = "SELECT id, uuid, title, head_message_id, active_message_id, pinned, archived, created_at, updated_at \
+     FROM conversations c WHERE user_id = ";
 
-const RENAME: &str = "UPDATE conversations SET title = ? WHERE uuid = ? AND user_id = ?";
+const UPDATE: &str = "UPDATE conversations \
+     SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived) \
+     WHERE uuid = ? AND user_id = ?";
+
+// The limit also keeps MySQL from reading the table that is changed through the inner query, which it refuses.
+const UPDATE_PINNING: &str = "UPDATE conversations \
+     SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived) \
+     WHERE uuid = ? AND user_id = ? AND (pinned = ? OR ? > (SELECT COUNT(*) FROM \
+         (SELECT id FROM conversations WHERE user_id = ? AND pinned = ? LIMIT ?) p))";
 
 const FIND_TITLE: &str = "SELECT title FROM conversations WHERE id = ?";
 
@@ -35,6 +43,17 @@ const DELETE: &str = "DELETE FROM conversations WHERE uuid = ? AND user_id = ?";
 
 /// The title of a conversation that nobody named and nobody wrote in.
 pub(crate) const UNTITLED: &str = "New conversation";
+
+/// Which conversations a list has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListFilter {
+    /// Those whose title or text contains this.
+    pub search: String,
+    /// Those that are pinned, or those that are not.
+    pub pinned: Option<bool>,
+    /// Those in the archive, or those that are not.
+    pub archived: Option<bool>,
+}
 
 /// Where a page of the list begins: after this place, newest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,52 +95,54 @@ pub(crate) async fn find_conversation(
     on_db!(db, |pool| sqlx::query_as(FIND).bind(uuid.to_string()).bind(user).fetch_optional(pool).await)
 }
 
-/// At most `limit` conversations after `place` whose title or text contains `search`, newest first.
+/// At most `limit` conversations after `place` that `filter` takes, newest first.
 pub(crate) async fn list_conversations(
     db: &Database,
     user: UserId,
-    search: &str,
+    filter: &ListFilter,
     place: ListPlace,
     limit: u32,
 ) -> sqlx::Result<Vec<ConversationRow>> {
-    // SQLite's LOWER knows ASCII only, so what it leaves alone is looked for as it was typed.
-    let (lower, typed) = (containing(&search.to_lowercase()), containing(search));
+    let needle = Some(Needle::new(&filter.search)).filter(|_| !filter.search.is_empty());
     on_db!(db, |pool| {
-        sqlx::query_as(LIST)
-            .bind(user)
-            .bind(place.updated_at)
-            .bind(place.updated_at)
-            .bind(place.id)
-            .bind(&lower)
-            .bind(&typed)
-            .bind(&lower)
-            .bind(&typed)
-            .bind(limit)
-            .fetch_all(pool)
-            .await
+        let mut query = QueryBuilder::new(LIST);
+        query.push_bind(user);
+        query.push(" AND (updated_at < ").push_bind(place.updated_at);
+        query.push(" OR (updated_at = ").push_bind(place.updated_at);
+        query.push(" AND id < ").push_bind(place.id).push("))");
+        for (column, wanted) in [(" AND pinned = ", filter.pinned), (" AND archived = ", filter.archived)] {
+            if let Some(wanted) = wanted {
+                query.push(column).push_bind(wanted);
+            }
+        }
+        if let Some(needle) = &needle {
+            query.push(" AND (");
+            needle.push_stands_in(&mut query, "title");
+            query.push(" OR EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND ");
+            needle.push_stands_in(&mut query, "m.content");
+            query.push("))");
+        }
+        query.push(" ORDER BY updated_at DESC, id DESC LIMIT ").push_bind(limit);
+        query.build_query_as().fetch_all(pool).await
     })
 }
 
-/// A LIKE pattern for what contains `text`, its wildcards taken literally.
-fn containing(text: &str) -> String {
-    let mut pattern = String::from("%");
-    for character in text.chars() {
-        if matches!(character, '%' | '_' | '!') {
-            pattern.push('!');
-        }
-        pattern.push(character);
-    }
-    if !text.is_empty() {
-        pattern.push('%');
-    }
-    pattern
-}
-
-/// Gives a conversation another title. False when there is none.
-pub(crate) async fn rename_conversation(db: &Database, user: UserId, uuid: Uuid, title: &str) -> sqlx::Result<bool> {
+/// Changes what `update` names of a conversation. False when there is none, or when it would be one pinned too many.
+pub(crate) async fn update_conversation(
+    db: &Database,
+    user: UserId,
+    uuid: Uuid,
+    update: &UpdateConversation,
+) -> sqlx::Result<bool> {
+    let UpdateConversation { title, pinned, archived } = update;
+    let is_pinning = *pinned == Some(true);
     on_db!(db, |pool| {
-        let done = sqlx::query(RENAME).bind(title).bind(uuid.to_string()).bind(user).execute(pool).await?;
-        Ok(done.rows_affected() == 1)
+        let mut query = sqlx::query(if is_pinning { UPDATE_PINNING } else { UPDATE });
+        query = query.bind(title).bind(pinned).bind(archived).bind(uuid.to_string()).bind(user);
+        if is_pinning {
+            query = query.bind(true).bind(MAX_PINNED).bind(user).bind(true).bind(MAX_PINNED);
+        }
+        Ok(query.execute(pool).await?.rows_affected() == 1)
     })
 }
 

@@ -8,11 +8,15 @@ use super::{
 };
 use crate::db::{Database, on_db};
 
-const LIST: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at \
-     FROM messages WHERE id IN (";
+const LIST: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
+     (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id ORDER BY k.step DESC LIMIT 1) AS provider, \
+     (SELECT k.model FROM model_calls k WHERE k.message_id = m.id ORDER BY k.step DESC LIMIT 1) AS model \
+     FROM messages m WHERE m.id IN (";
 
-const FIND: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at \
-     FROM messages WHERE id = ? AND conversation_id = ?";
+const FIND: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
+     (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id ORDER BY k.step DESC LIMIT 1) AS provider, \
+     (SELECT k.model FROM model_calls k WHERE k.message_id = m.id ORDER BY k.step DESC LIMIT 1) AS model \
+     FROM messages m WHERE m.id = ? AND m.conversation_id = ?";
 
 const FIND_STATE: &str = "SELECT status, epoch FROM messages WHERE id = ? AND conversation_id = ?";
 
@@ -34,7 +38,7 @@ const FIND_FIRST_QUESTION: &str =
 
 /// The messages `ids`, which are in order, oldest first.
 pub(crate) async fn list_messages(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<MessageRow>> {
-    list_of(db, LIST, ids, ") ORDER BY id").await
+    list_of(db, LIST, ids, ") ORDER BY m.id").await
 }
 
 /// How large the messages `ids` are, which are in order, oldest first.

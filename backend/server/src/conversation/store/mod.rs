@@ -6,9 +6,12 @@ pub(super) mod conversations;
 mod list_of;
 pub(super) mod messages;
 pub(super) mod model_calls;
+pub(super) mod needle;
 pub(super) mod rows;
+pub(super) mod search;
 pub(super) mod tool_calls;
 pub(super) mod turns;
 
 pub(super) use columns::stored_id;
+pub use conversations::ListFilter;
 pub(super) use rows::ConversationId;

@@ -20,6 +20,8 @@ pub(crate) struct ConversationRow {
     pub(crate) title: String,
     pub(crate) head_message_id: Option<MessageId>,
     pub(crate) active_message_id: Option<MessageId>,
+    pub(crate) pinned: bool,
+    pub(crate) archived: bool,
     pub(crate) created_at: DateTime<Utc>,
     pub(crate) updated_at: DateTime<Utc>,
 }
@@ -47,6 +49,10 @@ pub(crate) struct MessageRow {
     pub(crate) stop_reason: Option<String>,
     pub(crate) epoch: i32,
     pub(crate) created_at: DateTime<Utc>,
+    pub(crate) completed_at: Option<DateTime<Utc>>,
+    /// Of its last step.
+    pub(crate) provider: Option<String>,
+    pub(crate) model: Option<String>,
 }
 
 /// A row of `tool_calls`, with as much of its texts as was asked for.
@@ -137,6 +143,8 @@ impl ConversationRow {
             uuid: Uuid::parse_str(&self.uuid).unwrap_or_default(),
             title: self.title.clone(),
             running: self.active_message_id.is_some(),
+            pinned: self.pinned,
+            archived: self.archived,
             created_at: self.created_at,
             updated_at: self.updated_at,
         }
@@ -161,7 +169,10 @@ impl MessageRow {
             tool_calls,
             siblings: Vec::new(),
             usage,
+            provider: self.provider,
+            model: self.model,
             created_at: self.created_at,
+            completed_at: self.completed_at,
         }
     }
 }

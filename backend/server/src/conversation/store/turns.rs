@@ -23,7 +23,7 @@ const CLAIM: &str = "UPDATE conversations SET active_message_id = ? WHERE id = ?
 const HEAD: &str = "SELECT head_message_id FROM conversations WHERE id = ?";
 
 const SET_ACTIVE: &str = "UPDATE conversations SET active_message_id = ?, head_message_id = ?, updated_at = ?, \
-     title = CASE WHEN title = ? THEN ? ELSE title END WHERE id = ?";
+     archived = FALSE, title = CASE WHEN title = ? THEN ? ELSE title END WHERE id = ?";
 
 const LIST_VERSIONS: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? AND (parent_id = ? \
      OR COALESCE(parent_id, 0) = (SELECT COALESCE(u.parent_id, 0) FROM messages u WHERE u.id = ?)) ORDER BY id";
@@ -36,7 +36,7 @@ const CREATE_TURN: &str = "INSERT INTO messages \
      (conversation_id, parent_id, role, content, status, owner, epoch, lease_until, created_at) \
      VALUES (?, ?, 'assistant', '', 'streaming', ?, ?, ?, ?)";
 
-const CLAIM_AGAIN: &str = "UPDATE conversations SET active_message_id = ?, updated_at = ? \
+const CLAIM_AGAIN: &str = "UPDATE conversations SET active_message_id = ?, updated_at = ?, archived = FALSE \
      WHERE id = ? AND active_message_id IS NULL AND head_message_id = ?";
 
 const CONTINUE_TURN: &str = "UPDATE messages SET content = ?, status = 'streaming', error = NULL, error_code = NULL, \
@@ -137,8 +137,8 @@ pub(crate) struct TurnEnd<'a> {
     pub(crate) stop_reason: Option<&'a str>,
 }
 
-/// Claims the conversation and stores the assistant's message, and the user's when it is new. Nothing lasts before the
-/// commit.
+/// Claims the conversation and stores the assistant's message, and the user's when it is new. Takes the conversation out
+/// of the archive. Nothing lasts before the commit.
 pub(crate) async fn begin_turn(
     tx: &mut Transaction,
     conversation_id: ConversationId,

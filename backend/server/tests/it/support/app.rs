@@ -1,6 +1,6 @@
 //! A server under test, and a client for it.
 
-use std::{net::IpAddr, process::Command, time::Duration};
+use std::{net::IpAddr, process::Command, sync::Arc, time::Duration};
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -110,8 +110,20 @@ impl TestApp {
         Self::start(engine, settings, tools).await
     }
 
+    /// A server with a page of the test's own.
+    pub(crate) async fn spawn_with_page(engine: &Engine, model: &MockLlm, page: Arc<http::Site>) -> Self {
+        let settings = settings(engine, Provider::Anthropic.settings(model.url()), Limits::default());
+        let tools = tallybook_tools::builtin().expect("the built-in tools are sound");
+        let app = Application::build_with_page(settings, tools, page).await.expect("the server starts");
+        Self::serve(engine, app)
+    }
+
     async fn start(engine: &Engine, settings: Settings, tools: ToolRegistry) -> Self {
         let app = Application::build_with_tools(settings, tools).await.expect("the server starts");
+        Self::serve(engine, app)
+    }
+
+    fn serve(engine: &Engine, app: Application) -> Self {
         let address = format!("http://{}", app.address());
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(async move {

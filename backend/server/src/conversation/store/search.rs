@@ -1,0 +1,279 @@
+//! SQL that finds where something stands: in titles, in messages, in tool calls. Everything has a place in time, and a
+//! search goes from place to place; it reads no text but the short part that is shown.
+
+use chrono::{DateTime, Utc};
+use sqlx::{Encode, QueryBuilder, Type};
+use tallybook_protocol::MessageId;
+
+use super::{needle::Needle, rows::ConversationId};
+use crate::{
+    accounts::UserId,
+    db::{Database, on_db},
+};
+
+const OF_TITLES: &str = "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \
+     c.created_at AS place_time, -c.id AS place_message, 0 AS place_call, NULL AS role, NULL AS tool_name, \
+     NULL AS started_at, NULL AS content_at, NULL AS input_at, NULL AS output_at, NULL AS error_at \
+     FROM conversations c WHERE ";
+
+const OF_MESSAGES: [&str; 2] = [
+    "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \
+     m.created_at AS place_time, m.id AS place_message, 0 AS place_call, m.role, NULL AS tool_name, \
+     NULL AS started_at, ",
+    " AS content_at, NULL AS input_at, NULL AS output_at, NULL AS error_at \
+     FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE ",
+];
+
+const OF_CALLS: [&str; 4] = [
+    "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \
+     m.created_at AS place_time, m.id AS place_message, t.id AS place_call, m.role, t.tool_name, \
+     t.started_at, NULL AS content_at, ",
+    " AS input_at, ",
+    " AS output_at, ",
+    " AS error_at FROM messages m JOIN tool_calls t ON t.message_id = m.id \
+     JOIN conversations c ON c.id = m.conversation_id WHERE ",
+];
+
+const STRETCH_OF_ALL: &str =
+    "SELECT created_at FROM messages WHERE created_at < ? ORDER BY created_at DESC LIMIT 1 OFFSET ?";
+
+const STRETCH_OF_ONE: &str = "SELECT created_at FROM messages WHERE conversation_id = ? AND created_at > ? \
+     ORDER BY created_at LIMIT 1 OFFSET ?";
+
+/// Whose a message is, in a form that no index knows. A stretch has few messages and its user may have many conversations,
+/// so an engine that begins with those goes through all of them for each stretch.
+const OF_ANY_USER: &str = "c.user_id + 0";
+
+/// What is searched, and in which order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scope {
+    /// All that is a user's, the newest first.
+    User(UserId),
+    /// The messages of one conversation, the oldest first.
+    Conversation(ConversationId),
+}
+
+/// The place of something that can be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SearchPlace {
+    /// When the message was stored, or the conversation whose title it is.
+    pub(crate) time: DateTime<Utc>,
+    /// The message; for a title its conversation, counted down from 0.
+    pub(crate) message: i64,
+    /// The tool call of the message; 0 for the message itself.
+    pub(crate) call: i64,
+}
+
+/// The texts of a message and of its calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    Content,
+    Input,
+    Output,
+    Error,
+}
+
+/// Something that was found, and where its words begin: the place of one of them in each of its texts, in characters
+/// counted from 1.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct HitRow {
+    pub(crate) conversation_id: ConversationId,
+    pub(crate) uuid: String,
+    pub(crate) title: String,
+    pub(crate) head_message_id: Option<MessageId>,
+    place_time: DateTime<Utc>,
+    place_message: i64,
+    place_call: i64,
+    pub(crate) role: Option<String>,
+    pub(crate) tool_name: Option<String>,
+    pub(crate) started_at: Option<DateTime<Utc>>,
+    content_at: Option<i64>,
+    input_at: Option<i64>,
+    output_at: Option<i64>,
+    error_at: Option<i64>,
+}
+
+impl HitRow {
+    pub(crate) fn place(&self) -> SearchPlace {
+        SearchPlace { time: self.place_time, message: self.place_message, call: self.place_call }
+    }
+
+    /// The text in which a word stands, and where; `None` when that is a title or the name of a tool.
+    pub(crate) fn found_in(&self) -> Option<(Field, i64)> {
+        let places = [
+            (Field::Content, self.content_at),
+            (Field::Input, self.input_at),
+            (Field::Output, self.output_at),
+            (Field::Error, self.error_at),
+        ];
+        places.into_iter().find_map(|(field, at)| Some((field, at?)))
+    }
+}
+
+/// The time of the message that is `messages` behind `place`; `None` when there are not so many.
+pub(crate) async fn find_stretch(
+    db: &Database,
+    scope: Scope,
+    place: SearchPlace,
+    messages: u32,
+) -> sqlx::Result<Option<DateTime<Utc>>> {
+    on_db!(db, |pool| {
+        let query = match scope {
+            Scope::User(_) => sqlx::query_scalar(STRETCH_OF_ALL),
+            Scope::Conversation(id) => sqlx::query_scalar(STRETCH_OF_ONE).bind(id),
+        };
+        query.bind(place.time).bind(messages).fetch_optional(pool).await
+    })
+}
+
+/// At most `limit` places behind `place`, and before the time `until` if one is given, where all needles stand, in order.
+pub(crate) async fn list_hits(
+    db: &Database,
+    scope: Scope,
+    needles: &[Needle],
+    place: SearchPlace,
+    until: Option<DateTime<Utc>>,
+    limit: u32,
+) -> sqlx::Result<Vec<HitRow>> {
+    let stretch = Stretch { scope, place, until, limit };
+    let mut hits: Vec<HitRow> = on_db!(db, |pool| {
+        let mut query = QueryBuilder::new(OF_MESSAGES[0]);
+        push_place(&mut query, needles, "m.content");
+        query.push(OF_MESSAGES[1]);
+        stretch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "0"]);
+        push_all_stand(&mut query, needles, &["m.content"]);
+        stretch.push_order(&mut query, "m.created_at, m.id", "m.created_at DESC, m.id DESC");
+        query.build_query_as().fetch_all(pool).await
+    })?;
+    hits.append(&mut on_db!(db, |pool| {
+        let mut query = QueryBuilder::new(OF_CALLS[0]);
+        for (text, rest) in ["t.input_text", "t.output", "t.error"].into_iter().zip(&OF_CALLS[1..]) {
+            push_place(&mut query, needles, text);
+            query.push(rest);
+        }
+        stretch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "t.id"]);
+        push_all_stand(&mut query, needles, &["t.tool_name", "t.input_text", "t.output", "t.error"]);
+        stretch.push_order(&mut query, "m.created_at, m.id, t.id", "m.created_at DESC, m.id DESC, t.id DESC");
+        query.build_query_as().fetch_all(pool).await
+    })?);
+    if let Scope::User(_) = scope {
+        hits.append(&mut on_db!(db, |pool| {
+            let mut query = QueryBuilder::new(OF_TITLES);
+            stretch.push(&mut query, "c.user_id", ["c.created_at", "-c.id", "0"]);
+            push_all_stand(&mut query, needles, &["c.title"]);
+            stretch.push_order(&mut query, "c.created_at, c.id DESC", "c.created_at DESC, c.id");
+            query.build_query_as().fetch_all(pool).await
+        })?);
+    }
+    match scope {
+        Scope::User(_) => hits.sort_by_key(|hit| std::cmp::Reverse(hit.place())),
+        Scope::Conversation(_) => hits.sort_by_key(HitRow::place),
+    }
+    hits.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(hits)
+}
+
+/// At most `chars` characters of a text from the character `from` on; `None` when it is gone.
+pub(crate) async fn find_part(
+    db: &Database,
+    place: SearchPlace,
+    field: Field,
+    from: i64,
+    chars: i64,
+) -> sqlx::Result<Option<String>> {
+    let (sql, id) = match field {
+        Field::Content => ("SELECT SUBSTR(content, ?, ?) FROM messages WHERE id = ?", place.message),
+        Field::Input => ("SELECT SUBSTR(input_text, ?, ?) FROM tool_calls WHERE id = ?", place.call),
+        Field::Output => ("SELECT SUBSTR(output, ?, ?) FROM tool_calls WHERE id = ?", place.call),
+        Field::Error => ("SELECT SUBSTR(error, ?, ?) FROM tool_calls WHERE id = ?", place.call),
+    };
+    let part: Option<Option<String>> =
+        on_db!(db, |pool| sqlx::query_scalar(sql).bind(from).bind(chars).bind(id).fetch_optional(pool).await)?;
+    Ok(part.flatten())
+}
+
+/// The part of everything that one query looks at.
+#[derive(Clone, Copy)]
+struct Stretch {
+    scope: Scope,
+    place: SearchPlace,
+    until: Option<DateTime<Utc>>,
+    limit: u32,
+}
+
+impl Stretch {
+    /// Adds the condition that a place, which is `columns`, is in this stretch.
+    fn push<D>(self, query: &mut QueryBuilder<D>, of_user: &'static str, [time, message, call]: [&'static str; 3])
+    where
+        D: sqlx::Database,
+        i64: Type<D> + for<'q> Encode<'q, D>,
+        DateTime<Utc>: Type<D> + for<'q> Encode<'q, D>,
+        UserId: Type<D> + for<'q> Encode<'q, D>,
+        ConversationId: Type<D> + for<'q> Encode<'q, D>,
+    {
+        let SearchPlace { time: from, message: after_message, call: after_call } = self.place;
+        let behind = match self.scope {
+            Scope::User(user) => {
+                query.push(of_user).push(" = ").push_bind(user);
+                " < "
+            }
+            Scope::Conversation(id) => {
+                query.push("m.conversation_id = ").push_bind(id);
+                " > "
+            }
+        };
+        // Said apart from what follows it from, since this is what an index is good for.
+        query.push(" AND ").push(time).push(behind.trim_end()).push("= ").push_bind(from);
+        query.push(" AND (").push(time).push(behind).push_bind(from);
+        query.push(" OR ").push(message).push(behind).push_bind(after_message);
+        query.push(" OR (").push(message).push(" = ").push_bind(after_message);
+        query.push(" AND ").push(call).push(behind).push_bind(after_call).push("))");
+        if let Some(until) = self.until {
+            // The other way round.
+            let before = if behind == " < " { " > " } else { " < " };
+            query.push(" AND ").push(time).push(before).push_bind(until);
+        }
+    }
+
+    fn push_order<D>(self, query: &mut QueryBuilder<D>, oldest_first: &'static str, newest_first: &'static str)
+    where
+        D: sqlx::Database,
+        u32: Type<D> + for<'q> Encode<'q, D>,
+    {
+        let order = match self.scope {
+            Scope::User(_) => newest_first,
+            Scope::Conversation(_) => oldest_first,
+        };
+        query.push(" ORDER BY ").push(order).push(" LIMIT ").push_bind(self.limit);
+    }
+}
+
+/// Adds where the first of the needles stands that stands in `column`.
+fn push_place<D>(query: &mut QueryBuilder<D>, needles: &[Needle], column: &'static str)
+where
+    D: sqlx::Database,
+    String: Type<D> + for<'q> Encode<'q, D>,
+{
+    query.push("COALESCE(");
+    for (number, needle) in needles.iter().enumerate() {
+        query.push(if number == 0 { "" } else { ", " });
+        needle.push_places(query, column);
+    }
+    query.push(")");
+}
+
+/// Adds the condition that each of the needles stands in one of the columns.
+fn push_all_stand<D>(query: &mut QueryBuilder<D>, needles: &[Needle], columns: &[&'static str])
+where
+    D: sqlx::Database,
+    String: Type<D> + for<'q> Encode<'q, D>,
+{
+    for needle in needles {
+        query.push(" AND (");
+        for (number, column) in columns.iter().enumerate() {
+            query.push(if number == 0 { "" } else { " OR " });
+            needle.push_stands_in(query, column);
+        }
+        query.push(")");
+    }
+}

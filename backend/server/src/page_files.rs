@@ -1,0 +1,131 @@
+//! The page's files of the versions that ran on this database last. A page asks for the files of its own version; where a
+//! server of another one answers, as during a deployment, or after one while a tab is open, it finds them here. Which
+//! files there are, and how they are handed out, is in `http::site`.
+
+use bytes::Bytes;
+use sqlx::error::DatabaseError;
+
+use crate::db::{Database, Transaction, now, on_db, on_tx, retried};
+
+/// How many versions are kept, those that were started last.
+const MAX_VERSIONS: u32 = 5;
+
+/// Bytes of a version's files, in all their forms. Several times what there is.
+const MAX_VERSION_BYTES: usize = 32 * 1024 * 1024;
+
+/// Bytes of a part; with its statement less than any server's `max_allowed_packet`.
+const PART_BYTES: usize = 256 * 1024;
+
+const SET_STARTED: &str = "UPDATE page_versions SET started_at = ? WHERE folder = ?";
+
+const CREATE_VERSION: &str = "INSERT INTO page_versions (folder, started_at) VALUES (?, ?)";
+
+const CREATE_FILE: &str = "INSERT INTO page_files (folder, name, media_type, tag) VALUES (?, ?, ?, ?)";
+
+const CREATE_PART: &str = "INSERT INTO page_file_parts (folder, name, part, bytes) VALUES (?, ?, ?, ?)";
+
+// The inner query is one that MySQL must not take apart: it reads from no table that it deletes from.
+const DELETE_OLD: &str = "DELETE FROM page_versions WHERE folder NOT IN (SELECT folder FROM \
+     (SELECT folder FROM page_versions ORDER BY started_at DESC, folder LIMIT ?) newest)";
+
+const FIND: &str = "SELECT name, media_type, tag FROM page_files WHERE folder = ? AND name = ?";
+
+const LIST_PARTS: &str = "SELECT bytes FROM page_file_parts WHERE folder = ? AND name = ? ORDER BY part";
+
+/// A file of a version, or a compressed form of it.
+#[derive(Clone, Debug)]
+pub(crate) struct NewFile<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) media_type: &'a str,
+    pub(crate) tag: &'a str,
+    pub(crate) bytes: &'a Bytes,
+}
+
+/// What is known of a file before it is read.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct FileRow {
+    pub(crate) name: String,
+    pub(crate) media_type: String,
+    pub(crate) tag: String,
+}
+
+/// The files that are kept, in a database that all replicas share.
+#[derive(Clone, Debug)]
+pub(crate) struct PageFiles {
+    db: Database,
+}
+
+impl PageFiles {
+    pub(crate) fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    /// Keeps the files of a version that has just started, unless they are kept already, and forgets those of the oldest.
+    pub(crate) async fn keep(&self, folder: &str, files: &[NewFile<'_>]) -> sqlx::Result<()> {
+        let bytes: usize = files.iter().map(|file| file.bytes.len()).sum();
+        if bytes > MAX_VERSION_BYTES {
+            tracing::warn!(bytes, "the page's files are too large to be kept for pages of this version");
+            return Ok(());
+        }
+        if !retried(|| self.set_started(folder)).await? {
+            // A replica of the same version may do so at this moment. One of them waits until the other is done.
+            match retried(|| self.create(folder, files)).await {
+                Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {}
+                outcome => outcome?,
+            }
+        }
+        retried(|| self.delete_old()).await
+    }
+
+    /// A file of a version, if it is kept.
+    pub(crate) async fn find(&self, folder: &str, name: &str) -> sqlx::Result<Option<FileRow>> {
+        on_db!(&self.db, |pool| sqlx::query_as(FIND).bind(folder).bind(name).fetch_optional(pool).await)
+    }
+
+    /// What is in a file; `None` when it has just been forgotten.
+    pub(crate) async fn read(&self, folder: &str, name: &str) -> sqlx::Result<Option<Bytes>> {
+        let parts: Vec<Vec<u8>> =
+            on_db!(&self.db, |pool| sqlx::query_scalar(LIST_PARTS).bind(folder).bind(name).fetch_all(pool).await)?;
+        Ok((!parts.is_empty()).then(|| parts.concat().into()))
+    }
+
+    /// False when nothing of this version is kept.
+    async fn set_started(&self, folder: &str) -> sqlx::Result<bool> {
+        on_db!(&self.db, |pool| {
+            let done = sqlx::query(SET_STARTED).bind(now()).bind(folder).execute(pool).await?;
+            Ok(done.rows_affected() == 1)
+        })
+    }
+
+    async fn create(&self, folder: &str, files: &[NewFile<'_>]) -> sqlx::Result<()> {
+        let mut tx = self.db.begin().await?;
+        on_tx!(&mut tx, |connection| {
+            sqlx::query(CREATE_VERSION).bind(folder).bind(now()).execute(connection).await.map(|_| ())
+        })?;
+        for file in files {
+            create_file(&mut tx, folder, file).await?;
+        }
+        tx.commit().await
+    }
+
+    async fn delete_old(&self) -> sqlx::Result<()> {
+        on_db!(&self.db, |pool| sqlx::query(DELETE_OLD).bind(MAX_VERSIONS).execute(pool).await.map(|_| ()))
+    }
+}
+
+async fn create_file(tx: &mut Transaction, folder: &str, file: &NewFile<'_>) -> sqlx::Result<()> {
+    let NewFile { name, media_type, tag, bytes } = file;
+    on_tx!(&mut *tx, |connection| {
+        let query = sqlx::query(CREATE_FILE).bind(folder).bind(name).bind(media_type).bind(tag);
+        query.execute(connection).await.map(|_| ())
+    })?;
+    // An empty file has a part, too.
+    let parts = if bytes.is_empty() { vec![&bytes[..]] } else { bytes.chunks(PART_BYTES).collect() };
+    for (number, part) in (0_i32..).zip(parts) {
+        on_tx!(&mut *tx, |connection| {
+            let query = sqlx::query(CREATE_PART).bind(folder).bind(name).bind(number).bind(part);
+            query.execute(connection).await.map(|_| ())
+        })?;
+    }
+    Ok(())
+}
