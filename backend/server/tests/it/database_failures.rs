@@ -67,7 +67,8 @@ async fn errors_of_mysql() {
         let pool = mysql(&engine).await;
         // So that there are rows to be refused.
         sqlx::raw_sql(
-            "INSERT INTO conversations VALUES (1, 'u', 1, 't', NULL, NULL, NOW(6), NOW(6)); \
+            "INSERT INTO conversations (id, uuid, user_id, title, created_at, updated_at) \
+                 VALUES (1, 'u', 1, 't', NOW(6), NOW(6)); \
              INSERT INTO messages (id, conversation_id, role, content, status, created_at) \
                  VALUES (1, 1, 'assistant', '', 'complete', NOW(6)); \
              INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, step, position, text_offset, \
