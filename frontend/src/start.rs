@@ -1,25 +1,19 @@
 //! What a page begins with. The server loads it, renders the page from it and hands it on in the document, where the
 //! browser side finds it and need not ask.
 
-use futures_util::future::join;
 use leptos::prelude::document;
 use serde::{Deserialize, Serialize};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, Window};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
 
 use crate::{
     address::Address,
-    api,
-    data::{MESSAGES_AT_ONCE, PageData, PageError},
+    data::{NEWEST, PageData, PageError},
     language::Language,
-    markdown,
     text::page_title,
 };
 
 /// The element that holds a [`Start`] for the browser.
 pub(crate) const START_ID: &str = "start";
-
-/// Of a conversation that is opened.
-const NEWEST: Window = Window { limit: Some(MESSAGES_AT_ONCE), before: None, from: None };
 
 /// What a page begins with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -95,19 +89,6 @@ impl Content {
             Self::Missing => Some(text.not_found_title()),
             Self::Failed(_) => Some(text.failed_title()),
         })
-    }
-
-    /// Asks the API, in a browser.
-    pub(crate) async fn fetch(address: Address, text: Language) -> Self {
-        match address {
-            Address::NewChat => Self::NewChat,
-            Address::Malformed => Self::Missing,
-            Address::Conversation(uuid) => {
-                // Both are on their way at once.
-                let (found, ()) = join(api::find_conversation(uuid, NEWEST), markdown::prepare()).await;
-                Self::of(found.map_err(|error| PageError::new(error.message(text))))
-            }
-        }
     }
 }
 
