@@ -159,13 +159,6 @@ pub(crate) fn is_hidden() -> bool {
     window().ok().and_then(|window| window.document()).is_some_and(|document| document.hidden())
 }
 
-/// Whether the document was shown before, as a browser keeps it for the way back.
-pub(crate) fn is_kept() -> bool {
-    window().ok().and_then(|window| window.performance()).is_some_and(|performance| {
-        performance.navigation().type_() == web_sys::PerformanceNavigation::TYPE_BACK_FORWARD
-    })
-}
-
 /// What the server wrote into the document about its reader's preferences.
 #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "only a browser has a document"))]
 pub(crate) fn preferences() -> Preferences {

@@ -1,19 +1,21 @@
-//! The list of conversations while the page lives: its pages, the search, what was deleted a moment ago, and the feed
-//! that tells what happens elsewhere. How it looks is in the sidebar.
+//! The list of conversations while the page lives: its pages, the search, and what was deleted a moment ago. What happens
+//! elsewhere comes in through `news`. How it looks is in the sidebar.
 
-mod following;
+mod leaving;
+mod news;
 
 use std::time::Duration;
 
-use futures_util::future::AbortHandle;
+use leaving::Leaving;
 use leptos::{ev, prelude::*, task::spawn_local};
-use tallybook_protocol::{ConversationSummary, Page};
+use tallybook_protocol::{ConversationSummary, FeedEvent, FeedKind, Page};
 use uuid::Uuid;
 
 use crate::{
     api, browser,
     data::PageError,
     days::{Calendar, Day},
+    feed::{Feed, News},
     language::{Language, use_language},
     session::forget_draft,
 };
@@ -24,19 +26,6 @@ const UNDO_FOR: Duration = Duration::from_secs(6);
 const TYPING_PAUSE: Duration = Duration::from_millis(200);
 /// Things that happen at once are asked for once.
 const REFRESH_PAUSE: Duration = Duration::from_millis(100);
-
-/// What the feed says of turns and branches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
-    /// The feed is heard from now on, by a page as new as can be; turns may have begun since it was made.
-    Joined,
-    /// The feed is heard by a page that may have missed something; turns may have begun and ended meanwhile.
-    Missed,
-    /// A turn began in a conversation.
-    Began(Uuid),
-    /// Another branch of a conversation is shown.
-    Selected(Uuid),
-}
 
 /// The list of conversations. Its signals belong to the component that made it; its tasks end with that component.
 #[derive(Clone, Copy)]
@@ -49,35 +38,23 @@ pub(crate) struct ConversationList {
     pub(crate) search: RwSignal<String>,
     found: RwSignal<Option<Page<ConversationSummary>>>,
     /// Deleted, but not yet on the server.
-    leaving: RwSignal<Vec<Uuid>>,
+    leaving: RwSignal<Leaving>,
     /// What went wrong with the last thing asked for.
     pub(crate) notice: RwSignal<Option<String>>,
     calendar: RwSignal<Calendar>,
     loading_more: StoredValue<bool>,
     refreshing: StoredValue<bool>,
     searches: StoredValue<u32>,
-    following: StoredValue<Option<AbortHandle>>,
-    /// Told when a conversation was deleted here.
-    deleted: Callback<Uuid>,
-    /// Told what the feed says of turns and branches.
-    turned: Callback<Heard>,
-    /// Whether the page is as new as can be: nothing went by unheard since it was made.
-    is_new: StoredValue<bool>,
-    /// The folder of this page's program, which names its version.
-    folder: StoredValue<String>,
-    /// Whether the server has another page by now.
-    pub(crate) is_outdated: RwSignal<bool>,
+    /// The last time that the newest conversations were asked for, and what was told since: their list may be older.
+    asked: StoredValue<u32>,
+    meanwhile: StoredValue<Option<Vec<FeedEvent>>>,
+    feed: Feed,
     text: Language,
 }
 
 impl ConversationList {
     /// The list that begins with `first`.
-    pub(crate) fn new(
-        first: Result<Page<ConversationSummary>, PageError>,
-        folder: String,
-        deleted: Callback<Uuid>,
-        turned: Callback<Heard>,
-    ) -> Self {
+    pub(crate) fn new(first: Result<Page<ConversationSummary>, PageError>, feed: Feed) -> Self {
         let (all, error) = match first {
             Ok(page) => (Some(page), None),
             Err(error) => (None, Some(error)),
@@ -87,30 +64,22 @@ impl ConversationList {
             error: RwSignal::new(error),
             search: RwSignal::new(String::new()),
             found: RwSignal::new(None),
-            leaving: RwSignal::new(Vec::new()),
+            leaving: RwSignal::default(),
             notice: RwSignal::new(None),
             calendar: RwSignal::new(browser::calendar()),
             loading_more: StoredValue::new(false),
             refreshing: StoredValue::new(false),
             searches: StoredValue::new(0),
-            following: StoredValue::new(None),
-            deleted,
+            asked: StoredValue::new(0),
+            meanwhile: StoredValue::default(),
+            feed,
             text: use_language(),
-            turned,
-            is_new: StoredValue::new(true),
-            folder: StoredValue::new(folder),
-            is_outdated: RwSignal::new(false),
         };
+        feed.subscribe(move |news| list.hear(&news));
         // Effects run in a browser alone, once the page is there.
         Effect::new(move || {
-            list.attend();
-            let shown = window_event_listener_untyped("visibilitychange", move |_| list.attend());
             let left = window_event_listener(ev::pagehide, move |_| list.delete_at_once());
-            on_cleanup(move || {
-                shown.remove();
-                left.remove();
-                list.stop_following();
-            });
+            on_cleanup(move || left.remove());
         });
         list
     }
@@ -134,6 +103,12 @@ impl ConversationList {
     /// The group of a conversation; none of what was searched for.
     pub(crate) fn day_of(&self, item: &ConversationSummary) -> Option<Day> {
         (!self.is_search()).then(|| self.calendar.get().day_of(item.updated_at.timestamp_millis()))
+    }
+
+    /// A conversation, as long as it is in what is shown.
+    pub(crate) fn find(&self, uuid: Uuid) -> Option<ConversationSummary> {
+        let shown = if self.is_search() { self.found } else { self.all };
+        shown.with(|page| page.as_ref()?.items.iter().find(|item| item.uuid == uuid).cloned())
     }
 
     /// The title of a conversation, when it is in the list.
@@ -161,16 +136,23 @@ impl ConversationList {
             if self.refreshing.try_set_value(false).is_some() {
                 return;
             }
+            let number = self.asked.get_value().wrapping_add(1);
+            self.asked.set_value(number);
+            self.meanwhile.set_value(Some(Vec::new()));
             let newest = api::list_conversations("", None).await;
-            if self.all.is_disposed() {
+            if self.asked.try_get_value() != Some(number) {
                 return;
             }
+            let meanwhile = self.meanwhile.try_update_value(Option::take).flatten();
             // A list that was there before a failed attempt to renew it stays.
             match newest {
                 Ok(page) => {
                     self.calendar.set(browser::calendar());
                     self.error.set(None);
                     self.all.update(|all| *all = Some(joined(page, all.take())));
+                    for event in meanwhile.unwrap_or_default() {
+                        self.apply(event);
+                    }
                 }
                 Err(error) if self.all.with_untracked(Option::is_none) => {
                     self.error.set(Some(PageError::new(error.message(self.text))));
@@ -256,43 +238,49 @@ impl ConversationList {
 
     /// Whether a conversation is deleted here but not yet on the server.
     pub(crate) fn is_leaving(&self, uuid: Uuid) -> bool {
-        self.leaving.with(|leaving| leaving.contains(&uuid))
+        self.leaving.with(|leaving| leaving.holds(uuid))
     }
 
     /// Deletes a conversation, unless it is taken back in time.
     pub(crate) fn delete(self, uuid: Uuid) {
         self.notice.set(None);
-        self.leaving.update(|leaving| leaving.push(uuid));
+        let Some(deletion) = self.leaving.try_update(|leaving| leaving.begin(uuid)) else { return };
         spawn_local(async move {
             browser::sleep(UNDO_FOR).await;
-            if self.leaving.try_with_untracked(|leaving| leaving.contains(&uuid)) != Some(true) {
+            // It may have been taken back, and even begun anew.
+            if self.leaving.try_with_untracked(|leaving| leaving.is_due(uuid, deletion)) != Some(true) {
                 return;
             }
             let outcome = api::delete_conversation(uuid).await;
-            if self.leaving.try_update(|leaving| leaving.retain(|other| *other != uuid)).is_none() {
-                return;
-            }
             match outcome {
-                Err(error) if !error.is_not_found() => self.notice.set(Some(error.message(self.text))),
-                Ok(()) | Err(_) => {
-                    self.remove(uuid);
-                    self.deleted.run(uuid);
+                Err(error) if !error.is_not_found() => {
+                    if self.notice.try_set(Some(error.message(self.text))).is_some() {
+                        return;
+                    }
                 }
+                Ok(()) | Err(_) => self.tell_deleted(uuid),
             }
+            self.leaving.try_update(|leaving| leaving.end(uuid));
         });
     }
 
     /// Takes a deletion back.
     pub(crate) fn undo(self, uuid: Uuid) {
-        self.leaving.update(|leaving| leaving.retain(|other| *other != uuid));
+        self.leaving.update(|leaving| leaving.end(uuid));
     }
 
     /// The page is left: nobody can take anything back any more.
     fn delete_at_once(self) {
-        for uuid in self.leaving.try_update(std::mem::take).unwrap_or_default() {
+        for uuid in self.leaving.try_update(Leaving::take).unwrap_or_default() {
             browser::send_at_leaving("DELETE", &api::conversation_url(uuid));
             self.remove(uuid);
         }
+    }
+
+    /// Tells everybody on this page at once that a conversation is gone.
+    fn tell_deleted(self, uuid: Uuid) {
+        let (kind, title) = (FeedKind::ConversationDeleted, None);
+        self.feed.publish(&News::Event(FeedEvent { conversation_id: uuid, kind, title, pinned: None, archived: None }));
     }
 
     fn set_title(self, uuid: Uuid, title: &str) {

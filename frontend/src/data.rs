@@ -12,6 +12,9 @@ use crate::preferences::Preferences;
 /// How many messages of a conversation are loaded at a time, the newest first.
 pub(crate) const MESSAGES_AT_ONCE: u32 = 50;
 
+/// Of a conversation that is opened.
+pub(crate) const NEWEST: Window = Window { limit: Some(MESSAGES_AT_ONCE), before: None, from: None };
+
 /// What a page needs while it is rendered on the server. It stands for the person who asks, and
 /// all but the futures' work is called within the reactive owner of the request.
 pub trait PageData: Send + Sync {

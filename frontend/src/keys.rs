@@ -6,7 +6,8 @@ pub(crate) enum Command {
     Search,
     NewChat,
     Help,
-    Stop,
+    /// Closes what is open, topmost first; stops the answer when nothing is.
+    Close,
     PreviousCall,
     NextCall,
     ToggleCalls,
@@ -16,11 +17,11 @@ pub(crate) enum Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Page,
-    /// A field with nothing in it.
-    EmptyField,
-    /// A field with text, or one that takes letters otherwise.
+    /// A field that takes letters.
     Field,
-    /// Something lies over the page.
+    /// A choice, which takes letters and closes with Esc.
+    Choice,
+    /// Something lies over the page, and closes with Esc.
     Dialog,
 }
 
@@ -46,7 +47,7 @@ impl Press<'_> {
             "k" | "K" if control && !shift && !alt => Command::Search,
             "o" | "O" if control && shift && !alt => Command::NewChat,
             "/" if control && !alt => Command::Help,
-            "Escape" if !control && !shift && matches!(target, Target::Page | Target::EmptyField) => Command::Stop,
+            "Escape" if !control && !shift && target != Target::Choice => Command::Close,
             "[" if plain && target == Target::Page => Command::PreviousCall,
             "]" if plain && target == Target::Page => Command::NextCall,
             "e" | "E" if !control && !alt && target == Target::Page => Command::ToggleCalls,
@@ -74,7 +75,7 @@ mod tests {
             ("Ctrl+Shift+O", Some(Command::NewChat)),
             ("Ctrl+/", Some(Command::Help)),
             ("Ctrl+Shift+/", Some(Command::Help)),
-            ("Escape", Some(Command::Stop)),
+            ("Escape", Some(Command::Close)),
             ("[", Some(Command::PreviousCall)),
             ("Ctrl+Alt+]", Some(Command::NextCall)),
             ("e", Some(Command::ToggleCalls)),
@@ -92,12 +93,12 @@ mod tests {
 
     #[test]
     fn who_writes_keeps_every_key_without_ctrl() {
-        for keys in ["[", "]", "e", "E", "Ctrl+Alt+[", "Escape"] {
+        for keys in ["[", "]", "e", "E", "Ctrl+Alt+["] {
             assert_eq!(pressed(keys, Target::Field), None, "{keys}");
         }
         assert_eq!(pressed("Ctrl+k", Target::Field), Some(Command::Search));
-        assert_eq!(pressed("Escape", Target::EmptyField), Some(Command::Stop));
-        assert_eq!(pressed("e", Target::EmptyField), None);
+        assert_eq!(pressed("Escape", Target::Field), Some(Command::Close), "draft or not");
+        assert_eq!(pressed("Escape", Target::Choice), None);
     }
 
     #[test]

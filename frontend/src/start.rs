@@ -3,21 +3,17 @@
 
 use leptos::prelude::document;
 use serde::{Deserialize, Serialize};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, Window};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
 
 use crate::{
     address::Address,
-    api,
-    data::{MESSAGES_AT_ONCE, PageData, PageError},
+    data::{NEWEST, PageData, PageError},
     language::Language,
     text::page_title,
 };
 
 /// The element that holds a [`Start`] for the browser.
 pub(crate) const START_ID: &str = "start";
-
-/// Of a conversation that is opened.
-const NEWEST: Window = Window { limit: Some(MESSAGES_AT_ONCE), before: None, from: None };
 
 /// What a page begins with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -93,18 +89,6 @@ impl Content {
             Self::Missing => Some(text.not_found_title()),
             Self::Failed(_) => Some(text.failed_title()),
         })
-    }
-
-    /// Asks the API, in a browser.
-    pub(crate) async fn fetch(address: Address, text: Language) -> Self {
-        match address {
-            Address::NewChat => Self::NewChat,
-            Address::Malformed => Self::Missing,
-            Address::Conversation(uuid) => {
-                let found = api::find_conversation(uuid, NEWEST).await;
-                Self::of(found.map_err(|error| PageError::new(error.message(text))))
-            }
-        }
     }
 }
 

@@ -68,6 +68,16 @@ texts! {
     send_nothing: "Write a message first", "先にメッセージを入力してください";
     stop: "Stop", "停止";
     stopping: "Stopping…", "停止しています…";
+    send_while_leaving:
+        "This conversation is being deleted. To write in it, undo that.",
+        "この会話は削除されるところです。書き込むには、元に戻してください。";
+    send_after_deletion:
+        "This conversation was deleted. Send this in a new chat.",
+        "この会話は削除されました。新しいチャットで送信してください。";
+    deleted_elsewhere:
+        "This conversation was deleted elsewhere. What you were writing goes on in a new chat.",
+        "この会話はほかの場所で削除されました。書きかけの文章は新しいチャットに引き継がれます。";
+    retry_now: "Retry now", "今すぐ再試行";
     needs_javascript:
         "You can read this conversation as it is. To write, switch on JavaScript for this page.",
         "このまま会話を読むことができます。書き込むには、このページのJavaScriptを有効にしてください。";
@@ -107,6 +117,7 @@ texts! {
         "This answer failed. Send the message again to try once more.",
         "回答に失敗しました。もう一度メッセージを送信してください。";
     no_output: "Finished with no output.", "出力なしで終了しました。";
+    loading_conversation: "Loading this conversation…", "会話を読み込んでいます…";
     jump_to_newest: "Jump to newest", "最新へ移動";
     show_earlier: "Show earlier messages", "以前のメッセージを表示";
     loading_earlier: "Loading earlier messages…", "以前のメッセージを読み込んでいます…";

@@ -5,7 +5,7 @@ use leptos::{
     prelude::*,
 };
 use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlInputElement, HtmlTextAreaElement};
+use web_sys::Element;
 
 use crate::keys::{Command, Press, Target};
 
@@ -41,20 +41,15 @@ fn command_of(event: &KeyboardEvent) -> Option<Command> {
 }
 
 fn target_of(event: &KeyboardEvent) -> Target {
-    if matches!(document().query_selector("dialog[open]"), Ok(Some(_))) {
+    if matches!(document().query_selector("dialog[open], :popover-open"), Ok(Some(_))) {
         return Target::Dialog;
     }
     let Some(element) = event.target().and_then(|target| target.dyn_into::<Element>().ok()) else {
         return Target::Page;
     };
-    let value = if let Some(field) = element.dyn_ref::<HtmlTextAreaElement>() {
-        field.value()
-    } else if let Some(field) = element.dyn_ref::<HtmlInputElement>() {
-        field.value()
-    } else if element.tag_name().eq_ignore_ascii_case("select") {
-        return Target::Field;
-    } else {
-        return Target::Page;
-    };
-    if value.is_empty() { Target::EmptyField } else { Target::Field }
+    match element.tag_name().to_ascii_lowercase().as_str() {
+        "textarea" | "input" => Target::Field,
+        "select" => Target::Choice,
+        _ => Target::Page,
+    }
 }

@@ -1,7 +1,7 @@
 //! The message field: it grows with its text, sends on Enter, and turns its button into Stop while a turn runs.
 
 use leptos::{
-    ev::{KeyboardEvent, SubmitEvent},
+    ev::{KeyboardEvent, MouseEvent, SubmitEvent},
     html,
     prelude::*,
 };
@@ -10,7 +10,7 @@ use crate::{
     browser,
     components::icon::{Draw, Icon},
     language::use_language,
-    session::Session,
+    session::{Place, Session},
 };
 
 /// `keyCode` of a key press that an input method takes for itself. Safari ends a composition before it reports the Enter
@@ -22,15 +22,7 @@ const HANDLED_BY_INPUT_METHOD: u32 = 229;
 pub(crate) fn Composer(session: Session) -> impl IntoView {
     let text = use_language();
     let field = NodeRef::<html::Textarea>::new();
-    let send = move || {
-        if session.phase.with_untracked(|phase| *phase == crate::session::Phase::Idle) {
-            let content = session.draft.get_untracked();
-            if !content.trim().is_empty() {
-                session.draft.set(String::new());
-                session.send(&content);
-            }
-        }
-    };
+    let send = move || session.send_draft();
     // One comes here to write, and after an answer to go on writing; but on a touch screen the focus would bring up the
     // keyboard.
     Effect::new(move || {
@@ -64,7 +56,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                     // Typed before the page is alive, it would be lost.
                     disabled=!browser::IS_HERE
                     prop:value=move || session.draft.get()
-                    on:input:target=move |event| session.draft.set(event.target().value())
+                    on:input:target=move |event| session.write(event.target().value())
                     on:keydown=move |event: KeyboardEvent| {
                         if sends(&event) {
                             event.prevent_default();
@@ -74,7 +66,9 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                 ></textarea>
             </div>
             <div class="composer-bar">
-                <span class="composer-hint" id="composer-hint">{text.composer_hint()}</span>
+                <span class="composer-hint" id="composer-hint">
+                    {move || if session.is_leaving.get() { text.send_while_leaving() } else { text.composer_hint() }}
+                </span>
                 {move || if session.is_busy() {
                     view! { <StopButton session /> }.into_any()
                 } else {
@@ -89,15 +83,20 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
 #[component]
 fn SendButton(session: Session) -> impl IntoView {
     let text = use_language();
-    let has_nothing = Memo::new(move |_| session.draft.with(|draft| draft.trim().is_empty()));
+    // What keeps a message from being sent.
+    let obstacle = Memo::new(move |_| match session.place.get() {
+        Place::Deleted => Some(text.send_after_deletion()),
+        _ if session.is_leaving.get() => Some(text.send_while_leaving()),
+        _ => session.draft.with(|draft| draft.trim().is_empty()).then(|| text.send_nothing()),
+    });
     view! {
         <button
             type="submit"
             class="round-button"
             data-testid="send"
             aria-label=text.send()
-            title=move || if has_nothing.get() { text.send_nothing() } else { text.send() }
-            disabled=move || !browser::IS_HERE || has_nothing.get()
+            title=move || obstacle.get().unwrap_or(text.send())
+            disabled=move || !browser::IS_HERE || obstacle.get().is_some()
         >
             <Draw icon=Icon::ArrowUp />
         </button>
@@ -117,7 +116,12 @@ fn StopButton(session: Session) -> impl IntoView {
             aria-label=label
             title=label
             disabled=move || session.stopping.get()
-            on:click=move |_| session.stop()
+            on:click=move |event: MouseEvent| {
+                // The second click of a double click on Send, whose place this took, is no wish to stop.
+                if event.detail() < 2 {
+                    session.stop();
+                }
+            }
         >
             <Draw icon=Icon::Square />
         </button>

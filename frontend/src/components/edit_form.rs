@@ -27,9 +27,9 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
             });
         }
     });
-    let send = move || session.edit(id, &draft.get_untracked());
+    let send = move || session.edit(id, draft.get_untracked());
     let cancel = move || {
-        session.edited.set(None);
+        session.begin_edit(None);
         // The field is gone then; the next key should find what opened it.
         request_animation_frame(move || {
             browser::focus(&format!("message-{id} [data-testid=edit]"));

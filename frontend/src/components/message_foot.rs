@@ -47,7 +47,7 @@ pub(crate) fn QuestionFoot(entry: OptionalEntry, session: Session) -> impl IntoV
     let text = use_language();
     let edit = move || {
         let edited = read(entry, |entry| Some(Edited { id: entry.id, text: entry.text.clone() }));
-        session.edited.set(edited);
+        session.begin_edit(edited);
     };
     view! {
         <footer class="message-foot">

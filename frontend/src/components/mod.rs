@@ -24,6 +24,7 @@ pub(crate) mod seconds;
 pub(crate) mod settings;
 pub(crate) mod sidebar;
 pub(crate) mod sidebar_row;
+mod skeleton;
 pub(crate) mod thinking;
 pub(crate) mod thread;
 pub(crate) mod tool_call;

@@ -20,18 +20,30 @@ pub(crate) fn NothingHere(
     }
 }
 
-/// The data could not be had. The link loads the page again, also where there is no JavaScript.
+/// The data could not be had. The link asks for it again, also where there is no JavaScript.
 #[component]
 pub(crate) fn LoadFailed(
     /// What went wrong and what to do.
     message: String,
+    /// Asks for it again without loading the page anew.
+    retry: impl Fn() + 'static,
 ) -> impl IntoView {
     let text = use_language();
     view! {
         <section class="nothing" role="alert">
             <h1>{text.failed_title()}</h1>
             <p>{message}</p>
-            <a class="button" href="" rel="external">{text.reload()}</a>
+            <a
+                class="button"
+                href=""
+                rel="external"
+                on:click=move |event| {
+                    event.prevent_default();
+                    retry();
+                }
+            >
+                {text.reload()}
+            </a>
         </section>
     }
 }

@@ -3,15 +3,15 @@
 
 use leptos::prelude::*;
 
-use crate::{browser, conversation_list::ConversationList, language::use_language};
+use crate::{browser, feed::Feed, language::use_language};
 
 /// The line under the bar; nothing while the page is the server's own.
 #[component]
-pub(crate) fn Outdated(list: ConversationList) -> impl IntoView {
+pub(crate) fn Outdated(feed: Feed) -> impl IntoView {
     let text = use_language();
     view! {
         <p class="outdated" role="status">
-            {move || list.is_outdated.get().then(|| view! {
+            {move || feed.is_outdated.get().then(|| view! {
                 <span data-testid="outdated">{text.outdated()}</span>
                 <button type="button" class="continue" data-testid="reload" on:click=|_| browser::reload()>
                     {text.reload_page()}

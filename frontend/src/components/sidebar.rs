@@ -50,11 +50,6 @@ pub(crate) fn Sidebar(
             id="sidebar"
             data-testid="sidebar"
             aria-label=text.conversations()
-            on:keydown=move |event| if event.key() == "Escape" && open.get_untracked() {
-                // It closes the sidebar and stops nothing.
-                event.prevent_default();
-                open.set(false);
-            }
             node_ref=area
             on:scroll=move |_| if area.get_untracked().is_some_and(|area| is_near_end(&area)) {
                 list.load_more();
@@ -91,6 +86,11 @@ pub(crate) fn Sidebar(
                 disabled=!browser::IS_HERE
                 prop:value=move || list.search.get()
                 on:input:target=move |event| list.search_for(event.target().value())
+                on:keydown=move |event| if event.key() == "Escape" && !list.search.with_untracked(String::is_empty) {
+                    // It ends the search, and nothing else.
+                    event.prevent_default();
+                    list.search_for(String::new());
+                }
             />
             <h2 class="sidebar-heading" class:visually-hidden=move || list.has_days()>{text.conversations()}</h2>
             <ul class="conversations">
@@ -131,15 +131,15 @@ enum Line {
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Day(Day),
-    /// A row whose words changed is a new row.
-    Conversation(Uuid, String, bool),
+    /// Whatever becomes of its words: somebody may be changing them.
+    Conversation(Uuid),
 }
 
 impl Line {
     fn key(&self) -> Key {
         match self {
             Self::Day(day) => Key::Day(*day),
-            Self::Conversation(item) => Key::Conversation(item.uuid, item.title.clone(), item.running),
+            Self::Conversation(item) => Key::Conversation(item.uuid),
         }
     }
 }

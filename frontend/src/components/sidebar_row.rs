@@ -40,14 +40,16 @@ pub(crate) fn SidebarRow(
         () if renaming.get() => State::Renaming,
         () => State::Shown,
     });
-    let item = StoredValue::new(item);
+    // As it changes; what leaves the list is as it was last.
+    let item = Memo::new(move |last: Option<&ConversationSummary>| {
+        list.find(uuid).unwrap_or_else(|| last.unwrap_or(&item).clone())
+    });
     view! {
         <li class="conversation-row">
             {move || {
-                let item = item.get_value();
                 match state.get() {
                     State::Shown => view! { <Shown item list current open renaming /> }.into_any(),
-                    State::Renaming => view! { <RenameField item list renaming /> }.into_any(),
+                    State::Renaming => view! { <RenameField item=item.get_untracked() list renaming /> }.into_any(),
                     State::Leaving => view! { <Undo uuid list /> }.into_any(),
                 }
             }}
@@ -58,32 +60,34 @@ pub(crate) fn SidebarRow(
 
 #[component]
 fn Shown(
-    item: ConversationSummary,
+    item: Memo<ConversationSummary>,
     list: ConversationList,
     current: Signal<Option<Uuid>>,
     open: RwSignal<bool>,
     renaming: RwSignal<bool>,
 ) -> impl IntoView {
     let text = use_language();
-    let uuid = item.uuid;
+    let uuid = item.with_untracked(|item| item.uuid);
+    let title = move || item.with(|item| item.title.clone());
+    let runs = Memo::new(move |_| item.with(|item| item.running));
     view! {
         <a
             class="conversation-link"
             href=format!("/c/{uuid}")
-            title=item.title.clone()
+            title=title
             data-testid="conversation-link"
             aria-current=move || (current.get() == Some(uuid)).then_some("page")
             on:click=move |_| open.set(false)
         >
-            <span class="conversation-title">{item.title.clone()}</span>
-            {item.running.then(|| view! { <span class="spinner" role="img" aria-label=text.running()></span> })}
+            <span class="conversation-title">{title}</span>
+            {move || runs.get().then(|| view! { <span class="spinner" role="img" aria-label=text.running()></span> })}
         </a>
         <span class="conversation-actions">
             <button
                 type="button"
                 data-testid="rename"
                 title=text.rename()
-                aria-label=text.rename_named(&item.title)
+                aria-label=move || item.with(|item| text.rename_named(&item.title))
                 on:click=move |_| renaming.set(true)
             >
                 <Draw icon=Icon::Pencil />
@@ -92,7 +96,7 @@ fn Shown(
                 type="button"
                 data-testid="delete"
                 title=text.delete()
-                aria-label=text.delete_named(&item.title)
+                aria-label=move || item.with(|item| text.delete_named(&item.title))
                 on:click=move |_| list.delete(uuid)
             >
                 <Draw icon=Icon::Bin />

@@ -8,14 +8,16 @@ use crate::{
     browser,
     components::{
         commands::on_command,
-        earlier_messages::{EarlierMessages, keep_place},
+        earlier_messages::EarlierMessages,
         empty_state::EmptyState,
         icon::{Draw, Icon},
         message::{Message, UnstoredMessage},
+        skeleton::Skeleton,
     },
     keys::Command,
     language::use_language,
-    session::{Loading, Session},
+    scroll::THREAD_ID,
+    session::{Loading, Place, Session},
     transcript::Transcript,
 };
 
@@ -24,9 +26,6 @@ const NEAR_END_PX: i32 = 48;
 
 /// Whoever is within so many heights of the area of the first message that is here soon wants those before it.
 const NEAR_START: i32 = 2;
-
-/// The scrolling area's element.
-const THREAD_ID: &str = "thread";
 
 /// The messages.
 #[component]
@@ -43,7 +42,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     let has_earlier = Memo::new(move |_| session.transcript.with(Transcript::has_earlier));
     let is_empty =
         Memo::new(move |_| ids.with(Vec::is_empty) && !has_earlier.get() && session.unstored.with(Option::is_none));
-    let load_earlier = move || session.load_earlier(move || keep_place(area));
+    let is_loading = Memo::new(move |_| session.place.with(|place| matches!(place, Place::Loading(_))));
 
     // Where the page itself scrolled to last: whoever is above that went up.
     let placed = StoredValue::new(0);
@@ -83,7 +82,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         Command::PreviousCall => step(area, -1),
         Command::NextCall => step(area, 1),
         Command::ToggleCalls => toggle_calls(area, session),
-        Command::Search | Command::NewChat | Command::Help | Command::Stop => false,
+        Command::Search | Command::NewChat | Command::Help | Command::Close => false,
     });
     // Whoever opens something wants to read it where it is, and not be taken to the end by the next word.
     let stay = move |_| {
@@ -116,17 +115,20 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
                         following.set(follow);
                     }
                     if is_near_start(&area) && session.earlier.get_untracked() == Loading::Idle {
-                        load_earlier();
+                        session.load_earlier();
                     }
                 }
             }
         >
             <div class="messages">
-                <Show when=move || is_empty.get()>
+                <Show when=move || is_empty.get() && !is_loading.get()>
                     <EmptyState session />
                 </Show>
+                <Show when=move || is_loading.get()>
+                    <Skeleton />
+                </Show>
                 <Show when=move || has_earlier.get()>
-                    <EarlierMessages session load=load_earlier />
+                    <EarlierMessages session />
                 </Show>
                 <For each=move || ids.get() key=|id| *id children=move |id| view! { <Message id session /> } />
                 {move || session.unstored.get().map(|content| view! { <UnstoredMessage content /> })}

@@ -1,27 +1,30 @@
 //! The page of a chat: the list of conversations beside the one that is open. It serves the new chat and every
 //! conversation; which one is open follows from the address.
 
-use leptos::{prelude::*, task::spawn_local};
+use leptos::{
+    prelude::*,
+    task::{spawn_local, tick},
+};
+use tallybook_protocol::Conversation;
 use uuid::Uuid;
 use wasm_bindgen::JsCast;
-use web_sys::HtmlInputElement;
+use web_sys::{HtmlElement, HtmlInputElement};
 
 use crate::{
     address::{Address, Navigation},
-    browser,
     components::{
         chat_pane::ChatPane,
         commands::on_command,
         header::Header,
         help::{self, Help, HelpSheet},
-        nothing_here::{LoadFailed, NothingHere},
         outdated::Outdated,
         sidebar::{SEARCH_ID, Sidebar},
     },
     conversation_list::ConversationList,
+    feed::Feed,
     keys::Command,
     language::use_language,
-    session::{Listeners, Session},
+    session::{Place, Ways},
     start::{Content, Start},
 };
 
@@ -31,13 +34,6 @@ use crate::{
 struct Opened {
     number: u32,
     address: Address,
-}
-
-/// A pane with its data.
-#[derive(Clone)]
-struct Pane {
-    number: u32,
-    content: Content,
 }
 
 /// The chat page.
@@ -50,30 +46,23 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let became = StoredValue::new(None::<(u32, Uuid)>);
     let opened = use_opened(navigation, became);
 
-    let deleted = Callback::new(move |uuid| {
-        if navigation.get_untracked().uuid() == Some(uuid) {
-            navigation.replace(Address::NewChat);
-        }
-    });
-    let open = StoredValue::new(None::<Session>);
-    let turned = Callback::new(move |heard| {
-        if let Some(session) = open.get_value() {
-            session.hear(heard);
-        }
-    });
-    let list = ConversationList::new(list, folder, deleted, turned);
-    let pane = use_pane(opened, content);
-    let listeners = Listeners {
-        created: Callback::new(move |uuid| {
-            let number = pane.with_untracked(|pane| pane.number);
-            // Another one may have been opened meanwhile, and is on its way.
+    let feed = Feed::new(folder);
+    let list = ConversationList::new(list, feed);
+    // What the server has sent is for the first pane.
+    let content = StoredValue::new(Some(content));
+    let ways = move |number| Ways {
+        became: Callback::new(move |uuid| {
+            // Another one may have been opened meanwhile.
             if opened.get_untracked().number == number {
                 became.set_value(Some((number, uuid)));
                 navigation.replace(Address::Conversation(uuid));
             }
         }),
-        changed: Callback::new(move |()| list.refresh()),
-        open,
+        open_new_chat: Callback::new(move |()| {
+            if opened.get_untracked().number == number {
+                navigation.replace(Address::NewChat);
+            }
+        }),
     };
     let sidebar_open = RwSignal::new(false);
     let current = Signal::derive(move || navigation.get().uuid());
@@ -86,18 +75,18 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     on_command(move |command| {
         match command {
             Command::Search => {
-                sidebar_open.set(true);
-                request_animation_frame(focus_search);
+                sidebar_open.set(is_sidebar_over_page());
+                focus_search();
             }
+            Command::Close if sidebar_open.get_untracked() => sidebar_open.set(false),
             Command::NewChat => navigation.go(Address::NewChat),
             Command::Help => help::toggle(sheet),
-            Command::Stop | Command::PreviousCall | Command::NextCall | Command::ToggleCalls => return false,
+            Command::Close | Command::PreviousCall | Command::NextCall | Command::ToggleCalls => return false,
         }
         true
     });
     mark_alive();
-    let around = Around { is_demo: model.provider == "demo", listeners, list, current };
-    let around = StoredValue::new(around);
+    let is_demo = model.provider == "demo";
 
     view! {
         <a class="skip-link" href="#main">{text.skip_sidebar()}</a>
@@ -105,12 +94,18 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
             <Sidebar list current open=sidebar_open sheet />
             <main class="main" id="main" tabindex="-1">
                 <Header model current sidebar_open />
-                <Outdated list />
+                <Outdated feed />
                 // Each pane is built anew: what was said long ago in one is no news in another.
                 <For
-                    each=move || [pane.get()]
-                    key=|pane| pane.number
-                    children=move |pane| view! { <PaneView content=pane.content around=around.get_value() /> }
+                    each=move || [opened.get()]
+                    key=|opened| opened.number
+                    children=move |Opened { number, address }| {
+                        let (place, conversation) = match content.try_update_value(Option::take).flatten() {
+                            Some(content) => place_of(address, content),
+                            None => (place_at(address), None),
+                        };
+                        view! { <ChatPane place conversation is_demo list current feed ways=ways(number) /> }
+                    }
                 />
             </main>
         </div>
@@ -119,45 +114,54 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     .into_any()
 }
 
-fn focus_search() {
-    if let Some(field) =
-        document().get_element_by_id(SEARCH_ID).and_then(|field| field.dyn_into::<HtmlInputElement>().ok())
-    {
-        let _ = field.focus();
-        field.select();
+/// Where a session begins that asks for its conversation itself.
+fn place_at(address: Address) -> Place {
+    match address {
+        Address::NewChat => Place::NewChat,
+        Address::Conversation(uuid) => Place::Loading(uuid),
+        Address::Malformed => Place::Missing,
     }
 }
 
-/// What the page has for each pane.
-#[derive(Clone)]
-struct Around {
-    /// Whether the built-in demo model answers.
-    is_demo: bool,
-    listeners: Listeners,
-    list: ConversationList,
-    /// The conversation that is open.
-    current: Signal<Option<Uuid>>,
+/// Where a session begins whose content the server has sent.
+fn place_of(address: Address, content: Content) -> (Place, Option<Conversation>) {
+    match (content, address) {
+        (Content::Conversation(conversation), _) => (Place::Open(conversation.summary.uuid), Some(*conversation)),
+        (Content::Failed(words), Address::Conversation(uuid)) => (Place::Failed(uuid, words), None),
+        (Content::Missing, _) => (Place::Missing, None),
+        (Content::NewChat | Content::Failed(_), _) => (place_at(address), None),
+    }
 }
 
-#[component]
-fn PaneView(content: Content, around: Around) -> impl IntoView {
-    let text = use_language();
-    let Around { is_demo, listeners, list, current } = around;
-    let title = content.title(text);
-    let conversation = match content {
-        Content::NewChat => None,
-        Content::Conversation(conversation) => Some(*conversation),
-        Content::Missing => {
-            browser::name_tab(&title);
-            return view! { <NothingHere message=text.not_found_conversation() /> }.into_any();
+/// Whether the sidebar lies over the page, where it is opened by its button.
+fn is_sidebar_over_page() -> bool {
+    let button = document().query_selector("[data-testid=open-sidebar]").ok().flatten();
+    let button = button.and_then(|button| button.dyn_into::<HtmlElement>().ok());
+    button.is_some_and(|button| button.offset_parent().is_some())
+}
+
+/// Gives the focus to the search before the next key comes, which should not be lost.
+fn focus_search() {
+    if try_focus_search() {
+        return;
+    }
+    spawn_local(async {
+        // A sidebar that was out of sight is shown by then, or in the next frame.
+        tick().await;
+        if !try_focus_search() {
+            request_animation_frame(|| {
+                try_focus_search();
+            });
         }
-        Content::Failed(message) => {
-            browser::name_tab(&title);
-            return view! { <LoadFailed message /> }.into_any();
-        }
-    };
-    let opened_with = conversation.as_ref().map(|conversation| conversation.summary.title.clone());
-    view! { <ChatPane conversation is_demo opened_with list current listeners /> }.into_any()
+    });
+}
+
+fn try_focus_search() -> bool {
+    let field = document().get_element_by_id(SEARCH_ID);
+    let Some(field) = field.and_then(|field| field.dyn_into::<HtmlInputElement>().ok()) else { return false };
+    let _ = field.focus();
+    field.select();
+    document().active_element().is_some_and(|focused| focused.id() == SEARCH_ID)
 }
 
 fn use_opened(navigation: Navigation, became: StoredValue<Option<(u32, Uuid)>>) -> Memo<Opened> {
@@ -168,26 +172,6 @@ fn use_opened(navigation: Navigation, became: StoredValue<Option<(u32, Uuid)>>) 
         let shown = became.map_or(previous.address, |(_, uuid)| Address::Conversation(uuid));
         if address == shown { *previous } else { Opened { number: previous.number.wrapping_add(1), address } }
     })
-}
-
-/// The pane that is shown: the one that was opened last, once its data is there.
-fn use_pane(opened: Memo<Opened>, content: Content) -> RwSignal<Pane> {
-    let text = use_language();
-    let pane = RwSignal::new(Pane { number: opened.get_untracked().number, content });
-    Effect::new(move || {
-        let Opened { number, address } = opened.get();
-        if pane.with_untracked(|pane| pane.number == number) {
-            return;
-        }
-        spawn_local(async move {
-            let content = Content::fetch(address, text).await;
-            // Meanwhile another may have been opened.
-            if opened.try_get_untracked().is_some_and(|opened| opened.number == number) {
-                pane.set(Pane { number, content });
-            }
-        });
-    });
-    pane
 }
 
 /// Marks the document when the browser has taken over and hears what is done. For tests; a page works without it.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use leptos::prelude::*;
 use tallybook_protocol::MessageId;
 
-use super::Session;
+use super::shell::Session;
 use crate::transcript::Entry;
 
 /// A message as far as it is; there is always one while it is drawn.
@@ -28,7 +28,7 @@ impl Session {
     /// Shows what is known.
     pub(super) fn draw(self) {
         // By the next frame the conversation may have been left.
-        let Some(known) = self.known.try_get_value() else { return };
+        let Some(known) = self.state.try_with_value(|state| state.transcript.clone()) else { return };
         let changed = self.transcript.try_with_untracked(|drawn| known.changed_since(drawn).to_vec());
         self.transcript.try_set(known);
         for entry in changed.unwrap_or_default() {
@@ -43,12 +43,12 @@ impl Session {
     /// Shows what is known in the next frame. However fast text comes in, it is drawn at most once a frame, and in a
     /// hidden tab not at all.
     pub(super) fn draw_soon(self) {
-        if self.drawing.get_value() {
+        if self.is_drawing.get_value() {
             return;
         }
-        self.drawing.set_value(true);
+        self.is_drawing.set_value(true);
         request_animation_frame(move || {
-            self.drawing.try_set_value(false);
+            self.is_drawing.try_set_value(false);
             self.draw();
         });
     }

@@ -66,7 +66,28 @@ impl Transcript {
 
     /// What the reader said last.
     pub fn last_question(&self) -> Option<&str> {
-        self.entries.iter().rev().find(|entry| entry.role == Role::User).map(|entry| entry.text.as_str())
+        self.last_asked().map(|entry| entry.text.as_str())
+    }
+
+    /// The last message, whoever wrote it.
+    pub fn last(&self) -> Option<MessageId> {
+        self.entries.last().map(|entry| entry.id)
+    }
+
+    /// The last message of the reader's own.
+    pub fn last_asked(&self) -> Option<&Entry> {
+        self.entries.iter().rev().find(|entry| entry.role == Role::User).map(Arc::as_ref)
+    }
+
+    /// Whether a turn is known to run.
+    pub fn runs(&self) -> bool {
+        self.target.is_some_and(|id| self.find(id).is_none_or(|entry| entry.is_streaming()))
+    }
+
+    /// Whether nothing is missing between what is here and what is stored.
+    pub fn joins(&self, stored: &Conversation) -> bool {
+        let first = stored.messages.first();
+        stored.earlier.is_none() || first.is_some_and(|first| self.entries.iter().any(|entry| entry.id == first.id))
     }
 
     /// The first message, whichever it is.

@@ -1,0 +1,81 @@
+//! What can happen to a session.
+
+use tallybook_protocol::{ChatEvent, Conversation, MessageId, ToolCall, ToolCallId};
+use uuid::Uuid;
+
+use super::state::{Edited, Step, Ticket};
+use crate::{api::ApiError, feed::News};
+
+/// Something that happens.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// The page is alive.
+    Alive,
+    /// The reader does something.
+    Reader(Action),
+    /// What was waited for is here.
+    Answer(Ticket, Answer),
+    /// How stopping went.
+    Stopped(Ticket, Result<(), ApiError>),
+    /// What leads up to this message is here.
+    Earlier(Ticket, MessageId, Box<Result<Option<Conversation>, ApiError>>),
+    /// Some of the earlier messages have been drawn.
+    Drawn(Ticket),
+    /// A tool call is here with its whole texts.
+    Call(ToolCallId, Box<Result<ToolCall, ApiError>>),
+    /// Something happened that the feed tells, or did not tell.
+    News(News),
+    /// The conversation is being deleted here, or that was taken back.
+    Leaving(bool),
+    /// What the new chat's field held, when a conversation is gone and what was being written in it goes there.
+    Adopted(String),
+    /// The tab is hidden, or shown again.
+    Hidden(bool),
+    /// The browser has a network again.
+    Online,
+}
+
+/// What a reader does.
+#[derive(Debug)]
+pub(crate) enum Action {
+    /// Writes in the message field.
+    Write(String),
+    /// Sends what is in the message field. With an id for the message, in case it is a new one.
+    SendDraft(String),
+    /// Sends something else, with an id for it.
+    Send(String, String),
+    /// Sends another version of a message, with an id for it.
+    Edit(MessageId, String, String),
+    /// Begins to change a message in its place, or leaves it as it is.
+    BeginEdit(Option<Edited>),
+    Regenerate(MessageId),
+    /// Goes from a version to the one before or after it.
+    Step(MessageId, Vec<MessageId>, Step),
+    Continue,
+    Stop,
+    LoadEarlier,
+    LoadCall(ToolCallId),
+    /// Waits no longer for the next attempt.
+    Retry,
+}
+
+/// What comes of what the session waits for.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// The conversation was made.
+    Made(Result<Uuid, ApiError>),
+    /// The server took what was asked, and tells what comes of it.
+    Opened(Result<(), ApiError>),
+    /// The turn was joined; false when none runs.
+    Joined(Result<bool, ApiError>),
+    /// The conversation as it is stored; `None` when it is not there.
+    Found(Result<Option<Conversation>, ApiError>),
+    /// The other version is shown, and this is the conversation now.
+    Selected(Result<Conversation, ApiError>),
+    /// Events of the turn, with their ids.
+    Events(Vec<(Option<String>, ChatEvent)>),
+    /// The stream broke off.
+    Broke,
+    /// A second has passed.
+    Second,
+}

@@ -1,0 +1,121 @@
+//! All that a session decides: what happens changes what is known, and may have something done.
+
+mod branches;
+mod calls;
+mod earlier;
+mod news;
+mod reading;
+mod sending;
+mod stopping;
+
+use super::{
+    effect::{Effect, Request},
+    input::{Action, Answer, Input},
+    state::{Look, Place, Reader, State, Ticket},
+};
+
+/// Takes what happened, and returns what is to be done.
+pub(crate) fn reduce(state: &mut State, input: Input) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    let out = &mut effects;
+    match input {
+        Input::Alive => state.begin(out),
+        Input::Reader(action) => state.act(action, out),
+        // Of what is no longer waited for nothing is of interest.
+        Input::Answer(ticket, answer) if ticket == state.reader_ticket => state.take_answer(answer, out),
+        Input::Answer(..) => {}
+        Input::Stopped(ticket, outcome) => state.stopped(ticket, outcome),
+        Input::Earlier(ticket, first, page) => state.earlier_found(ticket, first, *page, out),
+        Input::Drawn(ticket) => state.earlier_drawn(ticket, out),
+        Input::Call(id, call) => state.call_found(id, *call, out),
+        Input::News(news) => state.hear(&news, out),
+        Input::Leaving(is_leaving) => state.is_leaving = is_leaving,
+        Input::Adopted(draft) => state.adopt(&draft),
+        Input::Hidden(is_hidden) => state.attend(is_hidden, out),
+        Input::Online => state.come_online(out),
+    }
+    effects
+}
+
+impl State {
+    /// Waits for `request`, as `reader`, and no longer for anything else.
+    fn read(&mut self, reader: Reader, request: Request, out: &mut Vec<Effect>) {
+        if let Reader::Looking(look) = self.reader
+            && !matches!(reader, Reader::Looking(_))
+        {
+            self.was_not_seen(look);
+        }
+        self.reader = reader;
+        self.reader_ticket = self.ticket();
+        out.push(Effect::Read(self.reader_ticket, request));
+    }
+
+    /// A number for a request.
+    fn ticket(&mut self) -> Ticket {
+        self.last_ticket.0 += 1;
+        self.last_ticket
+    }
+
+    /// Waits for nothing any more: what comes of the last request is of no interest.
+    fn let_go(&mut self, reader: Reader, out: &mut Vec<Effect>) {
+        self.reader = reader;
+        self.reader_ticket = self.ticket();
+        out.push(Effect::LetGo);
+    }
+
+    fn begin(&mut self, out: &mut Vec<Effect>) {
+        match self.place {
+            Place::Loading(uuid) => self.load(uuid, out),
+            // What runs is joined, however far it is.
+            Place::Open(_) if self.reader == Reader::Hidden => self.join(out),
+            Place::Failed(..) => self.pause(out),
+            Place::NewChat | Place::Open(_) | Place::Missing | Place::Deleted => {}
+        }
+    }
+
+    fn act(&mut self, action: Action, out: &mut Vec<Effect>) {
+        match action {
+            Action::Write(text) => self.draft = text,
+            Action::SendDraft(id) => self.send_draft(id, out),
+            Action::Send(content, id) => {
+                self.post(&content, None, id, out);
+            }
+            Action::Edit(edited, content, id) => {
+                self.post(&content, Some(edited), id, out);
+            }
+            Action::BeginEdit(edited) => self.edited = edited,
+            Action::Regenerate(id) => self.regenerate(id, out),
+            Action::Step(id, siblings, step) => self.step(id, &siblings, step, out),
+            Action::Continue => self.continue_turn(out),
+            Action::Stop => self.stop(out),
+            Action::LoadEarlier => self.load_earlier(out),
+            Action::LoadCall(id) => self.load_call(id, out),
+            Action::Retry => self.retry(out),
+        }
+    }
+
+    fn take_answer(&mut self, answer: Answer, out: &mut Vec<Effect>) {
+        match (answer, std::mem::replace(&mut self.reader, Reader::Resting)) {
+            (Answer::Made(made), Reader::Making(message)) => self.made(made, message, out),
+            (Answer::Opened(opened), Reader::Asking(asked)) => self.opened(opened, asked, out),
+            (Answer::Joined(joined), Reader::Joining) => self.joined(joined, out),
+            (Answer::Found(found), Reader::Looking(look)) => self.found(found, look, out),
+            (Answer::Selected(selected), Reader::Selecting { wanted, step }) => {
+                self.selected(selected, wanted, step, out);
+            }
+            (Answer::Events(events), Reader::Streaming) => {
+                self.reader = Reader::Streaming;
+                self.take_events(events, out);
+            }
+            (Answer::Broke, Reader::Streaming) => self.pause(out),
+            (Answer::Second, Reader::Pausing(left)) => self.second_passed(left, out),
+            // An answer of another kind than was asked for.
+            (_, reader) => self.reader = reader,
+        }
+    }
+}
+
+/// A look at what may have changed, while nothing is known to run.
+const QUIET: Look = Look { is_quiet: true, is_small: true };
+/// A look at what became of a turn.
+const LOUD: Look = Look { is_quiet: false, is_small: true };

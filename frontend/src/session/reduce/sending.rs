@@ -1,0 +1,166 @@
+//! Sending a message: to a conversation that may have to be made first, and back into its field when that failed.
+
+use std::sync::Arc;
+
+use tallybook_protocol::{MessageId, NewMessage};
+use uuid::Uuid;
+
+use super::{
+    super::{
+        effect::{Effect, Request},
+        state::{Asked, Edited, Phase, Place, Reader, State, joined},
+    },
+    LOUD,
+};
+use crate::{api::ApiError, transcript::Entry};
+
+impl State {
+    /// Sends what is in the message field, which stays there when it cannot be sent now.
+    pub(super) fn send_draft(&mut self, id: String, out: &mut Vec<Effect>) {
+        let draft = std::mem::take(&mut self.draft);
+        if !self.post(&draft, None, id, out) {
+            self.draft = draft;
+        }
+    }
+
+    /// Sends a message. Does nothing while a turn runs, when there is no text in it, or where none can be sent, and says
+    /// so.
+    pub(super) fn post(
+        &mut self,
+        content: &str,
+        edit_of: Option<MessageId>,
+        id: String,
+        out: &mut Vec<Effect>,
+    ) -> bool {
+        let content = content.trim();
+        if content.is_empty() || self.phase() != Phase::Idle || !self.takes_messages() {
+            return false;
+        }
+        self.begins = true;
+        self.notice = None;
+        if edit_of.is_some() {
+            self.edited = None;
+        }
+        self.unstored = Some(content.to_owned());
+        let message = self.message(content, edit_of, id);
+        match (&self.place, &self.reader) {
+            (Place::Open(uuid), Reader::Resting | Reader::Looking(_)) => self.deliver(*uuid, message, out),
+            (Place::NewChat, _) => self.read(Reader::Making(message.clone()), Request::Make(message), out),
+            // What it will stand below is on its way.
+            _ => self.queued = Some(message),
+        }
+        true
+    }
+
+    /// The message to send: the one that failed to be sent, when it is the same, so that it is stored once.
+    fn message(&self, content: &str, edit_of: Option<MessageId>, id: String) -> NewMessage {
+        let again = self.failed.as_ref().map(|(failed, _)| failed);
+        let again = again.filter(|failed| failed.content == content && failed.edit_of == edit_of);
+        again.cloned().unwrap_or_else(|| NewMessage {
+            content: content.to_owned(),
+            client_message_id: Some(id),
+            edit_of,
+            ..NewMessage::default()
+        })
+    }
+
+    fn deliver(&mut self, uuid: Uuid, message: NewMessage, out: &mut Vec<Effect>) {
+        let cut = message.edit_of.map(|id| self.transcript.split_off(id)).unwrap_or_default();
+        if !cut.is_empty() {
+            out.push(Effect::Draw);
+        }
+        self.feed_told_end = false;
+        let request = Request::Send(uuid, message.clone());
+        self.read(Reader::Asking(Asked::Message { message, cut }), request, out);
+    }
+
+    /// Sends what waited for what is shown to be certain, unless a turn runs now.
+    pub(super) fn deliver_queued(&mut self, out: &mut Vec<Effect>) -> bool {
+        let (Some(uuid), Some(message)) = (self.uuid(), self.queued.take()) else { return false };
+        if self.transcript.runs() || !self.takes_messages() {
+            self.take_back(message);
+            self.notice = Some(self.text.wait_for_answer().to_owned());
+            return false;
+        }
+        self.deliver(uuid, message, out);
+        true
+    }
+
+    pub(super) fn made(&mut self, made: Result<Uuid, ApiError>, message: NewMessage, out: &mut Vec<Effect>) {
+        match made {
+            Ok(uuid) => {
+                self.place = Place::Open(uuid);
+                out.push(Effect::Became(uuid));
+                if self.is_stop_wanted {
+                    self.take_back(message);
+                    self.rest(out);
+                } else {
+                    self.deliver(uuid, message, out);
+                }
+            }
+            Err(error) => self.give_back(message, Vec::new(), &error, out),
+        }
+    }
+
+    /// The server has taken what was asked of it, or not.
+    pub(super) fn opened(&mut self, opened: Result<(), ApiError>, asked: Asked, out: &mut Vec<Effect>) {
+        match (opened, asked) {
+            (Ok(()), _) => {
+                self.reader = Reader::Streaming;
+                self.last_event = None;
+                self.attempt = 0;
+                self.stop_if_wanted(out);
+            }
+            (Err(error), Asked::Message { message, cut }) => self.give_back(message, cut, &error, out),
+            (Err(error), Asked::Regenerate { cut }) => self.restore(cut, &error, out),
+            // Another tab was quicker.
+            (Err(ApiError::Refused { status: 409, .. }), Asked::Continue) => self.look(LOUD, out),
+            (Err(error), Asked::Continue) => self.restore(Vec::new(), &error, out),
+        }
+    }
+
+    /// What was typed goes back to where it was typed; what has been written meanwhile stays below it.
+    fn give_back(&mut self, message: NewMessage, cut: Vec<Arc<Entry>>, error: &ApiError, out: &mut Vec<Effect>) {
+        let last = cut.last().map(|entry| entry.id).or_else(|| self.transcript.last());
+        self.failed = Some((message.clone(), last));
+        self.take_back(message);
+        self.restore(cut, error, out);
+    }
+
+    /// Puts a message back to where it was typed.
+    pub(super) fn take_back(&mut self, message: NewMessage) {
+        self.unstored = None;
+        self.begins = false;
+        if let Some(id) = message.edit_of {
+            self.edited = Some(Edited { id, text: message.content });
+        } else {
+            self.draft = joined(&message.content, &self.draft);
+        }
+    }
+
+    /// Nothing came of what was asked for: what was there is there again. It may have come through all the same.
+    pub(super) fn restore(&mut self, cut: Vec<Arc<Entry>>, error: &ApiError, out: &mut Vec<Effect>) {
+        self.transcript.restore(cut);
+        out.push(Effect::Draw);
+        self.notice = Some(error.message(self.text));
+        self.is_stale = true;
+        self.rest(out);
+    }
+
+    /// A message that failed to be sent is stored after all, as its conversation shows: it is in no field any more.
+    pub(super) fn drop_what_was_stored(&mut self) {
+        let Some((failed, last)) = &self.failed else { return };
+        let is_newer = |entry: &Entry| Some(entry.id) > *last && entry.text == failed.content;
+        if !self.transcript.last_asked().is_some_and(is_newer) {
+            return;
+        }
+        let edit_of = failed.edit_of;
+        self.failed = None;
+        self.notice = None;
+        if edit_of.is_some() {
+            self.edited = self.edited.take().filter(|edited| Some(edited.id) != edit_of);
+        } else {
+            self.drop_stored_draft();
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Stopping: as soon as there is something to stop. The turn's last event ends the reading as always.
+
+use super::super::{
+    effect::Effect,
+    state::{Phase, Reader, State, Ticket},
+};
+use crate::api::ApiError;
+
+impl State {
+    pub(super) fn stop(&mut self, out: &mut Vec<Effect>) {
+        if self.stopping || self.phase() == Phase::Idle {
+            return;
+        }
+        if let Some(message) = self.queued.take() {
+            // Nothing was sent yet.
+            self.take_back(message);
+            return;
+        }
+        self.stopping = true;
+        self.is_stop_wanted = true;
+        if !matches!(self.reader, Reader::Making(_) | Reader::Asking(_)) {
+            self.stop_if_wanted(out);
+        }
+    }
+
+    /// Has the turn stopped that runs by now.
+    pub(super) fn stop_if_wanted(&mut self, out: &mut Vec<Effect>) {
+        if let Some(uuid) = self.uuid().filter(|_| std::mem::take(&mut self.is_stop_wanted)) {
+            self.stop_ticket = self.ticket();
+            out.push(Effect::Stop(self.stop_ticket, uuid));
+        }
+    }
+
+    pub(super) fn stopped(&mut self, ticket: Ticket, outcome: Result<(), ApiError>) {
+        if ticket != self.stop_ticket || !self.stopping {
+            return;
+        }
+        match outcome {
+            // The end is told to whoever reads the turn.
+            Ok(()) => {}
+            // The turn has just ended by itself.
+            Err(ApiError::Refused { status: 404 | 409, .. }) => self.stopping = false,
+            Err(error) => {
+                self.stopping = false;
+                self.notice = Some(error.message(self.text));
+            }
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! All that a session knows. No signals, no browser: it changes in `reduce` alone.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use tallybook_protocol::{Conversation, MessageId, NewMessage, ToolCallId};
+use uuid::Uuid;
+
+use crate::{
+    language::Language,
+    transcript::{Entry, Transcript},
+};
+
+/// Where a session is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A chat that becomes a conversation with its first message.
+    NewChat,
+    /// A conversation whose messages are on their way.
+    Loading(Uuid),
+    /// A conversation that could not be loaded, for this reason. It is tried again.
+    Failed(Uuid, String),
+    /// A conversation.
+    Open(Uuid),
+    /// There is nothing at this address.
+    Missing,
+    /// A conversation that was deleted while it was open. It can still be read.
+    Deleted,
+}
+
+/// What the session is doing, as a reader sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing runs.
+    Idle,
+    /// A message is on its way and not yet known to be stored.
+    Sending,
+    /// A turn runs and is read along.
+    Following,
+    /// A turn runs; the connection is down, and the next attempt is in so many seconds.
+    Reconnecting(u64),
+    /// A turn runs, and nobody is looking: it is read on when the tab is shown again.
+    Hidden,
+}
+
+/// How it stands with something that is loaded when the reader wants it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Loading {
+    /// Nobody waits for it.
+    Idle,
+    /// It is on its way.
+    Running,
+    /// It could not be loaded; in words for the reader.
+    Failed(String),
+}
+
+/// A message of one's own that is being changed in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Edited {
+    pub(crate) id: MessageId,
+    /// What the field begins with.
+    pub(crate) text: String,
+}
+
+/// Which way from one version to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Older,
+    Newer,
+}
+
+impl Step {
+    /// The version that this leads to.
+    pub(crate) fn from(self, at: usize, siblings: &[MessageId]) -> Option<MessageId> {
+        let to = match self {
+            Self::Older => at.checked_sub(1)?,
+            Self::Newer => at + 1,
+        };
+        siblings.get(to).copied()
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Older => "older-version",
+            Self::Newer => "newer-version",
+        }
+    }
+
+    /// What the page calls the button that leads from the version `id`.
+    pub(crate) fn button(self, id: MessageId) -> String {
+        format!("{}-{id}", self.name())
+    }
+
+    pub(crate) fn back(self) -> Self {
+        match self {
+            Self::Older => Self::Newer,
+            Self::Newer => Self::Older,
+        }
+    }
+}
+
+/// Names a request. An answer to another than the last one of its kind comes too late, and changes nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ticket(pub(super) u64);
+
+/// What was asked of the server that begins a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// To take a message. What another version of it takes the place of is out of sight meanwhile.
+    Message { message: NewMessage, cut: Vec<Arc<Entry>> },
+    /// To write an answer anew.
+    Regenerate { cut: Vec<Arc<Entry>> },
+    /// To go on with an answer that was cut off.
+    Continue,
+}
+
+/// A look at the conversation as it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    /// Whether nothing is known to run, so that it is no news when it cannot be had.
+    pub(super) is_quiet: bool,
+    /// Whether it is at what may have changed, and not at all that is here.
+    pub(super) is_small: bool,
+}
+
+/// The one thing that the session waits for to get on. There is never a second, so no two of them read the same turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// Nothing is under way.
+    Resting,
+    /// The conversation is being made for its first message.
+    Making(NewMessage),
+    /// The server was asked for a turn, and has not answered.
+    Asking(Asked),
+    /// The conversation is read as it is stored.
+    Looking(Look),
+    /// Another version is to be shown.
+    Selecting { wanted: MessageId, step: Step },
+    /// The turn is being joined.
+    Joining,
+    /// The turn's events come in.
+    Streaming,
+    /// The next attempt is in so many seconds.
+    Pausing(u64),
+    /// A turn runs, and nobody looks.
+    Hidden,
+}
+
+/// All that a session knows.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    pub(crate) place: Place,
+    /// Whether the conversation is being deleted here, which can still be taken back.
+    pub(crate) is_leaving: bool,
+    /// The conversation, up to one frame ahead of what is drawn.
+    pub(crate) transcript: Transcript,
+    /// What is in the message field.
+    pub(crate) draft: String,
+    /// The text being sent, until the server has stored it.
+    pub(crate) unstored: Option<String>,
+    /// The message of one's own that is being changed.
+    pub(crate) edited: Option<Edited>,
+    /// What went wrong with the last thing asked for.
+    pub(crate) notice: Option<String>,
+    pub(crate) stopping: bool,
+    /// How it stands with the messages before those that are here.
+    pub(crate) earlier: Loading,
+    /// How it stands with the rest of tool calls whose texts came cut.
+    pub(crate) calls: BTreeMap<ToolCallId, Loading>,
+    pub(super) reader: Reader,
+    /// The last ticket that was given out, and those of what is waited for.
+    pub(super) last_ticket: Ticket,
+    pub(super) reader_ticket: Ticket,
+    pub(super) earlier_ticket: Ticket,
+    pub(super) stop_ticket: Ticket,
+    /// A message to be sent as soon as what is shown is certain.
+    pub(super) queued: Option<NewMessage>,
+    /// The last message that failed to be sent, with its id: sent again it is the same message. And the last message that
+    /// was here then.
+    pub(super) failed: Option<(NewMessage, Option<MessageId>)>,
+    /// Whether Stop was pressed before there was a turn to stop.
+    pub(super) is_stop_wanted: bool,
+    /// Whether the beginning of the turn that was asked for is still to be heard.
+    pub(super) begins: bool,
+    /// The last event that was heard of the turn.
+    pub(super) last_event: Option<String>,
+    /// How many attempts in a row have failed.
+    pub(super) attempt: u32,
+    /// Whether an unknown turn was looked up already since anything else was heard.
+    pub(super) was_looked_up: bool,
+    /// Whether something may have happened that is not known here.
+    pub(super) is_stale: bool,
+    /// Whether it may be above the last message, since that came while the news did.
+    pub(super) is_all_stale: bool,
+    /// Whether the feed has told of the end of the turn that is being read.
+    pub(super) feed_told_end: bool,
+    /// Earlier messages that are here and not yet shown, and the message that they lead up to.
+    pub(super) coming: Option<(MessageId, Conversation)>,
+    pub(super) text: Language,
+}
+
+impl State {
+    /// What is known of a place before anything happens in it; `draft` is what was kept of what was being written.
+    pub(crate) fn new(place: Place, conversation: Option<Conversation>, draft: String, text: Language) -> Self {
+        let mut state = Self {
+            place,
+            is_leaving: false,
+            transcript: conversation.map(Transcript::from).unwrap_or_default(),
+            draft,
+            unstored: None,
+            edited: None,
+            notice: None,
+            stopping: false,
+            earlier: Loading::Idle,
+            calls: BTreeMap::new(),
+            reader: Reader::Resting,
+            last_ticket: Ticket::default(),
+            reader_ticket: Ticket::default(),
+            earlier_ticket: Ticket::default(),
+            stop_ticket: Ticket::default(),
+            queued: None,
+            failed: None,
+            is_stop_wanted: false,
+            begins: false,
+            last_event: None,
+            attempt: 0,
+            was_looked_up: false,
+            is_stale: false,
+            is_all_stale: false,
+            feed_told_end: false,
+            coming: None,
+            text,
+        };
+        state.drop_stored_draft();
+        state.reader = match state.place {
+            // Nobody reads it before there is a browser.
+            Place::Open(_) if state.transcript.runs() => Reader::Hidden,
+            Place::Loading(_) => Reader::Looking(Look { is_quiet: false, is_small: false }),
+            _ => Reader::Resting,
+        };
+        state
+    }
+
+    /// What the session is doing.
+    pub(crate) fn phase(&self) -> Phase {
+        match self.reader {
+            _ if self.queued.is_some() => Phase::Sending,
+            // A place that cannot be shown has nothing that runs.
+            _ if !matches!(self.place, Place::NewChat | Place::Open(_)) => Phase::Idle,
+            Reader::Resting | Reader::Selecting { .. } | Reader::Looking(Look { is_quiet: true, .. }) => Phase::Idle,
+            Reader::Making(_) | Reader::Asking(Asked::Message { .. }) => Phase::Sending,
+            Reader::Asking(Asked::Regenerate { .. } | Asked::Continue) => Phase::Following,
+            Reader::Looking(_) | Reader::Joining | Reader::Streaming if self.unstored.is_some() => Phase::Sending,
+            Reader::Looking(_) | Reader::Joining | Reader::Streaming => Phase::Following,
+            Reader::Pausing(seconds) => Phase::Reconnecting(seconds),
+            Reader::Hidden => Phase::Hidden,
+        }
+    }
+
+    /// The conversation that is open.
+    pub(crate) fn uuid(&self) -> Option<Uuid> {
+        match self.place {
+            Place::Loading(uuid) | Place::Failed(uuid, _) | Place::Open(uuid) => Some(uuid),
+            Place::NewChat | Place::Missing | Place::Deleted => None,
+        }
+    }
+
+    /// The conversation, while something else can be asked for in it.
+    pub(super) fn at_rest(&self) -> Option<Uuid> {
+        let is_free = matches!(self.reader, Reader::Resting | Reader::Looking(Look { is_quiet: true, .. }));
+        match self.place {
+            Place::Open(uuid) if is_free && !self.is_leaving => Some(uuid),
+            _ => None,
+        }
+    }
+
+    /// Whether a message can be sent from here at all.
+    pub(crate) fn takes_messages(&self) -> bool {
+        !self.is_leaving && matches!(self.place, Place::NewChat | Place::Loading(_) | Place::Open(_))
+    }
+
+    /// Whether a message is on its way that should arrive even though the page is left.
+    pub(super) fn is_delivering(&self) -> bool {
+        matches!(self.reader, Reader::Making(_) | Reader::Asking(_))
+    }
+
+    /// What was written here and is not known to be stored.
+    pub(crate) fn unsent(&self) -> String {
+        match &self.unstored {
+            Some(unstored) => joined(unstored, &self.draft),
+            None => self.draft.clone(),
+        }
+    }
+
+    /// Drops from the draft what is the last question: kept because nobody said that it was stored, it was.
+    pub(super) fn drop_stored_draft(&mut self) {
+        let rest = self.transcript.last_question().and_then(|question| self.draft.trim_start().strip_prefix(question));
+        if let Some(rest) = rest.filter(|rest| rest.trim().is_empty() || rest.starts_with('\n')) {
+            self.draft = rest.trim_start().to_owned();
+        }
+    }
+}
+
+/// Two texts for one field, the older first.
+pub(super) fn joined(older: &str, newer: &str) -> String {
+    match (older.trim().is_empty(), newer.trim().is_empty()) {
+        (true, _) => newer.to_owned(),
+        (_, true) => older.to_owned(),
+        _ => [older, newer].join("\n"),
+    }
+}

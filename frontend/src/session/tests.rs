@@ -1,0 +1,163 @@
+//! The session shown natively: step by step here, and in `interleavings` as answers overtake each other, against a server
+//! that `server` plays.
+
+mod interleavings;
+mod server;
+mod steps;
+
+use tallybook_protocol::{
+    ChatEvent, ContentDelta, Conversation, ConversationSummary, FeedEvent, FeedKind, Message, MessageEnd, MessageId,
+    MessageStart, MessageStatus, Role, Usage,
+};
+use uuid::Uuid;
+
+use super::{
+    effect::{Effect, Request},
+    input::{Action, Answer, Input},
+    reduce::reduce,
+    state::{Phase, Place, Reader, State, Ticket},
+};
+use crate::{api::ApiError, feed::News, language::Language};
+
+const HERE: Uuid = Uuid::from_u128(7);
+
+/// A session, with what it has had done.
+struct Told {
+    state: State,
+    done: Vec<Effect>,
+}
+
+impl Told {
+    fn new(place: Place, conversation: Option<Conversation>, draft: &str) -> Self {
+        let state = State::new(place, conversation, draft.to_owned(), Language::English);
+        let mut told = Self { state, done: Vec::new() };
+        told.tell(Input::Alive);
+        told
+    }
+
+    /// An open conversation with this question and its whole answer.
+    fn open(question: &str) -> Self {
+        Self::new(Place::Open(HERE), Some(conversation(&[(1, question, MessageStatus::Complete)])), "")
+    }
+
+    /// Tells it something, and gives what it has done about it.
+    fn tell(&mut self, input: Input) -> &[Effect] {
+        let begin = self.done.len();
+        self.done.extend(reduce(&mut self.state, input));
+        &self.done[begin..]
+    }
+
+    fn act(&mut self, action: Action) -> &[Effect] {
+        self.tell(Input::Reader(action))
+    }
+
+    fn send(&mut self, text: &str) -> &[Effect] {
+        self.act(Action::Write(text.to_owned()));
+        self.act(Action::SendDraft(format!("id of {text}")))
+    }
+
+    /// Answers what it waits for.
+    fn answer(&mut self, answer: Answer) -> &[Effect] {
+        self.tell(Input::Answer(self.waits_for().0, answer))
+    }
+
+    fn events(&mut self, events: Vec<ChatEvent>) -> &[Effect] {
+        let events = events.into_iter().map(|event| (Some("1".to_owned()), event)).collect();
+        self.tell(Input::Answer(self.state.reader_ticket, Answer::Events(events)))
+    }
+
+    /// What it waits for.
+    fn waits_for(&self) -> (Ticket, Request) {
+        let last = self.done.iter().rev().find_map(|effect| match effect {
+            Effect::Read(ticket, request) => Some((*ticket, request.clone())),
+            _ => None,
+        });
+        last.unwrap()
+    }
+
+    fn texts(&self) -> Vec<&str> {
+        self.state.transcript.entries().iter().map(|entry| entry.text.as_str()).collect()
+    }
+
+    fn stops(&self) -> usize {
+        self.done.iter().filter(|effect| matches!(effect, Effect::Stop(..))).count()
+    }
+}
+
+/// A conversation of turns: by number, with the question; the answers are `A1`, `A2`, ….
+fn conversation(turns: &[(i64, &str, MessageStatus)]) -> Conversation {
+    let at = chrono::DateTime::UNIX_EPOCH;
+    let message = |id: i64, role, content: String, status| Message {
+        id: MessageId(id),
+        role,
+        epoch: i32::from(role == Role::Assistant),
+        content,
+        status,
+        error: None,
+        error_code: None,
+        stop_reason: None,
+        tool_calls: Vec::new(),
+        siblings: Vec::new(),
+        usage: None,
+        created_at: at,
+        completed_at: None,
+        model: None,
+        provider: None,
+    };
+    let messages = turns.iter().flat_map(|&(turn, question, status)| {
+        let question = message(turn * 10, Role::User, question.to_owned(), MessageStatus::Complete);
+        [question, message(turn * 10 + 1, Role::Assistant, format!("A{turn}"), status)]
+    });
+    let running = turns.iter().find(|turn| turn.2 == MessageStatus::Streaming);
+    Conversation {
+        summary: ConversationSummary {
+            uuid: HERE,
+            title: "Sums".to_owned(),
+            running: running.is_some(),
+            created_at: at,
+            updated_at: at,
+            pinned: false,
+            archived: false,
+        },
+        messages: messages.collect(),
+        earlier: None,
+        active_message_id: running.map(|turn| MessageId(turn.0 * 10 + 1)),
+    }
+}
+
+fn start(turn: i64, question: &str) -> ChatEvent {
+    ChatEvent::MessageStart(MessageStart {
+        user_message_id: MessageId(turn * 10),
+        assistant_message_id: MessageId(turn * 10 + 1),
+        conversation_id: HERE,
+        content: question.to_owned(),
+        parent_id: (turn > 1).then(|| MessageId((turn - 1) * 10 + 1)),
+        user_siblings: Vec::new(),
+        assistant_siblings: Vec::new(),
+    })
+}
+
+fn delta(text: &str) -> ChatEvent {
+    ChatEvent::ContentDelta(ContentDelta { offset: 0, delta: text.to_owned() })
+}
+
+fn end(turn: i64, text: &str) -> ChatEvent {
+    ChatEvent::MessageEnd(MessageEnd {
+        assistant_message_id: MessageId(turn * 10 + 1),
+        content: text.to_owned(),
+        tool_calls: Vec::new(),
+        status: MessageStatus::Complete,
+        error: None,
+        error_code: None,
+        stop_reason: Some("end_turn".to_owned()),
+        usage: Usage::default(),
+    })
+}
+
+fn news(kind: FeedKind) -> Input {
+    Input::News(News::Event(FeedEvent { conversation_id: HERE, kind, title: None, pinned: None, archived: None }))
+}
+
+fn refused(status: u16) -> ApiError {
+    ApiError::Refused { status, code: String::new(), detail: "No.".to_owned() }
+}

@@ -1,0 +1,264 @@
+//! A small server for the interleavings: it keeps a tree of messages, runs one turn at a time, and tells it to whoever
+//! reads. It answers as the real one does, but only when it is asked to.
+
+use tallybook_protocol::{
+    ChatEvent, ContentDelta, Conversation, Earlier, FeedEvent, FeedKind, MessageEnd, MessageId, MessageStart,
+    MessageStatus, NewMessage, Role, Snapshot, Usage, Window,
+};
+
+use super::{ApiError, HERE, conversation, refused};
+
+#[derive(Clone, Debug)]
+pub(super) struct Stored {
+    pub(super) id: i64,
+    parent: Option<i64>,
+    role: Role,
+    pub(super) text: String,
+    pub(super) status: MessageStatus,
+    epoch: i32,
+    client_id: Option<String>,
+}
+
+/// The server, with one conversation.
+#[derive(Debug, Default)]
+pub(super) struct Server {
+    pub(super) exists: bool,
+    pub(super) messages: Vec<Stored>,
+    head: Option<i64>,
+    active: Option<i64>,
+    /// What the readers of the turn are told, in order. A new turn has a new list.
+    log: Vec<ChatEvent>,
+    /// Which turn's list it is.
+    pub(super) turn: u32,
+    /// What the feed has to tell.
+    pub(super) feed: Vec<FeedKind>,
+}
+
+impl Server {
+    pub(super) fn make(&mut self) {
+        self.exists = true;
+        self.feed.push(FeedKind::ConversationCreated);
+    }
+
+    fn find(&self, id: i64) -> Option<&Stored> {
+        self.messages.iter().find(|message| message.id == id)
+    }
+
+    fn add(&mut self, parent: Option<i64>, role: Role, text: &str, status: MessageStatus) -> i64 {
+        let id = self.messages.last().map_or(1, |last| last.id + 1);
+        let (text, epoch) = (text.to_owned(), i32::from(role == Role::Assistant));
+        self.messages.push(Stored { id, parent, role, text, status, epoch, client_id: None });
+        id
+    }
+
+    /// The branch that is shown, oldest first.
+    pub(super) fn branch(&self) -> Vec<&Stored> {
+        let mut branch = Vec::new();
+        let mut at = self.head;
+        while let Some(message) = at.and_then(|id| self.find(id)) {
+            branch.push(message);
+            at = message.parent;
+        }
+        branch.reverse();
+        branch
+    }
+
+    fn siblings(&self, message: &Stored) -> Vec<MessageId> {
+        let same = |other: &&Stored| other.parent == message.parent && other.role == message.role;
+        let all: Vec<_> = self.messages.iter().filter(same).map(|other| MessageId(other.id)).collect();
+        if all.len() > 1 { all } else { Vec::new() }
+    }
+
+    fn check(&self) -> Result<(), ApiError> {
+        match (self.exists, self.active) {
+            (false, _) => Err(refused(404)),
+            (true, Some(_)) => Err(refused(409)),
+            (true, None) => Ok(()),
+        }
+    }
+
+    fn begin(&mut self, question: i64) {
+        let answer = self.add(Some(question), Role::Assistant, "", MessageStatus::Streaming);
+        self.run(answer);
+        let (Some(asked), Some(new)) = (self.find(question), self.find(answer)) else { return };
+        let start = ChatEvent::MessageStart(MessageStart {
+            user_message_id: MessageId(question),
+            assistant_message_id: MessageId(answer),
+            conversation_id: HERE,
+            content: asked.text.clone(),
+            parent_id: asked.parent.map(MessageId),
+            user_siblings: self.siblings(asked),
+            assistant_siblings: self.siblings(new),
+        });
+        self.log.push(start);
+    }
+
+    fn run(&mut self, answer: i64) {
+        (self.head, self.active) = (Some(answer), Some(answer));
+        self.turn += 1;
+        self.log.clear();
+        self.feed.push(FeedKind::TurnStarted);
+    }
+
+    /// Takes a message; the same one twice is one.
+    pub(super) fn send(&mut self, new: &NewMessage) -> Result<(), ApiError> {
+        let is_same = |stored: &&Stored| stored.client_id.is_some() && stored.client_id == new.client_message_id;
+        if let Some(known) = self.messages.iter().find(is_same).filter(|_| self.exists) {
+            let runs = self.active.and_then(|id| self.find(id)).is_some_and(|answer| answer.parent == Some(known.id));
+            // The real one tells the end of a turn that is over, too; whoever looks finds it as well.
+            return if runs { Ok(()) } else { Err(refused(409)) };
+        }
+        self.check()?;
+        let parent = match new.edit_of {
+            Some(MessageId(id)) => self.find(id).ok_or(refused(404))?.parent,
+            None => self.head,
+        };
+        let question = self.add(parent, Role::User, &new.content, MessageStatus::Complete);
+        if let Some(stored) = self.messages.last_mut() {
+            stored.client_id.clone_from(&new.client_message_id);
+        }
+        self.begin(question);
+        Ok(())
+    }
+
+    pub(super) fn regenerate(&mut self, id: i64) -> Result<(), ApiError> {
+        self.check()?;
+        let question = self.find(id).and_then(|answer| answer.parent).ok_or(refused(404))?;
+        self.begin(question);
+        Ok(())
+    }
+
+    pub(super) fn continue_turn(&mut self) -> Result<(), ApiError> {
+        self.check()?;
+        let Some(id) = self.head.filter(|id| self.find(*id).is_some_and(|last| last.status.is_cut_off())) else {
+            return Err(refused(409));
+        };
+        self.messages.iter_mut().filter(|message| message.id == id).for_each(|message| {
+            message.epoch += 1;
+            message.status = MessageStatus::Streaming;
+        });
+        self.run(id);
+        let snapshot = self.snapshot(id);
+        self.log.extend(snapshot);
+        Ok(())
+    }
+
+    pub(super) fn select(&mut self, id: i64) -> Result<(), ApiError> {
+        self.check()?;
+        self.find(id).ok_or(refused(404))?;
+        let mut end = id;
+        while let Some(child) = self.messages.iter().rev().find(|message| message.parent == Some(end)) {
+            end = child.id;
+        }
+        if self.head != Some(end) {
+            self.head = Some(end);
+            self.feed.push(FeedKind::BranchSelected);
+        }
+        Ok(())
+    }
+
+    /// Writes a word more of the answer.
+    pub(super) fn write(&mut self) {
+        let Some(id) = self.active else { return };
+        if let Some(answer) = self.messages.iter_mut().find(|message| message.id == id) {
+            let offset = i64::try_from(answer.text.len()).unwrap();
+            answer.text.push_str("word ");
+            self.log.push(ChatEvent::ContentDelta(ContentDelta { offset, delta: "word ".to_owned() }));
+        }
+    }
+
+    pub(super) fn end(&mut self, status: MessageStatus) -> Result<(), ApiError> {
+        let Some(id) = self.active.take().filter(|_| self.exists) else { return Err(refused(409)) };
+        if let Some(answer) = self.messages.iter_mut().find(|message| message.id == id) {
+            answer.status = status;
+            self.log.push(ChatEvent::MessageEnd(MessageEnd {
+                assistant_message_id: MessageId(id),
+                content: answer.text.clone(),
+                tool_calls: Vec::new(),
+                status,
+                error: None,
+                error_code: None,
+                stop_reason: None,
+                usage: Usage::default(),
+            }));
+            self.feed.push(FeedKind::TurnEnded);
+        }
+        Ok(())
+    }
+
+    pub(super) fn delete(&mut self) {
+        if self.exists && self.active.is_none() {
+            self.exists = false;
+            self.feed.push(FeedKind::ConversationDeleted);
+        }
+    }
+
+    fn snapshot(&self, id: i64) -> Option<ChatEvent> {
+        let answer = self.find(id)?;
+        Some(ChatEvent::Snapshot(Snapshot {
+            assistant_message_id: MessageId(id),
+            epoch: answer.epoch,
+            content: answer.text.clone(),
+            tool_calls: Vec::new(),
+            status: answer.status,
+        }))
+    }
+
+    /// Whether a turn runs, and what its reader is told first that comes without knowing of it.
+    pub(super) fn join(&self) -> Result<Option<ChatEvent>, ApiError> {
+        if !self.exists {
+            return Err(refused(404));
+        }
+        Ok(self.active.and_then(|id| self.snapshot(id)))
+    }
+
+    /// What readers of that turn are told after so many events.
+    pub(super) fn told(&self, turn: u32, after: usize) -> Option<&[ChatEvent]> {
+        if turn == self.turn { self.log.get(after..) } else { None }
+    }
+
+    pub(super) fn told_so_far(&self) -> usize {
+        self.log.len()
+    }
+
+    pub(super) fn conversation(&self, window: Window) -> Option<Conversation> {
+        if !self.exists {
+            return None;
+        }
+        let mut branch = self.branch();
+        let place = |branch: &[&Stored], wanted: Option<MessageId>| {
+            wanted.and_then(|MessageId(id)| branch.iter().position(|message| message.id == id))
+        };
+        if window.before.is_some() {
+            branch.truncate(place(&branch, window.before).unwrap_or(0));
+        }
+        let limit = window.limit.map_or(usize::MAX, |limit| limit as usize);
+        let newest = branch.len().saturating_sub(limit);
+        let mut begin = place(&branch, window.from).unwrap_or(newest).min(newest);
+        if branch.get(begin).is_some_and(|first| first.role == Role::Assistant) {
+            begin -= 1;
+        }
+        let mut told = conversation(&[]);
+        let count = i64::try_from(begin).unwrap();
+        told.earlier = (count > 0).then(|| Earlier { count, usage: Usage::default() });
+        told.active_message_id = self.active.map(MessageId);
+        let template = conversation(&[(1, "", MessageStatus::Complete)]).messages.remove(0);
+        told.messages = branch[begin..]
+            .iter()
+            .map(|stored| tallybook_protocol::Message {
+                id: MessageId(stored.id),
+                role: stored.role,
+                epoch: stored.epoch,
+                content: stored.text.clone(),
+                status: stored.status,
+                siblings: self.siblings(stored),
+                ..template.clone()
+            })
+            .collect();
+        Some(told)
+    }
+
+    pub(super) fn event(kind: FeedKind) -> FeedEvent {
+        FeedEvent { conversation_id: HERE, kind, title: None, pinned: None, archived: None }
+    }
+}

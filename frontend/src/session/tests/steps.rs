@@ -1,0 +1,236 @@
+//! Single steps: what a reader does and hears, and what comes of it.
+
+use tallybook_protocol::{
+    MessageStatus::{Complete, Streaming},
+    Window,
+};
+
+use super::*;
+
+#[test]
+fn a_message_written_while_a_conversation_loads_goes_there() {
+    let mut here = Told::new(Place::Loading(HERE), None, "");
+    assert!(matches!(here.waits_for().1, Request::Find(HERE, Window { limit: Some(50), .. })));
+    here.send("For here");
+    assert_eq!(here.state.phase(), Phase::Sending);
+    assert_eq!(here.state.unstored.as_deref(), Some("For here"), "it is to be seen at once");
+    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
+    let (_, Request::Send(HERE, message)) = here.waits_for() else { panic!("{:?}", here.waits_for()) };
+    assert_eq!(message.content, "For here");
+}
+
+#[test]
+fn a_message_written_while_a_conversation_loads_waits_when_an_answer_is_written_there() {
+    let mut here = Told::new(Place::Loading(HERE), None, "");
+    here.send("For here");
+    here.act(Action::Write("and more".to_owned()));
+    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Streaming)])))));
+    assert_eq!(here.state.draft, "For here\nand more");
+    assert_eq!((here.state.unstored.as_ref(), here.state.notice.is_some()), (None, true));
+    assert!(matches!(here.waits_for().1, Request::Join(HERE, None)));
+}
+
+#[test]
+fn a_conversation_that_cannot_be_loaded_is_tried_again_and_at_once_with_a_network() {
+    let mut here = Told::new(Place::Loading(HERE), None, "A draft");
+    here.answer(Answer::Found(Err(ApiError::Unreachable)));
+    assert!(matches!(here.state.place, Place::Failed(HERE, _)));
+    here.answer(Answer::Second);
+    assert!(matches!(here.waits_for().1, Request::Find(..)), "after a pause");
+    here.answer(Answer::Found(Err(ApiError::Unreachable)));
+    here.tell(Input::Online);
+    assert!(matches!(here.waits_for().1, Request::Find(..)), "and without it");
+    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
+    assert_eq!((&here.state.place, here.texts()), (&Place::Open(HERE), vec!["Q1", "A1"]));
+    assert_eq!(here.state.draft, "A draft");
+}
+
+#[test]
+fn stop_takes_effect_as_soon_as_there_is_something_to_stop() {
+    let mut here = Told::open("Q1");
+    here.send("Q2");
+    here.act(Action::Stop);
+    assert!(here.state.stopping);
+    assert_eq!(here.stops(), 0, "there is nothing to stop yet");
+    here.answer(Answer::Opened(Ok(())));
+    assert_eq!(here.stops(), 1);
+    here.events(vec![start(2, "Q2"), delta("A")]);
+    assert!(here.state.stopping, "until the end is heard");
+    here.events(vec![end(2, "A")]);
+    assert_eq!((here.state.phase(), here.state.stopping), (Phase::Idle, false));
+}
+
+#[test]
+fn stop_while_a_conversation_is_made_gives_the_message_back() {
+    let mut here = Told::new(Place::NewChat, None, "");
+    here.send("Q1");
+    assert!(matches!(here.waits_for().1, Request::Make(_)));
+    here.act(Action::Stop);
+    here.answer(Answer::Made(Ok(HERE)));
+    assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Q1", Phase::Idle));
+    assert!(matches!(here.waits_for().1, Request::Make(_)), "nothing was sent");
+    assert!(here.done.contains(&Effect::Became(HERE)));
+}
+
+#[test]
+fn stop_that_comes_too_late_or_fails_can_be_pressed_again() {
+    for (outcome, says) in [(refused(409), false), (ApiError::Unreachable, true)] {
+        let mut here = Told::open("Q1");
+        here.send("Q2");
+        here.answer(Answer::Opened(Ok(())));
+        here.act(Action::Stop);
+        let ticket = here.state.stop_ticket;
+        here.tell(Input::Stopped(ticket, Err(outcome)));
+        assert_eq!((here.state.stopping, here.state.notice.is_some()), (false, says));
+        here.act(Action::Stop);
+        here.tell(Input::Stopped(ticket, Err(ApiError::Unreachable)));
+        assert!(here.state.stopping, "what comes of the first says nothing of the second");
+    }
+}
+
+#[test]
+fn a_stale_read_takes_back_nothing() {
+    let mut here = Told::open("Q1");
+    here.tell(Input::News(News::Missed));
+    let (stale, Request::Find(..)) = here.waits_for() else { panic!("it looks") };
+    here.send("Q2");
+    here.answer(Answer::Opened(Ok(())));
+    here.events(vec![start(2, "Q2"), delta("A"), end(2, "A2")]);
+    here.tell(Input::Answer(stale, Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete)]))))));
+    assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2"]);
+    assert!(matches!(here.waits_for().1, Request::Find(..)), "what was to be looked at is looked at now");
+}
+
+#[test]
+fn a_turn_has_one_reader() {
+    let mut here = Told::open("Q1");
+    here.tell(news(FeedKind::TurnStarted));
+    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
+    let (first, Request::Join(..)) = here.waits_for() else { panic!("it follows") };
+    here.tell(Input::Answer(first, Answer::Joined(Ok(true))));
+    let before = here.done.len();
+    here.tell(news(FeedKind::TurnStarted));
+    here.tell(Input::News(News::Missed));
+    here.tell(Input::Hidden(false));
+    assert!(here.done[before..].iter().all(|effect| !matches!(effect, Effect::Read(..))), "it is being read");
+    here.tell(Input::Hidden(true));
+    here.tell(Input::Answer(first, Answer::Events(vec![(None, delta("late"))])));
+    assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2"], "the reader that was let go is heard no more");
+}
+
+#[test]
+fn a_tab_that_comes_back_reads_what_may_have_changed() {
+    let mut here = Told::open("Q1");
+    here.tell(Input::News(News::Missed));
+    let few = Window { limit: Some(2), from: Some(MessageId(11)), before: None };
+    assert_eq!(here.waits_for().1, Request::Find(HERE, few));
+    // Another branch is shown by now, which has nothing to do with what is here.
+    let mut other = conversation(&[(5, "Q5", Complete)]);
+    other.earlier = Some(tallybook_protocol::Earlier { count: 2, usage: Usage::default() });
+    here.answer(Answer::Found(Ok(Some(other))));
+    let Request::Find(HERE, window) = here.waits_for().1 else { panic!("it reads all that it shows") };
+    assert_eq!((window.limit, window.from), (Some(50), Some(MessageId(10))));
+    here.answer(Answer::Found(Ok(Some(conversation(&[(4, "Q4", Complete), (5, "Q5", Complete)])))));
+    assert_eq!(here.texts(), ["Q4", "A4", "Q5", "A5"]);
+}
+
+#[test]
+fn a_failed_message_is_in_its_field_again_and_sent_as_the_same() {
+    let mut here = Told::open("Q1");
+    here.send("Q2");
+    here.act(Action::Write("Q3".to_owned()));
+    here.answer(Answer::Opened(Err(ApiError::Unreachable)));
+    assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Q2\nQ3", Phase::Idle));
+    assert!(here.state.notice.is_some());
+    // Whether it was stored all the same is looked up.
+    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
+    assert_eq!(here.state.draft, "Q2\nQ3");
+    here.act(Action::Write("Q2".to_owned()));
+    here.act(Action::SendDraft("another".to_owned()));
+    let (_, Request::Send(_, message)) = here.waits_for() else { panic!("it is sent") };
+    assert_eq!(message.client_message_id.as_deref(), Some("id of Q2"));
+}
+
+#[test]
+fn a_failed_message_that_was_stored_is_in_no_field_any_more() {
+    let mut here = Told::open("Q1");
+    here.send("Q2");
+    here.answer(Answer::Opened(Err(ApiError::Unreachable)));
+    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
+    assert_eq!((here.state.draft.as_str(), here.state.notice.as_ref()), ("", None));
+    assert_eq!(here.state.phase(), Phase::Following);
+}
+
+#[test]
+fn a_conversation_that_is_being_deleted_takes_no_messages_and_loses_none() {
+    let mut here = Told::open("Q1");
+    here.tell(Input::Leaving(true));
+    here.send("Too late?");
+    assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Too late?", Phase::Idle));
+    here.tell(Input::Leaving(false));
+    here.act(Action::SendDraft("id".to_owned()));
+    assert_eq!(here.state.phase(), Phase::Sending, "taken back, it takes them again");
+}
+
+#[test]
+fn what_is_written_in_a_conversation_that_is_deleted_goes_on_in_a_new_chat() {
+    for by_us in [true, false] {
+        let mut here = Told::open("Q1");
+        here.act(Action::Write("Half a thought".to_owned()));
+        here.tell(Input::Leaving(by_us));
+        here.tell(news(FeedKind::ConversationDeleted));
+        assert_eq!(here.state.place, Place::Deleted);
+        assert!(here.done.contains(&Effect::AdoptDraft));
+        assert_eq!(here.done.contains(&Effect::OpenNewChat), by_us, "who deleted it is led on, others may read it");
+        here.tell(Input::Adopted("Begun before".to_owned()));
+        assert_eq!((here.state.uuid(), here.state.unsent()), (None, "Begun before\nHalf a thought".to_owned()));
+        assert_eq!(here.texts(), ["Q1", "A1"]);
+        let done = here.done.len();
+        here.act(Action::SendDraft("id".to_owned()));
+        here.act(Action::Regenerate(MessageId(11)));
+        here.tell(Input::Online);
+        here.tell(Input::News(News::Missed));
+        assert_eq!(here.done.len(), done, "nothing is asked of a conversation that is gone");
+    }
+}
+
+#[test]
+fn a_message_sent_while_another_version_is_on_its_way_stands_below_that() {
+    let mut here = Told::open("Q1");
+    here.act(Action::Step(MessageId(11), vec![MessageId(11), MessageId(21)], super::super::state::Step::Newer));
+    here.send("Below which?");
+    assert!(matches!(here.waits_for().1, Request::Select(..)), "it waits");
+    here.answer(Answer::Selected(Ok(conversation(&[(2, "Q1", Complete)]))));
+    assert!(matches!(here.waits_for().1, Request::Send(..)));
+}
+
+#[test]
+fn who_presses_retry_waits_no_longer() {
+    let mut here = Told::open("Q1");
+    here.send("Q2");
+    here.answer(Answer::Opened(Ok(())));
+    here.events(vec![start(2, "Q2")]);
+    for again in [Input::Reader(Action::Retry), Input::Online] {
+        if here.state.reader == Reader::Joining {
+            here.answer(Answer::Joined(Ok(true)));
+        }
+        here.answer(Answer::Broke);
+        assert!(matches!(here.state.phase(), Phase::Reconnecting(_)));
+        here.tell(again);
+        assert!(matches!(here.waits_for().1, Request::Join(HERE, Some(_))));
+    }
+}
+
+#[test]
+fn what_is_written_is_kept_until_it_is_stored() {
+    let mut here = Told::open("Q1");
+    here.send("Q2");
+    assert_eq!(here.state.unsent(), "Q2");
+    here.answer(Answer::Opened(Ok(())));
+    here.events(vec![start(2, "Q2")]);
+    assert_eq!(here.state.unsent(), "");
+    let again = Told::new(Place::Loading(HERE), None, "Q2\nand more");
+    let mut again = again;
+    again.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
+    assert_eq!(again.state.draft, "and more", "what was kept and stored after all is no draft");
+}
