@@ -114,9 +114,9 @@ async fn a_file_that_is_no_database() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_migrations_of_another_program() {
     let engine = Engine::sqlite();
-    execute!(engine, "ALTER TABLE conversations RENAME TO talks");
+    execute!(engine, "ALTER TABLE conversations RENAME TO chats");
     execute!(engine, "UPDATE _sqlx_migrations SET checksum = x'00'");
-    assert_says(&refusal(&engine, &engine.url).await, &["not Tallybook's", "talks"]);
+    assert_says(&refusal(&engine, &engine.url).await, &["not Tallybook's", "chats"]);
 }
 
 on_every_engine! {
