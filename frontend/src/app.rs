@@ -49,7 +49,7 @@ fn take_over_from(folder: &str) -> String {
 /// The whole HTML document. `folder` is the address of the folder with the page's program and style.
 pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
     let preferences = data.preferences();
-    let Preferences { language, theme } = preferences;
+    let Preferences { language, theme, sidebar } = preferences;
     provide_context(preferences);
     let address = Address::parse(&data.pathname());
     let nonce = use_nonce();
@@ -83,7 +83,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
         };
         view! {
             <!DOCTYPE html>
-            <html lang=language.code() data-theme=theme.name()>
+            <html lang=language.code() data-theme=theme.name() data-sidebar=sidebar.name()>
                 <head>
                     <meta charset="utf-8" />
                     <meta

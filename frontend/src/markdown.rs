@@ -121,6 +121,11 @@ struct State {
 
 impl Prose {
     fn draw(&self, stretch: Stretch) {
+        // Told once it is complete, not word by word.
+        let _ = match stretch.complete {
+            true => self.place.remove_attribute("aria-busy"),
+            false => self.place.set_attribute("aria-busy", "true"),
+        };
         if let Some(program) = LOADED.with(|loaded| loaded.get().cloned()) {
             self.state.borrow_mut().draw(&program, &self.place, &stretch);
             return;
@@ -215,7 +220,8 @@ impl RenderHtml for Stretch {
         _mark_branches: bool,
         _extra_attributes: Vec<AnyAttribute>,
     ) {
-        let _ = write!(html, "<div class=\"prose\" id=\"{}\">", self.id());
+        let busy = if self.complete { "" } else { " aria-busy=\"true\"" };
+        let _ = write!(html, "<div class=\"prose\" id=\"{}\"{busy}>", self.id());
         tallybook_markdown::write_html(&self.text, &self.language.markdown_labels(), html);
         html.push_str("</div>");
         *position = Position::NextChild;

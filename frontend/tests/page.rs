@@ -8,10 +8,10 @@ use std::sync::{
 use chrono::DateTime;
 use futures_util::StreamExt as _;
 use leptos::prelude::{IntoView as _, Owner, RenderHtml as _};
-use tallybook_frontend::{Language, PageData, PageError, PageFuture, Preferences, Theme, shell};
+use tallybook_frontend::{Language, PageData, PageError, PageFuture, Preferences, Sidebar, Theme, shell};
 use tallybook_protocol::{
     Conversation, ConversationSummary, Earlier, Message, MessageId, MessageStatus, ModelInfo, Page, RawJson, Role,
-    ToolCall, ToolCallId, ToolCallStatus, Usage, Window,
+    ToolCall, ToolCallId, ToolCallStatus, ToolInfo, Usage, Window,
 };
 use uuid::Uuid;
 
@@ -63,6 +63,17 @@ impl PageData for Data {
 
     fn model(&self) -> ModelInfo {
         ModelInfo { provider: "demo".to_owned(), model: "demo-arithmetic".to_owned() }
+    }
+
+    fn tools(&self) -> Vec<ToolInfo> {
+        let about = "Adds <b>two</b> numbers. Use it.".to_owned();
+        let tool = |name: &str| ToolInfo {
+            name: name.to_owned(),
+            description: about.clone(),
+            input_schema: serde_json::Value::Null,
+            risk: "low".to_owned(),
+        };
+        ["add", "subtract", "multiply", "divide", "evaluate"].map(tool).into()
     }
 
     fn preferences(&self) -> Preferences {
@@ -208,7 +219,7 @@ async fn what_people_and_models_wrote_is_text() {
 #[tokio::test]
 async fn a_reader_of_japanese_gets_a_japanese_page() {
     let data =
-        || Data { preferences: Preferences { language: Language::Japanese, theme: Theme::Dark }, ..Data::default() };
+        || Data { preferences: Preferences { language: Language::Japanese, theme: Theme::Dark, sidebar: Sidebar::Folded }, ..Data::default() };
     let (html, _) = render(&format!("/c/{KNOWN}"), data()).await;
     assert!(html.contains("<html lang=\"ja\" data-theme=\"dark\""), "{html}");
     for words in [

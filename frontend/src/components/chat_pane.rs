@@ -65,7 +65,7 @@ pub(crate) fn ChatPane(
         <div class="dock">
             <p class="connection" role="status">{reconnecting}</p>
             {move || session.notice.get().map(|notice| view! {
-                <p class="notice" role="alert" data-testid="notice">{notice}</p>
+                <p class="failure" role="alert" data-testid="notice">{notice}</p>
             })}
             <Composer session />
             {move || usage.get().map(|usage| view! {

@@ -56,6 +56,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                     id="composer"
                     data-testid="composer"
                     rows="1"
+                    dir="auto"
                     autocomplete="off"
                     aria-label=text.composer_label()
                     aria-describedby="composer-hint"
@@ -93,7 +94,7 @@ fn SendButton(session: Session) -> impl IntoView {
     view! {
         <button
             type="submit"
-            class="round-button"
+            class="button icon-only primary"
             data-testid="send"
             aria-label=text.send()
             title=move || if has_nothing.get() { text.send_nothing() } else { text.send() }
@@ -112,7 +113,7 @@ fn StopButton(session: Session) -> impl IntoView {
     view! {
         <button
             type="button"
-            class="round-button stop"
+            class="button icon-only primary stop"
             data-testid="stop"
             aria-label=label
             title=label

@@ -18,14 +18,14 @@ pub(crate) fn EarlierMessages(
     view! {
         <div class="earlier">
             <LoadButton
-                class="show-earlier"
+                name="show-earlier"
                 loading=session.earlier.into()
                 label=text.show_earlier().to_owned()
                 loading_label=text.loading_earlier()
                 load
             />
             <noscript>
-                <p class="earlier-note">{text.earlier_need_javascript()}</p>
+                <p class="note">{text.earlier_need_javascript()}</p>
             </noscript>
         </div>
     }
@@ -37,7 +37,7 @@ pub(crate) fn keep_place(area: NodeRef<html::Div>) {
     let Some(area) = area.try_get_untracked().flatten() else { return };
     let Some(first) = first_message(&area) else { return };
     let (top, scrolled) = (first.offset_top(), area.scroll_top());
-    let had_focus = document().active_element().is_some_and(|focused| focused.class_name() == "show-earlier");
+    let had_focus = document().active_element().is_some_and(|focused| focused.get_attribute("data-testid").is_some_and(|name| name == "show-earlier"));
     request_animation_frame(move || {
         // Browsers keep the place by themselves, but not all of them, and not at the very top. Who scrolls on meanwhile
         // moves by little.
@@ -46,7 +46,7 @@ pub(crate) fn keep_place(area: NodeRef<html::Div>) {
             area.set_scroll_top(area.scroll_top() + added);
         }
         // The button is gone with the last of them; the next key should still find the messages.
-        if had_focus && matches!(area.query_selector(".show-earlier"), Ok(None)) {
+        if had_focus && matches!(area.query_selector("[data-testid=show-earlier]"), Ok(None)) {
             let _ = area.focus();
         }
     });

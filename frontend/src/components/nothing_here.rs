@@ -15,7 +15,7 @@ pub(crate) fn NothingHere(
         <section class="nothing">
             <h1>{text.not_found_title()}</h1>
             <p>{message}</p>
-            <a class="button" href="/">{text.start_new()}</a>
+            <a class="button primary" href="/">{text.start_new()}</a>
         </section>
     }
 }
@@ -31,7 +31,7 @@ pub(crate) fn LoadFailed(
         <section class="nothing" role="alert">
             <h1>{text.failed_title()}</h1>
             <p>{message}</p>
-            <a class="button" href="" rel="external">{text.reload()}</a>
+            <a class="button primary" href="" rel="external">{text.reload()}</a>
         </section>
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     components::{
         chat_pane::ChatPane,
         commands::on_command,
-        header::Header,
+        header::{ConversationActions, Header},
         help::{self, Help, HelpSheet},
         nothing_here::{LoadFailed, NothingHere},
         outdated::Outdated,
@@ -44,7 +44,8 @@ struct Pane {
 #[component]
 pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let text = use_language();
-    let Start { address, folder, list, content, model } = start;
+    let Start { address, folder, list, content, model, offer } = start;
+    provide_context(offer);
     let navigation = Navigation::new(address);
     // The conversation that the new chat in pane so-and-so became.
     let became = StoredValue::new(None::<(u32, Uuid)>);
@@ -61,8 +62,28 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
             session.hear(heard);
         }
     });
+    let sidebar_open = RwSignal::new(false);
     let list = ConversationList::new(list, folder, deleted, turned);
     let pane = use_pane(opened, content);
+    // The list has a newer title than the one that a conversation was opened with.
+    let title = Signal::derive(move || {
+        let uuid = current_uuid(navigation)?;
+        let opened_with = move || {
+            pane.with(|pane| match &pane.content {
+                Content::Conversation(open) if open.summary.uuid == uuid => Some(open.summary.title.clone()),
+                _ => None,
+            })
+        };
+        list.title_of(uuid).or_else(opened_with)
+    });
+    let actions = ConversationActions {
+        rename: Callback::new(move |(uuid, old, new)| list.rename(uuid, old, new)),
+        delete: Callback::new(move |uuid| {
+            list.delete(uuid);
+            // The way to take it back is in the list.
+            sidebar_open.set(true);
+        }),
+    };
     let listeners = Listeners {
         created: Callback::new(move |uuid| {
             let number = pane.with_untracked(|pane| pane.number);
@@ -75,8 +96,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         changed: Callback::new(move |()| list.refresh()),
         open,
     };
-    let sidebar_open = RwSignal::new(false);
-    let current = Signal::derive(move || navigation.get().uuid());
+    let current = Signal::derive(move || current_uuid(navigation));
     // A place on a small screen was chosen: what was chosen matters now.
     Effect::new(move || {
         navigation.get();
@@ -104,7 +124,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         <div class="page" class:sidebar-open=sidebar_open>
             <Sidebar list current open=sidebar_open sheet />
             <main class="main" id="main" tabindex="-1">
-                <Header model current sidebar_open />
+                <Header model current title actions sidebar_open />
                 <Outdated list />
                 // Each pane is built anew: what was said long ago in one is no news in another.
                 <For
@@ -117,6 +137,10 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         <Help sheet />
     }
     .into_any()
+}
+
+fn current_uuid(navigation: Navigation) -> Option<Uuid> {
+    navigation.get().uuid()
 }
 
 fn focus_search() {

@@ -5,15 +5,17 @@ use actix_web::{
     HttpRequest,
     http::header::{AcceptLanguage, Header as _, Preference},
 };
-use tallybook_frontend::{LANGUAGE_COOKIE, Language, Preferences, THEME_COOKIE, Theme};
+use tallybook_frontend::{LANGUAGE_COOKIE, Language, Preferences, SIDEBAR_COOKIE, Sidebar, THEME_COOKIE, Theme};
 
 /// What was chosen goes before what the browser asks for; whatever cannot be read counts as not said.
 pub(super) fn of(request: &HttpRequest) -> Preferences {
     let language = request.cookie(LANGUAGE_COOKIE).and_then(|cookie| Language::from_code(cookie.value()));
     let theme = request.cookie(THEME_COOKIE).and_then(|cookie| Theme::from_name(cookie.value()));
+    let sidebar = request.cookie(SIDEBAR_COOKIE).and_then(|cookie| Sidebar::from_name(cookie.value()));
     Preferences {
         language: language.or_else(|| asked_for(request)).unwrap_or_default(),
         theme: theme.unwrap_or_default(),
+        sidebar: sidebar.unwrap_or_default(),
     }
 }
 
