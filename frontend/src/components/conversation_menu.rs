@@ -48,7 +48,7 @@ pub(crate) fn ConversationMenu(
         }
     };
     view! {
-        <div class="header-title">
+        <div class="header-title has-menu">
             <button
                 type="button"
                 class="button quiet"

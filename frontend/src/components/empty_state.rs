@@ -56,7 +56,7 @@ fn ToolsAtHand(offer: Offer) -> impl IntoView {
     let chips = tools.into_iter().enumerate().map(|(at, tool)| {
         let id = format!("tool-about-{at}");
         view! {
-            <li>
+            <li class="has-menu">
                 <button type="button" class="button small tool-chip" data-testid="tool-chip" popovertarget=id.clone()>
                     {tool.name}
                 </button>
