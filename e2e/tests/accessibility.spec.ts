@@ -103,6 +103,18 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
     await page.getByTestId("conversation-menu").click();
     await expect(page.getByTestId("markdown")).toBeVisible();
   },
+  "the title while it is changed": async (page) => {
+    await open(page, PLAIN);
+    await page.getByTestId("conversation-menu").click();
+    await page.getByTestId("menu-rename").click();
+    await expect(page.getByTestId("rename-field")).toBeFocused();
+  },
+  "what a tool does": async (page) => {
+    await page.goto("/");
+    await expect(page.getByTestId("composer")).toBeEnabled();
+    await page.getByTestId("tool-chip").first().click();
+    await expect(page.locator(".tool-about:popover-open")).toBeVisible();
+  },
   "what a search finds": async (page) => {
     await open(page, PLAIN);
     await showSidebar(page);
@@ -158,6 +170,7 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
 const WAYS = {
   light: { colorScheme: "light", language: "en", viewport: { width: 1280, height: 720 } },
   dark: { colorScheme: "dark", language: "en", viewport: { width: 1280, height: 720 } },
+  "light, Japanese": { colorScheme: "light", language: "ja", viewport: { width: 768, height: 1024 } },
   "dark, Japanese, narrow": { colorScheme: "dark", language: "ja", viewport: { width: 360, height: 640 } },
 } as const;
 

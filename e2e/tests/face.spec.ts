@@ -91,6 +91,21 @@ test("an answer stands nearer to its question than to the next one", async ({ pa
   expect(before).toBeLessThan(after / 2);
 });
 
+test("the message field stays in its place when there are costs to tell", async ({ page }) => {
+  const usage = { input_tokens: 10, output_tokens: 5, cached_tokens: 0 };
+  const place = async (turns: number) => {
+    await page.unrouteAll();
+    await open(page, conversation("Costs", Array.from({ length: turns }, () => ["One", { content: "Yes.", usage }])));
+    await expect(page.getByTestId("usage")).toHaveCount(turns);
+    return (await top(page, ".composer")).y;
+  };
+  const before = await place(1);
+  await expect(page.getByTestId("usage-in-all")).toHaveCount(0);
+  const after = await place(2);
+  await expect(page.getByTestId("usage-in-all")).toBeInViewport({ ratio: 1 });
+  expect(after).toBe(before);
+});
+
 test("a failure has one way on, in words that fit", async ({ page }) => {
   const failed = { content: "", status: "failed", error: "The provider refused the key.", error_code: "model_auth" };
   await open(page, conversation("Failed", [["One", failed]]));

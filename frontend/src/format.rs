@@ -107,7 +107,8 @@ mod tests {
         for (ms, text) in expected {
             assert_eq!(duration(Language::English, ms), text, "{ms} ms");
         }
-        let expected = [(340, "340 ms"), (3_456, "3.4秒"), (42_000, "42秒"), (125_000, "2分5秒"), (3_725_000, "1時間2分")];
+        let expected =
+            [(340, "340 ms"), (3_456, "3.4秒"), (42_000, "42秒"), (125_000, "2分5秒"), (3_725_000, "1時間2分")];
         for (ms, text) in expected {
             assert_eq!(duration(Language::Japanese, ms), text, "{ms} ms");
         }

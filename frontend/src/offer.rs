@@ -63,10 +63,11 @@ impl Offer {
             })
             .collect();
         let is_shown = |name: &str| language.examples(self.is_demo).iter().any(|(tools, _)| tools.contains(&name));
-        let others = self.tools.iter().filter(|tool| !is_shown(&tool.name)).map(|tool| Example {
-            question: language.show_tool(&tool.name),
-            tools: vec![tool.name.clone()],
-        });
+        let others = self
+            .tools
+            .iter()
+            .filter(|tool| !is_shown(&tool.name))
+            .map(|tool| Example { question: language.show_tool(&tool.name), tools: vec![tool.name.clone()] });
         // Tools of somebody's own are why they are here: at least one of them is shown.
         if !self.is_demo {
             let mut others = others.peekable();

@@ -64,6 +64,7 @@ texts! {
     composer_label: "Message", "メッセージ";
     composer_placeholder: "Write a message…", "メッセージを入力…";
     composer_hint: "Enter sends · Shift+Enter breaks the line", "Enterで送信・Shift+Enterで改行";
+    composer_hint_touch: "The button sends", "ボタンで送信";
     send: "Send", "送信";
     send_nothing: "Write a message first", "先にメッセージを入力してください";
     stop: "Stop", "停止";
@@ -225,7 +226,19 @@ impl Language {
 
 #[cfg(test)]
 mod tests {
-    use crate::{language::Language, transcript::Tally};
+    use crate::{components::thinking::Waiting, language::Language, transcript::Tally};
+
+    #[test]
+    fn who_waits_is_told_for_what() {
+        let said = |waiting: &Waiting, long| Language::ALL.map(|language| language.waiting(waiting, long));
+        assert_eq!(said(&Waiting::Model, false), ["Thinking…", "考えています…"]);
+        assert_eq!(said(&Waiting::Model, true)[0], "Still waiting…");
+        let call = Waiting::Call { name: "write_file".to_owned(), bytes: 48_000 };
+        assert_eq!(said(&call, true)[0], "Writing a call of write_file (48 kB)…");
+        let provider = Waiting::Provider { seconds: 14, attempt: 2, attempts: 3 };
+        assert_eq!(said(&provider, false)[0], "The provider is busy.");
+        assert_eq!(Language::English.trying_again(14, 2, 3), "Trying again in 14 s (2 of 3)");
+    }
 
     #[test]
     fn a_stopped_answer_says_what_became_of_its_calls() {

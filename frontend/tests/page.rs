@@ -218,8 +218,10 @@ async fn what_people_and_models_wrote_is_text() {
 
 #[tokio::test]
 async fn a_reader_of_japanese_gets_a_japanese_page() {
-    let data =
-        || Data { preferences: Preferences { language: Language::Japanese, theme: Theme::Dark, sidebar: Sidebar::Folded }, ..Data::default() };
+    let data = || Data {
+        preferences: Preferences { language: Language::Japanese, theme: Theme::Dark, sidebar: Sidebar::Folded },
+        ..Data::default()
+    };
     let (html, _) = render(&format!("/c/{KNOWN}"), data()).await;
     assert!(html.contains("<html lang=\"ja\" data-theme=\"dark\""), "{html}");
     for words in [

@@ -383,8 +383,11 @@ fn code(label: String, code: Vec<Node>, labels: &Labels) -> Element {
         Node::Text(text) => in_parts(text),
         Node::Element(_) => vec![node],
     });
-    let copy =
-        element("button").with("type", "button").with("class", "button quiet small copy").with("data-testid", "copy-code").around(vec![
+    let copy = element("button")
+        .with("type", "button")
+        .with("class", "button quiet small copy")
+        .with("data-testid", "copy-code")
+        .around(vec![
             element("span").with("class", "copy-label").saying(&labels.copy).into(),
             element("span").with("class", "copy-done").saying(&labels.copied).into(),
         ]);

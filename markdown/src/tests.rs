@@ -50,7 +50,10 @@ fn words() {
         ("5 &lt; 6 &amp; \\*7\\*", "<p>5 &lt; 6 &amp; *7*</p>"),
         ("---", "<hr>"),
         ("# 1\n## 2\n### 3\n#### 4\n###### 6", "<h3>1</h3><h4>2</h4><h5>3</h5><h6>4</h6><h6>6</h6>"),
-        ("> One\n>\n> > Two", "<blockquote dir=\"auto\"><p>One</p><blockquote dir=\"auto\"><p>Two</p></blockquote></blockquote>"),
+        (
+            "> One\n>\n> > Two",
+            "<blockquote dir=\"auto\"><p>One</p><blockquote dir=\"auto\"><p>Two</p></blockquote></blockquote>",
+        ),
     ] {
         assert_eq!(html(markdown), expected, "{markdown}");
     }
@@ -73,7 +76,10 @@ fn a_long_text_stands_in_parts() {
 #[test]
 fn lists() {
     for (markdown, expected) in [
-        ("- One\n- Two\n  1. Three", "<ul dir=\"auto\"><li>One</li><li>Two<ol dir=\"auto\" start=\"1\"><li>Three</li></ol></li></ul>"),
+        (
+            "- One\n- Two\n  1. Three",
+            "<ul dir=\"auto\"><li>One</li><li>Two<ol dir=\"auto\" start=\"1\"><li>Three</li></ol></li></ul>",
+        ),
         ("7. One\n\n8. Two", "<ol dir=\"auto\" start=\"7\"><li><p>One</p></li><li><p>Two</p></li></ol>"),
         (
             "- [x] One\n- [ ] Two",

@@ -57,6 +57,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                     data-testid="composer"
                     rows="1"
                     dir="auto"
+                    enterkeyhint=if enter_sends() { "send" } else { "enter" }
                     autocomplete="off"
                     aria-label=text.composer_label()
                     aria-describedby="composer-hint"
@@ -75,7 +76,9 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                 ></textarea>
             </div>
             <div class="composer-bar">
-                <span class="composer-hint" id="composer-hint">{text.composer_hint()}</span>
+                <span class="composer-hint" id="composer-hint">
+                    {if enter_sends() { text.composer_hint() } else { text.composer_hint_touch() }}
+                </span>
                 {move || if session.is_busy() {
                     view! { <StopButton session /> }.into_any()
                 } else {
@@ -126,9 +129,18 @@ fn StopButton(session: Session) -> impl IntoView {
     .into_any()
 }
 
-/// Whether this key press sends: Enter, without Shift, and not the one that ends an input method's composition.
+/// Whether this key press sends: Enter where it does, without Shift, and not the one that ends an input method's composition.
 pub(crate) fn sends(event: &KeyboardEvent) -> bool {
-    event.key() == "Enter" && !event.shift_key() && !event.is_composing() && event.key_code() != HANDLED_BY_INPUT_METHOD
+    event.key() == "Enter"
+        && enter_sends()
+        && !event.shift_key()
+        && !event.is_composing()
+        && event.key_code() != HANDLED_BY_INPUT_METHOD
+}
+
+/// Under a thumb there is no Shift+Enter, so Enter breaks the line and the button sends. The server does not know.
+fn enter_sends() -> bool {
+    !browser::IS_HERE || has_fine_pointer()
 }
 
 fn has_fine_pointer() -> bool {

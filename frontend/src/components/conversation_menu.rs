@@ -14,12 +14,7 @@ const MENU: &str = "conversation-menu";
 
 /// The title as the button that opens the menu.
 #[component]
-pub(crate) fn ConversationMenu(
-    uuid: Uuid,
-    title: String,
-    rename: Callback<()>,
-    delete: Callback<()>,
-) -> impl IntoView {
+pub(crate) fn ConversationMenu(uuid: Uuid, title: String, rename: Callback<()>, delete: Callback<()>) -> impl IntoView {
     let text = use_language();
     let file = |format: &'static str, label: &'static str| {
         let address = format!("{}/export?format={format}", api::conversation_url(uuid));

@@ -37,7 +37,8 @@ pub(crate) fn keep_place(area: NodeRef<html::Div>) {
     let Some(area) = area.try_get_untracked().flatten() else { return };
     let Some(first) = first_message(&area) else { return };
     let (top, scrolled) = (first.offset_top(), area.scroll_top());
-    let had_focus = document().active_element().is_some_and(|focused| focused.get_attribute("data-testid").is_some_and(|name| name == "show-earlier"));
+    let button = "[data-testid=show-earlier]";
+    let had_focus = document().active_element().is_some_and(|focused| matches!(focused.matches(button), Ok(true)));
     request_animation_frame(move || {
         // Browsers keep the place by themselves, but not all of them, and not at the very top. Who scrolls on meanwhile
         // moves by little.
@@ -46,7 +47,7 @@ pub(crate) fn keep_place(area: NodeRef<html::Div>) {
             area.set_scroll_top(area.scroll_top() + added);
         }
         // The button is gone with the last of them; the next key should still find the messages.
-        if had_focus && matches!(area.query_selector("[data-testid=show-earlier]"), Ok(None)) {
+        if had_focus && matches!(area.query_selector(button), Ok(None)) {
             let _ = area.focus();
         }
     });

@@ -38,7 +38,9 @@ pub(crate) fn AnswerFoot(
         is_done.get().then(|| {
             view! {
                 <Versions entry session />
-                <CopyAnswer entry />
+                <Show when=move || !read(entry, |entry| entry.text.is_empty())>
+                    <CopyAnswer entry />
+                </Show>
                 <Show when=move || !has_failed()>
                     <Action session label=text.regenerate() icon=Icon::Again name="regenerate" run=regenerate />
                 </Show>

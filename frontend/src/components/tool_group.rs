@@ -33,8 +33,7 @@ pub(crate) fn ToolGroup(
             items.set_group(&group.keys, !open.get_untracked());
         }
     };
-    let duration =
-        move || group.with(|group| group.as_ref()?.duration_ms).map(|ms| format::duration(text, ms));
+    let duration = move || group.with(|group| group.as_ref()?.duration_ms).map(|ms| format::duration(text, ms));
     view! {
         <div class="tool tool-group">
             <button

@@ -148,8 +148,7 @@ mod tests {
     #[test]
     fn a_group_counts_calls_and_not_names() {
         let names = ["add", "multiply", "add", "divide", "subtract"];
-        let calls: Vec<Item> =
-            (1..).zip(names).map(|(id, name)| call(id, name, ToolCallStatus::Success)).collect();
+        let calls: Vec<Item> = (1..).zip(names).map(|(id, name)| call(id, name, ToolCallStatus::Success)).collect();
         assert!(drawn(&calls).starts_with("[add ×2, multiply, divide, …] "), "{}", drawn(&calls));
         let keys: Vec<ItemKey> = calls.iter().map(Item::key).collect();
         let Some(Line::Group(group)) = lines(&keys, &calls).into_iter().next() else { panic!("they fold") };

@@ -30,7 +30,7 @@ fn asked_for(request: &HttpRequest) -> Option<Language> {
 #[cfg(test)]
 mod tests {
     use actix_web::{http::header, test::TestRequest};
-    use tallybook_frontend::{Language, Theme};
+    use tallybook_frontend::{Language, Sidebar, Theme};
 
     use super::of;
 
@@ -66,5 +66,8 @@ mod tests {
         assert_eq!(chosen("en", "dark").theme, Theme::Dark);
         assert_eq!(chosen("\"><script>", "no-such").language, Language::Japanese);
         assert_eq!(chosen("", "").theme, Theme::System);
+        let sidebar = |cookie: &str| of(&asking("ja").insert_header((header::COOKIE, cookie)).to_http_request()).sidebar;
+        assert_eq!(sidebar("tallybook_sidebar=folded"), Sidebar::Folded);
+        assert_eq!(sidebar("tallybook_sidebar=no-such"), Sidebar::Shown);
     }
 }
