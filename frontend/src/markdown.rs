@@ -122,9 +122,10 @@ struct State {
 impl Prose {
     fn draw(&self, stretch: Stretch) {
         // Told once it is complete, not word by word.
-        let _ = match stretch.complete {
-            true => self.place.remove_attribute("aria-busy"),
-            false => self.place.set_attribute("aria-busy", "true"),
+        let _ = if stretch.complete {
+            self.place.remove_attribute("aria-busy")
+        } else {
+            self.place.set_attribute("aria-busy", "true")
         };
         if let Some(program) = LOADED.with(|loaded| loaded.get().cloned()) {
             self.state.borrow_mut().draw(&program, &self.place, &stretch);

@@ -223,7 +223,7 @@ async fn a_reader_of_japanese_gets_a_japanese_page() {
         ..Data::default()
     };
     let (html, _) = render(&format!("/c/{KNOWN}"), data()).await;
-    assert!(html.contains("<html lang=\"ja\" data-theme=\"dark\""), "{html}");
+    assert!(html.contains("<html lang=\"ja\" data-theme=\"dark\" data-sidebar=\"folded\""), "{html}");
     for words in [
         "ツール呼び出し2件",
         "1件失敗",
@@ -253,7 +253,7 @@ async fn a_reader_of_japanese_gets_a_japanese_page() {
         assert!(!html.contains(words), "{words} in {html}");
     }
     let (html, _) = render("/", data()).await;
-    assert!(html.contains("何を計算しましょうか?") && html.contains("12.5と7.25を足して4倍して"), "{html}");
+    assert!(html.contains("何から始めましょうか?") && html.contains("12.5と7.25を足して4倍して"), "{html}");
     let (html, _) = render("/nowhere", data()).await;
     assert!(html.contains("このアドレスにページはありません。") && !html.contains("Nothing here"), "{html}");
 }
@@ -265,6 +265,8 @@ async fn a_new_chat_greets_and_lists_what_there_is() {
     assert_eq!(count(&html, "data-testid=\"example\""), 3);
     assert_eq!(count(&html, "data-testid=\"conversation-link\""), 1);
     assert!(html.contains("data-testid=\"composer\""));
+    assert_eq!(count(&html, "data-testid=\"tool-chip\""), 5);
+    assert!(html.contains("Adds &lt;b&gt;two&lt;/b&gt; numbers.</p>"), "what a tool says of itself is text: {html}");
     assert!(html.starts_with("<!DOCTYPE html>"));
     assert!(html.contains("/pkg/1/tallybook_bg.wasm"));
 }

@@ -37,6 +37,8 @@ pub(crate) fn Header(
     sidebar_open: RwSignal<bool>,
 ) -> impl IntoView {
     let text = use_language();
+    let ModelInfo { provider, model } = model;
+    let told = text.model(&provider, &model);
     let renaming = RwSignal::new(None::<Uuid>);
     // What is shown anew must not begin in a field.
     Effect::new(move || {
@@ -77,10 +79,10 @@ pub(crate) fn Header(
             </button>
             <FoldButton sidebar_open />
             {named}
-            <p class="header-model" data-testid="model" title=text.model(&model.provider, &model.model)>
+            <p class="header-model" data-testid="model" title=told>
                 <span class="visually-hidden">{text.model_label()}</span>
-                <span class="header-provider">{model.provider.clone()}</span>
-                <span class="header-model-name">{model.model.clone()}</span>
+                <span class="header-provider">{provider}</span>
+                <span class="header-model-name">{model}</span>
             </p>
         </header>
     }

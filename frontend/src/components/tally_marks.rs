@@ -17,13 +17,9 @@ pub(crate) fn Mark() -> impl IntoView {
     marks(&[false; BUNDLE], "tally mark")
 }
 
-/// One stroke for each of `strokes`, broken where that is true.
-#[component]
-pub(crate) fn TallyMarks(
-    /// Whether it failed, of each that is counted.
-    strokes: Vec<bool>,
-) -> impl IntoView {
-    marks(&strokes[..strokes.len().min(MAX_STROKES)], "tally")
+/// One stroke for each that is counted, in another colour where it failed.
+pub(crate) fn tally(failures: &[bool]) -> AnyView {
+    marks(&failures[..failures.len().min(MAX_STROKES)], "tally")
 }
 
 fn marks(strokes: &[bool], class: &'static str) -> AnyView {

@@ -155,7 +155,7 @@ fn LiveLine(line: Line, call: Memo<Option<Arc<Call>>>) -> impl IntoView {
 /// When something began and ended, for who asks by pointing at it.
 pub(crate) fn times(text: Language, span: Option<(i64, i64)>) -> Option<String> {
     let (start, end) = span?;
-    Some(text.from_to(&browser::time_of_day(start)?, &browser::time_of_day(end)?))
+    Some(text.started_and_ended(&browser::time_of_day(start)?, &browser::time_of_day(end)?))
 }
 
 /// How a running call keeps its reader waiting.

@@ -6,7 +6,7 @@ use crate::{
     components::{
         icon::{Draw, Icon},
         items::{Items, Lines, element_id},
-        tally_marks::TallyMarks,
+        tally_marks::tally,
         tool_call::times,
     },
     format,
@@ -25,7 +25,7 @@ pub(crate) fn ToolGroup(
     let text = use_language();
     let group = Memo::new(move |_| lines.with(|lines| first.and_then(|first| find(lines, first)).cloned()));
     let read = move |words: fn(&Group) -> String| group.with(|group| group.as_ref().map(words));
-    let failed = move || group.with(|group| group.as_ref().map_or(0, |group| group.failed()));
+    let failed = move || group.with(|group| group.as_ref().map_or(0, Group::failed));
     let open =
         Memo::new(move |_| group.with(|group| group.as_ref().is_some_and(|group| items.is_group_open(&group.keys))));
     let toggle = move |_| {
@@ -47,10 +47,7 @@ pub(crate) fn ToolGroup(
                 on:click=toggle
             >
                 <span class="tool-status">
-                    {move || {
-                        let strokes = group.with(|group| group.as_ref().map(|group| group.failures.clone()));
-                        view! { <TallyMarks strokes=strokes.unwrap_or_default() /> }
-                    }}
+                    {move || group.with(|group| group.as_ref().map(|group| tally(&group.failures)))}
                 </span>
                 <span class="tool-name">
                     {move || group.with(|group| group.as_ref().map(|group| text.tool_calls(group.calls())))}

@@ -170,7 +170,7 @@ impl Language {
     }
 
     /// When something began and ended, by the reader's clock.
-    pub(crate) fn from_to(self, start: &str, end: &str) -> String {
+    pub(crate) fn started_and_ended(self, start: &str, end: &str) -> String {
         match self {
             Self::English => format!("Started {start}, ended {end}"),
             Self::Japanese => format!("開始 {start}、終了 {end}"),

@@ -66,7 +66,8 @@ mod tests {
         assert_eq!(chosen("en", "dark").theme, Theme::Dark);
         assert_eq!(chosen("\"><script>", "no-such").language, Language::Japanese);
         assert_eq!(chosen("", "").theme, Theme::System);
-        let sidebar = |cookie: &str| of(&asking("ja").insert_header((header::COOKIE, cookie)).to_http_request()).sidebar;
+        let sidebar =
+            |cookie: &str| of(&asking("ja").insert_header((header::COOKIE, cookie)).to_http_request()).sidebar;
         assert_eq!(sidebar("tallybook_sidebar=folded"), Sidebar::Folded);
         assert_eq!(sidebar("tallybook_sidebar=no-such"), Sidebar::Shown);
     }
