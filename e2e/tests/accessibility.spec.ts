@@ -84,11 +84,10 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
     await page.keyboard.press("Control+/");
     await expect(page.getByTestId("help")).toBeVisible();
   },
-  "an answer that failed, with its buttons": async (page) => {
+  "an answer that failed, with its way on": async (page) => {
     const failed = { content: "So far", status: "failed", error: "The provider refused the key.", error_code: "model_auth" };
     await open(page, conversation("Failed", [["One", failed]]));
-    await expect(page.getByTestId("retry")).toBeVisible();
-    await expect(page.getByTestId("continue").first()).toBeVisible();
+    await expect(page.getByTestId("continue")).toBeVisible();
   },
   "versions of a question and an answer": async (page) => {
     await open(page, conversation("Versions", [["What is 1 + 2?", { content: "It is 3.", version: [2, 3], usage: USAGE }]]));
@@ -99,10 +98,22 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
     await page.getByTestId("edit").click();
     await expect(page.getByTestId("edit-field")).toBeFocused();
   },
-  "the menu that keeps a conversation": async (page) => {
+  "the menu of a conversation": async (page) => {
     await open(page, PLAIN);
-    await page.getByTestId("export").click();
+    await page.getByTestId("conversation-menu").click();
     await expect(page.getByTestId("markdown")).toBeVisible();
+  },
+  "the title while it is changed": async (page) => {
+    await open(page, PLAIN);
+    await page.getByTestId("conversation-menu").click();
+    await page.getByTestId("menu-rename").click();
+    await expect(page.getByTestId("rename-field")).toBeFocused();
+  },
+  "what a tool does": async (page) => {
+    await page.goto("/");
+    await expect(page.getByTestId("composer")).toBeEnabled();
+    await page.getByTestId("tool-chip").first().click();
+    await expect(page.locator(".tool-about:popover-open")).toBeVisible();
   },
   "what a search finds": async (page) => {
     await open(page, PLAIN);
@@ -159,6 +170,7 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
 const WAYS = {
   light: { colorScheme: "light", language: "en", viewport: { width: 1280, height: 720 } },
   dark: { colorScheme: "dark", language: "en", viewport: { width: 1280, height: 720 } },
+  "light, Japanese": { colorScheme: "light", language: "ja", viewport: { width: 768, height: 1024 } },
   "dark, Japanese, narrow": { colorScheme: "dark", language: "ja", viewport: { width: 360, height: 640 } },
 } as const;
 
@@ -187,7 +199,7 @@ test("the keyboard reaches everything in the order in which it stands, and sees 
   await expect(page.getByTestId("composer")).toBeFocused();
   await page.locator(".skip-link").focus();
   const stops: string[] = [];
-  for (let press = 0; press < 15; press++) {
+  for (let press = 0; press < 25; press++) {
     const [name, outline] = await page.evaluate(() => {
       const focused = document.activeElement!;
       const field = focused.closest(".composer") ?? focused;
@@ -199,6 +211,6 @@ test("the keyboard reaches everything in the order in which it stands, and sees 
     if (name === "composer") break;
     await page.keyboard.press("Tab");
   }
-  const order = ["skip-link", "brand", "new-chat", "search", "theme", "language", "open-help", "thread", "example"];
+  const order = ["skip-link", "brand", "new-chat", "search", "theme", "language", "open-help", "fold-sidebar", "thread", "example", "tool-chip"];
   expect(stops.filter((stop, at) => stop !== stops[at - 1])).toEqual([...order, "composer"]);
 });

@@ -89,13 +89,13 @@ test("a question is changed in its place, or left as it is", async ({ page }) =>
 test("the conversation is kept as a file, as it is shown", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
-  await expect(page.getByTestId("export"), "there is nothing to keep yet").toHaveCount(0);
+  await expect(page.getByTestId("conversation-menu"), "there is nothing to keep yet").toHaveCount(0);
   await chat.ask(FIRST);
   for (const [format, name] of [
     ["markdown", "What-is-1-2.md"],
     ["json", "What-is-1-2.json"],
   ] as const) {
-    await page.getByTestId("export").click();
+    await page.getByTestId("conversation-menu").click();
     const download = page.waitForEvent("download");
     await page.getByTestId(format).click();
     const file = await download;

@@ -55,6 +55,25 @@ test("Enter sends, but not the Enter that ends a composition, and nothing sends 
   await expect(field, "what is written meanwhile is kept").toHaveValue("The next");
 });
 
+test.describe("under a thumb", () => {
+  test.use({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 700 } });
+
+  test("Enter breaks the line, and the button sends", async ({ page }) => {
+    await page.goto("/");
+    const field = page.getByTestId("composer");
+    await expect(field).toBeEnabled();
+    await expect(field).toHaveAttribute("enterkeyhint", "enter");
+    await expect(field).toHaveAccessibleDescription("The button sends");
+    await field.tap();
+    await page.keyboard.type("What is");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("2 + 3?");
+    await expect(field).toHaveValue("What is\n2 + 3?");
+    await page.getByTestId("send").tap();
+    await expect(new ChatPage(page).answers).toContainText("5");
+  });
+});
+
 test("what one was writing stays in its place", async ({ page }) => {
   const chat = new ChatPage(page);
   const field = page.getByTestId("composer");

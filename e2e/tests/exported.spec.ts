@@ -45,7 +45,7 @@ for (const [format, { type, end }] of Object.entries(FORMATS)) {
 
     const kept = testInfo.outputPath(`kept.${end}`);
     await test.step("the menu keeps it, under a name that is one", async () => {
-      await page.getByTestId("export").click();
+      await page.getByTestId("conversation-menu").click();
       const download = page.waitForEvent("download");
       await page.getByTestId(format).click();
       const file = await download;

@@ -11,7 +11,7 @@ test.describe("a browser that asks for Japanese", () => {
     const response = await page.goto("/");
     const html = await response!.text();
     expect(html).toContain('<html lang="ja"');
-    expect(html).toContain("何を計算しましょうか?");
+    expect(html).toContain("何から始めましょうか?");
     await expect(page.getByTestId("composer")).toBeEnabled();
     await expect(page.getByTestId("example")).toHaveText([/足して/, /掛けて/, /割る/]);
 
@@ -19,11 +19,11 @@ test.describe("a browser that asks for Japanese", () => {
     const answer = new ChatPage(page).answers.last();
     await expect(answer).toHaveAttribute("data-status", "complete");
     await expect(answer).toContainText("79");
-    await expect(page.getByTestId("tool-group")).toHaveText(/^ツールを2回使用\s*add, multiply$/);
+    await expect(page.getByTestId("tool-group")).toHaveText(/^ツール呼び出し2件\s*add, multiply\s*\S+ ms$/);
     await page.getByTestId("tool-group").click();
     await page.getByTestId("tool-call").last().click();
     await expect(page.getByTestId("tool-call-details").getByRole("heading")).toHaveText(["入力", "出力"]);
-    await expect(page.getByTestId("tool-call").last().locator(".tool-duration")).toHaveText("<1秒");
+    await expect(page.getByTestId("tool-call").last().locator(".tool-duration")).toHaveText(/ ms$/);
     await expect(page.getByTestId("sidebar").getByRole("heading", { name: "今日" })).toBeVisible();
   });
 
@@ -53,7 +53,7 @@ test("the language is switched by hand and stays", async ({ page, context }) => 
   await expect(page.getByRole("heading", { name: "What shall we work out?" })).toBeVisible();
   await expect(page.getByTestId("language")).toBeEnabled();
   await page.getByTestId("language").selectOption({ label: "日本語" });
-  await expect(page.getByRole("heading", { name: "何を計算しましょうか?" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "何から始めましょうか?" })).toBeVisible();
   await expect(page.locator("html")).toHaveAttribute("lang", "ja");
   await expect(page.getByTestId("language")).toBeEnabled();
 

@@ -74,7 +74,7 @@ fn broken(text: Language) -> impl IntoView {
         >
             <p></p>
             // Not one of the page's own ways, which its program would go.
-            <a href="" rel="external" class="continue">{text.reload_page()}</a>
+            <a href="" rel="external" class="button small">{text.reload_page()}</a>
         </div>
     }
 }
@@ -82,7 +82,7 @@ fn broken(text: Language) -> impl IntoView {
 /// The whole HTML document. `folder` is the address of the folder with the page's program and style.
 pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
     let preferences = data.preferences();
-    let Preferences { language, theme } = preferences;
+    let Preferences { language, theme, sidebar } = preferences;
     provide_context(preferences);
     let address = Address::parse(&data.pathname());
     let nonce = use_nonce();
@@ -119,7 +119,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
         };
         view! {
             <!DOCTYPE html>
-            <html lang=language.code() data-theme=theme.name()>
+            <html lang=language.code() data-theme=theme.name() data-sidebar=sidebar.name()>
                 <head>
                     <meta charset="utf-8" />
                     <meta

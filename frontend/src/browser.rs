@@ -6,7 +6,7 @@ use std::{cell::Cell, time::Duration};
 use crate::{
     days::Calendar,
     language::Language,
-    preferences::{Preferences, Theme},
+    preferences::{Preferences, Sidebar, Theme},
 };
 use futures_util::future::{Either, select};
 use wasm_bindgen::{JsCast, JsValue};
@@ -167,6 +167,7 @@ pub(crate) fn preferences() -> Preferences {
     Preferences {
         language: Language::from_code(&attribute("lang")).unwrap_or_default(),
         theme: Theme::from_name(&attribute("data-theme")).unwrap_or_default(),
+        sidebar: Sidebar::from_name(&attribute("data-sidebar")).unwrap_or_default(),
     }
 }
 
@@ -199,10 +200,10 @@ fn storage() -> Option<web_sys::Storage> {
     window().ok()?.session_storage().ok()?
 }
 
-/// Lights the page at once.
-pub(crate) fn show_theme(theme: Theme) {
+/// Marks the document for the style, at once.
+pub(crate) fn mark_root(name: &str, value: &str) {
     if let Some(root) = window().ok().and_then(|window| window.document()?.document_element()) {
-        let _ = root.set_attribute("data-theme", theme.name());
+        let _ = root.set_attribute(name, value);
     }
 }
 
@@ -244,6 +245,13 @@ pub(crate) fn calendar() -> Calendar {
         day.get_time() as i64
     };
     Calendar { today, yesterday: days_before(1), last_week: days_before(7) }
+}
+
+/// The time of day at `ms` since 1970 where the reader is, as `9:05:07`. The server does not know.
+pub(crate) fn time_of_day(ms: i64) -> Option<String> {
+    #[expect(clippy::cast_precision_loss, reason = "whole milliseconds of any year that is told fit")]
+    let at = IS_HERE.then(|| js_sys::Date::new(&(ms as f64).into()))?;
+    Some(format!("{}:{:02}:{:02}", at.get_hours(), at.get_minutes(), at.get_seconds()))
 }
 
 /// Puts `text` on the clipboard.

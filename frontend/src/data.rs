@@ -4,7 +4,7 @@
 use std::{future::Future, pin::Pin};
 
 use serde::{Deserialize, Serialize};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, Window};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, ToolInfo, Window};
 use uuid::Uuid;
 
 use crate::preferences::Preferences;
@@ -30,6 +30,9 @@ pub trait PageData: Send + Sync {
 
     /// The model that answers.
     fn model(&self) -> ModelInfo;
+
+    /// The tools that it has.
+    fn tools(&self) -> Vec<ToolInfo>;
 
     /// What the reader chose, or asks for.
     fn preferences(&self) -> Preferences;

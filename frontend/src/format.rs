@@ -2,7 +2,7 @@
 
 use crate::language::Language;
 
-/// How long something took: `<1s`, `3.4s`, `42s`, `2m 5s`, `1h 2m`; in Japanese `<1秒`, `2分5秒`. Rounded down, so that no
+/// How long something took: `340 ms`, `3.4s`, `42s`, `2m 5s`, `1h 2m`; in Japanese `3.4秒`, `2分5秒`. Rounded down, so that no
 /// unit overflows.
 pub fn duration(language: Language, ms: i64) -> String {
     let [second, minute, hour, gap] = match language {
@@ -12,7 +12,8 @@ pub fn duration(language: Language, ms: i64) -> String {
     let ms = ms.max(0);
     let seconds = ms / 1000;
     match seconds {
-        0 => format!("<1{second}"),
+        0 if ms == 0 => "<1 ms".to_owned(),
+        0 => format!("{ms} ms"),
         1..10 => format!("{seconds}.{}{second}", ms % 1000 / 100),
         10..60 => format!("{seconds}{second}"),
         60..3600 => format!("{}{minute}{gap}{}{second}", seconds / 60, seconds % 60),
@@ -90,9 +91,10 @@ mod tests {
     #[test]
     fn durations() {
         let expected = [
-            (-5, "<1s"),
-            (0, "<1s"),
-            (999, "<1s"),
+            (-5, "<1 ms"),
+            (0, "<1 ms"),
+            (1, "1 ms"),
+            (999, "999 ms"),
             (1000, "1.0s"),
             (3_456, "3.4s"),
             (9_999, "9.9s"),
@@ -105,7 +107,8 @@ mod tests {
         for (ms, text) in expected {
             assert_eq!(duration(Language::English, ms), text, "{ms} ms");
         }
-        let expected = [(0, "<1秒"), (3_456, "3.4秒"), (42_000, "42秒"), (125_000, "2分5秒"), (3_725_000, "1時間2分")];
+        let expected =
+            [(340, "340 ms"), (3_456, "3.4秒"), (42_000, "42秒"), (125_000, "2分5秒"), (3_725_000, "1時間2分")];
         for (ms, text) in expected {
             assert_eq!(duration(Language::Japanese, ms), text, "{ms} ms");
         }

@@ -12,6 +12,10 @@ use crate::format::beginning;
 const MAX_ROWS: usize = 50;
 /// How many characters of one value the one-line summary shows.
 const SUMMARY_VALUE_CHARS: usize = 60;
+/// So many arguments are shown without their names.
+const MAX_UNNAMED: usize = 2;
+/// How many characters of a result stand in the line of its call.
+const RESULT_CHARS: usize = 120;
 /// How many characters the one-line summary has at most; the style cuts it to the width of the line.
 const SUMMARY_CHARS: usize = 160;
 /// Deeper levels are indented no further, so that hostile nesting cannot blow a small text up.
@@ -52,9 +56,13 @@ pub fn readable_output(output: &str) -> String {
     if is_json { indent(output) } else { output.to_owned() }
 }
 
-/// The arguments on one line: `a: 12.5, b: 7.25`.
+/// The arguments on one line: `12.5, 7.25`. One or two values speak for themselves; of more, each has its name.
 pub fn summary(json: &str) -> String {
     let line = match serde_json::from_str(json) {
+        Ok(Fields(fields)) if fields.len() <= MAX_UNNAMED => {
+            let shown: Vec<String> = fields.iter().map(|(_, value)| short(value.get())).collect();
+            shown.join(", ")
+        }
         Ok(Fields(fields)) => {
             let shown: Vec<String> =
                 fields.iter().map(|(key, value)| format!("{key}: {}", short(value.get()))).collect();
@@ -64,6 +72,23 @@ pub fn summary(json: &str) -> String {
         Err(_) => short(json),
     };
     ellipsis(&line, SUMMARY_CHARS)
+}
+
+/// The first words of what came out, on one line; a single value without the object around it. Empty when there is none.
+pub fn first_words(output: &str) -> String {
+    if let Some([row]) = rows(output).as_deref()
+        && !row.nested
+    {
+        return one_line(&row.value);
+    }
+    one_line(output)
+}
+
+/// The beginning of a text, however long that is, with its white space made single.
+fn one_line(text: &str) -> String {
+    let (start, is_more) = beginning(text, RESULT_CHARS);
+    let line = start.split_whitespace().collect::<Vec<_>>().join(" ");
+    if is_more && !line.is_empty() { format!("{line}…") } else { line }
 }
 
 fn short(json: &str) -> String {
@@ -181,7 +206,7 @@ impl<'de> Visitor<'de> for FieldsVisitor {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{MAX_ROWS, indent, readable, readable_output, rows, summary};
+    use super::{MAX_ROWS, first_words, indent, readable, readable_output, rows, summary};
 
     const LONG: &str = "123456789012345678901234567890123456789012345678901234567890";
 
@@ -203,12 +228,13 @@ mod tests {
 
     #[test]
     fn summaries() {
-        assert_eq!(summary(r#"{"a":12.5,"b":7.25}"#), "a: 12.5, b: 7.25");
-        assert_eq!(summary(r#"{"expression":"(12.5 + 7.25)\n * 4"}"#), "expression: (12.5 + 7.25) * 4");
-        assert_eq!(summary(r#"{"list":[1,2],"o":{}}"#), "list: […], o: {…}");
+        assert_eq!(summary(r#"{"a":12.5,"b":7.25}"#), "12.5, 7.25");
+        assert_eq!(summary(r#"{"expression":"(12.5 + 7.25)\n * 4"}"#), "(12.5 + 7.25) * 4");
+        assert_eq!(summary(r#"{"list":[1,2],"o":{}}"#), "[…], {…}");
+        assert_eq!(summary(r#"{"to":"a@b.c","subject":"Hi","urgent":true}"#), "to: a@b.c, subject: Hi, urgent: true");
         assert_eq!(summary("{}"), "");
         assert_eq!(summary(r#""{\"a\":""#), r#"{"a":"#);
-        assert_eq!(summary(&format!("{{\"a\":{LONG}{LONG}}}")), format!("a: {LONG}…"));
+        assert_eq!(summary(&format!("{{\"a\":{LONG}{LONG}}}")), format!("{LONG}…"));
     }
 
     #[test]
@@ -218,6 +244,16 @@ mod tests {
         assert_eq!(readable_output("79"), "79");
         assert_eq!(readable_output("[oops"), "[oops");
         assert_eq!(readable_output(r#"{"result":0.30}"#), "{\n  \"result\": 0.30\n}");
+    }
+
+    #[test]
+    fn first_words_of_results() {
+        assert_eq!(first_words("19.75"), "19.75");
+        assert_eq!(first_words(r#"{"result": 0.30}"#), "0.30");
+        assert_eq!(first_words(r#"{"rows": [1, 2]}"#), r#"{"rows": [1, 2]}"#);
+        assert_eq!(first_words("One line\n  and\tanother"), "One line and another");
+        assert_eq!(first_words(&"計算 ".repeat(1000)), format!("{}…", "計算 ".repeat(40).trim_end()));
+        assert_eq!((first_words(""), first_words(&" ".repeat(500))), (String::new(), String::new()));
     }
 
     #[test]

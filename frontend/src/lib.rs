@@ -22,6 +22,7 @@ pub mod json;
 mod keys;
 mod language;
 mod markdown;
+mod offer;
 mod pages;
 mod preferences;
 mod scroll;
@@ -33,7 +34,7 @@ pub mod transcript;
 pub use app::shell;
 pub use data::{PageData, PageError, PageFuture};
 pub use language::Language;
-pub use preferences::{LANGUAGE_COOKIE, Preferences, THEME_COOKIE, Theme};
+pub use preferences::{LANGUAGE_COOKIE, Preferences, SIDEBAR_COOKIE, Sidebar, THEME_COOKIE, Theme};
 
 /// Takes over the page that the server has rendered. Called once by the script in [`shell`].
 #[cfg(feature = "browser")]

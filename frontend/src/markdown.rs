@@ -48,6 +48,12 @@ pub(crate) struct Prose {
 
 impl Prose {
     fn draw(&mut self, stretch: &Stretch) {
+        // Told once it is complete, not word by word.
+        let _ = if stretch.complete {
+            self.place.remove_attribute("aria-busy")
+        } else {
+            self.place.set_attribute("aria-busy", "true")
+        };
         let begin = || Drawing::begin(self.place.clone(), stretch.language.markdown_labels());
         let mut drawing = self.drawing.take().unwrap_or_else(begin);
         drawing.draw(&stretch.text, stretch.complete);
@@ -101,7 +107,8 @@ impl RenderHtml for Stretch {
         _mark_branches: bool,
         _extra_attributes: Vec<AnyAttribute>,
     ) {
-        let _ = write!(html, "<div class=\"prose\" id=\"{}\">", self.id());
+        let busy = if self.complete { "" } else { " aria-busy=\"true\"" };
+        let _ = write!(html, "<div class=\"prose\" id=\"{}\"{busy}>", self.id());
         tallybook_markdown::write_html(&self.text, &self.language.markdown_labels(), html);
         html.push_str("</div>");
         *position = Position::NextChild;

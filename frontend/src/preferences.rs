@@ -34,10 +34,38 @@ impl Theme {
     }
 }
 
+/// The list of conversations on a wide screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sidebar {
+    /// It stands beside the conversation.
+    #[default]
+    Shown,
+    /// It is away until it is asked for.
+    Folded,
+}
+
+impl Sidebar {
+    /// The state of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Shown, Self::Folded].into_iter().find(|sidebar| sidebar.name() == name)
+    }
+
+    /// Its name in cookies and styles.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Shown => "shown",
+            Self::Folded => "folded",
+        }
+    }
+}
+
 /// The cookie that holds the name of a [`Theme`].
 pub const THEME_COOKIE: &str = "tallybook_theme";
 /// The cookie that holds the code of a [`Language`].
 pub const LANGUAGE_COOKIE: &str = "tallybook_language";
+
+/// The cookie that holds the name of a [`Sidebar`].
+pub const SIDEBAR_COOKIE: &str = "tallybook_sidebar";
 
 /// What a reader chose, or what follows from the reader's browser.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,4 +74,6 @@ pub struct Preferences {
     pub language: Language,
     /// How it is lit.
     pub theme: Theme,
+    /// Whether the list of conversations is in sight.
+    pub sidebar: Sidebar,
 }

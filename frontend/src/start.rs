@@ -9,6 +9,7 @@ use crate::{
     address::Address,
     data::{NEWEST, PageData, PageError},
     language::Language,
+    offer::Offer,
     text::page_title,
 };
 
@@ -27,6 +28,8 @@ pub(crate) struct Start {
     pub(crate) content: Content,
     /// The model that answers.
     pub(crate) model: ModelInfo,
+    /// What a new chat shows of what can be asked.
+    pub(crate) offer: Offer,
 }
 
 /// What is at an address.
@@ -53,7 +56,9 @@ impl Start {
             Content::Failed(_) => data.set_status(503),
             Content::NewChat | Content::Conversation(_) => {}
         }
-        Self { address, folder: folder.to_owned(), list, content, model: data.model() }
+        let model = data.model();
+        let offer = Offer::new(data.tools(), &model);
+        Self { address, folder: folder.to_owned(), list, content, model, offer }
     }
 
     /// As text in the element [`START_ID`]: JSON within a JSON string. The string's escapes keep a `</script>` in
@@ -96,7 +101,7 @@ impl Content {
 mod tests {
     use tallybook_protocol::ModelInfo;
 
-    use super::{Address, Content, PageError, Start};
+    use super::{Address, Content, Offer, PageError, Start};
 
     #[test]
     fn words_in_the_document_end_no_script_and_come_back_as_they_were() {
@@ -107,6 +112,7 @@ mod tests {
             list: Err(PageError::new("</script>")),
             content: Content::Failed(told.to_owned()),
             model: ModelInfo { provider: "demo".to_owned(), model: "<!--".to_owned() },
+            offer: Offer::default(),
         };
         let text = start.to_text().unwrap();
         assert!(!text.contains('<'), "{text}");

@@ -62,8 +62,9 @@ texts! {
 
     // The message field and the new chat.
     composer_label: "Message", "メッセージ";
-    composer_placeholder: "Ask for a calculation…", "計算したいことを入力…";
+    composer_placeholder: "Write a message…", "メッセージを入力…";
     composer_hint: "Enter sends · Shift+Enter breaks the line", "Enterで送信・Shift+Enterで改行";
+    composer_hint_touch: "The button sends", "ボタンで送信";
     send: "Send", "送信";
     send_nothing: "Write a message first", "先にメッセージを入力してください";
     stop: "Stop", "停止";
@@ -81,7 +82,8 @@ texts! {
     needs_javascript:
         "You can read this conversation as it is. To write, switch on JavaScript for this page.",
         "このまま会話を読むことができます。書き込むには、このページのJavaScriptを有効にしてください。";
-    empty_title: "What shall we work out?", "何を計算しましょうか?";
+    empty_title: "What shall we work out?", "何から始めましょうか?";
+    tools_at_hand: "Tools at hand:", "使えるツール:";
     empty_text:
         "Ask in your own words. Every tool call is kept, with what went in, what came out and how long it took.",
         "ふだんの言葉でどうぞ。ツールの呼び出しは、入力・出力・所要時間とともにすべて記録されます。";
@@ -98,24 +100,28 @@ texts! {
     answer: "Answer", "回答";
     answered: "The answer is complete.", "回答が終わりました。";
     thinking: "Thinking…", "考えています…";
+    provider_busy: "The provider is busy.", "モデルの提供元が混み合っています。";
     still_waiting: "Still waiting…", "まだ待っています…";
     sending: "Sending…", "送信しています…";
     model_refused:
         "The model declined to go on. Put the question differently, or ask another model.",
         "モデルが回答を断りました。質問の仕方を変えるか、別のモデルをお試しください。";
     cut_off:
-        "The answer reached the longest length it may have. Ask for the rest.",
-        "回答が長さの上限に達しました。続きを尋ねてください。";
+        "The answer reached the longest length it may have.",
+        "回答が長さの上限に達しました。";
     step_limit:
-        "The answer used up the steps that one turn may have. Ask for the rest.",
-        "1回の回答で使えるステップを使い切りました。続きを尋ねてください。";
+        "The answer used up the steps that one turn may have.",
+        "1回の回答で使えるステップを使い切りました。";
+    ask_for_rest: "Ask for the rest", "続きを尋ねる";
+    /// What the button above sends.
+    rest_please: "Please go on.", "続けてください。";
     interrupted:
         "The server went away during this answer. What was written so far is kept.",
         "回答の途中でサーバーが停止しました。ここまでの内容は保存されています。";
     go_on: "Continue", "続ける";
     failed:
-        "This answer failed. Send the message again to try once more.",
-        "回答に失敗しました。もう一度メッセージを送信してください。";
+        "This answer failed.",
+        "回答に失敗しました。";
     no_output: "Finished with no output.", "出力なしで終了しました。";
     loading_conversation: "Loading this conversation…", "会話を読み込んでいます…";
     jump_to_newest: "Jump to newest", "最新へ移動";
@@ -127,7 +133,6 @@ texts! {
     copy: "Copy", "コピー";
     copy_answer: "Copy this answer", "回答をコピー";
     regenerate: "Regenerate", "回答を作り直す";
-    retry: "Retry", "やり直す";
     edit: "Edit", "編集";
     edit_label: "Change your message", "メッセージを編集";
     edit_hint: "Enter sends · Esc cancels", "Enterで送信・Escで取り消し";
@@ -136,9 +141,10 @@ texts! {
     older_version: "Previous version", "前のバージョン";
     newer_version: "Next version", "次のバージョン";
     wait_for_answer: "Wait until the answer is complete, or stop it.", "回答が終わるのを待つか、停止してください。";
-    export: "Export this conversation", "この会話を書き出す";
-    export_markdown: "Markdown, for reading", "Markdown(読むため)";
-    export_json: "JSON, for programs", "JSON(プログラム用)";
+    conversation_menu: "Rename, export, delete", "名前の変更・書き出し・削除";
+    export_markdown: "Export as Markdown", "Markdownで書き出す";
+    export_json: "Export as JSON", "JSONで書き出す";
+    model_label: "Model:", "モデル:";
     copied: "Copied", "コピーしました";
     copy_again: "Press again to copy", "もう一度押してコピー";
     table: "Table", "表";
@@ -237,7 +243,19 @@ impl Language {
 
 #[cfg(test)]
 mod tests {
-    use crate::{language::Language, transcript::Tally};
+    use crate::{components::thinking::Waiting, language::Language, transcript::Tally};
+
+    #[test]
+    fn who_waits_is_told_for_what() {
+        let said = |waiting: &Waiting, long| Language::ALL.map(|language| language.waiting(waiting, long));
+        assert_eq!(said(&Waiting::Model, false), ["Thinking…", "考えています…"]);
+        assert_eq!(said(&Waiting::Model, true)[0], "Still waiting…");
+        let call = Waiting::Call { name: "write_file".to_owned(), bytes: 48_000 };
+        assert_eq!(said(&call, true)[0], "Writing a call of write_file (48 kB)…");
+        let provider = Waiting::Provider { seconds: 14, attempt: 2, attempts: 3 };
+        assert_eq!(said(&provider, false)[0], "The provider is busy.");
+        assert_eq!(Language::English.trying_again(14, 2, 3), "Trying again in 14 s (2 of 3)");
+    }
 
     #[test]
     fn a_stopped_answer_says_what_became_of_its_calls() {

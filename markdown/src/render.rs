@@ -18,10 +18,13 @@ const MAX_DEPTH: usize = 32;
 const MAX_NODES: usize = 20_000;
 /// So many lines of code stand in an element of their own. While code grows only its last lines are touched.
 const LINES_TOGETHER: usize = 40;
+/// How much of the heads of its columns a table is called by.
+const MAX_NAME_BYTES: usize = 80;
 /// How much text the links of one block may take from definitions elsewhere: each use repeats the whole address.
 const MAX_DEFINED_BYTES: usize = 100_000;
 
-/// The nodes of one block.
+/// The nodes of one block. On which side something stands that belongs to it, a bullet or a quote's line, its own words
+/// say (`dir`); which side its text begins on, the style lets them say.
 pub(crate) fn render(block: &Block, labels: &Labels) -> Vec<Node> {
     if let Some(fence) = &block.open_fence {
         return open_code(fence, &block.source, labels);
@@ -148,11 +151,11 @@ impl Frame {
             Kind::Heading(HeadingLevel::H2) => "h4",
             Kind::Heading(HeadingLevel::H3) => "h5",
             Kind::Heading(_) => "h6",
-            Kind::Quote => "blockquote",
+            Kind::Quote => return sided("blockquote").around(self.children).into(),
             Kind::Code(label) => return code(label, self.children, labels).into(),
-            Kind::List(None) => "ul",
+            Kind::List(None) => return sided("ul").around(self.children).into(),
             Kind::List(Some(start)) => {
-                return element("ol").with("start", start.to_string()).around(self.children).into();
+                return sided("ol").with("start", start.to_string()).around(self.children).into();
             }
             Kind::Item => "li",
             Kind::Table => return table(self.children, labels).into(),
@@ -380,8 +383,11 @@ fn code(label: String, code: Vec<Node>, labels: &Labels) -> Element {
         Node::Text(text) => in_parts(text),
         Node::Element(_) => vec![node],
     });
-    let copy =
-        element("button").with("type", "button").with("class", "copy").with("data-testid", "copy-code").around(vec![
+    let copy = element("button")
+        .with("type", "button")
+        .with("class", "button quiet small copy")
+        .with("data-testid", "copy-code")
+        .around(vec![
             element("span").with("class", "copy-label").saying(&labels.copy).into(),
             element("span").with("class", "copy-done").saying(&labels.copied).into(),
         ]);
@@ -412,16 +418,51 @@ fn in_parts(text: String) -> Vec<Node> {
     nodes
 }
 
+/// An element that stands on the side on which its words begin.
+fn sided(tag: &'static str) -> Element {
+    element(tag).with("dir", "auto")
+}
+
 fn table(mut rows: Vec<Node>, labels: &Labels) -> Element {
+    let name = table_name(&rows, labels);
     // The parts that an HTML parser would add by itself are written out: both sides must have the same tree.
     let body = rows.split_off(rows.len().min(1));
     rows.push(element("tbody").around(body).into());
-    element("div")
+    sided("div")
         .with("class", "table")
         .with("tabindex", "0")
         .with("role", "region")
-        .with("aria-label", labels.table.clone())
+        .with("aria-label", name)
         .around(vec![element("table").around(rows).into()])
+}
+
+/// What a table is called: by the heads of its columns, since Markdown knows no captions.
+fn table_name(rows: &[Node], labels: &Labels) -> String {
+    let mut heads = String::new();
+    if let Some(head) = rows.first() {
+        push_words(head, &mut heads);
+    }
+    if heads.is_empty() { labels.table.clone() } else { format!("{}: {heads}", labels.table) }
+}
+
+/// Adds the words of a node's cells, the first few of them. It is nested no deeper than [`MAX_DEPTH`].
+fn push_words(node: &Node, words: &mut String) {
+    match node {
+        Node::Text(text) => {
+            let room = MAX_NAME_BYTES.saturating_sub(words.len());
+            words.push_str(&text[..text.floor_char_boundary(room.min(text.len()))]);
+        }
+        Node::Element(element) => {
+            if element.tag == "th" && !words.is_empty() && !element.children.is_empty() {
+                words.push_str(", ");
+            }
+            for child in &element.children {
+                if words.len() < MAX_NAME_BYTES {
+                    push_words(child, words);
+                }
+            }
+        }
+    }
 }
 
 fn aligned(cell: Element, alignment: Alignment) -> Element {

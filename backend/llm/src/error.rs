@@ -37,7 +37,7 @@ pub enum ModelError {
         detail: String,
     },
     /// The provider is overloaded or limits the rate (408, 409, 429, 5xx, 529, `overloaded_error`).
-    #[error("The model provider is busy ({detail}). Try again in a moment.")]
+    #[error("The model provider cannot answer right now ({detail}). Try again in a moment.")]
     Busy {
         /// The status or the provider's word for it.
         detail: String,

@@ -152,7 +152,7 @@ fn LoadRest(
     let spoken = move || (loading.get() == Loading::Running).then(|| text.loading_rest());
     view! {
         <LoadButton
-            class="show-all"
+            name="show-all"
             loading=loading.into()
             label=text.show_all_bytes(bytes)
             loading_label=text.loading_rest()

@@ -34,6 +34,8 @@ pub(crate) fn ChatPane(
     list: ConversationList,
     /// The conversation that is open.
     current: Signal<Option<Uuid>>,
+    /// Where the page learns its title from.
+    title: RwSignal<Option<String>>,
     feed: Feed,
     ways: Ways,
 ) -> impl IntoView {
@@ -42,6 +44,7 @@ pub(crate) fn ChatPane(
     let session = Session::new(place, conversation, feed, ways);
     Effect::new(move || session.set_leaving(current.get().is_some_and(|uuid| list.is_leaving(uuid))));
     let name = Memo::new(move |_| current.get().and_then(|uuid| list.title_of(uuid)).or_else(|| opened_with.clone()));
+    Effect::new(move || title.set(name.get()));
     let has_begun = Memo::new(move |_| {
         session.unstored.with(Option::is_some) || session.transcript.with(|transcript| !transcript.entries().is_empty())
     });
@@ -91,18 +94,18 @@ pub(crate) fn ChatPane(
                 <div class="connection">
                     <span role="status">{reconnecting}</span>
                     {move || is_reconnecting.get().then(|| view! {
-                        <button type="button" class="small-button" data-testid="retry-now" on:click=move |_| session.retry()>
+                        <button type="button" class="button small" data-testid="retry-now" on:click=move |_| session.retry()>
                             {text.retry_now()}
                         </button>
                     })}
                 </div>
                 {move || is_deleted.get().then(|| view! {
-                    <p class="notice" role="alert" data-testid="deleted-notice">
+                    <p class="failure" role="alert" data-testid="deleted-notice">
                         {text.deleted_elsewhere()}
                         " "
                         <button
                             type="button"
-                            class="small-button"
+                            class="button small"
                             data-testid="go-on-in-new-chat"
                             on:click=move |_| ways.open_new_chat.run(())
                         >
@@ -111,7 +114,7 @@ pub(crate) fn ChatPane(
                     </p>
                 })}
                 {move || session.notice.get().map(|notice| view! {
-                    <p class="notice" role="alert" data-testid="notice">{notice}</p>
+                    <p class="failure" role="alert" data-testid="notice">{notice}</p>
                 })}
                 <Composer session />
                 {move || usage.get().map(|usage| view! {

@@ -48,6 +48,8 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                     id="composer"
                     data-testid="composer"
                     rows="1"
+                    dir="auto"
+                    enterkeyhint=if enter_sends() { "send" } else { "enter" }
                     autocomplete="off"
                     aria-label=text.composer_label()
                     aria-describedby="composer-hint"
@@ -67,7 +69,11 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
             </div>
             <div class="composer-bar">
                 <span class="composer-hint" id="composer-hint">
-                    {move || if session.is_leaving.get() { text.send_while_leaving() } else { text.composer_hint() }}
+                    {move || match () {
+                        () if session.is_leaving.get() => text.send_while_leaving(),
+                        () if enter_sends() => text.composer_hint(),
+                        () => text.composer_hint_touch(),
+                    }}
                 </span>
                 {move || if session.is_busy() {
                     view! { <StopButton session /> }.into_any()
@@ -92,7 +98,7 @@ fn SendButton(session: Session) -> impl IntoView {
     view! {
         <button
             type="submit"
-            class="round-button"
+            class="button icon-only primary"
             data-testid="send"
             aria-label=text.send()
             title=move || obstacle.get().unwrap_or(text.send())
@@ -111,7 +117,7 @@ fn StopButton(session: Session) -> impl IntoView {
     view! {
         <button
             type="button"
-            class="round-button stop"
+            class="button icon-only primary stop"
             data-testid="stop"
             aria-label=label
             title=label
@@ -129,9 +135,18 @@ fn StopButton(session: Session) -> impl IntoView {
     .into_any()
 }
 
-/// Whether this key press sends: Enter, without Shift, and not the one that ends an input method's composition.
+/// Whether this key press sends: Enter where it does, without Shift, and not the one that ends an input method's composition.
 pub(crate) fn sends(event: &KeyboardEvent) -> bool {
-    event.key() == "Enter" && !event.shift_key() && !event.is_composing() && event.key_code() != HANDLED_BY_INPUT_METHOD
+    event.key() == "Enter"
+        && enter_sends()
+        && !event.shift_key()
+        && !event.is_composing()
+        && event.key_code() != HANDLED_BY_INPUT_METHOD
+}
+
+/// Under a thumb there is no Shift+Enter, so Enter breaks the line and the button sends. The server does not know.
+fn enter_sends() -> bool {
+    !browser::IS_HERE || has_fine_pointer()
 }
 
 fn has_fine_pointer() -> bool {

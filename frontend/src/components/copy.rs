@@ -56,7 +56,7 @@ pub(crate) fn CopyButton(
         }
     };
     view! {
-        <button type="button" class="copy" data-testid="copy" on:click=on_click>
+        <button type="button" class="button quiet small copy" data-testid="copy" on:click=on_click>
             <span class="copy-label">{text.copy()}</span>
             <span class="copy-done">{text.copied()}</span>
             <span class="copy-again">{text.copy_again()}</span>

@@ -12,14 +12,14 @@ pub(crate) fn EarlierMessages(session: Session) -> impl IntoView {
     view! {
         <div class="earlier">
             <LoadButton
-                class="show-earlier"
+                name="show-earlier"
                 loading=session.earlier.into()
                 label=text.show_earlier().to_owned()
                 loading_label=text.loading_earlier()
                 load=move || session.load_earlier()
             />
             <noscript>
-                <p class="earlier-note">{text.earlier_need_javascript()}</p>
+                <p class="note">{text.earlier_need_javascript()}</p>
             </noscript>
         </div>
     }

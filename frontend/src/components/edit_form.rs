@@ -47,6 +47,7 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
                 <textarea
                     data-testid="edit-field"
                     rows="1"
+                    dir="auto"
                     autocomplete="off"
                     aria-label=text.edit_label()
                     node_ref=field
@@ -66,12 +67,12 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
             <div class="composer-bar">
                 <span class="composer-hint">{text.edit_hint()}</span>
                 <span class="edit-buttons">
-                    <button type="button" class="edit-button" data-testid="edit-cancel" on:click=move |_| cancel()>
+                    <button type="button" class="button small" data-testid="edit-cancel" on:click=move |_| cancel()>
                         {text.cancel()}
                     </button>
                     <button
                         type="submit"
-                        class="edit-button edit-send"
+                        class="button small primary"
                         data-testid="edit-send"
                         disabled=move || draft.with(|draft| draft.trim().is_empty())
                     >

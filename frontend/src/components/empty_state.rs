@@ -2,13 +2,24 @@
 
 use leptos::prelude::*;
 
-use crate::{browser, language::use_language, session::Session};
+use crate::{
+    browser,
+    components::{
+        icon::{Draw, Icon},
+        tally_marks::Mark,
+    },
+    language::use_language,
+    offer::{Example, Offer},
+    session::Session,
+};
 
-/// A greeting and three prompts that show what the tools do.
+/// A greeting, questions to begin with, and the tools that there are.
 #[component]
 pub(crate) fn EmptyState(session: Session) -> impl IntoView {
     let text = use_language();
-    let examples = text.examples().map(|example| {
+    let offer: Offer = use_context().unwrap_or_default();
+    let examples = offer.examples(text).into_iter().map(|Example { question, tools }| {
+        let asked = question.clone();
         view! {
             <li>
                 <button
@@ -16,19 +27,52 @@ pub(crate) fn EmptyState(session: Session) -> impl IntoView {
                     class="example"
                     data-testid="example"
                     disabled=!browser::IS_HERE
-                    on:click=move |_| session.send(example)
+                    on:click=move |_| session.send(&asked)
                 >
-                    {example}
+                    <span class="example-text">{question}</span>
+                    <code class="example-tool" aria-hidden="true">{tools.join(", ")}</code>
+                    <Draw icon=Icon::ArrowUp />
                 </button>
             </li>
         }
     });
     view! {
         <section class="empty">
+            <Mark />
             <h1>{text.empty_title()}</h1>
             <p>{text.empty_text()}</p>
             <ul class="examples">{examples.collect_view()}</ul>
+            <ToolsAtHand offer />
         </section>
     }
     .into_any()
+}
+
+/// The tools by name; what one does is told when it is pressed.
+#[component]
+fn ToolsAtHand(offer: Offer) -> impl IntoView {
+    let text = use_language();
+    let Offer { tools, more, .. } = offer;
+    let chips = tools.into_iter().enumerate().map(|(at, tool)| {
+        let id = format!("tool-about-{at}");
+        view! {
+            <li class="has-menu">
+                <button type="button" class="button small tool-chip" data-testid="tool-chip" popovertarget=id.clone()>
+                    {tool.name}
+                </button>
+                // What a tool says of itself is written for models, in English.
+                <p class="menu tool-about" id=id popover="auto" lang="en">{tool.about}</p>
+            </li>
+        }
+    });
+    let chips = chips.collect_view();
+    (!chips.is_empty()).then(|| {
+        view! {
+            <div class="tools-at-hand">
+                <h2>{text.tools_at_hand()}</h2>
+                <ul>{chips}</ul>
+                {(more > 0).then(|| text.more_tools(more))}
+            </div>
+        }
+    })
 }

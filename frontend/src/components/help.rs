@@ -43,7 +43,7 @@ pub(crate) fn Help(sheet: HelpSheet) -> impl IntoView {
         <dialog class="help" id="help" data-testid="help" aria-labelledby="help-title" closedby="any" node_ref=sheet>
             <form method="dialog" class="help-top">
                 <h2 id="help-title">{text.help_title()}</h2>
-                <button class="icon-button" aria-label=text.help_close() title=text.help_close()>
+                <button class="button icon-only quiet" aria-label=text.help_close() title=text.help_close()>
                     <Draw icon=Icon::Cross />
                 </button>
             </form>

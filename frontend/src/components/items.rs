@@ -71,7 +71,8 @@ pub(crate) fn ItemRun(first: ItemKey, items: Items) -> impl IntoView {
         })
     });
     view! {
-        <div class="tools">
+        // Each call that is not over speaks for itself.
+        <div class="tools" aria-live="off">
             <For
                 each=move || lines.get()
                 key=LineKey::of

@@ -4,10 +4,11 @@ use leptos::prelude::*;
 
 use crate::{language::use_language, session::Loading};
 
-/// A button of its own class, which is its name for tests, too.
+/// A small button.
 #[component]
 pub(crate) fn LoadButton(
-    class: &'static str,
+    /// What tests and scripts know it by.
+    name: &'static str,
     loading: Signal<Loading>,
     /// What it says while nothing is on its way.
     label: String,
@@ -28,12 +29,12 @@ pub(crate) fn LoadButton(
     };
     view! {
         {move || problem().map(|words| view! {
-            <p class="message-error" role="alert" data-testid=format!("{class}-problem")>{words}</p>
+            <p class="failure" role="alert" data-testid=format!("{name}-problem")>{words}</p>
         })}
         <button
             type="button"
-            class=class
-            data-testid=class
+            class="button small"
+            data-testid=name
             // Not disabled: that would take the focus away.
             aria-disabled=move || is_loading.get().then_some("true")
             on:click=move |_| load()

@@ -42,7 +42,7 @@ pub(crate) fn LongText(
     view! {
         {move || text_view(if all.get() { &content } else { &start }, place)}
         <Show when=move || !all.get()>
-            <button type="button" class="show-all" data-testid="show-all" on:click=show_all>
+            <button type="button" class="button small" data-testid="show-all" on:click=show_all>
                 {text.show_all(characters)}
             </button>
         </Show>

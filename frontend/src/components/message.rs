@@ -14,6 +14,7 @@ use crate::{
         message_foot::{AnswerFoot, QuestionFoot},
         prose::Prose,
         thinking::Thinking,
+        way_on::{WayOnButton, use_way_on},
     },
     language::{Language, use_language},
     markdown::Stretch,
@@ -44,9 +45,9 @@ pub(crate) fn UnstoredMessage(content: String) -> impl IntoView {
     view! {
         <article class="message" data-role="user" data-status="sending">
             <h2 class="visually-hidden">{text.you_said()}</h2>
-            <div class="bubble">{content}</div>
+            <div class="bubble" dir="auto">{content}</div>
         </article>
-        <p class="thinking" role="status"><span class="thinking-text">{text.sending()}</span></p>
+        <p class="thinking" role="status"><span class="spinner" aria-hidden="true"></span>{text.sending()}</p>
     }
 }
 
@@ -67,7 +68,7 @@ fn UserMessage(id: MessageId, entry: OptionalEntry, session: Session) -> impl In
             return view! { <EditForm id session /> }.into_any();
         }
         view! {
-            <div class="bubble">{move || read(entry, |entry| entry.text.clone())}</div>
+            <div class="bubble" dir="auto">{move || read(entry, |entry| entry.text.clone())}</div>
             <QuestionFoot entry session />
         }
         .into_any()
@@ -85,20 +86,19 @@ fn AssistantMessage(entry: OptionalEntry, session: Session) -> impl IntoView {
     let text = use_language();
     let items = Items::new(entry, session);
     let pieces = move || read(entry, Entry::segments);
+    let way_on = use_way_on(entry, session);
     view! {
         <article
             class="message"
             data-role="assistant"
             data-status=move || status(entry)
-            // Told once it is complete, not word by word.
-            aria-busy=move || read(entry, Entry::is_streaming).to_string()
             on:click=|event| copy::on_click(&event)
         >
             <h2 class="visually-hidden">{text.answer()}</h2>
             <For each=pieces key=Key::of children=move |piece| piece_view(items, &piece) />
             <Ending entry />
-            <ContinueButtons entry session />
-            <AnswerFoot entry session />
+            <WayOnButton way_on session />
+            <AnswerFoot entry session way_on />
         </article>
     }
 }
@@ -150,47 +150,14 @@ fn Ending(entry: OptionalEntry) -> impl IntoView {
     move || match ending.get() {
         None | Some(End::Text) => ().into_any(),
         Some(End::Thinking) => view! { <Thinking /> }.into_any(),
-        Some(End::Note(note)) => view! { <p class="message-note">{note}</p> }.into_any(),
+        Some(End::Note(note)) => view! { <p class="note">{note}</p> }.into_any(),
         Some(End::Failure { words, detail }) => view! {
-            <div class="message-error" role="alert">
+            <div class="failure" role="alert">
                 <p>{words}</p>
-                {detail.map(|detail| view! { <p class="message-error-detail" lang="en">{detail}</p> })}
+                {detail.map(|detail| view! { <p class="failure-detail" lang="en">{detail}</p> })}
             </div>
         }
         .into_any(),
-    }
-}
-
-/// Offers to go on with an answer that was cut off, as long as nothing came after it.
-#[component]
-fn ContinueButtons(entry: OptionalEntry, session: Session) -> impl IntoView {
-    let text = use_language();
-    let offered = Memo::new(move |_| {
-        let cut_off = read(entry, |entry| entry.is_cut_off().then_some((entry.id, entry.status)))?;
-        // Asked first, so that whole answers watch nothing else.
-        let last = session.transcript.with(|transcript| transcript.entries().last().map(|entry| entry.id));
-        (last == Some(cut_off.0) && !session.is_busy()).then_some(cut_off)
-    });
-    move || {
-        offered.get().map(|(id, status)| {
-            view! {
-                <p class="continue-buttons">
-                    <button type="button" class="continue" data-testid="continue" on:click=move |_| session.continue_turn()>
-                        {text.go_on()}
-                    </button>
-                    {(status == MessageStatus::Failed).then(|| view! {
-                        <button
-                            type="button"
-                            class="continue"
-                            data-testid="retry"
-                            on:click=move |_| session.regenerate(id)
-                        >
-                            {text.retry()}
-                        </button>
-                    })}
-                </p>
-            }
-        })
     }
 }
 

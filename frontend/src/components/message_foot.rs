@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use leptos::{prelude::*, task::spawn_local};
-use tallybook_protocol::MessageId;
+use tallybook_protocol::{MessageId, MessageStatus};
 
 use crate::{
     browser,
     components::{
         icon::{Draw, Icon},
         message::{OptionalEntry, read},
+        way_on::WayOn,
     },
     language::use_language,
     session::{Edited, Phase, Session, Step},
@@ -21,17 +22,28 @@ const TOLD_FOR: Duration = Duration::from_secs(2);
 
 /// The line under an answer; empty while it is written, so that nothing moves at its end.
 #[component]
-pub(crate) fn AnswerFoot(entry: OptionalEntry, session: Session) -> impl IntoView {
+pub(crate) fn AnswerFoot(
+    entry: OptionalEntry,
+    session: Session,
+    /// The way on that stands above it.
+    way_on: Memo<Option<(MessageId, WayOn)>>,
+) -> impl IntoView {
     let text = use_language();
     let is_done = Memo::new(move |_| read(entry, |entry| !entry.is_streaming()));
     let usage = Memo::new(move |_| read(entry, |entry| entry.usage));
+    // After a failure there is one way on.
+    let has_failed = move || read(entry, |entry| entry.status == MessageStatus::Failed) && way_on.get().is_some();
     let regenerate = move || session.regenerate(read(entry, |entry| entry.id));
     let content = move || {
         is_done.get().then(|| {
             view! {
                 <Versions entry session />
-                <CopyAnswer entry />
-                <Action session label=text.regenerate() icon=Icon::Again name="regenerate" run=regenerate />
+                <Show when=move || !read(entry, |entry| entry.text.is_empty())>
+                    <CopyAnswer entry />
+                </Show>
+                <Show when=move || !has_failed()>
+                    <Action session label=text.regenerate() icon=Icon::Again name="regenerate" run=regenerate />
+                </Show>
                 {move || usage.get().map(|usage| view! {
                     <span class="usage" data-testid="usage">{text.usage(usage)}</span>
                 })}
@@ -71,7 +83,7 @@ fn Action(
     view! {
         <button
             type="button"
-            class="action"
+            class="button icon-only quiet small"
             data-testid=name
             aria-label=label
             // Still found by the keyboard, so that the reason is too.
@@ -101,7 +113,7 @@ fn CopyAnswer(entry: OptionalEntry) -> impl IntoView {
     };
     let label = move || if copied.get() { text.copied() } else { text.copy_answer() };
     view! {
-        <button type="button" class="action" data-testid="copy-answer" aria-label=label title=label on:click=copy>
+        <button type="button" class="button icon-only quiet small" data-testid="copy-answer" aria-label=label title=label on:click=copy>
             {move || if copied.get() { view! { <Draw icon=Icon::Check /> } } else { view! { <Draw icon=Icon::Copy /> } }}
         </button>
     }
@@ -124,7 +136,7 @@ fn Versions(entry: OptionalEntry, session: Session) -> impl IntoView {
         view! {
             <button
                 type="button"
-                class="action"
+                class="button icon-only quiet small"
                 class:older=step == Step::Older
                 id=step.button(id)
                 data-testid=step.name()

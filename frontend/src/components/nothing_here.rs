@@ -15,7 +15,7 @@ pub(crate) fn NothingHere(
         <section class="nothing">
             <h1>{text.not_found_title()}</h1>
             <p>{message}</p>
-            <a class="button" href="/">{text.start_new()}</a>
+            <a class="button primary" href="/">{text.start_new()}</a>
         </section>
     }
 }
@@ -34,7 +34,7 @@ pub(crate) fn LoadFailed(
             <h1>{text.failed_title()}</h1>
             <p>{message}</p>
             <a
-                class="button"
+                class="button primary"
                 href=""
                 rel="external"
                 on:click=move |event| {

@@ -13,7 +13,7 @@ pub(crate) fn Outdated(feed: Feed) -> impl IntoView {
         <p class="outdated" role="status">
             {move || feed.is_outdated.get().then(|| view! {
                 <span data-testid="outdated">{text.outdated()}</span>
-                <button type="button" class="continue" data-testid="reload" on:click=|_| browser::reload()>
+                <button type="button" class="button small" data-testid="reload" on:click=|_| browser::reload()>
                     {text.reload_page()}
                 </button>
             })}

@@ -13,7 +13,7 @@ use crate::{
 #[component]
 pub(crate) fn Settings(sheet: HelpSheet) -> impl IntoView {
     let text = use_language();
-    let Preferences { theme: chosen, language } = use_context().unwrap_or_default();
+    let Preferences { theme: chosen, language, .. } = use_context().unwrap_or_default();
     let themes = Theme::ALL.map(|theme| {
         view! { <option value=theme.name() selected=theme == chosen>{text.theme(theme)}</option> }
     });
@@ -23,7 +23,7 @@ pub(crate) fn Settings(sheet: HelpSheet) -> impl IntoView {
     view! {
         <div class="settings">
             <select
-                class="setting"
+                class="field"
                 data-testid="theme"
                 aria-label=text.theme_label()
                 title=text.theme_label()
@@ -32,13 +32,13 @@ pub(crate) fn Settings(sheet: HelpSheet) -> impl IntoView {
                 on:change:target=move |event| {
                     let theme = Theme::from_name(&event.target().value()).unwrap_or_default();
                     browser::remember(THEME_COOKIE, theme.name());
-                    browser::show_theme(theme);
+                    browser::mark_root("data-theme", theme.name());
                 }
             >
                 {themes.collect_view()}
             </select>
             <select
-                class="setting"
+                class="field"
                 data-testid="language"
                 aria-label=text.language_label()
                 title=text.language_label()
@@ -53,7 +53,7 @@ pub(crate) fn Settings(sheet: HelpSheet) -> impl IntoView {
             </select>
             <button
                 type="button"
-                class="icon-button help-button"
+                class="button icon-only quiet"
                 data-testid="open-help"
                 aria-label=text.help_open()
                 title=text.help_open()

@@ -59,7 +59,7 @@ pub(crate) fn Sidebar(
                 <a class="brand" href="/">{PRODUCT}</a>
                 <button
                     type="button"
-                    class="icon-button sidebar-button"
+                    class="button icon-only quiet narrow-only"
                     aria-label=text.close_sidebar()
                     on:click=move |_| open.set(false)
                 >
@@ -67,7 +67,7 @@ pub(crate) fn Sidebar(
                 </button>
             </div>
             <a
-                class="new-chat"
+                class="button new-chat"
                 href="/"
                 data-testid="new-chat"
                 on:click=move |_| open.set(false)
@@ -77,7 +77,7 @@ pub(crate) fn Sidebar(
             </a>
             <input
                 type="search"
-                class="search"
+                class="field search"
                 id=SEARCH_ID
                 data-testid="search"
                 autocomplete="off"
@@ -111,7 +111,7 @@ pub(crate) fn Sidebar(
                 <p class="sidebar-note" role="alert">{notice}</p>
             })}
             <Show when=move || list.has_more()>
-                <button type="button" class="show-more" data-testid="show-more" on:click=move |_| list.load_more()>
+                <button type="button" class="button small show-more" data-testid="show-more" on:click=move |_| list.load_more()>
                     {text.show_more()}
                 </button>
             </Show>

@@ -1,21 +1,17 @@
 //! One conversation in the list: a link, and in its place the field that renames it or the way to take its deletion back.
 
-use leptos::{
-    ev::{KeyboardEvent, SubmitEvent},
-    html,
-    prelude::*,
-};
+use leptos::{html, prelude::*};
 use tallybook_protocol::ConversationSummary;
 use uuid::Uuid;
 
 use crate::{
-    components::icon::{Draw, Icon},
+    components::{
+        icon::{Draw, Icon},
+        title_field::TitleField,
+    },
     conversation_list::ConversationList,
     language::use_language,
 };
-
-/// The longest title that the server takes, in characters.
-const MAX_TITLE_CHARS: &str = "200";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -85,6 +81,7 @@ fn Shown(
         <span class="conversation-actions">
             <button
                 type="button"
+                class="button icon-only quiet small"
                 data-testid="rename"
                 title=text.rename()
                 aria-label=move || item.with(|item| text.rename_named(&item.title))
@@ -94,6 +91,7 @@ fn Shown(
             </button>
             <button
                 type="button"
+                class="button icon-only quiet small"
                 data-testid="delete"
                 title=text.delete()
                 aria-label=move || item.with(|item| text.delete_named(&item.title))
@@ -108,53 +106,15 @@ fn Shown(
 
 #[component]
 fn RenameField(item: ConversationSummary, list: ConversationList, renaming: RwSignal<bool>) -> impl IntoView {
-    let text = use_language();
-    let field = NodeRef::<html::Input>::new();
-    Effect::new(move || {
-        if let Some(field) = field.get() {
-            request_animation_frame(move || {
-                let _ = field.focus();
-                field.select();
-            });
+    let ConversationSummary { uuid, title, .. } = item;
+    let old = title.clone();
+    let done = Callback::new(move |new: Option<String>| {
+        renaming.set(false);
+        if let Some(new) = new {
+            list.rename(uuid, old.clone(), new);
         }
     });
-    let title = item.title.clone();
-    let old = StoredValue::new(item.title);
-    let finish = move || {
-        // Leaving the field after Enter or Escape comes here once more.
-        let Some(field) = field.try_get_untracked().flatten().filter(|_| renaming.get_untracked()) else { return };
-        renaming.set(false);
-        let new = field.value().trim().to_owned();
-        let old = old.get_value();
-        if !new.is_empty() && new != old {
-            list.rename(item.uuid, old, new);
-        }
-    };
-    view! {
-        <form
-            class="rename"
-            on:submit=move |event: SubmitEvent| {
-                event.prevent_default();
-                finish();
-            }
-        >
-            <input
-                type="text"
-                data-testid="rename-field"
-                aria-label=text.rename_label()
-                autocomplete="off"
-                maxlength=MAX_TITLE_CHARS
-                value=title
-                node_ref=field
-                on:blur=move |_| finish()
-                on:keydown=move |event: KeyboardEvent| if event.key() == "Escape" {
-                    event.stop_propagation();
-                    renaming.set(false);
-                }
-            />
-        </form>
-    }
-    .into_any()
+    view! { <TitleField title done /> }
 }
 
 #[component]
@@ -171,7 +131,7 @@ fn Undo(uuid: Uuid, list: ConversationList) -> impl IntoView {
     });
     view! {
         <span class="conversation-deleted" role="status">{text.deleted()}</span>
-        <button type="button" class="undo" data-testid="undo" node_ref=button on:click=move |_| list.undo(uuid)>
+        <button type="button" class="button small" data-testid="undo" node_ref=button on:click=move |_| list.undo(uuid)>
             {text.undo()}
         </button>
     }

@@ -1,24 +1,70 @@
-//! What stands where an answer's next words will be: that the model is at work, and after a while for how long already.
+//! What stands where an answer's next words will be: what is waited for, and for how long already.
 
 use leptos::prelude::*;
 
 use crate::{components::seconds::use_seconds, language::use_language};
 
+/// After so many seconds it is told how many.
+const TOLD_AFTER_SECS: u64 = 3;
 /// After so many seconds a reader wonders whether anything happens at all.
-const LONG_WAIT_SECS: u64 = 9;
+pub(crate) const LONG_WAIT_SECS: u64 = 9;
+
+/// What an answer waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// The model's next words.
+    #[default]
+    Model,
+    /// The end of a tool call that the model is writing.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the server is to tell of it"))]
+    Call {
+        /// The tool.
+        name: String,
+        /// How much of its arguments there is.
+        bytes: i64,
+    },
+    /// The provider, which is asked again.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the server is to tell of it"))]
+    Provider {
+        /// In how many seconds, counted from when this was heard.
+        seconds: u64,
+        /// Which attempt that will be, of how many.
+        attempt: u32,
+        attempts: u32,
+    },
+}
 
 /// Says that the model is at work. The time counts from when this is shown.
 #[component]
-pub(crate) fn Thinking() -> impl IntoView {
+pub(crate) fn Thinking(
+    /// What is waited for; the model, unless told.
+    #[prop(optional, into)]
+    waiting: Signal<Waiting>,
+) -> impl IntoView {
     let text = use_language();
     let seconds = use_seconds(|| true);
+    // When it was heard what is waited for.
+    let since = Memo::new(move |_| {
+        waiting.track();
+        seconds.get_untracked()
+    });
     let is_long = Memo::new(move |_| seconds.get() >= LONG_WAIT_SECS);
-    let words = move || if is_long.get() { text.still_waiting() } else { text.thinking() };
+    let words = move || waiting.with(|waiting| text.waiting(waiting, is_long.get()));
     // Beside what is announced: a count that is read out every second would be no help.
-    let count = move || is_long.get().then(|| text.waited(seconds.get()));
+    let count = move || {
+        let passed = seconds.get();
+        waiting.with(|waiting| match waiting {
+            Waiting::Provider { seconds, attempt, attempts } => {
+                let left = seconds.saturating_sub(passed.saturating_sub(since.get()));
+                Some(text.trying_again(left, *attempt, *attempts))
+            }
+            Waiting::Model | Waiting::Call { .. } => (passed >= TOLD_AFTER_SECS).then(|| text.waited(passed)),
+        })
+    };
     view! {
         <p class="thinking">
-            <span class="thinking-text" role="status">{words}</span>
+            <span class="spinner" aria-hidden="true"></span>
+            <span role="status">{words}</span>
             <span class="thinking-seconds">{count}</span>
         </p>
     }

@@ -153,7 +153,7 @@ fn Jump(following: RwSignal<bool>, jump: impl Fn() + Copy + Send + Sync + 'stati
     view! {
         <div class="jump-place">
             <Show when=move || !following.get()>
-                <button type="button" class="jump" data-testid="jump" on:click=move |_| jump()>
+                <button type="button" class="button small jump" data-testid="jump" on:click=move |_| jump()>
                     <Draw icon=Icon::ArrowDown />
                     {text.jump_to_newest()}
                 </button>

@@ -7,6 +7,7 @@ use leptos::prelude::*;
 use tallybook_protocol::{ToolCallId, ToolCallStatus};
 
 use crate::{
+    browser,
     components::{
         icon::{Draw, Icon},
         items::{Items, Lines, element_id},
@@ -15,7 +16,7 @@ use crate::{
         tool_call_details::ToolCallDetails,
         tool_group::{Folding, folding_of},
     },
-    format, json,
+    format,
     language::{Language, use_language},
     transcript::{Call, ItemKey},
 };
@@ -82,6 +83,12 @@ impl Line {
     fn view(&self, call: &Call, waited: u64) -> impl IntoView + use<> {
         let Self { key, items, open, details_id, text } = self.clone();
         let measured = call.duration_ms.map(|ms| format::duration(text, ms));
+        let outcome = call.outcome().map(|words| {
+            view! {
+                <span class="tool-arrow" aria-hidden="true">"→"</span>
+                <span class="tool-result">{words}</span>
+            }
+        });
         let duration = measured.or_else(|| (waited > 0).then(|| text.waited(waited)));
         view! {
             <button
@@ -90,13 +97,16 @@ impl Line {
                 data-testid="tool-call"
                 data-status=call.status.as_str()
                 data-pace=Pace::after(waited).name()
+                title=times(text, call.span())
                 aria-expanded=move || open.get().to_string()
                 aria-controls=details_id
                 on:click=move |_| items.set(key, !open.get_untracked())
             >
                 <span class="tool-status">{status_icon(call.status)}</span>
                 <span class="tool-name">{call.name.clone()}</span>
-                <span class="tool-summary">{json::summary(&call.input.text)}</span>
+                <span class="tool-summary">{call.summary()}</span>
+                {outcome}
+                <span class="tool-space"></span>
                 <span class="tool-state">{text.call_status(call.status)}</span>
                 <span class="tool-duration">{duration}</span>
                 <span class="tool-chevron"><Draw icon=Icon::Chevron /></span>
@@ -129,7 +139,7 @@ fn LiveLine(line: Line, call: Memo<Option<Arc<Call>>>) -> impl IntoView {
                     <span role="status">{text.takes_very_long()}</span>
                     <button
                         type="button"
-                        class="small-button"
+                        class="button small"
                         data-testid="stop-call"
                         disabled=move || session.stopping.get()
                         on:click=move |_| session.stop()
@@ -140,6 +150,12 @@ fn LiveLine(line: Line, call: Memo<Option<Arc<Call>>>) -> impl IntoView {
             }.into_any()),
         }}
     }
+}
+
+/// When something began and ended, for who asks by pointing at it.
+pub(crate) fn times(text: Language, span: Option<(i64, i64)>) -> Option<String> {
+    let (start, end) = span?;
+    Some(text.started_and_ended(&browser::time_of_day(start)?, &browser::time_of_day(end)?))
 }
 
 /// How a running call keeps its reader waiting.

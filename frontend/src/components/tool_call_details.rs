@@ -5,7 +5,10 @@ use std::sync::Arc;
 use leptos::prelude::*;
 
 use crate::{
-    components::call_text::{CallPart, Part},
+    components::{
+        call_text::{CallPart, Part},
+        tool_call::times,
+    },
     language::use_language,
     session::Session,
     transcript::Call,
@@ -33,6 +36,9 @@ pub(crate) fn ToolCallDetails(
     view! {
         <div class="tool-details" id=id data-testid="tool-call-details">
             {parts.into_iter().collect_view()}
+            {move || call.with(|call| times(text, call.as_ref()?.span())).map(|told| view! {
+                <p class="tool-note">{told}</p>
+            })}
             {move || note.get().map(|note| view! { <p class="tool-note">{note}</p> })}
         </div>
     }

@@ -6,7 +6,10 @@ use crate::{
     components::{
         icon::{Draw, Icon},
         items::{Items, Lines, element_id},
+        tally_marks::tally,
+        tool_call::times,
     },
+    format,
     language::use_language,
     transcript::{Group, ItemKey, Line},
 };
@@ -22,7 +25,7 @@ pub(crate) fn ToolGroup(
     let text = use_language();
     let group = Memo::new(move |_| lines.with(|lines| first.and_then(|first| find(lines, first)).cloned()));
     let read = move |words: fn(&Group) -> String| group.with(|group| group.as_ref().map(words));
-    let failed = move || group.with(|group| group.as_ref().map_or(0, |group| group.failed));
+    let failed = move || group.with(|group| group.as_ref().map_or(0, Group::failed));
     let open =
         Memo::new(move |_| group.with(|group| group.as_ref().is_some_and(|group| items.is_group_open(&group.keys))));
     let toggle = move |_| {
@@ -30,6 +33,7 @@ pub(crate) fn ToolGroup(
             items.set_group(&group.keys, !open.get_untracked());
         }
     };
+    let duration = move || group.with(|group| group.as_ref()?.duration_ms).map(|ms| format::duration(text, ms));
     view! {
         <div class="tool tool-group">
             <button
@@ -37,21 +41,21 @@ pub(crate) fn ToolGroup(
                 class="tool-line"
                 data-testid="tool-group"
                 data-failed=move || (failed() > 0).then_some("")
+                title=move || times(text, group.with(|group| group.as_ref()?.span))
                 aria-expanded=move || open.get().to_string()
                 aria-controls=move || read(|group| group.keys.iter().copied().map(element_id).collect::<Vec<_>>().join(" "))
                 on:click=toggle
             >
                 <span class="tool-status">
-                    {move || {
-                        let icon = if failed() > 0 { Icon::Warning } else { Icon::Check };
-                        view! { <Draw icon /> }
-                    }}
+                    {move || group.with(|group| group.as_ref().map(|group| tally(&group.failures)))}
                 </span>
                 <span class="tool-name">
-                    {move || group.with(|group| group.as_ref().map(|group| text.used_tools(group.calls)))}
+                    {move || group.with(|group| group.as_ref().map(|group| text.tool_calls(group.calls())))}
                 </span>
                 <span class="tool-summary">{move || read(Group::summary)}</span>
+                <span class="tool-space"></span>
                 {move || (failed() > 0).then(|| view! { <span class="tool-state">{text.failed_calls(failed())}</span> })}
+                <span class="tool-duration">{duration}</span>
                 <span class="tool-chevron"><Draw icon=Icon::Chevron /></span>
             </button>
         </div>

@@ -15,7 +15,7 @@ use crate::{
     components::{
         chat_pane::ChatPane,
         commands::on_command,
-        header::Header,
+        header::{ConversationActions, Header},
         help::{self, Help, HelpSheet},
         outdated::Outdated,
         sidebar::{SEARCH_ID, Sidebar},
@@ -40,14 +40,29 @@ struct Opened {
 #[component]
 pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let text = use_language();
-    let Start { address, folder, list, content, model } = start;
+    let Start { address, folder, list, content, model, offer } = start;
+    provide_context(offer);
     let navigation = Navigation::new(address);
     // The conversation that the new chat in pane so-and-so became.
     let became = StoredValue::new(None::<(u32, Uuid)>);
     let opened = use_opened(navigation, became);
 
+    // The open pane says it, as soon as it knows.
+    let title = RwSignal::new(match &content {
+        Content::Conversation(conversation) => Some(conversation.summary.title.clone()),
+        Content::NewChat | Content::Missing | Content::Failed(_) => None,
+    });
+    let sidebar_open = RwSignal::new(false);
     let feed = Feed::new(folder);
     let list = ConversationList::new(list, feed);
+    let actions = ConversationActions {
+        rename: Callback::new(move |(uuid, old, new)| list.rename(uuid, old, new)),
+        delete: Callback::new(move |uuid| {
+            list.delete(uuid);
+            // The way to take it back is in the list.
+            sidebar_open.set(true);
+        }),
+    };
     // What the server has sent is for the first pane.
     let content = StoredValue::new(Some(content));
     let ways = move |number| Ways {
@@ -64,7 +79,6 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
             }
         }),
     };
-    let sidebar_open = RwSignal::new(false);
     let current = Signal::derive(move || navigation.get().uuid());
     // A place on a small screen was chosen: what was chosen matters now.
     Effect::new(move || {
@@ -93,7 +107,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         <div class="page" class:sidebar-open=sidebar_open>
             <Sidebar list current open=sidebar_open sheet />
             <main class="main" id="main" tabindex="-1">
-                <Header model current sidebar_open />
+                <Header model current title=title.into() actions sidebar_open />
                 <Outdated feed />
                 // Each pane is built anew: what was said long ago in one is no news in another.
                 <For
@@ -104,7 +118,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                             Some(content) => place_of(address, content),
                             None => (place_at(address), None),
                         };
-                        view! { <ChatPane place conversation is_demo list current feed ways=ways(number) /> }
+                        view! { <ChatPane place conversation is_demo list current title feed ways=ways(number) /> }
                     }
                 />
             </main>

@@ -2,28 +2,98 @@
 
 use tallybook_protocol::{ToolCallStatus, Usage};
 
-use crate::{format, language::Language, preferences::Theme, transcript::Tally};
+use crate::{components::thinking::Waiting, format, language::Language, preferences::Theme, transcript::Tally};
 
 impl Language {
-    /// Three prompts that show the tools: several steps, exact long numbers, and a call that fails and is explained.
-    pub(crate) const fn examples(self) -> [&'static str; 3] {
+    /// Questions that show tools which come with the product, each with the tools that it takes: several steps, exact long
+    /// numbers, and a call that fails and is explained. The demo model understands plain arithmetic alone.
+    pub(crate) const fn examples(self, is_demo: bool) -> &'static [(&'static [&'static str], &'static str)] {
+        const LONG: &[&str] = &["multiply"];
+        const STEPS: &[&str] = &["add", "multiply"];
+        const FAILS: &[&str] = &["divide"];
+        match (self, is_demo) {
+            (Self::English, true) => &[
+                (STEPS, "What is (12.5 + 7.25) × 4?"),
+                (LONG, "Multiply 123456789012345678901234567890 by 987654321"),
+                (FAILS, "What is 1 divided by 0?"),
+            ],
+            (Self::Japanese, true) => &[
+                (STEPS, "12.5と7.25を足して4倍して"),
+                (LONG, "123456789012345678901234567890に987654321を掛けて"),
+                (FAILS, "1を0で割ると?"),
+            ],
+            (Self::English, false) => &[
+                (&["multiply", "divide"], "Split a bill of 184.60 among 7 people, with a tip of 12.5 %"),
+                (LONG, "What are all the digits of 123456789 × 987654321 × 192837465?"),
+                (&["add"], "Is 0.1 + 0.2 exactly 0.3? Check it with a tool"),
+            ],
+            (Self::Japanese, false) => &[
+                (&["multiply", "divide"], "18,460円に12.5%のチップを足して、7人で割り勘にして"),
+                (LONG, "123456789 × 987654321 × 192837465 を全桁で計算して"),
+                (&["add"], "0.1 + 0.2 は正確に 0.3? ツールで確かめて"),
+            ],
+        }
+    }
+
+    /// Asks for a tool of which nothing but the name is known.
+    pub(crate) fn show_tool(self, tool: &str) -> String {
+        match self {
+            Self::English => format!("Show me what {tool} can do, with an example"),
+            Self::Japanese => format!("{tool} でできることを、例を挙げて見せて"),
+        }
+    }
+
+    /// Questions for a model that has no tools.
+    pub(crate) const fn examples_without_tools(self) -> [&'static str; 3] {
         match self {
             Self::English => [
-                "What is (12.5 + 7.25) × 4?",
-                "Multiply 123456789012345678901234567890 by 987654321",
-                "What is 1 divided by 0?",
+                "Explain how a suspension bridge carries its load",
+                "Draft a friendly reminder of an unpaid invoice",
+                "Compare SQLite and MySQL for a small web application, as a table",
             ],
-            Self::Japanese => {
-                ["12.5と7.25を足して4倍して", "123456789012345678901234567890に987654321を掛けて", "1を0で割ると?"]
-            }
+            Self::Japanese => [
+                "吊り橋が重さを支える仕組みを説明して",
+                "未払いの請求書について、丁寧な催促の文面を考えて",
+                "小さなウェブアプリにはSQLiteとMySQLのどちらがよいか、表で比べて",
+            ],
+        }
+    }
+
+    /// The tools that are not named.
+    pub(crate) fn more_tools(self, count: usize) -> String {
+        match self {
+            Self::English => format!("and {count} more"),
+            Self::Japanese => format!("ほか{count}件"),
         }
     }
 
     /// Names the model at the top of the page.
-    pub(crate) fn model(self, model: &str) -> String {
+    pub(crate) fn model(self, provider: &str, model: &str) -> String {
         match self {
-            Self::English => format!("Model: {model}"),
-            Self::Japanese => format!("モデル: {model}"),
+            Self::English => format!("{model}, by {provider}"),
+            Self::Japanese => format!("{model}（{provider}）"),
+        }
+    }
+
+    /// What an answer waits for, `long` when for long already.
+    pub(crate) fn waiting(self, waiting: &Waiting, long: bool) -> String {
+        match (self, waiting) {
+            (_, Waiting::Model) => if long { self.still_waiting() } else { self.thinking() }.to_owned(),
+            (_, Waiting::Provider { .. }) => self.provider_busy().to_owned(),
+            (Self::English, Waiting::Call { name, bytes }) => {
+                format!("Writing a call of {name} ({})…", format::size(self, *bytes))
+            }
+            (Self::Japanese, Waiting::Call { name, bytes }) => {
+                format!("{name}の呼び出しを書いています（{}）…", format::size(self, *bytes))
+            }
+        }
+    }
+
+    /// Beside that the provider is busy.
+    pub(crate) fn trying_again(self, seconds: u64, attempt: u32, attempts: u32) -> String {
+        match self {
+            Self::English => format!("Trying again in {seconds} s ({attempt} of {attempts})"),
+            Self::Japanese => format!("{seconds}秒後に再試行します（{attempt}/{attempts}回目）"),
         }
     }
 
@@ -92,10 +162,18 @@ impl Language {
     }
 
     /// The line over several finished calls.
-    pub(crate) fn used_tools(self, count: usize) -> String {
+    pub(crate) fn tool_calls(self, count: usize) -> String {
         match self {
-            Self::English => format!("Used {count} tools"),
-            Self::Japanese => format!("ツールを{count}回使用"),
+            Self::English => format!("{count} tool calls"),
+            Self::Japanese => format!("ツール呼び出し{count}件"),
+        }
+    }
+
+    /// When something began and ended, by the reader's clock.
+    pub(crate) fn started_and_ended(self, start: &str, end: &str) -> String {
+        match self {
+            Self::English => format!("Started {start}, ended {end}"),
+            Self::Japanese => format!("開始 {start}、終了 {end}"),
         }
     }
 
@@ -225,10 +303,10 @@ impl Language {
                 "このモデルはツールを使えません。LLM_TOOL_MODE を prompt にするか、別のモデルを選んでください。"
             }
             "model_refused_request" => "モデルの提供元がリクエストを拒否しました。",
-            "model_busy" => "モデルが混み合っています。しばらくしてからもう一度送信してください。",
-            "model_unreachable" => "モデルの提供元に接続できません。接続を確認して、もう一度送信してください。",
-            "model_timeout" => "モデルからの応答が途絶えました。もう一度送信してください。",
-            "model_bad_stream" => "モデルの応答を読み取れませんでした。もう一度送信してください。",
+            "model_busy" => "モデルの提供元が応答できない状態です。しばらくしてからもう一度お試しください。",
+            "model_unreachable" => "モデルの提供元に接続できません。接続を確認して、もう一度お試しください。",
+            "model_timeout" => "モデルからの応答が途絶えました。もう一度お試しください。",
+            "model_bad_stream" => "モデルの応答を読み取れませんでした。もう一度お試しください。",
             "turn_timeout" => "時間の上限に達したため、回答を終了しました。質問を分けて送信してください。",
             "storage_unavailable" => "データベースに接続できないため、回答を保存できません。",
             "answer_too_long" => "回答が長すぎるため、終了しました。質問を分けて送信してください。",

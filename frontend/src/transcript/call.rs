@@ -5,6 +5,8 @@ use tallybook_protocol::{
     MAX_CALL_ERROR_BYTES, RawJson, ToolCall, ToolCallEnd, ToolCallId, ToolCallStart, ToolCallStatus,
 };
 
+use crate::json;
+
 /// A text of a call, or the beginning of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallText {
@@ -85,6 +87,8 @@ pub struct Call {
     pub error: Option<CallText>,
     /// How long it ran, measured by the server.
     pub duration_ms: Option<i64>,
+    /// When it began, in milliseconds since 1970; not told while it runs.
+    pub started_ms: Option<i64>,
 }
 
 impl Call {
@@ -96,6 +100,27 @@ impl Call {
     /// Whether all its texts are whole. The rest of those that are not is to be had from the server.
     pub fn is_whole(&self) -> bool {
         [Some(&self.input), self.output.as_ref(), self.error.as_ref()].into_iter().flatten().all(CallText::is_whole)
+    }
+
+    /// With what, on one line.
+    pub fn summary(&self) -> String {
+        json::summary(&self.input.text)
+    }
+
+    /// What came of it, on one line: its result's first words, or those of the reason why it failed.
+    pub fn outcome(&self) -> Option<String> {
+        let words = match self.status {
+            ToolCallStatus::Success => json::first_words(&self.output.as_ref()?.text),
+            ToolCallStatus::Error => json::first_words(&self.error.as_ref()?.text),
+            _ => return None,
+        };
+        Some(words).filter(|words| !words.is_empty())
+    }
+
+    /// When it began and ended, in milliseconds since 1970, as far as both are known.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        let start = self.started_ms?;
+        Some((start, start.saturating_add(self.duration_ms?)))
     }
 
     /// Takes how it ended.
@@ -129,6 +154,7 @@ impl From<ToolCallStart> for Call {
             output: None,
             error: None,
             duration_ms: None,
+            started_ms: None,
         }
     }
 }
@@ -147,6 +173,7 @@ impl From<ToolCall> for Call {
             output,
             error: call.error.map(|text| CallText::error(text, call.truncated, others_are_whole)),
             duration_ms: call.duration_ms,
+            started_ms: Some(call.started_at.timestamp_millis()),
         }
     }
 }

@@ -6,8 +6,8 @@ use tallybook_protocol::ToolCallStatus;
 
 use super::{Item, ItemKey};
 
-/// How many tools a group names before it only counts.
-const MAX_NAMES: usize = 2;
+/// How many tools a group names.
+const MAX_NAMES: usize = 3;
 
 /// A line among items that stand next to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,39 +28,59 @@ pub enum Line {
 pub struct Group {
     /// The items, in order; the first one names the group.
     pub keys: Vec<ItemKey>,
-    /// How many of them are tool calls.
-    pub calls: usize,
-    /// The first different tools by name.
-    pub names: Vec<String>,
-    /// How many of the calls are not among those named.
-    pub unnamed: usize,
-    /// How many of the calls failed.
-    pub failed: usize,
+    /// Whether it failed, of each tool call among them.
+    pub failures: Vec<bool>,
+    /// The tools by name, and how often each was called.
+    pub names: Vec<(String, usize)>,
+    /// How long the calls took together, when that is known of all.
+    pub duration_ms: Option<i64>,
+    /// When the first began and the last ended, in milliseconds since 1970, when that is known of all.
+    pub span: Option<(i64, i64)>,
 }
 
 impl Group {
     fn of(items: &[&Item]) -> Self {
         let calls = || items.iter().filter_map(|item| item.as_call());
-        let mut names: Vec<String> = Vec::new();
+        let mut names: Vec<(String, usize)> = Vec::new();
         for call in calls() {
-            if names.len() < MAX_NAMES && !names.contains(&call.name) {
-                names.push(call.name.clone());
+            match names.iter_mut().find(|(name, _)| *name == call.name) {
+                Some((_, count)) => *count += 1,
+                None => names.push((call.name.clone(), 1)),
             }
         }
+        let spans = calls().map(|call| call.span()).collect::<Option<Vec<_>>>().unwrap_or_default();
+        let start = spans.iter().map(|(start, _)| *start).min();
         Self {
             keys: items.iter().map(|item| item.key()).collect(),
-            calls: calls().count(),
-            unnamed: calls().filter(|call| !names.contains(&call.name)).count(),
-            failed: calls().filter(|call| call.status == ToolCallStatus::Error).count(),
+            failures: calls().map(|call| call.status == ToolCallStatus::Error).collect(),
             names,
+            duration_ms: calls().try_fold(0_i64, |sum, call| Some(sum.saturating_add(call.duration_ms?))),
+            span: start.zip(spans.iter().map(|(_, end)| *end).max()),
         }
     }
 
-    /// `add, multiply, +1`
+    /// How many tool calls there are.
+    pub fn calls(&self) -> usize {
+        self.failures.len()
+    }
+
+    /// How many of them failed.
+    pub fn failed(&self) -> usize {
+        self.failures.iter().filter(|failed| **failed).count()
+    }
+
+    /// `add ×2, multiply, divide, …`
     pub fn summary(&self) -> String {
-        let mut summary = self.names.join(", ");
-        if self.unnamed > 0 {
-            let _ = write!(summary, ", +{}", self.unnamed);
+        let mut summary = String::new();
+        for (name, count) in self.names.iter().take(MAX_NAMES) {
+            let separator = if summary.is_empty() { "" } else { ", " };
+            let _ = write!(summary, "{separator}{name}");
+            if *count > 1 {
+                let _ = write!(summary, " ×{count}");
+            }
+        }
+        if self.names.len() > MAX_NAMES {
+            summary.push_str(", …");
         }
         summary
     }
@@ -91,11 +111,11 @@ mod tests {
         finished_call(id, |call| (call.tool_name, call.status) = (name.to_owned(), status))
     }
 
-    /// `[add, multiply, +1] 1 2 3` for a group, plain numbers for calls by themselves.
+    /// `[add ×2, multiply] 1 2 3` for a group, plain numbers for calls by themselves.
     fn drawn(items: &[Item]) -> String {
         let keys: Vec<ItemKey> = items.iter().map(Item::key).collect();
         let words = lines(&keys, items).into_iter().map(|line| match line {
-            Line::Group(group) => format!("[{}{}]", group.summary(), "!".repeat(group.failed)),
+            Line::Group(group) => format!("[{}{}]", group.summary(), "!".repeat(group.failed())),
             Line::Item { key: ItemKey::Call(id), group: None } => id.to_string(),
             Line::Item { key: ItemKey::Call(id), group: Some(ItemKey::Call(first)) } => format!("{first}/{id}"),
         });
@@ -108,21 +128,47 @@ mod tests {
         let [add, multiply, divide] = ["add", "multiply", "divide"];
         for (calls, expected) in [
             (vec![call(1, add, Success)], "1"),
-            (vec![call(1, add, Success), call(2, add, Success)], "[add] 1/1 1/2"),
+            (vec![call(1, add, Success), call(2, add, Success)], "[add ×2] 1/1 1/2"),
             (
                 vec![call(1, add, Success), call(2, multiply, Success), call(3, divide, Error)],
-                "[add, multiply, +1!] 1/1 1/2 1/3",
+                "[add, multiply, divide!] 1/1 1/2 1/3",
             ),
-            (vec![call(1, add, Success), call(2, add, Success), call(3, add, Pending)], "[add] 1/1 1/2 3"),
+            (vec![call(1, add, Success), call(2, add, Success), call(3, add, Pending)], "[add ×2] 1/1 1/2 3"),
             (vec![call(1, add, Success), call(2, add, AwaitingApproval), call(3, add, Success)], "1 2 3"),
             (
                 vec![call(1, add, Denied), call(2, add, Cancelled), call(3, add, Pending), call(4, add, Interrupted)],
-                "[add] 1/1 1/2 3 4",
+                "[add ×2] 1/1 1/2 3 4",
             ),
             (vec![call(1, add, Pending), call(2, add, Pending)], "1 2"),
         ] {
             assert_eq!(drawn(&calls), expected);
         }
+    }
+
+    #[test]
+    fn a_group_counts_calls_and_not_names() {
+        let names = ["add", "multiply", "add", "divide", "subtract"];
+        let calls: Vec<Item> = (1..).zip(names).map(|(id, name)| call(id, name, ToolCallStatus::Success)).collect();
+        assert!(drawn(&calls).starts_with("[add ×2, multiply, divide, …] "), "{}", drawn(&calls));
+        let keys: Vec<ItemKey> = calls.iter().map(Item::key).collect();
+        let Some(Line::Group(group)) = lines(&keys, &calls).into_iter().next() else { panic!("they fold") };
+        assert_eq!((group.calls(), group.failed()), (5, 0));
+    }
+
+    #[test]
+    fn a_group_takes_as_long_as_its_calls_and_spans_them() {
+        let timed = |id, start: &str, ms| {
+            finished_call(id, |call| (call.started_at, call.duration_ms) = (start.parse().unwrap(), ms))
+        };
+        let of = |calls: &[Item]| {
+            let keys: Vec<ItemKey> = calls.iter().map(Item::key).collect();
+            let Some(Line::Group(group)) = lines(&keys, calls).into_iter().next() else { panic!("they fold") };
+            (group.duration_ms, group.span.map(|(start, end)| end - start))
+        };
+        // Side by side, the second began first and ended last.
+        let [one, other] = ["2026-11-01T12:00:00.100Z", "2026-11-01T12:00:00Z"];
+        assert_eq!(of(&[timed(1, one, Some(300)), timed(2, other, Some(900))]), (Some(1200), Some(900)));
+        assert_eq!(of(&[timed(1, one, Some(300)), timed(2, other, None)]), (None, None));
     }
 
     #[test]

@@ -147,7 +147,7 @@ fn overloaded_error_after_http_200() {
     events.push(json!({"type": "error", "error": error}));
     let (events, error) = read(&events);
     assert_eq!(testing::texts(&events), "half ");
-    assert_eq!(error.unwrap(), "The model provider is busy (529: Overloaded). Try again in a moment.");
+    assert_eq!(error.unwrap(), "The model provider cannot answer right now (529: Overloaded). Try again in a moment.");
 }
 
 #[test]

@@ -80,7 +80,7 @@ async fn up_to_llm_max_retries_and_not_once_more() {
             assert_eq!((attempt, asked), (retries + 1, retries as usize + 1));
             assert_eq!(
                 error.unwrap().to_string(),
-                "The model provider is busy (529: Overloaded). Try again in a moment."
+                "The model provider cannot answer right now (529: Overloaded). Try again in a moment."
             );
         }
     }

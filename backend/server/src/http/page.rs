@@ -14,10 +14,10 @@ use leptos::prelude::{use_context, use_nonce};
 use leptos_actix::{Request, ResponseOptions, render_app_async_with_context};
 use leptos_router::Method;
 use tallybook_frontend::{PageData, PageError, PageFuture, Preferences};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, Window};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, ToolInfo, Window};
 use uuid::Uuid;
 
-use super::{error::ApiError, methods::is_reading, preferences, state::AppState};
+use super::{error::ApiError, methods::is_reading, preferences, state::AppState, tools};
 use crate::{
     accounts::UserId,
     conversation::{ListFilter, ServiceError},
@@ -83,6 +83,10 @@ impl PageData for ServerPageData {
 
     fn model(&self) -> ModelInfo {
         self.0.service.model_info().clone()
+    }
+
+    fn tools(&self) -> Vec<ToolInfo> {
+        tools::all(&self.0.service)
     }
 
     fn preferences(&self) -> Preferences {

@@ -5,15 +5,17 @@ use actix_web::{
     HttpRequest,
     http::header::{AcceptLanguage, Header as _, Preference},
 };
-use tallybook_frontend::{LANGUAGE_COOKIE, Language, Preferences, THEME_COOKIE, Theme};
+use tallybook_frontend::{LANGUAGE_COOKIE, Language, Preferences, SIDEBAR_COOKIE, Sidebar, THEME_COOKIE, Theme};
 
 /// What was chosen goes before what the browser asks for; whatever cannot be read counts as not said.
 pub(super) fn of(request: &HttpRequest) -> Preferences {
     let language = request.cookie(LANGUAGE_COOKIE).and_then(|cookie| Language::from_code(cookie.value()));
     let theme = request.cookie(THEME_COOKIE).and_then(|cookie| Theme::from_name(cookie.value()));
+    let sidebar = request.cookie(SIDEBAR_COOKIE).and_then(|cookie| Sidebar::from_name(cookie.value()));
     Preferences {
         language: language.or_else(|| asked_for(request)).unwrap_or_default(),
         theme: theme.unwrap_or_default(),
+        sidebar: sidebar.unwrap_or_default(),
     }
 }
 
@@ -28,7 +30,7 @@ fn asked_for(request: &HttpRequest) -> Option<Language> {
 #[cfg(test)]
 mod tests {
     use actix_web::{http::header, test::TestRequest};
-    use tallybook_frontend::{Language, Theme};
+    use tallybook_frontend::{Language, Sidebar, Theme};
 
     use super::of;
 
@@ -64,5 +66,9 @@ mod tests {
         assert_eq!(chosen("en", "dark").theme, Theme::Dark);
         assert_eq!(chosen("\"><script>", "no-such").language, Language::Japanese);
         assert_eq!(chosen("", "").theme, Theme::System);
+        let sidebar =
+            |cookie: &str| of(&asking("ja").insert_header((header::COOKIE, cookie)).to_http_request()).sidebar;
+        assert_eq!(sidebar("tallybook_sidebar=folded"), Sidebar::Folded);
+        assert_eq!(sidebar("tallybook_sidebar=no-such"), Sidebar::Shown);
     }
 }

@@ -1,0 +1,102 @@
+// What the line of a tool call tells without being opened: what came of it, how long it took and when; and of several, how
+// often each tool was called.
+
+import type { Page } from "@playwright/test";
+import { scriptTurn, started, stopClock } from "../kit/live.ts";
+import { call, conversation, open } from "../kit/seed.ts";
+import { expect, test } from "../kit/test.ts";
+
+/** Opens a conversation whose one answer has these calls, each with text before it so that none folds. */
+async function openCalls(page: Page, ...calls: ReturnType<typeof call>[]): Promise<void> {
+  const content = calls.map((_, at) => `Step ${at}.`).join("\n\n");
+  for (const [at, one] of calls.entries()) one.offset = content.indexOf(`Step ${at}.`) + `Step ${at}.`.length;
+  await open(page, conversation("Calls", [["Go", { content, calls }]]));
+}
+
+test("a call's line says what came of it", async ({ page }) => {
+  const rows = JSON.stringify({ rows: Array.from({ length: 500 }, (_, row) => `row ${row}`) });
+  await openCalls(
+    page,
+    call("add", { a: 12.5, b: 7.25 }, { output: "19.75", duration_ms: 340 }),
+    call("mean", { of: [1, 2] }, { output: '{"result": 1.50}' }),
+    call("search", { query: "x", path: "/", limit: 3 }, { output: rows }),
+    call("divide", { a: 1, b: 0 }, { status: "error", output: null, error: "invalid_b: division by zero\nTry another." }),
+    call("mail", {}, { status: "cancelled", output: null }),
+  );
+  const lines = page.getByTestId("tool-call");
+  await expect(lines.nth(0)).toHaveText(/^add\s*12\.5, 7\.25\s*→\s*19\.75\s*done\s*340 ms$/);
+  await expect(lines.nth(1).locator(".tool-result")).toHaveText("1.50");
+  await expect(lines.nth(2).locator(".tool-summary")).toHaveText("query: x, path: /, limit: 3");
+  const long = (await lines.nth(2).locator(".tool-result").textContent())!;
+  expect(long).toMatch(/^\{"rows":\["row 0","row 1".*…$/);
+  expect(long.length).toBeLessThan(130);
+  await expect(lines.nth(3).locator(".tool-result")).toHaveText("invalid_b: division by zero Try another.");
+  await expect(lines.nth(3)).toHaveAccessibleName(/divide.*invalid_b: division by zero.*failed/);
+  await expect(lines.nth(4).locator(".tool-result")).toHaveCount(0);
+});
+
+test("on a phone what went in gives way to what came out", async ({ page }) => {
+  await page.setViewportSize({ width: 360, height: 640 });
+  await openCalls(page, call("add", { a: "1".repeat(50), b: "2".repeat(50) }, { output: "19.75" }));
+  const result = page.locator(".tool-result");
+  await expect(result).toBeInViewport();
+  expect(await result.evaluate((shown) => shown.scrollWidth - shown.clientWidth), "all of it is to be read").toBeLessThanOrEqual(1);
+  expect(await page.locator("#thread").evaluate((area) => area.scrollWidth - area.clientWidth)).toBe(0);
+});
+
+test("a line says when its call began and ended, and a group when all did", async ({ page }) => {
+  const calls = [
+    call("add", { a: 1, b: 2 }, { started_at: "2026-11-01T09:05:07Z", duration_ms: 2_000 }),
+    call("add", { a: 3, b: 4 }, { started_at: "2026-11-01T09:05:06Z", duration_ms: 500 }),
+  ];
+  await open(page, conversation("Times", [["Go", { content: "Done.", calls }]]));
+  const group = page.getByTestId("tool-group");
+  await expect(group).toHaveText(/^2 tool calls\s*add ×2\s*2\.5s$/);
+  await expect(group).toHaveAccessibleDescription("Started 9:05:06, ended 9:05:09");
+  await expect(group.locator("svg.tally path"), "a stroke for each").toHaveCount(2);
+  await group.click();
+  const first = page.getByTestId("tool-call").first();
+  await expect(first).toHaveAccessibleDescription("Started 9:05:07, ended 9:05:09");
+  await first.click();
+  await expect(page.getByTestId("tool-call-details")).toContainText("Started 9:05:07, ended 9:05:09");
+});
+
+test("a group counts calls and not names", async ({ page }) => {
+  const names = ["add", "multiply", "add", "divide", "subtract"];
+  const failed = { status: "error", output: null, error: "no" } as const;
+  const calls = names.map((name) => call(name, { a: 1 }, name === "divide" ? failed : {}));
+  await open(page, conversation("Five", [["Go", { content: "Done.", calls }]]));
+  const group = page.getByTestId("tool-group");
+  await expect(group).toHaveText(/^5 tool calls\s*add ×2, multiply, divide, …\s*1 failed/);
+  await expect(group.locator("svg.tally path")).toHaveCount(5);
+  await expect(group.locator("svg.tally .failed")).toHaveCount(1);
+});
+
+test("an answer under way shows that it is alive", async ({ page }) => {
+  const turn = await scriptTurn(page);
+  const clock = await stopClock(page);
+  await page.getByTestId("composer").fill(started.content);
+  await page.getByTestId("send").click();
+  await turn.say("message_start", started);
+  const answer = page.locator('article[data-role="assistant"]');
+  await expect(answer.getByRole("status")).toHaveText("Thinking…");
+  await clock.runFor(2_500);
+  await expect(answer.locator(".thinking-seconds")).toBeEmpty();
+  await clock.runFor(3_000);
+  await expect(answer.locator(".thinking-seconds")).toHaveText("5s");
+
+  const caret = () =>
+    answer.locator(".part > :last-child").last().evaluate((block) => getComputedStyle(block, "::after").content);
+  await turn.say("content_delta", { offset: 0, delta: "It is" });
+  await clock.runFor(100);
+  await expect(answer).toContainText("It is");
+  expect(await caret(), "it stands where the next words will come").toBe('""');
+  // Live regions would not be heard in what is busy.
+  await expect(answer.locator(".prose")).toHaveAttribute("aria-busy", "true");
+  await expect(page.locator("[aria-busy=true] [role=status], [aria-busy=true] [role=alert]")).toHaveCount(0);
+  await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "add", input: { a: 1 }, offset: 5 });
+  await clock.runFor(100);
+  await expect(page.getByTestId("tool-call")).toBeVisible();
+  expect(await caret(), "now the call is what is waited for").toBe("none");
+  await expect(page.locator("[aria-busy=true] [role=status]")).toHaveCount(0);
+});

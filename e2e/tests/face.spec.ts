@@ -1,0 +1,134 @@
+// The start, the bar at the top, failures and the way on, and where things stand.
+
+import type { Page } from "@playwright/test";
+import { ChatPage } from "../kit/chat.ts";
+import { call, conversation, open } from "../kit/seed.ts";
+import { expect, test } from "../kit/test.ts";
+
+const top = async (page: Page, place: string) => (await page.locator(place).first().boundingBox())!;
+
+test("the start shows the tools there are, and each says what it does", async ({ page, request }) => {
+  const tools: { name: string; description: string }[] = await (await request.get("/api/tools")).json();
+  await page.goto("/");
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  await expect(page.getByTestId("tool-chip")).toHaveText(tools.map(({ name }) => name));
+  const about = page.locator(".tool-about:popover-open");
+  await page.getByTestId("tool-chip").first().click();
+  expect(tools[0]!.description).toContain((await about.textContent())!);
+  const [chip, told] = [await page.getByTestId("tool-chip").first().boundingBox(), await about.boundingBox()];
+  expect(Math.abs(told!.y - (chip!.y + chip!.height)), "beside its name").toBeLessThan(12);
+  await page.keyboard.press("Escape");
+  await expect(about).toHaveCount(0);
+  for (const tool of await page.locator(".example-tool").allTextContents()) {
+    for (const name of tool.split(", ")) expect(tools.map(({ name }) => name)).toContain(name);
+  }
+});
+
+test("the bar at the top names the conversation, which is renamed, kept and deleted there", async ({ page }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await expect(page.getByTestId("conversation-menu"), "there is nothing to do anything with").toHaveCount(0);
+  await chat.ask("What is 2 + 3?");
+  const menu = page.getByTestId("conversation-menu");
+  await expect(menu).toHaveText("What is 2 + 3?");
+  await menu.click();
+  await expect(page.getByTestId("markdown")).toBeVisible();
+  const [button, list] = [await menu.boundingBox(), await top(page, "#conversation-menu")];
+  expect(Math.abs(list.y - (button!.y + button!.height)), "it opens below its button").toBeLessThan(12);
+  await page.getByTestId("menu-rename").click();
+  await expect(page.getByTestId("markdown")).toBeHidden();
+  const field = page.locator(".header").getByTestId("rename-field");
+  await expect(field).toBeFocused();
+  await page.keyboard.type("A sum");
+  await page.keyboard.press("Escape");
+  await expect(menu).toHaveText("What is 2 + 3?");
+  await menu.click();
+  await page.getByTestId("menu-rename").click();
+  await expect(field).toBeFocused();
+  await page.keyboard.type("A sum");
+  await page.keyboard.press("Enter");
+  await expect(menu).toHaveText("A sum");
+  await expect(page.getByTestId("conversation-link").first()).toHaveText("A sum");
+  await page.reload();
+  await expect(menu).toHaveText("A sum");
+
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  await menu.click();
+  await page.getByTestId("menu-delete").click();
+  await page.getByTestId("undo").click();
+  await expect(page.getByTestId("conversation-link").first()).toHaveText("A sum");
+});
+
+test("the list is folded away on a wide screen, stays so, and comes back for a search", async ({ page }) => {
+  await page.setViewportSize({ width: 1200, height: 700 });
+  await page.goto("/");
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  const fold = page.getByTestId("fold-sidebar");
+  await expect(fold).toHaveAttribute("aria-expanded", "true");
+  await fold.click();
+  await expect(page.getByTestId("sidebar")).toBeHidden();
+  await expect(fold).toHaveAttribute("aria-expanded", "false");
+  const again = await page.reload();
+  expect(await again!.text(), "the server knows, so nothing moves").toContain('data-sidebar="folded"');
+  await expect(page.getByTestId("sidebar")).toBeHidden();
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  await page.keyboard.press("Control+k");
+  await expect(page.getByTestId("search")).toBeFocused();
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("sidebar")).toBeHidden();
+  await fold.click();
+  await expect(page.getByTestId("sidebar")).toBeVisible();
+});
+
+test("an answer stands nearer to its question than to the next one", async ({ page }) => {
+  await open(page, conversation("Near", [["One", { content: "First." }], ["Two", { content: "Second." }]]));
+  const [question, answer, next] = [
+    await top(page, '[data-role="user"] .bubble'),
+    await top(page, '[data-role="assistant"] .prose'),
+    (await page.locator('[data-role="user"] .bubble').last().boundingBox())!,
+  ];
+  const [before, after] = [answer.y - question.y - question.height, next.y - answer.y - answer.height];
+  expect(before).toBeLessThan(after / 2);
+});
+
+test("the message field stays in its place when there are costs to tell", async ({ page }) => {
+  const usage = { input_tokens: 10, output_tokens: 5, cached_tokens: 0 };
+  const place = async (turns: number) => {
+    await page.unrouteAll();
+    await open(page, conversation("Costs", Array.from({ length: turns }, () => ["One", { content: "Yes.", usage }])));
+    await expect(page.getByTestId("usage")).toHaveCount(turns);
+    return (await top(page, ".composer")).y;
+  };
+  const before = await place(1);
+  await expect(page.getByTestId("usage-in-all")).toHaveCount(0);
+  const after = await place(2);
+  await expect(page.getByTestId("usage-in-all")).toBeInViewport({ ratio: 1 });
+  expect(after).toBe(before);
+});
+
+test("a failure has one way on, in words that fit", async ({ page }) => {
+  const failed = { content: "", status: "failed", error: "The provider refused the key.", error_code: "model_auth" };
+  await open(page, conversation("Failed", [["One", failed]]));
+  const answer = page.locator('article[data-role="assistant"]');
+  await expect(answer.getByTestId("retry")).toHaveText("Try again");
+  await expect(answer.getByTestId("continue")).toHaveCount(0);
+  await expect(answer.getByTestId("regenerate")).toHaveCount(0);
+});
+
+test("what was begun before a failure is gone on with", async ({ page }) => {
+  const failed = { content: "", status: "failed", error: "Nothing came.", error_code: "model_timeout", calls: [call("add", { a: 1 })] };
+  await open(page, conversation("Failed", [["One", failed]]));
+  const answer = page.locator('article[data-role="assistant"]');
+  await expect(answer.getByTestId("continue")).toBeVisible();
+  await expect(answer.getByTestId("retry")).toHaveCount(0);
+});
+
+test("the rest of an answer that was too long is asked for with one press", async ({ page, tolerated }) => {
+  tolerated.push(/Failed to load resource/);
+  const short = { content: "So far", stop_reason: "max_tokens" } as { content: string };
+  await open(page, conversation("Long", [["One", short]]));
+  const sent = page.waitForRequest((request) => request.method() === "POST" && request.url().endsWith("/messages"));
+  await page.route("**/messages", (route) => route.fulfill({ status: 503, body: "{}" }));
+  await page.getByTestId("ask-for-rest").click();
+  expect((await sent).postDataJSON().content).toBe("Please go on.");
+});

@@ -1,0 +1,59 @@
+// Colours of the reader's own, a page at 400 %, and paper.
+
+import AxeBuilder from "@axe-core/playwright";
+import { scriptTurn, started } from "../kit/live.ts";
+import { call, conversation, open } from "../kit/seed.ts";
+import { expect, test } from "../kit/test.ts";
+
+const USAGE = { input_tokens: 1200, output_tokens: 300, cached_tokens: 0 };
+const TALK = conversation("Sums", [["What is 1 + 2?", { content: "It is 3.", calls: [call("add", { a: 1, b: 2 })], usage: USAGE }]]);
+
+test("with forced colours what is chosen, said and ready can be told apart", async ({ page }) => {
+  await page.emulateMedia({ forcedColors: "active" });
+  await open(page, TALK);
+  await expect(page.locator(".bubble")).not.toHaveCSS("border-top-width", "0px");
+  const paint = (name: string) => page.getByTestId(name).evaluate((shown) => getComputedStyle(shown).backgroundColor);
+  const disabled = await paint("send");
+  await page.getByTestId("composer").fill("x");
+  await expect(page.getByTestId("send")).toBeEnabled();
+  await expect.poll(() => paint("send"), "Send that is ready is another colour").not.toBe(disabled);
+  const other = await page.getByTestId("new-chat").evaluate((shown) => getComputedStyle(shown).backgroundColor);
+  expect(await paint("conversation-link"), "the open conversation is marked").not.toBe(other);
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id }) => id)).toEqual([]);
+});
+
+test("at 400 % most of the height is left to read in", async ({ page }) => {
+  await open(page, TALK);
+  // 1280 × 720, as zoom makes it.
+  await page.setViewportSize({ width: 320, height: 180 });
+  await expect.poll(async () => (await page.locator("#thread").boundingBox())!.height).toBeGreaterThan(80);
+  await expect(page.getByTestId("composer")).toBeInViewport({ ratio: 1 });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+});
+
+test("on paper there is all that was said and nothing to press", async ({ page }) => {
+  const long = "A line of text.\n\n".repeat(200);
+  await open(page, conversation("Long", [["Go", { content: `${long}The end.` }]]));
+  await page.emulateMedia({ media: "print" });
+  await expect(page.getByTestId("sidebar")).toBeHidden();
+  await expect(page.getByTestId("composer")).toBeHidden();
+  await expect(page.getByTestId("copy-answer")).toBeHidden();
+  const [height, area] = await page.evaluate(() => {
+    const thread = document.querySelector("#thread")!;
+    return [thread.scrollHeight, thread.getBoundingClientRect().height];
+  });
+  expect(area, "nothing is left inside a scrolling area").toBeCloseTo(height!, 0);
+});
+
+test("who wants less motion sees strokes that stand still", async ({ page }) => {
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  const turn = await scriptTurn(page);
+  await page.goto("/");
+  await page.getByTestId("composer").fill(started.content);
+  await page.getByTestId("send").click();
+  await turn.say("message_start", started);
+  const spinner = page.locator(".thinking .spinner");
+  await expect(spinner).toBeVisible();
+  expect(await spinner.evaluate((shown) => getComputedStyle(shown, "::before").animationName)).toBe("none");
+});

@@ -1,0 +1,70 @@
+//! The one way on from an answer that is not as it should be, as long as nothing came after it.
+
+use leptos::prelude::*;
+use tallybook_protocol::{MessageId, MessageStatus};
+
+use crate::{
+    components::message::{OptionalEntry, read},
+    language::use_language,
+    session::Session,
+    transcript::Entry,
+};
+
+/// What is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WayOn {
+    /// To go on where the answer was cut off.
+    Continue,
+    /// To have it written anew: there is nothing of it.
+    Again,
+    /// To ask for what did not fit.
+    AskForRest,
+}
+
+impl WayOn {
+    fn of(entry: &Entry) -> Option<Self> {
+        let is_cut_short = entry.status == MessageStatus::Complete
+            && matches!(entry.stop_reason.as_deref(), Some("max_tokens" | "step_limit"));
+        match () {
+            () if is_cut_short => Some(Self::AskForRest),
+            () if !entry.is_cut_off() => None,
+            () if entry.segments().is_empty() => Some(Self::Again),
+            () => Some(Self::Continue),
+        }
+    }
+}
+
+/// The way on from an answer now; none while a turn runs.
+pub(crate) fn use_way_on(entry: OptionalEntry, session: Session) -> Memo<Option<(MessageId, WayOn)>> {
+    Memo::new(move |_| {
+        let offered = read(entry, |entry| Some((entry.id, WayOn::of(entry)?)))?;
+        // Asked first, so that whole answers watch nothing else.
+        let last = session.transcript.with(|transcript| transcript.entries().last().map(|entry| entry.id));
+        (last == Some(offered.0) && !session.is_busy()).then_some(offered)
+    })
+}
+
+/// Its button.
+#[component]
+pub(crate) fn WayOnButton(way_on: Memo<Option<(MessageId, WayOn)>>, session: Session) -> impl IntoView {
+    let text = use_language();
+    move || {
+        way_on.get().map(|(id, way)| {
+            let (name, label) = match way {
+                WayOn::Continue => ("continue", text.go_on()),
+                WayOn::Again => ("retry", text.reload()),
+                WayOn::AskForRest => ("ask-for-rest", text.ask_for_rest()),
+            };
+            let act = move |_| match way {
+                WayOn::Continue => session.continue_turn(),
+                WayOn::Again => session.regenerate(id),
+                WayOn::AskForRest => session.send(text.rest_please()),
+            };
+            view! {
+                <button type="button" class="button small way-on" data-testid=name on:click=act>
+                    {label}
+                </button>
+            }
+        })
+    }
+}

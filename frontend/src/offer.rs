@@ -1,0 +1,140 @@
+//! What a new chat offers: the tools there are, and questions that show them. Pure; the words of the questions are in
+//! `text`.
+
+use serde::{Deserialize, Serialize};
+use tallybook_protocol::{ModelInfo, ToolInfo};
+
+use crate::{format::beginning, language::Language};
+
+/// So many tools are named; of others it is told how many there are.
+const MAX_TOOLS: usize = 12;
+/// So much of what a tool says of itself goes with the page.
+const MAX_ABOUT_CHARS: usize = 160;
+/// So many questions are offered.
+const MAX_EXAMPLES: usize = 3;
+
+/// What can be asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Offer {
+    /// The tools, in the server's order.
+    pub(crate) tools: Vec<ToolAtHand>,
+    /// How many others there are.
+    pub(crate) more: usize,
+    /// Whether the built-in demo model answers, which knows arithmetic only.
+    pub(crate) is_demo: bool,
+}
+
+/// A tool, as far as a reader wants to know before it is used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ToolAtHand {
+    pub(crate) name: String,
+    /// The first sentence of what it says of itself, in the server's language.
+    pub(crate) about: String,
+}
+
+/// A question to begin with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Example {
+    pub(crate) question: String,
+    /// The tools that it shows.
+    pub(crate) tools: Vec<String>,
+}
+
+impl Offer {
+    /// What there is with these tools and this model.
+    pub(crate) fn new(tools: Vec<ToolInfo>, model: &ModelInfo) -> Self {
+        let more = tools.len().saturating_sub(MAX_TOOLS);
+        let tools = tools.into_iter().take(MAX_TOOLS).map(|tool| {
+            let (about, _) = beginning(first_sentence(&tool.description), MAX_ABOUT_CHARS);
+            ToolAtHand { about: about.to_owned(), name: tool.name }
+        });
+        Self { tools: tools.collect(), more, is_demo: model.provider == "demo" }
+    }
+
+    /// Questions that the tools there are can answer: those with words of their own first, then one for each other tool,
+    /// and without any tool some that a model answers by itself.
+    pub(crate) fn examples(&self, language: Language) -> Vec<Example> {
+        let has = |name: &str| self.tools.iter().any(|tool| tool.name == name);
+        let known = language.examples(self.is_demo).iter().filter(|(tools, _)| tools.iter().all(|tool| has(tool)));
+        let mut examples: Vec<Example> = known
+            .map(|(tools, question)| Example {
+                question: (*question).to_owned(),
+                tools: tools.iter().map(|&tool| tool.to_owned()).collect(),
+            })
+            .collect();
+        let is_shown = |name: &str| language.examples(self.is_demo).iter().any(|(tools, _)| tools.contains(&name));
+        let others = self
+            .tools
+            .iter()
+            .filter(|tool| !is_shown(&tool.name))
+            .map(|tool| Example { question: language.show_tool(&tool.name), tools: vec![tool.name.clone()] });
+        // Tools of somebody's own are why they are here: at least one of them is shown.
+        if !self.is_demo {
+            let mut others = others.peekable();
+            if others.peek().is_some() {
+                examples.truncate(MAX_EXAMPLES - 1);
+            }
+            examples.extend(others);
+        }
+        if examples.is_empty() {
+            examples.extend(
+                language
+                    .examples_without_tools()
+                    .map(|question| Example { question: question.to_owned(), tools: Vec::new() }),
+            );
+        }
+        examples.truncate(MAX_EXAMPLES);
+        examples
+    }
+}
+
+fn first_sentence(text: &str) -> &str {
+    let text = text.trim();
+    text.find(". ").map_or(text, |end| &text[..=end])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tallybook_protocol::{ModelInfo, ToolInfo};
+
+    use super::{MAX_TOOLS, Offer};
+    use crate::language::Language;
+
+    fn offer(provider: &str, names: &[&str]) -> Offer {
+        let tools = names.iter().map(|&name| ToolInfo {
+            name: name.to_owned(),
+            description: "Adds 0.1 and 0.2. Use it for sums.".to_owned(),
+            input_schema: json!({}),
+            risk: "low".to_owned(),
+        });
+        Offer::new(tools.collect(), &ModelInfo { provider: provider.to_owned(), model: "m".to_owned() })
+    }
+
+    fn shown(offer: &Offer, language: Language) -> Vec<String> {
+        offer.examples(language).into_iter().map(|example| example.tools.join("+")).collect()
+    }
+
+    #[test]
+    fn examples_follow_the_tools_and_the_model() {
+        let all = ["add", "subtract", "multiply", "divide", "evaluate"];
+        for language in Language::ALL {
+            assert_eq!(shown(&offer("demo", &all), language), ["add+multiply", "multiply", "divide"]);
+            assert_eq!(shown(&offer("demo", &["add", "multiply"]), language), ["add+multiply", "multiply"]);
+            let mixed = shown(&offer("anthropic", &["add", "multiply", "divide", "search_files"]), language);
+            assert_eq!((mixed.len(), mixed[2].as_str()), (3, "search_files"));
+            let foreign = offer("openai", &["weather", "mail", "map", "web"]);
+            assert_eq!(shown(&foreign, language), ["weather", "mail", "map"]);
+            assert!(foreign.examples(language)[0].question.contains("weather"));
+            assert_eq!(shown(&offer("openai", &[]), language), ["", "", ""]);
+        }
+    }
+
+    #[test]
+    fn many_tools_are_counted_and_long_words_are_cut() {
+        let names: Vec<String> = (0..30).map(|n| format!("tool_{n}")).collect();
+        let offer = offer("openai", &names.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!((offer.tools.len(), offer.more), (MAX_TOOLS, 18));
+        assert_eq!(offer.tools[0].about, "Adds 0.1 and 0.2.");
+    }
+}
