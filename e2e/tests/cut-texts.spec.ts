@@ -153,7 +153,7 @@ test("between the texts of two steps stands an empty line, on the page as in wha
   const answer = await chat.ask("Two and three");
   for (const when of ["live", "reloaded"]) {
     await expect(answer.locator(".prose"), when).toHaveText(["Let me see.", "Done with five."]);
-    await expect(answer.getByTestId("tool-group"), when).toHaveText(/Used 2 tools/);
+    await expect(answer.getByTestId("tool-group"), when).toHaveText(/2 tool calls/);
     await answer.getByTestId("copy-answer").click();
     await expect.poll(() => clipboard(page), when).toBe("Let me see.\n\nDone with five.");
     await page.evaluate(() => navigator.clipboard.writeText("nothing"));
