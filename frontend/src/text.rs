@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(said(&Waiting::Model, false), ["Thinking…", "考えています…"]);
         assert_eq!(said(&Waiting::Model, true)[0], "Still waiting…");
         let call = Waiting::Call { name: "write_file".to_owned(), bytes: 48_000 };
-        assert_eq!(said(&call, true)[0], "Writing a call of write_file (48 kB)…");
+        assert_eq!(said(&call, true)[0], "Writing a call of write_file…");
         let provider = Waiting::Provider { seconds: 14, attempt: 2, attempts: 3 };
         assert_eq!(said(&provider, false)[0], "The provider is busy.");
         assert_eq!(Language::English.trying_again(14, 2, 3), "Trying again in 14 s (2 of 3)");

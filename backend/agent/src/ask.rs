@@ -133,6 +133,8 @@ async fn follow(
             ModelEvent::Attempt(attempt) => {
                 answer.attempts = attempt;
                 answer.blocks.clear();
+                // What the attempt before began to say is no part of this answer.
+                answer.first_event_at = None;
             }
             ModelEvent::TextDelta(delta) => {
                 answer.add_text(&delta);

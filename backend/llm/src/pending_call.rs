@@ -7,6 +7,7 @@ use tallybook_protocol::Usage;
 
 use super::{
     event::{ModelEvent, StopReason},
+    limits::MAX_TOOL_NAME_CHARS,
     request::ToolCallRequest,
 };
 
@@ -27,7 +28,8 @@ impl PendingCall {
         let is_news = self.told_bytes.is_none_or(|told| bytes - told >= GROWTH_TOLD);
         (is_news && !self.name.is_empty()).then(|| {
             self.told_bytes = Some(bytes);
-            ModelEvent::CallGrew { name: self.name.clone(), bytes }
+            // It is told many times, and may be as long as an answer.
+            ModelEvent::CallGrew { name: self.name.chars().take(MAX_TOOL_NAME_CHARS).collect(), bytes }
         })
     }
 }
@@ -111,6 +113,23 @@ mod tests {
         let calls = vec![call("a", "{oops"), call("b", " ")];
         let expected = (vec![pair("a", "{oops"), pair("b", "{}")], StopReason::ToolUse);
         assert_eq!(finished(calls, StopReason::ToolUse), expected);
+    }
+
+    #[test]
+    fn what_is_told_of_a_growing_call_is_small_however_long_its_name() {
+        let mut growing = PendingCall { name: "n".repeat(1 << 20), ..PendingCall::default() };
+        let told: Vec<ModelEvent> = (0..1000)
+            .filter_map(|_| {
+                growing.input.push_str(&"x".repeat(64));
+                growing.growth()
+            })
+            .collect();
+        assert_eq!(told.len(), 1000);
+        let bytes = |event: &ModelEvent| match event {
+            ModelEvent::CallGrew { name, .. } => name.len(),
+            other => panic!("{other:?}"),
+        };
+        assert!(told.iter().map(bytes).all(|bytes| bytes <= 64));
     }
 
     #[test]

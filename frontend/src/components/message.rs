@@ -13,7 +13,7 @@ use crate::{
         items::{ItemRun, Items},
         message_foot::{AnswerFoot, QuestionFoot},
         prose::Prose,
-        thinking::Thinking,
+        thinking::{Thinking, Waiting},
         way_on::{WayOnButton, use_way_on},
     },
     language::{Language, use_language},
@@ -147,9 +147,10 @@ fn stretch_from(entry: &Entry, start: usize, language: Language) -> Stretch {
 fn Ending(entry: OptionalEntry) -> impl IntoView {
     let text = use_language();
     let ending = Memo::new(move |_| read(entry, |entry| Some(ending_of(entry, text))));
+    let waiting = Memo::new(move |_| read(entry, |entry| Waiting::of(entry.activity.as_ref())));
     move || match ending.get() {
         None | Some(End::Text) => ().into_any(),
-        Some(End::Thinking) => view! { <Thinking /> }.into_any(),
+        Some(End::Thinking) => view! { <Thinking waiting /> }.into_any(),
         Some(End::Note(note)) => view! { <p class="note">{note}</p> }.into_any(),
         Some(End::Failure { words, detail }) => view! {
             <div class="failure" role="alert">
@@ -175,6 +176,7 @@ enum End {
 
 fn ending_of(entry: &Entry, text: Language) -> End {
     match entry.status {
+        MessageStatus::Streaming if entry.activity.is_some() => End::Thinking,
         MessageStatus::Streaming => match entry.segments().last() {
             Some(Segment::Text(_)) => End::Text,
             // An item that is not over shows it itself.

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::{components::seconds::use_seconds, language::use_language};
+use crate::{components::seconds::use_seconds, format, language::use_language, transcript::Activity};
 
 /// After so many seconds it is told how many.
 const TOLD_AFTER_SECS: u64 = 3;
@@ -16,7 +16,6 @@ pub(crate) enum Waiting {
     #[default]
     Model,
     /// The end of a tool call that the model is writing.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the server is to tell of it"))]
     Call {
         /// The tool.
         name: String,
@@ -24,7 +23,6 @@ pub(crate) enum Waiting {
         bytes: i64,
     },
     /// The provider, which is asked again.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the server is to tell of it"))]
     Provider {
         /// In how many seconds, counted from when this was heard.
         seconds: u64,
@@ -32,6 +30,23 @@ pub(crate) enum Waiting {
         attempt: u32,
         attempts: u32,
     },
+}
+
+impl Waiting {
+    /// What an answer waits for while its model does this.
+    pub(crate) fn of(activity: Option<&Activity>) -> Self {
+        match activity {
+            None => Self::Model,
+            Some(Activity::WritingCall(call)) => {
+                Self::Call { name: call.tool_name.clone(), bytes: i64::try_from(call.bytes).unwrap_or(i64::MAX) }
+            }
+            Some(Activity::Retrying(retry)) => Self::Provider {
+                seconds: retry.delay_ms.div_ceil(1000),
+                attempt: retry.attempt,
+                attempts: retry.attempts,
+            },
+        }
+    }
 }
 
 /// Says that the model is at work. The time counts from when this is shown.
@@ -58,7 +73,8 @@ pub(crate) fn Thinking(
                 let left = seconds.saturating_sub(passed.saturating_sub(since.get()));
                 Some(text.trying_again(left, *attempt, *attempts))
             }
-            Waiting::Model | Waiting::Call { .. } => (passed >= TOLD_AFTER_SECS).then(|| text.waited(passed)),
+            Waiting::Call { bytes, .. } => Some(format::size(text, *bytes)),
+            Waiting::Model => (passed >= TOLD_AFTER_SECS).then(|| text.waited(passed)),
         })
     };
     view! {

@@ -80,12 +80,8 @@ impl Language {
         match (self, waiting) {
             (_, Waiting::Model) => if long { self.still_waiting() } else { self.thinking() }.to_owned(),
             (_, Waiting::Provider { .. }) => self.provider_busy().to_owned(),
-            (Self::English, Waiting::Call { name, bytes }) => {
-                format!("Writing a call of {name} ({})…", format::size(self, *bytes))
-            }
-            (Self::Japanese, Waiting::Call { name, bytes }) => {
-                format!("{name}の呼び出しを書いています（{}）…", format::size(self, *bytes))
-            }
+            (Self::English, Waiting::Call { name, .. }) => format!("Writing a call of {name}…"),
+            (Self::Japanese, Waiting::Call { name, .. }) => format!("{name}の呼び出しを書いています…"),
         }
     }
 
