@@ -10,7 +10,7 @@ use crate::{
     browser,
     components::{
         icon::{Draw, Icon},
-        message::{OptionalEntry, read},
+        shown::{OptionalEntry, read},
     },
     language::use_language,
     session::{Edited, Phase, Session, Step},
@@ -21,17 +21,21 @@ const TOLD_FOR: Duration = Duration::from_secs(2);
 
 /// The line under an answer; empty while it is written, so that nothing moves at its end.
 #[component]
-pub(crate) fn AnswerFoot(entry: OptionalEntry, session: Session) -> impl IntoView {
+pub(crate) fn AnswerFoot(entry: OptionalEntry, session: Option<Session>) -> impl IntoView {
     let text = use_language();
     let is_done = Memo::new(move |_| read(entry, |entry| !entry.is_streaming()));
     let usage = Memo::new(move |_| read(entry, |entry| entry.usage));
-    let regenerate = move || session.regenerate(read(entry, |entry| entry.id));
     let content = move || {
         is_done.get().then(|| {
             view! {
-                <Versions entry session />
+                {session.map(|session| view! { <Versions entry session /> })}
                 <CopyAnswer entry />
-                <Action session label=text.regenerate() icon=Icon::Again name="regenerate" run=regenerate />
+                {session.map(|session| {
+                    let regenerate = move || session.regenerate(read(entry, |entry| entry.id));
+                    view! {
+                        <Action session label=text.regenerate() icon=Icon::Again name="regenerate" run=regenerate />
+                    }
+                })}
                 {move || usage.get().map(|usage| view! {
                     <span class="usage" data-testid="usage">{text.usage(usage)}</span>
                 })}

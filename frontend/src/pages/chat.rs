@@ -48,6 +48,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
 
     let feed = Feed::new(folder);
     let list = ConversationList::new(list, feed);
+    list.follow(feed);
     // What the server has sent is for the first pane.
     let content = StoredValue::new(Some(content));
     let ways = move |number| Ways {
