@@ -46,8 +46,12 @@ test("a message written while another conversation loads goes there, and not to 
 
 test("a conversation that is being deleted takes no messages, and one that was taken back does", async ({ page }) => {
   const chat = new ChatPage(page);
+  const start = Date.now();
+  await page.clock.install({ time: start });
   await page.goto("/");
   await chat.ask("What is 1 + 1?");
+  // The time for second thoughts passes no faster than this test.
+  await page.clock.pauseAt(start + 600_000);
   const row = page.locator(".conversation-row").filter({ has: page.locator(`[href="${new URL(page.url()).pathname}"]`) });
   const deleting = page.locator(".conversation-row").filter({ has: page.getByTestId("undo") });
   await row.getByTestId("delete").press("Enter");
@@ -57,6 +61,7 @@ test("a conversation that is being deleted takes no messages, and one that was t
   await page.keyboard.press("Enter");
   await expect(page.getByTestId("composer")).toHaveValue("What is 2 + 3?");
   await deleting.getByTestId("undo").click();
+  await page.clock.resume();
   await page.getByTestId("send").click();
   await expect(chat.answers.nth(1)).toContainText("5");
 });

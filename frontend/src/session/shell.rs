@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use futures_util::future::{AbortHandle, abortable};
+use futures_util::future::{AbortHandle, abortable, join};
 use leptos::{
     prelude::*,
     task::{spawn_local, tick},
@@ -265,7 +265,11 @@ impl Session {
             Request::Select(uuid, id, window) => {
                 answer(Answer::Selected(api::select_message(uuid, id, window).await));
             }
-            Request::Find(uuid, window) => answer(Answer::Found(api::find_conversation(uuid, window).await)),
+            Request::Find(uuid, window) => {
+                // What draws answers is on its way at the same time, so that none is laid out twice.
+                let (found, ()) = join(api::find_conversation(uuid, window), markdown::prepare()).await;
+                answer(Answer::Found(found));
+            }
             Request::Join(uuid, after) => match api::join(uuid, after.as_deref()).await {
                 Ok(Some(stream)) => {
                     answer(Answer::Joined(Ok(true)));
