@@ -66,6 +66,22 @@ test("ten seconds offline in the middle of an answer lose nothing", async ({ bro
   await proxy.stop();
 });
 
+test("who does not want to wait for the next attempt presses Retry now", async ({ page, tolerated }) => {
+  tolerated.push(/net::ERR_|Failed to load resource/);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await page.route("**/events*", (route) => (route.request().url().endsWith("/api/events") ? route.continue() : route.abort()));
+  // The stream of the answer breaks off at once.
+  await page.route("**/messages", (route) => route.fulfill({ contentType: "text/event-stream", body: ": hello\n\n" }));
+  await page.getByTestId("composer").fill("What is 1 + 1?");
+  await page.getByTestId("send").click();
+  await expect(page.getByText("Reconnecting")).toHaveText(/retrying in [2-9]\d*s/);
+  const asked = page.waitForRequest((request) => request.url().endsWith("/events") && request.url().includes("conversations"));
+  await page.getByTestId("retry-now").click();
+  await asked;
+  await expect(chat.messages.first()).toContainText("What is 1 + 1?");
+});
+
 test("a page that is closed and opened again shows all of it", async ({ browser, context, page, server }) => {
   const expected = await undisturbed(browser, server.url);
   await askAndWait(page);

@@ -44,10 +44,29 @@ test("a conversation that could not be loaded is loaded with one press", async (
   await page.route(address, (route) => route.fulfill({ status: 503, body: "{}" }));
   await page.locator(`[href="${path}"]`).click();
   await expect(page.getByRole("alert")).toContainText("This page could not be loaded");
-  await page.unroute(address);
+  // Asked for by this press, before the page tries again by itself.
+  const asked = page.waitForRequest(address);
   await page.getByRole("link", { name: "Try again" }).click();
+  await asked;
+  await page.unroute(address);
   await expect(chat.answers).toContainText("5");
   await expect(page).toHaveURL(path);
+});
+
+test("a conversation that could not be loaded comes back by itself with the network", async ({ page, tolerated }) => {
+  tolerated.push(/Failed to load resource/);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("What is 2 + 3?");
+  const path = new URL(page.url()).pathname;
+  await page.getByTestId("new-chat").click();
+  const address = `**${path.replace("/c/", "/api/conversations/")}?*`;
+  await page.route(address, (route) => route.abort());
+  await page.locator(`[href="${path}"]`).click();
+  await expect(page.getByRole("alert")).toContainText("This page could not be loaded");
+  await page.unroute(address);
+  await page.evaluate(() => window.dispatchEvent(new Event("online")));
+  await expect(chat.answers).toContainText("5");
 });
 
 test("a message that was not sent stays to be sent again", async ({ page, tolerated }) => {

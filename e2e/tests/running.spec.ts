@@ -1,6 +1,7 @@
 // What can be done with a conversation while it is being answered.
 
 import { ChatPage } from "../kit/chat.ts";
+import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
 // Slow enough that there is time to try.
@@ -24,4 +25,52 @@ test("while a turn runs nothing branches off, and each button says why", async (
   await expect(running).toHaveAttribute("data-status", "complete");
   await expect(chat.messages).toHaveCount(4);
   await expect(edit).not.toHaveAttribute("aria-disabled", "true");
+});
+
+test("who renames a conversation while it is answered is not cut off", async ({ page, request }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  const answer = await chat.send(QUESTION);
+  await expect(answer).toHaveAttribute("data-status", "streaming");
+  const row = page.locator(".conversation-row").filter({ has: page.locator(`[href="${new URL(page.url()).pathname}"]`) });
+  await row.getByTestId("rename").press("Enter");
+  await expect(page.getByTestId("rename-field")).toBeFocused();
+  await page.keyboard.type("My own wo");
+  await expect(answer).toHaveAttribute("data-status", "complete");
+  // Another title comes from elsewhere, too.
+  const heading = page.getByRole("heading", { level: 1, name: "From elsewhere" });
+  await request.patch(chat.api(), { data: { title: "From elsewhere" } });
+  await expect(heading).toBeAttached();
+  await page.keyboard.type("rds");
+  await expect(page.getByTestId("rename-field")).toHaveValue("My own words");
+  await page.keyboard.press("Enter");
+  await expect(page.getByTestId("conversation-link").first()).toHaveText("My own words");
+});
+
+test("a list that was on its way when the answer ended does not let it run again", async ({ page }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("1 + 1?");
+  const held = gate();
+  let isHeld = false;
+  let lists = 0;
+  await page.route(/\/api\/conversations\?/, async (route) => {
+    lists += 1;
+    const response = await route.fetch();
+    isHeld = true;
+    await held.opened;
+    await route.fulfill({ response });
+  });
+  const answer = await chat.send(QUESTION);
+  await expect.poll(() => isHeld).toBe(true);
+  const running = page.getByRole("img", { name: "Answering now" });
+  await expect(running).toHaveCount(1);
+  await expect(answer).toHaveAttribute("data-status", "complete");
+  await expect(running).toHaveCount(0);
+  const listed = page.waitForResponse(/\/api\/conversations\?/);
+  held.open();
+  await listed;
+  await chat.ask("2 + 2?");
+  await expect(running).toHaveCount(0);
+  expect(lists, "the list is asked for once for each message").toBe(2);
 });

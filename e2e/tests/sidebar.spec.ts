@@ -128,6 +128,26 @@ test("conversations stand under their days, counted where the reader is", async 
   await expect(shown).toHaveText(expected);
 });
 
+test("a deletion that is taken back and begun anew has all of its time", async ({ page, request }) => {
+  await page.clock.install();
+  await request.post("/api/conversations", { data: { title: "Kept after all" } });
+  await page.goto("/");
+  await expect(page.getByTestId("search")).toBeEnabled();
+  const row = page.locator(".conversation-row", { hasText: "Kept after all" }).first();
+  const undo = page.getByTestId("undo");
+  await row.getByTestId("delete").press("Enter");
+  await undo.press("Enter");
+  await page.clock.fastForward(4000);
+  await row.getByTestId("delete").press("Enter");
+  await expect(undo).toBeVisible();
+  await page.clock.fastForward(3000);
+  await undo.press("Enter");
+  await expect(row).toBeVisible();
+  await page.clock.fastForward(10_000);
+  await page.reload();
+  await expect(row).toBeVisible();
+});
+
 test("nothing moves when the page comes alive", async ({ page, request }) => {
   await request.post("/api/conversations", { data: { title: "Here already" } });
   await page.addInitScript(() => {

@@ -84,6 +84,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
     let preferences = data.preferences();
     let Preferences { language, theme, sidebar } = preferences;
     provide_context(preferences);
+    provide_context(preferences.language);
     let address = Address::parse(&data.pathname());
     let nonce = use_nonce();
     Suspend::new(async move {
@@ -152,7 +153,9 @@ pub(crate) fn take_over() {
     let taking_over = browser::TakingOver::begin(APP_ID);
     let Some(place) = taking_over.place() else { return };
     let page = move || {
-        provide_context(browser::preferences());
+        let preferences = browser::preferences();
+        provide_context(preferences);
+        provide_context(preferences.language);
         view! { <ChatPage start /> }
     };
     leptos::mount::mount_to(place, page).forget();

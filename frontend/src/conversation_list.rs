@@ -75,7 +75,6 @@ impl ConversationList {
             feed,
             text: use_language(),
         };
-        feed.subscribe(move |news| list.hear(&news));
         // Effects run in a browser alone, once the page is there.
         Effect::new(move || {
             let left = window_event_listener(ev::pagehide, move |_| list.delete_at_once());
@@ -283,6 +282,24 @@ impl ConversationList {
         self.feed.publish(&News::Event(FeedEvent { conversation_id: uuid, kind, title, pinned: None, archived: None }));
     }
 
+    /// Shows what is known without asking.
+    fn apply(self, event: FeedEvent) {
+        let uuid = event.conversation_id;
+        match (event.kind, event.title) {
+            (FeedKind::ConversationRenamed, Some(title)) => self.set_title(uuid, &title),
+            (FeedKind::ConversationDeleted, _) => self.remove(uuid),
+            (FeedKind::TurnStarted, _) => self.change(uuid, |item| item.running = true),
+            (FeedKind::TurnEnded, _) => self.change(uuid, |item| item.running = false),
+            (
+                FeedKind::ConversationCreated
+                | FeedKind::ConversationUpdated
+                | FeedKind::ConversationRenamed
+                | FeedKind::BranchSelected
+                | FeedKind::Unknown,
+                _,
+            ) => {}
+        }
+    }
     fn set_title(self, uuid: Uuid, title: &str) {
         self.change(uuid, |item| title.clone_into(&mut item.title));
     }

@@ -2,8 +2,6 @@
 
 use leptos::prelude::use_context;
 
-use crate::preferences::Preferences;
-
 /// A language of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
@@ -44,7 +42,7 @@ impl Language {
 /// The language of the page that is being drawn. To be asked while a component is built; it stays the same as long as the
 /// page does.
 pub(crate) fn use_language() -> Language {
-    use_context::<Preferences>().unwrap_or_default().language
+    use_context().unwrap_or_default()
 }
 
 #[cfg(test)]

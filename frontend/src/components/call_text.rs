@@ -73,7 +73,7 @@ pub(crate) fn CallPart(
     /// The id of its element.
     id: String,
     call: Memo<Option<Arc<Call>>>,
-    session: Session,
+    session: Option<Session>,
 ) -> impl IntoView {
     let text = use_language();
     let held = Memo::new(move |_| call.with(|call| part.of(call.as_ref()?).cloned()));
@@ -81,12 +81,15 @@ pub(crate) fn CallPart(
     let (is_wanted, is_asked_for) = (RwSignal::new(false), RwSignal::new(false));
     let load = move || {
         is_asked_for.set(true);
-        call.get_untracked().iter().for_each(|call| session.load_call(call.id));
+        if let (Some(session), Some(call)) = (session, call.get_untracked()) {
+            session.load_call(call.id);
+        }
     };
     // How it stands is told where it was asked for, although a call is loaded with all its texts.
     let loading = Memo::new(move |_| {
         let id = call.with(|call| call.as_ref().map(|call| call.id));
-        id.filter(|_| is_asked_for.get()).map_or(Loading::Idle, |id| session.call_loading(id))
+        let asked_for = session.zip(id).filter(|_| is_asked_for.get());
+        asked_for.map_or(Loading::Idle, |(session, id)| session.call_loading(id))
     });
     let place = NodeRef::<html::Div>::new();
     let show_all = move || {
@@ -108,7 +111,7 @@ pub(crate) fn CallPart(
         <div class="tool-part">
             <h3 id=heading_id class:tool-error-heading=part == Part::Error>{part.heading(text)}</h3>
             <CopyButton
-                content=move || held.with(|held| held.clone().filter(CallText::is_whole).map(|held| held.text))
+                content=move || held.with(|held| held.as_ref().filter(|held| held.is_whole()).map(|held| Arc::clone(&held.text)))
                 load
                 loading
             />

@@ -1,7 +1,7 @@
 //! Copying. Code in Markdown has buttons that are plain nodes, heard by one listener above all messages; elsewhere a
 //! [`CopyButton`] knows what it copies, and has it loaded first where it is not here.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use leptos::{ev::MouseEvent, prelude::*, task::spawn_local};
 use send_wrapper::SendWrapper;
@@ -18,7 +18,7 @@ pub(crate) fn on_click(event: &MouseEvent) {
     if let Some(button) = clicked(event)
         && let Some(code) = code_of(&button)
     {
-        copy(button, code);
+        copy(button, code.into());
     }
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn on_click(event: &MouseEvent) {
 #[component]
 pub(crate) fn CopyButton(
     /// The text; `None` while it is not here whole.
-    content: impl Fn() -> Option<String> + Copy + Send + Sync + 'static,
+    content: impl Fn() -> Option<Arc<str>> + Copy + Send + Sync + 'static,
     /// Has it loaded.
     load: impl Fn() + 'static,
     /// How it stands with that.
@@ -65,7 +65,7 @@ pub(crate) fn CopyButton(
     .into_any()
 }
 
-fn copy(button: Element, content: String) {
+fn copy(button: Element, content: Arc<str>) {
     spawn_local(async move {
         // Some browsers copy only right after a press, and the text may have come later.
         let told = if browser::copy(&content).await.is_ok() { "data-copied" } else { "data-copy-failed" };

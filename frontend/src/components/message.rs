@@ -10,15 +10,17 @@ use crate::{
     components::{
         copy,
         edit_form::EditForm,
-        items::{ItemRun, Items},
+        item_run::ItemRun,
+        items::Items,
         message_foot::{AnswerFoot, QuestionFoot},
         prose::Prose,
+        shown::{OptionalEntry, Shown, read},
         thinking::{Thinking, Waiting},
         way_on::{WayOnButton, use_way_on},
     },
     language::{Language, use_language},
     markdown::Stretch,
-    session::{DrawnEntry, Session},
+    session::Session,
     transcript::{Entry, ItemKey, Segment, Tally},
 };
 
@@ -30,11 +32,21 @@ pub(crate) fn Message(
     /// The conversation.
     session: Session,
 ) -> impl IntoView {
-    let entry = session.entry(id);
-    let role = entry.with_untracked(|entry| entry.as_ref().map_or(Role::Assistant, |entry| entry.role));
+    let shown = Shown { entry: session.entry(id), expand_all: session.expand_all, session: Some(session) };
+    view! { <ShownMessage id shown /> }
+}
+
+/// A message, with or without a session.
+#[component]
+pub(crate) fn ShownMessage(
+    /// Its row id.
+    id: MessageId,
+    shown: Shown,
+) -> impl IntoView {
+    let role = shown.entry.with_untracked(|entry| entry.as_ref().map_or(Role::Assistant, |entry| entry.role));
     match role {
-        Role::User => view! { <UserMessage id entry session /> }.into_any(),
-        Role::Assistant => view! { <AssistantMessage entry session /> }.into_any(),
+        Role::User => view! { <UserMessage id shown /> }.into_any(),
+        Role::Assistant => view! { <AssistantMessage shown /> }.into_any(),
     }
 }
 
@@ -51,27 +63,18 @@ pub(crate) fn UnstoredMessage(content: String) -> impl IntoView {
     }
 }
 
-/// A message, as it changes.
-pub(crate) type OptionalEntry = ReadSignal<DrawnEntry>;
-
-/// Reads something of a message.
-pub(crate) fn read<T: Default>(entry: OptionalEntry, pick: impl Fn(&Entry) -> T) -> T {
-    entry.with(|entry| entry.as_ref().map(|entry| pick(entry)).unwrap_or_default())
-}
-
 #[component]
-fn UserMessage(id: MessageId, entry: OptionalEntry, session: Session) -> impl IntoView {
+fn UserMessage(id: MessageId, shown: Shown) -> impl IntoView {
     let text = use_language();
-    let is_edited = Memo::new(move |_| session.is_edited(id));
-    let content = move || {
-        if is_edited.get() {
-            return view! { <EditForm id session /> }.into_any();
-        }
-        view! {
+    let Shown { entry, session, .. } = shown;
+    let editing = Memo::new(move |_| session.is_some_and(|session| session.is_edited(id)));
+    let content = move || match session {
+        Some(session) if editing.get() => view! { <EditForm id session /> }.into_any(),
+        _ => view! {
             <div class="bubble" dir="auto">{move || read(entry, |entry| entry.text.clone())}</div>
-            <QuestionFoot entry session />
+            {session.map(|session| view! { <QuestionFoot entry session /> })}
         }
-        .into_any()
+        .into_any(),
     };
     view! {
         <article class="message" id=format!("message-{id}") data-role="user" data-status=move || status(entry)>
@@ -82,9 +85,10 @@ fn UserMessage(id: MessageId, entry: OptionalEntry, session: Session) -> impl In
 }
 
 #[component]
-fn AssistantMessage(entry: OptionalEntry, session: Session) -> impl IntoView {
+fn AssistantMessage(shown: Shown) -> impl IntoView {
     let text = use_language();
-    let items = Items::new(entry, session);
+    let Shown { entry, session, .. } = shown;
+    let items = Items::new(shown);
     let pieces = move || read(entry, Entry::segments);
     let way_on = use_way_on(entry, session);
     view! {
@@ -97,7 +101,7 @@ fn AssistantMessage(entry: OptionalEntry, session: Session) -> impl IntoView {
             <h2 class="visually-hidden">{text.answer()}</h2>
             <For each=pieces key=Key::of children=move |piece| piece_view(items, &piece) />
             <Ending entry />
-            <WayOnButton way_on session />
+            {session.map(|session| view! { <WayOnButton way_on session /> })}
             <AnswerFoot entry session way_on />
         </article>
     }
@@ -124,7 +128,7 @@ fn piece_view(items: Items, piece: &Segment) -> AnyView {
     match Key::of(piece) {
         Key::TextFrom(start) => {
             let text = use_language();
-            let stretch = Memo::new(move |_| read(items.entry, |entry| stretch_from(entry, start, text)));
+            let stretch = Memo::new(move |_| read(items.shown.entry, |entry| stretch_from(entry, start, text)));
             view! { <Prose stretch /> }.into_any()
         }
         Key::ItemsFrom(first) => first.map(|first| view! { <ItemRun first items /> }).into_any(),
@@ -215,4 +219,63 @@ fn failure_of(entry: &Entry, text: Language) -> End {
 
 fn status(entry: OptionalEntry) -> &'static str {
     entry.with(|entry| entry.as_ref().map_or(MessageStatus::Unknown, |entry| entry.status).as_str())
+}
+
+#[cfg(all(test, feature = "ssr"))]
+mod tests {
+    use std::sync::Arc;
+
+    use leptos::{prelude::*, reactive::owner::Owner};
+    use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStart, MessageStatus, Usage};
+
+    use super::{Shown, ShownMessage};
+    use crate::{
+        language::Language,
+        transcript::{ExpandAll, Transcript, fold},
+    };
+
+    #[test]
+    fn a_transcript_is_read_without_a_session() {
+        let mut transcript = Transcript::default();
+        fold(
+            &mut transcript,
+            ChatEvent::MessageStart(MessageStart {
+                user_message_id: MessageId(1),
+                assistant_message_id: MessageId(2),
+                conversation_id: uuid::Uuid::nil(),
+                content: "What is 1 + 2?".to_owned(),
+                parent_id: None,
+                user_siblings: vec![MessageId(1), MessageId(3)],
+                assistant_siblings: Vec::new(),
+            }),
+        );
+        fold(
+            &mut transcript,
+            ChatEvent::MessageEnd(MessageEnd {
+                assistant_message_id: MessageId(2),
+                content: "It is 3.".to_owned(),
+                tool_calls: Vec::new(),
+                status: MessageStatus::Stopped,
+                error: None,
+                error_code: None,
+                stop_reason: None,
+                usage: Usage::default(),
+            }),
+        );
+        let owner = Owner::new();
+        let html = owner.with(|| {
+            provide_context(Language::English);
+            let draw = |entry: &Arc<_>| {
+                let (entry, id) = (RwSignal::new(Some(Arc::clone(entry))).read_only(), entry.id);
+                let shown = Shown { entry, expand_all: RwSignal::new(ExpandAll::default()), session: None };
+                view! { <ShownMessage id shown /> }.to_html()
+            };
+            transcript.entries().iter().map(draw).collect::<String>()
+        });
+        assert!(html.contains("What is 1 + 2?") && html.contains("It is 3."), "{html}");
+        assert!(html.contains("copy-answer"), "{html}");
+        for act in ["regenerate", "edit", "continue", "older-version"] {
+            assert!(!html.contains(&format!("data-testid=\"{act}\"")), "{act} in {html}");
+        }
+    }
 }

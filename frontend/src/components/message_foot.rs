@@ -10,7 +10,7 @@ use crate::{
     browser,
     components::{
         icon::{Draw, Icon},
-        message::{OptionalEntry, read},
+        shown::{OptionalEntry, read},
         way_on::WayOn,
     },
     language::use_language,
@@ -24,7 +24,7 @@ const TOLD_FOR: Duration = Duration::from_secs(2);
 #[component]
 pub(crate) fn AnswerFoot(
     entry: OptionalEntry,
-    session: Session,
+    session: Option<Session>,
     /// The way on that stands above it.
     way_on: Memo<Option<(MessageId, WayOn)>>,
 ) -> impl IntoView {
@@ -33,17 +33,21 @@ pub(crate) fn AnswerFoot(
     let usage = Memo::new(move |_| read(entry, |entry| entry.usage));
     // After a failure there is one way on.
     let has_failed = move || read(entry, |entry| entry.status == MessageStatus::Failed) && way_on.get().is_some();
-    let regenerate = move || session.regenerate(read(entry, |entry| entry.id));
     let content = move || {
         is_done.get().then(|| {
             view! {
-                <Versions entry session />
+                {session.map(|session| view! { <Versions entry session /> })}
                 <Show when=move || !read(entry, |entry| entry.text.is_empty())>
                     <CopyAnswer entry />
                 </Show>
-                <Show when=move || !has_failed()>
-                    <Action session label=text.regenerate() icon=Icon::Again name="regenerate" run=regenerate />
-                </Show>
+                {session.map(|session| {
+                    let regenerate = move || session.regenerate(read(entry, |entry| entry.id));
+                    view! {
+                        <Show when=move || !has_failed()>
+                            <Action session label=text.regenerate() icon=Icon::Again name="regenerate" run=regenerate />
+                        </Show>
+                    }
+                })}
                 {move || usage.get().map(|usage| view! {
                     <span class="usage" data-testid="usage">{text.usage(usage)}</span>
                 })}

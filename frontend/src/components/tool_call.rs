@@ -11,8 +11,8 @@ use crate::{
     components::{
         icon::{Draw, Icon},
         items::{Items, Lines, element_id},
-        message::read,
         seconds::use_seconds,
+        shown::read,
         tool_call_details::ToolCallDetails,
         tool_group::{Folding, folding_of},
     },
@@ -36,7 +36,7 @@ pub(crate) fn ToolCall(
 ) -> impl IntoView {
     let text = use_language();
     let key = ItemKey::Call(id);
-    let call = Memo::new(move |_| read(items.entry, |entry| entry.call(id).cloned()));
+    let call = Memo::new(move |_| read(items.shown.entry, |entry| entry.call(id).cloned()));
     let awaits_approval =
         move || call.with(|call| call.as_ref().is_some_and(|call| call.status == ToolCallStatus::AwaitingApproval));
     let open = Memo::new(move |_| items.is_open(key, awaits_approval()));
@@ -60,7 +60,7 @@ pub(crate) fn ToolCall(
             {line}
             {move || open.get().then(|| {
                 let id = details_id.clone();
-                view! { <ToolCallDetails id call session=items.session /> }
+                view! { <ToolCallDetails id call session=items.shown.session /> }
             })}
         </div>
     }
@@ -119,7 +119,7 @@ impl Line {
 #[component]
 fn LiveLine(line: Line, call: Memo<Option<Arc<Call>>>) -> impl IntoView {
     let text = line.text;
-    let session = line.items.session;
+    let session = line.items.shown.session;
     let status = Memo::new(move |_| call.with(|call| call.as_ref().map(|call| call.status)));
     let runs = move || status.get() == Some(ToolCallStatus::Pending);
     let seconds = use_seconds(runs);
@@ -137,15 +137,17 @@ fn LiveLine(line: Line, call: Memo<Option<Arc<Call>>>) -> impl IntoView {
             Pace::VeryLong => Some(view! {
                 <p class="tool-wait very-long">
                     <span role="status">{text.takes_very_long()}</span>
-                    <button
-                        type="button"
-                        class="button small"
-                        data-testid="stop-call"
-                        disabled=move || session.stopping.get()
-                        on:click=move |_| session.stop()
-                    >
-                        {move || if session.stopping.get() { text.stopping() } else { text.stop() }}
-                    </button>
+                    {session.map(|session| view! {
+                        <button
+                            type="button"
+                            class="button small"
+                            data-testid="stop-call"
+                            disabled=move || session.stopping.get()
+                            on:click=move |_| session.stop()
+                        >
+                            {move || if session.stopping.get() { text.stopping() } else { text.stop() }}
+                        </button>
+                    })}
                 </p>
             }.into_any()),
         }}

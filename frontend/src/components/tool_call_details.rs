@@ -20,7 +20,7 @@ pub(crate) fn ToolCallDetails(
     /// Named by the button that opens it.
     id: String,
     call: Memo<Option<Arc<Call>>>,
-    session: Session,
+    session: Option<Session>,
 ) -> impl IntoView {
     let text = use_language();
     let has = move |part: Part| call.with(|call| call.as_ref().is_some_and(|call| part.of(call).is_some()));

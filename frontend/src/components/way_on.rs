@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use tallybook_protocol::{MessageId, MessageStatus};
 
 use crate::{
-    components::message::{OptionalEntry, read},
+    components::shown::{OptionalEntry, read},
     language::use_language,
     session::Session,
     transcript::Entry,
@@ -35,8 +35,9 @@ impl WayOn {
 }
 
 /// The way on from an answer now; none while a turn runs.
-pub(crate) fn use_way_on(entry: OptionalEntry, session: Session) -> Memo<Option<(MessageId, WayOn)>> {
+pub(crate) fn use_way_on(entry: OptionalEntry, session: Option<Session>) -> Memo<Option<(MessageId, WayOn)>> {
     Memo::new(move |_| {
+        let session = session?;
         let offered = read(entry, |entry| Some((entry.id, WayOn::of(entry)?)))?;
         // Asked first, so that whole answers watch nothing else.
         let last = session.transcript.with(|transcript| transcript.entries().last().map(|entry| entry.id));

@@ -55,6 +55,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let sidebar_open = RwSignal::new(false);
     let feed = Feed::new(folder);
     let list = ConversationList::new(list, feed);
+    list.follow(feed);
     let actions = ConversationActions {
         rename: Callback::new(move |(uuid, old, new)| list.rename(uuid, old, new)),
         delete: Callback::new(move |uuid| {

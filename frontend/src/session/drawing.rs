@@ -1,20 +1,41 @@
 //! From what is known of the conversation to what is drawn of it: at most once a frame, and only the messages that
 //! changed.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use leptos::prelude::*;
 use tallybook_protocol::MessageId;
 
-use super::shell::Session;
-use crate::transcript::Entry;
+use super::state::State;
+use crate::transcript::{Entry, Transcript};
 
 /// A message as far as it is; there is always one while it is drawn.
 pub(crate) type DrawnEntry = Option<Arc<Entry>>;
 
-impl Session {
+/// What is drawn of a session's transcript.
+#[derive(Clone, Copy)]
+pub(super) struct Drawing {
+    known: StoredValue<State>,
+    /// Up to one frame behind what is known.
+    pub(super) transcript: RwSignal<Transcript>,
+    /// The messages that are drawn. Each has a signal, so that a word in one of a thousand concerns no other.
+    drawn: StoredValue<HashMap<MessageId, RwSignal<DrawnEntry>>>,
+    /// Whether the next frame will draw what is known.
+    is_due: StoredValue<bool>,
+}
+
+impl Drawing {
+    pub(super) fn new(known: StoredValue<State>) -> Self {
+        Self {
+            known,
+            transcript: RwSignal::new(known.with_value(|state| state.transcript.clone())),
+            drawn: StoredValue::default(),
+            is_due: StoredValue::new(false),
+        }
+    }
+
     /// A message, as it changes, for as long as the component that asks for it is there.
-    pub(crate) fn entry(self, id: MessageId) -> ReadSignal<DrawnEntry> {
+    pub(super) fn entry(self, id: MessageId) -> ReadSignal<DrawnEntry> {
         let entry = RwSignal::new(self.transcript.with_untracked(|transcript| transcript.find(id).cloned()));
         self.drawn.update_value(|drawn| {
             drawn.insert(id, entry);
@@ -28,7 +49,7 @@ impl Session {
     /// Shows what is known.
     pub(super) fn draw(self) {
         // By the next frame the conversation may have been left.
-        let Some(known) = self.state.try_with_value(|state| state.transcript.clone()) else { return };
+        let Some(known) = self.known.try_with_value(|state| state.transcript.clone()) else { return };
         let changed = self.transcript.try_with_untracked(|drawn| known.changed_since(drawn).to_vec());
         self.transcript.try_set(known);
         for entry in changed.unwrap_or_default() {
@@ -43,12 +64,12 @@ impl Session {
     /// Shows what is known in the next frame. However fast text comes in, it is drawn at most once a frame, and in a
     /// hidden tab not at all.
     pub(super) fn draw_soon(self) {
-        if self.is_drawing.get_value() {
+        if self.is_due.get_value() {
             return;
         }
-        self.is_drawing.set_value(true);
+        self.is_due.set_value(true);
         request_animation_frame(move || {
-            self.is_drawing.try_set_value(false);
+            self.is_due.try_set_value(false);
             self.draw();
         });
     }

@@ -3,15 +3,17 @@
 mod branches;
 mod calls;
 mod earlier;
+mod gone;
 mod news;
 mod reading;
 mod sending;
 mod stopping;
+mod waiting;
 
 use super::{
-    effect::{Effect, Request},
+    effect::Effect,
     input::{Action, Answer, Input},
-    state::{Look, Place, Reader, State, Ticket},
+    state::{Place, Reader, State},
 };
 
 /// Takes what happened, and returns what is to be done.
@@ -38,31 +40,6 @@ pub(crate) fn reduce(state: &mut State, input: Input) -> Vec<Effect> {
 }
 
 impl State {
-    /// Waits for `request`, as `reader`, and no longer for anything else.
-    fn read(&mut self, reader: Reader, request: Request, out: &mut Vec<Effect>) {
-        if let Reader::Looking(look) = self.reader
-            && !matches!(reader, Reader::Looking(_))
-        {
-            self.was_not_seen(look);
-        }
-        self.reader = reader;
-        self.reader_ticket = self.ticket();
-        out.push(Effect::Read(self.reader_ticket, request));
-    }
-
-    /// A number for a request.
-    fn ticket(&mut self) -> Ticket {
-        self.last_ticket.0 += 1;
-        self.last_ticket
-    }
-
-    /// Waits for nothing any more: what comes of the last request is of no interest.
-    fn let_go(&mut self, reader: Reader, out: &mut Vec<Effect>) {
-        self.reader = reader;
-        self.reader_ticket = self.ticket();
-        out.push(Effect::LetGo);
-    }
-
     fn begin(&mut self, out: &mut Vec<Effect>) {
         match self.place {
             Place::Loading(uuid) => self.load(uuid, out),
@@ -114,8 +91,3 @@ impl State {
         }
     }
 }
-
-/// A look at what may have changed, while nothing is known to run.
-const QUIET: Look = Look { is_quiet: true, is_small: true };
-/// A look at what became of a turn.
-const LOUD: Look = Look { is_quiet: false, is_small: true };

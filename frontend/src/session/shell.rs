@@ -1,10 +1,7 @@
 //! The shell around a session: the only part of it that touches the browser. It tells the reducer what happens, carries
 //! out what that decides, and holds what is drawn in signals.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use futures_util::future::{AbortHandle, abortable};
 use leptos::{
@@ -15,7 +12,7 @@ use tallybook_protocol::{Conversation, MessageId, NewMessage, ToolCallId, Window
 use uuid::Uuid;
 
 use super::{
-    drawing::DrawnEntry,
+    drawing::{Drawing, DrawnEntry},
     effect::{Effect, Request},
     input::{Action, Answer, Input},
     reduce::reduce,
@@ -45,13 +42,10 @@ pub(crate) struct Ways {
 #[derive(Clone, Copy)]
 pub(crate) struct Session {
     /// All that is known.
-    pub(super) state: StoredValue<State>,
+    state: StoredValue<State>,
     /// The transcript as it is drawn; up to one frame behind what is known.
     pub(crate) transcript: RwSignal<Transcript>,
-    /// The messages that are drawn. Each has a signal, so that a word in one of a thousand concerns no other.
-    pub(super) drawn: StoredValue<HashMap<MessageId, RwSignal<DrawnEntry>>>,
-    /// Whether the next frame will draw what is known.
-    pub(super) is_drawing: StoredValue<bool>,
+    drawing: Drawing,
     pub(crate) place: RwSignal<Place>,
     pub(crate) is_leaving: RwSignal<bool>,
     pub(crate) phase: RwSignal<Phase>,
@@ -91,16 +85,18 @@ impl Session {
         let kept = kept_draft(uuid);
         let state = State::new(place, conversation, kept.clone(), use_language());
         let phase = RwSignal::new(state.phase());
+        let (place, draft) = (RwSignal::new(state.place.clone()), RwSignal::new(state.draft.clone()));
+        let state = StoredValue::new(state);
+        let drawing = Drawing::new(state);
         let session = Self {
-            transcript: RwSignal::new(state.transcript.clone()),
-            drawn: StoredValue::default(),
-            is_drawing: StoredValue::new(false),
-            place: RwSignal::new(state.place.clone()),
+            transcript: drawing.transcript,
+            drawing,
+            place,
             is_leaving: RwSignal::new(false),
             phase,
             busy: Memo::new(move |_| phase.get() != Phase::Idle),
             unstored: RwSignal::new(None),
-            draft: RwSignal::new(state.draft.clone()),
+            draft,
             notice: RwSignal::new(None),
             stopping: RwSignal::new(false),
             earlier: RwSignal::new(Loading::Idle),
@@ -111,7 +107,7 @@ impl Session {
             reading: StoredValue::new(None),
             tasks: StoredValue::default(),
             ways,
-            state: StoredValue::new(state),
+            state,
         };
         feed.subscribe(move |news| session.feed(Input::News(news)));
         // Effects run in a browser alone, once the page is there.
@@ -133,6 +129,11 @@ impl Session {
             session.tasks.try_with_value(|tasks| tasks.iter().for_each(AbortHandle::abort));
         });
         session
+    }
+
+    /// A message, as it changes, for as long as the component that asks for it is there.
+    pub(crate) fn entry(self, id: MessageId) -> ReadSignal<DrawnEntry> {
+        self.drawing.entry(id)
     }
 
     /// Whether a turn runs or is about to.
@@ -219,7 +220,7 @@ impl Session {
             }
             Effect::DrawEarlier(ticket) => {
                 scroll::keep_place();
-                self.draw();
+                self.drawing.draw();
                 self.spawn(async move {
                     browser::next_frame().await;
                     // What comes in within a frame would be seen before it is put in its place in the next.
@@ -230,8 +231,8 @@ impl Session {
             Effect::LoadCall(id) => {
                 self.spawn(async move { self.feed(Input::Call(id, Box::new(api::find_tool_call(id).await))) });
             }
-            Effect::Draw => self.draw(),
-            Effect::DrawSoon => self.draw_soon(),
+            Effect::Draw => self.drawing.draw(),
+            Effect::DrawSoon => self.drawing.draw_soon(),
             Effect::Became(uuid) => self.ways.became.run(uuid),
             Effect::OpenNewChat => self.ways.open_new_chat.run(()),
             Effect::AdoptDraft => self.feed(Input::Adopted(kept_draft(None))),
@@ -263,7 +264,9 @@ impl Session {
             Request::Select(uuid, id, window) => {
                 answer(Answer::Selected(api::select_message(uuid, id, window).await));
             }
-            Request::Find(uuid, window) => answer(Answer::Found(api::find_conversation(uuid, window).await)),
+            Request::Find(uuid, window) => {
+                answer(Answer::Found(api::find_conversation(uuid, window).await));
+            }
             Request::Join(uuid, after) => match api::join(uuid, after.as_deref()).await {
                 Ok(Some(stream)) => {
                     answer(Answer::Joined(Ok(true)));

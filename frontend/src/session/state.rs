@@ -291,6 +291,17 @@ impl State {
         }
     }
 
+    /// Puts a message back to where it was typed.
+    pub(super) fn take_back(&mut self, message: NewMessage) {
+        self.unstored = None;
+        self.begins = false;
+        if let Some(id) = message.edit_of {
+            self.edited = Some(Edited { id, text: message.content });
+        } else {
+            self.draft = joined(&message.content, &self.draft);
+        }
+    }
+
     /// Drops from the draft what is the last question: kept because nobody said that it was stored, it was.
     pub(super) fn drop_stored_draft(&mut self) {
         let rest = self.transcript.last_question().and_then(|question| self.draft.trim_start().strip_prefix(question));

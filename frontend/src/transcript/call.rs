@@ -1,17 +1,19 @@
 //! One tool call of an answer, as far as the page has heard of it. Events and messages carry long texts of calls cut; what
 //! was loaded whole is never replaced by a beginning of it.
 
+use std::sync::Arc;
+
 use tallybook_protocol::{
     MAX_CALL_ERROR_BYTES, RawJson, ToolCall, ToolCallEnd, ToolCallId, ToolCallStart, ToolCallStatus,
 };
 
 use crate::json;
 
-/// A text of a call, or the beginning of it.
+/// A text of a call, or the beginning of it. Shared: it may be long, and is drawn from while more is heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallText {
     /// As much as is here.
-    pub text: String,
+    pub text: Arc<str>,
     /// How much that is.
     pub extent: Extent,
 }
@@ -29,14 +31,14 @@ impl CallText {
     /// An output, or its beginning when the whole has more than the bytes that are here.
     fn output(text: String, bytes: Option<i64>) -> Self {
         let extent = Extent::of(&text, bytes);
-        Self { text, extent }
+        Self { text: text.into(), extent }
     }
 
     /// Arguments. Those that are cut travel as a JSON string with their beginning.
     fn input(json: &RawJson, bytes: Option<i64>) -> Self {
         let beginning = bytes.and_then(|_| serde_json::from_str::<String>(json.as_str()).ok());
         let extent = beginning.map_or(Extent::Whole, |beginning| Extent::of(&beginning, bytes));
-        Self { text: json.as_str().to_owned(), extent }
+        Self { text: json.as_str().into(), extent }
     }
 
     /// An error. Of a call with `truncated` texts the server does not say whether its error is one of them, but it is
@@ -45,7 +47,7 @@ impl CallText {
         // A text is cut between characters, so up to three bytes are missing.
         let is_full = text.is_empty() || text.len() + 4 > MAX_CALL_ERROR_BYTES;
         let is_cut = truncated && (others_are_whole || is_full);
-        Self { text, extent: if is_cut { Extent::Beginning(None) } else { Extent::Whole } }
+        Self { text: text.into(), extent: if is_cut { Extent::Beginning(None) } else { Extent::Whole } }
     }
 
     /// Whether nothing is missing.

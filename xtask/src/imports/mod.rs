@@ -1,4 +1,4 @@
-//! `cargo xtask imports`: which files of the server side import which. A circle of files is an error, since none of them
+//! `cargo xtask imports`: which files of the server and of the page import which. A circle of files is an error, since none of them
 //! can then be read, tested or moved without the others.
 //!
 //! What counts is where a name is defined, not the way by which it comes: with `use super::Thing`, which `mod.rs` re-exports
@@ -27,6 +27,9 @@ use clap::Args;
 use self::graph::Imports;
 use crate::workspace;
 
+/// Where the crates are whose files are looked at, side by side: what goes from one to the other is Cargo's to keep.
+const FOLDERS: [&str; 2] = ["backend", "frontend"];
+
 /// How the imports are drawn.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -37,20 +40,25 @@ pub(crate) struct Options {
 
 /// Draws the imports on stdout, and fails when there are circles.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let imports = read()?;
-    draw::print(&if options.dot { draw::dot(&imports) } else { draw::text(&imports) })?;
-    refuse_circles(&imports)
+    for folder in FOLDERS {
+        let imports = read(folder)?;
+        draw::print(&if options.dot { draw::dot(&imports) } else { draw::text(&imports) })?;
+        refuse_circles(&imports)?;
+    }
+    Ok(())
 }
 
 /// Fails when there are circles. Gives back how many files were read.
 pub(crate) fn check() -> Result<usize> {
-    let imports = read()?;
-    refuse_circles(&imports)?;
-    Ok(imports.files.len())
+    FOLDERS.iter().try_fold(0, |files, folder| {
+        let imports = read(folder)?;
+        refuse_circles(&imports)?;
+        Ok(files + imports.files.len())
+    })
 }
 
-fn read() -> Result<Imports> {
-    let folder = workspace::root().join("backend");
+fn read(folder: &str) -> Result<Imports> {
+    let folder = workspace::root().join(folder);
     Ok(Imports::of(&load::load(&folder, &crates::below(&folder)?)?))
 }
 

@@ -7,7 +7,7 @@ use super::{
         effect::{Effect, Request},
         state::{Asked, Reader, State, Step},
     },
-    reading::window_from,
+    waiting::window_from,
 };
 use crate::api::ApiError;
 

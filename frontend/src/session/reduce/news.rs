@@ -5,9 +5,9 @@ use tallybook_protocol::FeedKind;
 use super::{
     super::{
         effect::Effect,
-        state::{Loading, Look, Place, Reader, State, joined},
+        state::{Look, Place, Reader, State},
     },
-    LOUD, QUIET,
+    waiting::{LOUD, QUIET},
 };
 use crate::feed::News;
 
@@ -51,36 +51,6 @@ impl State {
                 self.is_all_stale |= !matches!(reader, Reader::Looking(_));
                 self.is_stale = true;
             }
-        }
-    }
-
-    /// The conversation is gone. What was written in it goes on in a new chat.
-    pub(super) fn deleted(&mut self, out: &mut Vec<Effect>) {
-        if self.place == Place::Deleted {
-            return;
-        }
-        self.queued = None;
-        if let Some(unstored) = self.unstored.take() {
-            self.draft = joined(&unstored, &self.draft);
-        }
-        if let Some(edited) = self.edited.take() {
-            self.draft = joined(&edited.text, &self.draft);
-        }
-        (self.notice, self.failed, self.begins) = (None, None, false);
-        (self.is_stale, self.is_all_stale) = (false, false);
-        (self.stopping, self.is_stop_wanted) = (false, false);
-        (self.coming, self.earlier) = (None, Loading::Idle);
-        self.place = Place::Deleted;
-        self.let_go(Reader::Resting, out);
-        out.extend([Effect::AdoptDraft, Effect::Draw]);
-        if std::mem::take(&mut self.is_leaving) {
-            out.push(Effect::OpenNewChat);
-        }
-    }
-
-    pub(super) fn adopt(&mut self, draft: &str) {
-        if matches!(self.place, Place::Deleted | Place::Missing) && draft != self.draft {
-            self.draft = joined(draft, &self.draft);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Reading a running turn along to its end, over as many connections as it takes, and catching up with what is stored.
 
-use tallybook_protocol::{ChatEvent, Conversation, MessageId, Window};
+use tallybook_protocol::{ChatEvent, Conversation, MessageId};
 use uuid::Uuid;
 
 use super::{
@@ -8,63 +8,11 @@ use super::{
         effect::{Effect, Request},
         state::{Look, Place, Reader, State},
     },
-    LOUD, QUIET,
+    waiting::{FIRST, LOUD},
 };
-use crate::{
-    api::ApiError,
-    data::{MESSAGES_AT_ONCE, NEWEST},
-    transcript::{Transcript, fold},
-};
-
-/// After so many failed attempts in a row, with pauses of up to [`MAX_PAUSE_SECS`], the page asks to be reloaded.
-const MAX_ATTEMPTS: u32 = 120;
-const MAX_PAUSE_SECS: u64 = 30;
-/// The first look at a conversation.
-const FIRST: Reader = Reader::Looking(Look { is_quiet: false, is_small: false });
-/// A look at what may have changed is at no more messages than it has to be.
-const FEW: u32 = 2;
+use crate::{api::ApiError, data::NEWEST, transcript::fold};
 
 impl State {
-    /// Nothing runs any more.
-    pub(super) fn rest(&mut self, out: &mut Vec<Effect>) {
-        self.settle(out);
-        if self.is_stale {
-            self.look(QUIET, out);
-        }
-    }
-
-    fn settle(&mut self, out: &mut Vec<Effect>) {
-        self.reader = Reader::Resting;
-        self.begins = false;
-        self.stopping = false;
-        self.is_stop_wanted = false;
-        self.attempt = 0;
-        if self.unstored.take().is_some() {
-            out.push(Effect::Draw);
-        }
-    }
-
-    /// Loads the conversation for the first time.
-    pub(super) fn load(&mut self, uuid: Uuid, out: &mut Vec<Effect>) {
-        self.place = Place::Loading(uuid);
-        self.is_stale = false;
-        self.read(FIRST, Request::Find(uuid, NEWEST), out);
-    }
-
-    /// Reads the conversation as it is stored.
-    pub(super) fn look(&mut self, look: Look, out: &mut Vec<Effect>) {
-        let Place::Open(uuid) = self.place else { return };
-        let look = Look { is_small: look.is_small && !self.is_all_stale, ..look };
-        let window = if look.is_small {
-            // What is above the last message cannot have changed as long as that is still there.
-            Window { limit: Some(FEW), from: self.transcript.last(), before: None }
-        } else {
-            window_from(&self.transcript)
-        };
-        self.read(Reader::Looking(look), Request::Find(uuid, window), out);
-        (self.is_stale, self.is_all_stale) = (false, false);
-    }
-
     pub(super) fn found(&mut self, found: Result<Option<Conversation>, ApiError>, look: Look, out: &mut Vec<Effect>) {
         if let Place::Loading(uuid) | Place::Failed(uuid, _) = self.place {
             return self.loaded(uuid, found, out);
@@ -96,12 +44,6 @@ impl State {
         }
     }
 
-    /// What a look was to tell is still not known.
-    pub(super) fn was_not_seen(&mut self, look: Look) {
-        self.is_stale = true;
-        self.is_all_stale |= !look.is_small;
-    }
-
     fn loaded(&mut self, uuid: Uuid, found: Result<Option<Conversation>, ApiError>, out: &mut Vec<Effect>) {
         match found {
             Ok(Some(stored)) => {
@@ -129,11 +71,6 @@ impl State {
         }
     }
 
-    pub(super) fn refresh(&mut self, stored: Conversation, out: &mut Vec<Effect>) {
-        self.transcript.refresh(stored);
-        out.push(Effect::Draw);
-    }
-
     /// Reads the turn that runs; there may be none.
     pub(super) fn go_on(&mut self, out: &mut Vec<Effect>) {
         if self.transcript.runs() {
@@ -143,11 +80,6 @@ impl State {
         } else {
             self.rest(out);
         }
-    }
-
-    pub(super) fn join(&mut self, out: &mut Vec<Effect>) {
-        let Some(uuid) = self.uuid() else { return };
-        self.read(Reader::Joining, Request::Join(uuid, self.last_event.clone()), out);
     }
 
     pub(super) fn joined(&mut self, joined: Result<bool, ApiError>, out: &mut Vec<Effect>) {
@@ -230,18 +162,6 @@ impl State {
         self.failed = None;
     }
 
-    /// Waits 1, 2, 4, 8 … seconds before the next attempt, and says so.
-    pub(super) fn pause(&mut self, out: &mut Vec<Effect>) {
-        self.attempt += 1;
-        if self.attempt > MAX_ATTEMPTS {
-            self.notice = Some(self.text.connection_lost().to_owned());
-            self.is_stale = true;
-            return self.settle(out);
-        }
-        let seconds = 1_u64.checked_shl(self.attempt - 1).unwrap_or(MAX_PAUSE_SECS).min(MAX_PAUSE_SECS);
-        self.read(Reader::Pausing(seconds), Request::Second, out);
-    }
-
     pub(super) fn second_passed(&mut self, left: u64, out: &mut Vec<Effect>) {
         if left > 1 {
             self.read(Reader::Pausing(left - 1), Request::Second, out);
@@ -267,9 +187,4 @@ impl State {
             self.join(out);
         }
     }
-}
-
-/// What is here, as it is stored: what was loaded stays loaded, as long as it belongs to the branch that is shown.
-pub(super) fn window_from(transcript: &Transcript) -> Window {
-    Window { limit: Some(MESSAGES_AT_ONCE), from: transcript.first(), before: None }
 }

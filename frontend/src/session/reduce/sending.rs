@@ -8,9 +8,9 @@ use uuid::Uuid;
 use super::{
     super::{
         effect::{Effect, Request},
-        state::{Asked, Edited, Phase, Place, Reader, State, joined},
+        state::{Asked, Phase, Place, Reader, State},
     },
-    LOUD,
+    waiting::LOUD,
 };
 use crate::{api::ApiError, transcript::Entry};
 
@@ -125,17 +125,6 @@ impl State {
         self.failed = Some((message.clone(), last));
         self.take_back(message);
         self.restore(cut, error, out);
-    }
-
-    /// Puts a message back to where it was typed.
-    pub(super) fn take_back(&mut self, message: NewMessage) {
-        self.unstored = None;
-        self.begins = false;
-        if let Some(id) = message.edit_of {
-            self.edited = Some(Edited { id, text: message.content });
-        } else {
-            self.draft = joined(&message.content, &self.draft);
-        }
     }
 
     /// Nothing came of what was asked for: what was there is there again. It may have come through all the same.

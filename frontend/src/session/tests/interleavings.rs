@@ -389,12 +389,6 @@ impl World {
                 break;
             }
         }
-        // What the feed never told is told when it is there again.
-        self.tell(Input::News(News::Missed));
-        while !self.under_way.is_empty() {
-            self.arrive(0);
-            self.answer(0);
-        }
         self.check();
         let state = &self.page.state;
         assert_eq!(state.phase(), Phase::Idle, "{state:?}");

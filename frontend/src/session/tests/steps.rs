@@ -167,6 +167,9 @@ fn a_conversation_that_is_being_deleted_takes_no_messages_and_loses_none() {
     here.tell(Input::Leaving(true));
     here.send("Too late?");
     assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Too late?", Phase::Idle));
+    here.act(Action::Regenerate(MessageId(11)));
+    here.act(Action::Continue);
+    assert_eq!((here.state.phase(), here.texts()), (Phase::Idle, vec!["Q1", "A1"]));
     here.tell(Input::Leaving(false));
     here.act(Action::SendDraft("id".to_owned()));
     assert_eq!(here.state.phase(), Phase::Sending, "taken back, it takes them again");

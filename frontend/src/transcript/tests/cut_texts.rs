@@ -61,7 +61,7 @@ fn stored() -> Conversation {
 }
 
 fn whole(text: &str) -> CallText {
-    CallText { text: text.to_owned(), extent: Extent::Whole }
+    CallText { text: text.into(), extent: Extent::Whole }
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn a_turn_is_told() {
     assert_eq!((user.id, user.text.as_str()), (MessageId(10), "Question 1"));
     assert_eq!((assistant.id, assistant.text.as_str()), (MessageId(11), "Let me add. "));
     assert_eq!(assistant.status, MessageStatus::Complete);
-    assert_eq!(call_of(assistant).output.as_ref().map(|output| output.text.as_str()), Some("3"));
+    assert_eq!(call_of(assistant).output.as_ref().map(|output| &*output.text), Some("3"));
     assert_eq!(call_of(assistant).duration_ms, Some(4));
 }
 

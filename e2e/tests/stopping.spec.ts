@@ -1,0 +1,105 @@
+// Stop: it always leads to an end, however early it is pressed, and is pressed by nobody by mistake.
+
+import { ChatPage } from "../kit/chat.ts";
+import { gate } from "../kit/model.ts";
+import { expect, test } from "../kit/test.ts";
+
+// Slow enough that there is something to stop.
+test.use({ demoPaceMs: 400 });
+
+const QUESTION = "What is (1 + 2) × (3 + 4) + (5 + 6) × (7 + 8)?";
+
+test("Stop that is pressed before the server has answered stops what comes", async ({ page }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("1 + 1?");
+  const held = gate();
+  await page.route("**/messages", async (route) => {
+    await held.opened;
+    await route.continue();
+  });
+  await page.getByTestId("composer").fill(QUESTION);
+  await page.getByTestId("send").click();
+  await page.getByTestId("stop").click();
+  await expect(page.getByTestId("stop")).toBeDisabled();
+  held.open();
+  await expect(chat.answers.nth(1)).toHaveAttribute("data-status", "stopped");
+  await expect(page.getByTestId("send")).toBeVisible();
+});
+
+test("Stop while a conversation is being made gives the message back", async ({ page }) => {
+  const held = gate();
+  await page.route("**/api/conversations", async (route) => {
+    await held.opened;
+    await route.continue();
+  });
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await page.getByTestId("composer").fill(QUESTION);
+  await page.getByTestId("send").click();
+  await page.getByTestId("stop").click();
+  held.open();
+  await expect(page.getByTestId("composer")).toHaveValue(QUESTION);
+  await expect(page.getByTestId("send")).toBeEnabled();
+  await expect(chat.messages).toHaveCount(0);
+});
+
+test("a double click on Send stops nothing", async ({ page }) => {
+  const stops: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().endsWith("/stop")) stops.push(request.url());
+  });
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await page.getByTestId("composer").fill("What is 2 + 3?");
+  await page.getByTestId("send").dblclick();
+  await expect(chat.answers.first()).toHaveAttribute("data-status", "complete");
+  expect(stops).toEqual([]);
+});
+
+test("Esc closes what is open, topmost first, and stops the answer only then", async ({ page }) => {
+  const stops: string[] = [];
+  await page.route("**/stop", (route) => {
+    stops.push(route.request().url());
+    return route.continue();
+  });
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  const answer = await chat.send(QUESTION);
+  await expect(answer).toHaveAttribute("data-status", "streaming");
+  await page.getByTestId("export").click();
+  await expect(page.getByTestId("markdown")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("markdown")).toBeHidden();
+
+  await page.setViewportSize({ width: 360, height: 640 });
+  await page.getByTestId("open-sidebar").click();
+  await expect(page.getByTestId("search")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("search")).toBeHidden();
+  expect(stops).toEqual([]);
+  await expect(answer).toHaveAttribute("data-status", "streaming");
+
+  await page.setViewportSize({ width: 1200, height: 800 });
+  await page.getByTestId("composer").fill("The next thing");
+  await page.keyboard.press("Escape");
+  await expect(answer, "also with a draft").toHaveAttribute("data-status", "stopped");
+  expect(stops).toHaveLength(1);
+  await expect(page.getByTestId("composer")).toHaveValue("The next thing");
+});
+
+test("after Ctrl+K the next key is heard, and one Esc stops the answer", async ({ page }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  const answer = await chat.send(QUESTION);
+  await expect(answer).toHaveAttribute("data-status", "streaming");
+  // Both at once, as from a quick hand: no frame passes in between.
+  await page.evaluate(() => {
+    const press = { key: "k", ctrlKey: true, bubbles: true, cancelable: true };
+    document.activeElement!.dispatchEvent(new KeyboardEvent("keydown", press));
+    document.body.dataset.heard = document.activeElement!.id;
+  });
+  await expect(page.locator("body")).toHaveAttribute("data-heard", "search");
+  await page.keyboard.press("Escape");
+  await expect(answer).toHaveAttribute("data-status", "stopped");
+});

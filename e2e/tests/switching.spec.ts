@@ -1,0 +1,101 @@
+// Going from conversation to conversation: what is written and pressed belongs to the one that is shown.
+
+import type { Page } from "@playwright/test";
+import { ChatPage } from "../kit/chat.ts";
+import { converse } from "../kit/converse.ts";
+import { gate } from "../kit/model.ts";
+import { expect, test } from "../kit/test.ts";
+
+/** Makes a tab hidden or shown, as far as its page can tell. */
+async function setHidden(page: Page, hidden: boolean): Promise<void> {
+  await page.evaluate((hidden) => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+    document.dispatchEvent(new Event("visibilitychange", { bubbles: true }));
+  }, hidden);
+}
+
+test("a message written while another conversation loads goes there, and not to the one before", async ({ page, request }) => {
+  const other = await converse(request, 1);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("What is 1 + 1?");
+  const first = chat.api();
+  await page.getByTestId("composer").fill("A thought for the first");
+  const held = gate();
+  await page.route(`**/api/conversations/${other.slice(3)}?*`, async (route) => {
+    await held.opened;
+    await route.continue();
+  });
+  await page.locator(`[href="${other}"]`).click();
+  await expect(page).toHaveURL(other);
+  await expect(page.getByTestId("skeleton")).toBeVisible();
+  await expect(chat.messages, "what was shown belongs to the address before").toHaveCount(0);
+  await expect(page.getByTestId("composer")).toHaveValue("");
+  await page.getByTestId("composer").fill("What is 2 + 3?");
+  await page.keyboard.press("Enter");
+  await expect(page.locator(".bubble").getByText("What is 2 + 3?")).toBeVisible();
+  held.open();
+  await expect(chat.messages).toHaveCount(4);
+  await expect(chat.answers.last()).toHaveAttribute("data-status", "complete");
+  await expect(chat.answers.last()).toContainText("5");
+  const { messages } = await (await request.get(first)).json();
+  expect(messages).toHaveLength(2);
+  await page.locator(`[href="${first.replace("/api/conversations", "/c")}"]`).click();
+  await expect(page.getByTestId("composer")).toHaveValue("A thought for the first");
+});
+
+test("a conversation that is being deleted takes no messages, and one that was taken back does", async ({ page }) => {
+  const chat = new ChatPage(page);
+  const start = Date.now();
+  await page.clock.install({ time: start });
+  await page.goto("/");
+  await chat.ask("What is 1 + 1?");
+  // The time for second thoughts passes no faster than this test.
+  await page.clock.pauseAt(start + 600_000);
+  const row = page.locator(".conversation-row").filter({ has: page.locator(`[href="${new URL(page.url()).pathname}"]`) });
+  const deleting = page.locator(".conversation-row").filter({ has: page.getByTestId("undo") });
+  await row.getByTestId("delete").press("Enter");
+  await page.getByTestId("composer").fill("What is 2 + 3?");
+  await expect(page.getByTestId("send")).toBeDisabled();
+  await expect(page.getByTestId("send")).toHaveAttribute("title", /being deleted/);
+  await page.keyboard.press("Enter");
+  await expect(page.getByTestId("composer")).toHaveValue("What is 2 + 3?");
+  await deleting.getByTestId("undo").click();
+  await page.clock.resume();
+  await page.getByTestId("send").click();
+  await expect(chat.answers.nth(1)).toContainText("5");
+});
+
+test("a conversation deleted elsewhere says so, and what was being written goes on in a new chat", async ({ page, request }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("What is 1 + 1?");
+  await page.getByTestId("composer").fill("Half a thought");
+  await request.delete(chat.api());
+  await expect(page.getByTestId("deleted-notice")).toContainText("deleted elsewhere");
+  await expect(chat.messages, "it can still be read").toHaveCount(2);
+  await expect(page.getByTestId("composer")).toHaveValue("Half a thought");
+  await expect(page.getByTestId("send")).toBeDisabled();
+  await page.getByTestId("go-on-in-new-chat").click();
+  await expect(page).toHaveURL("/");
+  await expect(page.getByTestId("example").first()).toBeVisible();
+  await expect(page.getByTestId("composer")).toHaveValue("Half a thought");
+});
+
+test("a tab that is shown again reads what may have changed, and not all that it shows", async ({ page, request }) => {
+  const address = await converse(request, 5);
+  await page.goto(address);
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  const read = () => page.waitForRequest((asked) => asked.method() === "GET" && asked.url().includes(`${address.slice(3)}?`));
+  await setHidden(page, true);
+  const asked = read();
+  await setHidden(page, false);
+  const url = new URL((await asked).url());
+  expect(url.searchParams.get("limit")).toBe("2");
+  const chat = new ChatPage(page);
+  await setHidden(page, true);
+  await (await request.post(`${chat.api()}/messages`, { data: { content: "What is 40 + 2?" } })).text();
+  await setHidden(page, false);
+  await expect(chat.messages).toHaveCount(12);
+  await expect(chat.answers.last()).toContainText("42");
+});

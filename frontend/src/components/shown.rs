@@ -1,0 +1,27 @@
+//! What a message's components read, and what can be done with it.
+
+use leptos::prelude::*;
+
+use crate::{
+    session::{DrawnEntry, Session},
+    transcript::{Entry, ExpandAll},
+};
+
+/// A message, as it changes.
+pub(crate) type OptionalEntry = ReadSignal<DrawnEntry>;
+
+/// Reads something of a message.
+pub(crate) fn read<T: Default>(entry: OptionalEntry, pick: impl Fn(&Entry) -> T) -> T {
+    entry.with(|entry| entry.as_ref().map(|entry| pick(entry)).unwrap_or_default())
+}
+
+/// What a message is shown with. Its components take this, so that a transcript can be read without a session.
+#[derive(Clone, Copy)]
+pub(crate) struct Shown {
+    /// The message, as it changes.
+    pub(crate) entry: OptionalEntry,
+    /// The reader's last command to open or close everything.
+    pub(crate) expand_all: RwSignal<ExpandAll>,
+    /// What can be done with it; nothing where it can only be read.
+    pub(crate) session: Option<Session>,
+}
