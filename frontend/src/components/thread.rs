@@ -42,7 +42,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     let has_earlier = Memo::new(move |_| session.transcript.with(Transcript::has_earlier));
     let is_empty =
         Memo::new(move |_| ids.with(Vec::is_empty) && !has_earlier.get() && session.unstored.with(Option::is_none));
-    let is_loading = Memo::new(move |_| session.place.with(|place| matches!(place, Place::Loading(_))));
+    let is_loading = move || session.place.with(|place| matches!(place, Place::Loading(_)));
 
     // Where the page itself scrolled to last: whoever is above that went up.
     let placed = StoredValue::new(0);
@@ -121,12 +121,10 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             }
         >
             <div class="messages">
-                <Show when=move || is_empty.get() && !is_loading.get()>
+                <Show when=move || is_empty.get() && !is_loading()>
                     <EmptyState session />
                 </Show>
-                <Show when=move || is_loading.get()>
-                    <Skeleton />
-                </Show>
+                <Show when=is_loading><Skeleton /></Show>
                 <Show when=move || has_earlier.get()>
                     <EarlierMessages session />
                 </Show>

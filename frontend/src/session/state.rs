@@ -147,6 +147,7 @@ pub(super) enum Reader {
 
 /// All that a session knows.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they go together in every way")]
 pub(crate) struct State {
     pub(crate) place: Place,
     /// Whether the conversation is being deleted here, which can still be taken back.
@@ -248,9 +249,8 @@ impl State {
             _ if !matches!(self.place, Place::NewChat | Place::Open(_)) => Phase::Idle,
             Reader::Resting | Reader::Selecting { .. } | Reader::Looking(Look { is_quiet: true, .. }) => Phase::Idle,
             Reader::Making(_) | Reader::Asking(Asked::Message { .. }) => Phase::Sending,
-            Reader::Asking(Asked::Regenerate { .. } | Asked::Continue) => Phase::Following,
             Reader::Looking(_) | Reader::Joining | Reader::Streaming if self.unstored.is_some() => Phase::Sending,
-            Reader::Looking(_) | Reader::Joining | Reader::Streaming => Phase::Following,
+            Reader::Asking(_) | Reader::Looking(_) | Reader::Joining | Reader::Streaming => Phase::Following,
             Reader::Pausing(seconds) => Phase::Reconnecting(seconds),
             Reader::Hidden => Phase::Hidden,
         }
