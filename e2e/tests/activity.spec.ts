@@ -1,6 +1,41 @@
-// What the page says while nothing of an answer comes.
+// What the page says while nothing of an answer comes: that a provider is asked again, and which call is being written.
 
-import { ChatPage } from "../kit/chat.ts";
+import { scriptTurn, started, stopClock } from "../kit/live.ts";
 import { expect, test } from "../kit/test.ts";
 
-test.use({ scripted: true });
+test("a busy provider and a call that is being written are told, until the answer goes on", async ({ page }) => {
+  const turn = await scriptTurn(page);
+  const clock = await stopClock(page);
+  await page.getByTestId("composer").fill(started.content);
+  await page.getByTestId("send").click();
+  await turn.say("message_start", started);
+  const answer = page.locator('article[data-role="assistant"]');
+  const said = answer.getByRole("status");
+  const beside = answer.locator(".thinking-seconds");
+  await expect(said).toHaveText("Thinking…");
+
+  await turn.say("model_retry", { code: "model_busy", attempt: 2, attempts: 3, delay_ms: 14_000 });
+  await clock.runFor(100);
+  await expect(said).toHaveText("The provider is busy.");
+  await expect(beside).toHaveText("Trying again in 14 s (2 of 3)");
+  await clock.runFor(4_000);
+  await expect(beside).toHaveText("Trying again in 10 s (2 of 3)");
+
+  await turn.say("tool_call_preparing", { tool_name: "write_file", bytes: 48_000 });
+  await clock.runFor(100);
+  await expect(said).toHaveText("Writing a call of write_file…");
+  await expect(beside).toHaveText("48 kB");
+
+  await turn.say("content_delta", { offset: 0, delta: "Let me write." });
+  await clock.runFor(100);
+  await expect(answer).toContainText("Let me write.");
+  await expect(said).toHaveCount(0);
+  // Text may be there already.
+  await turn.say("tool_call_preparing", { tool_name: "add", bytes: 0 });
+  await clock.runFor(100);
+  await expect(said).toHaveText("Writing a call of add…");
+  await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "add", input: { a: 1 }, offset: 13 });
+  await clock.runFor(100);
+  await expect(page.getByTestId("tool-call")).toBeVisible();
+  await expect(answer.getByText("Writing a call")).toHaveCount(0);
+});
