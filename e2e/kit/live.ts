@@ -14,8 +14,12 @@ declare global {
   }
 }
 
-/** Answers the next message with what the test says. To be called before the page is opened. */
+/**
+ * Answers the next message with what the test says. To be called before the page is opened. The page has no feed: it would
+ * lead to a look at what is stored, where this turn is not.
+ */
 export async function scriptTurn(page: Page): Promise<LiveTurn> {
+  await page.route("**/api/events", () => {});
   await page.addInitScript(() => {
     const real = window.fetch;
     window.fetch = async (input, init) => {

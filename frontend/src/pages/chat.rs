@@ -24,6 +24,7 @@ use crate::{
     feed::Feed,
     keys::Command,
     language::use_language,
+    preferences,
     session::{Place, Ways},
     start::{Content, Start},
 };
@@ -90,7 +91,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     on_command(move |command| {
         match command {
             Command::Search => {
-                sidebar_open.set(is_sidebar_over_page());
+                sidebar_open.set(is_sidebar_over_page() || is_sidebar_folded());
                 focus_search();
             }
             Command::Close if sidebar_open.get_untracked() => sidebar_open.set(false),
@@ -153,6 +154,12 @@ fn is_sidebar_over_page() -> bool {
     let button = document().query_selector("[data-testid=open-sidebar]").ok().flatten();
     let button = button.and_then(|button| button.dyn_into::<HtmlElement>().ok());
     button.is_some_and(|button| button.offset_parent().is_some())
+}
+
+/// Whether the sidebar was folded away, where it comes back over the page for a search.
+fn is_sidebar_folded() -> bool {
+    let kept = document().document_element().and_then(|root| root.get_attribute("data-sidebar"));
+    kept.is_some_and(|name| name == preferences::Sidebar::Folded.name())
 }
 
 /// Gives the focus to the search before the next key comes, which should not be lost.
