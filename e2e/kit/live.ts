@@ -14,12 +14,13 @@ declare global {
   }
 }
 
-/**
- * Answers the next message with what the test says. To be called before the page is opened. The page has no feed: it would
- * lead to a look at what is stored, where this turn is not.
- */
-export async function scriptTurn(page: Page): Promise<LiveTurn> {
+/** Leaves the page without its feed, which would lead to a look at what is stored, where a scripted turn is not. */
+export async function withoutFeed(page: Page): Promise<void> {
   await page.route("**/api/events", () => {});
+}
+
+/** Answers the next message with what the test says. To be called before the page is opened. */
+export async function scriptTurn(page: Page): Promise<LiveTurn> {
   await page.addInitScript(() => {
     const real = window.fetch;
     window.fetch = async (input, init) => {

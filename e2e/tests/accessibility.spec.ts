@@ -2,7 +2,7 @@
 
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
-import { scriptTurn, started, stopClock } from "../kit/live.ts";
+import { scriptTurn, started, stopClock, withoutFeed } from "../kit/live.ts";
 import { call, conversation, cut, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -57,6 +57,7 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
     await expect(page.getByTestId("show-all-problem").first()).toBeVisible();
   },
   "an answer under way": async (page) => {
+    await withoutFeed(page);
     const turn = await scriptTurn(page);
     const clock = await stopClock(page);
     await page.getByTestId("composer").fill(started.content);

@@ -1,9 +1,10 @@
 // What the page says while nothing of an answer comes: that a provider is asked again, and which call is being written.
 
-import { scriptTurn, started, stopClock } from "../kit/live.ts";
+import { scriptTurn, started, stopClock, withoutFeed } from "../kit/live.ts";
 import { expect, test } from "../kit/test.ts";
 
 test("a busy provider and a call that is being written are told, until the answer goes on", async ({ page }) => {
+  await withoutFeed(page);
   const turn = await scriptTurn(page);
   const clock = await stopClock(page);
   await page.getByTestId("composer").fill(started.content);

@@ -1,13 +1,14 @@
 // Waiting, motion, what an answer cost, small screens.
 
 import { ChatPage } from "../kit/chat.ts";
-import { scriptTurn, started, stopClock } from "../kit/live.ts";
+import { scriptTurn, started, stopClock, withoutFeed } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
 const NOTHING = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
 
 test("who waits long is told for how long already", async ({ page }) => {
+  await withoutFeed(page);
   const turn = await scriptTurn(page);
   const clock = await stopClock(page);
   await page.getByTestId("composer").fill(started.content);
@@ -30,6 +31,7 @@ test("who waits long is told for how long already", async ({ page }) => {
 });
 
 test("who wants less motion sees that something runs, and nothing that moves", async ({ page }) => {
+  await withoutFeed(page);
   const turn = await scriptTurn(page);
   await page.goto("/");
   await page.getByTestId("composer").fill(started.content);

@@ -1,7 +1,7 @@
 // The message field: it grows, breaks lines, sends, and leaves alone what an input method does.
 
 import { ChatPage } from "../kit/chat.ts";
-import { scriptTurn, started } from "../kit/live.ts";
+import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
 import { expect, test } from "../kit/test.ts";
 
 test("it grows with its text, up to a height in which it scrolls", async ({ page }) => {
@@ -27,6 +27,7 @@ test("it grows with its text, up to a height in which it scrolls", async ({ page
 });
 
 test("Enter sends, but not the Enter that ends a composition, and nothing sends nothing", async ({ page }) => {
+  await withoutFeed(page);
   const turn = await scriptTurn(page);
   await page.goto("/");
   const field = page.getByTestId("composer");

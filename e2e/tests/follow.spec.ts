@@ -1,9 +1,10 @@
 // The page follows the newest text, unless its reader went up.
 
-import { scriptTurn, started } from "../kit/live.ts";
+import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
 import { expect, test } from "../kit/test.ts";
 
 test("the newest text stays in sight until the reader goes up, and again after the jump", async ({ page }) => {
+  await withoutFeed(page);
   const turn = await scriptTurn(page);
   await page.setViewportSize({ width: 900, height: 500 });
   await page.goto("/");

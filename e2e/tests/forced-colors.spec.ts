@@ -1,7 +1,7 @@
 // Colours of the reader's own, a page at 400 %, and paper.
 
 import AxeBuilder from "@axe-core/playwright";
-import { scriptTurn, started } from "../kit/live.ts";
+import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -48,6 +48,7 @@ test("on paper there is all that was said and nothing to press", async ({ page }
 
 test("who wants less motion sees strokes that stand still", async ({ page }) => {
   await page.emulateMedia({ reducedMotion: "reduce" });
+  await withoutFeed(page);
   const turn = await scriptTurn(page);
   await page.goto("/");
   await page.getByTestId("composer").fill(started.content);

@@ -1,7 +1,7 @@
 // Text from outside is text, wherever the page shows it, live and reloaded.
 
 import { ALL, ATTACKS, LINE, watch } from "../kit/hostile.ts";
-import { scriptTurn, started } from "../kit/live.ts";
+import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -30,6 +30,7 @@ test("titles, messages and searches that the server keeps", async ({ page, reque
 
 test("what models and tools write, told live", async ({ page }) => {
   const harmless = await watch(page);
+  await withoutFeed(page);
   const turn = await scriptTurn(page);
   await page.goto("/");
   await page.getByTestId("composer").fill(started.content);

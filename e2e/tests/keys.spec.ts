@@ -1,7 +1,7 @@
 // The keys, and the sheet that lists them.
 
 import { ChatPage } from "../kit/chat.ts";
-import { scriptTurn, started } from "../kit/live.ts";
+import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -98,6 +98,7 @@ test("brackets go from call to call, and E opens and closes all", async ({ page 
 });
 
 test("Esc stops the answer, also while one writes, but closes the help first", async ({ page }) => {
+  await withoutFeed(page);
   const turn = await scriptTurn(page);
   const stops: string[] = [];
   await page.route("**/stop", (route) => {

@@ -2,7 +2,7 @@
 
 import type { Page } from "@playwright/test";
 import { ChatPage, toolCalls } from "../kit/chat.ts";
-import { scriptTurn, started, stopClock } from "../kit/live.ts";
+import { scriptTurn, started, stopClock, withoutFeed } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -93,6 +93,7 @@ test("finished neighbours fold under one line, amber when one failed", async ({ 
 });
 
 test("what a reader opened stays open while calls end and fold around it", async ({ page }) => {
+  await withoutFeed(page);
   const turn = await scriptTurn(page);
   await page.goto("/");
   await page.getByTestId("composer").fill(started.content);
@@ -128,6 +129,7 @@ test("what a reader opened stays open while calls end and fold around it", async
 });
 
 test("a tool that takes long turns amber, then red with a way to stop it", async ({ page }) => {
+  await withoutFeed(page);
   const turn = await scriptTurn(page);
   const clock = await stopClock(page);
   await page.getByTestId("composer").fill(started.content);
@@ -190,6 +192,7 @@ test("arguments are rows or indented JSON, long outputs wait to be shown, and al
 });
 
 test("opening a call moves neither the call nor, while the answer grows, the page", async ({ page }) => {
+  await withoutFeed(page);
   const turn = await scriptTurn(page);
   await page.setViewportSize({ width: 800, height: 500 });
   await page.goto("/");
