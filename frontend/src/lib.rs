@@ -30,6 +30,7 @@ mod session;
 mod start;
 mod text;
 pub mod transcript;
+mod waiting;
 
 pub use app::shell;
 pub use data::{PageData, PageError, PageFuture};

@@ -243,7 +243,7 @@ impl Language {
 
 #[cfg(test)]
 mod tests {
-    use crate::{components::thinking::Waiting, language::Language, transcript::Tally};
+    use crate::{language::Language, transcript::Tally, waiting::Waiting};
 
     #[test]
     fn who_waits_is_told_for_what() {

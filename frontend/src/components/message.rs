@@ -15,13 +15,14 @@ use crate::{
         message_foot::{AnswerFoot, QuestionFoot},
         prose::Prose,
         shown::{OptionalEntry, Shown, read},
-        thinking::{Thinking, Waiting},
+        thinking::Thinking,
         way_on::{WayOnButton, use_way_on},
     },
     language::{Language, use_language},
     markdown::Stretch,
     session::Session,
     transcript::{Entry, ItemKey, Segment, Tally},
+    waiting::Waiting,
 };
 
 /// A message of the transcript, as it changes.
@@ -231,7 +232,7 @@ mod tests {
     use super::{Shown, ShownMessage};
     use crate::{
         language::Language,
-        transcript::{ExpandAll, Transcript, fold},
+        transcript::{Entry, ExpandAll, Transcript, fold},
     };
 
     #[test]
@@ -265,7 +266,7 @@ mod tests {
         let owner = Owner::new();
         let html = owner.with(|| {
             provide_context(Language::English);
-            let draw = |entry: &Arc<_>| {
+            let draw = |entry: &Arc<Entry>| {
                 let (entry, id) = (RwSignal::new(Some(Arc::clone(entry))).read_only(), entry.id);
                 let shown = Shown { entry, expand_all: RwSignal::new(ExpandAll::default()), session: None };
                 view! { <ShownMessage id shown /> }.to_html()

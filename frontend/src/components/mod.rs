@@ -30,6 +30,7 @@ mod skeleton;
 pub(crate) mod tally_marks;
 pub(crate) mod thinking;
 pub(crate) mod thread;
+mod times;
 pub(crate) mod title_field;
 pub(crate) mod tool_call;
 pub(crate) mod tool_call_details;

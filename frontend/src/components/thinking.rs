@@ -2,52 +2,12 @@
 
 use leptos::prelude::*;
 
-use crate::{components::seconds::use_seconds, format, language::use_language, transcript::Activity};
+use crate::{components::seconds::use_seconds, format, language::use_language, waiting::Waiting};
 
 /// After so many seconds it is told how many.
 const TOLD_AFTER_SECS: u64 = 3;
 /// After so many seconds a reader wonders whether anything happens at all.
 pub(crate) const LONG_WAIT_SECS: u64 = 9;
-
-/// What an answer waits for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Waiting {
-    /// The model's next words.
-    #[default]
-    Model,
-    /// The end of a tool call that the model is writing.
-    Call {
-        /// The tool.
-        name: String,
-        /// How much of its arguments there is.
-        bytes: i64,
-    },
-    /// The provider, which is asked again.
-    Provider {
-        /// In how many seconds, counted from when this was heard.
-        seconds: u64,
-        /// Which attempt that will be, of how many.
-        attempt: u32,
-        attempts: u32,
-    },
-}
-
-impl Waiting {
-    /// What an answer waits for while its model does this.
-    pub(crate) fn of(activity: Option<&Activity>) -> Self {
-        match activity {
-            None => Self::Model,
-            Some(Activity::WritingCall(call)) => {
-                Self::Call { name: call.tool_name.clone(), bytes: i64::try_from(call.bytes).unwrap_or(i64::MAX) }
-            }
-            Some(Activity::Retrying(retry)) => Self::Provider {
-                seconds: retry.delay_ms.div_ceil(1000),
-                attempt: retry.attempt,
-                attempts: retry.attempts,
-            },
-        }
-    }
-}
 
 /// Says that the model is at work. The time counts from when this is shown.
 #[component]

@@ -7,12 +7,12 @@ use leptos::prelude::*;
 use tallybook_protocol::{ToolCallId, ToolCallStatus};
 
 use crate::{
-    browser,
     components::{
         icon::{Draw, Icon},
         items::{Items, Lines, element_id},
         seconds::use_seconds,
         shown::read,
+        times::times,
         tool_call_details::ToolCallDetails,
         tool_group::{Folding, folding_of},
     },
@@ -152,12 +152,6 @@ fn LiveLine(line: Line, call: Memo<Option<Arc<Call>>>) -> impl IntoView {
             }.into_any()),
         }}
     }
-}
-
-/// When something began and ended, for who asks by pointing at it.
-pub(crate) fn times(text: Language, span: Option<(i64, i64)>) -> Option<String> {
-    let (start, end) = span?;
-    Some(text.started_and_ended(&browser::time_of_day(start)?, &browser::time_of_day(end)?))
 }
 
 /// How a running call keeps its reader waiting.

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use crate::{
     components::{
         call_text::{CallPart, Part},
-        tool_call::times,
+        times::times,
     },
     language::use_language,
     session::Session,

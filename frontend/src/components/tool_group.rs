@@ -7,7 +7,7 @@ use crate::{
         icon::{Draw, Icon},
         items::{Items, Lines, element_id},
         tally_marks::tally,
-        tool_call::times,
+        times::times,
     },
     format,
     language::use_language,

@@ -2,7 +2,7 @@
 
 use tallybook_protocol::{ToolCallStatus, Usage};
 
-use crate::{components::thinking::Waiting, format, language::Language, preferences::Theme, transcript::Tally};
+use crate::{format, language::Language, preferences::Theme, transcript::Tally, waiting::Waiting};
 
 impl Language {
     /// Questions that show tools which come with the product, each with the tools that it takes: several steps, exact long

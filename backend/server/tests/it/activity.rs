@@ -16,7 +16,7 @@ on_every_engine! {
         let conversation = app.create_conversation().await;
         let input = json!({ "a": 1, "b": 2, "words": "many ".repeat(2000) }).to_string();
         model.reply(fault("retry_after_ms").unwrap());
-        model.reply([tool_call(&"n".repeat(100), &input)]);
+        model.reply([tool_call("n".repeat(100), &input)]);
         model.reply([text("Three.")]);
         let mut turn = app.send(&conversation, "1 + 2?").await;
         let start = turn.until("message_start").await;

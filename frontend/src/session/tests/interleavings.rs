@@ -12,7 +12,7 @@ use super::{server::Server, *};
 use crate::session::state::{Edited, Step};
 
 /// Something that happens. Numbers choose among what there is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Happening {
     Send,
     Edit(usize),
@@ -72,6 +72,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 
 /// What is under way between page and server.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a world holds a handful of them")]
 enum UnderWay {
     /// On its way to the server.
     Request(Effect),

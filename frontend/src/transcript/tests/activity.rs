@@ -38,7 +38,9 @@ fn what_a_model_does_is_told_until_its_answer_goes_on() {
 #[test]
 fn a_turn_that_is_over_does_nothing() {
     let mut transcript = folded([start(1), preparing(64)]);
-    turn(1, &["Three.".to_owned()], Ending::Completes).into_iter().for_each(|event| fold(&mut transcript, event));
+    for event in turn(1, &["Three.".to_owned()], Ending::Completes) {
+        fold(&mut transcript, event);
+    }
     assert_eq!(activity(&transcript), None);
     let whole = transcript.clone();
     fold(&mut transcript, preparing(128));

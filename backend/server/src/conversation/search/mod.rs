@@ -112,7 +112,15 @@ async fn find_rows(
         let began = Instant::now();
         let until = search::find_stretch(&context.db, scope, place, messages).await?;
         let wanted = u32::try_from(MAX_SEARCH_HITS + 1 - rows.len()).unwrap_or(0);
-        rows.append(&mut search::list_hits(&context.db, scope, &needles, place, until, wanted).await?);
+        match search::list_hits(&context.db, scope, &needles, place, until, wanted).await {
+            Ok(mut found) => rows.append(&mut found),
+            // Short texts made the stretches long, and here are long ones. The next page begins with a short stretch.
+            Err(error) if messages > FIRST_STRETCH => {
+                tracing::warn!(%error, messages, "a stretch was too long to be searched at once");
+                return Ok(Found { rows, next: Some(place), complete: false });
+            }
+            Err(error) => return Err(error.into()),
+        }
         if rows.len() > MAX_SEARCH_HITS {
             rows.truncate(MAX_SEARCH_HITS);
             let next = rows.last().map(HitRow::place);
