@@ -67,7 +67,7 @@ test("Esc closes what is open, topmost first, and stops the answer only then", a
   await page.goto("/");
   const answer = await chat.send(QUESTION);
   await expect(answer).toHaveAttribute("data-status", "streaming");
-  await page.getByTestId("export").click();
+  await page.getByTestId("conversation-menu").click();
   await expect(page.getByTestId("markdown")).toBeVisible();
   await page.keyboard.press("Escape");
   await expect(page.getByTestId("markdown")).toBeHidden();
