@@ -204,6 +204,8 @@ impl World {
                 let _ = self.server.end(Complete);
             }
             Happening::Elsewhere(what) => self.elsewhere(what),
+            // One that the page does not know of yet it would make again, and under the same name, as never happens.
+            Happening::Delete if self.page.state.uuid().is_none() => {}
             Happening::Delete => self.server.delete(),
             Happening::Feed => {
                 if !self.server.feed.is_empty() {
