@@ -1,8 +1,10 @@
-// The browser tests: one project per database. `cargo xtask test` sets what is read from the environment here.
+// The browser tests: one project per database, and a tour in Firefox. `cargo xtask test` sets what is read from the
+// environment here.
 
 import { defineConfig } from "@playwright/test";
 import { chromium } from "./kit/chromium.ts";
 import { mysqlServers } from "./kit/database.ts";
+import { firefox } from "./kit/firefox.ts";
 import type { ServerOptions } from "./kit/server.ts";
 
 export default defineConfig<object, ServerOptions>({
@@ -15,14 +17,17 @@ export default defineConfig<object, ServerOptions>({
   timeout: 120_000,
   expect: { timeout: 30_000 },
   reporter: [["list"]],
-  use: { ...chromium, trace: "retain-on-failure" },
+  // What goes through a service worker is out of the tests' sight; the one test of ours allows it.
+  // A trace of each test would take a quarter of the time; of one that fails, `--trace on` makes it.
+  use: { screenshot: "only-on-failure", serviceWorkers: "block" },
   projects: [
-    { name: "sqlite", use: { mysqlServer: undefined } },
+    { name: "sqlite", use: { ...chromium, mysqlServer: undefined } },
     // What is the same on every database is tried on one.
     ...mysqlServers().map((mysqlServer) => ({
       name: `mysql-${new URL(mysqlServer).port || "3306"}`,
       testMatch: /(branches|conversation|crash|errors|reload|sidebar)\.spec\.ts$/,
-      use: { mysqlServer },
+      use: { ...chromium, mysqlServer },
     })),
+    { name: "firefox", testDir: "firefox", use: firefox },
   ],
 });

@@ -5,29 +5,19 @@ import { once } from "node:events";
 import { type IncomingHttpHeaders, createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
 import { brotliCompressSync } from "node:zlib";
-import type { BrowserType, Page } from "@playwright/test";
+import type { BrowserType } from "@playwright/test";
 import { ChatPage } from "../kit/chat.ts";
-import { chromium } from "../kit/chromium.ts";
 import { expect, test } from "../kit/test.ts";
 import { QUICK, figure, median } from "./figure.ts";
+import { type Visit, visit } from "./visit.ts";
 
 test.use({ demoPaceMs: 0 });
 
 const ROUNDS = QUICK ? 1 : 7;
 /** Two messages each. */
 const TURNS = 10;
-/** Nothing happens for so long: the page has settled. */
-const QUIET_MS = 1000;
 
 const GOALS = { kilobytes: 330, paint: 2.5, shift: 0, blocking: 100 };
-/** What the files of a page are called in the table, by what their addresses end in. */
-const KINDS = [".js", ".wasm", ".css", ".svg"];
-
-declare global {
-  interface Window {
-    first: { paint: number; shift: number; blocking: number; last: number };
-  }
-}
 
 test("a new chat", async ({ playwright, server }) => {
   await compare(playwright.chromium, server.url, "/");
@@ -47,8 +37,10 @@ test("the first message", async ({ playwright, server }) => {
   const costs: Visit[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     costs.push(
-      await visit(playwright.chromium, `${server.url}/`, "body[data-alive]", async (page) => {
-        await new ChatPage(page).ask("What is (12.5 + 7.25) × 4?");
+      await visit(playwright.chromium, `${server.url}/`, "body[data-alive]", {
+        act: async (page) => {
+          await new ChatPage(page).ask("What is (12.5 + 7.25) × 4?");
+        },
       }),
     );
   }
@@ -82,94 +74,6 @@ async function compare(browsers: BrowserType, url: string, path: string): Promis
   figure("largest paint of the still page", paint(theirs), "ms");
   figure("layout shift, the worst round", Math.max(...ours.map((visit) => visit.shift)), "", GOALS.shift);
   figure("blocking time", median(ours.map((visit) => visit.blocking)), "ms", GOALS.blocking);
-}
-
-/** What one visit cost. */
-interface Visit {
-  /** Bytes on the wire, headers included, by the kind of file. */
-  bytes: Map<string, number>;
-  /** When the largest thing was painted, in milliseconds. */
-  paint: number;
-  /** The cumulative layout shift. */
-  shift: number;
-  /** How long tasks went on beyond 50 ms, summed up. */
-  blocking: number;
-}
-
-/**
- * Visits a page with a browser that never saw it, until it is `alive` and settled. With `act`, what is told is what that
- * cost after the page had settled.
- */
-async function visit(
-  browsers: BrowserType,
-  address: string,
-  alive: string,
-  act?: (page: Page) => Promise<void>,
-): Promise<Visit> {
-  const browser = await browsers.launch(chromium.launchOptions);
-  const page = await browser.newPage();
-  const bytes = await count(page);
-  await page.addInitScript(observe);
-  await page.goto(address);
-  await page.locator(alive).waitFor();
-  await settled(page);
-  if (act) {
-    bytes.clear();
-    await page.evaluate(() => {
-      window.first.blocking = 0;
-    });
-    await act(page);
-    await settled(page);
-  }
-  const { paint, shift, blocking } = await page.evaluate(() => window.first);
-  expect(paint, "something was painted").toBeGreaterThan(0);
-  await browser.close();
-  return { bytes, paint, shift, blocking };
-}
-
-async function settled(page: Page): Promise<void> {
-  await page.waitForFunction((quiet) => performance.now() - window.first.last > quiet, QUIET_MS, { polling: 100 });
-}
-
-/** Counts what is loaded from now on. What goes on without end, as a stream of events does, is not counted. */
-async function count(page: Page): Promise<Map<string, number>> {
-  const bytes = new Map<string, number>();
-  const kinds = new Map<string, string>();
-  const network = await page.context().newCDPSession(page);
-  await network.send("Network.enable");
-  network.on("Network.requestWillBeSent", ({ requestId, request, type }) => {
-    const { pathname } = new URL(request.url);
-    const kind = type === "Document" ? "document" : (KINDS.find((end) => pathname.endsWith(end)) ?? "data");
-    kinds.set(requestId, kind);
-  });
-  network.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
-    const kind = kinds.get(requestId) ?? "data";
-    bytes.set(kind, (bytes.get(kind) ?? 0) + encodedDataLength);
-  });
-  return bytes;
-}
-
-/** Notes, in the page, what it is like for the visitor. */
-function observe(): void {
-  const first = { paint: 0, shift: 0, blocking: 0, last: 0 };
-  window.first = first;
-  const note = (type: string, take: (entry: PerformanceEntry) => void) =>
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) {
-        take(entry);
-        first.last = performance.now();
-      }
-    }).observe({ type, buffered: true });
-  note("largest-contentful-paint", (entry) => {
-    first.paint = entry.startTime;
-  });
-  note("layout-shift", (entry) => {
-    first.shift += (entry as PerformanceEntry & { value: number }).value;
-  });
-  note("longtask", (entry) => {
-    first.blocking += entry.duration - 50;
-  });
-  note("resource", () => {});
 }
 
 /** A server of one page: what the program renders at this address and how it looks, without the program. */

@@ -31,12 +31,12 @@ export class ChatPage {
     return answer;
   }
 
-  /** Every message as a reader sees it, without what is only spoken for a moment. */
+  /** Every message as a reader sees it, without what is only spoken for a moment, and when and by whom it was written. */
   transcript(): Promise<string[]> {
     return this.messages.evaluateAll((messages) =>
       messages.map((message) => {
         const copy = message.cloneNode(true) as Element;
-        for (const spoken of copy.querySelectorAll("[role=status]")) spoken.remove();
+        for (const spoken of copy.querySelectorAll("[role=status], time, .author")) spoken.remove();
         return copy.textContent;
       }),
     );
@@ -55,7 +55,7 @@ export function toolCalls(answer: Locator): Locator {
 export function untimedText(answer: Locator): Promise<string> {
   return answer.evaluate((article) => {
     const copy = article.cloneNode(true) as Element;
-    for (const passing of copy.querySelectorAll(".tool-duration, .usage, [role=status]")) passing.remove();
+    for (const passing of copy.querySelectorAll(".tool-duration, .usage, time, .author, [role=status]")) passing.remove();
     return copy.textContent;
   });
 }

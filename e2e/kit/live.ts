@@ -62,3 +62,27 @@ export async function stopClock(page: Page): Promise<Clock> {
   await page.clock.pauseAt(start + 60_000);
   return page.clock;
 }
+
+/** Opens a new chat whose question is stored, and whose answer the test plays. */
+export async function playTurn(page: Page): Promise<LiveTurn> {
+  await withoutFeed(page);
+  const turn = await scriptTurn(page);
+  await page.goto("/");
+  await begin(page, turn);
+  return turn;
+}
+
+/** The same in a page in which time passes only when told to. */
+export async function playTurnByClock(page: Page): Promise<{ turn: LiveTurn; clock: Clock }> {
+  await withoutFeed(page);
+  const turn = await scriptTurn(page);
+  const clock = await stopClock(page);
+  await begin(page, turn);
+  return { turn, clock };
+}
+
+async function begin(page: Page, turn: LiveTurn): Promise<void> {
+  await page.getByTestId("composer").fill(started.content);
+  await page.getByTestId("send").click();
+  await turn.say("message_start", started);
+}

@@ -22,6 +22,8 @@ export interface Call {
   error: string | null;
   duration_ms: number | null;
   started_at: string;
+  proposed_input?: unknown;
+  reviews?: { tool_call_id: number; model: string; verdict: string; reason: string; duration_ms: number }[];
   truncated?: boolean;
   input_bytes?: number;
   output_bytes?: number;
@@ -72,6 +74,7 @@ interface Conversation {
   uuid: string;
   title: string;
   running: boolean;
+  awaiting_approval: boolean;
   created_at: string;
   updated_at: string;
   messages: { id: number }[];
@@ -90,7 +93,8 @@ export function conversation(title: string, turns: [string, Answer][]): Conversa
       { ...base, id: lastId, role: "assistant", tool_calls: calls ?? [], siblings, ...answer },
     ];
   });
-  return { uuid: UUID, title, running: false, created_at: AT, updated_at: AT, messages, active_message_id: null };
+  const awaiting_approval = messages.at(-1)?.status === "awaiting_approval";
+  return { uuid: UUID, title, running: false, awaiting_approval, created_at: AT, updated_at: AT, messages, active_message_id: null };
 }
 
 /** The part of a conversation that a request asks for. */
@@ -108,8 +112,8 @@ export function part(told: Conversation, query: URLSearchParams): object {
 
 /** Lets the API tell of this one conversation, and opens it from the list. */
 export async function open(page: Page, told: Conversation): Promise<void> {
-  const { uuid, title, running, created_at, updated_at } = told;
-  const summary = { uuid, title, running, created_at, updated_at };
+  const { uuid, title, running, awaiting_approval, created_at, updated_at } = told;
+  const summary = { uuid, title, running, awaiting_approval, created_at, updated_at };
   await page.route(/\/api\/conversations\?/, (route) => route.fulfill({ json: { items: [summary], next_cursor: null } }));
   await page.route(
     (url) => url.pathname === `/api/conversations/${UUID}`,

@@ -23,6 +23,8 @@ export interface ServerOptions {
 /** A running server. */
 export interface Server {
   url: string;
+  /** Where its data is. */
+  database: string;
   /** Kills the program, as `kill -9` does. */
   kill(): Promise<void>;
   /** Starts a killed program again, at the same address and on what it left. */
@@ -74,7 +76,7 @@ export async function startServer(
       child = launch(new URL(url).port);
       await ready(child);
     };
-    return { url, kill, restart, stop };
+    return { url, database: database.url, kill, restart, stop };
   } catch (error) {
     await stop();
     throw error;

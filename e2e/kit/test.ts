@@ -50,7 +50,8 @@ export const test = base.extend<
       });
       context.on("weberror", (error) => complaints.push(`uncaught: ${error.error().message}`));
       await use();
-      const unexpected = complaints.filter((complaint) => !tolerated.some((known) => known.test(complaint)));
+      const expected = [...tolerated, /Service Worker registration blocked by Playwright/];
+      const unexpected = complaints.filter((complaint) => !expected.some((known) => known.test(complaint)));
       expect(unexpected, "the console stays clean").toEqual([]);
     },
     { auto: true },

@@ -1,9 +1,10 @@
-// axe on every view: light and dark, and in Japanese on a small screen.
+// axe on every view, light and dark: in English on a wide screen, and in Japanese on a small one.
 
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
-import { scriptTurn, started, stopClock, withoutFeed } from "../kit/live.ts";
+import { playTurnByClock } from "../kit/live.ts";
 import { call, conversation, cut, open } from "../kit/seed.ts";
+import { chooseInMenu } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
 
 // Each test has a page of its own, so both workers take from this file.
@@ -22,7 +23,7 @@ const MARKDOWN = [
   "Some *prose* with a [link](https://example.com) and `code`.",
   "- [x] done\n- [ ] open",
   "| a | b |\n|-|-|\n| 1 | 2 |",
-  "> quoted",
+  "> quoted[^1]\n\n[^1]: A note.",
   "```rust\nfn main() {}\n```",
 ].join("\n\n");
 const USAGE = { input_tokens: 1200, output_tokens: 300, cached_tokens: 0 };
@@ -48,6 +49,52 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
       if ((await line.getAttribute("aria-expanded")) === "false") await line.click();
     }
   },
+  "calls that wait for a decision": async (page) => {
+    const calls = [1, 2].map((amount) => call("bank__pay", { amount, to: { name: "Ada" } }, { status: "awaiting_approval", output: null, duration_ms: null }));
+    const [first] = calls;
+    const review = { tool_call_id: first!.tool_call_id, model: "Sonnet", reason: "It is a lot.", duration_ms: 900 };
+    first!.reviews = [{ ...review, verdict: "reject" }, { ...review, model: "GPT", verdict: "approve" }, { ...review, model: "X", verdict: "abstain" }];
+    await open(page, conversation("Payments", [["Pay", { content: "I would pay.", status: "awaiting_approval", calls }]]));
+    await page.getByTestId("change-input").last().click();
+    await page.getByTestId("input-field").fill("{");
+    await page.getByTestId("deny").first().click();
+    await expect(page.getByTestId("deny-reason")).toBeVisible();
+  },
+  "a call that says how far it is": async (page) => {
+    const { turn, clock } = await playTurnByClock(page);
+    await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "crawl", input: { depth: 9 }, offset: 0 });
+    await turn.say("tool_call_progress", { tool_call_id: 1, progress: 3, total: 10, message: "reading page 3" });
+    await clock.runFor(100);
+    await page.clock.resume();
+    await expect(page.getByTestId("tool-progress")).toBeVisible();
+  },
+  "the tools of a conversation": async (page) => {
+    const tool = { description: "Does it.", input_schema: {}, idempotent: true, enabled: true };
+    const items = [
+      { ...tool, name: "add", server: null, risk: "low" },
+      { ...tool, name: "files__write", server: "files", risk: "high", changed: { tool: "write", hash: "00", description: "Does more." } },
+    ];
+    const servers = [
+      { name: "files", status: "connected", tools: 1, left_out: [{ name: "odd", reason: "its schema is no object" }] },
+      { name: "mail", status: "failed", error: "The connection was refused.", tools: 0, left_out: [] },
+      { name: "web", status: "connecting", tools: 0, left_out: [] },
+    ];
+    await page.route("**/api/tools", (route) => route.fulfill({ json: { items, servers } }));
+    await page.route("**/api/conversations/*/tools", (route) => route.fulfill({ json: { disabled: ["add"] } }));
+    await open(page, PLAIN);
+    await page.getByTestId("open-tools").click();
+    await expect(page.getByTestId("tool-server")).toHaveCount(4);
+  },
+  "standing approvals": async (page) => {
+    const approval = { id: 7, tool_name: "bank__pay", scope: "conversation", conversation_id: PLAIN.uuid, tool_call_id: 1, decided_by: "Ada" };
+    const items = [{ ...approval, created_at: "2026-11-01T12:00:00Z" }];
+    await page.route("**/api/approvals", (route) => route.fulfill({ json: { items, next_cursor: null } }));
+    await page.goto("/");
+    await expect(page.getByTestId("composer")).toBeEnabled();
+    await page.keyboard.press("Control+/");
+    await page.getByTestId("show-approvals").click();
+    await expect(page.getByTestId("approval")).toBeVisible();
+  },
   "a call of which the rest did not come": async (page) => {
     const calls = [cut(call("read", { query: "long ".repeat(20_000) }, { output: "long ".repeat(20_000) }))];
     await open(page, conversation("Long", [["Read", { content: "Done.", calls }]]));
@@ -57,18 +104,29 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
     await expect(page.getByTestId("show-all-problem").first()).toBeVisible();
   },
   "an answer under way": async (page) => {
-    await withoutFeed(page);
-    const turn = await scriptTurn(page);
-    const clock = await stopClock(page);
-    await page.getByTestId("composer").fill(started.content);
-    await page.getByTestId("send").click();
-    await turn.say("message_start", started);
+    const { turn, clock } = await playTurnByClock(page);
     await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "crawl", input: { depth: 9 }, offset: 0 });
     await clock.runFor(100);
     await expect(page.getByTestId("tool-call")).toBeVisible();
     await clock.runFor(31_000);
     await page.clock.resume();
     await expect(page.getByTestId("stop-call")).toBeVisible();
+  },
+  "messages that wait": async (page) => {
+    const { turn, clock } = await playTurnByClock(page);
+    await turn.say("content_delta", { offset: 0, delta: "So far" });
+    for (const words of ["The next", `A long one\n${"line\n".repeat(30)}`]) {
+      await page.getByTestId("composer").fill(words);
+      await page.getByTestId("send").click();
+      await clock.runFor(100);
+    }
+    await page.clock.resume();
+    await page.getByTestId("queue-edit").first().click();
+    await expect(page.getByTestId("queue-field")).toBeVisible();
+  },
+  "a long question, folded": async (page) => {
+    await open(page, conversation("Long", [[`Read\n${"line\n".repeat(40)}`, { content: "Done." }]]));
+    await expect(page.getByTestId("fold")).toBeVisible();
   },
   errors: async (page) => {
     const failed = { content: "", status: "failed", error: "The provider refused the key. Check it." };
@@ -116,6 +174,31 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
     await page.getByTestId("tool-chip").first().click();
     await expect(page.locator(".tool-about:popover-open")).toBeVisible();
   },
+  "what a search finds in messages": async (page) => {
+    await open(page, PLAIN);
+    await showSidebar(page);
+    await page.route("**/api/search?*", (route) => {
+      const hit = { conversation_uuid: PLAIN.uuid, title: "Sums", message_id: PLAIN.messages[0]!.id, role: "user", shown: false };
+      const snippet = [{ text: "What is ", is_match: false }, { text: "1 + 2", is_match: true }];
+      const item = { ...hit, snippet, created_at: "2026-11-01T12:00:00Z" };
+      return route.fulfill({ json: { items: [item, { ...item, tool_call_id: 7, tool_name: "add" }], next_cursor: "1", complete: true } });
+    });
+    await page.getByTestId("search").fill("1 + 2");
+    await expect(page.getByTestId("search-hit")).toHaveCount(2);
+  },
+  "a message that was found in a conversation": async (page) => {
+    await open(page, PLAIN);
+    await page.route("**/search?*", (route) => {
+      const hit = { conversation_uuid: PLAIN.uuid, title: "Sums", message_id: PLAIN.messages[1]!.id, role: "assistant", shown: true };
+      const item = { ...hit, snippet: [{ text: "It is 3", is_match: true }], created_at: "2026-11-01T12:00:00Z" };
+      return route.fulfill({ json: { items: [item], next_cursor: null, complete: true } });
+    });
+    await page.locator("#thread").focus();
+    await page.keyboard.press("/");
+    await page.getByTestId("find-field").fill("is");
+    await expect(page.getByTestId("find-place")).toHaveText(/1/);
+    await expect(page.locator("[data-goal]")).toBeVisible();
+  },
   "what a search finds": async (page) => {
     await open(page, PLAIN);
     await showSidebar(page);
@@ -128,20 +211,51 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
     await page.route(/\/api\/conversations\?.*q=/, (route) => route.fulfill({ json: { items: [], next_cursor: null } }));
     await showSidebar(page);
     await page.getByTestId("search").fill("cherries");
-    await expect(page.locator(".sidebar-note")).toBeVisible();
+    await expect(page.locator(".sidebar-note").first()).toBeVisible();
   },
   "a conversation while it is renamed": async (page) => {
     await open(page, PLAIN);
     await showSidebar(page);
-    await page.getByTestId("rename").press("Enter");
+    await chooseInMenu(page.locator(".conversation-row"), "rename");
     await expect(page.getByTestId("rename-field")).toBeFocused();
   },
   "a deletion that can be taken back": async (page) => {
     await page.route("**/api/conversations/*", (route) => (route.request().method() === "DELETE" ? route.abort() : route.fallback()));
     await open(page, PLAIN);
     await showSidebar(page);
-    await page.getByTestId("delete").press("Enter");
+    await chooseInMenu(page.locator(".conversation-row"), "delete");
     await expect(page.getByTestId("undo")).toBeAttached();
+  },
+  "the menu of a row": async (page) => {
+    await open(page, PLAIN);
+    await showSidebar(page);
+    await page.getByTestId("row-menu").press("Enter");
+    await expect(page.getByTestId("select")).toBeVisible();
+  },
+  "several conversations being chosen": async (page) => {
+    await open(page, PLAIN);
+    await showSidebar(page);
+    await chooseInMenu(page.locator(".conversation-row"), "select");
+    await expect(page.getByTestId("choose")).toBeChecked();
+  },
+  "the archive": async (page) => {
+    await open(page, { ...PLAIN, archived: true } as typeof PLAIN);
+    await showSidebar(page);
+    await page.getByTestId("open-archive").click();
+    await expect(page.getByTestId("leave-archive")).toBeVisible();
+  },
+  "the command palette": async (page) => {
+    await open(page, PLAIN);
+    await page.keyboard.press("Control+k");
+    await page.getByTestId("palette-field").fill("su");
+    await expect(page.getByTestId("palette-option").first()).toContainText("Sums");
+  },
+  "a palette without anything that fits": async (page) => {
+    await page.goto("/");
+    await expect(page.getByTestId("composer")).toBeEnabled();
+    await page.keyboard.press("Control+k");
+    await page.getByTestId("palette-field").fill("qqqq");
+    await expect(page.getByTestId("palette-option")).toHaveCount(0);
   },
   "the sidebar": async (page) => {
     await page.goto("/");
@@ -167,27 +281,29 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
   },
 };
 
-/** The ways in which each view is looked at. */
-const WAYS = {
-  light: { colorScheme: "light", language: "en", viewport: { width: 1280, height: 720 } },
-  dark: { colorScheme: "dark", language: "en", viewport: { width: 1280, height: 720 } },
-  "light, Japanese": { colorScheme: "light", language: "ja", viewport: { width: 768, height: 1024 } },
-  "dark, Japanese, narrow": { colorScheme: "dark", language: "ja", viewport: { width: 360, height: 640 } },
+/** Where each view is looked at, in both themes. */
+const PLACES = {
+  "English, wide": { language: "en", viewport: { width: 1280, height: 720 } },
+  "Japanese, narrow": { language: "ja", viewport: { width: 360, height: 640 } },
 } as const;
 
-for (const [way, { colorScheme, language, viewport }] of Object.entries(WAYS)) {
+for (const [place, { language, viewport }] of Object.entries(PLACES)) {
   for (const [name, show] of Object.entries(VIEWS)) {
-    test(`${name}, ${way}`, async ({ page, context, tolerated }) => {
+    test(`${name}, ${place}`, async ({ page, context, tolerated }) => {
       // The browser itself writes into the console that a page was not found, or that a request was refused.
       tolerated.push(/Failed to load resource/);
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
       await page.setViewportSize(viewport);
       await context.addCookies([{ name: "tallybook_language", value: language, url: "http://127.0.0.1" }]);
       await show(page);
       await expect(page.locator("html")).toHaveAttribute("lang", language);
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      const told = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join("\n    ")}`);
-      expect(told).toEqual([]);
+      const found: Record<string, string[]> = {};
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        found[colorScheme] = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join("\n    ")}`);
+      }
+      expect(found).toEqual({ light: [], dark: [] });
     });
   }
 }
@@ -212,6 +328,6 @@ test("the keyboard reaches everything in the order in which it stands, and sees 
     if (name === "composer") break;
     await page.keyboard.press("Tab");
   }
-  const order = ["skip-link", "brand", "new-chat", "search", "theme", "language", "open-help", "fold-sidebar", "thread", "example", "tool-chip"];
+  const order = ["skip-link", "brand", "new-chat", "search", "open-archive", "theme", "language", "open-help", "fold-sidebar", "open-tools", "thread", "example", "tool-chip"];
   expect(stops.filter((stop, at) => stop !== stops[at - 1])).toEqual([...order, "composer"]);
 });

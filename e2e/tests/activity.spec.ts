@@ -1,15 +1,10 @@
 // What the page says while nothing of an answer comes: that a provider is asked again, and which call is being written.
 
-import { scriptTurn, started, stopClock, withoutFeed } from "../kit/live.ts";
+import { playTurnByClock } from "../kit/live.ts";
 import { expect, test } from "../kit/test.ts";
 
 test("a busy provider and a call that is being written are told, until the answer goes on", async ({ page }) => {
-  await withoutFeed(page);
-  const turn = await scriptTurn(page);
-  const clock = await stopClock(page);
-  await page.getByTestId("composer").fill(started.content);
-  await page.getByTestId("send").click();
-  await turn.say("message_start", started);
+  const { turn, clock } = await playTurnByClock(page);
   const answer = page.locator('article[data-role="assistant"]');
   const said = answer.getByRole("status");
   const beside = answer.locator(".thinking-seconds");

@@ -2,7 +2,7 @@
 // often each tool was called.
 
 import type { Page } from "@playwright/test";
-import { scriptTurn, started, stopClock, withoutFeed } from "../kit/live.ts";
+import { playTurnByClock } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -73,12 +73,7 @@ test("a group counts calls and not names", async ({ page }) => {
 });
 
 test("an answer under way shows that it is alive", async ({ page }) => {
-  await withoutFeed(page);
-  const turn = await scriptTurn(page);
-  const clock = await stopClock(page);
-  await page.getByTestId("composer").fill(started.content);
-  await page.getByTestId("send").click();
-  await turn.say("message_start", started);
+  const { turn, clock } = await playTurnByClock(page);
   const answer = page.locator('article[data-role="assistant"]');
   await expect(answer.getByRole("status")).toHaveText("Thinking…");
   await clock.runFor(2_500);

@@ -1,19 +1,14 @@
 // Waiting, motion, what an answer cost, small screens.
 
 import { ChatPage } from "../kit/chat.ts";
-import { scriptTurn, started, stopClock, withoutFeed } from "../kit/live.ts";
+import { playTurn, playTurnByClock, scriptTurn, started } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
 const NOTHING = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
 
 test("who waits long is told for how long already", async ({ page }) => {
-  await withoutFeed(page);
-  const turn = await scriptTurn(page);
-  const clock = await stopClock(page);
-  await page.getByTestId("composer").fill(started.content);
-  await page.getByTestId("send").click();
-  await turn.say("message_start", started);
+  const { turn, clock } = await playTurnByClock(page);
   const answer = new ChatPage(page).answers.last();
   await expect(answer.getByText("Thinking…")).toBeVisible();
   await clock.runFor(8_500);
@@ -31,12 +26,7 @@ test("who waits long is told for how long already", async ({ page }) => {
 });
 
 test("who wants less motion sees that something runs, and nothing that moves", async ({ page }) => {
-  await withoutFeed(page);
-  const turn = await scriptTurn(page);
-  await page.goto("/");
-  await page.getByTestId("composer").fill(started.content);
-  await page.getByTestId("send").click();
-  await turn.say("message_start", started);
+  const turn = await playTurn(page);
   await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "crawl", input: {}, offset: 0 });
   const spinner = page.getByTestId("tool-call").locator(".spinner");
   await expect(spinner).toBeVisible();

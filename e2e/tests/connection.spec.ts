@@ -62,7 +62,7 @@ test("ten seconds offline in the middle of an answer lose nothing", async ({ bro
   proxy.restore();
   await expect(chat.answers.first()).toHaveAttribute("data-status", "complete", { timeout: 40_000 });
   await expect(page.getByText("Reconnecting")).toBeHidden();
-  expect(await wholeText(chat)).toEqual(await expected());
+  await expect.poll(() => wholeText(chat)).toEqual(await expected());
   await proxy.stop();
 });
 
@@ -91,7 +91,7 @@ test("a page that is closed and opened again shows all of it", async ({ browser,
   await chat.page.goto(address);
   await expect(chat.answers.first()).toHaveAttribute("data-status", "streaming");
   await expect(chat.answers.first()).toHaveAttribute("data-status", "complete");
-  expect(await wholeText(chat)).toEqual(await expected());
+  await expect.poll(() => wholeText(chat)).toEqual(await expected());
 });
 
 test("two tabs show a turn live, and the same in the end", async ({ browser, context, page, server }) => {
@@ -110,7 +110,7 @@ test("two tabs show a turn live, and the same in the end", async ({ browser, con
   await expect(other.answers.nth(1)).toHaveAttribute("data-status", "complete");
   expect((await watched()).length, "the answer grows in the other tab too").toBeGreaterThan(3);
   const texts = await wholeText(chat);
-  expect(await wholeText(other)).toEqual(texts);
+  await expect.poll(() => wholeText(other)).toEqual(texts);
   expect(texts.slice(2)).toEqual(await expected());
 });
 
@@ -132,7 +132,7 @@ test("one message is answered, and the other tab says why it is not", async ({ c
   await expect(other.page.getByTestId("composer")).toHaveValue("And 2 + 2?");
   await expect(other.answers.nth(1)).toHaveAttribute("data-status", "complete");
   await expect(chat.answers.nth(1)).toHaveAttribute("data-status", "complete");
-  expect(await wholeText(other)).toEqual(await wholeText(chat));
+  await expect.poll(() => wholeText(other)).toEqual(await wholeText(chat));
   await expect(chat.messages).toHaveCount(4);
 });
 
@@ -149,7 +149,7 @@ test("a hidden tab lets its stream go and catches up when it is shown", async ({
   await setHidden(page, false);
   await expect(chat.answers.first()).toHaveAttribute("data-status", "complete");
   await expect(page.getByTestId("send")).toBeVisible();
-  expect(await wholeText(chat)).toEqual(await expected());
+  await expect.poll(() => wholeText(chat)).toEqual(await expected());
 });
 
 test("a stopped answer says what became of its calls, also after a reload", async ({ page }) => {
@@ -161,7 +161,7 @@ test("a stopped answer says what became of its calls, also after a reload", asyn
   const stopped = await wholeText(chat);
   await page.reload();
   await expect(answer).toHaveAttribute("data-status", "stopped");
-  expect(await wholeText(chat)).toEqual(stopped);
+  await expect.poll(() => wholeText(chat)).toEqual(stopped);
   const next = await chat.ask("What is 2 + 3?");
   await expect(next).toContainText("5");
 });

@@ -26,7 +26,7 @@ test("an answer cut off by a crash goes on where it was", async ({ page, server,
   await page.getByTestId("continue").click();
   await expect(answer).toHaveAttribute("data-status", "complete");
   await expect(page.getByTestId("continue")).toHaveCount(0);
-  expect(await untimedText(answer)).toBe(undisturbed);
+  await expect.poll(() => untimedText(answer)).toBe(undisturbed);
   const shown = await chat.transcript();
   await page.reload();
   await expect(chat.messages).toHaveCount(4);

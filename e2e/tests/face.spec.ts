@@ -8,7 +8,9 @@ import { expect, test } from "../kit/test.ts";
 const top = async (page: Page, place: string) => (await page.locator(place).first().boundingBox())!;
 
 test("the start shows the tools there are, and each says what it does", async ({ page, request }) => {
-  const tools: { name: string; description: string }[] = await (await request.get("/api/tools")).json();
+  const { items: tools }: { items: { name: string; description: string }[] } = await (
+    await request.get("/api/tools")
+  ).json();
   await page.goto("/");
   await expect(page.getByTestId("composer")).toBeEnabled();
   await expect(page.getByTestId("tool-chip")).toHaveText(tools.map(({ name }) => name));
@@ -72,7 +74,8 @@ test("the list is folded away on a wide screen, stays so, and comes back for a s
   expect(await again!.text(), "the server knows, so nothing moves").toContain('data-sidebar="folded"');
   await expect(page.getByTestId("sidebar")).toBeHidden();
   await expect(page.getByTestId("composer")).toBeEnabled();
-  await page.keyboard.press("Control+k");
+  await page.getByTestId("composer").blur();
+  await page.keyboard.press("/");
   await expect(page.getByTestId("search")).toBeFocused();
   await page.keyboard.press("Escape");
   await expect(page.getByTestId("sidebar")).toBeHidden();

@@ -1,16 +1,11 @@
 // The page follows the newest text, unless its reader went up.
 
-import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
+import { playTurn } from "../kit/live.ts";
 import { expect, test } from "../kit/test.ts";
 
 test("the newest text stays in sight until the reader goes up, and again after the jump", async ({ page }) => {
-  await withoutFeed(page);
-  const turn = await scriptTurn(page);
   await page.setViewportSize({ width: 900, height: 500 });
-  await page.goto("/");
-  await page.getByTestId("composer").fill(started.content);
-  await page.getByTestId("send").click();
-  await turn.say("message_start", started);
+  const turn = await playTurn(page);
   let offset = 0;
   const write = async (name: string) => {
     const delta = `${"A line of text.\n\n".repeat(20)}${name}\n\n`;

@@ -1,7 +1,7 @@
 // Colours of the reader's own, a page at 400 %, and paper.
 
 import AxeBuilder from "@axe-core/playwright";
-import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
+import { playTurn } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -48,12 +48,7 @@ test("on paper there is all that was said and nothing to press", async ({ page }
 
 test("who wants less motion sees strokes that stand still", async ({ page }) => {
   await page.emulateMedia({ reducedMotion: "reduce" });
-  await withoutFeed(page);
-  const turn = await scriptTurn(page);
-  await page.goto("/");
-  await page.getByTestId("composer").fill(started.content);
-  await page.getByTestId("send").click();
-  await turn.say("message_start", started);
+  await playTurn(page);
   const spinner = page.locator(".thinking .spinner");
   await expect(spinner).toBeVisible();
   expect(await spinner.evaluate((shown) => getComputedStyle(shown, "::before").animationName)).toBe("none");

@@ -16,7 +16,7 @@ test("titles, messages and searches that the server keeps", async ({ page, reque
   const answer = page.locator('article[data-role="assistant"]');
   await expect(answer).toHaveAttribute("data-status", "complete");
   for (const load of ["live", "reloaded"]) {
-    await expect(page.locator('article[data-role="user"] .bubble'), load).toHaveText(ALL);
+    await expect(page.locator('article[data-role="user"] .bubble-text'), load).toHaveText(ALL);
     await expect(page.getByTestId("conversation-link").first(), load).toHaveText(title.trim());
     await expect(page, load).toHaveTitle(`${title.trim()} · Tallybook`);
     await harmless();

@@ -16,7 +16,7 @@ test("the help sheet lists the keys, keeps the focus, and gives it back", async 
   await expect(help).toBeVisible();
   const keys = await help.locator(".help-row").allInnerTexts();
   const listed = keys.map((row) => row.replace(/\s+/g, " "));
-  for (const key of ["Ctrl K", "Ctrl Shift O", "Ctrl /", "Esc", "[", "]", "E", "Enter", "Shift Enter"]) {
+  for (const key of ["Ctrl K", "Ctrl Shift O", "Ctrl /", "Esc", "/", "[", "]", "E", "Enter", "Shift Enter"]) {
     expect(listed.some((row) => row.endsWith(` ${key}`)), `${key} in ${listed.join(" | ")}`).toBe(true);
   }
   await expect(help.getByRole("button", { name: "Close" })).toBeFocused();
@@ -40,20 +40,25 @@ test("the help sheet lists the keys, keeps the focus, and gives it back", async 
   await expect(page.getByTestId("open-help")).toBeFocused();
 });
 
-test("search and new chat are a key away, also while one writes", async ({ page, request }) => {
+test("new chat is a key away, also while one writes, and the search while one does not", async ({ page, request }) => {
   const made = await (await request.post("/api/conversations", { data: { title: "Old sums" } })).json();
   await page.goto(`/c/${made.uuid}`);
   const composer = page.getByTestId("composer");
   await composer.fill("[e] is what I write");
   await expect(composer).toHaveValue("[e] is what I write");
-  await page.keyboard.press("Control+k");
-  await expect(page.getByTestId("search")).toBeFocused();
   await page.keyboard.press("Control+Shift+O");
   await expect(page).toHaveURL("/");
+  await expect(composer).toBeFocused();
+  await page.getByTestId("search").focus();
+  await page.keyboard.press("Control+Shift+O");
+  await expect(composer, "also out of another field").toBeFocused();
+  await composer.blur();
+  await page.keyboard.press("/");
+  await expect(page.getByTestId("search")).toBeFocused();
 
   await page.setViewportSize({ width: 360, height: 640 });
   await expect(page.getByTestId("search")).toBeHidden();
-  await page.keyboard.press("Control+k");
+  await page.keyboard.press("/");
   await expect(page.getByTestId("search")).toBeFocused();
   await page.keyboard.press("Escape");
   await expect(page.getByTestId("search")).toBeHidden();
@@ -112,12 +117,13 @@ test("Esc stops the answer, also while one writes, but closes the help first", a
   await expect(page.getByTestId("stop")).toBeVisible();
   await page.getByTestId("composer").fill("the next thing");
   await page.keyboard.press("Control+/");
+  await expect(page.getByTestId("help")).toBeVisible();
   await page.keyboard.press("Escape");
   await expect(page.getByTestId("help")).toBeHidden();
   await expect(page.getByTestId("stop")).toBeEnabled();
   await page.keyboard.press("Escape");
   await expect(page.getByTestId("stop")).toBeDisabled();
-  expect(stops).toHaveLength(1);
+  await expect.poll(() => stops).toHaveLength(1);
   const end = { assistant_message_id: 2, content: "So far", tool_calls: [], status: "stopped", stop_reason: null };
   await turn.say("message_end", { ...end, usage: { input_tokens: 0, output_tokens: 0, cached_tokens: 0 } });
   await expect(new ChatPage(page).answers).toContainText("Stopped. What was written so far is kept.");

@@ -135,6 +135,8 @@ test("the keyboard leads to the beginning", async ({ page }) => {
   await open(page, long(60));
   const messages = page.locator("article");
   const thread = page.locator("#thread");
+  await expect(messages).toHaveCount(50);
+  await expect(messages.last()).toBeInViewport();
   await thread.focus();
   await page.keyboard.press("Control+Home");
   await expect(messages).toHaveCount(100);

@@ -30,7 +30,7 @@ test("a reload in the middle of an answer shows all of it, once and in order", a
   await expect(expected).toHaveAttribute("data-status", "complete");
   const whole = await untimedText(expected);
   expect(whole).toContain("195");
-  expect(await untimedText(answer)).toBe(whole);
+  await expect.poll(() => untimedText(answer)).toBe(whole);
   expect(await toolCalls(answer).count()).toBe(await toolCalls(expected).count());
   await expect(chat.messages).toHaveCount(2);
 });
@@ -82,7 +82,7 @@ test("who comes back in the middle of an answer can stop it, and it stays stoppe
   expect(stopped).toContain("Done:");
   await page.reload();
   await expect(answer).toHaveAttribute("data-status", "stopped");
-  expect(await untimedText(answer)).toBe(stopped);
+  await expect.poll(() => untimedText(answer)).toBe(stopped);
   await expect(await chat.ask("2 + 3?")).toContainText("5");
 });
 

@@ -2,6 +2,7 @@
 
 import { ChatPage } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
+import { chooseInMenu } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
 
 // Slow enough that there is time to try.
@@ -33,7 +34,7 @@ test("who renames a conversation while it is answered is not cut off", async ({ 
   const answer = await chat.send(QUESTION);
   await expect(answer).toHaveAttribute("data-status", "streaming");
   const row = page.locator(".conversation-row").filter({ has: page.locator(`[href="${new URL(page.url()).pathname}"]`) });
-  await row.getByTestId("rename").press("Enter");
+  await chooseInMenu(row, "rename");
   await expect(page.getByTestId("rename-field")).toBeFocused();
   await page.keyboard.type("My own wo");
   await expect(answer).toHaveAttribute("data-status", "complete");

@@ -2,6 +2,7 @@
 
 import { ChatPage } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
+import { chooseInMenu } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
 
 test("conversations are found, renamed, and deleted with a way back", async ({ page, request }) => {
@@ -24,13 +25,13 @@ test("conversations are found, renamed, and deleted with a way back", async ({ p
   });
 
   await test.step("rename with the keyboard, and think better of it", async () => {
-    await row("Pears").getByTestId("rename").press("Enter");
+    await chooseInMenu(row("Pears"), "rename");
     await expect(page.getByTestId("rename-field")).toBeFocused();
     await page.keyboard.type("Not this");
     await page.keyboard.press("Escape");
     await expect(row("Pears")).toBeVisible();
 
-    await row("Pears").getByTestId("rename").press("Enter");
+    await chooseInMenu(row("Pears"), "rename");
     await expect(page.getByTestId("rename-field")).toBeFocused();
     await page.keyboard.type("Quinces");
     const renamed = page.waitForResponse((response) => response.request().method() === "PATCH");
@@ -40,7 +41,7 @@ test("conversations are found, renamed, and deleted with a way back", async ({ p
   });
 
   await test.step("a deletion is taken back", async () => {
-    await row("Plums").getByTestId("delete").press("Enter");
+    await chooseInMenu(row("Plums"), "delete");
     await expect(page.getByTestId("undo")).toBeFocused();
     await page.keyboard.press("Enter");
     await expect(row("Plums")).toBeVisible();
@@ -50,13 +51,13 @@ test("conversations are found, renamed, and deleted with a way back", async ({ p
     await row("Apples").getByTestId("conversation-link").click();
     await expect(page).toHaveURL(/\/c\//);
     const path = new URL(page.url()).pathname;
-    await row("Apples").getByTestId("delete").press("Enter");
+    await chooseInMenu(row("Apples"), "delete");
     await expect(page).toHaveURL("/");
     expect((await request.get(`/api${path.replace("/c/", "/conversations/")}`)).status()).toBe(404);
   });
 
   await test.step("leaving the page ends the time for second thoughts", async () => {
-    await row("Plums").getByTestId("delete").press("Enter");
+    await chooseInMenu(row("Plums"), "delete");
     await expect(page.getByTestId("undo")).toBeVisible();
     await page.goto("about:blank");
     const found = async () => (await (await request.get("/api/conversations?q=Plums")).json()).items.length;
@@ -66,21 +67,21 @@ test("conversations are found, renamed, and deleted with a way back", async ({ p
 
 test("the list follows what happens in another tab, and loads older pages", async ({ page, context, request }) => {
   for (let number = 1; number <= 60; number++) {
-    await request.post("/api/conversations", { data: { title: `Sum ${number}` } });
+    await request.post("/api/conversations", { data: { title: `Sheet ${number}` } });
   }
   await page.goto("/");
   await expect(page.getByTestId("search")).toBeEnabled();
   const sidebar = page.getByTestId("sidebar");
-  await expect(sidebar.getByText("Sum 60")).toBeVisible();
-  await expect(sidebar.getByText("Sum 1", { exact: true })).toHaveCount(0);
+  await expect(sidebar.getByText("Sheet 60")).toBeVisible();
+  await expect(sidebar.getByText("Sheet 1", { exact: true })).toHaveCount(0);
   await sidebar.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-  await expect(sidebar.getByText("Sum 1", { exact: true })).toHaveCount(1);
+  await expect(sidebar.getByText("Sheet 1", { exact: true })).toHaveCount(1);
 
   const other = await context.newPage();
   await other.goto("/");
   await new ChatPage(other).ask("What is 1009 + 3?");
   await expect(sidebar.getByText("What is 1009 + 3?")).toBeAttached();
-  await expect(sidebar.getByText("Sum 1", { exact: true })).toHaveCount(1);
+  await expect(sidebar.getByText("Sheet 1", { exact: true })).toHaveCount(1);
 });
 
 test("who goes elsewhere before a new chat has become a conversation stays there", async ({ page, request }) => {
@@ -135,10 +136,10 @@ test("a deletion that is taken back and begun anew has all of its time", async (
   await expect(page.getByTestId("search")).toBeEnabled();
   const row = page.locator(".conversation-row", { hasText: "Kept after all" }).first();
   const undo = page.getByTestId("undo");
-  await row.getByTestId("delete").press("Enter");
+  await chooseInMenu(row, "delete");
   await undo.press("Enter");
   await page.clock.fastForward(4000);
-  await row.getByTestId("delete").press("Enter");
+  await chooseInMenu(row, "delete");
   await expect(undo).toBeVisible();
   await page.clock.fastForward(3000);
   await undo.press("Enter");

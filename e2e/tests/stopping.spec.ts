@@ -88,7 +88,7 @@ test("Esc closes what is open, topmost first, and stops the answer only then", a
   await expect(page.getByTestId("composer")).toHaveValue("The next thing");
 });
 
-test("after Ctrl+K the next key is heard, and one Esc stops the answer", async ({ page }) => {
+test("after Ctrl+K the next key is heard, and Esc closes what is open before it stops the answer", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   const answer = await chat.send(QUESTION);
@@ -97,9 +97,12 @@ test("after Ctrl+K the next key is heard, and one Esc stops the answer", async (
   await page.evaluate(() => {
     const press = { key: "k", ctrlKey: true, bubbles: true, cancelable: true };
     document.activeElement!.dispatchEvent(new KeyboardEvent("keydown", press));
-    document.body.dataset.heard = document.activeElement!.id;
+    document.body.dataset.heard = (document.activeElement as HTMLElement).dataset.testid;
   });
-  await expect(page.locator("body")).toHaveAttribute("data-heard", "search");
+  await expect(page.locator("body")).toHaveAttribute("data-heard", "palette-field");
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("palette")).toBeHidden();
+  await expect(answer).toHaveAttribute("data-status", "streaming");
   await page.keyboard.press("Escape");
   await expect(answer).toHaveAttribute("data-status", "stopped");
 });

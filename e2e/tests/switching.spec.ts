@@ -4,6 +4,7 @@ import type { Page } from "@playwright/test";
 import { ChatPage } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";
 import { gate } from "../kit/model.ts";
+import { chooseInMenu } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
 
 /** Makes a tab hidden or shown, as far as its page can tell. */
@@ -53,14 +54,13 @@ test("a conversation that is being deleted takes no messages, and one that was t
   // The time for second thoughts passes no faster than this test.
   await page.clock.pauseAt(start + 600_000);
   const row = page.locator(".conversation-row").filter({ has: page.locator(`[href="${new URL(page.url()).pathname}"]`) });
-  const deleting = page.locator(".conversation-row").filter({ has: page.getByTestId("undo") });
-  await row.getByTestId("delete").press("Enter");
+  await chooseInMenu(row, "delete");
   await page.getByTestId("composer").fill("What is 2 + 3?");
   await expect(page.getByTestId("send")).toBeDisabled();
   await expect(page.getByTestId("send")).toHaveAttribute("title", /being deleted/);
   await page.keyboard.press("Enter");
   await expect(page.getByTestId("composer")).toHaveValue("What is 2 + 3?");
-  await deleting.getByTestId("undo").click();
+  await page.getByTestId("undo").click();
   await page.clock.resume();
   await page.getByTestId("send").click();
   await expect(chat.answers.nth(1)).toContainText("5");

@@ -2,6 +2,7 @@
 
 import { ChatPage } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
+import { chooseInMenu } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ scripted: true });
@@ -25,7 +26,7 @@ test("the question is the title until the model has written one, which a name of
   await expect(link).toHaveText("Two small numbers");
   await expect(page).toHaveTitle("Two small numbers · Tallybook");
 
-  await page.getByTestId("rename").first().press("Enter");
+  await chooseInMenu(page.locator(".conversation-row").first(), "rename");
   await page.getByTestId("rename-field").fill("Fives");
   await page.keyboard.press("Enter");
   await expect(page).toHaveTitle("Fives · Tallybook");

@@ -2,7 +2,7 @@
 
 import type { Page } from "@playwright/test";
 import { ChatPage, toolCalls } from "../kit/chat.ts";
-import { scriptTurn, started, stopClock, withoutFeed } from "../kit/live.ts";
+import { playTurn, playTurnByClock } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -93,12 +93,7 @@ test("finished neighbours fold under one line, amber when one failed", async ({ 
 });
 
 test("what a reader opened stays open while calls end and fold around it", async ({ page }) => {
-  await withoutFeed(page);
-  const turn = await scriptTurn(page);
-  await page.goto("/");
-  await page.getByTestId("composer").fill(started.content);
-  await page.getByTestId("send").click();
-  await turn.say("message_start", started);
+  const turn = await playTurn(page);
   const start = (id: number, tool_name: string) =>
     turn.say("tool_call_start", { tool_call_id: id, tool_name, input: { a: id, b: 2 }, offset: 0 });
   const end = (id: number) =>
@@ -129,12 +124,7 @@ test("what a reader opened stays open while calls end and fold around it", async
 });
 
 test("a tool that takes long turns amber, then red with a way to stop it", async ({ page }) => {
-  await withoutFeed(page);
-  const turn = await scriptTurn(page);
-  const clock = await stopClock(page);
-  await page.getByTestId("composer").fill(started.content);
-  await page.getByTestId("send").click();
-  await turn.say("message_start", started);
+  const { turn, clock } = await playTurnByClock(page);
   await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "crawl", input: { depth: 9 }, offset: 0 });
   await clock.runFor(100);
   const line = page.getByTestId("tool-call");
@@ -192,13 +182,8 @@ test("arguments are rows or indented JSON, long outputs wait to be shown, and al
 });
 
 test("opening a call moves neither the call nor, while the answer grows, the page", async ({ page }) => {
-  await withoutFeed(page);
-  const turn = await scriptTurn(page);
   await page.setViewportSize({ width: 800, height: 500 });
-  await page.goto("/");
-  await page.getByTestId("composer").fill(started.content);
-  await page.getByTestId("send").click();
-  await turn.say("message_start", started);
+  const turn = await playTurn(page);
   const text = "A line of text.\n\n".repeat(30);
   await turn.say("content_delta", { offset: 0, delta: text });
   const long = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`argument_${at}`, at]));

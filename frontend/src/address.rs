@@ -12,6 +12,11 @@ use uuid::Uuid;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlAnchorElement};
 
+use crate::{
+    goal::{Goal, permalink},
+    reactive::effect,
+};
+
 /// What an address of the page names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Address {
@@ -50,18 +55,21 @@ impl Address {
 #[derive(Clone, Copy)]
 pub(crate) struct Navigation {
     address: RwSignal<Address>,
+    goal: RwSignal<Option<Goal>>,
 }
 
 impl Navigation {
     /// Begins at `address`, and follows links and the browser's buttons until the component goes away.
     pub(crate) fn new(address: Address) -> Self {
-        let navigation = Self { address: RwSignal::new(address) };
+        let navigation = Self { address: RwSignal::new(address), goal: RwSignal::new(None) };
         // Effects run in a browser alone.
-        Effect::new(move || {
+        effect(move || {
+            navigation.aim();
             let clicked = window_event_listener(ev::click, move |event| navigation.follow_link(&event));
             let moved = window_event_listener(ev::popstate, move |_| {
                 if let Some(address) = window().location().pathname().ok().as_deref().and_then(Address::parse) {
                     navigation.show(address);
+                    navigation.aim();
                 }
             });
             on_cleanup(move || {
@@ -82,46 +90,72 @@ impl Navigation {
         self.address.get_untracked()
     }
 
+    /// The message that is to be shown there, as often as somebody goes to it.
+    pub(crate) fn goal(self) -> Option<Goal> {
+        self.goal.get()
+    }
+
     /// Goes to `address`, with a way back.
     pub(crate) fn go(self, address: Address) {
-        if address != self.get_untracked() && record(address, false) {
+        if address != self.get_untracked() && record(&address.pathname(), false) {
             self.show(address);
+        }
+    }
+
+    /// Goes to a message, with a way back.
+    pub(crate) fn go_to(self, goal: Goal) {
+        if record(&permalink(goal.conversation, goal.message), false) {
+            self.show(Address::Conversation(goal.conversation));
+            self.goal.set(Some(goal));
         }
     }
 
     /// Goes to `address` in place of the one that is shown.
     pub(crate) fn replace(self, address: Address) {
-        if record(address, true) {
+        if record(&address.pathname(), true) {
             self.show(address);
         }
     }
 
     fn show(self, address: Address) {
         if self.address.try_get_untracked().is_some_and(|shown| shown != address) {
+            self.goal.set(None);
             self.address.set(address);
+        }
+    }
+
+    /// Takes the message that the browser's address names.
+    fn aim(self) {
+        let fragment = window().location().hash().unwrap_or_default();
+        let uuid = self.address.try_get_untracked().and_then(Address::uuid);
+        if let Some(goal) = uuid.and_then(|uuid| Goal::of_fragment(uuid, &fragment)) {
+            self.goal.set(Some(goal));
         }
     }
 
     /// Follows a link within the page; all else is the browser's.
     fn follow_link(self, event: &MouseEvent) {
-        let is_plain = event.button() == 0
-            && !event.default_prevented()
-            && !(event.ctrl_key() || event.meta_key() || event.shift_key() || event.alt_key());
-        if let Some(address) = event.target().filter(|_| is_plain).and_then(address_of) {
+        if let Some(address) = event.target().filter(|_| is_plain(event)).and_then(address_of) {
             event.prevent_default();
             self.go(address);
         }
     }
 }
 
-/// Tells the browser that `address` is shown now. False when it does not take it.
-fn record(address: Address, in_place: bool) -> bool {
+/// Whether a click is to be followed here, and not in another tab or by somebody else.
+pub(crate) fn is_plain(event: &MouseEvent) -> bool {
+    event.button() == 0
+        && !event.default_prevented()
+        && !(event.ctrl_key() || event.meta_key() || event.shift_key() || event.alt_key())
+}
+
+/// Tells the browser that this is shown now. False when it does not take it.
+fn record(url: &str, in_place: bool) -> bool {
     let Ok(history) = window().history() else { return false };
-    let pathname = address.pathname();
     let recorded = if in_place {
-        history.replace_state_with_url(&JsValue::NULL, "", Some(&pathname))
+        history.replace_state_with_url(&JsValue::NULL, "", Some(url))
     } else {
-        history.push_state_with_url(&JsValue::NULL, "", Some(&pathname))
+        history.push_state_with_url(&JsValue::NULL, "", Some(url))
     };
     recorded.is_ok()
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use serde::{Serialize, de::DeserializeOwned};
 use tallybook_protocol::{
-    ChatEvent, Conversation, ConversationSummary, FeedEvent, MessageId, NewConversation, NewMessage, PAGE_HEADER, Page,
-    Problem, ToolCall, ToolCallId, UpdateConversation, Window,
+    AcceptTool, AnswerAgain, Approval, ApprovalId, CallDecision, ChatEvent, Conversation, ConversationSummary,
+    DisabledTools, FeedEvent, MessageId, NewConversation, NewDecision, NewDecisions, NewMessage, PAGE_HEADER, Page,
+    Problem, SearchPage, ToolCall, ToolCallId, ToolList, UpdateConversation, Window,
     sse::{Decoder, Frame},
 };
 use uuid::Uuid;
@@ -53,6 +54,11 @@ impl ApiError {
             },
             Self::Unreadable => text.unreadable().to_owned(),
         }
+    }
+
+    /// Whether the server says that nobody is signed in any more.
+    pub(crate) fn is_signed_out(&self) -> bool {
+        matches!(self, Self::Refused { status: 401, .. })
     }
 
     /// Whether the server says that there is no such thing.
@@ -150,11 +156,21 @@ pub(crate) fn conversation_url(uuid: Uuid) -> String {
     format!("/api/conversations/{uuid}")
 }
 
+/// The address of a conversation as a file.
+pub(crate) fn export_url(uuid: Uuid, format: &str) -> String {
+    format!("{}/export?format={format}", conversation_url(uuid))
+}
+
 /// `PATCH /api/conversations/{uuid}`
-pub(crate) async fn rename_conversation(uuid: Uuid, title: String) -> Result<(), ApiError> {
-    let url = conversation_url(uuid);
-    let _: ConversationSummary =
-        call("PATCH", &url, Some(&UpdateConversation { title: Some(title), ..UpdateConversation::default() })).await?;
+pub(crate) async fn update_conversation(uuid: Uuid, to: &UpdateConversation) -> Result<(), ApiError> {
+    let _: ConversationSummary = call("PATCH", &conversation_url(uuid), Some(to)).await?;
+    Ok(())
+}
+
+/// The same, for another model; `None` for the server's default.
+pub(crate) async fn choose_model(uuid: Uuid, model: Option<String>) -> Result<(), ApiError> {
+    let update = UpdateConversation { model: Some(model), ..UpdateConversation::default() };
+    let _: ConversationSummary = call("PATCH", &conversation_url(uuid), Some(&update)).await?;
     Ok(())
 }
 
@@ -165,16 +181,52 @@ pub(crate) async fn delete_conversation(uuid: Uuid) -> Result<(), ApiError> {
 }
 
 /// `POST /api/conversations`
-pub(crate) async fn create_conversation() -> Result<ConversationSummary, ApiError> {
-    call("POST", "/api/conversations", Some(&NewConversation::default())).await
+pub(crate) async fn create_conversation(
+    model: Option<String>,
+    disabled_tools: Vec<String>,
+) -> Result<ConversationSummary, ApiError> {
+    let new = NewConversation { model, disabled_tools, ..NewConversation::default() };
+    call("POST", "/api/conversations", Some(&new)).await
 }
 
-/// `GET /api/conversations`: those that match `search`, after `cursor`.
+/// Which conversations a list is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listed<'a> {
+    /// All but those in the archive.
+    Newest,
+    /// All that are pinned, of which there can be no more than one page has.
+    Pinned,
+    Archived,
+    /// Those with these words in their titles.
+    Matching(&'a str),
+}
+
+/// `GET /api/conversations`: a page of a list, after `cursor`.
 pub(crate) async fn list_conversations(
-    search: &str,
+    listed: Listed<'_>,
     cursor: Option<&str>,
 ) -> Result<Page<ConversationSummary>, ApiError> {
-    let mut url = format!("/api/conversations?q={}", encoded(search));
+    match listed {
+        Listed::Newest => page("/api/conversations?q=", "", cursor).await,
+        Listed::Pinned => page("/api/conversations?pinned=true&limit=100", "", cursor).await,
+        Listed::Archived => page("/api/conversations?archived=true", "", cursor).await,
+        Listed::Matching(words) => page("/api/conversations?q=", words, cursor).await,
+    }
+}
+
+/// `GET /api/search`, or `GET /api/conversations/{uuid}/search`: where this stands, after `cursor`.
+pub(crate) async fn search(
+    conversation: Option<Uuid>,
+    query: &str,
+    cursor: Option<&str>,
+) -> Result<SearchPage, ApiError> {
+    let place = conversation.map_or_else(|| "/api".to_owned(), conversation_url);
+    page(&format!("{place}/search?query="), query, cursor).await
+}
+
+/// A page of what is found for `words` at the address that ends with them.
+async fn page<T: DeserializeOwned>(url: &str, words: &str, cursor: Option<&str>) -> Result<T, ApiError> {
+    let mut url = format!("{url}{}", encoded(words));
     if let Some(cursor) = cursor {
         url.push_str("&cursor=");
         url.push_str(&encoded(cursor));
@@ -210,8 +262,9 @@ pub(crate) async fn send_message(uuid: Uuid, message: &NewMessage) -> Result<Eve
 }
 
 /// `POST /api/conversations/{uuid}/messages/{id}/regenerate`
-pub(crate) async fn regenerate(uuid: Uuid, id: MessageId) -> Result<EventStream, ApiError> {
-    EventStream::new(request("POST", &format!("/api/conversations/{uuid}/messages/{id}/regenerate"), NO_BODY).await?)
+pub(crate) async fn regenerate(uuid: Uuid, id: MessageId, model: Option<String>) -> Result<EventStream, ApiError> {
+    let url = format!("/api/conversations/{uuid}/messages/{id}/regenerate");
+    EventStream::new(request("POST", &url, Some(&AnswerAgain { model })).await?)
 }
 
 /// `POST /api/conversations/{uuid}/messages/{id}/select`
@@ -234,6 +287,58 @@ pub(crate) async fn join(uuid: Uuid, after: Option<&str>) -> Result<Option<Event
 /// `POST /api/conversations/{uuid}/continue`
 pub(crate) async fn continue_turn(uuid: Uuid) -> Result<EventStream, ApiError> {
     EventStream::new(request("POST", &format!("/api/conversations/{uuid}/continue"), NO_BODY).await?)
+}
+
+/// `POST /api/tool-calls/{id}/decision` for one, `POST /api/conversations/{uuid}/decisions` for several; `None` when others
+/// are still to be taken before the turn goes on.
+pub(crate) async fn decide(uuid: Uuid, mut decisions: Vec<CallDecision>) -> Result<Option<EventStream>, ApiError> {
+    let response = match (decisions.len(), decisions.pop()) {
+        (1, Some(CallDecision { tool_call_id, decision, reason, input, remember })) => {
+            let body = NewDecision { decision, reason, input, remember };
+            request("POST", &format!("/api/tool-calls/{tool_call_id}/decision"), Some(&body)).await?
+        }
+        (_, last) => {
+            decisions.extend(last);
+            let url = format!("{}/decisions", conversation_url(uuid));
+            request("POST", &url, Some(&NewDecisions { decisions })).await?
+        }
+    };
+    let is_stream = response.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
+    if is_stream { EventStream::new(response).map(Some) } else { Ok(None) }
+}
+
+/// `GET /api/approvals`
+pub(crate) async fn list_approvals() -> Result<Vec<Approval>, ApiError> {
+    let page: Page<Approval> = call("GET", "/api/approvals", NO_BODY).await?;
+    Ok(page.items)
+}
+
+/// `DELETE /api/approvals/{id}`
+pub(crate) async fn revoke_approval(id: ApprovalId) -> Result<(), ApiError> {
+    request("DELETE", &format!("/api/approvals/{id}"), NO_BODY).await?.text().await?;
+    Ok(())
+}
+
+/// `GET /api/tools`
+pub(crate) async fn list_tools() -> Result<ToolList, ApiError> {
+    call("GET", "/api/tools", NO_BODY).await
+}
+
+/// `GET /api/conversations/{uuid}/tools`
+pub(crate) async fn disabled_tools(uuid: Uuid) -> Result<DisabledTools, ApiError> {
+    call("GET", &format!("{}/tools", conversation_url(uuid)), NO_BODY).await
+}
+
+/// `PUT /api/conversations/{uuid}/tools`
+pub(crate) async fn disable_tools(uuid: Uuid, disabled: &DisabledTools) -> Result<DisabledTools, ApiError> {
+    call("PUT", &format!("{}/tools", conversation_url(uuid)), Some(disabled)).await
+}
+
+/// `POST /api/tool-servers/{server}/tools/{tool}/accept`
+pub(crate) async fn accept_tool(server: &str, tool: &str, hash: String) -> Result<(), ApiError> {
+    let url = format!("/api/tool-servers/{}/tools/{}/accept", encoded(server), encoded(tool));
+    request("POST", &url, Some(&AcceptTool { hash: Some(hash) })).await?.text().await?;
+    Ok(())
 }
 
 /// `POST /api/conversations/{uuid}/stop`

@@ -11,19 +11,20 @@ use leptos::{html, nonce::use_nonce, prelude::*};
 
 use crate::{
     address::Address,
+    browser::BROKEN_ID,
     data::PageData,
     language::Language,
     pages::{chat::ChatPage, not_found::NotFoundPage},
-    preferences::Preferences,
-    start::{START_ID, Start},
+    preferences::{Preferences, switch_name},
+    start::{Content, START_ID, Start},
     text,
 };
 
 /// The element that is replaced when the browser takes over.
 const APP_ID: &str = "app";
 
-/// The element that says why the page does not work.
-const BROKEN_ID: &str = "broken";
+/// The files with the code of messages.
+const MESSAGE_FILES: [&str; 2] = ["split_messages", "split_shared"];
 
 /// How often the page's program is asked for, with pauses of 2, 4, 8 … seconds between.
 const LOAD_ATTEMPTS: u32 = 6;
@@ -37,6 +38,9 @@ const LOAD_ATTEMPTS: u32 = 6;
 ///
 /// `window.typeset` has code and formulas set in a place that is finished, by a program that is loaded with the first of
 /// them; until then, and without it, they read well.
+///
+/// Last comes the service worker, which says that the server is out of reach where a browser takes one: over TLS, or from this
+/// machine.
 fn take_over_from(folder: &str) -> String {
     format!(
         "const thread = document.getElementById('thread');\
@@ -57,7 +61,9 @@ fn take_over_from(folder: &str) -> String {
          (typesetter ??= load('typeset')).then(program => program.typeset(place), () => {{ typesetter = undefined; }}); }};\
          const begin = () => load('tallybook').then(page => {{ if (attempts.tallybook) broken.hidden = true; page.take_over(); }}, () => {{\
          tell('unloaded'); if (attempts.tallybook < {LOAD_ATTEMPTS}) setTimeout(begin, 2 ** attempts.tallybook * 1000); }});\
-         if (document.hidden) begin(); else requestAnimationFrame(() => setTimeout(begin));"
+         if (document.hidden) begin(); else requestAnimationFrame(() => setTimeout(begin));\
+         addEventListener('load', () => navigator.serviceWorker?.register('/service-worker.js?lang=' + document.documentElement.lang)\
+         .catch(() => {{}}));"
     )
 }
 
@@ -82,7 +88,7 @@ fn broken(text: Language) -> impl IntoView {
 /// The whole HTML document. `folder` is the address of the folder with the page's program and style.
 pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
     let preferences = data.preferences();
-    let Preferences { language, theme, sidebar } = preferences;
+    let Preferences { language, theme, sidebar, single_keys, notifications } = preferences;
     provide_context(preferences);
     provide_context(preferences.language);
     let address = Address::parse(&data.pathname());
@@ -92,19 +98,26 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
             let start = Start::load(address, folder, &*data).await;
             let title = start.content.title(language);
             let text = start.to_text();
+            let has_messages = matches!(start.content, Content::Conversation(_));
+            let program = |file: &str| {
+                view! {
+                    <link
+                        rel="preload"
+                        href=format!("{folder}/{file}.wasm")
+                        r#as="fetch"
+                        r#type="application/wasm"
+                        crossorigin="anonymous"
+                    />
+                }
+            };
             let alive = text.is_some().then(|| {
                 view! {
                     // Shown first when it is whole, so that nothing moves while the rest is read. That is when its data
                     // comes, which stands at its end: browsers differ in whether an element that has begun will do.
                     <link rel="expect" href=format!("#{START_ID}") blocking="render" />
                     <link rel="modulepreload" href=format!("{folder}/tallybook.js") nonce=nonce.clone() />
-                    <link
-                        rel="preload"
-                        href=format!("{folder}/tallybook_bg.wasm")
-                        r#as="fetch"
-                        r#type="application/wasm"
-                        crossorigin="anonymous"
-                    />
+                    {program("tallybook_bg")}
+                    {has_messages.then(|| MESSAGE_FILES.map(program))}
                     {html::script().r#type("module").nonce(nonce).inner_html(take_over_from(folder))}
                 }
             });
@@ -120,7 +133,13 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
         };
         view! {
             <!DOCTYPE html>
-            <html lang=language.code() data-theme=theme.name() data-sidebar=sidebar.name()>
+            <html
+                lang=language.code()
+                data-theme=theme.name()
+                data-sidebar=sidebar.name()
+                data-single-keys=switch_name(single_keys)
+                data-notifications=switch_name(notifications)
+            >
                 <head>
                     <meta charset="utf-8" />
                     <meta
@@ -130,6 +149,9 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                     <meta name="color-scheme" content="light dark" />
                     <title>{title}</title>
                     <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
+                    <link rel="apple-touch-icon" href="/icon-192.png" />
+                    // With cookies: a proxy may ask who it is.
+                    <link rel="manifest" href="/manifest.webmanifest" crossorigin="use-credentials" />
                     <link rel="stylesheet" href=format!("{folder}/tallybook.css") />
                     {alive}
                 </head>
@@ -146,10 +168,13 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
 /// Builds the page alive, from what the server left in the document, and puts it in the place of the server's. Without
 /// that the server's stays, to be read.
 #[cfg(feature = "browser")]
-pub(crate) fn take_over() {
-    use crate::browser;
+pub(crate) async fn take_over() {
+    use crate::{browser, components::later};
 
     let Some(start) = Start::from_document() else { return };
+    if matches!(start.content, Content::Conversation(_)) && !later::load_first().await {
+        return;
+    }
     let taking_over = browser::TakingOver::begin(APP_ID);
     let Some(place) = taking_over.place() else { return };
     let page = move || {

@@ -1,20 +1,36 @@
-//! The few things a page asks of the browser: fetch with a streamed body, timers, random ids. It compiles everywhere so
-//! that there is one code path, but only effects and event handlers call it, and those run in a browser alone.
+//! The few things a page asks of the browser. It compiles everywhere so that there is one code path, but only effects and event
+//! handlers call it, and those run in a browser alone.
 
-use std::{cell::Cell, time::Duration};
+mod clock;
+mod focus;
+mod network;
+mod taking_out;
+mod taking_over;
 
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use wasm_bindgen::{JsCast, JsValue, closure::Closure};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{HtmlDocument, Window};
+
+#[cfg(feature = "browser")]
+pub(crate) use self::taking_over::TakingOver;
+pub(crate) use self::{
+    clock::{calendar, local_time, now, time_of_day},
+    focus::{focus, focus_if_free, focus_in_place, is_focus_free, press, scroll_into_view},
+    network::{Body, Response, fetch, send_at_leaving},
+    taking_out::{copy, download, save_text},
+    taking_over::drawn_by_server,
+};
 use crate::{
-    days::Calendar,
     language::Language,
     preferences::{Preferences, Sidebar, Theme},
 };
-use futures_util::future::{Either, select};
-use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::JsFuture;
-use web_sys::{
-    AbortController, Element, FocusOptions, Headers, HtmlDocument, HtmlElement, ReadableStreamDefaultReader,
-    RequestInit, Window,
-};
+
+/// The element that says why the page does not work. It is none of the page's own, so that it can be shown when that is not
+/// there.
+pub(crate) const BROKEN_ID: &str = "broken";
 
 /// Whether this is a browser. What the server draws cannot be used before a browser has taken over.
 pub(crate) const IS_HERE: bool = cfg!(target_arch = "wasm32");
@@ -28,86 +44,6 @@ impl From<JsValue> for Unreachable {
         // Browsers say no more than "Failed to fetch", in a language of their own.
         Self
     }
-}
-
-/// One request's connection; dropping it aborts what is still under way, unless the answer is known to be complete.
-struct Connection {
-    controller: AbortController,
-    complete: bool,
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        if !self.complete {
-            self.controller.abort();
-        }
-    }
-}
-
-/// The head of an answer; its body is still to be read.
-pub(crate) struct Response {
-    response: web_sys::Response,
-    connection: Connection,
-}
-
-impl Response {
-    /// The HTTP status code.
-    pub(crate) fn status(&self) -> u16 {
-        self.response.status()
-    }
-
-    /// A header; `None` when there is none of that name.
-    pub(crate) fn header(&self, name: &str) -> Option<String> {
-        self.response.headers().get(name).ok().flatten()
-    }
-
-    /// The whole body as text.
-    pub(crate) async fn text(mut self) -> Result<String, Unreachable> {
-        let text = JsFuture::from(self.response.text()?).await?;
-        self.connection.complete = true;
-        text.as_string().ok_or(Unreachable)
-    }
-
-    /// The body in the portions in which it arrives.
-    pub(crate) fn into_body(self) -> Result<Body, Unreachable> {
-        let reader = self.response.body().ok_or(Unreachable)?.get_reader();
-        Ok(Body { reader: reader.unchecked_into(), connection: self.connection })
-    }
-}
-
-/// A streamed body.
-pub(crate) struct Body {
-    reader: ReadableStreamDefaultReader,
-    connection: Connection,
-}
-
-impl Body {
-    /// The next portion; `None` at the end.
-    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Unreachable> {
-        let read = JsFuture::from(self.reader.read()).await?;
-        if js_sys::Reflect::get(&read, &"done".into())?.is_truthy() {
-            self.connection.complete = true;
-            return Ok(None);
-        }
-        let value = js_sys::Reflect::get(&read, &"value".into())?;
-        Ok(Some(value.dyn_into::<js_sys::Uint8Array>()?.to_vec()))
-    }
-}
-
-/// Sends a request; `body` is JSON.
-pub(crate) async fn fetch(method: &str, url: &str, body: Option<&str>) -> Result<Response, Unreachable> {
-    let connection = Connection { controller: AbortController::new()?, complete: false };
-    let init = RequestInit::new();
-    init.set_method(method);
-    init.set_signal(Some(&connection.controller.signal()));
-    if let Some(body) = body {
-        let headers = Headers::new()?;
-        headers.set("content-type", "application/json")?;
-        init.set_headers(&headers);
-        init.set_body(&JsValue::from_str(body));
-    }
-    let response = JsFuture::from(window()?.fetch_with_str_and_init(url, &init)).await?;
-    Ok(Response { response: response.dyn_into()?, connection })
 }
 
 /// Waits. Returns at once where there are no timers.
@@ -144,31 +80,35 @@ pub(crate) async fn within<T>(limit: Duration, future: impl Future<Output = T>) 
     }
 }
 
-/// Sends a request that goes through even though the page is being left. Nobody hears of its answer.
-pub(crate) fn send_at_leaving(method: &str, url: &str) {
-    let init = RequestInit::new();
-    init.set_method(method);
-    let kept = js_sys::Reflect::set(&init, &"keepalive".into(), &JsValue::TRUE);
-    if let (Ok(window), Ok(_)) = (window(), kept) {
-        let _ = window.fetch_with_str_and_init(url, &init);
-    }
-}
-
 /// Whether the tab is not to be seen.
 pub(crate) fn is_hidden() -> bool {
     window().ok().and_then(|window| window.document()).is_some_and(|document| document.hidden())
 }
 
 /// What the server wrote into the document about its reader's preferences.
-#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "only a browser has a document"))]
 pub(crate) fn preferences() -> Preferences {
-    let root = window().ok().and_then(|window| window.document()?.document_element());
-    let attribute = |name| root.as_ref().and_then(|root| root.get_attribute(name)).unwrap_or_default();
+    let attribute = |name| root_mark(name).unwrap_or_default();
     Preferences {
         language: Language::from_code(&attribute("lang")).unwrap_or_default(),
         theme: Theme::from_name(&attribute("data-theme")).unwrap_or_default(),
         sidebar: Sidebar::from_name(&attribute("data-sidebar")).unwrap_or_default(),
+        single_keys: has_single_keys(),
+        notifications: wants_notifications(),
     }
+}
+
+/// Whether keys that are single characters do something.
+pub(crate) fn has_single_keys() -> bool {
+    root_mark("data-single-keys").as_deref() != Some("off")
+}
+
+/// Whether the reader's system is to tell the end of an answer in a hidden tab.
+pub(crate) fn wants_notifications() -> bool {
+    root_mark("data-notifications").as_deref() == Some("on")
+}
+
+fn root_mark(name: &str) -> Option<String> {
+    window().ok()?.document()?.document_element()?.get_attribute(name)
 }
 
 /// Keeps a choice for the next pages. A browser that takes no cookies forgets it.
@@ -221,149 +161,37 @@ pub(crate) fn reload() {
     }
 }
 
-/// Where the reader's days begin. The server does not know, and takes those of Greenwich: for most readers, most of the
-/// time, the page then stays as it is when the browser takes over.
-#[expect(clippy::cast_possible_truncation, reason = "milliseconds since 1970 are whole and fit")]
-pub(crate) fn calendar() -> Calendar {
-    if !IS_HERE {
-        return Calendar::utc(std::time::SystemTime::now());
+/// The address of a place on this page, by its fragment.
+pub(crate) fn address_of(fragment: &str) -> String {
+    let location = window().ok().map(|window| window.location());
+    let page = location.and_then(|location| Some(location.origin().ok()? + &location.pathname().ok()?));
+    format!("{}#{fragment}", page.unwrap_or_default())
+}
+
+/// Calls `act` when somebody begins to use the page, and perhaps a second and third time.
+pub(crate) fn at_first_use(act: impl Fn() + 'static) {
+    let Ok(window) = window() else { return };
+    let act = Closure::<dyn Fn()>::new(act).into_js_value();
+    let options = web_sys::AddEventListenerOptions::new();
+    options.set_once(true);
+    for sign in ["pointermove", "pointerdown", "keydown"] {
+        let _ =
+            window.add_event_listener_with_callback_and_add_event_listener_options(sign, act.unchecked_ref(), &options);
     }
-    let date = js_sys::Date::new_0();
-    date.set_hours(0);
-    date.set_minutes(0);
-    date.set_seconds(0);
-    date.set_milliseconds(0);
-    let today = date.get_time() as i64;
-    // By the calendar and not by hours: a day may have 23 or 25.
-    let days_before = |days: u32| {
-        let day = js_sys::Date::new(&date);
-        let wanted = i32::try_from(date.get_date()).unwrap_or(1) - i32::try_from(days).unwrap_or(0);
-        let _ = js_sys::Reflect::get(&day, &"setDate".into())
-            .ok()
-            .and_then(|set| set.dyn_into::<js_sys::Function>().ok())
-            .and_then(|set| set.call1(&day, &wanted.into()).ok());
-        day.get_time() as i64
-    };
-    Calendar { today, yesterday: days_before(1), last_week: days_before(7) }
 }
 
-/// The time of day at `ms` since 1970 where the reader is, as `9:05:07`. The server does not know.
-pub(crate) fn time_of_day(ms: i64) -> Option<String> {
-    #[expect(clippy::cast_precision_loss, reason = "whole milliseconds of any year that is told fit")]
-    let at = IS_HERE.then(|| js_sys::Date::new(&(ms as f64).into()))?;
-    Some(format!("{}:{:02}:{:02}", at.get_hours(), at.get_minutes(), at.get_seconds()))
-}
-
-/// Puts `text` on the clipboard.
-pub(crate) async fn copy(text: &str) -> Result<(), Unreachable> {
-    let clipboard = js_sys::Reflect::get(&window()?.navigator(), &"clipboard".into())?;
-    if clipboard.is_undefined() {
-        // There is none on plain http pages, as in a home network; the way of old is left.
-        return copy_selected(text);
+/// Says that some of the page's program is not here, or takes that back.
+pub(crate) fn tell_unloaded(is_missing: bool) {
+    let Some(place) = window().ok().and_then(|window| window.document()?.get_element_by_id(BROKEN_ID)) else { return };
+    if is_missing && let Some(words) = place.first_element_child() {
+        words.set_text_content(place.get_attribute("data-unloaded").as_deref());
     }
-    JsFuture::from(window()?.navigator().clipboard().write_text(text)).await?;
-    Ok(())
-}
-
-fn copy_selected(text: &str) -> Result<(), Unreachable> {
-    let document: HtmlDocument = window()?.document().ok_or(Unreachable)?.unchecked_into();
-    let element = document.create_element("pre")?;
-    element.set_text_content(Some(text));
-    document.body().ok_or(Unreachable)?.append_child(&element)?;
-    let copied = copy_element(&document, &element);
-    element.remove();
-    copied
-}
-
-fn copy_element(document: &HtmlDocument, element: &Element) -> Result<(), Unreachable> {
-    let selection = document.get_selection()?.ok_or(Unreachable)?;
-    selection.select_all_children(element)?;
-    let copied = document.exec_command("copy");
-    selection.remove_all_ranges()?;
-    if copied? { Ok(()) } else { Err(Unreachable) }
-}
-
-/// Gives the focus to the element that `selector` begins to name by its id. False when there is none that takes it.
-pub(crate) fn focus(selector: &str) -> bool {
-    let Some(document) = window().ok().and_then(|window| window.document()) else { return false };
-    let Some(element) = document.query_selector(&format!("#{selector}")).ok().flatten() else { return false };
-    let focused = element.dyn_ref::<web_sys::HtmlElement>().is_some_and(|element| element.focus().is_ok());
-    focused && document.active_element().as_ref() == Some(&element)
-}
-
-/// Gives the focus to an element without scrolling to it.
-pub(crate) fn focus_in_place(element: &HtmlElement) {
-    let options = FocusOptions::new();
-    options.set_prevent_scroll(true);
-    let _ = element.focus_with_options(&options);
+    let _ = if is_missing { place.remove_attribute("hidden") } else { place.set_attribute("hidden", "") };
 }
 
 /// A random id. Drawn by `uuid` from the browser's generator, since `crypto.randomUUID` is missing on plain http pages.
 pub(crate) fn random_id() -> String {
     uuid::Uuid::new_v4().to_string()
-}
-
-thread_local! {
-    static IS_TAKING_OVER: Cell<bool> = const { Cell::new(false) };
-}
-
-/// The time in which the page is built anew beside the one that the server drew. It ends when this is dropped.
-pub(crate) struct TakingOver {
-    old: Option<Element>,
-    new: Option<web_sys::HtmlElement>,
-}
-
-#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "a server takes nothing over"))]
-impl TakingOver {
-    /// Begins to replace the element that has this id.
-    pub(crate) fn begin(id: &str) -> Self {
-        IS_TAKING_OVER.set(true);
-        let document = window().ok().and_then(|window| window.document());
-        let old = document.as_ref().and_then(|document| document.get_element_by_id(id));
-        let new = document.and_then(|document| document.create_element("div").ok()).map(|new| {
-            new.set_id(id);
-            new.unchecked_into()
-        });
-        Self { old, new }
-    }
-
-    /// Where the new page is to be built; `None` when nothing can be replaced.
-    pub(crate) fn place(&self) -> Option<web_sys::HtmlElement> {
-        self.new.clone().filter(|_| self.old.is_some())
-    }
-
-    /// Puts the new page in the place of the old one: scrolled as that was, and with the focus where it was.
-    pub(crate) fn finish(self) {
-        let (Some(old), Some(new)) = (&self.old, &self.new) else { return };
-        let scrolled = [".thread", ".sidebar"]
-            .map(|area| (area, old.query_selector(area).ok().flatten().map_or(0, |area| area.scroll_top())));
-        let focused = window().ok().and_then(|window| window.document()?.active_element()).map(|element| element.id());
-        if old.replace_with_with_node_1(new).is_err() {
-            return;
-        }
-        for (area, top) in scrolled {
-            if let Some(area) = new.query_selector(area).ok().flatten() {
-                area.set_scroll_top(top);
-            }
-        }
-        if let Some(id) = focused.filter(|id| !id.is_empty()) {
-            focus(&id);
-        }
-    }
-}
-
-impl Drop for TakingOver {
-    fn drop(&mut self) {
-        IS_TAKING_OVER.set(false);
-    }
-}
-
-/// What the server drew under this id, to be taken over as it stands; `None` once the page has been taken over.
-pub(crate) fn drawn_by_server(id: &str) -> Option<Element> {
-    if !IS_TAKING_OVER.get() {
-        return None;
-    }
-    window().ok()?.document()?.get_element_by_id(id)
 }
 
 fn window() -> Result<Window, Unreachable> {

@@ -1,71 +1,64 @@
-//! The list of conversations while the page lives: its pages, the search, and what was deleted a moment ago. What happens
-//! elsewhere comes in through `news`. How it looks is in the sidebar.
+//! The list of conversations while the page lives: its pages, the search, the archive, what is chosen, and what can be taken
+//! back for a moment. What happens elsewhere comes in through `news`, what is told to the server is in `changes`. How it
+//! looks is in the sidebar.
 
-mod leaving;
+mod changes;
 mod news;
+mod pages;
+mod selection;
+mod state;
+mod undo;
+mod writes;
 
 use std::time::Duration;
 
-use leaving::Leaving;
 use leptos::{ev, prelude::*, task::spawn_local};
-use tallybook_protocol::{ConversationSummary, FeedEvent, FeedKind, Page};
+use pages::Pages;
+pub(crate) use pages::View;
+use selection::Selection;
+pub(crate) use state::ConversationList;
+use tallybook_protocol::{ConversationSummary, FeedEvent, FeedKind, Page, Window};
+pub(crate) use undo::{Batch, Deed};
 use uuid::Uuid;
 
 use crate::{
-    api, browser,
+    api::{self, ApiError, Listed},
+    browser,
     data::PageError,
-    days::{Calendar, Day},
-    feed::{Feed, News},
+    days::Day,
+    feed::Feed,
     language::{Language, use_language},
+    reactive::effect,
     session::forget_draft,
 };
 
-/// How long a deleted conversation can be taken back.
-const UNDO_FOR: Duration = Duration::from_secs(6);
 /// One searches for what was typed after so long without another key.
 const TYPING_PAUSE: Duration = Duration::from_millis(200);
 /// Things that happen at once are asked for once.
 const REFRESH_PAUSE: Duration = Duration::from_millis(100);
 
-/// The list of conversations. Its signals belong to the component that made it; its tasks end with that component.
-#[derive(Clone, Copy)]
-pub(crate) struct ConversationList {
-    /// All that was loaded; nothing as long as that failed.
-    all: RwSignal<Option<Page<ConversationSummary>>>,
-    /// Why there is no list.
-    pub(crate) error: RwSignal<Option<PageError>>,
-    /// What is searched for.
-    pub(crate) search: RwSignal<String>,
-    found: RwSignal<Option<Page<ConversationSummary>>>,
-    /// Deleted, but not yet on the server.
-    leaving: RwSignal<Leaving>,
-    /// What went wrong with the last thing asked for.
-    pub(crate) notice: RwSignal<Option<String>>,
-    calendar: RwSignal<Calendar>,
-    loading_more: StoredValue<bool>,
-    refreshing: StoredValue<bool>,
-    searches: StoredValue<u32>,
-    /// The last time that the newest conversations were asked for, and what was told since: their list may be older.
-    asked: StoredValue<u32>,
-    meanwhile: StoredValue<Option<Vec<FeedEvent>>>,
-    feed: Feed,
-    text: Language,
-}
-
 impl ConversationList {
-    /// The list that begins with `first`.
-    pub(crate) fn new(first: Result<Page<ConversationSummary>, PageError>, feed: Feed) -> Self {
-        let (all, error) = match first {
+    /// The list that begins with `first`, the newest conversations and those that are pinned, and the one that is open.
+    pub(crate) fn new(
+        first: Result<Page<ConversationSummary>, PageError>,
+        open: Option<ConversationSummary>,
+        feed: Feed,
+    ) -> Self {
+        let (newest, error) = match first {
             Ok(page) => (Some(page), None),
             Err(error) => (None, Some(error)),
         };
         let list = Self {
-            all: RwSignal::new(all),
+            pages: RwSignal::new(Pages { newest, open, ..Pages::default() }),
             error: RwSignal::new(error),
             search: RwSignal::new(String::new()),
-            found: RwSignal::new(None),
-            leaving: RwSignal::default(),
+            in_archive: RwSignal::new(false),
+            selection: RwSignal::new(None),
+            renaming: RwSignal::new(None),
+            undo: RwSignal::default(),
+            writes: StoredValue::default(),
             notice: RwSignal::new(None),
+            trouble: RwSignal::new(None),
             calendar: RwSignal::new(browser::calendar()),
             loading_more: StoredValue::new(false),
             refreshing: StoredValue::new(false),
@@ -76,52 +69,78 @@ impl ConversationList {
             text: use_language(),
         };
         // Effects run in a browser alone, once the page is there.
-        Effect::new(move || {
-            let left = window_event_listener(ev::pagehide, move |_| list.delete_at_once());
+        effect(move || {
+            let left = window_event_listener(ev::pagehide, move |_| list.write_at_leaving());
             on_cleanup(move || left.remove());
         });
         list
     }
 
-    /// What is shown: all conversations, or those that match the search.
-    pub(crate) fn items(&self) -> Vec<ConversationSummary> {
-        let shown = if self.is_search() { self.found } else { self.all };
-        shown.with(|page| page.as_ref().map(|page| page.items.clone()).unwrap_or_default())
+    /// What is shown.
+    pub(crate) fn view(self) -> View {
+        match () {
+            () if self.pages.with(|pages| pages.found.is_some()) => View::Search,
+            () if self.in_archive.get() => View::Archive,
+            () => View::Conversations,
+        }
     }
 
-    /// Whether there are headings for days.
-    pub(crate) fn has_days(&self) -> bool {
-        !self.is_search() && self.all.with(|all| all.as_ref().is_some_and(|all| !all.items.is_empty()))
+    /// The conversations that are shown, in their order. What is being deleted is out of sight.
+    pub(crate) fn items(self) -> Vec<ConversationSummary> {
+        let view = self.view();
+        let is_left = |item: &&ConversationSummary| !self.is_leaving(item.uuid);
+        self.pages.with(|pages| pages.shown(view).into_iter().filter(is_left).cloned().collect())
+    }
+
+    /// The conversations of the list that are known here, newest first, whatever is shown.
+    pub(crate) fn recent(self) -> Vec<ConversationSummary> {
+        let is_left = |item: &&ConversationSummary| !item.archived && !self.is_leaving(item.uuid);
+        let items = |pages: &Pages| pages.newest.iter().flat_map(|page| &page.items).filter(is_left).cloned().collect();
+        self.pages.with(items)
     }
 
     /// Whether what is shown is what was searched for.
-    pub(crate) fn is_search(&self) -> bool {
-        self.found.with(Option::is_some)
+    pub(crate) fn is_search(self) -> bool {
+        self.view() == View::Search
     }
 
-    /// The group of a conversation; none of what was searched for.
-    pub(crate) fn day_of(&self, item: &ConversationSummary) -> Option<Day> {
-        (!self.is_search()).then(|| self.calendar.get().day_of(item.updated_at.timestamp_millis()))
+    /// The group of a conversation.
+    pub(crate) fn group_of(self, item: &ConversationSummary) -> Option<Group> {
+        match self.view() {
+            View::Search | View::Archive => None,
+            View::Conversations if item.pinned => Some(Group::Pinned),
+            View::Conversations => Some(Group::Day(self.calendar.get().day_of(item.updated_at.timestamp_millis()))),
+        }
     }
 
-    /// A conversation, as long as it is in what is shown.
-    pub(crate) fn find(&self, uuid: Uuid) -> Option<ConversationSummary> {
-        let shown = if self.is_search() { self.found } else { self.all };
-        shown.with(|page| page.as_ref()?.items.iter().find(|item| item.uuid == uuid).cloned())
+    /// What is known of a conversation.
+    pub(crate) fn find(self, uuid: Uuid) -> Option<ConversationSummary> {
+        self.pages.with(|pages| pages.find(uuid).cloned())
     }
 
-    /// The title of a conversation, when it is in the list.
-    pub(crate) fn title_of(&self, uuid: Uuid) -> Option<String> {
-        let find = |page: &Page<ConversationSummary>| {
-            page.items.iter().find(|item| item.uuid == uuid).map(|item| item.title.clone())
-        };
-        self.all.with(|all| all.as_ref().and_then(find))
+    /// The title of a conversation, when it is known.
+    pub(crate) fn title_of(self, uuid: Uuid) -> Option<String> {
+        self.pages.with(|pages| pages.find(uuid).map(|item| item.title.clone()))
     }
 
     /// Whether there is more than is shown.
-    pub(crate) fn has_more(&self) -> bool {
-        let cursor = |page: &Option<Page<ConversationSummary>>| page.as_ref().and_then(|page| page.next_cursor.clone());
-        if self.is_search() { self.found.with(cursor).is_some() } else { self.all.with(cursor).is_some() }
+    pub(crate) fn has_more(self) -> bool {
+        let view = self.view();
+        self.pages.with(|pages| pages.page(view).is_some_and(|page| page.next_cursor.is_some()))
+    }
+
+    /// Keeps what is known of the conversation that is open, and asks for it where nothing is known.
+    pub(crate) fn open(self, uuid: Option<Uuid>) {
+        let known = uuid.and_then(|uuid| self.pages.with_untracked(|pages| pages.find(uuid).cloned()));
+        let unknown = uuid.filter(|_| known.is_none());
+        self.pages.update(|pages| pages.open = known);
+        let Some(uuid) = unknown else { return };
+        spawn_local(async move {
+            // What cannot be had is missed by nobody: the session says why nothing is shown.
+            if let Ok(Some(conversation)) = api::find_conversation(uuid, NO_MESSAGES).await {
+                self.pages.try_update(|pages| pages.open.get_or_insert(conversation.summary).uuid);
+            }
+        });
     }
 
     /// Asks for the newest conversations again, soon.
@@ -138,22 +157,23 @@ impl ConversationList {
             let number = self.asked.get_value().wrapping_add(1);
             self.asked.set_value(number);
             self.meanwhile.set_value(Some(Vec::new()));
-            let newest = api::list_conversations("", None).await;
+            let newest = newest_and_pinned().await;
             if self.asked.try_get_value() != Some(number) {
                 return;
             }
             let meanwhile = self.meanwhile.try_update_value(Option::take).flatten();
             // A list that was there before a failed attempt to renew it stays.
             match newest {
-                Ok(page) => {
+                Ok((page, pinned)) => {
                     self.calendar.set(browser::calendar());
                     self.error.set(None);
-                    self.all.update(|all| *all = Some(joined(page, all.take())));
+                    self.pages.update(|pages| pages.renew(page, pinned));
                     for event in meanwhile.unwrap_or_default() {
                         self.apply(event);
                     }
+                    self.show_pending();
                 }
-                Err(error) if self.all.with_untracked(Option::is_none) => {
+                Err(error) if self.pages.with_untracked(|pages| pages.newest.is_none()) => {
                     self.error.set(Some(PageError::new(error.message(self.text))));
                 }
                 Err(_) => {}
@@ -163,33 +183,43 @@ impl ConversationList {
 
     /// Loads the next page of what is shown.
     pub(crate) fn load_more(self) {
-        let (shown, search) = if self.found.with_untracked(Option::is_some) {
-            (self.found, self.search.get_untracked())
-        } else {
-            (self.all, String::new())
-        };
-        let Some(cursor) = shown.with_untracked(|page| page.as_ref()?.next_cursor.clone()) else { return };
-        if self.loading_more.get_value() {
-            return;
-        }
+        let view = untrack(|| self.view());
+        let cursor = self.pages.with_untracked(|pages| pages.page(view)?.next_cursor.clone());
+        let Some(cursor) = cursor.filter(|_| !self.loading_more.get_value()) else { return };
+        let search = self.search.get_untracked();
         self.loading_more.set_value(true);
         spawn_local(async move {
-            let page = api::list_conversations(search.trim(), Some(&cursor)).await;
+            let page = api::list_conversations(listed(view, &search), Some(&cursor)).await;
             if self.loading_more.try_set_value(false).is_some() {
                 return;
             }
             match page {
-                Ok(page) => shown.update(|shown| {
-                    // Another search may have taken its place.
-                    if let Some(shown) = shown.as_mut().filter(|shown| shown.next_cursor.as_ref() == Some(&cursor)) {
-                        let new =
-                            page.items.into_iter().filter(|item| shown.items.iter().all(|held| held.uuid != item.uuid));
-                        let new: Vec<_> = new.collect();
-                        shown.items.extend(new);
-                        shown.next_cursor = page.next_cursor;
-                    }
-                }),
+                Ok(page) => self.pages.update(|pages| pages.append(view, &cursor, page)),
                 Err(error) => self.notice.set(Some(error.message(self.text))),
+            }
+        });
+    }
+
+    /// Shows the archive, as it is now, or the list again.
+    pub(crate) fn show_archive(self, is_shown: bool) {
+        self.notice.set(None);
+        self.selection.set(None);
+        self.in_archive.set(is_shown);
+        if is_shown {
+            self.search_for(String::new());
+            self.refresh_archive();
+        }
+    }
+
+    /// Asks for the archive again where it is shown.
+    fn refresh_archive(self) {
+        if self.in_archive.try_get_untracked() != Some(true) {
+            return;
+        }
+        spawn_local(async move {
+            match api::list_conversations(Listed::Archived, None).await {
+                Ok(page) => drop(self.pages.try_update(|pages| pages.archive = Some(page))),
+                Err(error) => drop(self.notice.try_set(Some(error.message(self.text)))),
             }
         });
     }
@@ -202,7 +232,9 @@ impl ConversationList {
         let query = words.trim().to_owned();
         self.search.set(words);
         if query.is_empty() {
-            self.found.set(None);
+            if self.pages.with_untracked(|pages| pages.found.is_some()) {
+                self.pages.update(|pages| pages.found = None);
+            }
             return;
         }
         spawn_local(async move {
@@ -211,88 +243,79 @@ impl ConversationList {
             if !is_last() {
                 return;
             }
-            let found = api::list_conversations(&query, None).await;
+            let found = api::list_conversations(Listed::Matching(&query), None).await;
             if !is_last() {
                 return;
             }
             match found {
-                Ok(page) => self.found.set(Some(page)),
+                Ok(page) => self.pages.update(|pages| pages.found = Some(page)),
                 Err(error) => self.notice.set(Some(error.message(self.text))),
             }
         });
     }
 
-    /// Gives a conversation another title, shown at once.
-    pub(crate) fn rename(self, uuid: Uuid, old: String, title: String) {
-        self.notice.set(None);
-        self.set_title(uuid, &title);
-        spawn_local(async move {
-            if let Err(error) = api::rename_conversation(uuid, title).await
-                && self.notice.try_set(Some(error.message(self.text))).is_none()
-            {
-                self.set_title(uuid, &old);
-            }
-        });
+    /// Whether one chooses several.
+    pub(crate) fn is_selecting(self) -> bool {
+        self.selection.with(Option::is_some)
     }
 
-    /// Whether a conversation is deleted here but not yet on the server.
-    pub(crate) fn is_leaving(&self, uuid: Uuid) -> bool {
-        self.leaving.with(|leaving| leaving.holds(uuid))
-    }
-
-    /// Deletes a conversation, unless it is taken back in time.
-    pub(crate) fn delete(self, uuid: Uuid) {
-        self.notice.set(None);
-        let Some(deletion) = self.leaving.try_update(|leaving| leaving.begin(uuid)) else { return };
-        spawn_local(async move {
-            browser::sleep(UNDO_FOR).await;
-            // It may have been taken back, and even begun anew.
-            if self.leaving.try_with_untracked(|leaving| leaving.is_due(uuid, deletion)) != Some(true) {
-                return;
-            }
-            let outcome = api::delete_conversation(uuid).await;
-            match outcome {
-                Err(error) if !error.is_not_found() => {
-                    if self.notice.try_set(Some(error.message(self.text))).is_some() {
-                        return;
-                    }
-                }
-                Ok(()) | Err(_) => self.tell_deleted(uuid),
-            }
-            self.leaving.try_update(|leaving| leaving.end(uuid));
-        });
-    }
-
-    /// Takes a deletion back.
-    pub(crate) fn undo(self, uuid: Uuid) {
-        self.leaving.update(|leaving| leaving.end(uuid));
-    }
-
-    /// The page is left: nobody can take anything back any more.
-    fn delete_at_once(self) {
-        for uuid in self.leaving.try_update(Leaving::take).unwrap_or_default() {
-            browser::send_at_leaving("DELETE", &api::conversation_url(uuid));
-            self.remove(uuid);
+    /// Begins to choose several, with this one.
+    pub(crate) fn begin_selection(self, first: Option<Uuid>) {
+        let mut selection = Selection::default();
+        if let Some(uuid) = first {
+            selection.toggle(uuid);
         }
+        self.selection.set(Some(selection));
     }
 
-    /// Tells everybody on this page at once that a conversation is gone.
-    fn tell_deleted(self, uuid: Uuid) {
-        let (kind, title) = (FeedKind::ConversationDeleted, None);
-        self.feed.publish(&News::Event(FeedEvent { conversation_id: uuid, kind, title, pinned: None, archived: None }));
+    /// Chooses one more, or no longer; with `stretch` all between it and the one before.
+    pub(crate) fn choose(self, uuid: Uuid, stretch: bool) {
+        let shown = untrack(|| self.shown());
+        self.selection.update(|selection| match selection {
+            Some(selection) if stretch => selection.extend(uuid, &shown),
+            Some(selection) => selection.toggle(uuid),
+            None => {}
+        });
+    }
+
+    /// Ends choosing. False when nobody was.
+    pub(crate) fn end_selection(self) -> bool {
+        let was = untrack(|| self.is_selecting());
+        if was {
+            self.selection.set(None);
+        }
+        was
+    }
+
+    /// Whether this one is chosen.
+    pub(crate) fn is_chosen(self, uuid: Uuid) -> bool {
+        self.selection.with(|selection| selection.as_ref().is_some_and(|selection| selection.holds(uuid)))
+    }
+
+    /// Those that are chosen.
+    pub(crate) fn chosen(self) -> Vec<Uuid> {
+        let shown = self.shown();
+        self.selection.with(|selection| selection.as_ref().map(|selection| selection.among(&shown)).unwrap_or_default())
+    }
+
+    fn shown(self) -> Vec<Uuid> {
+        self.items().iter().map(|item| item.uuid).collect()
     }
 
     /// Shows what is known without asking.
     fn apply(self, event: FeedEvent) {
         let uuid = event.conversation_id;
         match (event.kind, event.title) {
-            (FeedKind::ConversationRenamed, Some(title)) => self.set_title(uuid, &title),
+            (FeedKind::ConversationRenamed, Some(title)) => self.change(uuid, |item| title.clone_into(&mut item.title)),
             (FeedKind::ConversationDeleted, _) => self.remove(uuid),
             (FeedKind::TurnStarted, _) => self.change(uuid, |item| item.running = true),
             (FeedKind::TurnEnded, _) => self.change(uuid, |item| item.running = false),
+            (FeedKind::ConversationUpdated, _) => self.change(uuid, |item| {
+                item.pinned = event.pinned.unwrap_or(item.pinned);
+                item.archived = event.archived.unwrap_or(item.archived);
+            }),
             (
                 FeedKind::ConversationCreated
-                | FeedKind::ConversationUpdated
                 | FeedKind::ConversationRenamed
                 | FeedKind::BranchSelected
                 | FeedKind::Unknown,
@@ -300,92 +323,55 @@ impl ConversationList {
             ) => {}
         }
     }
-    fn set_title(self, uuid: Uuid, title: &str) {
-        self.change(uuid, |item| title.clone_into(&mut item.title));
-    }
 
     fn change(self, uuid: Uuid, change: impl Fn(&mut ConversationSummary)) {
-        for pages in [self.all, self.found] {
-            let holds = |page: &Option<Page<ConversationSummary>>| {
-                page.as_ref().is_some_and(|page| page.items.iter().any(|item| item.uuid == uuid))
-            };
-            if pages.try_with_untracked(holds) == Some(true) {
-                pages.update(|page| {
-                    page.iter_mut().flat_map(|page| &mut page.items).filter(|item| item.uuid == uuid).for_each(&change);
-                });
-            }
+        let is_known = |pages: &Pages| pages.find(uuid).is_some();
+        if self.pages.try_with_untracked(is_known) == Some(true) {
+            self.pages.update(|pages| pages.change(uuid, &change));
         }
     }
 
     fn remove(self, uuid: Uuid) {
         forget_draft(Some(uuid));
-        for pages in [self.all, self.found] {
-            pages.try_update(|page| page.iter_mut().for_each(|page| page.items.retain(|item| item.uuid != uuid)));
-        }
+        self.pages.try_update(|pages| pages.remove(uuid));
     }
 }
 
-/// The newest page before the older ones that were loaded already.
-fn joined(newest: Page<ConversationSummary>, held: Option<Page<ConversationSummary>>) -> Page<ConversationSummary> {
-    let (Some(held), Some(last)) = (held.filter(|_| newest.next_cursor.is_some()), newest.items.last()) else {
-        return newest;
+/// For those who want to know a conversation and not what is in it.
+const NO_MESSAGES: Window = Window { limit: Some(1), before: None, from: None };
+
+/// The first page of the list, and what is pinned where there is more than that.
+async fn newest_and_pinned() -> Result<(Page<ConversationSummary>, Vec<ConversationSummary>), ApiError> {
+    let newest = api::list_conversations(Listed::Newest, None).await?;
+    let pinned = match newest.next_cursor {
+        Some(_) => api::list_conversations(Listed::Pinned, None).await?.items,
+        None => Vec::new(),
     };
-    let last = last.updated_at;
-    let is_older =
-        |item: &ConversationSummary| item.updated_at < last && newest.items.iter().all(|newer| newer.uuid != item.uuid);
-    let older: Vec<_> = held.items.into_iter().filter(is_older).collect();
-    if older.is_empty() {
-        return newest;
+    Ok((newest, pinned))
+}
+
+fn listed(view: View, search: &str) -> Listed<'_> {
+    match view {
+        View::Conversations => Listed::Newest,
+        View::Archive => Listed::Archived,
+        View::Search => Listed::Matching(search.trim()),
     }
-    Page { items: newest.items.into_iter().chain(older).collect(), next_cursor: held.next_cursor }
+}
+
+/// The groups of the list, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Group {
+    Pinned,
+    Day(Day),
 }
 
 /// The words above a group.
-pub(crate) fn day_label(text: Language, day: Day) -> &'static str {
-    match day {
-        Day::Today => text.today(),
-        Day::Yesterday => text.yesterday(),
-        Day::LastWeek => text.last_week(),
-        Day::Older => text.older(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use chrono::{DateTime, TimeDelta};
-    use tallybook_protocol::{ConversationSummary, Page};
-    use uuid::Uuid;
-
-    use super::joined;
-
-    fn page(items: &[(u128, i64)], next_cursor: Option<&str>) -> Page<ConversationSummary> {
-        let summary = |&(uuid, seconds): &(u128, i64)| {
-            let at = DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds);
-            ConversationSummary {
-                uuid: Uuid::from_u128(uuid),
-                title: "Sums".to_owned(),
-                running: false,
-                pinned: false,
-                archived: false,
-                created_at: at,
-                updated_at: at,
-            }
-        };
-        Page { items: items.iter().map(summary).collect(), next_cursor: next_cursor.map(str::to_owned) }
-    }
-
-    #[test]
-    fn older_pages_stay_when_the_newest_is_read_again() {
-        let held = page(&[(1, 50), (2, 40), (3, 30), (4, 20)], Some("after 4"));
-        // 3 was written to, and 2 is the last of the first page now.
-        let newest = page(&[(3, 60), (1, 50), (2, 40)], Some("after 2"));
-        assert_eq!(joined(newest, Some(held)), page(&[(3, 60), (1, 50), (2, 40), (4, 20)], Some("after 4")));
-    }
-
-    #[test]
-    fn a_newest_page_that_is_all_there_is_replaces_what_was_held() {
-        let held = page(&[(1, 50), (2, 40)], None);
-        assert_eq!(joined(page(&[(1, 50)], None), Some(held.clone())), page(&[(1, 50)], None));
-        assert_eq!(joined(held.clone(), None), held);
+pub(crate) fn group_label(text: Language, group: Group) -> &'static str {
+    match group {
+        Group::Pinned => text.pinned(),
+        Group::Day(Day::Today) => text.today(),
+        Group::Day(Day::Yesterday) => text.yesterday(),
+        Group::Day(Day::LastWeek) => text.last_week(),
+        Group::Day(Day::Older) => text.older(),
     }
 }

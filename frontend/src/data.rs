@@ -4,7 +4,7 @@
 use std::{future::Future, pin::Pin};
 
 use serde::{Deserialize, Serialize};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, ToolInfo, Window};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page, ToolInfo, Window};
 use uuid::Uuid;
 
 use crate::preferences::Preferences;
@@ -28,14 +28,17 @@ pub trait PageData: Send + Sync {
     /// see.
     fn find_conversation(&self, uuid: Uuid, window: Window) -> PageFuture<Option<Conversation>>;
 
-    /// The model that answers.
-    fn model(&self) -> ModelInfo;
+    /// The models that answer, at least one.
+    fn models(&self) -> ModelList;
 
-    /// The tools that it has.
+    /// The tools that they have.
     fn tools(&self) -> Vec<ToolInfo>;
 
     /// What the reader chose, or asks for.
     fn preferences(&self) -> Preferences;
+
+    /// What this person signed in with; `None` where nobody has to.
+    fn person(&self) -> Option<String>;
 
     /// Sets the HTTP status of the answer, e.g. 404 when the page says that there is nothing here. Called at most once.
     fn set_status(&self, status: u16);

@@ -95,7 +95,12 @@ impl Feed {
     async fn follow(self) {
         let mut attempt = 0;
         loop {
-            if let Ok(mut stream) = api::feed().await {
+            let answer = api::feed().await;
+            if answer.as_ref().is_err_and(api::ApiError::is_signed_out) {
+                // The server leads to where one signs in, and back to here.
+                return browser::reload();
+            }
+            if let Ok(mut stream) = answer {
                 attempt = 0;
                 let folder = self.folder.get_value();
                 self.is_outdated.set(stream.folder.as_ref().is_some_and(|newest| *newest != folder));

@@ -31,6 +31,18 @@ pub fn count_of(number: i64) -> String {
     grouped(&number.max(0).to_string())
 }
 
+/// An amount of money that is told in billionths, without its currency: `1.25`, `0.0123`, `<0.0001`. Small amounts are told
+/// to four places, since answers cost fractions of a cent.
+pub fn amount(nanos: i64) -> String {
+    const UNIT: i64 = 1_000_000_000;
+    match nanos {
+        ..=0 => "0".to_owned(),
+        1..100_000 => "<0.0001".to_owned(),
+        100_000..UNIT => format!("0.{:04}", nanos / 100_000),
+        _ => format!("{}.{:02}", count_of(nanos / UNIT), nanos % UNIT / 10_000_000),
+    }
+}
+
 fn grouped(digits: &str) -> String {
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {

@@ -3,7 +3,10 @@
 /// What a reader asks for with a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
+    Palette,
     Search,
+    /// Finds something in the conversation that is open.
+    Find,
     NewChat,
     Help,
     /// Closes what is open, topmost first; stops the answer when nothing is.
@@ -11,6 +14,8 @@ pub(crate) enum Command {
     PreviousCall,
     NextCall,
     ToggleCalls,
+    /// Takes one of the numbered choices on a call that waits.
+    Choose(u8),
 }
 
 /// Where a key press goes if nobody takes it.
@@ -27,6 +32,7 @@ pub(crate) enum Target {
 
 /// One key press.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "three keys that are held, and a setting")]
 pub(crate) struct Press<'a> {
     /// What the key means, as `k` or `Escape`.
     pub(crate) key: &'a str,
@@ -35,22 +41,29 @@ pub(crate) struct Press<'a> {
     pub(crate) shift: bool,
     pub(crate) alt: bool,
     pub(crate) target: Target,
+    /// Whether keys that are single characters do something.
+    pub(crate) single_keys: bool,
 }
 
 impl Press<'_> {
     /// What the press asks for. Keys without Ctrl are for those who are not writing.
     pub(crate) fn command(self) -> Option<Command> {
-        let Self { key, control, shift, alt, target } = self;
+        let Self { key, control, shift, alt, target, single_keys } = self;
+        let is_free = target == Target::Page && single_keys;
         // Some keyboards have brackets only with AltGr, which counts as Ctrl and Alt together.
         let plain = !control || alt;
         let command = match key {
-            "k" | "K" if control && !shift && !alt => Command::Search,
+            "k" | "K" if control && !shift && !alt => Command::Palette,
+            "f" | "F" if control && shift && !alt => Command::Search,
             "o" | "O" if control && shift && !alt => Command::NewChat,
             "/" if control && !alt => Command::Help,
+            "/" if !control && !alt && target == Target::Page => Command::Find,
             "Escape" if !control && !shift && target != Target::Choice => Command::Close,
-            "[" if plain && target == Target::Page => Command::PreviousCall,
-            "]" if plain && target == Target::Page => Command::NextCall,
-            "e" | "E" if !control && !alt && target == Target::Page => Command::ToggleCalls,
+            "[" if plain && is_free => Command::PreviousCall,
+            "]" if plain && is_free => Command::NextCall,
+            // Some keyboards have digits only with Shift.
+            "1" | "2" | "3" if !control && !alt && is_free => Command::Choose(key.as_bytes()[0] - b'0'),
+            "e" | "E" if !control && !alt && is_free => Command::ToggleCalls,
             _ => return None,
         };
         (target != Target::Dialog || command == Command::Help).then_some(command)
@@ -65,14 +78,26 @@ mod tests {
     fn pressed(keys: &str, target: Target) -> Option<Command> {
         let key = keys.rsplit('+').next().unwrap();
         let has = |name: &str| keys.split('+').any(|part| part == name);
-        Press { key, control: has("Ctrl"), shift: has("Shift"), alt: has("Alt"), target }.command()
+        Press { key, control: has("Ctrl"), shift: has("Shift"), alt: has("Alt"), target, single_keys: true }.command()
+    }
+
+    #[test]
+    fn keys_that_are_single_characters_can_be_off() {
+        for key in ["[", "]", "e", "E", "1", "Escape"] {
+            let press =
+                Press { key, control: false, shift: false, alt: false, target: Target::Page, single_keys: false };
+            assert_eq!(press.command(), (key == "Escape").then_some(Command::Close), "{key}");
+        }
     }
 
     #[test]
     fn keys_and_what_they_do() {
         for (keys, command) in [
-            ("Ctrl+k", Some(Command::Search)),
+            ("Ctrl+k", Some(Command::Palette)),
             ("Ctrl+Shift+O", Some(Command::NewChat)),
+            ("Ctrl+Shift+F", Some(Command::Search)),
+            ("/", Some(Command::Find)),
+            ("Shift+/", Some(Command::Find)),
             ("Ctrl+/", Some(Command::Help)),
             ("Ctrl+Shift+/", Some(Command::Help)),
             ("Escape", Some(Command::Close)),
@@ -80,8 +105,13 @@ mod tests {
             ("Ctrl+Alt+]", Some(Command::NextCall)),
             ("e", Some(Command::ToggleCalls)),
             ("Shift+E", Some(Command::ToggleCalls)),
+            ("1", Some(Command::Choose(1))),
+            ("Shift+3", Some(Command::Choose(3))),
+            ("4", None),
+            ("Ctrl+1", None),
+            ("Alt+2", None),
             ("k", None),
-            ("/", None),
+            ("Ctrl+f", None),
             ("Ctrl+o", None),
             ("Ctrl+e", None),
             ("Ctrl+[", None),
@@ -93,17 +123,17 @@ mod tests {
 
     #[test]
     fn who_writes_keeps_every_key_without_ctrl() {
-        for keys in ["[", "]", "e", "E", "Ctrl+Alt+["] {
+        for keys in ["[", "]", "e", "E", "/", "1", "2", "3", "Ctrl+Alt+["] {
             assert_eq!(pressed(keys, Target::Field), None, "{keys}");
         }
-        assert_eq!(pressed("Ctrl+k", Target::Field), Some(Command::Search));
+        assert_eq!(pressed("Ctrl+k", Target::Field), Some(Command::Palette));
         assert_eq!(pressed("Escape", Target::Field), Some(Command::Close), "draft or not");
         assert_eq!(pressed("Escape", Target::Choice), None);
     }
 
     #[test]
     fn over_a_dialog_only_the_help_hears() {
-        for keys in ["Escape", "Ctrl+k", "Ctrl+Shift+O", "e", "["] {
+        for keys in ["Escape", "Ctrl+k", "Ctrl+Shift+O", "e", "[", "1"] {
             assert_eq!(pressed(keys, Target::Dialog), None, "{keys}");
         }
         assert_eq!(pressed("Ctrl+/", Target::Dialog), Some(Command::Help));

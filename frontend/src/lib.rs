@@ -13,34 +13,48 @@ mod api;
 mod app;
 mod browser;
 mod components;
+mod consent;
 mod conversation_list;
 mod data;
 mod days;
+mod export;
 mod feed;
 pub mod format;
+mod goal;
 pub mod json;
 mod keys;
 mod language;
 mod markdown;
+mod models;
+mod notification;
 mod offer;
 mod pages;
+mod palette;
 mod preferences;
+mod reactive;
+mod reveal;
 mod scroll;
+mod search;
 mod session;
 mod start;
+mod task;
 mod text;
+mod tools;
 pub mod transcript;
 mod waiting;
 
 pub use app::shell;
 pub use data::{PageData, PageError, PageFuture};
 pub use language::Language;
-pub use preferences::{LANGUAGE_COOKIE, Preferences, SIDEBAR_COOKIE, Sidebar, THEME_COOKIE, Theme};
+pub use preferences::{
+    LANGUAGE_COOKIE, NOTIFICATIONS_COOKIE, Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE,
+    Theme,
+};
 
 /// Takes over the page that the server has rendered. Called once by the script in [`shell`].
 #[cfg(feature = "browser")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn take_over() {
     console_error_panic_hook::set_once();
-    app::take_over();
+    wasm_bindgen_futures::spawn_local(app::take_over());
 }

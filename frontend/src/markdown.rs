@@ -109,7 +109,7 @@ impl RenderHtml for Stretch {
     ) {
         let busy = if self.complete { "" } else { " aria-busy=\"true\"" };
         let _ = write!(html, "<div class=\"prose\" id=\"{}\"{busy}>", self.id());
-        tallybook_markdown::write_html(&self.text, &self.language.markdown_labels(), html);
+        tallybook_markdown::write_html(&self.text, &self.id(), &self.language.markdown_labels(), html);
         html.push_str("</div>");
         *position = Position::NextChild;
     }

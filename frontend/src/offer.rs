@@ -107,6 +107,10 @@ mod tests {
             description: "Adds 0.1 and 0.2. Use it for sums.".to_owned(),
             input_schema: json!({}),
             risk: "low".to_owned(),
+            server: None,
+            idempotent: true,
+            enabled: true,
+            changed: None,
         });
         Offer::new(tools.collect(), &ModelInfo { provider: provider.to_owned(), model: "m".to_owned() })
     }
@@ -121,6 +125,9 @@ mod tests {
         for language in Language::ALL {
             assert_eq!(shown(&offer("demo", &all), language), ["add+multiply", "multiply", "divide"]);
             assert_eq!(shown(&offer("demo", &["add", "multiply"]), language), ["add+multiply", "multiply"]);
+            let with_others = [&all[..], &["current_time", "convert_units"]].concat();
+            let questions = shown(&offer("openai", &with_others), language);
+            assert_eq!(questions, ["multiply+divide", "current_time", "convert_units"]);
             let mixed = shown(&offer("anthropic", &["add", "multiply", "divide", "search_files"]), language);
             assert_eq!((mixed.len(), mixed[2].as_str()), (3, "search_files"));
             let foreign = offer("openai", &["weather", "mail", "map", "web"]);

@@ -1,4 +1,4 @@
-//! What a reader chooses of the page: its language, and light or dark. Choices are kept in cookies, so that the server
+//! What a reader chooses of the page: its language, light or dark, and what it does by itself. Choices are kept in cookies, so that the server
 //! draws the first page as chosen and nothing flashes.
 
 use crate::language::Language;
@@ -67,8 +67,18 @@ pub const LANGUAGE_COOKIE: &str = "tallybook_language";
 /// The cookie that holds the name of a [`Sidebar`].
 pub const SIDEBAR_COOKIE: &str = "tallybook_sidebar";
 
+/// The cookie that says `off` where the keys that are single characters do nothing.
+pub const SINGLE_KEYS_COOKIE: &str = "tallybook_single_keys";
+/// The cookie that says `on` where the end of an answer in a hidden tab is told by the reader's system.
+pub const NOTIFICATIONS_COOKIE: &str = "tallybook_notifications";
+
+/// How a choice between two is kept.
+pub const fn switch_name(is_on: bool) -> &'static str {
+    if is_on { "on" } else { "off" }
+}
+
 /// What a reader chose, or what follows from the reader's browser.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preferences {
     /// In which language the page speaks.
     pub language: Language,
@@ -76,4 +86,20 @@ pub struct Preferences {
     pub theme: Theme,
     /// Whether the list of conversations is in sight.
     pub sidebar: Sidebar,
+    /// Whether keys that are single characters do something. Who speaks to the computer needs them off (WCAG 2.1.4).
+    pub single_keys: bool,
+    /// Whether the reader's system tells the end of an answer in a hidden tab.
+    pub notifications: bool,
+}
+
+impl Default for Preferences {
+    fn default() -> Self {
+        Self {
+            language: Language::default(),
+            theme: Theme::default(),
+            sidebar: Sidebar::default(),
+            single_keys: true,
+            notifications: false,
+        }
+    }
 }

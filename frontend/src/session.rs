@@ -6,6 +6,7 @@ mod actions;
 mod drawing;
 mod effect;
 mod input;
+mod queue;
 mod reduce;
 mod shell;
 mod state;
@@ -14,6 +15,7 @@ mod storage;
 mod tests;
 
 pub(crate) use drawing::DrawnEntry;
+pub(crate) use queue::{Queue, Queued};
 pub(crate) use shell::{Session, Ways};
 pub(crate) use state::{Edited, Loading, Phase, Place, Step};
 pub(crate) use storage::forget_draft;

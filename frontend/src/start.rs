@@ -3,12 +3,13 @@
 
 use leptos::prelude::document;
 use serde::{Deserialize, Serialize};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page};
 
 use crate::{
     address::Address,
     data::{NEWEST, PageData, PageError},
     language::Language,
+    models::default_info,
     offer::Offer,
     text::page_title,
 };
@@ -26,10 +27,12 @@ pub(crate) struct Start {
     pub(crate) list: Result<Page<ConversationSummary>, PageError>,
     /// What is open.
     pub(crate) content: Content,
-    /// The model that answers.
-    pub(crate) model: ModelInfo,
+    /// The models that answer.
+    pub(crate) models: ModelList,
     /// What a new chat shows of what can be asked.
     pub(crate) offer: Offer,
+    /// What the reader signed in with; `None` where nobody has to.
+    pub(crate) person: Option<String>,
 }
 
 /// What is at an address.
@@ -45,6 +48,7 @@ pub(crate) enum Content {
 impl Start {
     /// Asks the server's data for what `address` needs, and sets the status that goes with what was found.
     pub(crate) async fn load(address: Address, folder: &str, data: &dyn PageData) -> Self {
+        let person = data.person();
         let list = data.list_conversations().await;
         let content = match address {
             Address::NewChat => Content::NewChat,
@@ -56,9 +60,9 @@ impl Start {
             Content::Failed(_) => data.set_status(503),
             Content::NewChat | Content::Conversation(_) => {}
         }
-        let model = data.model();
-        let offer = Offer::new(data.tools(), &model);
-        Self { address, folder: folder.to_owned(), list, content, model, offer }
+        let models = data.models();
+        let offer = Offer::new(data.tools(), &default_info(&models));
+        Self { address, folder: folder.to_owned(), list, content, models, offer, person }
     }
 
     /// As text in the element [`START_ID`]: JSON within a JSON string. The string's escapes keep a `</script>` in
@@ -99,9 +103,7 @@ impl Content {
 
 #[cfg(test)]
 mod tests {
-    use tallybook_protocol::ModelInfo;
-
-    use super::{Address, Content, Offer, PageError, Start};
+    use super::{Address, Content, ModelList, Offer, PageError, Start};
 
     #[test]
     fn words_in_the_document_end_no_script_and_come_back_as_they_were() {
@@ -111,8 +113,9 @@ mod tests {
             folder: "/pkg/1".to_owned(),
             list: Err(PageError::new("</script>")),
             content: Content::Failed(told.to_owned()),
-            model: ModelInfo { provider: "demo".to_owned(), model: "<!--".to_owned() },
+            models: ModelList::default(),
             offer: Offer::default(),
+            person: None,
         };
         let text = start.to_text().unwrap();
         assert!(!text.contains('<'), "{text}");

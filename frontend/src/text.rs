@@ -15,9 +15,10 @@ pub(crate) const PRODUCT: &str = "Tallybook";
 /// The settings named in the demo notice: each chooses a provider by being set.
 pub(crate) const DEMO_SETTINGS: [&str; 2] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
 
-/// Makes one function for each line: its name, the words in English, the words in Japanese.
+/// Makes one function for each line: its name, the words in English, the words in Japanese; and one for tests, whose name
+/// comes first, that gives them all.
 macro_rules! texts {
-    ($($(#[$attribute:meta])* $name:ident: $english:literal, $japanese:literal;)*) => {
+    ($all:ident; $($(#[$attribute:meta])* $name:ident: $english:literal, $japanese:literal;)*) => {
         impl Language {
             $($(#[$attribute])*
             pub(crate) const fn $name(self) -> &'static str {
@@ -29,21 +30,36 @@ macro_rules! texts {
 
             /// All of the above, for tests.
             #[cfg(test)]
-            fn all_texts(self) -> Vec<(&'static str, &'static str)> {
+            pub(super) fn $all(self) -> Vec<(&'static str, &'static str)> {
                 vec![$((stringify!($name), self.$name())),*]
             }
         }
     };
 }
 
+// What follows knows the macro.
+mod tools;
+
 texts! {
+    all_texts;
+
     // The list of conversations.
     new_chat: "New chat", "新しいチャット";
     conversations: "Conversations", "会話";
     no_conversations: "Your conversations will be listed here.", "会話を始めると、ここに並びます。";
-    search: "Search conversations", "会話を検索";
-    nothing_found: "No conversation matches. Try other words.", "一致する会話がありません。別の言葉で検索してください。";
+    search: "Search titles and messages", "タイトルとメッセージを検索";
+    nothing_found: "No conversation matches.", "一致する会話がありません。";
+    found_in_messages: "In messages", "メッセージ内";
+    searching: "Searching…", "検索しています…";
+    searching_on: "Still searching, further back…", "さらに古いメッセージを検索しています…";
+    search_on: "Search further back", "さらに古いメッセージを検索";
+    nothing_in_messages: "Nothing in messages or tool calls. Try other words.", "メッセージとツール呼び出しには見つかりません。別の言葉で検索してください。";
+    nothing_yet: "Nothing so far; older messages have not been searched yet.", "まだ見つかっていません。さらに古いメッセージは検索していません。";
+    you: "You", "あなた";
+    in_other_version: "another version", "別のバージョン";
     show_more: "Show more", "もっと見る";
+    signed_in_as: "Signed in as", "サインイン中：";
+    sign_out: "Sign out", "サインアウト";
     today: "Today", "今日";
     yesterday: "Yesterday", "昨日";
     last_week: "Previous 7 days", "過去7日間";
@@ -51,12 +67,24 @@ texts! {
     rename: "Rename", "名前を変更";
     rename_label: "New title", "新しいタイトル";
     delete: "Delete", "削除";
-    deleted: "Deleted.", "削除しました。";
     undo: "Undo", "元に戻す";
     open_sidebar: "Show conversations", "会話の一覧を開く";
     close_sidebar: "Hide conversations", "会話の一覧を閉じる";
     running: "Answering now", "回答中";
     skip_sidebar: "Skip the list of conversations", "会話の一覧をとばす";
+    pinned: "Pinned", "ピン留め";
+    pin: "Pin", "ピン留めする";
+    unpin: "Unpin", "ピン留めを外す";
+    archive: "Archive", "アーカイブする";
+    unarchive: "Take out of the archive", "アーカイブから戻す";
+    archive_title: "Archive", "アーカイブ";
+    leave_archive: "Back to the list", "一覧に戻る";
+    nothing_archived: "Conversations that you archive are kept here.", "アーカイブした会話はここに残ります。";
+    archived_notice:
+        "This conversation is in the archive. A message takes it out again.",
+        "この会話はアーカイブにあります。メッセージを送ると一覧に戻ります。";
+    select: "Select several…", "複数選択…";
+    row_menu: "What to do with it", "操作";
     theme_label: "Theme", "テーマ";
     language_label: "Language", "言語";
 
@@ -67,6 +95,17 @@ texts! {
     composer_hint_touch: "The button sends", "ボタンで送信";
     send: "Send", "送信";
     send_nothing: "Write a message first", "先にメッセージを入力してください";
+    send_later: "Send when the answer ends", "回答が終わったら送信";
+    queue_label: "Messages that wait", "送信を待っているメッセージ";
+    queue_goes_on: "Sent one after the other, each when the answer before it ends.", "回答が終わるたびに、順番に送信されます。";
+    queue_waits: "The last answer did not end as it should, so these wait.", "直前の回答が最後まで終わらなかったため、送信を待っています。";
+    queue_rests: "These were not sent yet.", "まだ送信されていません。";
+    queue_sending: "Sending…", "送信しています…";
+    queue_edit: "Change this message", "このメッセージを変更";
+    queue_remove: "Take this message out", "このメッセージを取り消す";
+    queue_field: "Message that waits", "送信を待っているメッセージ";
+    send_now: "Send now", "今すぐ送信";
+    save: "Save", "保存";
     stop: "Stop", "停止";
     stopping: "Stopping…", "停止しています…";
     send_while_leaving:
@@ -99,6 +138,13 @@ texts! {
     you_said: "You said", "あなた";
     answer: "Answer", "回答";
     answered: "The answer is complete.", "回答が終わりました。";
+    wrap: "Wrap", "折り返す";
+    download: "Download", "保存";
+    copy_csv: "Copy as CSV", "CSVでコピー";
+    footnote: "Footnote", "脚注";
+    footnote_back: "Back to", "本文へ戻る:";
+    show_whole: "Show all", "すべて表示";
+    show_less: "Show less", "折りたたむ";
     thinking: "Thinking…", "考えています…";
     provider_busy: "The provider is busy.", "モデルの提供元が混み合っています。";
     still_waiting: "Still waiting…", "まだ待っています…";
@@ -130,6 +176,19 @@ texts! {
     earlier_need_javascript:
         "Earlier messages are shown with JavaScript. Without it, export this conversation to read all of it.",
         "以前のメッセージの表示にはJavaScriptが必要です。使わずにすべてを読むには、この会話を書き出してください。";
+    find_here: "Find in this conversation", "この会話の中を検索";
+    find_next: "Next place", "次の箇所";
+    find_previous: "Previous place", "前の箇所";
+    find_close: "Close", "閉じる";
+    found_nowhere: "Not found", "見つかりません";
+    going_there: "Going to the message…", "メッセージへ移動しています…";
+    message_gone:
+        "This message is not there any more. It may have been deleted.",
+        "このメッセージは見つかりません。削除された可能性があります。";
+    message_elsewhere:
+        "This message is not in the version that is shown. Wait until the answer is complete, then go there again.",
+        "このメッセージは、表示中のバージョンにありません。回答が終わってから、もう一度移動してください。";
+    copy_link: "Copy a link to this message", "このメッセージへのリンクをコピー";
     copy: "Copy", "コピー";
     copy_answer: "Copy this answer", "回答をコピー";
     regenerate: "Regenerate", "回答を作り直す";
@@ -141,10 +200,14 @@ texts! {
     older_version: "Previous version", "前のバージョン";
     newer_version: "Next version", "次のバージョン";
     wait_for_answer: "Wait until the answer is complete, or stop it.", "回答が終わるのを待つか、停止してください。";
-    conversation_menu: "Rename, export, delete", "名前の変更・書き出し・削除";
+    conversation_menu: "Rename, pin, archive, export, delete", "名前の変更・ピン留め・アーカイブ・書き出し・削除";
     export_markdown: "Export as Markdown", "Markdownで書き出す";
     export_json: "Export as JSON", "JSONで書き出す";
     model_label: "Model:", "モデル:";
+    choose_model: "Model of this conversation", "この会話のモデル";
+    tools_native: "tools", "ツール対応";
+    tools_in_prompt: "tools by prompt", "プロンプトでツール";
+    regenerate_by: "Regenerate with another model", "別のモデルで作り直す";
     copied: "Copied", "コピーしました";
     copy_again: "Press again to copy", "もう一度押してコピー";
     table: "Table", "表";
@@ -174,6 +237,20 @@ texts! {
     call_cancelled: "cancelled", "中止";
     call_interrupted: "interrupted", "中断";
     call_unknown: "in an unknown state", "状態不明";
+
+    // The command palette.
+    palette_title: "Commands and conversations", "コマンドと会話";
+    palette_placeholder: "Type a command or the name of a conversation…", "コマンドか会話の名前を入力…";
+    palette_nothing: "Nothing matches. Try other words.", "一致するものがありません。別の言葉で試してください。";
+    copy_last_answer: "Copy the last answer", "最後の回答をコピー";
+    rename_this: "Rename this conversation", "この会話の名前を変更";
+    pin_this: "Pin this conversation", "この会話をピン留めする";
+    unpin_this: "Unpin this conversation", "この会話のピン留めを外す";
+    archive_this: "Archive this conversation", "この会話をアーカイブする";
+    unarchive_this: "Take this conversation out of the archive", "この会話をアーカイブから戻す";
+    delete_this: "Delete this conversation", "この会話を削除";
+    open_archive: "Show the archive", "アーカイブを開く";
+    toggle_sidebar: "Show or hide the list of conversations", "会話の一覧を開く・閉じる";
 
     // What goes wrong.
     not_found_title: "Nothing here", "見つかりません";
@@ -209,14 +286,27 @@ texts! {
         "接続を回復できませんでした。ページを再読み込みすると、回答の続きを確認できます。";
 
     // The keys.
-    help_title: "Keyboard shortcuts", "キーボードショートカット";
+    help_title: "Shortcuts and settings", "ショートカットと設定";
     help_close: "Close", "閉じる";
-    help_open: "Keyboard shortcuts (Ctrl+/)", "キーボードショートカット (Ctrl+/)";
+    help_open: "Shortcuts and settings (Ctrl+/)", "ショートカットと設定 (Ctrl+/)";
+    settings: "Settings", "設定";
+    single_keys: "Shortcuts of one character: [ ] E 1 2 3", "1文字のショートカット([ ] E 1 2 3)を使う";
+    notifications: "Notify me when an answer ends in a hidden tab", "隠れたタブで回答が終わったら通知する";
+    notifications_refused:
+        "Your browser refuses. Allow notifications for this page in the browser's settings, then try again.",
+        "ブラウザーで通知が許可されていません。ブラウザーの設定でこのページの通知を許可してから、もう一度お試しください。";
+    notifications_missing:
+        "This browser shows no notifications here. They need https, or this machine's own address.",
+        "ここではブラウザーの通知を使えません。httpsか、このコンピューター自身のアドレスで開いてください。";
+    answer_ended: "The answer has ended", "回答が終わりました";
+    no_files: "Files cannot be attached yet. Paste their text instead.", "ファイルはまだ添付できません。内容をテキストで貼り付けてください。";
     help_everywhere: "Everywhere", "いつでも";
     help_reading: "While you are not writing", "入力していないとき";
     help_writing: "In the message field", "メッセージ欄で";
     help_command_key: "On a Mac, press ⌘ for Ctrl.", "Macでは Ctrl の代わりに ⌘ を押します。";
-    key_search: "Search conversations", "会話を検索";
+    key_palette: "Commands and conversations", "コマンドと会話";
+    key_search_messages: "Search titles, messages and tool calls", "タイトル・メッセージ・ツール呼び出しを検索";
+    key_find: "Find in this conversation", "この会話の中を検索";
     key_new_chat: "New chat", "新しいチャット";
     key_help: "This list", "この一覧";
     key_stop: "Stop the answer", "回答を停止";
@@ -235,9 +325,18 @@ pub(crate) fn page_title(conversation: Option<&str>) -> String {
 impl Language {
     /// What the elements around Markdown say.
     pub(crate) fn markdown_labels(self) -> Labels {
-        let [copy, copied, table, task_done, task_open] =
-            [self.copy(), self.copied(), self.table(), self.task_done(), self.task_open()].map(str::to_owned);
-        Labels { copy, copied, table, task_done, task_open }
+        Labels {
+            copy: self.copy().to_owned(),
+            copied: self.copied().to_owned(),
+            wrap: self.wrap().to_owned(),
+            download: self.download().to_owned(),
+            copy_csv: self.copy_csv().to_owned(),
+            footnote: self.footnote().to_owned(),
+            footnote_back: self.footnote_back().to_owned(),
+            table: self.table().to_owned(),
+            task_done: self.task_done().to_owned(),
+            task_open: self.task_open().to_owned(),
+        }
     }
 }
 
@@ -273,10 +372,11 @@ mod tests {
     fn every_text_is_there_in_both_languages() {
         let is_japanese =
             |text: &str| text.chars().any(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}'));
-        for (name, text) in Language::English.all_texts() {
+        let all = |language: Language| [language.all_texts(), language.tool_texts()].concat();
+        for (name, text) in all(Language::English) {
             assert!(!text.is_empty() && !is_japanese(text), "{name}: {text}");
         }
-        for (name, text) in Language::Japanese.all_texts() {
+        for (name, text) in all(Language::Japanese) {
             assert!(is_japanese(text), "{name}: {text}");
         }
     }

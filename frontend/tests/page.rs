@@ -10,8 +10,8 @@ use futures_util::StreamExt as _;
 use leptos::prelude::{IntoView as _, Owner, RenderHtml as _};
 use tallybook_frontend::{Language, PageData, PageError, PageFuture, Preferences, Sidebar, Theme, shell};
 use tallybook_protocol::{
-    Conversation, ConversationSummary, Earlier, Message, MessageId, MessageStatus, ModelInfo, Page, RawJson, Role,
-    ToolCall, ToolCallId, ToolCallStatus, ToolInfo, Usage, Window,
+    CatalogModel, Conversation, ConversationSummary, Earlier, Message, MessageId, MessageStatus, ModelList, Page,
+    RawJson, Role, ToolCall, ToolCallId, ToolCallStatus, ToolInfo, ToolOffer, Usage, Window,
 };
 use uuid::Uuid;
 
@@ -22,8 +22,10 @@ const LONG: Uuid = Uuid::from_u128(8);
 const RUNNING: Uuid = Uuid::from_u128(9);
 
 /// What comes before its newest messages.
-const EARLIER: Earlier =
-    Earlier { count: 940, usage: Usage { input_tokens: 1_000_000, output_tokens: 1, cached_tokens: 0 } };
+const EARLIER: Earlier = Earlier {
+    count: 940,
+    usage: Usage { input_tokens: 1_000_000, output_tokens: 1, cached_tokens: 0, cost_nanos: None },
+};
 
 #[derive(Default)]
 struct Data {
@@ -61,8 +63,18 @@ impl PageData for Data {
         })
     }
 
-    fn model(&self) -> ModelInfo {
-        ModelInfo { provider: "demo".to_owned(), model: "demo-arithmetic".to_owned() }
+    fn models(&self) -> ModelList {
+        let demo = CatalogModel {
+            name: "demo-arithmetic".to_owned(),
+            provider: "demo".to_owned(),
+            model: "demo-arithmetic".to_owned(),
+            tool_mode: ToolOffer::Native,
+            is_default: true,
+            vision: false,
+            prices: None,
+            available: true,
+        };
+        ModelList { items: vec![demo] }
     }
 
     fn tools(&self) -> Vec<ToolInfo> {
@@ -72,12 +84,20 @@ impl PageData for Data {
             description: about.clone(),
             input_schema: serde_json::Value::Null,
             risk: "low".to_owned(),
+            server: None,
+            idempotent: true,
+            enabled: true,
+            changed: None,
         };
         ["add", "subtract", "multiply", "divide", "evaluate"].map(tool).into()
     }
 
     fn preferences(&self) -> Preferences {
         self.preferences
+    }
+
+    fn person(&self) -> Option<String> {
+        None
     }
 
     fn set_status(&self, status: u16) {
@@ -91,8 +111,10 @@ fn summary() -> ConversationSummary {
         uuid: KNOWN,
         title: "A <b>bold</b> sum".to_owned(),
         running: false,
+        awaiting_approval: false,
         pinned: false,
         archived: false,
+        model: None,
         created_at: at,
         updated_at: at,
     }
@@ -113,6 +135,8 @@ fn conversation() -> Conversation {
         truncated: false,
         duration_ms,
         started_at: at,
+        proposed_input: None,
+        reviews: Vec::new(),
     };
     let message = |id, role, content: &str, tool_calls| Message {
         id: MessageId(id),
@@ -125,7 +149,7 @@ fn conversation() -> Conversation {
         stop_reason: None,
         tool_calls,
         siblings: Vec::new(),
-        usage: (role == Role::Assistant).then_some(Usage { input_tokens: 1234, output_tokens: 56, cached_tokens: 0 }),
+        usage: (role == Role::Assistant).then_some(Usage { input_tokens: 1234, output_tokens: 56, ..Usage::default() }),
         provider: None,
         model: None,
         created_at: at,
@@ -224,7 +248,12 @@ async fn what_people_and_models_wrote_is_text() {
 #[tokio::test]
 async fn a_reader_of_japanese_gets_a_japanese_page() {
     let data = || Data {
-        preferences: Preferences { language: Language::Japanese, theme: Theme::Dark, sidebar: Sidebar::Folded },
+        preferences: Preferences {
+            language: Language::Japanese,
+            theme: Theme::Dark,
+            sidebar: Sidebar::Folded,
+            ..Preferences::default()
+        },
         ..Data::default()
     };
     let (html, _) = render(&format!("/c/{KNOWN}"), data()).await;
@@ -236,7 +265,7 @@ async fn a_reader_of_japanese_gets_a_japanese_page() {
         "2分5秒",
         "入力 1,234・出力 56 トークン",
         "これは内蔵のデモモデルで",
-        "キーボードショートカット",
+        "ショートカットと設定",
     ] {
         assert!(html.contains(words), "{words} in {html}");
     }
@@ -247,14 +276,15 @@ async fn a_reader_of_japanese_gets_a_japanese_page() {
     for words in [
         "考えています…",
         "承認待ち",
-        "実行の前に承認を待っています。",
+        " を実行してもよいですか？",
+        "このステップのほかの呼び出しが終わると、決定できます。",
         "実行中",
         "{\"a\":\"&lt;i&gt;beginning",
         "すべて表示（5 MB）",
     ] {
         assert!(html.contains(words), "{words} in {html}");
     }
-    for words in ["Thinking", "Input", "awaiting approval", "Waits for"] {
+    for words in ["Thinking", "Input", "awaiting approval", "Waits for", "Allow once"] {
         assert!(!html.contains(words), "{words} in {html}");
     }
     let (html, _) = render("/", data()).await;

@@ -13,6 +13,8 @@ use pulldown_cmark::{Event, Parser, Tag};
 
 use crate::{OPTIONS, math};
 
+/// So many footnotes of a text have links back and forth.
+const MAX_NOTES: usize = 100;
 /// A paragraph longer than twice this, in bytes, goes on in a new one at the end of a sentence.
 const LONG_PARAGRAPH: usize = 8 * 1024;
 
@@ -23,7 +25,7 @@ pub struct Block {
     pub(crate) start: usize,
     /// Its source, up to the next block.
     pub(crate) source: String,
-    /// The links defined elsewhere in the text, when this block could use any.
+    /// The links and footnotes defined in the text, when this block could use any.
     pub(crate) definitions: Arc<Definitions>,
     /// The fence of code that is still being written.
     pub(crate) open_fence: Option<Fence>,
@@ -70,9 +72,24 @@ impl Fence {
     }
 }
 
-/// Addresses by label, as `[label]: address "title"` defines them.
+/// What is defined in a text for all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Definitions(BTreeMap<String, Definition>);
+pub(crate) struct Definitions {
+    /// Addresses by label, as `[label]: address "title"` defines them.
+    links: BTreeMap<String, Definition>,
+    /// Footnotes, in the order of their definitions.
+    pub(crate) notes: Vec<Note>,
+}
+
+/// A footnote, as `[^label]: words` defines it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) label: String,
+    /// Where its definition begins in the text, in bytes.
+    pub(crate) defined: usize,
+    /// Where it is referred to first; known when the text is complete.
+    pub(crate) referenced: Option<usize>,
+}
 
 /// Where a label leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +101,7 @@ pub(crate) struct Definition {
 impl Definitions {
     /// What `label` leads to. Labels are alike when they differ only in case and in the length of white space.
     pub(crate) fn find(&self, label: &str) -> Option<&Definition> {
-        if self.0.is_empty() { None } else { self.0.get(&normalized(label)) }
+        if self.links.is_empty() { None } else { self.links.get(&normalized(label)) }
     }
 }
 
@@ -139,7 +156,20 @@ impl Document {
         let mut known = Arc::clone(&self.definitions);
         for (position, label, definition) in cuts.definitions {
             if complete || position < settled_bytes {
-                Arc::make_mut(&mut known).0.entry(normalized(&label)).or_insert(definition);
+                Arc::make_mut(&mut known).links.entry(normalized(&label)).or_insert(definition);
+            }
+        }
+        for (position, label) in cuts.notes {
+            let is_settled = complete || position < settled_bytes;
+            if is_settled && known.notes.len() < MAX_NOTES && known.notes.iter().all(|note| note.label != label) {
+                let note = Note { label, defined: self.settled_end + position, referenced: None };
+                Arc::make_mut(&mut known).notes.push(note);
+            }
+        }
+        for (position, label) in cuts.references.into_iter().filter(|_| complete) {
+            let notes = &mut Arc::make_mut(&mut known).notes;
+            if let Some(note) = notes.iter_mut().find(|note| note.label == label) {
+                note.referenced.get_or_insert(position);
             }
         }
         let ends = cuts.starts.iter().skip(1).copied().chain([tail.len()]);
@@ -167,6 +197,7 @@ fn first_growing(text: &str, cuts: &Cuts) -> usize {
     by_line.max(cuts.last_within_paragraph)
 }
 
+#[derive(Default)]
 struct Cuts {
     /// Where blocks begin; the first is 0. Empty only without text.
     starts: Vec<usize>,
@@ -174,11 +205,14 @@ struct Cuts {
     last_within_paragraph: usize,
     /// Definitions with the place where each stands, in that order, so that the first of a label counts.
     definitions: Vec<(usize, String, Definition)>,
+    /// Footnotes and references to them, each with the place where it begins.
+    notes: Vec<(usize, String)>,
+    references: Vec<(usize, String)>,
 }
 
 fn cut(text: &str) -> Cuts {
     if text.trim().is_empty() {
-        return Cuts { starts: Vec::new(), last_within_paragraph: 0, definitions: Vec::new() };
+        return Cuts::default();
     }
     let steadied = math::steadied(text);
     let parser = Parser::new_ext(&steadied, OPTIONS);
@@ -194,8 +228,14 @@ fn cut(text: &str) -> Cuts {
 
     let mut starts = Vec::new();
     let mut last_within_paragraph = 0;
+    let (mut notes, mut references) = (Vec::new(), Vec::new());
     let mut depth = 0_usize;
     for (event, range) in parser.into_offset_iter() {
+        match &event {
+            Event::Start(Tag::FootnoteDefinition(label)) => notes.push((range.start, label.to_string())),
+            Event::FootnoteReference(label) => references.push((range.start, label.to_string())),
+            _ => {}
+        }
         if depth == 0 {
             // From the beginning of its line: indentation is part of what a block is.
             let line = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
@@ -222,7 +262,7 @@ fn cut(text: &str) -> Cuts {
         // Nothing but definitions.
         starts.push(0);
     }
-    Cuts { starts, last_within_paragraph, definitions }
+    Cuts { starts, last_within_paragraph, definitions, notes, references }
 }
 
 /// Where a long paragraph is cut, if it is long. What is found does not change when the paragraph grows, and what

@@ -26,7 +26,7 @@ struct Drawn {
 }
 
 impl Drawing {
-    /// Begins to draw in `place`, whatever stands there now.
+    /// Begins to draw in `place`, whatever stands there now. The ids in it begin with that of the place.
     pub fn begin(place: Element, labels: Labels) -> Self {
         place.set_text_content(None);
         Self { place, labels, drawn: Drawn::default() }
@@ -62,7 +62,7 @@ impl Drawn {
                 self.blocks.push((Block::default(), Vec::new()));
             }
             let (shown, nodes) = &mut self.blocks[index];
-            dom::show(render(block, labels), nodes, &self.parts[at], next.as_ref())?;
+            dom::show(render(block, &place.id(), labels), nodes, &self.parts[at], next.as_ref())?;
             *shown = block.clone();
             self.finished = self.finished.min(index);
         }

@@ -13,6 +13,7 @@
 mod blocks;
 mod dom;
 mod drawing;
+mod footnotes;
 mod links;
 mod math;
 mod node;
@@ -26,8 +27,11 @@ pub use drawing::Drawing;
 
 use pulldown_cmark::Options;
 
-/// The Markdown that is understood: CommonMark with tables, struck-out text and task lists.
-const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
+/// The Markdown that is understood: CommonMark with tables, struck-out text, task lists and footnotes.
+const OPTIONS: Options = Options::ENABLE_TABLES
+    .union(Options::ENABLE_STRIKETHROUGH)
+    .union(Options::ENABLE_TASKLISTS)
+    .union(Options::ENABLE_FOOTNOTES);
 
 /// So many blocks stand together in an element of their own, which a browser can leave alone while it is out of sight.
 const PART: usize = 32;
@@ -39,6 +43,16 @@ pub struct Labels {
     pub copy: String,
     /// On it when it has.
     pub copied: String,
+    /// On the button that breaks long lines of code.
+    pub wrap: String,
+    /// On the button that saves code as a file.
+    pub download: String,
+    /// On the button that copies a table.
+    pub copy_csv: String,
+    /// Of a reference to a footnote.
+    pub footnote: String,
+    /// Of the way from a footnote back to its reference.
+    pub footnote_back: String,
     /// Of a table.
     pub table: String,
     /// Of a task that is done.
@@ -47,13 +61,13 @@ pub struct Labels {
     pub task_open: String,
 }
 
-/// Writes a complete text as HTML.
-pub fn write_html(text: &str, labels: &Labels, html: &mut String) {
+/// Writes a complete text as HTML. The ids in it begin with `name`, of which a page has no two.
+pub fn write_html(text: &str, name: &str, labels: &Labels, html: &mut String) {
     for part in Document::complete(text).blocks().chunks(PART) {
         // It is laid out before anything can go out of the layout.
         html.push_str("<div class=\"part\" data-measured=\"\">");
         for block in part {
-            node::write_html(&render::render(block, labels), html);
+            node::write_html(&render::render(block, name, labels), html);
         }
         html.push_str("</div>");
     }

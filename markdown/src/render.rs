@@ -1,12 +1,13 @@
 //! What one block of Markdown looks like: the parser's flat events, put together on an explicit stack.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use pulldown_cmark::{Alignment, BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Parser, Tag};
 
 use crate::{
     Block, Labels, OPTIONS,
     blocks::{Definitions, Fence},
+    footnotes::{self, Footnotes},
     links,
     math::{self, Formula},
     node::{Element, Node, element},
@@ -24,30 +25,36 @@ const MAX_NAME_BYTES: usize = 80;
 const MAX_DEFINED_BYTES: usize = 100_000;
 
 /// The nodes of one block. On which side something stands that belongs to it, a bullet or a quote's line, its own words
-/// say (`dir`); which side its text begins on, the style lets them say.
-pub(crate) fn render(block: &Block, labels: &Labels) -> Vec<Node> {
+/// say (`dir`); which side its text begins on, the style lets them say. Ids begin with `name`.
+pub(crate) fn render(block: &Block, name: &str, labels: &Labels) -> Vec<Node> {
     if let Some(fence) = &block.open_fence {
         return open_code(fence, &block.source, labels);
     }
     let formulas = math::find(&block.source);
     if !formulas.is_empty() {
-        let nodes = read(&math::hidden(&block.source, &formulas), &formulas, block, labels);
+        let nodes = read(&math::hidden(&block.source, &formulas), &formulas, block, name, labels);
         if let Some(nodes) = nodes {
             return nodes;
         }
     }
-    read(&block.source, &[], block, labels).unwrap_or_default()
+    read(&block.source, &[], block, name, labels).unwrap_or_default()
 }
 
 /// The nodes of a block whose source was written thus. `None` when one of the formulas did not come out as a word: with it
 /// hidden, the block is another one.
-fn read(source: &str, formulas: &[Formula], block: &Block, labels: &Labels) -> Option<Vec<Node>> {
+fn read(source: &str, formulas: &[Formula], block: &Block, name: &str, labels: &Labels) -> Option<Vec<Node>> {
     let mut allowance = MAX_DEFINED_BYTES;
+    let head = footnotes::head(source, &block.definitions.notes);
+    let (source, head) =
+        if head.is_empty() { (Cow::Borrowed(source), 0) } else { (Cow::Owned(format!("{head}{source}")), head.len()) };
     let resolve = |link: BrokenLink<'_>| defined(&block.definitions, &link, &mut allowance);
-    let parser = Parser::new_with_broken_link_callback(source, OPTIONS, Some(resolve));
-    let mut builder = Builder::new(labels, formulas);
+    let parser = Parser::new_with_broken_link_callback(&source, OPTIONS, Some(resolve));
+    let footnotes = Footnotes { notes: &block.definitions.notes, name, start: block.start() };
+    let mut builder = Builder::new(labels, formulas, footnotes);
     for (event, range) in parser.into_offset_iter() {
-        builder.take(event, range)?;
+        // What was put in front is not the block's.
+        let Some(begin) = range.start.checked_sub(head) else { continue };
+        builder.take(event, begin..range.end - head)?;
         if builder.nodes > MAX_NODES {
             return Some(as_text(&block.source, labels));
         }
@@ -67,13 +74,13 @@ fn open_code(fence: &Fence, source: &str, labels: &Labels) -> Vec<Node> {
     });
     let mut frame = Frame::new(Kind::Code(label.unwrap_or_default()));
     frame.push_text(code);
-    vec![frame.into_node(labels)]
+    vec![frame.into_node(Footnotes::default(), labels)]
 }
 
 fn as_text(source: &str, labels: &Labels) -> Vec<Node> {
     let mut frame = Frame::new(Kind::Paragraph);
     frame.push_text(source.trim());
-    vec![frame.into_node(labels)]
+    vec![frame.into_node(Footnotes::default(), labels)]
 }
 
 fn defined<'a>(
@@ -102,6 +109,11 @@ enum Kind {
     Cell {
         header: bool,
         alignment: Alignment,
+    },
+    /// A footnote, which begins here in the block.
+    Footnote {
+        label: String,
+        begin: usize,
     },
     Emphasis,
     Strong,
@@ -143,7 +155,7 @@ impl Frame {
         }
     }
 
-    fn into_node(self, labels: &Labels) -> Node {
+    fn into_node(self, footnotes: Footnotes<'_>, labels: &Labels) -> Node {
         let tag = match self.kind {
             Kind::Paragraph => "p",
             // The page has headings of its own above an answer's.
@@ -169,6 +181,7 @@ impl Frame {
             Kind::Cell { header: false, alignment } => {
                 return aligned(element("td"), alignment).around(self.children).into();
             }
+            Kind::Footnote { label, begin } => return footnotes.note(&label, begin, self.children, labels).into(),
             Kind::Emphasis => "em",
             Kind::Strong => "strong",
             Kind::Struck => "del",
@@ -184,6 +197,7 @@ struct Builder<'a> {
     stack: Vec<Frame>,
     /// The formulas that are still to come.
     formulas: &'a [Formula],
+    footnotes: Footnotes<'a>,
     /// How many elements are open that are nested too deeply to get a shape of their own.
     flattened: usize,
     /// How many of the open elements are links: one link must not stand inside another.
@@ -196,14 +210,15 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(labels: &'a Labels, formulas: &'a [Formula]) -> Self {
+    fn new(labels: &'a Labels, formulas: &'a [Formula], footnotes: Footnotes<'a>) -> Self {
         let stack = vec![Frame::new(Kind::Root)];
-        Self { stack, formulas, flattened: 0, links: 0, columns: Vec::new(), column: 0, nodes: 0, labels }
+        Self { stack, formulas, footnotes, flattened: 0, links: 0, columns: Vec::new(), column: 0, nodes: 0, labels }
     }
 
     fn take(&mut self, event: Event<'_>, range: Range<usize>) -> Option<()> {
         match event {
-            Event::Start(tag) => self.start(tag),
+            Event::Start(tag) => self.start(tag, range.start),
+            Event::FootnoteReference(label) => self.push(self.footnotes.reference(&label, range.start, self.labels)),
             Event::End(_) => self.end(),
             // What looks like HTML is text like all other.
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.take_text(&text, range)?,
@@ -213,9 +228,7 @@ impl<'a> Builder<'a> {
             Event::Rule => self.push(element("hr")),
             Event::TaskListMarker(done) => self.push(check_box(done, self.labels)),
             // Not switched on; should one come all the same, its words are shown.
-            Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
-                self.push_text(&text);
-            }
+            Event::InlineMath(text) | Event::DisplayMath(text) => self.push_text(&text),
         }
         Some(())
     }
@@ -239,17 +252,17 @@ impl<'a> Builder<'a> {
         Some(())
     }
 
-    fn start(&mut self, tag: Tag<'_>) {
+    fn start(&mut self, tag: Tag<'_>, begin: usize) {
         if self.stack.len() > MAX_DEPTH {
             self.flattened += 1;
             return;
         }
-        let kind = self.kind_of(tag);
+        let kind = self.kind_of(tag, begin);
         self.links += usize::from(matches!(kind, Kind::Link { .. }));
         self.stack.push(Frame::new(kind));
     }
 
-    fn kind_of(&mut self, tag: Tag<'_>) -> Kind {
+    fn kind_of(&mut self, tag: Tag<'_>, begin: usize) -> Kind {
         match tag {
             Tag::Heading { level, .. } => Kind::Heading(level),
             Tag::BlockQuote(_) => Kind::Quote,
@@ -275,6 +288,7 @@ impl<'a> Builder<'a> {
                 self.column += 1;
                 Kind::Cell { header, alignment }
             }
+            Tag::FootnoteDefinition(label) => Kind::Footnote { label: label.into(), begin },
             Tag::Emphasis => Kind::Emphasis,
             Tag::Strong => Kind::Strong,
             Tag::Strikethrough => Kind::Struck,
@@ -325,7 +339,7 @@ impl<'a> Builder<'a> {
                 }
                 _ => {}
             }
-            self.push(frame.into_node(self.labels));
+            self.push(frame.into_node(self.footnotes, self.labels));
         }
     }
 
@@ -376,27 +390,40 @@ fn formula_in_words(Formula { tex, text, display, .. }: &Formula) -> Element {
     place.with("data-tex", tex.clone()).saying(text)
 }
 
-/// Code with its language and a button that copies it. The click is heard by `copy`, so that a thousand buttons cost
-/// nothing.
+/// Code with its language and buttons that break its lines, save it and copy it. The clicks are heard by the page in one
+/// place, so that a thousand buttons cost nothing.
 fn code(label: String, code: Vec<Node>, labels: &Labels) -> Element {
     let code = code.into_iter().flat_map(|node| match node {
         Node::Text(text) => in_parts(text),
         Node::Element(_) => vec![node],
     });
-    let copy = element("button")
-        .with("type", "button")
-        .with("class", "button quiet small copy")
-        .with("data-testid", "copy-code")
-        .around(vec![
-            element("span").with("class", "copy-label").saying(&labels.copy).into(),
-            element("span").with("class", "copy-done").saying(&labels.copied).into(),
-        ]);
-    let bar = vec![element("span").with("class", "code-language").saying(label).into(), copy.into()];
+    let tools = element("span").with("class", "code-tools").around(vec![
+        button("wrap", "wrap-code").with("aria-pressed", "false").saying(&labels.wrap).into(),
+        button("download", "download-code").saying(&labels.download).into(),
+        copy_button("copy-code", &labels.copy, labels),
+    ]);
+    let bar = vec![element("span").with("class", "code-language").saying(label).into(), tools.into()];
     element("div").with("class", "code").around(vec![
         element("div").with("class", "code-bar").around(bar).into(),
         // What scrolls must be reachable with the keyboard.
         element("pre").with("tabindex", "0").around(vec![element("code").around(code.collect()).into()]).into(),
     ])
+}
+
+fn button(does: &str, name: &'static str) -> Element {
+    element("button")
+        .with("type", "button")
+        .with("class", format!("button quiet small {does}"))
+        .with("data-testid", name)
+}
+
+fn copy_button(name: &'static str, label: &str, labels: &Labels) -> Node {
+    button("copy", name)
+        .around(vec![
+            element("span").with("class", "copy-label").saying(label).into(),
+            element("span").with("class", "copy-done").saying(&labels.copied).into(),
+        ])
+        .into()
 }
 
 /// Text with each [`LINES_TOGETHER`] whole lines in an element of their own.
@@ -428,12 +455,14 @@ fn table(mut rows: Vec<Node>, labels: &Labels) -> Element {
     // The parts that an HTML parser would add by itself are written out: both sides must have the same tree.
     let body = rows.split_off(rows.len().min(1));
     rows.push(element("tbody").around(body).into());
-    sided("div")
+    let table = sided("div")
         .with("class", "table")
         .with("tabindex", "0")
         .with("role", "region")
         .with("aria-label", name)
-        .around(vec![element("table").around(rows).into()])
+        .around(vec![element("table").around(rows).into()]);
+    let copy = copy_button("copy-table", &labels.copy_csv, labels);
+    element("div").with("class", "table-block").around(vec![table.into(), copy])
 }
 
 /// What a table is called: by the heads of its columns, since Markdown knows no captions.

@@ -4,8 +4,12 @@
 use std::{iter::Sum, ops::AddAssign};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Number;
 
-use crate::{MessageId, MessageStatus, RawJson, ToolCall, ToolCallId, ToolCallStatus};
+use crate::{
+    ApprovalDecided, ApprovalRequested, MessageId, MessageStatus, RawJson, ToolCall, ToolCallId, ToolCallReview,
+    ToolCallStatus,
+};
 
 /// The user message is stored and a turn began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +31,12 @@ pub struct MessageStart {
     /// All versions of the assistant's message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assistant_siblings: Vec<MessageId>,
+    /// Who provides the model that answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The catalog's name of that model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// A tool call is stored and about to run.
@@ -78,6 +88,21 @@ pub struct ToolCallPreparing {
     pub bytes: u64,
 }
 
+/// A call that runs says how far it is. Told at most four times a second, without an id, and not kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCallProgress {
+    /// The call.
+    pub tool_call_id: ToolCallId,
+    /// What is done, in the tool's own measure.
+    pub progress: Number,
+    /// What there is to do, in the same measure, where the tool knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<Number>,
+    /// In the tool's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
 /// The model could not be asked, and will be asked again. Without an id, and not kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelRetry {
@@ -109,6 +134,9 @@ pub struct Usage {
     pub output_tokens: i64,
     /// Of the tokens read, those that came from the provider's cache.
     pub cached_tokens: i64,
+    /// What they cost, in billionths of the currency that the settings' prices are in; absent where no price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_nanos: Option<i64>,
 }
 
 impl AddAssign for Usage {
@@ -116,6 +144,10 @@ impl AddAssign for Usage {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
         self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.cost_nanos = match (self.cost_nanos, other.cost_nanos) {
+            (Some(cost), Some(more)) => Some(cost.saturating_add(more)),
+            (cost, more) => cost.or(more),
+        };
     }
 }
 
@@ -137,7 +169,7 @@ pub struct MessageEnd {
     pub content: String,
     /// Every call of the turn, in the order asked for.
     pub tool_calls: Vec<ToolCall>,
-    /// `complete`, `stopped` or `interrupted`.
+    /// `complete`, `stopped`, `interrupted` or `awaiting_approval`.
     pub status: MessageStatus,
     /// What cut the answer off, in words for the reader; only with `interrupted`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -195,6 +227,14 @@ pub enum ChatEvent {
     ToolCallEnd(ToolCallEnd),
     /// `tool_call_preparing`
     ToolCallPreparing(ToolCallPreparing),
+    /// `tool_call_progress`
+    ToolCallProgress(ToolCallProgress),
+    /// `approval_requested`
+    ApprovalRequested(ApprovalRequested),
+    /// `approval_decided`
+    ApprovalDecided(ApprovalDecided),
+    /// `tool_call_review`
+    ToolCallReview(ToolCallReview),
     /// `model_retry`
     ModelRetry(ModelRetry),
     /// `content_delta`
@@ -217,6 +257,10 @@ impl ChatEvent {
             Self::ToolCallStart(_) => "tool_call_start",
             Self::ToolCallEnd(_) => "tool_call_end",
             Self::ToolCallPreparing(_) => "tool_call_preparing",
+            Self::ToolCallProgress(_) => "tool_call_progress",
+            Self::ApprovalRequested(_) => "approval_requested",
+            Self::ApprovalDecided(_) => "approval_decided",
+            Self::ToolCallReview(_) => "tool_call_review",
             Self::ModelRetry(_) => "model_retry",
             Self::ContentDelta(_) => "content_delta",
             Self::MessageEnd(_) => "message_end",
@@ -233,6 +277,10 @@ impl ChatEvent {
             Self::ToolCallStart(data) => serde_json::to_string(data),
             Self::ToolCallEnd(data) => serde_json::to_string(data),
             Self::ToolCallPreparing(data) => serde_json::to_string(data),
+            Self::ToolCallProgress(data) => serde_json::to_string(data),
+            Self::ApprovalRequested(data) => serde_json::to_string(data),
+            Self::ApprovalDecided(data) => serde_json::to_string(data),
+            Self::ToolCallReview(data) => serde_json::to_string(data),
             Self::ModelRetry(data) => serde_json::to_string(data),
             Self::ContentDelta(data) => serde_json::to_string(data),
             Self::MessageEnd(data) => serde_json::to_string(data),
@@ -249,6 +297,10 @@ impl ChatEvent {
             "tool_call_start" => Self::ToolCallStart(serde_json::from_str(data)?),
             "tool_call_end" => Self::ToolCallEnd(serde_json::from_str(data)?),
             "tool_call_preparing" => Self::ToolCallPreparing(serde_json::from_str(data)?),
+            "tool_call_progress" => Self::ToolCallProgress(serde_json::from_str(data)?),
+            "approval_requested" => Self::ApprovalRequested(serde_json::from_str(data)?),
+            "approval_decided" => Self::ApprovalDecided(serde_json::from_str(data)?),
+            "tool_call_review" => Self::ToolCallReview(serde_json::from_str(data)?),
             "model_retry" => Self::ModelRetry(serde_json::from_str(data)?),
             "content_delta" => Self::ContentDelta(serde_json::from_str(data)?),
             "message_end" => Self::MessageEnd(serde_json::from_str(data)?),

@@ -23,6 +23,9 @@ pub struct FeedEvent {
     /// Whether it is in the archive from now on, with `conversation_updated`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived: Option<bool>,
+    /// The name of its model from now on, with `conversation_updated`; absent for the server's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// What happened to a conversation.
@@ -33,7 +36,7 @@ pub enum FeedKind {
     ConversationCreated,
     /// It has another title.
     ConversationRenamed,
-    /// It was pinned or put into the archive, or no longer is.
+    /// It was pinned or put into the archive, waits for a decision on tool calls, or no longer does; or it has another model.
     ConversationUpdated,
     /// It is gone.
     ConversationDeleted,

@@ -36,3 +36,8 @@ id! {
     /// Row id of a tool call. Not the provider's id of it, which is a text.
     ToolCallId
 }
+
+id! {
+    /// Row id of a decision on a tool call.
+    ApprovalId
+}

@@ -1,9 +1,12 @@
 //! What travels between Tallybook's server and its readers: REST resources, chat events, and the framing of
 //! server-sent events. Types and pure functions only: no I/O, no async, nothing that differs between host and browser.
 
+mod accounts;
+mod approval;
 mod event;
 mod feed;
 mod ids;
+mod model;
 mod raw_json;
 mod resource;
 mod search;
@@ -11,16 +14,23 @@ pub mod sse;
 mod status;
 mod truncate;
 
+pub use accounts::{Invitation, KeyInfo, MadeKey, Session, User, UserRole};
+pub use approval::{
+    Approval, ApprovalDecided, ApprovalRequested, ApprovalScope, CallDecision, Decision, DisabledTools, NewDecision,
+    NewDecisions, ToolCallReview, ToolSwitches, Verdict,
+};
 pub use event::{
     ChatEvent, ContentDelta, MessageEnd, MessageStart, ModelRetry, Snapshot, ToolCallEnd, ToolCallPreparing,
-    ToolCallStart, TurnError, Usage,
+    ToolCallProgress, ToolCallStart, TurnError, Usage,
 };
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
-pub use ids::{MessageId, ToolCallId};
+pub use ids::{ApprovalId, MessageId, ToolCallId};
+pub use model::{CatalogModel, ModelList, Prices, ToolOffer};
 pub use raw_json::{RawJson, json_depth};
 pub use resource::{
-    Conversation, ConversationSummary, Earlier, Message, MessagePart, ModelInfo, NewConversation, NewMessage, Page,
-    Problem, ToolCall, ToolInfo, UpdateConversation, Window,
+    AcceptTool, AnswerAgain, ChangedTool, Conversation, ConversationSummary, Earlier, LeftOutTool, Message,
+    MessagePart, ModelInfo, NewConversation, NewMessage, Page, Problem, ToolCall, ToolInfo, ToolList, ToolServerInfo,
+    UpdateConversation, Window,
 };
 pub use search::{SearchHit, SearchPage, SnippetPart};
 pub use status::{MessageStatus, Role, ToolCallStatus};

@@ -1,10 +1,10 @@
 //! The resources of the REST API, as JSON carries them. Row ids are integers, conversations are known by their UUID.
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
-use crate::{MessageId, MessageStatus, RawJson, Role, ToolCallId, ToolCallStatus, Usage};
+use crate::{MessageId, MessageStatus, RawJson, Role, ToolCallId, ToolCallReview, ToolCallStatus, Usage};
 
 /// Body of `POST /api/conversations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,6 +12,12 @@ pub struct NewConversation {
     /// Shown in the sidebar; taken from the first message when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Which model of the catalog answers in it; the server's default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The tools that are turned off in it from the start, as in [`crate::DisabledTools`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disabled_tools: Vec<String>,
 }
 
 /// Body of `PATCH /api/conversations/{uuid}`: what is to be different, at least one thing.
@@ -26,6 +32,24 @@ pub struct UpdateConversation {
     /// Whether it is in the archive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived: Option<bool>,
+    /// Which model of the catalog answers in it from now on; null for the server's default.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub model: Option<Option<String>>,
+}
+
+/// Reads what is there, null included; what is absent is left to the default.
+#[expect(clippy::option_option, reason = "absent, null and a name are three things to say")]
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// Body of `POST /api/conversations/{uuid}/messages/{id}/regenerate` and of `POST …/continue`. It may be left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerAgain {
+    /// Which model of the catalog is to answer. When absent, a new version is by the conversation's model, and an answer
+    /// that goes on by the one that began it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// A part of what a person sends.
@@ -37,6 +61,14 @@ pub enum MessagePart {
         /// The words.
         text: String,
     },
+}
+
+impl MessagePart {
+    /// The words of all parts, an empty line between two: what [`Message::content`] is.
+    pub fn join_texts(parts: &[Self]) -> String {
+        let texts: Vec<&str> = parts.iter().map(|Self::Text { text }| text.as_str()).collect();
+        texts.join("\n\n")
+    }
 }
 
 /// Body of `POST /api/conversations/{uuid}/messages`.
@@ -54,6 +86,9 @@ pub struct NewMessage {
     /// A message of the user's that this is another version of. Both stay; what is shown from now on begins with this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit_of: Option<MessageId>,
+    /// Which model of the catalog answers this message alone; the conversation's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// One page of a list, newest first.
@@ -67,6 +102,7 @@ pub struct Page<T> {
 
 /// A conversation as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own on the wire")]
 pub struct ConversationSummary {
     /// Its name on the wire and in addresses.
     pub uuid: Uuid,
@@ -74,19 +110,27 @@ pub struct ConversationSummary {
     pub title: String,
     /// Whether a turn runs at this moment.
     pub running: bool,
+    /// Whether a turn waits for somebody's decision on its calls.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub awaiting_approval: bool,
     /// Whether the user wants it at hand.
     #[serde(default)]
     pub pinned: bool,
     /// Whether it is put away: lists leave it out, and a message takes it out again.
     #[serde(default)]
     pub archived: bool,
+    /// The name of the model that answers in it, which may be gone from the catalog; absent for the server's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// When it was made.
     pub created_at: DateTime<Utc>,
     /// When a message was last added.
     pub updated_at: DateTime<Utc>,
 }
 
-/// Query of `GET /api/conversations/{uuid}`: which messages of the branch that is shown; all of them by default.
+/// Query of `GET /api/conversations/{uuid}`: which messages of the branch that is shown; all of them by default. However
+/// many that are, an answer ends with the last of them and goes back by whole exchanges to at most 16 MiB of text, of which
+/// the last exchange alone may be more; [`Earlier`] says that there is more before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// The newest, so many of them, 1 to 200; one more where a question would be cut off from its answer.
@@ -95,7 +139,7 @@ pub struct Window {
     /// Of those alone that lead up to this message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<MessageId>,
-    /// And back to this message, however many those are; nothing when it is not among them.
+    /// And back to this message, whatever their number; nothing when it is not among them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<MessageId>,
 }
@@ -128,14 +172,19 @@ pub struct Conversation {
 /// What [`Conversation`] is read from. Reading through `flatten` would buffer the messages, and a [`RawJson`] cannot be
 /// read from serde's buffer.
 #[derive(Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own on the wire")]
 struct FlatConversation {
     uuid: Uuid,
     title: String,
     running: bool,
     #[serde(default)]
+    awaiting_approval: bool,
+    #[serde(default)]
     pinned: bool,
     #[serde(default)]
     archived: bool,
+    #[serde(default)]
+    model: Option<String>,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
     messages: Vec<Message>,
@@ -146,9 +195,18 @@ struct FlatConversation {
 
 impl From<FlatConversation> for Conversation {
     fn from(flat: FlatConversation) -> Self {
-        let FlatConversation { uuid, title, running, pinned, archived, created_at, updated_at, .. } = flat;
-        let summary = ConversationSummary { uuid, title, running, pinned, archived, created_at, updated_at };
-        let FlatConversation { messages, earlier, active_message_id, .. } = flat;
+        let summary = ConversationSummary {
+            uuid: flat.uuid,
+            title: flat.title,
+            running: flat.running,
+            awaiting_approval: flat.awaiting_approval,
+            pinned: flat.pinned,
+            archived: flat.archived,
+            model: flat.model,
+            created_at: flat.created_at,
+            updated_at: flat.updated_at,
+        };
+        let (messages, earlier, active_message_id) = (flat.messages, flat.earlier, flat.active_message_id);
         Self { summary, messages, earlier, active_message_id }
     }
 }
@@ -186,7 +244,8 @@ pub struct Message {
     /// Who provided the model of the turn's last finished step; absent before the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The provider's name of that model.
+    /// Which model of the catalog answers, by its name when the turn last began; for answers of before there was a catalog,
+    /// the provider's name of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// When it was stored.
@@ -208,6 +267,9 @@ pub struct ToolCall {
     /// How many UTF-8 bytes the arguments have as the model wrote them; only with `truncated`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_bytes: Option<i64>,
+    /// What the model had asked for, where a person changed the arguments before they ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed_input: Option<RawJson>,
     /// Where in the message's text it happened, in UTF-8 bytes.
     pub offset: i64,
     /// Where it stands.
@@ -224,8 +286,68 @@ pub struct ToolCall {
     pub truncated: bool,
     /// How long it ran, in milliseconds; absent while it runs.
     pub duration_ms: Option<i64>,
-    /// When it was stored, which is just before it ran.
+    /// When it was stored, which is just before it ran, or was asked for consent.
     pub started_at: DateTime<Utc>,
+    /// What reviewing models said of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reviews: Vec<ToolCallReview>,
+}
+
+/// `GET /api/tools`: the tools on offer, and where they come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolList {
+    /// The tools, in the order of names.
+    pub items: Vec<ToolInfo>,
+    /// The tool servers, in the order of the settings.
+    pub servers: Vec<ToolServerInfo>,
+}
+
+/// A tool server as `GET /api/tools` describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolServerInfo {
+    /// Its name in the settings.
+    pub name: String,
+    /// `connected`, `connecting` or `failed`.
+    pub status: String,
+    /// Why its tools are not on offer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How many of its tools are on offer.
+    pub tools: u64,
+    /// Its tools that are not.
+    pub left_out: Vec<LeftOutTool>,
+}
+
+/// A tool that is not on offer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOutTool {
+    /// What its server calls it.
+    pub name: String,
+    /// Why it is not on offer.
+    pub reason: String,
+    /// Set where it is withheld because its definition changed: what is to be accepted, or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<ChangedTool>,
+}
+
+/// The definition of a tool that changed since it was accepted, or first seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedTool {
+    /// What its server calls it, for `POST /api/tool-servers/{server}/tools/{tool}/accept`.
+    pub tool: String,
+    /// SHA-256, in hex, of its definition now.
+    pub hash: String,
+    /// What it says now that it does.
+    pub description: String,
+}
+
+/// Body of `POST /api/tool-servers/{server}/tools/{tool}/accept`. It may be left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AcceptTool {
+    /// The definition that was looked at, as in [`ChangedTool`]: another one is not accepted. When absent, whatever the
+    /// definition is now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
 }
 
 /// A tool as `GET /api/tools` describes it.
@@ -237,8 +359,24 @@ pub struct ToolInfo {
     pub description: String,
     /// JSON Schema of its arguments.
     pub input_schema: serde_json::Value,
+    /// The tool server that it comes from; none where it is built in.
+    #[serde(default)]
+    pub server: Option<String>,
     /// `low` or `high`.
     pub risk: String,
+    /// Whether running it twice is the same as running it once.
+    #[serde(default)]
+    pub idempotent: bool,
+    /// Whether new conversations use it.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// Set where its definition changed since it was accepted, or first seen: what its server claims of it counts no longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<ChangedTool>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Which model answers.
@@ -272,7 +410,7 @@ mod tests {
 
     use super::{
         Conversation, ConversationSummary, Earlier, Message, MessageId, MessageStatus, RawJson, Role, ToolCall,
-        ToolCallId, ToolCallStatus, Usage, Uuid,
+        ToolCallId, ToolCallStatus, UpdateConversation, Usage, Uuid,
     };
 
     #[test]
@@ -282,8 +420,10 @@ mod tests {
             uuid: Uuid::nil(),
             title: "Sums".to_owned(),
             running: true,
+            awaiting_approval: false,
             pinned: true,
             archived: true,
+            model: Some("Sonnet".to_owned()),
             created_at: at,
             updated_at: at,
         };
@@ -292,6 +432,7 @@ mod tests {
             tool_name: "add".to_owned(),
             input: RawJson::from_text(r#"{"b": 0.1000000000000000000000000000001, "a": [1e400]}"#),
             input_bytes: None,
+            proposed_input: None,
             offset: 0,
             status: ToolCallStatus::Pending,
             output: None,
@@ -300,6 +441,7 @@ mod tests {
             truncated: false,
             duration_ms: None,
             started_at: at,
+            reviews: Vec::new(),
         };
         let message = Message {
             id: MessageId(2),
@@ -312,13 +454,14 @@ mod tests {
             stop_reason: None,
             tool_calls: vec![call],
             siblings: vec![MessageId(2), MessageId(3)],
-            usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0 }),
+            usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0, cost_nanos: Some(81_000) }),
             provider: Some("demo".to_owned()),
             model: Some("demo".to_owned()),
             created_at: at,
             completed_at: None,
         };
-        let earlier = Some(Earlier { count: 8, usage: Usage { input_tokens: 9, output_tokens: 1, cached_tokens: 0 } });
+        let earlier =
+            Some(Earlier { count: 8, usage: Usage { input_tokens: 9, output_tokens: 1, ..Usage::default() } });
         let conversation =
             Conversation { summary, messages: vec![message], earlier, active_message_id: Some(MessageId(2)) };
         let json = serde_json::to_string(&conversation).unwrap();
@@ -329,5 +472,18 @@ mod tests {
         let json = serde_json::to_string(&whole).unwrap();
         assert!(!json.contains("earlier"), "{json}");
         assert_eq!(serde_json::from_str::<Conversation>(&json).unwrap(), whole);
+    }
+
+    #[test]
+    fn no_model_is_told_apart_from_nothing_said_of_it() {
+        for (json, model) in [
+            ("{}", None),
+            (r#"{"model":null}"#, Some(None)),
+            (r#"{"model":"Sonnet"}"#, Some(Some("Sonnet".to_owned()))),
+        ] {
+            let update: UpdateConversation = serde_json::from_str(json).unwrap();
+            assert_eq!(update.model, model);
+            assert_eq!(serde_json::to_string(&update).unwrap(), json);
+        }
     }
 }

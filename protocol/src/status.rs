@@ -33,13 +33,16 @@ pub enum MessageStatus {
     Failed,
     /// The server went away during the turn.
     Interrupted,
+    /// The turn has paused: it goes on when somebody has decided on its calls that wait.
+    AwaitingApproval,
     /// A status that this reader does not know yet.
     #[serde(other)]
     Unknown,
 }
 
 impl MessageStatus {
-    const ALL: [Self; 5] = [Self::Complete, Self::Streaming, Self::Stopped, Self::Failed, Self::Interrupted];
+    const ALL: [Self; 6] =
+        [Self::Complete, Self::Streaming, Self::Stopped, Self::Failed, Self::Interrupted, Self::AwaitingApproval];
 
     /// The word on the wire and in the database.
     pub fn as_str(self) -> &'static str {
@@ -49,6 +52,7 @@ impl MessageStatus {
             Self::Stopped => "stopped",
             Self::Failed => "failed",
             Self::Interrupted => "interrupted",
+            Self::AwaitingApproval => "awaiting_approval",
             Self::Unknown => "unknown",
         }
     }

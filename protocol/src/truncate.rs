@@ -28,11 +28,14 @@ impl Default for CallsBudget {
 impl CallsBudget {
     /// Whether any text is carried of a call whose texts have so many bytes; what is carried counts from here on. For those
     /// who know how long texts are before they read them: the texts are then cut with a budget of their own.
-    pub fn reserve(&mut self, input: i64, output: Option<i64>, error: Option<i64>) -> bool {
+    pub fn reserve(&mut self, input: i64, proposed: Option<i64>, output: Option<i64>, error: Option<i64>) -> bool {
         let has_room = self.0 > 0;
-        for (bytes, limit) in
-            [(Some(input), MAX_CALL_TEXT_BYTES), (output, MAX_CALL_TEXT_BYTES), (error, MAX_CALL_ERROR_BYTES)]
-        {
+        for (bytes, limit) in [
+            (Some(input), MAX_CALL_TEXT_BYTES),
+            (proposed, MAX_CALL_TEXT_BYTES),
+            (output, MAX_CALL_TEXT_BYTES),
+            (error, MAX_CALL_ERROR_BYTES),
+        ] {
             let bytes = usize::try_from(bytes.unwrap_or(0)).unwrap_or(0);
             self.0 = self.0.saturating_sub(bytes.min(limit));
         }
@@ -48,7 +51,18 @@ impl CallsBudget {
             call.input = RawJson::string(&input[..kept]);
             call.truncated = true;
         }
+        if let Some(cut) = call.proposed_input.as_ref().and_then(|proposed| self.cut(proposed)) {
+            call.proposed_input = Some(cut);
+            call.truncated = true;
+        }
         self.fit_result(call);
+    }
+
+    /// The beginning of arguments that do not fit; nothing where they do.
+    fn cut(&mut self, input: &RawJson) -> Option<RawJson> {
+        let text = text_of(input);
+        let kept = self.take(&text, MAX_CALL_TEXT_BYTES);
+        (kept < text.len()).then(|| RawJson::string(&text[..kept]))
     }
 
     /// The same for what a call gave back, where its input counts already.
@@ -114,6 +128,7 @@ mod tests {
             tool_name: "echo".to_owned(),
             input: RawJson::from_text(input),
             input_bytes: None,
+            proposed_input: None,
             offset: 0,
             status: ToolCallStatus::Success,
             output: (output > 0).then(|| "計".repeat(output / 3)),
@@ -122,6 +137,7 @@ mod tests {
             truncated: false,
             duration_ms: Some(1),
             started_at: DateTime::UNIX_EPOCH,
+            reviews: Vec::new(),
         }
     }
 
@@ -149,6 +165,15 @@ mod tests {
     }
 
     #[test]
+    fn what_a_model_proposed_counts_too() {
+        let proposed = RawJson::from_text(&format!(r#"{{"a":"{}"}}"#, "x".repeat(2 * MAX_CALL_TEXT_BYTES)));
+        let mut edited = ToolCall { proposed_input: Some(proposed), ..call(r#"{"a":1}"#, 0, 0) };
+        CallsBudget::default().fit(&mut edited);
+        assert!(edited.proposed_input.unwrap().as_str().len() < MAX_CALL_TEXT_BYTES + 100);
+        assert_eq!((edited.truncated, edited.input_bytes, edited.input.as_str()), (true, Some(7), r#"{"a":1}"#));
+    }
+
+    #[test]
     fn many_calls_share_one_budget() {
         let mut budget = CallsBudget::default();
         let mut calls = vec![call("{}", 60_000, 0); 1000];
@@ -168,12 +193,12 @@ mod tests {
         for (output, error) in sizes.into_iter().cycle().take(100) {
             let mut call = call("{}", output, error);
             let (output, error) = (call.output.as_deref().map(wire_len), call.error.as_deref().map(wire_len));
-            let is_carried = lengths.reserve(2, output, error);
+            let is_carried = lengths.reserve(2, None, output, error);
             texts.fit(&mut call);
             let carried = [call.output, call.error].into_iter().flatten().map(|text| text.len()).sum::<usize>();
             // A text that is cut ends with a whole character: a few bytes are left over.
             assert!(is_carried || carried < 30, "{carried} bytes");
         }
-        assert!(!lengths.reserve(2, None, None));
+        assert!(!lengths.reserve(2, None, None, None));
     }
 }

@@ -5,6 +5,7 @@
 
 mod bench;
 mod build;
+mod conformance;
 mod debian;
 mod fingerprint;
 mod fuzz;
@@ -44,6 +45,8 @@ enum Command {
     Imports(imports::Options),
     /// Fuzz what reads the network: each target for a bounded time
     Fuzz(fuzz::Options),
+    /// Run MCP's conformance suite for clients, and write down what came of it in docs/mcp-conformance.md
+    Conformance,
     /// Build the page (WASM, styles, static files) into target/site
     Ui(ui::Options),
     /// Take the pictures in docs/images with a real browser
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::Lint => lint::run(),
         Command::Imports(options) => imports::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
+        Command::Conformance => conformance::run(),
         Command::Ui(options) => ui::build(&options).map(|_| ()),
         Command::Screenshots => screenshots::run(),
         Command::Bench(options) => bench::run(&options),

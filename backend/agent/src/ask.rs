@@ -44,7 +44,7 @@ impl Answer {
     /// The calls asked for, in order.
     pub(super) fn calls(&self) -> Vec<PlannedCall> {
         let calls = self.blocks.iter().filter_map(AssistantBlock::tool_call).cloned();
-        (0..).zip(calls).map(|(position, request)| PlannedCall { position, request }).collect()
+        (0..).zip(calls).map(|(position, request)| PlannedCall { position, request, waited: None }).collect()
     }
 
     /// Takes the calls out of an answer in which none were allowed, so that no call without a result is kept.
@@ -148,8 +148,8 @@ async fn follow(
                 }
             }
             ModelEvent::Opaque(json) => {
-                let provider = model.info().provider.clone();
-                answer.blocks.push(AssistantBlock::Opaque { provider, json });
+                let ModelInfo { provider, model } = model.info().clone();
+                answer.blocks.push(AssistantBlock::Opaque { provider, model: Some(model), json });
             }
             ModelEvent::Ended { stop_reason, usage } => {
                 answer.stop_reason = stop_reason;

@@ -16,9 +16,9 @@ pub(super) struct Halt<'a> {
 }
 
 impl<'a> Halt<'a> {
-    /// For a turn that begins now.
-    pub(super) fn new(cancel: &'a CancellationToken, turn_time: Duration) -> Self {
-        Self { cancel, turn_time, deadline: Instant::now() + turn_time }
+    /// For a turn that runs from now on, and has run for `active` before.
+    pub(super) fn new(cancel: &'a CancellationToken, turn_time: Duration, active: Duration) -> Self {
+        Self { cancel, turn_time, deadline: Instant::now() + turn_time.saturating_sub(active) }
     }
 
     /// Waits until the turn must end, and says why.
@@ -26,7 +26,14 @@ impl<'a> Halt<'a> {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => AgentError::Cancelled,
-            () = sleep_until(self.deadline) => AgentError::TurnTimeout { seconds: self.turn_time.as_secs() },
+            () = self.time_over() => AgentError::TurnTimeout { seconds: self.turn_time.as_secs() },
+        }
+    }
+
+    async fn time_over(&self) {
+        // The timer counts in whole milliseconds: where no time is left, something could still begin.
+        if Instant::now() < self.deadline {
+            sleep_until(self.deadline).await;
         }
     }
 }

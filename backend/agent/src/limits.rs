@@ -13,6 +13,8 @@ pub(super) const MAX_TOOL_NAME_CHARS: usize = 100;
 pub(super) const MAX_ERROR_BYTES: usize = 60_000;
 /// How much of the word for the kind of failure is kept; as much as its column holds.
 pub(super) const MAX_ERROR_TYPE_CHARS: usize = 64;
+/// How much the model is shown of arguments that a person changed.
+pub(super) const MAX_EDITED_INPUT_BYTES: usize = 4 * 1024;
 /// The least that the model is shown of each result, however many there are in a step.
 pub(super) const MIN_RESULT_BYTES: usize = 1024;
 
@@ -34,7 +36,7 @@ pub struct Limits {
     /// Calls of one turn, after which one more step answers without. One step may go beyond it by as many as an answer may
     /// hold; the turn's end, which names every call, is one event that readers take.
     pub calls: usize,
-    /// The whole turn, calls that wait for their start included.
+    /// The whole turn, calls that wait for their start included. While it waits for consent no time of it passes.
     pub turn_time: Duration,
     /// One tool call, from its start.
     pub tool_time: Duration,
@@ -50,8 +52,6 @@ pub struct Limits {
     pub step_output_bytes: usize,
     /// Bytes of earlier turns that the model is told.
     pub history_bytes: usize,
-    /// Whether high-risk tools run. As long as nobody can be asked, they are refused.
-    pub high_risk: bool,
 }
 
 impl Default for Limits {
@@ -67,7 +67,6 @@ impl Default for Limits {
             model_output_bytes: 64 * 1024,
             step_output_bytes: 512 * 1024,
             history_bytes: 512 * 1024,
-            high_risk: false,
         }
     }
 }
@@ -83,6 +82,12 @@ impl Limits {
 #[cfg(test)]
 mod tests {
     use super::Limits;
+
+    #[test]
+    fn so_many_calls_run_at_the_same_time() {
+        let Limits { concurrent_calls_per_turn, concurrent_calls, .. } = Limits::default();
+        assert_eq!((concurrent_calls_per_turn, concurrent_calls), (16, 256));
+    }
 
     #[test]
     fn the_results_of_a_step_share_what_it_may_tell() {

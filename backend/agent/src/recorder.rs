@@ -5,12 +5,21 @@ use std::future::Future;
 
 use tallybook_llm::{RetryWait, ToolCallRequest};
 use tallybook_protocol::{ToolCallId, ToolCallStatus, Usage};
+use tallybook_tools::{Progress, ToolSpec};
 
 /// Records a turn. Every method returns only when what must be stored is stored and whoever follows the turn has been
 /// told. After an error the agent does nothing more.
 pub trait TurnRecorder: Send {
     /// The model wrote text in a step.
     fn text(&mut self, step: u32, delta: &str) -> impl Future<Output = Result<(), RecordError>> + Send;
+
+    /// A high-risk call wants to run, which takes a person's consent. Where nobody has given it for good, the call is
+    /// stored as one that waits, and who follows the turn is told.
+    fn request_consent(
+        &mut self,
+        call: &StartedToolCall<'_>,
+        tool: &ToolSpec,
+    ) -> impl Future<Output = Result<Consent, RecordError>> + Send;
 
     /// A call is about to run. Gives its id.
     fn tool_started(
@@ -32,18 +41,34 @@ pub trait TurnRecorder: Send {
     fn step_answered(&mut self, step: &StepRecord) -> impl Future<Output = Result<(), RecordError>> + Send;
 }
 
-/// What a model is doing while nothing of its answer comes.
+/// Whether a high-risk call may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// Its tool was approved for good.
+    Given,
+    /// It waits for a decision.
+    Awaited,
+}
+
+/// What goes on while nothing of the answer comes.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Activity<'a> {
-    /// It writes a call.
+    /// The model writes a call.
     WritingCall {
         /// The tool's name, as the model wrote it.
         tool_name: &'a str,
         /// Bytes of the arguments so far.
         bytes: usize,
     },
-    /// It could not be asked, and is asked again.
+    /// The model could not be asked, and is asked again.
     Retrying(RetryWait),
+    /// A call that runs says how far it is; at most four times a second.
+    CallProgress {
+        /// The call.
+        id: ToolCallId,
+        /// How far it is.
+        progress: &'a Progress,
+    },
 }
 
 /// What happened could not be stored.
@@ -99,8 +124,10 @@ pub struct StartedToolCall<'a> {
     pub step: u32,
     /// The place in the step, from 0; a call that is made once more comes after all that were asked for.
     pub position: u32,
-    /// What the model asked for.
+    /// What the model asked for, with the arguments to run with.
     pub request: &'a ToolCallRequest,
+    /// Its id where it has one already, since it waited for consent.
+    pub waited: Option<ToolCallId>,
 }
 
 /// How a call ended.

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use tallybook_llm::{ModelClient, ModelMessage, ModelRequest, StopReason, ToolChoice, ToolResult};
-use tallybook_protocol::ModelInfo;
-use tallybook_tools::ToolRegistry;
+use tallybook_protocol::Usage;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -15,31 +14,25 @@ use super::{
     prompt::SystemPrompt,
     recorder::TurnRecorder,
     tool_step::ToolRunner,
-    turn::{ResumedTurn, TurnInput, TurnOutcome},
+    turn::{ContinuedTurn, EndReason, TurnInput, TurnOutcome},
 };
 
 /// Why a turn ended that had used up its steps, or its calls.
 const STEP_LIMIT: &str = "step_limit";
 
-/// Runs turns with one model and one set of tools.
+/// Runs turns, each with the model and the tools that it is given.
 #[derive(Clone)]
 pub struct AgentService {
-    model: Arc<dyn ModelClient>,
-    tools: ToolRunner,
+    runner: ToolRunner,
     prompt: SystemPrompt,
     limits: Limits,
 }
 
 impl AgentService {
-    /// An agent over this model and these tools. Its clones share the limit on calls that run at the same time, so a
-    /// process has one agent and clones it.
-    pub fn new(model: Arc<dyn ModelClient>, tools: Arc<ToolRegistry>, prompt: SystemPrompt, limits: Limits) -> Self {
-        Self { model, tools: ToolRunner::new(tools, limits), prompt, limits }
-    }
-
-    /// Which model answers.
-    pub fn model_info(&self) -> &ModelInfo {
-        self.model.info()
+    /// An agent with these limits. Its clones share the one on calls that run at the same time, so a process has one
+    /// agent and clones it.
+    pub fn new(prompt: SystemPrompt, limits: Limits) -> Self {
+        Self { runner: ToolRunner::new(limits), prompt, limits }
     }
 
     /// What a turn may use up.
@@ -47,34 +40,33 @@ impl AgentService {
         self.limits
     }
 
-    /// The tools on offer.
-    pub fn tools(&self) -> &ToolRegistry {
-        self.tools.registry()
-    }
-
-    /// Runs one turn to its end. However it ends, every call that was recorded as started has been recorded as ended,
-    /// unless recording itself failed.
+    /// Runs one turn with `model` to its end, or to where calls wait for consent. However it ends, every call that was
+    /// recorded as started has been recorded as ended, unless recording itself failed.
     pub async fn run(
         &self,
+        model: &dyn ModelClient,
         input: TurnInput,
         recorder: &mut impl TurnRecorder,
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, AgentError> {
-        let specs = self.tools().specs();
+        let tools = input.tools;
+        let specs = tools.specs();
         let system = vec![self.prompt.render(&specs)?];
-        let halt = Halt::new(cancel, self.limits.turn_time);
         let mut messages = input.history;
-        let ResumedTurn { answered, next_step: mut step, mut whole_steps, mut calls, mut usage } =
-            input.resumed.unwrap_or_default();
+        let ContinuedTurn { answered, next_step: mut step, mut whole_steps, mut calls, mut usage, active } =
+            input.continued.unwrap_or_default();
+        let halt = Halt::new(cancel, self.limits.turn_time, active);
         if let Some(before) = answered {
             if whole_steps > self.limits.steps {
-                return Ok(TurnOutcome { stop_reason: STEP_LIMIT.to_owned(), usage });
+                return Ok(over(STEP_LIMIT, usage));
             }
             if !before.has_calls && before.stop_reason != StopReason::Pause.as_str() {
                 // The answer was whole; only its end had not been written down.
-                return Ok(TurnOutcome { stop_reason: before.stop_reason, usage });
+                return Ok(over(&before.stop_reason, usage));
             }
-            add_results(&mut messages, self.tools.run(before.step, &before.calls, recorder, &halt).await?);
+            let results = self.runner.run(&tools, before.step, &before.calls, recorder, &halt).await?;
+            let Some(results) = results else { return Ok(TurnOutcome { reason: EndReason::AwaitsApproval, usage }) };
+            add_results(&mut messages, results);
         }
         loop {
             let last = whole_steps >= self.limits.steps || calls >= self.limits.calls;
@@ -84,19 +76,20 @@ impl AgentService {
                 tools: Arc::clone(&specs),
                 tool_choice: if last { ToolChoice::None } else { ToolChoice::Auto },
             };
-            let mut answer = ask(&*self.model, step, request, recorder, &halt).await?;
+            let mut answer = ask(model, step, request, recorder, &halt).await?;
             usage += answer.usage;
             if last {
                 answer.drop_calls();
             }
-            recorder.step_answered(&answer.record(step, self.model.info(), None)).await?;
+            recorder.step_answered(&answer.record(step, model.info(), None)).await?;
             let asked = answer.calls();
             calls += asked.len();
-            let results = self.tools.run(step, &asked, recorder, &halt).await?;
+            let results = self.runner.run(&tools, step, &asked, recorder, &halt).await?;
+            let Some(results) = results else { return Ok(TurnOutcome { reason: EndReason::AwaitsApproval, usage }) };
             let paused = answer.stop_reason == StopReason::Pause;
             if last || (results.is_empty() && !paused) {
                 let stop_reason = if last { STEP_LIMIT } else { answer.stop_reason.as_str() };
-                return Ok(TurnOutcome { stop_reason: stop_reason.to_owned(), usage });
+                return Ok(over(stop_reason, usage));
             }
             messages.push(ModelMessage::Assistant(answer.blocks));
             add_results(&mut messages, results);
@@ -104,6 +97,10 @@ impl AgentService {
             whole_steps += 1;
         }
     }
+}
+
+fn over(stop_reason: &str, usage: Usage) -> TurnOutcome {
+    TurnOutcome { reason: EndReason::Over(stop_reason.to_owned()), usage }
 }
 
 /// Adds the results of a step's calls; those that came before the turn was cut off stand there already.
@@ -117,9 +114,6 @@ fn add_results(messages: &mut Vec<ModelMessage>, new: Vec<ToolResult>) {
 
 impl std::fmt::Debug for AgentService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AgentService")
-            .field("model", self.model.info())
-            .field("tools", self.tools())
-            .finish_non_exhaustive()
+        f.debug_struct("AgentService").field("limits", &self.limits).finish_non_exhaustive()
     }
 }

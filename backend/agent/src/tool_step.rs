@@ -1,20 +1,22 @@
 //! The tool calls of one step: low-risk ones in parallel, as many at a time as the limits allow, and high-risk ones after
-//! them, one after another, where they may run at all; each under its own timeout and panic guard. Whatever a tool does,
-//! its call ends in a result that the model sees.
+//! them, one after another, those that have a person's consent; each under its own timeout and panic guard. Whatever a tool
+//! does, its call ends in a result that the model sees.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     future::poll_fn,
     sync::Arc,
+    time::Duration,
 };
 
-use tallybook_llm::{ToolCallRequest, ToolResult};
+use futures_util::future::BoxFuture;
+use tallybook_llm::ToolResult;
 use tallybook_protocol::{ToolCallId, ToolCallStatus};
-use tallybook_tools::{Risk, ToolError, ToolOutput, ToolRegistry};
+use tallybook_tools::{Progress, ProgressSender, Risk, ToolError, ToolOutput, ToolRegistry};
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     task::{Id, JoinError, JoinSet},
-    time::{Instant, timeout, timeout_at},
+    time::{Instant, sleep_until, timeout, timeout_at},
 };
 use tokio_util::sync::PollSemaphore;
 
@@ -22,7 +24,7 @@ use super::{
     error::AgentError,
     halt::Halt,
     limits::{CANCEL_TIMEOUT, Limits},
-    recorder::{EndedToolCall, StartedToolCall, TurnRecorder},
+    recorder::{Activity, Consent, EndedToolCall, TurnRecorder},
     result::{bounded_error, error_json, shorten, success_json},
     turn::PlannedCall,
 };
@@ -30,66 +32,63 @@ use super::{
 /// Said of a call whose turn ended first.
 pub const CUT_OFF: &str = "the turn ended while the tool ran; its outcome is unknown";
 
+/// How often it is told how far a call is.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
+/// Words of tools on how far they are that wait to be looked at; further ones are lost, as newer ones follow.
+const MAX_WAITING_PROGRESS: usize = 64;
+
 type ToolReturn = Result<ToolOutput, ToolError>;
 
 /// Runs the calls of all turns. Its clones share the slots in which calls run.
 #[derive(Clone)]
 pub(super) struct ToolRunner {
-    registry: Arc<ToolRegistry>,
     limits: Limits,
     slots: Arc<Semaphore>,
 }
 
 impl ToolRunner {
-    pub(super) fn new(registry: Arc<ToolRegistry>, limits: Limits) -> Self {
-        Self { registry, limits, slots: Arc::new(Semaphore::new(limits.concurrent_calls.max(1))) }
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { limits, slots: Arc::new(Semaphore::new(limits.concurrent_calls.max(1))) }
     }
 
-    pub(super) fn registry(&self) -> &ToolRegistry {
-        &self.registry
-    }
-
-    /// Runs the calls of one step. Gives their results in the order asked for. A call that must wait for its start has no
-    /// row yet; when the turn ends first, it never gets one.
+    /// Runs the calls of one step. Gives their results in the order asked for, or nothing when some of the calls wait for
+    /// consent. A call that must wait for its start has no row yet; when the turn ends first, it never gets one.
     pub(super) async fn run(
         &self,
+        tools: &ToolRegistry,
         step: u32,
         calls: &[PlannedCall],
         recorder: &mut impl TurnRecorder,
         halt: &Halt<'_>,
-    ) -> Result<Vec<ToolResult>, AgentError> {
-        let (high, low): (Vec<usize>, Vec<usize>) =
-            (0..calls.len()).partition(|&index| self.is_high_risk(&calls[index].request));
-        let slots = PollSemaphore::new(self.slots.clone());
-        let running = Running { slots, tasks: JoinSet::new(), calls: HashMap::new() };
+    ) -> Result<Option<Vec<ToolResult>>, AgentError> {
+        let (high, low): (Vec<usize>, Vec<usize>) = (0..calls.len()).partition(|&index| is_alone(tools, &calls[index]));
+        let running = Running::new(self.slots.clone());
         let results = vec![None; calls.len()];
-        let mut run = StepRun { runner: self, step, calls, recorder, halt, running, results };
-        for batch in std::iter::once(low).chain(high.into_iter().map(|index| vec![index])) {
-            run.batch(batch.into()).await?;
+        let mut run = StepRun { runner: self, tools, step, calls, recorder, halt, running, results };
+        run.batch(low.into()).await?;
+        let mut is_waiting = false;
+        for index in high {
+            let is_given = run.consent(index).await? == Consent::Given;
+            is_waiting |= !is_given;
+            // The calls after one that waits keep their places behind it.
+            if !is_waiting {
+                run.batch(vec![index].into()).await?;
+            }
         }
-        Ok(run.results.into_iter().flatten().collect())
+        Ok((!is_waiting).then(|| run.results.into_iter().flatten().collect()))
     }
 
-    fn is_high_risk(&self, call: &ToolCallRequest) -> bool {
-        self.registry.find_spec(&call.name).is_some_and(|spec| spec.risk == Risk::High)
-    }
-
-    /// The call with its timeout. It keeps its slot until the tool is through, whoever still waits for it.
+    /// The call with its timeout. It keeps its slot until the tool is through, whoever
+    /// still waits for it, or its time is up. What a tool has put on a thread of its own goes on beyond that, without a
+    /// slot: nothing can end it, so tools bound what they compute there.
     fn call(
         &self,
-        request: &ToolCallRequest,
-        refused: bool,
+        call: BoxFuture<'static, ToolReturn>,
         slot: Option<OwnedSemaphorePermit>,
     ) -> impl Future<Output = ToolReturn> + Send + 'static {
         let limit = self.limits.tool_time;
-        // Made only where it may run: what a tool does before its first wait it does at once.
-        let call = (!refused).then(|| self.registry.call(&request.name, &request.input_text));
         async move {
             let _slot = slot;
-            let Some(call) = call else {
-                let message = "this tool needs a person's consent to each call, and nobody can be asked yet";
-                return Err(ToolError::other("denied", message));
-            };
             let returned = timeout(limit, call).await.unwrap_or_else(|_| {
                 let message = format!("the tool gave no result within {} seconds", limit.as_secs());
                 Err(ToolError::other("timeout", message))
@@ -102,6 +101,7 @@ impl ToolRunner {
 /// One step that is being run.
 struct StepRun<'a, R> {
     runner: &'a ToolRunner,
+    tools: &'a ToolRegistry,
     step: u32,
     calls: &'a [PlannedCall],
     recorder: &'a mut R,
@@ -116,12 +116,17 @@ struct Running {
     slots: PollSemaphore,
     tasks: JoinSet<ToolReturn>,
     calls: HashMap<Id, RunningCall>,
+    progress_in: mpsc::Sender<(usize, Progress)>,
+    progress_out: mpsc::Receiver<(usize, Progress)>,
+    /// How far calls are that is not told yet, the latest of each.
+    untold: BTreeMap<usize, Progress>,
+    /// When the next is told.
+    tell_at: Instant,
 }
 
 struct RunningCall {
     index: usize,
     id: ToolCallId,
-    refused: bool,
     started_at: Instant,
 }
 
@@ -133,20 +138,49 @@ enum Next {
     Start(Option<OwnedSemaphorePermit>),
     /// A call ended.
     Ended(Result<(Id, ToolReturn), JoinError>),
+    /// These calls are so far.
+    Progress(BTreeMap<usize, Progress>),
 }
 
 impl Running {
+    fn new(slots: Arc<Semaphore>) -> Self {
+        let (progress_in, progress_out) = mpsc::channel(MAX_WAITING_PROGRESS);
+        let (tasks, calls, untold) = (JoinSet::new(), HashMap::new(), BTreeMap::new());
+        Self {
+            slots: PollSemaphore::new(slots),
+            tasks,
+            calls,
+            progress_in,
+            progress_out,
+            untold,
+            tell_at: Instant::now(),
+        }
+    }
+
+    /// Where the call with this index says how far it is.
+    fn progress_of(&self, index: usize) -> ProgressSender {
+        let told = self.progress_in.clone();
+        ProgressSender::new(move |progress| drop(told.try_send((index, progress))))
+    }
+
     /// Waits; `None` when nothing runs and nothing may start.
     async fn next(&mut self, may_start: bool, halt: &Halt<'_>) -> Option<Next> {
         if !may_start && self.tasks.is_empty() {
             return None;
         }
-        let Self { slots, tasks, .. } = self;
-        tokio::select! {
-            biased;
-            error = halt.reached() => Some(Next::Halt(error)),
-            slot = poll_fn(|context| slots.poll_acquire(context)), if may_start => Some(Next::Start(slot)),
-            Some(ended) = tasks.join_next_with_id() => Some(Next::Ended(ended)),
+        loop {
+            let Self { slots, tasks, progress_out, untold, tell_at, .. } = self;
+            tokio::select! {
+                biased;
+                error = halt.reached() => return Some(Next::Halt(error)),
+                slot = poll_fn(|context| slots.poll_acquire(context)), if may_start => return Some(Next::Start(slot)),
+                Some(ended) = tasks.join_next_with_id() => return Some(Next::Ended(ended)),
+                () = sleep_until(*tell_at), if !untold.is_empty() => {
+                    *tell_at = Instant::now() + PROGRESS_INTERVAL;
+                    return Some(Next::Progress(std::mem::take(untold)));
+                }
+                Some((index, progress)) = progress_out.recv() => drop(untold.insert(index, progress)),
+            }
         }
     }
 }
@@ -166,6 +200,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
                     }
                 }
                 Some(Next::Ended(ended)) => self.end(ended).await?,
+                Some(Next::Progress(calls)) => self.tell_progress(&calls),
                 Some(Next::Halt(error)) => {
                     self.cancel_all().await?;
                     return Err(error);
@@ -174,14 +209,36 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         }
     }
 
+    /// Whether a call has the consent that it needs. One whose tool is another by now than the one that was approved is
+    /// asked for anew.
+    async fn consent(&mut self, index: usize) -> Result<Consent, AgentError> {
+        let PlannedCall { request, waited, .. } = &self.calls[index];
+        let Some(tool) = self.tools.find_spec(&request.name) else { return Ok(Consent::Given) };
+        let is_approved = waited.as_ref().is_some_and(|waited| waited.tool_hash == tool.hash());
+        if is_approved || tool.risk == Risk::Low {
+            return Ok(Consent::Given);
+        }
+        Ok(self.recorder.request_consent(&self.calls[index].started(self.step), tool).await?)
+    }
+
     /// Stores the call's row, then starts it.
     async fn start(&mut self, index: usize, slot: Option<OwnedSemaphorePermit>) -> Result<(), AgentError> {
-        let PlannedCall { position, ref request } = self.calls[index];
-        let id = self.recorder.tool_started(&StartedToolCall { step: self.step, position, request }).await?;
-        let refused = self.runner.is_high_risk(request) && !self.runner.limits.high_risk;
-        let task = self.running.tasks.spawn(self.runner.call(request, refused, slot));
-        self.running.calls.insert(task.id(), RunningCall { index, id, refused, started_at: Instant::now() });
+        let call = &self.calls[index];
+        let id = self.recorder.tool_started(&call.started(self.step)).await?;
+        let (request, progress) = (&call.request, self.running.progress_of(index));
+        let call = self.tools.call_with_progress(&request.name, &request.input_text, progress);
+        let task = self.running.tasks.spawn(self.runner.call(call, slot));
+        self.running.calls.insert(task.id(), RunningCall { index, id, started_at: Instant::now() });
         Ok(())
+    }
+
+    /// Tells how far calls are that still run.
+    fn tell_progress(&mut self, calls: &BTreeMap<usize, Progress>) {
+        for call in self.running.calls.values() {
+            if let Some(progress) = calls.get(&call.index) {
+                self.recorder.activity(Activity::CallProgress { id: call.id, progress });
+            }
+        }
     }
 
     async fn end(&mut self, ended: Result<(Id, ToolReturn), JoinError>) -> Result<(), AgentError> {
@@ -190,12 +247,13 @@ impl<R: TurnRecorder> StepRun<'_, R> {
             Err(error) => (error.id(), Err(describe_panic(&error))),
         };
         let Some(call) = self.running.calls.remove(&id) else { return Ok(()) };
-        let request = &self.calls[call.index].request;
+        let planned = &self.calls[call.index];
+        let request = &planned.request;
         if let Err(error) = &returned {
             tracing::info!(tool = request.name, error_type = error.error_type, "a tool call failed");
         }
         let shown_bytes = self.runner.limits.result_bytes(self.calls.len());
-        self.results[call.index] = Some(result_for_model(request, &returned, shown_bytes));
+        self.results[call.index] = Some(result_for_model(planned, &returned, shown_bytes));
         self.recorder.tool_ended(call.id, &self.end_of(returned, &call)).await?;
         Ok(())
     }
@@ -239,7 +297,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
                 duration_ms,
             },
             Err(error) => EndedToolCall {
-                status: if call.refused { ToolCallStatus::Denied } else { ToolCallStatus::Error },
+                status: ToolCallStatus::Error,
                 output: None,
                 error: Some(error.message),
                 error_type: Some(error.error_type),
@@ -249,10 +307,17 @@ impl<R: TurnRecorder> StepRun<'_, R> {
     }
 }
 
-fn result_for_model(request: &ToolCallRequest, returned: &ToolReturn, shown_bytes: usize) -> ToolResult {
+/// Whether a call runs by itself, after the others of its step.
+fn is_alone(tools: &ToolRegistry, call: &PlannedCall) -> bool {
+    call.waited.is_some() || tools.find_spec(&call.request.name).is_some_and(|spec| spec.risk == Risk::High)
+}
+
+fn result_for_model(call: &PlannedCall, returned: &ToolReturn, shown_bytes: usize) -> ToolResult {
+    let request = &call.request;
+    let edited = call.waited.as_ref().filter(|waited| waited.is_edited).map(|_| request.input_text.as_str());
     let content = match returned {
-        Ok(output) => success_json(&output.text, output.text.len(), shown_bytes),
-        Err(error) => error_json(&error.message, &error.error_type, shown_bytes),
+        Ok(output) => success_json(&request.name, &output.text, output.text.len(), edited, shown_bytes),
+        Err(error) => error_json(&request.name, &error.message, &error.error_type, edited, shown_bytes),
     };
     ToolResult { call_id: request.id.clone(), tool_name: request.name.clone(), content, is_error: returned.is_err() }
 }

@@ -1,21 +1,28 @@
 //! What a turn starts from, what it goes on from, and how it ends.
 
+use std::{sync::Arc, time::Duration};
+
 use tallybook_llm::{ModelMessage, ToolCallRequest};
-use tallybook_protocol::Usage;
+use tallybook_protocol::{ToolCallId, Usage};
+use tallybook_tools::ToolRegistry;
+
+use super::recorder::StartedToolCall;
 
 /// What a turn starts from.
 #[derive(Clone, Debug)]
 pub struct TurnInput {
     /// The conversation up to and including the user's message and what was answered before, oldest first. Every call in
-    /// it has its result, but for those that `resumed` names.
+    /// it has its result, but for those that `continued` names.
     pub history: Vec<ModelMessage>,
-    /// Set when the turn goes on after it was cut off.
-    pub resumed: Option<ResumedTurn>,
+    /// Set when the turn goes on after it was cut off, or after it waited for consent.
+    pub continued: Option<ContinuedTurn>,
+    /// The tools that the turn may use, to its end, whatever becomes of them elsewhere.
+    pub tools: Arc<ToolRegistry>,
 }
 
-/// Where a turn goes on that was cut off: after its last whole step.
+/// Where a turn goes on that was cut off or has waited: after its last whole step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ResumedTurn {
+pub struct ContinuedTurn {
     /// The last step whose answer is whole; absent when there is none.
     pub answered: Option<AnsweredStep>,
     /// The number of the next step.
@@ -26,6 +33,8 @@ pub struct ResumedTurn {
     pub calls: usize,
     /// Tokens of the steps so far.
     pub usage: Usage,
+    /// What it has used up of its time.
+    pub active: Duration,
 }
 
 /// A step whose answer is whole, though perhaps not all of its calls were run.
@@ -46,15 +55,45 @@ pub struct AnsweredStep {
 pub struct PlannedCall {
     /// Its place in the step.
     pub position: u32,
-    /// What the model asked for.
+    /// What the model asked for, with the arguments to run with.
     pub request: ToolCallRequest,
+    /// What became of it when it waited for consent; absent where it never did.
+    pub waited: Option<WaitedCall>,
 }
 
-/// How a turn ended that did not fail.
+impl PlannedCall {
+    /// The call as it is told when it wants to run.
+    pub(super) fn started(&self, step: u32) -> StartedToolCall<'_> {
+        let waited = self.waited.as_ref().map(|waited| waited.id);
+        StartedToolCall { step, position: self.position, request: &self.request, waited }
+    }
+}
+
+/// A call that waited for consent and was approved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitedCall {
+    /// Its id since it was asked for.
+    pub id: ToolCallId,
+    /// [`tallybook_tools::ToolSpec::hash`] of the tool that was approved. Another tool is asked for anew.
+    pub tool_hash: String,
+    /// Whether a person changed its arguments.
+    pub is_edited: bool,
+}
+
+/// How a run of a turn ended that did not fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnOutcome {
-    /// The word for why it ended: the model's stop reason, or `step_limit`.
-    pub stop_reason: String,
+    /// Why it ended.
+    pub reason: EndReason,
     /// Tokens of all steps.
     pub usage: Usage,
+}
+
+/// Why a run of a turn ended that did not fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EndReason {
+    /// The turn is over. The word is the model's stop reason, or `step_limit`.
+    Over(String),
+    /// Calls wait for a person's decision. Nothing of the turn is left in memory: it goes on as a [`ContinuedTurn`].
+    AwaitsApproval,
 }

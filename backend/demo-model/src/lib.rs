@@ -89,7 +89,7 @@ fn respond(request: &ModelRequest) -> Vec<ModelEvent> {
     let stop_reason = if step.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
     let words = pieces(&step.text);
     let written = words.len() + step.calls.iter().map(|call| pieces(&call.input).len() + 1).sum::<usize>();
-    let usage = Usage { input_tokens: count(words_of(request)), output_tokens: count(written), cached_tokens: 0 };
+    let usage = Usage { input_tokens: count(words_of(request)), output_tokens: count(written), ..Usage::default() };
     let calls = step.calls.into_iter().enumerate().map(|(position, call)| {
         let id = call_id(history.next_step, position);
         ModelEvent::ToolCall(ToolCallRequest { id, name: call.tool.to_owned(), input_text: call.input })

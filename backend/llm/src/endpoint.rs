@@ -64,7 +64,8 @@ impl Endpoint {
         let mut url = base.clone();
         url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
         Ok(Self {
-            client: client(&url, headers, settings.connect_timeout).map_err(ConnectError::Tls)?,
+            client: client(&url, headers, settings.connect_timeout)
+                .map_err(|source| ConnectError::Tls { url: url.origin().ascii_serialization(), source })?,
             address: url.origin().ascii_serialization(),
             url,
             key: settings.api_key.clone(),

@@ -15,7 +15,8 @@ pub enum ModelEvent {
     /// The provider could not be asked and will be asked again, unless this stream is dropped meanwhile. An
     /// [`Attempt`](Self::Attempt) follows after the wait.
     RetryIn(RetryWait),
-    /// A call is being written, told now and then as it grows; what becomes of it is told when it is complete.
+    /// A call is being written, told now and then as it grows, with no more of its name than a tool's may have; what becomes
+    /// of it is told when it is complete.
     CallGrew {
         /// The tool's name, as the model wrote it.
         name: String,

@@ -1,11 +1,11 @@
 //! The history of a request in the form that every provider can serialise: calls and results paired and in order, ids
-//! unique and names plain, no blank texts, nothing that another provider made. What a provider would refuse once it
+//! unique and names plain, no blank texts, nothing that only another model can read. What a provider would refuse once it
 //! would refuse for ever, since the history comes back with each message; so this repairs rather than trusts.
 
 use std::{borrow::Cow, collections::HashSet};
 
 use serde_json::{Value, value::RawValue};
-use tallybook_protocol::json_depth;
+use tallybook_protocol::{ModelInfo, json_depth};
 
 use super::{
     limits::{MAX_CALL_ID_BYTES, MAX_REPLAYED_DEPTH, MAX_TOOL_NAME_CHARS, MAX_UNREADABLE_BYTES},
@@ -40,7 +40,7 @@ pub(super) enum Block<'a> {
     Text(&'a str),
     /// A call under an id that is unique in the request; `input` is the text of a JSON object.
     Call { id: String, name: String, input: Cow<'a, str> },
-    /// This provider's own block.
+    /// This model's own block.
     Opaque(&'a RawValue),
 }
 
@@ -53,8 +53,8 @@ pub(super) struct Outcome<'a> {
     pub(super) is_error: bool,
 }
 
-/// Repairs a history for `provider`.
-pub(super) fn repair<'a>(provider: &str, messages: &'a [ModelMessage]) -> Vec<Entry<'a>> {
+/// Repairs a history for the model `reader`.
+pub(super) fn repair<'a>(reader: &ModelInfo, messages: &'a [ModelMessage]) -> Vec<Entry<'a>> {
     let mut ids = Ids::default();
     let mut entries: Vec<Entry<'a>> = Vec::new();
     let mut rest = messages.iter().peekable();
@@ -69,7 +69,7 @@ pub(super) fn repair<'a>(provider: &str, messages: &'a [ModelMessage]) -> Vec<En
                     }
                     _ => &[],
                 };
-                push_step(&mut entries, step(provider, said, results, &mut ids));
+                push_step(&mut entries, step(reader, said, results, &mut ids));
             }
             // Results of no call; there is nothing that they could be told as.
             ModelMessage::ToolResults(_) => {}
@@ -130,7 +130,7 @@ fn push_step<'a>(entries: &mut Vec<Entry<'a>>, (blocks, results): (Vec<Block<'a>
 }
 
 fn step<'a>(
-    provider: &str,
+    reader: &ModelInfo,
     said: &'a [AssistantBlock],
     results: &'a [ToolResult],
     ids: &mut Ids,
@@ -142,7 +142,9 @@ fn step<'a>(
         match block {
             AssistantBlock::Text { text } if text.trim().is_empty() => {}
             AssistantBlock::Text { text } => blocks.push(Block::Text(text)),
-            AssistantBlock::Opaque { provider: maker, json } if maker == provider => {
+            AssistantBlock::Opaque { provider, model, json }
+                if *provider == reader.provider && model.as_ref().is_none_or(|model| *model == reader.model) =>
+            {
                 blocks.extend(serde_json::from_str(json).map(Block::Opaque));
             }
             AssistantBlock::Opaque { .. } => {}
@@ -213,8 +215,12 @@ fn object_text(input: &str) -> Cow<'_, str> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Block, Entry, json_depth, object_text, plain_name, repair};
+    use super::{Block, Entry, ModelInfo, json_depth, object_text, plain_name, repair};
     use crate::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart};
+
+    fn reader() -> ModelInfo {
+        ModelInfo { provider: "anthropic".into(), model: "m-1".into() }
+    }
 
     fn call(id: &str) -> AssistantBlock {
         AssistantBlock::ToolCall(ToolCallRequest { id: id.into(), name: "add".into(), input_text: "{}".into() })
@@ -225,7 +231,7 @@ mod tests {
     }
 
     fn shown(messages: &[ModelMessage]) -> String {
-        let entries = repair("anthropic", messages);
+        let entries = repair(&reader(), messages);
         let lines = entries.iter().map(|entry| match entry {
             Entry::User(parts) => format!("user {parts:?}"),
             Entry::Step { blocks, results } => {
@@ -283,13 +289,22 @@ mod tests {
     }
 
     #[test]
-    fn only_the_providers_own_blocks_go_back() {
-        let opaque =
-            |provider: &str, json: &str| AssistantBlock::Opaque { provider: provider.into(), json: json.into() };
-        let said = vec![opaque("anthropic", r#"{"n":1}"#), opaque("openai", "{}"), opaque("anthropic", "{")];
+    fn only_the_models_own_blocks_go_back() {
+        let opaque = |provider: &str, model: Option<&str>, json: &str| AssistantBlock::Opaque {
+            provider: provider.into(),
+            model: model.map(Into::into),
+            json: json.into(),
+        };
+        let said = vec![
+            opaque("anthropic", Some("m-1"), r#"{"n":1}"#),
+            opaque("anthropic", Some("m-2"), r#"{"n":2}"#),
+            opaque("openai", Some("m-1"), "{}"),
+            opaque("anthropic", None, r#"{"n":3}"#),
+            opaque("anthropic", Some("m-1"), "{"),
+        ];
         let text = AssistantBlock::Text { text: "hi".into() };
         let messages = [ModelMessage::Assistant([said.clone(), vec![text]].concat()), ModelMessage::Assistant(said)];
-        assert_eq!(shown(&messages), r#"step {"n":1} "hi" ->"#);
+        assert_eq!(shown(&messages), r#"step {"n":1} {"n":3} "hi" ->"#);
     }
 
     #[test]
@@ -325,7 +340,7 @@ mod tests {
         #[test]
         fn whatever_comes_in_calls_and_results_pair(messages in proptest::collection::vec(any_message(), 0..9)) {
             let mut seen = std::collections::HashSet::new();
-            for entry in repair("anthropic", &messages) {
+            for entry in repair(&reader(), &messages) {
                 if let Entry::Step { blocks, results } = entry {
                     prop_assert!(!blocks.is_empty());
                     let calls: Vec<_> = blocks.iter().filter_map(|block| match block {

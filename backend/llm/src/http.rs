@@ -10,10 +10,10 @@ use reqwest::{Response, header::CONTENT_TYPE};
 use tokio::time::timeout;
 
 use super::{
+    attempt_error::AttemptError,
     endpoint::Endpoint,
     error::ModelError,
     event::ModelEvent,
-    failure::Failure,
     http_error,
     limits::{ERROR_BODY_TIMEOUT, MAX_ERROR_BODY_BYTES},
     reader::{Parser, Portion, StreamReader, bad_stream},
@@ -24,14 +24,14 @@ pub(super) fn ask<R: StreamReader + 'static>(
     endpoint: Arc<Endpoint>,
     body: Bytes,
     reader: R,
-) -> impl Stream<Item = Result<ModelEvent, Failure>> + Send {
+) -> impl Stream<Item = Result<ModelEvent, AttemptError>> + Send {
     try_stream! {
         let mut response = open(&endpoint, body).await?;
         let mut parser = Parser::new(reader);
         loop {
             let (Portion { events, error, is_over }, broken_off) = match next_portion(&endpoint, &mut response).await {
                 Ok(Some(bytes)) => (parser.push(&bytes), None),
-                Ok(None) => (parser.end(), Some(Failure::broken_off(bad_stream("it ended before it was finished")))),
+                Ok(None) => (parser.end(), Some(AttemptError::broken_off(bad_stream("it ended before it was finished")))),
                 Err(failure) => (parser.end(), Some(failure)),
             };
             for event in events {
@@ -52,7 +52,7 @@ pub(super) fn ask<R: StreamReader + 'static>(
 }
 
 /// Sends the request and waits for the head of a successful answer.
-async fn open(endpoint: &Endpoint, body: Bytes) -> Result<Response, Failure> {
+async fn open(endpoint: &Endpoint, body: Bytes) -> Result<Response, AttemptError> {
     let request = endpoint.client.post(endpoint.url.clone()).header(CONTENT_TYPE, "application/json").body(body);
     let answer = timeout(endpoint.idle_timeout, request.send()).await.map_err(|_| silence(endpoint))?;
     let response = answer.map_err(|error| unreachable(endpoint, error))?;
@@ -62,7 +62,7 @@ async fn open(endpoint: &Endpoint, body: Bytes) -> Result<Response, Failure> {
         let body = timeout(ERROR_BODY_TIMEOUT, beginning(response)).await.unwrap_or_default();
         let message = http_error::excerpt(&body, endpoint.key.as_ref());
         let error = http_error::from_status(status.as_u16(), &message, &endpoint.model);
-        return Err(Failure::from(error).with_retry_after(&headers));
+        return Err(AttemptError::from(error).with_retry_after(&headers));
     }
     let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     // Servers are lax about naming an event stream, but these two are certainly something else.
@@ -76,10 +76,11 @@ async fn open(endpoint: &Endpoint, body: Bytes) -> Result<Response, Failure> {
     Ok(response)
 }
 
-async fn next_portion(endpoint: &Endpoint, response: &mut Response) -> Result<Option<Bytes>, Failure> {
+async fn next_portion(endpoint: &Endpoint, response: &mut Response) -> Result<Option<Bytes>, AttemptError> {
     let portion = timeout(endpoint.idle_timeout, response.chunk()).await.map_err(|_| silence(endpoint))?;
-    portion
-        .map_err(|error| Failure::broken_off(bad_stream(format!("the connection was lost ({})", root_cause(&error)))))
+    portion.map_err(|error| {
+        AttemptError::broken_off(bad_stream(format!("the connection was lost ({})", root_cause(&error))))
+    })
 }
 
 /// The innermost cause, which says what happened; the outer ones say that reading a body failed.

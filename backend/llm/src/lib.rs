@@ -4,11 +4,11 @@
 mod answer_budget;
 mod anthropic;
 mod api_key;
+mod attempt_error;
 mod connect;
 mod endpoint;
 mod error;
 mod event;
-mod failure;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod history;
@@ -18,6 +18,7 @@ mod limits;
 mod model;
 mod openai;
 mod pending_call;
+mod priced;
 mod prompted;
 mod provider;
 mod provider_model;
@@ -40,6 +41,7 @@ pub use connect::connect;
 pub use error::ModelError;
 pub use event::{ModelEvent, RetryWait, StopReason};
 pub use model::{ModelClient, ModelStream};
+pub use priced::priced;
 pub use provider::{ProviderKind, UnknownProvider};
 pub use request::{AssistantBlock, ModelMessage, ModelRequest, ToolCallRequest, ToolChoice, ToolResult, UserPart};
 pub use retry_policy::RetryPolicy;

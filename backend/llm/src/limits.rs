@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 /// The longest answer, text and arguments together, in bytes as JSON writes them: an answer is stored as JSON, where a
-/// control character takes six bytes, and must fit into one packet of the database (16 MiB).
+/// control character takes six bytes, and must fit into one packet of the database (16 MiB). What all steps of a turn may
+/// write together, the server bounds (`MAX_ANSWER_JSON_BYTES`).
 pub(crate) const MAX_ANSWER_BYTES: usize = if cfg!(fuzzing) { 2048 } else { 8 * 1024 * 1024 };
 /// The most tool calls that one answer may hold, and the most blocks.
 pub(crate) const MAX_BLOCKS: usize = if cfg!(fuzzing) { 8 } else { 1000 };

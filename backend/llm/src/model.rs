@@ -1,7 +1,7 @@
 //! The port itself: what every model behind a provider's API can do.
 
 use futures_util::stream::BoxStream;
-use tallybook_protocol::ModelInfo;
+use tallybook_protocol::{ModelInfo, ToolOffer};
 
 use super::{error::ModelError, event::ModelEvent, request::ModelRequest};
 
@@ -9,6 +9,11 @@ use super::{error::ModelError, event::ModelEvent, request::ModelRequest};
 pub trait ModelClient: Send + Sync + 'static {
     /// Which provider and model this is, for people and for the `model_calls` table.
     fn info(&self) -> &ModelInfo;
+
+    /// How it is told of tools at present.
+    fn tool_offer(&self) -> ToolOffer {
+        ToolOffer::Native
+    }
 
     /// Asks the model and streams what it writes. A stream that ends well ends in exactly one [`ModelEvent::Ended`];
     /// one that ends in an error, or without `Ended`, is not a finished answer. Dropping it closes the connection.

@@ -76,6 +76,10 @@ pub enum AssistantBlock {
     Opaque {
         /// The provider whose block it is; others leave it out.
         provider: String,
+        /// The provider's name of the model whose block it is; others leave it out, too. Absent in what was stored before
+        /// there was a choice of models.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
         /// The block as JSON text.
         json: String,
     },

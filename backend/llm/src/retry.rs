@@ -1,5 +1,5 @@
 //! Asks a provider, with retries, and streams the answer. One attempt is in `http`, which failures are worth another in
-//! `failure`, how long to wait before it in `retry_policy`.
+//! `attempt_error`, how long to wait before it in `retry_policy`.
 
 use std::{pin::pin, sync::Arc};
 
@@ -8,9 +8,9 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 
 use super::{
+    attempt_error::Retry,
     endpoint::Endpoint,
     event::{ModelEvent, RetryWait},
-    failure::Retry,
     http,
     model::ModelStream,
     reader::{StreamReader, bad_stream},

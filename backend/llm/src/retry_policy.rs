@@ -1,11 +1,11 @@
-//! How often and how soon a provider is asked again. Whether another attempt may help is in `failure`, the attempts
+//! How often and how soon a provider is asked again. Whether another attempt may help is in `attempt_error`, the attempts
 //! themselves are in `retry`.
 
 use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 
-use super::{failure::Retry, limits::MAX_RETRY_AFTER};
+use super::{attempt_error::Retry, limits::MAX_RETRY_AFTER};
 
 /// How often and how soon a provider is asked again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,12 +15,12 @@ pub struct RetryPolicy {
     /// The shortest wait before the second attempt; each later one waits about twice as long.
     pub first_delay: Duration,
     /// The longest wait that is chosen here.
-    pub longest_delay: Duration,
+    pub max_delay: Duration,
 }
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { retries: 3, first_delay: Duration::from_millis(500), longest_delay: Duration::from_secs(8) }
+        Self { retries: 3, first_delay: Duration::from_millis(500), max_delay: Duration::from_secs(8) }
     }
 }
 
@@ -34,7 +34,7 @@ impl RetryPolicy {
             .with_max_times(usize::try_from(self.retries).unwrap_or(usize::MAX))
             .with_min_delay(self.first_delay)
             // Jitter comes on top, up to as much again, and keeps many servers from coming back in step.
-            .with_max_delay(self.first_delay.max(self.longest_delay / 2))
+            .with_max_delay(self.first_delay.max(self.max_delay / 2))
             .with_jitter();
         Backoff(builder.build())
     }
@@ -92,9 +92,9 @@ mod tests {
         let eager = RetryPolicy { retries: u32::MAX, ..RetryPolicy::default() };
         let mut backoff = eager.backoff();
         for _ in 0..100_000 {
-            assert!(backoff.next_delay(Retry::Backoff) <= Some(eager.longest_delay));
+            assert!(backoff.next_delay(Retry::Backoff) <= Some(eager.max_delay));
         }
-        let at_once = RetryPolicy { retries: 1, first_delay: Duration::ZERO, longest_delay: Duration::ZERO };
+        let at_once = RetryPolicy { retries: 1, first_delay: Duration::ZERO, max_delay: Duration::ZERO };
         assert_eq!(at_once.backoff().next_delay(Retry::Backoff), Some(Duration::ZERO));
     }
 }

@@ -73,17 +73,18 @@ impl ModelSettings {
     }
 
     /// The model that will be asked.
-    pub(super) fn model_name(&self) -> &str {
+    pub fn model_name(&self) -> &str {
         let named = self.model.as_deref().map(str::trim).filter(|name| !name.is_empty());
         named.unwrap_or_else(|| self.provider.default_model())
     }
 }
 
-/// The settings do not lead to a model. Each sentence names the setting.
+/// The settings do not lead to a model. Each is what follows the name of the setting ([`ConnectError::setting`]) in a
+/// sentence, since the same setting has one name in a file and another one in the environment.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The provider's public address wants a key.
-    #[error("LLM_API_KEY is not set. {provider} needs a key: set LLM_API_KEY or {variable}, or LLM_PROVIDER=demo.")]
+    #[error("is not set. {provider} needs a key: set {variable}, or use the provider demo.")]
     NoKey {
         /// Whose key is missing.
         provider: ProviderKind,
@@ -91,13 +92,13 @@ pub enum ConnectError {
         variable: &'static str,
     },
     /// The key cannot be sent in a header.
-    #[error("LLM_API_KEY holds characters that no key has (line breaks or control characters). Copy it again.")]
+    #[error("holds characters that no key has (line breaks or control characters). Copy it again.")]
     BadKey,
     /// The version of the API cannot be sent in a header.
-    #[error("LLM_ANTHROPIC_VERSION is no version. It looks like 2023-06-01.")]
+    #[error("is no version. It looks like 2023-06-01.")]
     BadVersion,
     /// The address is not one.
-    #[error("LLM_BASE_URL {url:?} {reason}. It looks like https://api.openai.com/v1 or http://127.0.0.1:11434/v1.")]
+    #[error("{url:?} {reason}. It looks like https://api.openai.com/v1 or http://127.0.0.1:11434/v1.")]
     BadBaseUrl {
         /// What was given, without user name and password.
         url: String,
@@ -105,12 +106,32 @@ pub enum ConnectError {
         reason: &'static str,
     },
     /// Sampling out of range.
-    #[error("LLM_TEMPERATURE must be a number from 0 to 2.")]
+    #[error("must be a number from 0 to 2.")]
     BadTemperature,
     /// No room for an answer, or more than any model has.
-    #[error("LLM_MAX_TOKENS must be a number from 1 to {MAX_TOKENS}.")]
+    #[error("must be a number from 1 to {MAX_TOKENS}.")]
     BadMaxTokens,
     /// The TLS library or the system's certificates are unusable.
-    #[error("The HTTPS client cannot be set up: {0}. Install the system's CA certificates (package ca-certificates).")]
-    Tls(#[source] reqwest::Error),
+    #[error(
+        "{url} cannot be asked over HTTPS: {source}. Install the system's CA certificates (package ca-certificates)."
+    )]
+    Tls {
+        /// The address, without its path.
+        url: String,
+        /// The cause.
+        source: reqwest::Error,
+    },
+}
+
+impl ConnectError {
+    /// Which setting is wrong, by the name of its field.
+    pub fn setting(&self) -> &'static str {
+        match self {
+            Self::NoKey { .. } | Self::BadKey => "api_key",
+            Self::BadVersion => "anthropic_version",
+            Self::BadBaseUrl { .. } | Self::Tls { .. } => "base_url",
+            Self::BadTemperature => "temperature",
+            Self::BadMaxTokens => "max_tokens",
+        }
+    }
 }

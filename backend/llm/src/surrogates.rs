@@ -18,11 +18,11 @@ const MAX_WAITING: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct Surrogates {
     /// A frame with a text that ends in a first half; the next frame decides what becomes of it.
-    held: Option<Held>,
+    pending: Option<Pending>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct Pending {
     frame: Frame,
     firsts: Vec<Half>,
 }
@@ -53,8 +53,8 @@ impl Surrogates {
         }
         let mut edges = mend(&mut frame.data);
         let mut ready = Vec::new();
-        if let Some(held) = self.held.take() {
-            ready.push(held.join(&mut frame, &edges.seconds));
+        if let Some(pending) = self.pending.take() {
+            ready.push(pending.join(&mut frame, &edges.seconds));
             edges = mend(&mut frame.data);
         }
         for half in edges.seconds {
@@ -63,18 +63,18 @@ impl Surrogates {
         if edges.firsts.is_empty() {
             ready.push(frame);
         } else {
-            self.held = Some(Held { frame, firsts: edges.firsts });
+            self.pending = Some(Pending { frame, firsts: edges.firsts });
         }
         ready
     }
 
-    /// The stream is over: what was held.
+    /// The stream is over: what was pending.
     pub(super) fn end(&mut self) -> Option<Frame> {
-        self.held.take().map(|held| held.join(&mut Frame::default(), &[]))
+        self.pending.take().map(|pending| pending.join(&mut Frame::default(), &[]))
     }
 }
 
-impl Held {
+impl Pending {
     /// Moves the other halves over from the next frame, where they are; without one, a half is replaced.
     fn join(mut self, next: &mut Frame, seconds: &[Half]) -> Frame {
         let mut found: Vec<&Half> = Vec::new();

@@ -87,7 +87,9 @@ pub(crate) fn add_spec() -> tallybook_tools::ToolSpec {
         description: "Adds.".to_owned(),
         aliases: Vec::new(),
         input_schema: serde_json::json!({"type": "object"}),
+        server: None,
         risk: tallybook_tools::Risk::Low,
         idempotent: true,
+        definition_hash: None,
     }
 }

@@ -121,7 +121,7 @@ async fn a_turn_with_tools_in_two_steps() {
         let (said, events, error) = ask(&*client, question()).await;
         assert!(error.is_none(), "{error:?}");
         assert_eq!(said, "Let me see. 🙂");
-        let usage = Usage { input_tokens: 12, output_tokens: 20, cached_tokens: 2 };
+        let usage = Usage { input_tokens: 12, output_tokens: 20, cached_tokens: 2, ..Usage::default() };
         let [ModelEvent::ToolCall(one), ModelEvent::ToolCall(two), end] = events.as_slice() else {
             panic!("{events:?}");
         };

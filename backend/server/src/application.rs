@@ -8,17 +8,21 @@ use std::{
 };
 
 use actix_web::dev::Server;
-use tallybook_agent::{AgentService, TitleWriter};
-use tallybook_protocol::ModelInfo;
-use tallybook_tools::{RegistryError, ToolRegistry};
+use tallybook_agent::AgentService;
+use tallybook_mcp::{PinStore, ToolServers};
+use tallybook_protocol::ModelList;
+use tallybook_tools::{FetchPage, FetchPageError, RegistryError, ToolRegistry};
 use tokio::runtime::Handle;
 
 use crate::{
+    accounts::{Accounts, AccountsError},
     config::Settings,
     conversation::{ConversationService, Lifetimes, ServiceError},
     db::{Database, DatabaseLock, DbError},
     http::{self, AppState, Hosts, Site},
+    models::{Catalog, CatalogError},
     page_files::PageFiles,
+    tool_pins::ToolPins,
 };
 
 /// A reader that takes nothing for so many keep-alives is dropped. It comes back when it can read again.
@@ -29,6 +33,7 @@ pub struct Application {
     server: Server,
     address: SocketAddr,
     service: ConversationService,
+    accounts: Accounts,
     grace: Duration,
     /// Given back last, when nothing uses the database any more.
     _lock: Option<DatabaseLock>,
@@ -43,12 +48,15 @@ pub enum StartError {
     /// The database, while looking for turns that an earlier process left running.
     #[error("the turns that an earlier run left behind cannot be closed: {0}")]
     Recover(#[from] ServiceError),
-    /// The model's settings.
+    /// The models' settings.
     #[error(transparent)]
-    Model(#[from] tallybook_llm::ConnectError),
+    Models(#[from] CatalogError),
     /// The tools.
     #[error(transparent)]
     Tools(#[from] RegistryError),
+    /// The tool that reads web pages.
+    #[error("FETCH_PAGE is on, but pages cannot be asked for: {0}")]
+    FetchPage(#[source] FetchPageError),
     /// The address is taken, or not ours.
     #[error("cannot listen on {address}: {source}. Choose another PORT or HOST, or stop the program that uses it.")]
     Listen {
@@ -66,7 +74,11 @@ impl Application {
     /// Opens the database and the port with the built-in tools. Must run on the multi-threaded runtime that is to own
     /// the turns.
     pub async fn build(settings: Settings) -> Result<Self, StartError> {
-        Self::build_with_tools(settings, tallybook_tools::builtin()?).await
+        let mut tools = tallybook_tools::builtin()?;
+        if settings.fetch_page {
+            tools = tools.with(FetchPage::new().map_err(StartError::FetchPage)?)?;
+        }
+        Self::build_with_tools(settings, tools).await
     }
 
     /// The same with tools of the caller's own.
@@ -76,25 +88,36 @@ impl Application {
 
     /// The same with a page of the caller's own, too.
     pub async fn build_with_page(settings: Settings, tools: ToolRegistry, site: Arc<Site>) -> Result<Self, StartError> {
-        let titles = if settings.titles { settings.model.connect_for_titles()?.map(TitleWriter::new) } else { None };
-        let model = settings.model.connect()?;
+        let models = Catalog::connect(&settings.models, settings.titles)?;
         let listener = listen(SocketAddr::new(settings.host, settings.port))?;
         drop_stalled_readers(&listener, settings.keep_alive * MAX_MISSED_KEEP_ALIVES).map_err(StartError::Server)?;
         let address = listener.local_addr().map_err(StartError::Server)?;
         let lock = DatabaseLock::take(&settings.database_url).await?;
         let db = Database::connect(&settings.database_url).await?;
-        let agent = AgentService::new(model, tools.into(), settings.system_prompt, settings.limits);
-        let lifetimes = Lifetimes { lease: settings.turn_lease, journal: settings.journal_retention };
+        let agent = AgentService::new(settings.system_prompt, settings.limits);
+        let lifetimes = Lifetimes {
+            lease: settings.turn_lease,
+            journal: settings.journal_retention,
+            consent_wait: settings.consent_wait,
+        };
+        let pins: Arc<dyn PinStore> = Arc::new(ToolPins::new(db.clone()));
+        let find = |name: &str| std::env::var(name).ok();
+        let tool_servers = ToolServers::start(tools, settings.tool_servers, &pins, find);
         let page_files = PageFiles::new(db.clone());
-        let service = ConversationService::start(db, agent, titles, lifetimes, Handle::current()).await?;
+        let accounts = Accounts::new(db.clone(), settings.accounts);
+        let service = ConversationService::start(db, agent, tool_servers, models, lifetimes, Handle::current()).await?;
         let hosts = Hosts::new(address.ip(), settings.allowed_hosts);
         let (limits, keep_alive) = (settings.http_limits, settings.keep_alive);
-        let runtime = Handle::current();
         let kept = page_files.clone();
-        let state = AppState::new(service.clone(), runtime, Arc::clone(&site), page_files, hosts, limits, keep_alive);
+        let state =
+            AppState::new(service.clone(), accounts.clone(), Arc::clone(&site), page_files, hosts, limits, keep_alive);
         let server = http::serve(listener, state).map_err(StartError::Server)?;
         service.spawn_until_draining(site.keep(kept));
-        Ok(Self { server, address, service, grace: settings.shutdown_grace, _lock: lock })
+        if accounts.settings().required {
+            service.spawn_until_draining(accounts.clone().keep_up());
+            service.spawn_until_draining(accounts.clone().watch_streams());
+        }
+        Ok(Self { server, address, service, accounts, grace: settings.shutdown_grace, _lock: lock })
     }
 
     /// Where it listens; with port 0, which port it got.
@@ -102,9 +125,23 @@ impl Application {
         self.address
     }
 
-    /// Which model answers.
-    pub fn model_info(&self) -> &ModelInfo {
-        self.service.model_info()
+    /// A link that makes the first admin, once and within an hour; `None` where none is needed. Whoever has it owns the
+    /// server, so it is told to nobody but who started it.
+    pub async fn create_setup_link(&self) -> Result<Option<String>, AccountsError> {
+        let path = self.accounts.create_setup_link().await?;
+        let link = |path| {
+            if self.address.ip().is_unspecified() {
+                format!("http://localhost:{}{path}", self.address.port())
+            } else {
+                format!("http://{}{path}", self.address)
+            }
+        };
+        Ok(path.map(link))
+    }
+
+    /// Which models answer.
+    pub fn models(&self) -> ModelList {
+        self.service.models().list()
     }
 
     /// Serves until `stop` is done, then takes no new turns, lets running ones finish within the grace period, and ends.

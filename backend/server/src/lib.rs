@@ -1,5 +1,6 @@
 //! Tallybook's server. One module per subject; dependencies point one way: `http → conversation → {journal, db}`. What needs
-//! no server has a crate of its own: `tallybook-agent`, `tallybook-llm`, `tallybook-tools`, `tallybook-demo-model`.
+//! no server has a crate of its own: `tallybook-agent`, `tallybook-llm`, `tallybook-tools`,
+//! `tallybook-mcp`, `tallybook-demo-model`.
 
 pub mod accounts;
 pub mod application;
@@ -10,3 +11,4 @@ pub mod http;
 pub mod journal;
 pub mod models;
 mod page_files;
+mod tool_pins;

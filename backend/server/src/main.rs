@@ -1,5 +1,6 @@
 //! Command line → configuration → start. Prints where the program is to be found, and ends it when a signal says so.
 
+mod admin;
 mod signals;
 
 use std::{
@@ -9,7 +10,8 @@ use std::{
 
 use tallybook::{
     application::Application,
-    config::{ConfigError, Settings},
+    config::{ConfigError, Settings, Task},
+    models::Catalog,
 };
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
@@ -17,12 +19,22 @@ use tracing_subscriber::EnvFilter;
 use signals::StopSignals;
 
 fn main() -> ExitCode {
-    let settings = match Settings::from_environment() {
-        Ok(settings) => settings,
+    let (settings, task) = match Settings::from_environment() {
+        Ok(read) => read,
         Err(ConfigError::Options(error)) => error.exit(),
         Err(error) => return fail(&error.to_string()),
     };
+    match task {
+        Some(Task::CheckConfig) => return check_config(&settings),
+        Some(Task::Admin(task)) => {
+            return admin::run(&settings, task).map_or_else(|error| fail(&error.to_string()), told);
+        }
+        None => {}
+    }
     start_logging();
+    for remark in &settings.remarks {
+        tracing::warn!("{remark}");
+    }
     allow_open_files();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -34,6 +46,23 @@ fn main() -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&error.to_string()),
+    }
+}
+
+/// Says what the settings mean, or what is wrong with them.
+fn check_config(settings: &Settings) -> ExitCode {
+    if let Err(error) = Catalog::connect(&settings.models, settings.titles) {
+        return fail(&error.to_string());
+    }
+    told(settings.summary())
+}
+
+/// Says what was asked for.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_or_else`")]
+fn told(text: String) -> ExitCode {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&format!("nothing can be written to the standard output: {error}")),
     }
 }
 
@@ -72,7 +101,9 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
     let app = Application::build(settings).await?;
     let mut signals = StopSignals::listen()?;
     // A server that nobody listens to on stdout serves all the same.
-    let _ = std::io::stdout().write_all(greeting(&app, &data).as_bytes());
+    let setup = app.create_setup_link().await?.map(|link| format!("  setup: {link}\n         Open it within an hour to make the admin's account; behind a proxy, under its address.\n"));
+    let greeting = greeting(&app, &data) + &setup.unwrap_or_default();
+    let _ = std::io::stdout().write_all(greeting.as_bytes());
     let stop = CancellationToken::new();
     let forced = async {
         let signal = signals.graceful_stop().await;
@@ -87,14 +118,11 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
 }
 
 fn greeting(app: &Application, data: &str) -> String {
-    let model = app.model_info();
-    let mut greeting = format!(
-        "Tallybook is ready at http://{}\n  model: {} ({})\n  data:  {data}\n",
-        app.address(),
-        model.model,
-        model.provider
-    );
-    if model.provider == "demo" {
+    let models = app.models().items;
+    let words: Vec<String> = models.iter().map(|model| format!("{} ({})", model.name, model.provider)).collect();
+    let mut greeting =
+        format!("Tallybook is ready at http://{}\n  model: {}\n  data:  {data}\n", app.address(), words.join(", "));
+    if models.iter().all(|model| model.provider == "demo") {
         greeting += "  The demo model knows arithmetic only. Set ANTHROPIC_API_KEY or OPENAI_API_KEY for a real one.\n";
     }
     greeting

@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use sqlx::error::DatabaseError;
 
-use crate::db::{Database, Transaction, now, on_db, on_tx, retried};
+use crate::db::{Database, Transaction, now, on_db, on_tx, with_retries};
 
 /// How many versions are kept, those that were started last.
 const MAX_VERSIONS: u32 = 5;
@@ -67,14 +67,14 @@ impl PageFiles {
             tracing::warn!(bytes, "the page's files are too large to be kept for pages of this version");
             return Ok(());
         }
-        if !retried(|| self.set_started(folder)).await? {
+        if !with_retries(|| self.set_started(folder)).await? {
             // A replica of the same version may do so at this moment. One of them waits until the other is done.
-            match retried(|| self.create(folder, files)).await {
+            match with_retries(|| self.create(folder, files)).await {
                 Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {}
                 outcome => outcome?,
             }
         }
-        retried(|| self.delete_old()).await
+        with_retries(|| self.delete_old()).await
     }
 
     /// A file of a version, if it is kept.

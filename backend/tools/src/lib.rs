@@ -2,14 +2,18 @@
 //! models, SQL, HTTP or the page.
 
 mod add;
+mod convert_units;
+mod current_time;
 mod decimal;
 mod divide;
 mod error;
 mod evaluate;
 #[cfg(test)]
 mod example;
+mod fetch_page;
 mod multiply;
 pub mod notation;
+mod progress;
 mod registry;
 mod subtract;
 #[cfg(test)]
@@ -17,7 +21,9 @@ mod tests;
 mod tool;
 
 pub use error::ToolError;
-pub use registry::{MAX_INPUT_BYTES, RegistryError, ToolRegistry};
+pub use fetch_page::{FetchPage, FetchPageError};
+pub use progress::{Progress, ProgressSender};
+pub use registry::{AnyTool, MAX_INPUT_BYTES, RegistryError, ToolRegistry, is_tool_name, server_in};
 pub use tool::{Risk, Tool, ToolOutput, ToolSpec};
 
 /// The tools that come with Tallybook. This list is the table of contents: a new tool is one file and one line here.
@@ -27,5 +33,7 @@ pub fn builtin() -> Result<ToolRegistry, RegistryError> {
         .with(subtract::Subtract)?
         .with(multiply::Multiply)?
         .with(divide::Divide)?
-        .with(evaluate::Evaluate)
+        .with(evaluate::Evaluate)?
+        .with(convert_units::ConvertUnits)?
+        .with(current_time::CurrentTime::default())
 }

@@ -1,12 +1,15 @@
 //! Which tools there are, and calling one by name with the text that a model wrote.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 
 use super::{
-    Tool, ToolError, ToolOutput, ToolSpec,
+    ProgressSender, Tool, ToolError, ToolOutput, ToolSpec,
     notation::{shortened, shortened_to},
 };
 
@@ -18,8 +21,8 @@ const MAX_REASON_CHARS: usize = 300;
 /// A tool could not be registered; a mistake in the program, found at start.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
-    /// The name is not 1 to 64 of `a-z A-Z 0-9 _ -`.
-    #[error("{0:?} is not a tool name: use 1 to 64 letters, digits, '_' or '-'")]
+    /// The name is not 1 to 64 of `a-z A-Z 0-9 _ -`, or holds a `__`, which only names of servers' tools do.
+    #[error("{0:?} is not a tool name: use 1 to 64 letters, digits, '_' or '-', and no '__'")]
     BadName(String),
     /// Two tools share a name.
     #[error("there are two tools named {0:?}")]
@@ -30,22 +33,51 @@ pub enum RegistryError {
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     tools: BTreeMap<String, Arc<dyn AnyTool>>,
+    /// Names of tools that were taken out, so that who asks for one learns why it is not there.
+    turned_off: BTreeSet<String>,
+}
+
+/// Whether a text can be the name of a tool: 1 to 64 of `a-z A-Z 0-9 _ -`, which every provider takes.
+pub fn is_tool_name(name: &str) -> bool {
+    (1..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+}
+
+/// The server in the name of a server's tool, which is `<server>__<tool>`; none in the name of a built-in one.
+pub fn server_in(name: &str) -> Option<&str> {
+    // A server has at least one character, which may itself have become a `_`.
+    let at = 1 + name.get(1..)?.find("__")?;
+    name.get(..at)
 }
 
 impl ToolRegistry {
     /// The registry with one more tool in it.
     pub fn with<T: Tool>(mut self, tool: T) -> Result<Self, RegistryError> {
-        let valid = !T::NAME.is_empty()
-            && T::NAME.len() <= 64
-            && T::NAME.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-        if !valid {
+        if T::NAME.contains("__") {
             return Err(RegistryError::BadName(T::NAME.to_owned()));
         }
-        let entry = Entry { spec: spec_of::<T>(), tool };
-        if self.tools.insert(T::NAME.to_owned(), Arc::new(entry)).is_some() {
-            return Err(RegistryError::Duplicate(T::NAME.to_owned()));
-        }
+        self.add(Arc::new(Entry { spec: spec_of::<T>(), tool }))?;
         Ok(self)
+    }
+
+    /// Adds a tool that is known only since the program runs. On an error nothing has changed.
+    pub fn add(&mut self, tool: Arc<dyn AnyTool>) -> Result<(), RegistryError> {
+        let name = tool.spec().name.clone();
+        if !is_tool_name(&name) {
+            return Err(RegistryError::BadName(name));
+        }
+        if self.tools.contains_key(&name) {
+            return Err(RegistryError::Duplicate(name));
+        }
+        self.tools.insert(name, tool);
+        Ok(())
+    }
+
+    /// The registry without the tools of these names. A call of one of them fails and says why.
+    #[must_use]
+    pub fn without(&self, names: BTreeSet<String>) -> Self {
+        let mut tools = self.tools.clone();
+        tools.retain(|name, _| !names.contains(name));
+        Self { tools, turned_off: names }
     }
 
     /// What models are told, in the order of names.
@@ -58,16 +90,30 @@ impl ToolRegistry {
         self.tools.get(name).map(|tool| tool.spec())
     }
 
-    /// Calls a tool with arguments as a model wrote them. Fails with `unknown_tool` or `invalid_argument` before any
-    /// of the tool's code runs, otherwise with what the tool says. Sets no timeout and catches no panic: the agent does.
+    /// Calls a tool with arguments as a model wrote them. Fails with `unknown_tool`, `tool_disabled` or
+    /// `invalid_argument` before any of the tool's code runs, otherwise with what the tool says. Sets no timeout and catches no panic: the agent does.
     pub fn call(&self, name: &str, input_text: &str) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+        self.call_with_progress(name, input_text, ProgressSender::to_nobody())
+    }
+
+    /// [`Self::call`], whose tool may say how far it is.
+    pub fn call_with_progress(
+        &self,
+        name: &str,
+        input_text: &str,
+        progress: ProgressSender,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+        if self.turned_off.contains(name) {
+            let message = format!("the tool {name:?} is turned off in this conversation; answer without it");
+            return Box::pin(std::future::ready(Err(ToolError::other("tool_disabled", message))));
+        }
         let Some(tool) = self.tools.get(name).cloned() else {
             let known = self.tools.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             let error =
                 ToolError::other("unknown_tool", format!("there is no tool {:?}; there are: {known}", shortened(name)));
             return Box::pin(std::future::ready(Err(error)));
         };
-        tool.call(input_text.to_owned())
+        tool.call(input_text.to_owned(), progress)
     }
 }
 
@@ -77,10 +123,18 @@ impl std::fmt::Debug for ToolRegistry {
     }
 }
 
-/// A tool whose argument type is forgotten, so that a registry can hold many kinds.
-trait AnyTool: Send + Sync {
+/// A tool as a registry holds it: its argument type is forgotten, or known to a tool server alone. What is known when
+/// the program is written implements [`Tool`] instead.
+pub trait AnyTool: Send + Sync {
+    /// What a model is told of it.
     fn spec(&self) -> &ToolSpec;
-    fn call(self: Arc<Self>, input_text: String) -> BoxFuture<'static, Result<ToolOutput, ToolError>>;
+
+    /// Does the work with arguments as a model wrote them; see [`ToolRegistry::call`]. Dropping the future cancels it.
+    fn call(
+        self: Arc<Self>,
+        input_text: String,
+        progress: ProgressSender,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>>;
 }
 
 struct Entry<T> {
@@ -93,7 +147,11 @@ impl<T: Tool> AnyTool for Entry<T> {
         &self.spec
     }
 
-    fn call(self: Arc<Self>, input_text: String) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+    fn call(
+        self: Arc<Self>,
+        input_text: String,
+        _: ProgressSender,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
         Box::pin(async move { self.tool.call(parse_args(&input_text)?).await })
     }
 }
@@ -114,8 +172,10 @@ fn spec_of<T: Tool>() -> ToolSpec {
         description: T::DESCRIPTION.to_owned(),
         aliases: T::ALIASES.iter().map(|&alias| alias.to_owned()).collect(),
         input_schema,
+        server: None,
         risk: T::RISK,
         idempotent: T::IDEMPOTENT,
+        definition_hash: None,
     }
 }
 
@@ -188,6 +248,7 @@ mod tests {
             1 => "has space",
             2 => "名前",
             3 => "sixty-five_characters_long_sixty-five_characters_long_sixty-five_",
+            5 => "server__tool",
             _ => "Good_name-4",
         }
     }
@@ -213,7 +274,7 @@ mod tests {
         fn refused<const N: usize>() -> bool {
             matches!(ToolRegistry::default().with(Named::<N>), Err(RegistryError::BadName(name)) if name == self::name(N))
         }
-        assert!(refused::<0>() && refused::<1>() && refused::<2>() && refused::<3>());
+        assert!(refused::<0>() && refused::<1>() && refused::<2>() && refused::<3>() && refused::<5>());
         assert!(!refused::<4>());
     }
 
@@ -221,6 +282,23 @@ mod tests {
     fn two_tools_of_one_name_are_refused() {
         let result = ToolRegistry::default().with(Named::<4>).unwrap().with(Named::<4>);
         assert_eq!(result.unwrap_err().to_string(), r#"there are two tools named "Good_name-4""#);
+    }
+
+    #[test]
+    fn the_name_of_a_servers_tool_tells_its_server() {
+        let names = ["docs__search", "a_b__c__d", "____x", "add", "__x", "convert_units"];
+        let servers = [Some("docs"), Some("a_b"), Some("_"), None, None, None];
+        assert_eq!(names.map(super::server_in), servers);
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_is_turned_off_is_not_told_of_and_says_so() {
+        let registry = ToolRegistry::default().with(Named::<4>).unwrap();
+        let without = registry.without(["Good_name-4".to_owned()].into());
+        assert!(without.specs().is_empty() && registry.specs().len() == 1);
+        let error = without.call("Good_name-4", "{}").await.unwrap_err();
+        assert_eq!(error.error_type, "tool_disabled");
+        assert_eq!(without.call("other", "{}").await.unwrap_err().error_type, "unknown_tool");
     }
 
     #[tokio::test]

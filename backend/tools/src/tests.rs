@@ -1,6 +1,8 @@
 //! Tests of the built-in tools, called as the agent calls them: through the registry, with text that a model wrote.
 
 mod arithmetic;
+mod convert_units;
+mod current_time;
 mod evaluate;
 mod properties;
 

@@ -1,9 +1,10 @@
 //! What a tool is: what it takes, what a model is told of it, what it gives back.
 
-use std::future::Future;
+use std::{future::Future, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use sha2::{Digest as _, Sha256};
 
 use super::error::ToolError;
 
@@ -59,10 +60,24 @@ pub struct ToolSpec {
     pub aliases: Vec<String>,
     /// JSON Schema of the arguments, always an object.
     pub input_schema: serde_json::Value,
+    /// The tool server that it comes from; none where it is built in.
+    pub server: Option<Arc<str>>,
     /// Whether calls may simply run.
     pub risk: Risk,
     /// Whether running it twice is the same as running it once.
     pub idempotent: bool,
+    /// SHA-256 of the whole definition as its server wrote it, annotations included; none where it is built in.
+    pub definition_hash: Option<[u8; 32]>,
+}
+
+impl ToolSpec {
+    /// SHA-256, in hex, of what a person agrees to who approves the tool: its name, description and schema, and where it
+    /// comes from a server, of what else that says of it.
+    pub fn hash(&self) -> String {
+        let Self { name, description, input_schema, server, definition_hash, .. } = self;
+        let definition = serde_json::json!([name, description, input_schema, server.as_deref(), definition_hash]);
+        hex::encode(Sha256::digest(definition.to_string()))
+    }
 }
 
 /// What a tool gave back.
@@ -76,5 +91,38 @@ impl ToolOutput {
     /// An output that is this text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Risk, ToolSpec};
+
+    #[test]
+    fn whatever_a_tool_says_of_itself_changes_its_hash() {
+        let spec = ToolSpec {
+            name: "order".to_owned(),
+            description: "Orders a pizza.".to_owned(),
+            aliases: Vec::new(),
+            input_schema: json!({ "type": "object" }),
+            server: Some("kitchen".into()),
+            risk: Risk::High,
+            idempotent: false,
+            definition_hash: Some([7; 32]),
+        };
+        let hash = spec.hash();
+        assert!(hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()), "{hash}");
+        assert_eq!(ToolSpec { risk: Risk::Low, ..spec.clone() }.hash(), hash, "the settings say what is risky");
+        for changed in [
+            ToolSpec { name: "orders".to_owned(), ..spec.clone() },
+            ToolSpec { description: "Orders two pizzas.".to_owned(), ..spec.clone() },
+            ToolSpec { input_schema: json!({}), ..spec.clone() },
+            ToolSpec { server: None, ..spec.clone() },
+            ToolSpec { definition_hash: Some([8; 32]), ..spec.clone() },
+        ] {
+            assert_ne!(changed.hash(), hash, "{changed:?}");
+        }
     }
 }

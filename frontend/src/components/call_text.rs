@@ -21,6 +21,7 @@ use crate::{
 /// Which text of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
+    Proposed,
     Input,
     Output,
     Error,
@@ -28,11 +29,12 @@ pub(crate) enum Part {
 
 impl Part {
     /// All of them, in the order in which they are shown.
-    pub(crate) const ALL: [Self; 3] = [Self::Input, Self::Output, Self::Error];
+    pub(crate) const ALL: [Self; 4] = [Self::Proposed, Self::Input, Self::Output, Self::Error];
 
     /// That text of a call; `None` when there is none.
     pub(crate) fn of(self, call: &Call) -> Option<&CallText> {
         match self {
+            Self::Proposed => call.proposed.as_ref(),
             Self::Input => Some(&call.input),
             Self::Output => call.output.as_ref(),
             Self::Error => call.error.as_ref(),
@@ -42,14 +44,17 @@ impl Part {
     /// Its name in ids of elements.
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Proposed => "proposed",
             Self::Input => "input",
             Self::Output => "output",
             Self::Error => "error",
         }
     }
 
-    fn heading(self, text: Language) -> &'static str {
+    fn heading(self, call: Option<&Call>, text: Language) -> &'static str {
         match self {
+            Self::Proposed => text.proposed_input(),
+            Self::Input if call.is_some_and(|call| call.proposed.is_some()) => text.changed_input(),
             Self::Input => text.input(),
             Self::Output => text.output(),
             Self::Error => text.error(),
@@ -59,7 +64,7 @@ impl Part {
     /// The text for reading, as far as it is here.
     fn readable(self, content: &str) -> String {
         match self {
-            Self::Input => json::readable(content),
+            Self::Proposed | Self::Input => json::readable(content),
             Self::Output => json::readable_output(content),
             Self::Error => content.to_owned(),
         }
@@ -109,7 +114,9 @@ pub(crate) fn CallPart(
     let labelled_by = heading_id.clone();
     view! {
         <div class="tool-part">
-            <h3 id=heading_id class:tool-error-heading=part == Part::Error>{part.heading(text)}</h3>
+            <h3 id=heading_id class:tool-error-heading=part == Part::Error>
+                {move || call.with(|call| part.heading(call.as_deref(), text))}
+            </h3>
             <CopyButton
                 content=move || held.with(|held| held.as_ref().filter(|held| held.is_whole()).map(|held| Arc::clone(&held.text)))
                 load
@@ -172,7 +179,7 @@ fn content_view(part: Part, held: &CallText, all: bool, text: Language) -> AnyVi
     if !held.is_whole() {
         return beginning_view(&part.readable(&held.text));
     }
-    if part == Part::Input {
+    if matches!(part, Part::Proposed | Part::Input) {
         if let Some(rows) = json::rows(&held.text) {
             return rows_view(rows, all);
         }

@@ -1,7 +1,7 @@
 //! The open conversation: its messages above, the message field below. It owns the session.
 
 use leptos::prelude::*;
-use tallybook_protocol::Conversation;
+use tallybook_protocol::{Conversation, ToolCallId};
 use uuid::Uuid;
 
 use crate::{
@@ -9,13 +9,17 @@ use crate::{
     components::{
         commands::on_command,
         composer::Composer,
+        consent_note::{ConsentNote, go_to_first, use_waiting_calls},
+        later::{Other, later},
         nothing_here::{LoadFailed, NothingHere},
         thread::Thread,
     },
     conversation_list::ConversationList,
     feed::Feed,
+    goal::Goal,
     keys::Command,
     language::use_language,
+    notification,
     session::{Phase, Place, Session, Ways},
     text::{DEMO_SETTINGS, page_title},
     transcript::Transcript,
@@ -36,12 +40,21 @@ pub(crate) fn ChatPane(
     current: Signal<Option<Uuid>>,
     /// Where the page learns its title from.
     title: RwSignal<Option<String>>,
+    /// Whether something is to be found in it.
+    finding: RwSignal<bool>,
+    /// The message that is to be shown.
+    goal: Signal<Option<Goal>>,
     feed: Feed,
+    /// Where the page learns of the session that is open.
+    open_session: RwSignal<Option<Session>>,
     ways: Ways,
 ) -> impl IntoView {
     let text = use_language();
     let opened_with = conversation.as_ref().map(|conversation| conversation.summary.title.clone());
     let session = Session::new(place, conversation, feed, ways);
+    open_session.set(Some(session));
+    Effect::new(move || goal.get().into_iter().for_each(|goal| session.go_to(goal)));
+    on_cleanup(move || finding.set(false));
     Effect::new(move || session.set_leaving(current.get().is_some_and(|uuid| list.is_leaving(uuid))));
     let name = Memo::new(move |_| current.get().and_then(|uuid| list.title_of(uuid)).or_else(|| opened_with.clone()));
     Effect::new(move || title.set(name.get()));
@@ -57,10 +70,9 @@ pub(crate) fn ChatPane(
             name.with(|name| page_title(name.as_deref()))
         }
     });
-    Effect::new(move || browser::name_tab(&tab.get()));
     let reconnecting = move || match session.phase.get() {
         Phase::Reconnecting(seconds) => Some(text.reconnecting(seconds)),
-        Phase::Idle | Phase::Sending | Phase::Following | Phase::Hidden => None,
+        Phase::Idle | Phase::Sending | Phase::Following | Phase::Hidden | Phase::Awaiting => None,
     };
     let is_reconnecting = Memo::new(move |_| matches!(session.phase.get(), Phase::Reconnecting(_)));
     // The end of an answer is told once, and nothing before it.
@@ -69,53 +81,48 @@ pub(crate) fn ChatPane(
         Some(Told::Busy | Told::Answered) => Told::Answered,
         None | Some(Told::Nothing) => Told::Nothing,
     });
+    let waiting = use_waiting_calls(session);
+    name_tab(tab, told, waiting);
     let usage = Memo::new(move |_| session.transcript.with(Transcript::usage));
-    on_command(move |command| {
-        let stops = command == Command::Close && session.phase.get_untracked() != Phase::Idle;
-        if stops {
-            session.stop();
-        }
-        stops
+    let found_in = Memo::new(move |_| match session.place.get() {
+        Place::Open(uuid) => Some(uuid).filter(|_| finding.get()),
+        _ => None,
     });
+    hear_keys(session, finding, waiting);
     let trouble = Memo::new(move |_| match session.place.get() {
         Place::Missing => Some(Trouble::Missing),
         Place::Failed(_, words) => Some(Trouble::Failed(words)),
         Place::NewChat | Place::Loading(_) | Place::Open(_) | Place::Deleted => None,
     });
     let is_deleted = Memo::new(move |_| session.place.with(|place| *place == Place::Deleted));
+    let is_archived = Memo::new(move |_| {
+        current.get().and_then(|uuid| list.find(uuid)).filter(|item| item.archived).map(|item| item.uuid)
+    });
+    let has_queue = Memo::new(move |_| session.queue.with(|queue| !queue.messages.is_empty()));
     let conversation = move || {
         view! {
             {move || heading.get().map(|heading| view! { <h1 class="visually-hidden">{heading}</h1> })}
+            {later(move || found_in.get().map(|conversation| Other::FindBar { conversation, session, open: finding }))}
             <Thread session />
             <p class="visually-hidden" role="status">
                 {move || (told.get() == Told::Answered).then(|| text.answered())}
             </p>
             <div class="dock">
                 <div class="connection">
-                    <span role="status">{reconnecting}</span>
+                    <span role="status">{move || session.is_going.get().then(|| text.going_there())}{reconnecting}</span>
                     {move || is_reconnecting.get().then(|| view! {
                         <button type="button" class="button small" data-testid="retry-now" on:click=move |_| session.retry()>
                             {text.retry_now()}
                         </button>
                     })}
                 </div>
-                {move || is_deleted.get().then(|| view! {
-                    <p class="failure" role="alert" data-testid="deleted-notice">
-                        {text.deleted_elsewhere()}
-                        " "
-                        <button
-                            type="button"
-                            class="button small"
-                            data-testid="go-on-in-new-chat"
-                            on:click=move |_| ways.open_new_chat.run(())
-                        >
-                            {text.new_chat()}
-                        </button>
-                    </p>
-                })}
+                {move || is_deleted.get().then(|| deleted_notice(ways))}
+                {move || is_archived.get().map(|uuid| archived_notice(uuid, list))}
                 {move || session.notice.get().map(|notice| view! {
                     <p class="failure" role="alert" data-testid="notice">{notice}</p>
                 })}
+                <ConsentNote session waiting />
+                {later(move || has_queue.get().then_some(Other::Queue(session)))}
                 <Composer session />
                 {move || usage.get().map(|usage| view! {
                     <p class="usage-in-all" data-testid="usage-in-all">{text.usage_in_all(usage)}</p>
@@ -132,6 +139,100 @@ pub(crate) fn ChatPane(
         Some(Trouble::Missing) => view! { <NothingHere message=text.not_found_conversation() /> }.into_any(),
         Some(Trouble::Failed(message)) => view! { <LoadFailed message retry=move || session.retry() /> }.into_any(),
     }
+}
+
+/// Finds something in the conversation, goes to what waits for a decision, or stops the answer.
+fn hear_keys(session: Session, finding: RwSignal<bool>, waiting: Memo<Vec<ToolCallId>>) {
+    on_command(move |command| {
+        if command == Command::Find && session.place.with_untracked(|place| matches!(place, Place::Open(_))) {
+            finding.set(true);
+            return true;
+        }
+        if command == Command::Close && session.phase.get_untracked() == Phase::Awaiting {
+            // It leads to what waits, and refuses nothing.
+            go_to_first(waiting);
+            return true;
+        }
+        let stops = command == Command::Close && session.phase.get_untracked() != Phase::Idle;
+        if stops {
+            session.stop();
+        }
+        stops
+    });
+}
+
+/// Names the tab, and has it say, and the system where that is wanted, that calls wait for a decision, or that an answer has
+/// ended which nobody saw.
+fn name_tab(tab: Memo<String>, told: Memo<Told>, waiting: Memo<Vec<ToolCallId>>) {
+    let text = use_language();
+    let unseen = RwSignal::new(false);
+    let waits = Memo::new(move |_| waiting.with(|waiting| !waiting.is_empty()));
+    Effect::new(move || {
+        let badge = if waits.get() {
+            "(!) "
+        } else if unseen.get() {
+            "● "
+        } else {
+            ""
+        };
+        browser::name_tab(&format!("{badge}{}", tab.get()));
+    });
+    Effect::new(move || {
+        if waits.get() && browser::is_hidden() {
+            notification::show(text.decision_needed(), &tab.get_untracked());
+        }
+    });
+    Effect::new(move || {
+        if told.get() == Told::Answered && browser::is_hidden() {
+            unseen.set(true);
+            notification::show(text.answer_ended(), &tab.get_untracked());
+        }
+    });
+    Effect::new(move || {
+        let seen = window_event_listener_untyped("visibilitychange", move |_| {
+            if !browser::is_hidden() {
+                unseen.set(false);
+            }
+        });
+        on_cleanup(move || seen.remove());
+    });
+}
+
+fn deleted_notice(ways: Ways) -> AnyView {
+    let text = use_language();
+    view! {
+        <p class="failure" role="alert" data-testid="deleted-notice">
+            {text.deleted_elsewhere()}
+            " "
+            <button
+                type="button"
+                class="button small"
+                data-testid="go-on-in-new-chat"
+                on:click=move |_| ways.open_new_chat.run(())
+            >
+                {text.new_chat()}
+            </button>
+        </p>
+    }
+    .into_any()
+}
+
+fn archived_notice(uuid: Uuid, list: ConversationList) -> AnyView {
+    let text = use_language();
+    view! {
+        <p class="note archived-note" role="status" data-testid="archived-notice">
+            {text.archived_notice()}
+            <button
+                type="button"
+                class="button small"
+                data-testid="unarchive"
+                on:click=move |_| list.archive(&[uuid], false)
+            >
+                {text.unarchive()}
+            </button>
+        </p>
+    }
+    .into_any()
 }
 
 /// Why nothing is shown.

@@ -7,13 +7,17 @@ use leptos::{
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 
-use crate::keys::{Command, Press, Target};
+use crate::{
+    browser,
+    keys::{Command, Press, Target},
+    reactive::effect,
+};
 
 /// Calls `act` with each command until the component goes away; true means that it was taken.
 pub(crate) fn on_command(act: impl Fn(Command) -> bool + 'static) {
     // Effects run in a browser alone.
     let act = StoredValue::new_local(act);
-    Effect::new(move || {
+    effect(move || {
         let listener = window_event_listener(ev::keydown, move |event| {
             if let Some(command) = command_of(&event)
                 && act.try_with_value(|act| act(command)) == Some(true)
@@ -36,6 +40,7 @@ fn command_of(event: &KeyboardEvent) -> Option<Command> {
         shift: event.shift_key(),
         alt: event.alt_key(),
         target: target_of(event),
+        single_keys: browser::has_single_keys(),
     };
     press.command()
 }

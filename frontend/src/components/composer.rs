@@ -1,16 +1,21 @@
-//! The message field: it grows with its text, sends on Enter, and turns its button into Stop while a turn runs.
+//! The message field: it grows with its text, sends on Enter, and has a button for Stop while a turn runs.
 
 use leptos::{
-    ev::{KeyboardEvent, MouseEvent, SubmitEvent},
+    ev::{self, DragEvent, KeyboardEvent, MouseEvent, SubmitEvent},
     html,
     prelude::*,
 };
+use wasm_bindgen::JsCast;
+use web_sys::Element;
 
 use crate::{
     browser,
-    components::icon::{Draw, Icon},
+    components::{
+        icon::{Draw, Icon},
+        ids::COMPOSER_ID,
+    },
     language::use_language,
-    session::{Place, Session},
+    session::{Phase, Place, Session},
 };
 
 /// `keyCode` of a key press that an input method takes for itself. Safari ends a composition before it reports the Enter
@@ -23,29 +28,35 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     let text = use_language();
     let field = NodeRef::<html::Textarea>::new();
     let send = move || session.send_draft();
+    let has_draft = Memo::new(move |_| session.draft.with(|draft| !draft.trim().is_empty()));
     // One comes here to write, and after an answer to go on writing; but on a touch screen the focus would bring up the
     // keyboard.
     Effect::new(move || {
-        if !session.is_busy() && has_fine_pointer() {
+        if !session.is_busy() && !is_touched() {
             request_animation_frame(move || {
-                if let Some(field) = field.try_get_untracked().flatten().filter(|_| is_focus_free()) {
+                if let Some(field) = field.try_get_untracked().flatten().filter(|_| browser::is_focus_free()) {
                     let _ = field.focus();
                 }
             });
         }
     });
+    take_drops(session);
     view! {
         <form
             class="composer"
             on:submit=move |event: SubmitEvent| {
                 event.prevent_default();
                 send();
+                // The button that was pressed makes way.
+                if let Some(field) = field.get_untracked().filter(|_| !is_touched()) {
+                    let _ = field.focus();
+                }
             }
         >
             // The field lies over a copy of its text, which gives both their height.
             <div class="composer-field" data-text=move || session.draft.get()>
                 <textarea
-                    id="composer"
+                    id=COMPOSER_ID
                     data-testid="composer"
                     rows="1"
                     dir="auto"
@@ -71,19 +82,56 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                 <span class="composer-hint" id="composer-hint">
                     {move || match () {
                         () if session.is_leaving.get() => text.send_while_leaving(),
+                        () if session.phase.get() == Phase::Awaiting => text.send_after_decision(),
                         () if enter_sends() => text.composer_hint(),
                         () => text.composer_hint_touch(),
                     }}
                 </span>
-                {move || if session.is_busy() {
-                    view! { <StopButton session /> }.into_any()
-                } else {
-                    view! { <SendButton session /> }.into_any()
-                }}
+                <span class="composer-buttons">
+                    // While an answer is written, what is sent waits for its end.
+                    {move || (!session.is_busy() || has_draft.get()).then(|| view! { <SendButton session /> })}
+                    {move || session.is_busy().then(|| view! { <StopButton session /> })}
+                </span>
             </div>
         </form>
     }
     .into_any()
+}
+
+/// What is dropped on the page would be opened by the browser in its place. A text goes into the message field, where a
+/// field does not take it itself.
+fn take_drops(session: Session) {
+    let text = use_language();
+    let take = move |event: &DragEvent| -> Option<()> {
+        let data = event.data_transfer()?;
+        let is_file = data.types().includes(&"Files".into(), 0);
+        let place = event.target()?.dyn_into::<Element>().ok();
+        if !is_file && place.is_some_and(|place| matches!(place.closest("input, textarea"), Ok(Some(_)))) {
+            return None;
+        }
+        event.prevent_default();
+        if event.type_() == "drop" {
+            let dropped = data.get_data("text/plain").unwrap_or_default();
+            if is_file {
+                session.say(text.no_files().to_owned());
+            } else {
+                session.add_to_draft(&dropped);
+            }
+        }
+        None
+    };
+    Effect::new(move || {
+        let over = window_event_listener(ev::dragover, move |event| {
+            take(&event);
+        });
+        let dropped = window_event_listener(ev::drop, move |event| {
+            take(&event);
+        });
+        on_cleanup(move || {
+            over.remove();
+            dropped.remove();
+        });
+    });
 }
 
 #[component]
@@ -95,13 +143,14 @@ fn SendButton(session: Session) -> impl IntoView {
         _ if session.is_leaving.get() => Some(text.send_while_leaving()),
         _ => session.draft.with(|draft| draft.trim().is_empty()).then(|| text.send_nothing()),
     });
+    let label = move || if session.is_busy() { text.send_later() } else { text.send() };
     view! {
         <button
             type="submit"
             class="button icon-only primary"
             data-testid="send"
-            aria-label=text.send()
-            title=move || obstacle.get().unwrap_or(text.send())
+            aria-label=label
+            title=move || obstacle.get().unwrap_or(label())
             disabled=move || !browser::IS_HERE || obstacle.get().is_some()
         >
             <Draw icon=Icon::ArrowUp />
@@ -146,14 +195,10 @@ pub(crate) fn sends(event: &KeyboardEvent) -> bool {
 
 /// Under a thumb there is no Shift+Enter, so Enter breaks the line and the button sends. The server does not know.
 fn enter_sends() -> bool {
-    !browser::IS_HERE || has_fine_pointer()
+    !browser::IS_HERE || !is_touched()
 }
 
-fn has_fine_pointer() -> bool {
-    window().match_media("(pointer: fine)").ok().flatten().is_some_and(|query| query.matches())
-}
-
-/// Whether nothing has the focus, so that taking it takes it from nobody.
-fn is_focus_free() -> bool {
-    document().active_element().is_none_or(|element| element.tag_name().eq_ignore_ascii_case("body"))
+/// Whether one points by finger. What has no pointer at all has keys.
+fn is_touched() -> bool {
+    window().match_media("(pointer: coarse)").ok().flatten().is_some_and(|query| query.matches())
 }

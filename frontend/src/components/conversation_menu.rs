@@ -1,5 +1,6 @@
-//! The open conversation's title, and what can be done with it. The menu is the browser's own popover, so it closes by
-//! itself, and files are had from it before the page is alive.
+//! What can be done with a conversation, as a menu: that of the open one below its title, and that of the list, which serves
+//! all its rows. The menu is the browser's own popover, so it closes by itself, and files are had from it before the page is
+//! alive.
 
 use leptos::prelude::*;
 use uuid::Uuid;
@@ -7,61 +8,118 @@ use uuid::Uuid;
 use crate::{
     api, browser,
     components::icon::{Draw, Icon},
+    conversation_list::ConversationList,
     language::use_language,
+    reactive::memo,
 };
 
-const MENU: &str = "conversation-menu";
+/// The menu of the open conversation.
+const HEADER_MENU: &str = "conversation-menu";
+
+/// The menu of the list.
+pub(crate) const ROW_MENU: &str = "row-menu";
 
 /// The title as the button that opens the menu.
 #[component]
-pub(crate) fn ConversationMenu(uuid: Uuid, title: String, rename: Callback<()>, delete: Callback<()>) -> impl IntoView {
+pub(crate) fn ConversationMenu(
+    uuid: Uuid,
+    title: String,
+    list: ConversationList,
+    /// Finds something in it.
+    find: Callback<()>,
+    rename: Callback<()>,
+) -> impl IntoView {
     let text = use_language();
-    let file = |format: &'static str, label: &'static str| {
-        let address = format!("{}/export?format={format}", api::conversation_url(uuid));
-        // The server gives the name.
-        view! {
-            <a class="button quiet" href=address download="" data-testid=format>
-                <Draw icon=Icon::Download />
-                {label}
-            </a>
-        }
-    };
-    let act = |icon: Icon, class: &'static str, name: &'static str, label: &'static str, run: Callback<()>| {
-        view! {
-            <button
-                type="button"
-                class=class
-                data-testid=name
-                popovertarget=MENU
-                popovertargetaction="hide"
-                disabled=!browser::IS_HERE
-                on:click=move |_| run.run(())
-            >
-                <Draw icon />
-                {label}
-            </button>
-        }
-    };
     view! {
         <div class="header-title has-menu">
             <button
                 type="button"
                 class="button quiet"
                 data-testid="conversation-menu"
-                popovertarget=MENU
+                popovertarget=HEADER_MENU
                 title=text.conversation_menu()
             >
                 <span class="header-name">{title}</span>
                 <Draw icon=Icon::Chevron />
             </button>
-            <div class="menu" id=MENU popover="auto">
-                {act(Icon::Pencil, "button quiet", "menu-rename", text.rename(), rename)}
-                {file("markdown", text.export_markdown())}
-                {file("json", text.export_json())}
-                <hr />
-                {act(Icon::Bin, "button quiet danger", "menu-delete", text.delete(), delete)}
+            <div class="menu" id=HEADER_MENU popover="auto">
+                {items(Menu { id: HEADER_MENU, prefix: "menu-" }, uuid, list, Some(find), rename)}
             </div>
         </div>
+    }
+    .into_any()
+}
+
+/// The menu of the list, for the row whose button was pressed.
+#[component]
+pub(crate) fn RowMenu(list: ConversationList, menu: RwSignal<Option<Uuid>>) -> impl IntoView {
+    let rename = Callback::new(move |()| list.renaming.set(menu.get_untracked()));
+    view! {
+        <div class="menu row-menu" id=ROW_MENU popover="auto">
+            {move || menu.get().map(|uuid| items(Menu { id: ROW_MENU, prefix: "" }, uuid, list, None, rename))}
+        </div>
+    }
+}
+
+/// One of the menus.
+#[derive(Clone, Copy)]
+struct Menu {
+    id: &'static str,
+    /// What its entries are called begins with this.
+    prefix: &'static str,
+}
+
+fn items(menu: Menu, uuid: Uuid, list: ConversationList, find: Option<Callback<()>>, rename: Callback<()>) -> AnyView {
+    let text = use_language();
+    let flags = memo(move |_| list.find(uuid).map_or((false, false), |item| (item.pinned, item.archived)));
+    // The button stays the same whatever it says: one that is replaced while it is pressed would not close the menu.
+    let act = move |icon: Icon, name: &'static str, label: Signal<&'static str>, run: Callback<()>| {
+        view! {
+            <button
+                type="button"
+                class="button quiet"
+                class:danger=name == "delete"
+                data-testid=format!("{}{name}", menu.prefix)
+                popovertarget=menu.id
+                popovertargetaction="hide"
+                disabled=!browser::IS_HERE
+                // What is put away is at hand nowhere.
+                hidden=move || name == "pin" && flags.get().1
+                on:click=move |_| run.run(())
+            >
+                <Draw icon />
+                {label}
+            </button>
+        }
+        .into_any()
+    };
+    let file = |format: &'static str, label: &'static str| {
+        let name = if menu.id == ROW_MENU { format!("row-{format}") } else { format.to_owned() };
+        // The server gives the file its name.
+        view! {
+            <a class="button quiet" href=api::export_url(uuid, format) download="" data-testid=name>
+                <Draw icon=Icon::Download />
+                {label}
+            </a>
+        }
+        .into_any()
+    };
+    let pin = Callback::new(move |()| list.pin(&[uuid], !flags.get_untracked().0));
+    let archive = Callback::new(move |()| list.archive(&[uuid], !flags.get_untracked().1));
+    let pin_label = Signal::derive(move || if flags.get().0 { text.unpin() } else { text.pin() });
+    let archive_label = Signal::derive(move || if flags.get().1 { text.unarchive() } else { text.archive() });
+    let select = Callback::new(move |()| list.begin_selection(Some(uuid)));
+    let delete = Callback::new(move |()| list.delete(&[uuid]));
+    view! {
+        {find.map(|find| act(Icon::Magnifier, "find", text.find_here().into(), find))}
+        {act(Icon::Pencil, "rename", text.rename().into(), rename)}
+        {act(Icon::Pin, "pin", pin_label, pin)}
+        {act(Icon::Box, "archive", archive_label, archive)}
+        {file("markdown", text.export_markdown())}
+        {file("json", text.export_json())}
+        {(menu.id == ROW_MENU).then(|| act(Icon::Check, "select", text.select().into(), select))}
+        <hr />
+        {act(Icon::Bin, "delete", text.delete().into(), delete)}
     }
     .into_any()
 }

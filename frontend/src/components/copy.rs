@@ -1,5 +1,5 @@
-//! Copying. Code in Markdown has buttons that are plain nodes, heard by one listener above all messages; elsewhere a
-//! [`CopyButton`] knows what it copies, and has it loaded first where it is not here.
+//! Copying, and what else is done with code and tables. In Markdown their buttons are plain nodes, heard by one listener
+//! above all messages; elsewhere a [`CopyButton`] knows what it copies, and has it loaded first where it is not here.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,17 +8,28 @@ use send_wrapper::SendWrapper;
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 
-use crate::{browser, language::use_language, session::Loading};
+use crate::{browser, export, language::use_language, session::Loading};
 
 /// How long a button says that it did it.
 const TOLD_FOR: Duration = Duration::from_secs(2);
 
-/// Copies the code beside the button that was clicked, if it was one.
+/// Does what the button says that was clicked beside code or below a table, if it was one.
 pub(crate) fn on_click(event: &MouseEvent) {
-    if let Some(button) = clicked(event)
-        && let Some(code) = code_of(&button)
+    let Some(button) = clicked(event) else { return };
+    let classes = button.class_list();
+    if classes.contains("copy") {
+        if let Some(content) = code_of(&button).or_else(|| csv_of(&button)) {
+            copy(button, content.into());
+        }
+    } else if classes.contains("download") {
+        if let Some(code) = code_of(&button) {
+            browser::save_text(&export::file_name(&language_of(&button)), &code);
+        }
+    } else if let Ok(Some(code)) = button.closest(".code")
+        // The style does the rest.
+        && let Ok(is_wrapped) = code.toggle_attribute("data-wrap")
     {
-        copy(button, code.into());
+        let _ = button.set_attribute("aria-pressed", if is_wrapped { "true" } else { "false" });
     }
 }
 
@@ -78,7 +89,24 @@ fn copy(button: Element, content: Arc<str>) {
 
 fn clicked(event: &MouseEvent) -> Option<Element> {
     let target: Element = event.target()?.dyn_into().ok()?;
-    target.closest("button.copy").ok()?
+    target.closest("button:is(.copy, .download, .wrap)").ok()?
+}
+
+fn language_of(button: &Element) -> String {
+    let bar = button.closest(".code-bar").ok().flatten();
+    let language = bar.and_then(|bar| bar.query_selector(".code-language").ok()?);
+    language.and_then(|language| language.text_content()).unwrap_or_default()
+}
+
+/// The table above the button.
+fn csv_of(button: &Element) -> Option<String> {
+    let rows = button.closest(".table-block").ok()??.query_selector_all("tr").ok()?;
+    let rows = (0..rows.length()).filter_map(|at| {
+        let cells = rows.item(at)?.child_nodes();
+        let cells = (0..cells.length()).filter_map(|at| cells.item(at)?.text_content());
+        Some(cells.collect())
+    });
+    Some(export::csv(&rows.collect::<Vec<Vec<String>>>()))
 }
 
 fn code_of(button: &Element) -> Option<String> {

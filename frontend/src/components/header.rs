@@ -1,8 +1,7 @@
 //! The bar above the conversation: the list beside it shown or folded away, what is open and what can be done with it, and
-//! the model that answers.
+//! the model and the tools that answer.
 
 use leptos::prelude::*;
-use tallybook_protocol::ModelInfo;
 use uuid::Uuid;
 
 use crate::{
@@ -10,36 +9,35 @@ use crate::{
     components::{
         conversation_menu::ConversationMenu,
         icon::{Draw, Icon},
-        title_field::TitleField,
+        later::{Other, later},
+        model_picker::ModelPicker,
+        tools_button::ToolsButton,
     },
+    conversation_list::ConversationList,
     language::use_language,
+    models::Models,
     preferences::{Preferences, SIDEBAR_COOKIE, Sidebar},
     text::PRODUCT,
+    tools::Tools,
 };
-
-/// What a reader can do with the open conversation from here.
-#[derive(Clone, Copy)]
-pub(crate) struct ConversationActions {
-    /// Takes the old title and the new one.
-    pub(crate) rename: Callback<(Uuid, String, String)>,
-    pub(crate) delete: Callback<Uuid>,
-}
 
 /// The bar above the conversation.
 #[component]
 pub(crate) fn Header(
-    model: ModelInfo,
+    models: Models,
+    tools: Tools,
     /// The open conversation.
     current: Signal<Option<Uuid>>,
     /// Its title, once it has one.
     title: Signal<Option<String>>,
-    actions: ConversationActions,
+    /// Finds something in it.
+    find: Callback<()>,
+    list: ConversationList,
+    /// The conversation whose title is being changed here.
+    renaming: RwSignal<Option<Uuid>>,
     sidebar_open: RwSignal<bool>,
 ) -> impl IntoView {
     let text = use_language();
-    let ModelInfo { provider, model } = model;
-    let told = text.model(&provider, &model);
-    let renaming = RwSignal::new(None::<Uuid>);
     // What is shown anew must not begin in a field.
     Effect::new(move || {
         current.track();
@@ -49,19 +47,18 @@ pub(crate) fn Header(
     let named = move || match open.get() {
         None => view! { <span class="header-title header-name narrow-only">{PRODUCT}</span> }.into_any(),
         Some((uuid, title)) if renaming.get() == Some(uuid) => {
-            let old = title.clone();
             let done = Callback::new(move |new: Option<String>| {
                 renaming.set(None);
                 if let Some(new) = new {
-                    actions.rename.run((uuid, old.clone(), new));
+                    list.rename(uuid, new);
                 }
             });
-            view! { <div class="header-rename"><TitleField title done /></div> }.into_any()
+            let field = later(move || Some(Other::TitleField { title: title.clone(), done }));
+            view! { <div class="header-rename">{field}</div> }.into_any()
         }
         Some((uuid, title)) => {
             let rename = Callback::new(move |()| renaming.set(Some(uuid)));
-            let delete = Callback::new(move |()| actions.delete.run(uuid));
-            view! { <ConversationMenu uuid title rename delete /> }.into_any()
+            view! { <ConversationMenu uuid title list find rename /> }.into_any()
         }
     };
     view! {
@@ -69,6 +66,7 @@ pub(crate) fn Header(
             <button
                 type="button"
                 class="button icon-only quiet narrow-only"
+                id="open-sidebar"
                 data-testid="open-sidebar"
                 aria-label=text.open_sidebar()
                 aria-controls="sidebar"
@@ -79,11 +77,8 @@ pub(crate) fn Header(
             </button>
             <FoldButton sidebar_open />
             {named}
-            <p class="header-model" data-testid="model" title=told>
-                <span class="visually-hidden">{text.model_label()}</span>
-                <span class="header-provider">{provider}</span>
-                <span class="header-model-name">{model}</span>
-            </p>
+            <ModelPicker models current />
+            <ToolsButton tools current />
         </header>
     }
     .into_any()
@@ -108,6 +103,7 @@ fn FoldButton(sidebar_open: RwSignal<bool>) -> impl IntoView {
         <button
             type="button"
             class="button icon-only quiet wide-only"
+            id="fold-sidebar"
             data-testid="fold-sidebar"
             aria-label=label
             title=label

@@ -1,46 +1,65 @@
-//! The sheet that lists the keys. A modal `<dialog>`: the browser keeps the focus in it, closes it with Esc, and gives the
+//! The sheet that lists the keys, with the choices that belong to them. A modal `<dialog>`: the browser keeps the focus in it, closes it with Esc, and gives the
 //! focus back.
 
 use leptos::{html, prelude::*};
 
 use crate::{
-    components::icon::{Draw, Icon},
+    components::{
+        approvals::Approvals,
+        icon::{Draw, Icon},
+        switches::{NotificationSwitch, SingleKeysSwitch},
+    },
     language::use_language,
 };
 
-/// The help sheet's element, to open it by.
-pub(crate) type HelpSheet = NodeRef<html::Dialog>;
+/// Whether the help sheet is to be seen.
+pub(crate) type HelpSheet = RwSignal<bool>;
 
 /// Opens the sheet, or closes it when it is open.
 pub(crate) fn toggle(sheet: HelpSheet) {
-    if let Some(dialog) = sheet.get_untracked() {
-        if dialog.open() {
-            dialog.close();
-        } else {
-            // It fails only where it is open already.
-            let _ = dialog.show_modal();
-        }
-    }
+    sheet.update(|open| *open = !*open);
 }
 
-/// The list of the keys, out of sight until it is opened.
+/// The list of the keys, out of sight while it is not open.
 #[component]
 pub(crate) fn Help(sheet: HelpSheet) -> impl IntoView {
     let text = use_language();
+    let place = NodeRef::<html::Dialog>::new();
+    Effect::new(move || {
+        if let Some(dialog) = place.get() {
+            if sheet.get() {
+                // It fails only where it is open already.
+                let _ = dialog.show_modal();
+            } else {
+                dialog.close();
+            }
+        }
+    });
     let everywhere = [
-        (&["Ctrl", "K"][..], text.key_search()),
+        (&["Ctrl", "K"][..], text.key_palette()),
+        (&["Ctrl", "Shift", "F"], text.key_search_messages()),
         (&["Ctrl", "Shift", "O"], text.key_new_chat()),
         (&["Ctrl", "/"], text.key_help()),
     ];
     let reading = [
         (&["Esc"][..], text.key_stop()),
+        (&["/"], text.key_find()),
         (&["["], text.key_previous_call()),
         (&["]"], text.key_next_call()),
         (&["E"], text.key_expand()),
+        (&["1", "2", "3"], text.key_choose()),
     ];
     let writing = [(&["Enter"][..], text.key_send()), (&["Shift", "Enter"], text.key_break_line())];
     view! {
-        <dialog class="help" id="help" data-testid="help" aria-labelledby="help-title" closedby="any" node_ref=sheet>
+        <dialog
+            class="help"
+            id="help"
+            data-testid="help"
+            aria-labelledby="help-title"
+            closedby="any"
+            node_ref=place
+            on:close=move |_| sheet.set(false)
+        >
             <form method="dialog" class="help-top">
                 <h2 id="help-title">{text.help_title()}</h2>
                 <button class="button icon-only quiet" aria-label=text.help_close() title=text.help_close()>
@@ -51,6 +70,10 @@ pub(crate) fn Help(sheet: HelpSheet) -> impl IntoView {
             {section(text.help_reading(), &reading)}
             {section(text.help_writing(), &writing)}
             <p class="help-note">{text.help_command_key()}</p>
+            <h3>{text.settings()}</h3>
+            <SingleKeysSwitch />
+            <NotificationSwitch />
+            <Approvals />
         </dialog>
     }
     .into_any()

@@ -22,11 +22,22 @@ pub(crate) enum Icon {
     Copy,
     Again,
     Download,
+    Link,
+    Magnifier,
+    Dots,
+    Pin,
+    Box,
+    Speech,
+    Command,
+    Sliders,
 }
 
 impl Icon {
     fn path(self) -> &'static str {
         match self {
+            Self::Sliders => {
+                "M2.5 5H8M12 5h1.5M2.5 11H4M8 11h5.5M10 3.2a1.8 1.8 0 1 0 0 3.6 1.8 1.8 0 1 0 0-3.6M6 9.2a1.8 1.8 0 1 0 0 3.6 1.8 1.8 0 1 0 0-3.6"
+            }
             Self::Check => "M3.5 8.5 6.5 11.5 12.5 4.5",
             Self::Cross => "M4 4 12 12M12 4 4 12",
             Self::Bar => "M3.5 8h9",
@@ -43,6 +54,15 @@ impl Icon {
             Self::Copy => "M6 5.5h7v8H6zM3.5 10.5v-8h7",
             Self::Again => "M12.6 9.5a4.8 4.8 0 1 1-.6-4.2M12.5 2.5v3h-3",
             Self::Download => "M8 2.5v8M4.5 7.5 8 11l3.5-3.5M3 13.5h10",
+            Self::Link => {
+                "M7 9 9 7M7.5 4.5 9.3 2.7a2.8 2.8 0 0 1 4 4L11.5 8.5M4.5 7.5 2.7 9.3a2.8 2.8 0 0 0 4 4L8.5 11.5"
+            }
+            Self::Magnifier => "M10.5 10.5 13.5 13.5M12 7.25a4.75 4.75 0 1 1-9.5 0 4.75 4.75 0 0 1 9.5 0z",
+            Self::Dots => "M3.5 7.5a.5.5 0 1 0 .01 0zM8 7.5a.5.5 0 1 0 .01 0zM12.5 7.5a.5.5 0 1 0 .01 0z",
+            Self::Pin => "M6 2.5h4M6.5 2.5v4L4 9.5h8L9.5 6.5v-4M8 9.5v4",
+            Self::Box => "M2.5 3h11v3h-11zM3.5 6v7h9V6M6.5 8.5h3",
+            Self::Speech => "M2.5 3.5h11v7.5H8l-3 2.5V11H2.5z",
+            Self::Command => "M3.5 4.5 7 8l-3.5 3.5M8.5 11.5h4",
             Self::Square => "M4.5 4.5h7v7h-7z",
         }
     }

@@ -5,18 +5,20 @@ use leptos::prelude::*;
 
 use crate::{
     components::{
+        each::Each,
         items::{Items, Lines},
         shown::read,
         tool_call::ToolCall,
         tool_group::ToolGroup,
     },
+    reactive::memo,
     transcript::{ItemKey, Line, Segment, lines},
 };
 
 /// The items that begin with `first` and have no text between them.
 #[component]
 pub(crate) fn ItemRun(first: ItemKey, items: Items) -> impl IntoView {
-    let lines: Lines = Memo::new(move |_| {
+    let lines: Lines = memo(move |_| {
         read(items.shown.entry, |entry| {
             let run = entry.segments().into_iter().find_map(|piece| match piece {
                 Segment::Items(keys) if keys.first() == Some(&first) => Some(keys),
@@ -28,7 +30,7 @@ pub(crate) fn ItemRun(first: ItemKey, items: Items) -> impl IntoView {
     view! {
         // Each call that is not over speaks for itself.
         <div class="tools" aria-live="off">
-            <For
+            <Each
                 each=move || lines.get()
                 key=LineKey::of
                 children=move |line| match LineKey::of(&line) {

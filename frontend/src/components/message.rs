@@ -9,6 +9,7 @@ use tallybook_protocol::{MessageId, MessageStatus, Role};
 use crate::{
     components::{
         copy,
+        each::Each,
         edit_form::EditForm,
         item_run::ItemRun,
         items::Items,
@@ -18,8 +19,10 @@ use crate::{
         thinking::Thinking,
         way_on::{WayOnButton, use_way_on},
     },
+    goal::element_id,
     language::{Language, use_language},
     markdown::Stretch,
+    reactive::memo,
     session::Session,
     transcript::{Entry, ItemKey, Segment, Tally},
     waiting::Waiting,
@@ -47,7 +50,7 @@ pub(crate) fn ShownMessage(
     let role = shown.entry.with_untracked(|entry| entry.as_ref().map_or(Role::Assistant, |entry| entry.role));
     match role {
         Role::User => view! { <UserMessage id shown /> }.into_any(),
-        Role::Assistant => view! { <AssistantMessage shown /> }.into_any(),
+        Role::Assistant => view! { <AssistantMessage id shown /> }.into_any(),
     }
 }
 
@@ -58,7 +61,7 @@ pub(crate) fn UnstoredMessage(content: String) -> impl IntoView {
     view! {
         <article class="message" data-role="user" data-status="sending">
             <h2 class="visually-hidden">{text.you_said()}</h2>
-            <div class="bubble" dir="auto">{content}</div>
+            {bubble(content)}
         </article>
         <p class="thinking" role="status"><span class="spinner" aria-hidden="true"></span>{text.sending()}</p>
     }
@@ -68,25 +71,61 @@ pub(crate) fn UnstoredMessage(content: String) -> impl IntoView {
 fn UserMessage(id: MessageId, shown: Shown) -> impl IntoView {
     let text = use_language();
     let Shown { entry, session, .. } = shown;
-    let editing = Memo::new(move |_| session.is_some_and(|session| session.is_edited(id)));
+    let editing = memo(move |_| session.is_some_and(|session| session.is_edited(id)));
+    let words = memo(move |_| read(entry, |entry| entry.text.clone()));
     let content = move || match session {
         Some(session) if editing.get() => view! { <EditForm id session /> }.into_any(),
         _ => view! {
-            <div class="bubble" dir="auto">{move || read(entry, |entry| entry.text.clone())}</div>
+            {move || bubble(words.get())}
             {session.map(|session| view! { <QuestionFoot entry session /> })}
         }
         .into_any(),
     };
     view! {
-        <article class="message" id=format!("message-{id}") data-role="user" data-status=move || status(entry)>
+        <article class="message" id=element_id(id) data-role="user" data-status=move || status(entry)>
             <h2 class="visually-hidden">{text.you_said()}</h2>
             {content}
         </article>
     }
 }
 
+/// What a person wrote; of a long text the beginning, until it is asked for.
+fn bubble(content: String) -> AnyView {
+    let text = use_language();
+    let folded = RwSignal::new(true);
+    let fold = is_long(&content).then(|| {
+        view! {
+            <button
+                type="button"
+                class="button small fold"
+                data-testid="fold"
+                aria-expanded=move || (!folded.get()).to_string()
+                on:click=move |_| folded.update(|folded| *folded = !*folded)
+            >
+                {move || if folded.get() { text.show_whole() } else { text.show_less() }}
+            </button>
+        }
+    });
+    let is_folded = fold.is_some();
+    view! {
+        <div class="bubble" dir="auto">
+            <div class="bubble-text" class:folded=move || is_folded && folded.get()>{content}</div>
+            {fold}
+        </div>
+    }
+    .into_any()
+}
+
+/// Whether a text takes clearly more lines than are shown of it at first. How wide they are, only a browser knows.
+fn is_long(text: &str) -> bool {
+    const LINES: usize = 14;
+    const CHARACTERS_A_LINE: usize = 80;
+    let lines = text.split('\n').take(LINES + 1).map(|line| line.chars().count() / CHARACTERS_A_LINE + 1);
+    lines.sum::<usize>() > LINES
+}
+
 #[component]
-fn AssistantMessage(shown: Shown) -> impl IntoView {
+fn AssistantMessage(id: MessageId, shown: Shown) -> impl IntoView {
     let text = use_language();
     let Shown { entry, session, .. } = shown;
     let items = Items::new(shown);
@@ -95,12 +134,13 @@ fn AssistantMessage(shown: Shown) -> impl IntoView {
     view! {
         <article
             class="message"
+            id=element_id(id)
             data-role="assistant"
             data-status=move || status(entry)
             on:click=|event| copy::on_click(&event)
         >
             <h2 class="visually-hidden">{text.answer()}</h2>
-            <For each=pieces key=Key::of children=move |piece| piece_view(items, &piece) />
+            <Each each=pieces key=Key::of children=move |piece| piece_view(items, &piece) />
             <Ending entry />
             {session.map(|session| view! { <WayOnButton way_on session /> })}
             <AnswerFoot entry session way_on />
@@ -129,7 +169,7 @@ fn piece_view(items: Items, piece: &Segment) -> AnyView {
     match Key::of(piece) {
         Key::TextFrom(start) => {
             let text = use_language();
-            let stretch = Memo::new(move |_| read(items.shown.entry, |entry| stretch_from(entry, start, text)));
+            let stretch = memo(move |_| read(items.shown.entry, |entry| stretch_from(entry, start, text)));
             view! { <Prose stretch /> }.into_any()
         }
         Key::ItemsFrom(first) => first.map(|first| view! { <ItemRun first items /> }).into_any(),
@@ -151,8 +191,8 @@ fn stretch_from(entry: &Entry, start: usize, language: Language) -> Stretch {
 #[component]
 fn Ending(entry: OptionalEntry) -> impl IntoView {
     let text = use_language();
-    let ending = Memo::new(move |_| read(entry, |entry| Some(ending_of(entry, text))));
-    let waiting = Memo::new(move |_| read(entry, |entry| Waiting::of(entry.activity.as_ref())));
+    let ending = memo(move |_| read(entry, |entry| Some(ending_of(entry, text))));
+    let waiting = memo(move |_| read(entry, |entry| Waiting::of(entry.activity.as_ref())));
     move || match ending.get() {
         None | Some(End::Text) => ().into_any(),
         Some(End::Thinking) => view! { <Thinking waiting /> }.into_any(),
@@ -192,7 +232,7 @@ fn ending_of(entry: &Entry, text: Language) -> End {
         MessageStatus::Interrupted if entry.error.is_none() => End::Note(text.interrupted().into()),
         MessageStatus::Interrupted | MessageStatus::Failed => failure_of(entry, text),
         MessageStatus::Complete => note_on(entry, text).map_or(End::Text, |note| End::Note(note.into())),
-        MessageStatus::Unknown => End::Text,
+        MessageStatus::AwaitingApproval | MessageStatus::Unknown => End::Text,
     }
 }
 
@@ -248,6 +288,8 @@ mod tests {
                 parent_id: None,
                 user_siblings: vec![MessageId(1), MessageId(3)],
                 assistant_siblings: Vec::new(),
+                provider: None,
+                model: None,
             }),
         );
         fold(

@@ -1,4 +1,5 @@
-//! The quiet line under a message: its versions, what can be done with it, and what an answer cost. While a turn runs
+//! The quiet line under a message: its versions, what can be done with it, when it was written, and by which model an
+//! answer was and what it cost. While a turn runs
 //! nothing can be done with any message, and each button says why.
 
 use std::time::Duration;
@@ -10,10 +11,14 @@ use crate::{
     browser,
     components::{
         icon::{Draw, Icon},
+        model_picker::Author,
         shown::{OptionalEntry, read},
         way_on::WayOn,
     },
-    language::use_language,
+    goal::element_id,
+    language::{Language, use_language},
+    models::Models,
+    reactive::memo,
     session::{Edited, Phase, Session, Step},
 };
 
@@ -29,8 +34,10 @@ pub(crate) fn AnswerFoot(
     way_on: Memo<Option<(MessageId, WayOn)>>,
 ) -> impl IntoView {
     let text = use_language();
-    let is_done = Memo::new(move |_| read(entry, |entry| !entry.is_streaming()));
-    let usage = Memo::new(move |_| read(entry, |entry| entry.usage));
+    let is_done = memo(move |_| read(entry, |entry| !entry.is_streaming()));
+    let usage = memo(move |_| read(entry, |entry| entry.usage));
+    let models = use_context::<Models>();
+    let author = memo(move |_| read(entry, |entry| entry.author.clone()));
     // After a failure there is one way on.
     let has_failed = move || read(entry, |entry| entry.status == MessageStatus::Failed) && way_on.get().is_some();
     let content = move || {
@@ -38,8 +45,9 @@ pub(crate) fn AnswerFoot(
             view! {
                 {session.map(|session| view! { <Versions entry session /> })}
                 <Show when=move || !read(entry, |entry| entry.text.is_empty())>
-                    <CopyAnswer entry />
+                    {copy_answer(entry, text)}
                 </Show>
+                {session.map(|_| copy_link(entry, text))}
                 {session.map(|session| {
                     let regenerate = move || session.regenerate(read(entry, |entry| entry.id));
                     view! {
@@ -48,9 +56,19 @@ pub(crate) fn AnswerFoot(
                         </Show>
                     }
                 })}
+                {move || author.get().map(|(provider, model)| match (session, models) {
+                    (Some(session), Some(models)) if models.is_choice() => {
+                        view! { <Author entry session models name=model /> }.into_any()
+                    }
+                    _ => {
+                        let told = text.model(&provider, &model);
+                        view! { <span class="author" data-testid="author" title=told>{model}</span> }.into_any()
+                    }
+                })}
                 {move || usage.get().map(|usage| view! {
                     <span class="usage" data-testid="usage">{text.usage(usage)}</span>
                 })}
+                {time_of(entry, text)}
             }
         })
     };
@@ -67,7 +85,9 @@ pub(crate) fn QuestionFoot(entry: OptionalEntry, session: Session) -> impl IntoV
     };
     view! {
         <footer class="message-foot">
+            {time_of(entry, text)}
             <Versions entry session />
+            {copy_link(entry, text)}
             <Action session label=text.edit() icon=Icon::Pencil name="edit" run=edit />
         </footer>
     }
@@ -101,12 +121,36 @@ fn Action(
     .into_any()
 }
 
+/// When it was whole, or sent. What was heard as it happened, happened now.
+fn time_of(entry: OptionalEntry, text: Language) -> impl IntoView {
+    let heard = browser::now();
+    let at = memo(move |_| read(entry, |entry| entry.at_ms));
+    let time = move || {
+        browser::local_time(at.get().unwrap_or(heard), text).map(|at| {
+            view! { <time data-testid="message-time" datetime=at.iso title=at.full>{at.short}</time> }
+        })
+    };
+    view! { <span class="when">{time}</span> }
+}
+
+fn copy_answer(entry: OptionalEntry, text: Language) -> AnyView {
+    let content = move || read(entry, |entry| entry.text.clone());
+    view! { <CopyIcon name="copy-answer" icon=Icon::Copy label=text.copy_answer() content=Box::new(content) /> }
+        .into_any()
+}
+
+fn copy_link(entry: OptionalEntry, text: Language) -> AnyView {
+    let content = move || browser::address_of(&read(entry, |entry| element_id(entry.id)));
+    view! { <CopyIcon name="copy-link" icon=Icon::Link label=text.copy_link() content=Box::new(content) /> }.into_any()
+}
+
+/// Copies something of a message.
 #[component]
-fn CopyAnswer(entry: OptionalEntry) -> impl IntoView {
+fn CopyIcon(name: &'static str, icon: Icon, label: &'static str, content: Box<dyn Fn() -> String>) -> impl IntoView {
     let text = use_language();
     let copied = RwSignal::new(false);
     let copy = move |_| {
-        let content = read(entry, |entry| entry.text.clone());
+        let content = content();
         spawn_local(async move {
             // The message may be gone when the button has been told of long enough.
             if browser::copy(&content).await.is_ok() && copied.try_set(true).is_none() {
@@ -115,10 +159,10 @@ fn CopyAnswer(entry: OptionalEntry) -> impl IntoView {
             }
         });
     };
-    let label = move || if copied.get() { text.copied() } else { text.copy_answer() };
+    let label = move || if copied.get() { text.copied() } else { label };
     view! {
-        <button type="button" class="button icon-only quiet small" data-testid="copy-answer" aria-label=label title=label on:click=copy>
-            {move || if copied.get() { view! { <Draw icon=Icon::Check /> } } else { view! { <Draw icon=Icon::Copy /> } }}
+        <button type="button" class="button icon-only quiet small" data-testid=name aria-label=label title=label on:click=copy>
+            {move || view! { <Draw icon=if copied.get() { Icon::Check } else { icon } /> }}
         </button>
     }
     .into_any()
@@ -128,7 +172,7 @@ fn CopyAnswer(entry: OptionalEntry) -> impl IntoView {
 #[component]
 fn Versions(entry: OptionalEntry, session: Session) -> impl IntoView {
     let text = use_language();
-    let place = Memo::new(move |_| {
+    let place = memo(move |_| {
         read(entry, |entry| {
             let at = entry.siblings.iter().position(|sibling| *sibling == entry.id)?;
             Some((at, entry.siblings.clone()))

@@ -5,14 +5,17 @@ use std::time::Duration;
 use futures_util::future::abortable;
 use leptos::{prelude::*, task::spawn_local};
 
-use crate::browser;
+use crate::{
+    browser,
+    reactive::{effect, memo},
+};
 
 /// The seconds since `counts` became true, as they pass; 0 while it is false.
 pub(crate) fn use_seconds(counts: impl Fn() -> bool + Send + Sync + 'static) -> ReadSignal<u64> {
     let (seconds, set_seconds) = signal(0_u64);
-    let counts = Memo::new(move |_| counts());
+    let counts = memo(move |_| counts());
     // Effects run in a browser alone.
-    Effect::new(move || {
+    effect(move || {
         if !counts.get() {
             return;
         }

@@ -7,21 +7,26 @@ use uuid::Uuid;
 use crate::{
     browser,
     components::{
+        conversation_menu::RowMenu,
+        each::Each,
         help::HelpSheet,
         icon::{Draw, Icon},
+        ids::{CLOSE_ID, SEARCH_ID},
+        later::{Other, later},
         settings::Settings,
         sidebar_row::SidebarRow,
     },
-    conversation_list::{ConversationList, day_label},
-    days::Day,
-    language::use_language,
+    conversation_list::{ConversationList, Group, View, group_label},
+    goal::Goal,
+    language::{Language, use_language},
+    reactive::memo,
     text::PRODUCT,
 };
 
 /// Whoever is within so many pixels of the end wants to see more.
 const NEAR_END_PX: i32 = 200;
-/// The search field's element.
-pub(crate) const SEARCH_ID: &str = "search";
+const ARCHIVE_ID: &str = "open-archive";
+const LEAVE_ARCHIVE_ID: &str = "leave-archive";
 
 /// The list of conversations with the way to a new one.
 #[component]
@@ -33,16 +38,15 @@ pub(crate) fn Sidebar(
     /// Whether a small screen shows the sidebar.
     open: RwSignal<bool>,
     sheet: HelpSheet,
+    /// Goes to a message that was found.
+    go: Callback<Goal>,
 ) -> impl IntoView {
     let text = use_language();
     let area = NodeRef::<html::Nav>::new();
-    let note = move || {
-        if let Some(error) = list.error.get() {
-            return Some(view! { <p class="sidebar-note" role="alert">{error.message}</p> }.into_any());
-        }
-        let words = if list.is_search() { text.nothing_found() } else { text.no_conversations() };
-        list.items().is_empty().then(|| view! { <p class="sidebar-note" role="status">{words}</p> }.into_any())
-    };
+    let menu = RwSignal::new(None);
+    // What it has said stays to be heard.
+    let searched = memo(move |was| was == Some(&true) || list.search.with(|words| !words.trim().is_empty()));
+    let is_selecting = memo(move |_| list.is_selecting());
     view! {
         <div class="scrim" on:click=move |_| open.set(false)></div>
         <nav
@@ -55,11 +59,13 @@ pub(crate) fn Sidebar(
                 list.load_more();
             }
         >
+            <div class="sidebar-head">
             <div class="sidebar-top">
                 <a class="brand" href="/">{PRODUCT}</a>
                 <button
                     type="button"
-                    class="button icon-only quiet narrow-only"
+                    class="button icon-only quiet over-page-only"
+                    id=CLOSE_ID
                     aria-label=text.close_sidebar()
                     on:click=move |_| open.set(false)
                 >
@@ -68,6 +74,7 @@ pub(crate) fn Sidebar(
             </div>
             <a
                 class="button new-chat"
+                id="new-chat"
                 href="/"
                 data-testid="new-chat"
                 on:click=move |_| open.set(false)
@@ -92,21 +99,22 @@ pub(crate) fn Sidebar(
                     list.search_for(String::new());
                 }
             />
-            <h2 class="sidebar-heading" class:visually-hidden=move || list.has_days()>{text.conversations()}</h2>
+            </div>
+            {move || heading(list, text)}
             <ul class="conversations">
-                <For
+                <Each
                     each=move || lines(list)
                     key=Line::key
                     children=move |line| match line {
-                        Line::Day(day) => view! {
-                            <li class="day"><h3>{day_label(text, day)}</h3></li>
+                        Line::Group(group) => view! {
+                            <li class="day"><h3>{group_label(text, group)}</h3></li>
                         }
                         .into_any(),
-                        Line::Conversation(item) => view! { <SidebarRow item list current open /> }.into_any(),
+                        Line::Conversation(item) => view! { <SidebarRow item list current open menu /> }.into_any(),
                     }
                 />
             </ul>
-            {note}
+            {move || note(list, text)}
             {move || list.notice.get().map(|notice| view! {
                 <p class="sidebar-note" role="alert">{notice}</p>
             })}
@@ -115,22 +123,93 @@ pub(crate) fn Sidebar(
                     {text.show_more()}
                 </button>
             </Show>
-            <Settings sheet />
+            {later(move || searched.get().then_some(Other::SearchResults { list, go }))}
+            {move || way_to_archive(list, text)}
+            <div class="sidebar-foot">
+                {later(move || is_selecting.get().then_some(Other::SelectionBar(list)))}
+                <Settings sheet />
+            </div>
+            <RowMenu list menu />
         </nav>
     }
     .into_any()
 }
 
+/// Why there is nothing in the list.
+fn note(list: ConversationList, text: Language) -> Option<AnyView> {
+    if let Some(error) = list.error.get() {
+        return Some(view! { <p class="sidebar-note" role="alert">{error.message}</p> }.into_any());
+    }
+    let words = match list.view() {
+        View::Search => text.nothing_found(),
+        View::Archive => text.nothing_archived(),
+        View::Conversations => text.no_conversations(),
+    };
+    list.items().is_empty().then(|| view! { <p class="sidebar-note" role="status">{words}</p> }.into_any())
+}
+
+/// The way into the archive, where one is not there already.
+fn way_to_archive(list: ConversationList, text: Language) -> Option<AnyView> {
+    let button = || {
+        view! {
+            <button
+                type="button"
+                class="button quiet open-archive"
+                id=ARCHIVE_ID
+                data-testid="open-archive"
+                disabled=!browser::IS_HERE
+                on:click=move |_| show_archive(list, true)
+            >
+                <Draw icon=Icon::Box />
+                {text.archive_title()}
+            </button>
+        }
+        .into_any()
+    };
+    (list.view() == View::Conversations).then(button)
+}
+
+/// What stands above the list: only heard where the groups say enough, and in the archive with the way back.
+fn heading(list: ConversationList, text: Language) -> AnyView {
+    if list.view() == View::Archive {
+        return view! {
+            <div class="archive-top">
+                <h2 class="sidebar-heading">{text.archive_title()}</h2>
+                <button
+                    type="button"
+                    class="button small"
+                    id=LEAVE_ARCHIVE_ID
+                    data-testid="leave-archive"
+                    on:click=move |_| show_archive(list, false)
+                >
+                    {text.leave_archive()}
+                </button>
+            </div>
+        }
+        .into_any();
+    }
+    let is_grouped = !list.is_search() && !list.items().is_empty();
+    view! { <h2 class="sidebar-heading" class:visually-hidden=is_grouped>{text.conversations()}</h2> }.into_any()
+}
+
+/// Goes into the archive or out of it. The button that was pressed is gone then; the next key should find the one back.
+fn show_archive(list: ConversationList, is_shown: bool) {
+    list.show_archive(is_shown);
+    request_animation_frame(move || {
+        browser::focus_if_free(if is_shown { LEAVE_ARCHIVE_ID } else { ARCHIVE_ID });
+    });
+}
+
 /// A line of the list.
 #[derive(Clone)]
 enum Line {
-    Day(Day),
+    Group(Group),
     Conversation(ConversationSummary),
 }
 
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
-    Day(Day),
+    Group(Group),
     /// Whatever becomes of its words: somebody may be changing them.
     Conversation(Uuid),
 }
@@ -138,22 +217,22 @@ enum Key {
 impl Line {
     fn key(&self) -> Key {
         match self {
-            Self::Day(day) => Key::Day(*day),
+            Self::Group(group) => Key::Group(*group),
             Self::Conversation(item) => Key::Conversation(item.uuid),
         }
     }
 }
 
-/// The conversations, with a heading where another day begins.
+/// The conversations, with a heading where another group begins.
 fn lines(list: ConversationList) -> Vec<Line> {
     let mut shown = None;
     let mut lines = Vec::new();
     for item in list.items() {
-        let day = list.day_of(&item);
+        let group = list.group_of(&item);
         // Each heading once: two of one name would be one line.
-        if day > shown {
-            lines.extend(day.map(Line::Day));
-            shown = day;
+        if group > shown {
+            lines.extend(group.map(Line::Group));
+            shown = group;
         }
         lines.push(Line::Conversation(item));
     }

@@ -1,13 +1,17 @@
-//! One conversation in the list: a link, and in its place the field that renames it or the way to take its deletion back.
+//! One conversation in the list: a link and the button of its menu; while several are chosen, a box to tick; or in its place
+//! the field that renames it.
 
-use leptos::{html, prelude::*};
+use leptos::{ev::MouseEvent, html, prelude::*};
 use tallybook_protocol::ConversationSummary;
 use uuid::Uuid;
 
 use crate::{
+    browser,
     components::{
+        conversation_menu::ROW_MENU,
         icon::{Draw, Icon},
-        title_field::TitleField,
+        ids::link_id,
+        later::{Other, later},
     },
     conversation_list::ConversationList,
     language::use_language,
@@ -17,7 +21,7 @@ use crate::{
 enum State {
     Shown,
     Renaming,
-    Leaving,
+    Choosing,
 }
 
 /// One conversation.
@@ -28,12 +32,13 @@ pub(crate) fn SidebarRow(
     current: Signal<Option<Uuid>>,
     /// Whether a small screen shows the sidebar.
     open: RwSignal<bool>,
+    /// The conversation that the menu of the list is for.
+    menu: RwSignal<Option<Uuid>>,
 ) -> impl IntoView {
     let uuid = item.uuid;
-    let renaming = RwSignal::new(false);
     let state = Memo::new(move |_| match () {
-        () if list.is_leaving(uuid) => State::Leaving,
-        () if renaming.get() => State::Renaming,
+        () if list.renaming.get() == Some(uuid) => State::Renaming,
+        () if list.is_selecting() => State::Choosing,
         () => State::Shown,
     });
     // As it changes; what leaves the list is as it was last.
@@ -44,9 +49,9 @@ pub(crate) fn SidebarRow(
         <li class="conversation-row">
             {move || {
                 match state.get() {
-                    State::Shown => view! { <Shown item list current open renaming /> }.into_any(),
-                    State::Renaming => view! { <RenameField item=item.get_untracked() list renaming /> }.into_any(),
-                    State::Leaving => view! { <Undo uuid list /> }.into_any(),
+                    State::Shown => view! { <Shown item current open menu /> }.into_any(),
+                    State::Renaming => view! { <RenameField item=item.get_untracked() list /> }.into_any(),
+                    State::Choosing => view! { <Choice item list /> }.into_any(),
                 }
             }}
         </li>
@@ -57,18 +62,19 @@ pub(crate) fn SidebarRow(
 #[component]
 fn Shown(
     item: Memo<ConversationSummary>,
-    list: ConversationList,
     current: Signal<Option<Uuid>>,
     open: RwSignal<bool>,
-    renaming: RwSignal<bool>,
+    menu: RwSignal<Option<Uuid>>,
 ) -> impl IntoView {
     let text = use_language();
     let uuid = item.with_untracked(|item| item.uuid);
     let title = move || item.with(|item| item.title.clone());
     let runs = Memo::new(move |_| item.with(|item| item.running));
+    let waits = Memo::new(move |_| item.with(|item| item.awaiting_approval && !item.running));
     view! {
         <a
             class="conversation-link"
+            id=link_id(uuid)
             href=format!("/c/{uuid}")
             title=title
             data-testid="conversation-link"
@@ -76,64 +82,68 @@ fn Shown(
             on:click=move |_| open.set(false)
         >
             <span class="conversation-title">{title}</span>
+            {move || waits.get().then(|| view! {
+                <span class="row-waits" role="img" aria-label=text.awaiting_badge() data-testid="row-waits">
+                    <Draw icon=Icon::Hand />
+                </span>
+            })}
             {move || runs.get().then(|| view! { <span class="spinner" role="img" aria-label=text.running()></span> })}
         </a>
-        <span class="conversation-actions">
-            <button
-                type="button"
-                class="button icon-only quiet small"
-                data-testid="rename"
-                title=text.rename()
-                aria-label=move || item.with(|item| text.rename_named(&item.title))
-                on:click=move |_| renaming.set(true)
-            >
-                <Draw icon=Icon::Pencil />
-            </button>
-            <button
-                type="button"
-                class="button icon-only quiet small"
-                data-testid="delete"
-                title=text.delete()
-                aria-label=move || item.with(|item| text.delete_named(&item.title))
-                on:click=move |_| list.delete(uuid)
-            >
-                <Draw icon=Icon::Bin />
-            </button>
-        </span>
-    }
-    .into_any()
-}
-
-#[component]
-fn RenameField(item: ConversationSummary, list: ConversationList, renaming: RwSignal<bool>) -> impl IntoView {
-    let ConversationSummary { uuid, title, .. } = item;
-    let old = title.clone();
-    let done = Callback::new(move |new: Option<String>| {
-        renaming.set(false);
-        if let Some(new) = new {
-            list.rename(uuid, old.clone(), new);
-        }
-    });
-    view! { <TitleField title done /> }
-}
-
-#[component]
-fn Undo(uuid: Uuid, list: ConversationList) -> impl IntoView {
-    let text = use_language();
-    let button = NodeRef::<html::Button>::new();
-    // The button that was pressed is gone; the next key should find this one.
-    Effect::new(move || {
-        if let Some(button) = button.get() {
-            request_animation_frame(move || {
-                let _ = button.focus();
-            });
-        }
-    });
-    view! {
-        <span class="conversation-deleted" role="status">{text.deleted()}</span>
-        <button type="button" class="button small" data-testid="undo" node_ref=button on:click=move |_| list.undo(uuid)>
-            {text.undo()}
+        <button
+            type="button"
+            class="button icon-only quiet small row-menu-button"
+            class:menu-anchor=move || menu.get() == Some(uuid)
+            data-testid="row-menu"
+            title=text.row_menu()
+            aria-label=move || item.with(|item| text.row_menu_of(&item.title))
+            popovertarget=ROW_MENU
+            // One menu serves all rows, and another row's button takes it over.
+            popovertargetaction="show"
+            disabled=!browser::IS_HERE
+            on:click=move |_| menu.set(Some(uuid))
+        >
+            <Draw icon=Icon::Dots />
         </button>
     }
     .into_any()
+}
+
+#[component]
+fn Choice(item: Memo<ConversationSummary>, list: ConversationList) -> impl IntoView {
+    let uuid = item.with_untracked(|item| item.uuid);
+    let field = NodeRef::<html::Input>::new();
+    view! {
+        <label class="conversation-link">
+            <input
+                type="checkbox"
+                data-testid="choose"
+                node_ref=field
+                prop:checked=move || list.is_chosen(uuid)
+                on:click=move |event: MouseEvent| {
+                    list.choose(uuid, event.shift_key());
+                    // A stretch leaves it chosen, whatever the browser made of the click.
+                    if let Some(field) = field.get_untracked() {
+                        field.set_checked(untrack(|| list.is_chosen(uuid)));
+                    }
+                }
+            />
+            <span class="conversation-title">{move || item.with(|item| item.title.clone())}</span>
+        </label>
+    }
+    .into_any()
+}
+
+#[component]
+fn RenameField(item: ConversationSummary, list: ConversationList) -> impl IntoView {
+    let ConversationSummary { uuid, title, .. } = item;
+    let done = Callback::new(move |new: Option<String>| {
+        list.renaming.set(None);
+        if let Some(new) = new {
+            list.rename(uuid, new);
+        }
+        request_animation_frame(move || {
+            browser::focus_if_free(&link_id(uuid));
+        });
+    });
+    later(move || Some(Other::TitleField { title: title.clone(), done }))
 }

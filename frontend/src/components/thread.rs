@@ -1,6 +1,6 @@
 //! The messages of a conversation in their scrolling area, which follows the newest text unless the reader went up.
 
-use leptos::{html, prelude::*};
+use leptos::{html, prelude::*, task::spawn_local};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
@@ -11,11 +11,12 @@ use crate::{
         earlier_messages::EarlierMessages,
         empty_state::EmptyState,
         icon::{Draw, Icon},
-        message::{Message, UnstoredMessage},
+        later::{Part, later},
         skeleton::Skeleton,
     },
     keys::Command,
     language::use_language,
+    reveal::reveal,
     scroll::THREAD_ID,
     session::{Loading, Place, Session},
     transcript::Transcript,
@@ -39,6 +40,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     let ids = Memo::new(move |_| {
         session.transcript.with(|transcript| transcript.entries().iter().map(|entry| entry.id).collect::<Vec<_>>())
     });
+    let has_messages = Memo::new(move |_| ids.with(|ids| !ids.is_empty()) || session.unstored.with(Option::is_some));
     let has_earlier = Memo::new(move |_| session.transcript.with(Transcript::has_earlier));
     let is_empty =
         Memo::new(move |_| ids.with(Vec::is_empty) && !has_earlier.get() && session.unstored.with(Option::is_none));
@@ -47,6 +49,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     // Where the page itself scrolled to last: whoever is above that went up.
     let placed = StoredValue::new(0);
     let went_up = move |area: &HtmlElement| area.scroll_top() < placed.get_value() - 1 && !is_near_end(area);
+    let room = Room::new();
     let to_end = move || {
         // By the next frame the conversation may have been left.
         let Some(area) = area.try_get_untracked().flatten() else { return };
@@ -54,12 +57,14 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             following.set(false);
             return;
         }
+        room.make(&area);
         area.set_scroll_top(area.scroll_height());
         placed.set_value(area.scroll_top());
     };
     // What one sends oneself is always worth seeing.
     Effect::new(move || {
         if session.unstored.with(Option::is_some) {
+            room.begin();
             placed.set_value(0);
             following.set(true);
         }
@@ -73,29 +78,18 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             request_animation_frame(to_end);
         }
     });
-
+    reveal_what_is_gone_to(session, following);
     Effect::new(move || {
         ids.track();
         measure_new(area);
+        remake(room, area);
     });
     on_command(move |command| match command {
         Command::PreviousCall => step(area, -1),
         Command::NextCall => step(area, 1),
         Command::ToggleCalls => toggle_calls(area, session),
-        Command::Search | Command::NewChat | Command::Help | Command::Close => false,
+        _ => false,
     });
-    // Whoever opens something wants to read it where it is, and not be taken to the end by the next word.
-    let stay = move |_| {
-        request_animation_frame(move || {
-            if let Some(area) = area.try_get_untracked().flatten()
-                && following.get_untracked()
-                && !is_near_end(&area)
-            {
-                following.set(false);
-            }
-        });
-    };
-
     view! {
         <div
             class="thread"
@@ -106,9 +100,10 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             aria-live=move || (session.earlier.get() == Loading::Running).then_some("off")
             tabindex="0"
             node_ref=area
-            on:click=stay
+            on:click=move |_| stay_where_one_reads(area, following)
             on:scroll=move |_| {
                 if let Some(area) = area.get_untracked() {
+                    room.scrolled(&area);
                     // Text that came in since the page scrolled does not mean that the reader left the end.
                     let follow = is_near_end(&area) || (following.get_untracked() && !went_up(&area));
                     if follow != following.get_untracked() {
@@ -128,9 +123,9 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
                 <Show when=move || has_earlier.get()>
                     <EarlierMessages session />
                 </Show>
-                <For each=move || ids.get() key=|id| *id children=move |id| view! { <Message id session /> } />
-                {move || session.unstored.get().map(|content| view! { <UnstoredMessage content /> })}
+                {later(move || has_messages.get().then_some(Part::Messages { session, ids }))}
             </div>
+            <div class="room" node_ref=room.place></div>
         </div>
         <Jump
             following
@@ -142,6 +137,88 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         />
     }
     .into_any()
+}
+
+fn reveal_what_is_gone_to(session: Session, following: RwSignal<bool>) {
+    Effect::new(move || {
+        if let Some(goal) = session.revealed.get() {
+            following.set(false);
+            spawn_local(reveal(goal));
+        }
+    });
+}
+
+/// Whoever opens something wants to read it where it is, and not be taken to the end by the next word.
+fn stay_where_one_reads(area: NodeRef<html::Div>, following: RwSignal<bool>) {
+    request_animation_frame(move || {
+        if let Some(area) = area.try_get_untracked().flatten()
+            && following.get_untracked()
+            && !is_near_end(&area)
+        {
+            following.set(false);
+        }
+    });
+}
+
+/// The empty room below the newest answer, so that its question can stand at the top while it grows: no more than it takes
+/// to leave what the reader sees where it is, and none in a conversation that is opened.
+#[derive(Clone, Copy)]
+struct Room {
+    place: NodeRef<html::Div>,
+    /// How far below the top of the newest question the view may begin at most, in pixels; nothing while no question was
+    /// sent from here. It is negative for whoever scrolled up.
+    begins: StoredValue<Option<i32>>,
+}
+
+impl Room {
+    fn new() -> Self {
+        Self { place: NodeRef::new(), begins: StoredValue::new(None) }
+    }
+
+    /// A question was sent, which should stand at the top.
+    fn begin(self) {
+        self.begins.set_value(Some(0));
+    }
+
+    /// Makes as much room as it takes.
+    fn make(self, area: &HtmlElement) {
+        let (Some(place), Some(begins)) = (self.place.get_untracked(), self.begins.get_value()) else { return };
+        let Some(question) = newest_question(area) else { return };
+        let height = (question + begins + area.client_height() - content_height(&place)).max(0);
+        // It is set where no attribute has to be allowed.
+        let _ = web_sys::HtmlElement::style(&place).set_property("height", &format!("{height}px"));
+    }
+
+    /// What the reader has scrolled away from needs no room any more.
+    fn scrolled(self, area: &HtmlElement) {
+        let (Some(begins), Some(question)) = (self.begins.get_value(), newest_question(area)) else { return };
+        let begins_now = area.scroll_top() - question;
+        if begins_now < begins {
+            self.begins.set_value(Some(begins_now));
+            self.make(area);
+        }
+    }
+}
+
+/// Makes the room that another version takes, also where nobody reads the end.
+fn remake(room: Room, area: NodeRef<html::Div>) {
+    request_animation_frame(move || {
+        if let Some(area) = area.try_get_untracked().flatten() {
+            room.make(&area);
+        }
+    });
+}
+
+/// Where the newest question begins in the area.
+fn newest_question(area: &HtmlElement) -> Option<i32> {
+    let found = area.query_selector_all(".message[data-role=user]").ok()?;
+    let newest = found.item(found.length().checked_sub(1)?)?;
+    Some(newest.dyn_ref::<HtmlElement>()?.offset_top())
+}
+
+/// The height of the messages without the room below them.
+fn content_height(room: &HtmlElement) -> i32 {
+    room.offset_top()
 }
 
 /// The way back to the newest text, for whoever left it.
@@ -216,7 +293,10 @@ fn toggle_calls(area: NodeRef<html::Div>, session: Session) -> bool {
 }
 
 fn is_near_end(area: &HtmlElement) -> bool {
-    area.scroll_height() - area.scroll_top() - area.client_height() <= NEAR_END_PX
+    // The room below the newest answer is nothing to be read.
+    let room = area.last_element_child().and_then(|room| room.dyn_into::<HtmlElement>().ok());
+    let end = room.map_or_else(|| area.scroll_height(), |room| content_height(&room));
+    end - area.scroll_top() - area.client_height() <= NEAR_END_PX
 }
 
 fn is_near_start(area: &HtmlElement) -> bool {

@@ -7,7 +7,7 @@ use leptos::{
     prelude::*,
 };
 
-use crate::language::use_language;
+use crate::{language::use_language, reactive::effect};
 
 /// The longest title that the server takes, in characters.
 const MAX_TITLE_CHARS: &str = "200";
@@ -18,7 +18,7 @@ pub(crate) fn TitleField(title: String, done: Callback<Option<String>>) -> impl 
     let text = use_language();
     let field = NodeRef::<html::Input>::new();
     let is_done = StoredValue::new(false);
-    Effect::new(move || {
+    effect(move || {
         if let Some(field) = field.get() {
             request_animation_frame(move || {
                 let _ = field.focus();

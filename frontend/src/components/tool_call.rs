@@ -4,10 +4,12 @@
 use std::sync::Arc;
 
 use leptos::prelude::*;
-use tallybook_protocol::{ToolCallId, ToolCallStatus};
+use tallybook_protocol::{MessageStatus, ToolCallId, ToolCallStatus};
 
 use crate::{
     components::{
+        call_progress::CallProgress,
+        consent_card::{ConsentCard, asks},
         icon::{Draw, Icon},
         items::{Items, Lines, element_id},
         seconds::use_seconds,
@@ -37,9 +39,12 @@ pub(crate) fn ToolCall(
     let text = use_language();
     let key = ItemKey::Call(id);
     let call = Memo::new(move |_| read(items.shown.entry, |entry| entry.call(id).cloned()));
-    let awaits_approval =
-        move || call.with(|call| call.as_ref().is_some_and(|call| call.status == ToolCallStatus::AwaitingApproval));
-    let open = Memo::new(move |_| items.is_open(key, awaits_approval()));
+    let session = items.shown.session;
+    // What it asks for stands in its card; where there is none, in its details.
+    let has_card = move || session.is_some() && read(items.shown.entry, asks);
+    let awaits_others =
+        move || call.with(|call| call.as_ref().is_some_and(|call| call.awaits_decision())) && !has_card();
+    let open = Memo::new(move |_| items.is_open(key, awaits_others()));
     let details_id = format!("{}-details", element_id(key));
     // A call that is over stays as it is; a thousand of them should cost little.
     let is_over = call.with_untracked(|call| call.as_ref().is_some_and(|call| call.is_over()));
@@ -58,9 +63,12 @@ pub(crate) fn ToolCall(
             hidden=move || folding() == Folding::Folded
         >
             {line}
+            {session.filter(|_| !is_over).map(|session| view! {
+                <ConsentCard id call entry=items.shown.entry session />
+            })}
             {move || open.get().then(|| {
                 let id = details_id.clone();
-                view! { <ToolCallDetails id call session=items.shown.session /> }
+                view! { <ToolCallDetails id call session /> }
             })}
         </div>
     }
@@ -89,6 +97,13 @@ impl Line {
                 <span class="tool-result">{words}</span>
             }
         });
+        // Allowed, it begins when the others of its step are decided.
+        let is_next = call.status == ToolCallStatus::Pending && is_paused(items);
+        let (icon, state) = if is_next {
+            (view! { <Draw icon=Icon::Hand /> }.into_any(), text.call_allowed())
+        } else {
+            (status_icon(call.status), text.call_status(call.status))
+        };
         let duration = measured.or_else(|| (waited > 0).then(|| text.waited(waited)));
         view! {
             <button
@@ -102,12 +117,12 @@ impl Line {
                 aria-controls=details_id
                 on:click=move |_| items.set(key, !open.get_untracked())
             >
-                <span class="tool-status">{status_icon(call.status)}</span>
+                <span class="tool-status">{icon}</span>
                 <span class="tool-name">{call.name.clone()}</span>
                 <span class="tool-summary">{call.summary()}</span>
                 {outcome}
                 <span class="tool-space"></span>
-                <span class="tool-state">{text.call_status(call.status)}</span>
+                <span class="tool-state">{state}</span>
                 <span class="tool-duration">{duration}</span>
                 <span class="tool-chevron"><Draw icon=Icon::Chevron /></span>
             </button>
@@ -121,7 +136,8 @@ fn LiveLine(line: Line, call: Memo<Option<Arc<Call>>>) -> impl IntoView {
     let text = line.text;
     let session = line.items.shown.session;
     let status = Memo::new(move |_| call.with(|call| call.as_ref().map(|call| call.status)));
-    let runs = move || status.get() == Some(ToolCallStatus::Pending);
+    let items = line.items;
+    let runs = move || status.get() == Some(ToolCallStatus::Pending) && !is_paused(items);
     let seconds = use_seconds(runs);
     let waited = Memo::new(move |_| if runs() { seconds.get() } else { 0 });
     let pace = Memo::new(move |_| Pace::after(waited.get()));
@@ -131,6 +147,7 @@ fn LiveLine(line: Line, call: Memo<Option<Arc<Call>>>) -> impl IntoView {
         {move || call.with(|call| call.as_ref().map(|call| line.view(call, waited.get())))}
         // Spoken from here, since a button's inside is not heard when it changes.
         <span class="visually-hidden" role="status">{spoken}</span>
+        <CallProgress progress=Memo::new(move |_| call.with(|call| call.as_ref()?.progress.clone())) />
         {move || match pace.get() {
             Pace::Usual => None,
             Pace::Long => Some(view! { <p class="tool-wait" role="status">{text.takes_long()}</p> }.into_any()),
@@ -152,6 +169,11 @@ fn LiveLine(line: Line, call: Memo<Option<Arc<Call>>>) -> impl IntoView {
             }.into_any()),
         }}
     }
+}
+
+/// Whether the turn waits for decisions, so that nothing runs.
+fn is_paused(items: Items) -> bool {
+    read(items.shown.entry, |entry| entry.status == MessageStatus::AwaitingApproval)
 }
 
 /// How a running call keeps its reader waiting.

@@ -7,6 +7,7 @@ use leptos::prelude::*;
 use crate::{
     components::{
         call_text::{CallPart, Part},
+        consent_card::reviews_view,
         times::times,
     },
     language::use_language,
@@ -28,6 +29,7 @@ pub(crate) fn ToolCallDetails(
         let nothing = !has(Part::Output) && !has(Part::Error);
         nothing.then(|| call.with(|call| text.call_note(call.as_ref()?.status))).flatten()
     });
+    let reason = Memo::new(move |_| call.with(|call| call.as_ref()?.decided.as_ref()?.reason.clone()));
     let parts = Part::ALL.map(|part| {
         let is_here = Memo::new(move |_| has(part));
         let id = format!("{id}-{}", part.name());
@@ -36,6 +38,11 @@ pub(crate) fn ToolCallDetails(
     view! {
         <div class="tool-details" id=id data-testid="tool-call-details">
             {parts.into_iter().collect_view()}
+            {move || call.with(|call| reviews_view(&call.as_ref()?.reviews, text))}
+            {move || reason.get().map(|reason| view! {
+                <h3>{text.denied_because()}</h3>
+                <p class="tool-note" dir="auto" data-testid="denied-because">{reason}</p>
+            })}
             {move || call.with(|call| times(text, call.as_ref()?.span())).map(|told| view! {
                 <p class="tool-note">{told}</p>
             })}

@@ -11,6 +11,7 @@ use crate::{
     },
     format,
     language::use_language,
+    reactive::memo,
     transcript::{Group, ItemKey, Line},
 };
 
@@ -23,11 +24,10 @@ pub(crate) fn ToolGroup(
     items: Items,
 ) -> impl IntoView {
     let text = use_language();
-    let group = Memo::new(move |_| lines.with(|lines| first.and_then(|first| find(lines, first)).cloned()));
+    let group = memo(move |_| lines.with(|lines| first.and_then(|first| find(lines, first)).cloned()));
     let read = move |words: fn(&Group) -> String| group.with(|group| group.as_ref().map(words));
     let failed = move || group.with(|group| group.as_ref().map_or(0, Group::failed));
-    let open =
-        Memo::new(move |_| group.with(|group| group.as_ref().is_some_and(|group| items.is_group_open(&group.keys))));
+    let open = memo(move |_| group.with(|group| group.as_ref().is_some_and(|group| items.is_group_open(&group.keys))));
     let toggle = move |_| {
         if let Some(group) = group.get_untracked() {
             items.set_group(&group.keys, !open.get_untracked());

@@ -6,6 +6,7 @@ use tallybook_protocol::{MessageId, MessageStatus};
 use crate::{
     components::shown::{OptionalEntry, read},
     language::use_language,
+    reactive::memo,
     session::Session,
     transcript::Entry,
 };
@@ -36,7 +37,7 @@ impl WayOn {
 
 /// The way on from an answer now; none while a turn runs.
 pub(crate) fn use_way_on(entry: OptionalEntry, session: Option<Session>) -> Memo<Option<(MessageId, WayOn)>> {
-    Memo::new(move |_| {
+    memo(move |_| {
         let session = session?;
         let offered = read(entry, |entry| Some((entry.id, WayOn::of(entry)?)))?;
         // Asked first, so that whole answers watch nothing else.

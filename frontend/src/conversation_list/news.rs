@@ -3,7 +3,7 @@
 use leptos::prelude::UpdateValue as _;
 use tallybook_protocol::FeedKind;
 
-use super::ConversationList;
+use super::state::ConversationList;
 use crate::feed::{Feed, News};
 
 impl ConversationList {
@@ -14,12 +14,19 @@ impl ConversationList {
 
     fn hear(self, news: &News) {
         let event = match news {
-            News::Missed => return self.refresh(),
+            News::Missed => {
+                self.refresh_archive();
+                return self.refresh();
+            }
             News::Event(event) => event.clone(),
         };
         match event.kind {
             // It may be anywhere in the list by now, under whatever name.
-            FeedKind::ConversationCreated | FeedKind::ConversationUpdated | FeedKind::TurnStarted => self.refresh(),
+            FeedKind::ConversationCreated | FeedKind::TurnStarted => self.refresh(),
+            FeedKind::ConversationUpdated => {
+                self.refresh();
+                self.refresh_archive();
+            }
             FeedKind::ConversationRenamed
             | FeedKind::ConversationDeleted
             | FeedKind::TurnEnded

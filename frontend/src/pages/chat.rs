@@ -1,32 +1,37 @@
 //! The page of a chat: the list of conversations beside the one that is open. It serves the new chat and every
 //! conversation; which one is open follows from the address.
 
-use leptos::{
-    prelude::*,
-    task::{spawn_local, tick},
-};
+use leptos::prelude::*;
 use tallybook_protocol::Conversation;
 use uuid::Uuid;
-use wasm_bindgen::JsCast;
-use web_sys::{HtmlElement, HtmlInputElement};
 
 use crate::{
     address::{Address, Navigation},
+    browser,
     components::{
         chat_pane::ChatPane,
         commands::on_command,
-        header::{ConversationActions, Header},
-        help::{self, Help, HelpSheet},
+        each::Each,
+        header::Header,
+        help::{self, HelpSheet},
+        ids::COMPOSER_ID,
+        later::{Later, Other, later},
         outdated::Outdated,
-        sidebar::{SEARCH_ID, Sidebar},
+        palette::{Palette, PaletteDialog},
+        selection_bar,
+        settings::Person,
+        sidebar::Sidebar,
     },
     conversation_list::ConversationList,
     feed::Feed,
     keys::Command,
     language::use_language,
-    preferences,
-    session::{Place, Ways},
+    models::Models,
+    pages::{drawer::Drawer, orders::Orders},
+    palette::Action,
+    session::{Place, Session, Ways},
     start::{Content, Start},
+    tools::Tools,
 };
 
 /// The pane that is open. A new number means that it has to be built anew, which a new chat that became a conversation
@@ -41,30 +46,32 @@ struct Opened {
 #[component]
 pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let text = use_language();
-    let Start { address, folder, list, content, model, offer } = start;
+    let Start { address, folder, list, content, models, offer, person } = start;
+    let tools = Tools::new(offer.tools.len() + offer.more);
+    provide_context(tools);
     provide_context(offer);
+    provide_context(Person(person));
+    Later::new(matches!(content, Content::Conversation(_))).provide();
     let navigation = Navigation::new(address);
     // The conversation that the new chat in pane so-and-so became.
     let became = StoredValue::new(None::<(u32, Uuid)>);
     let opened = use_opened(navigation, became);
 
     // The open pane says it, as soon as it knows.
-    let title = RwSignal::new(match &content {
-        Content::Conversation(conversation) => Some(conversation.summary.title.clone()),
+    let summary = match &content {
+        Content::Conversation(conversation) => Some(conversation.summary.clone()),
         Content::NewChat | Content::Missing | Content::Failed(_) => None,
-    });
-    let sidebar_open = RwSignal::new(false);
-    let feed = Feed::new(folder);
-    let list = ConversationList::new(list, feed);
-    list.follow(feed);
-    let actions = ConversationActions {
-        rename: Callback::new(move |(uuid, old, new)| list.rename(uuid, old, new)),
-        delete: Callback::new(move |uuid| {
-            list.delete(uuid);
-            // The way to take it back is in the list.
-            sidebar_open.set(true);
-        }),
     };
+    let title = RwSignal::new(summary.as_ref().map(|summary| summary.title.clone()));
+    let feed = Feed::new(folder);
+    let is_demo = models.items.iter().all(|model| model.provider == "demo");
+    let opened_with = summary.as_ref().map_or((None, None), |summary| (Some(summary.uuid), summary.model.clone()));
+    let models = Models::new(models, opened_with, feed);
+    provide_context(models);
+    let list = ConversationList::new(list, summary, feed);
+    list.follow(feed);
+    let renaming = RwSignal::new(None);
+    let session = RwSignal::new(None::<Session>);
     // What the server has sent is for the first pane.
     let content = StoredValue::new(Some(content));
     let ways = move |number| Ways {
@@ -81,38 +88,39 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
             }
         }),
     };
+    let goal = Signal::derive(move || navigation.goal());
     let current = Signal::derive(move || navigation.get().uuid());
+    let drawer = Drawer::new();
+    let go = Callback::new(move |goal| {
+        navigation.go_to(goal);
+        drawer.open.set(false);
+    });
+    let finding = RwSignal::new(false);
+    let find = Callback::new(move |()| finding.set(true));
     // A place on a small screen was chosen: what was chosen matters now.
     Effect::new(move || {
-        navigation.get();
-        sidebar_open.set(false);
+        let address = navigation.get();
+        drawer.open.set(false);
+        list.open(address.uuid());
     });
-    let sheet = HelpSheet::new();
-    on_command(move |command| {
-        match command {
-            Command::Search => {
-                sidebar_open.set(is_sidebar_over_page() || is_sidebar_folded());
-                focus_search();
-            }
-            Command::Close if sidebar_open.get_untracked() => sidebar_open.set(false),
-            Command::NewChat => navigation.go(Address::NewChat),
-            Command::Help => help::toggle(sheet),
-            Command::Close | Command::PreviousCall | Command::NextCall | Command::ToggleCalls => return false,
-        }
-        true
-    });
+    let sheet = HelpSheet::new(false);
+    // It knows what was chosen in it.
+    let sheet_was_open = Memo::new(move |was| was == Some(&true) || sheet.get());
+    let palette = Palette::new();
+    let orders = Orders { list, navigation, session, renaming, drawer, sheet };
+    hear_commands(orders, palette);
+    let run = Callback::new(move |action| orders.run(action));
     mark_alive();
-    let is_demo = model.provider == "demo";
 
     view! {
-        <a class="skip-link" href="#main">{text.skip_sidebar()}</a>
-        <div class="page" class:sidebar-open=sidebar_open>
-            <Sidebar list current open=sidebar_open sheet />
-            <main class="main" id="main" tabindex="-1">
-                <Header model current title=title.into() actions sidebar_open />
+        <a class="skip-link" href="#main" prop:inert=drawer.is_modal>{text.skip_sidebar()}</a>
+        <div class="page" class:sidebar-open=drawer.open>
+            <Sidebar list current open=drawer.open sheet go />
+            <main class="main" id="main" tabindex="-1" prop:inert=drawer.is_modal>
+                <Header models tools current title=title.into() find list renaming sidebar_open=drawer.open />
                 <Outdated feed />
                 // Each pane is built anew: what was said long ago in one is no news in another.
-                <For
+                <Each
                     each=move || [opened.get()]
                     key=|opened| opened.number
                     children=move |Opened { number, address }| {
@@ -120,14 +128,74 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                             Some(content) => place_of(address, content),
                             None => (place_at(address), None),
                         };
-                        view! { <ChatPane place conversation is_demo list current title feed ways=ways(number) /> }
+                        view! { <ChatPane place conversation is_demo list current title finding goal feed open_session=session ways=ways(number) /> }
                     }
                 />
             </main>
         </div>
-        <Help sheet />
+        {notes(list)}
+        {later(move || sheet_was_open.get().then_some(Other::Help(sheet)))}
+        {palette_view(palette, list, run)}
     }
     .into_any()
+}
+
+/// Carries out the commands that concern the whole page.
+fn hear_commands(orders: Orders, palette: Palette) {
+    on_command(move |command| {
+        match command {
+            Command::Palette => palette.open(orders.situation()),
+            Command::Search => orders.search(),
+            // Where nothing is open to find something in.
+            Command::Find if !orders.is_in_conversation() => orders.search(),
+            Command::Close if orders.drawer.open.get_untracked() => orders.drawer.open.set(false),
+            Command::Close if untrack(|| orders.list.is_selecting()) => {
+                selection_bar::end(orders.list, &untrack(|| orders.list.chosen()));
+            }
+            Command::NewChat => {
+                orders.navigation.go(Address::NewChat);
+                begin_to_write();
+            }
+            Command::Help => help::toggle(orders.sheet),
+            Command::Find
+            | Command::Close
+            | Command::PreviousCall
+            | Command::NextCall
+            | Command::ToggleCalls
+            | Command::Choose(_) => return false,
+        }
+        true
+    });
+}
+
+fn palette_view(palette: Palette, list: ConversationList, run: Callback<Action>) -> AnyView {
+    let palette_was_open = Memo::new(move |was| was == Some(&true) || palette.situation.with(Option::is_some));
+    view! {
+        <PaletteDialog palette>
+            {later(move || palette_was_open.get().then_some(Other::PaletteOptions { palette, list, run }))}
+        </PaletteDialog>
+    }
+    .into_any()
+}
+
+/// What was done a moment ago, with the way back.
+fn notes(list: ConversationList) -> AnyView {
+    let has_batches = Memo::new(move |_| !list.batches().is_empty());
+    view! {
+        <div class="undo-notes">
+            // There from the beginning, so that what it says is heard.
+            <div role="status">{later(move || has_batches.get().then_some(Other::UndoNotes(list)))}</div>
+            {later(move || list.trouble.get().map(|words| Other::ListTrouble { words, list }))}
+        </div>
+    }
+    .into_any()
+}
+
+/// Whatever field one was in: a new chat begins with writing.
+fn begin_to_write() {
+    request_animation_frame(|| {
+        browser::focus(COMPOSER_ID);
+    });
 }
 
 /// Where a session begins that asks for its conversation itself.
@@ -147,43 +215,6 @@ fn place_of(address: Address, content: Content) -> (Place, Option<Conversation>)
         (Content::Missing, _) => (Place::Missing, None),
         (Content::NewChat | Content::Failed(_), _) => (place_at(address), None),
     }
-}
-
-/// Whether the sidebar lies over the page, where it is opened by its button.
-fn is_sidebar_over_page() -> bool {
-    let button = document().query_selector("[data-testid=open-sidebar]").ok().flatten();
-    let button = button.and_then(|button| button.dyn_into::<HtmlElement>().ok());
-    button.is_some_and(|button| button.offset_parent().is_some())
-}
-
-/// Whether the sidebar was folded away, where it comes back over the page for a search.
-fn is_sidebar_folded() -> bool {
-    let kept = document().document_element().and_then(|root| root.get_attribute("data-sidebar"));
-    kept.is_some_and(|name| name == preferences::Sidebar::Folded.name())
-}
-
-/// Gives the focus to the search before the next key comes, which should not be lost.
-fn focus_search() {
-    if try_focus_search() {
-        return;
-    }
-    spawn_local(async {
-        // A sidebar that was out of sight is shown by then, or in the next frame.
-        tick().await;
-        if !try_focus_search() {
-            request_animation_frame(|| {
-                try_focus_search();
-            });
-        }
-    });
-}
-
-fn try_focus_search() -> bool {
-    let field = document().get_element_by_id(SEARCH_ID);
-    let Some(field) = field.and_then(|field| field.dyn_into::<HtmlInputElement>().ok()) else { return false };
-    let _ = field.focus();
-    field.select();
-    document().active_element().is_some_and(|focused| focused.id() == SEARCH_ID)
 }
 
 fn use_opened(navigation: Navigation, became: StoredValue<Option<(u32, Uuid)>>) -> Memo<Opened> {

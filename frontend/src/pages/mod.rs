@@ -1,4 +1,6 @@
 //! One file per page.
 
 pub(crate) mod chat;
+mod drawer;
 pub(crate) mod not_found;
+mod orders;

@@ -1,13 +1,13 @@
 //! What a reader does, as the components call it.
 
-use tallybook_protocol::{MessageId, ToolCallId};
+use tallybook_protocol::{CallDecision, MessageId, ToolCallId};
 
 use super::{
     input::Action,
     shell::Session,
     state::{Edited, Step},
 };
-use crate::browser;
+use crate::{browser, goal::Goal};
 
 impl Session {
     /// Takes what is in the message field now.
@@ -15,7 +15,17 @@ impl Session {
         self.act(Action::Write(text));
     }
 
-    /// Sends what is in the message field. It stays there when it cannot be sent now.
+    /// Adds a line to what is in the message field.
+    pub(crate) fn add_to_draft(self, text: &str) {
+        self.act(Action::Add(text.to_owned()));
+    }
+
+    /// Says what could not be done.
+    pub(crate) fn say(self, words: String) {
+        self.act(Action::Say(words));
+    }
+
+    /// Sends what is in the message field, or has it wait for the end of the answer. It stays there when neither can be.
     pub(crate) fn send_draft(self) {
         self.act(Action::SendDraft(browser::random_id()));
     }
@@ -40,14 +50,44 @@ impl Session {
         self.act(Action::Regenerate(id));
     }
 
+    /// The same by another model.
+    pub(crate) fn regenerate_by(self, id: MessageId, model: String) {
+        self.act(Action::RegenerateBy(id, model));
+    }
+
     /// Has the last answer go on that was cut off.
     pub(crate) fn continue_turn(self) {
         self.act(Action::Continue);
     }
 
+    /// Decides on calls that wait.
+    pub(crate) fn decide(self, decisions: Vec<CallDecision>) {
+        self.act(Action::Decide(decisions));
+    }
+
     /// Shows the version that comes before or after the message `id` among `siblings`.
     pub(crate) fn step(self, id: MessageId, siblings: &[MessageId], step: Step) {
         self.act(Action::Step(id, siblings.to_vec(), step));
+    }
+
+    /// Takes out a message that waits for the end of the answer.
+    pub(crate) fn unqueue(self, id: String) {
+        self.act(Action::Unqueue(id));
+    }
+
+    /// Begins to change a message that waits, or leaves it as it is.
+    pub(crate) fn edit_queued(self, id: Option<String>) {
+        self.act(Action::EditQueued(id));
+    }
+
+    /// Changes the message that waits and was being changed.
+    pub(crate) fn change_queued(self, text: String) {
+        self.act(Action::ChangeQueued(text, browser::random_id()));
+    }
+
+    /// Sends what waits, whatever became of the last answer.
+    pub(crate) fn send_now(self) {
+        self.act(Action::SendNow);
     }
 
     /// Asks the server to stop the running turn, as soon as there is one.
@@ -58,6 +98,11 @@ impl Session {
     /// Loads messages that come before the first one here.
     pub(crate) fn load_earlier(self) {
         self.act(Action::LoadEarlier);
+    }
+
+    /// Goes to a message, loading what it takes. Nothing when it is in another conversation.
+    pub(crate) fn go_to(self, goal: Goal) {
+        self.act(Action::GoTo(goal));
     }
 
     /// Loads the texts of a call whole.

@@ -1,9 +1,10 @@
 //! What a session has done in the world.
 
-use tallybook_protocol::{MessageId, NewMessage, ToolCallId, Window};
+use tallybook_protocol::{CallDecision, MessageId, NewMessage, ToolCallId, Window};
 use uuid::Uuid;
 
 use super::state::{Step, Ticket};
+use crate::goal::Goal;
 
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,8 +15,8 @@ pub(crate) enum Effect {
     LetGo,
     /// Ask the server to stop the turn.
     Stop(Ticket, Uuid),
-    /// Load messages that lead up to this one.
-    LoadEarlier(Ticket, Uuid, MessageId),
+    /// Load messages that lead up to this one, and back to the other one if that is among them.
+    LoadEarlier(Ticket, Uuid, MessageId, Option<MessageId>),
     /// Draw what came above all messages without moving what is in sight, and say when that is done.
     DrawEarlier(Ticket),
     /// Load a tool call.
@@ -30,6 +31,8 @@ pub(crate) enum Effect {
     OpenNewChat,
     /// Give what the new chat's message field holds.
     AdoptDraft,
+    /// Show a place that is here.
+    Reveal(Goal),
     /// Move the focus to the button that leads on from a version.
     FocusVersion(MessageId, Step),
 }
@@ -41,8 +44,11 @@ pub(crate) enum Request {
     Make(NewMessage),
     /// Take a message.
     Send(Uuid, NewMessage),
-    Regenerate(Uuid, MessageId),
+    /// Write an answer anew, by this model or the conversation's.
+    Regenerate(Uuid, MessageId, Option<String>),
     Continue(Uuid),
+    /// Take these decisions, at least one.
+    Decide(Uuid, Vec<CallDecision>),
     /// Show another version.
     Select(Uuid, MessageId, Window),
     /// Tell what is stored.
@@ -51,4 +57,6 @@ pub(crate) enum Request {
     Join(Uuid, Option<String>),
     /// Let a second pass.
     Second,
+    /// Let the time pass after which it is looked for the end of a turn that nobody sees.
+    HiddenPause,
 }

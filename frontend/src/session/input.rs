@@ -1,10 +1,10 @@
 //! What can happen to a session.
 
-use tallybook_protocol::{ChatEvent, Conversation, MessageId, ToolCall, ToolCallId};
+use tallybook_protocol::{CallDecision, ChatEvent, Conversation, MessageId, ToolCall, ToolCallId};
 use uuid::Uuid;
 
 use super::state::{Edited, Step, Ticket};
-use crate::{api::ApiError, feed::News};
+use crate::{api::ApiError, feed::News, goal::Goal};
 
 /// Something that happens.
 #[derive(Debug)]
@@ -40,7 +40,11 @@ pub(crate) enum Input {
 pub(crate) enum Action {
     /// Writes in the message field.
     Write(String),
-    /// Sends what is in the message field. With an id for the message, in case it is a new one.
+    /// Adds to what is in the message field, without typing.
+    Add(String),
+    /// Is to be told this about what could not be done.
+    Say(String),
+    /// Sends what is in the message field, or has it wait for the end of the answer. With an id for the message, in case it is a new one.
     SendDraft(String),
     /// Sends something else, with an id for it.
     Send(String, String),
@@ -49,11 +53,25 @@ pub(crate) enum Action {
     /// Begins to change a message in its place, or leaves it as it is.
     BeginEdit(Option<Edited>),
     Regenerate(MessageId),
+    /// The same by another model.
+    RegenerateBy(MessageId, String),
     /// Goes from a version to the one before or after it.
     Step(MessageId, Vec<MessageId>, Step),
     Continue,
+    /// Decides on calls that wait.
+    Decide(Vec<CallDecision>),
+    /// Takes out a message that waits.
+    Unqueue(String),
+    /// Begins to change a message that waits, or leaves it as it is.
+    EditQueued(Option<String>),
+    /// Changes it, with an id for the message that it is then.
+    ChangeQueued(String, String),
+    /// Sends what waits, whatever became of the last answer.
+    SendNow,
     Stop,
     LoadEarlier,
+    /// Goes to a message.
+    GoTo(Goal),
     LoadCall(ToolCallId),
     /// Waits no longer for the next attempt.
     Retry,
@@ -66,6 +84,8 @@ pub(crate) enum Answer {
     Made(Result<Uuid, ApiError>),
     /// The server took what was asked, and tells what comes of it.
     Opened(Result<(), ApiError>),
+    /// The decisions are stored, and others are still to be taken before the turn goes on.
+    Noted,
     /// The turn was joined; false when none runs.
     Joined(Result<bool, ApiError>),
     /// The conversation as it is stored; `None` when it is not there.
@@ -76,6 +96,6 @@ pub(crate) enum Answer {
     Events(Vec<(Option<String>, ChatEvent)>),
     /// The stream broke off.
     Broke,
-    /// A second has passed.
+    /// The pause is over.
     Second,
 }

@@ -2,9 +2,12 @@
 
 mod branches;
 mod calls;
+mod deciding;
 mod earlier;
+mod going;
 mod gone;
 mod news;
+mod queueing;
 mod reading;
 mod sending;
 mod stopping;
@@ -13,8 +16,9 @@ mod waiting;
 use super::{
     effect::Effect,
     input::{Action, Answer, Input},
-    state::{Place, Reader, State},
+    state::{Asked, Place, Reader, State, joined},
 };
+use waiting::PEEK;
 
 /// Takes what happened, and returns what is to be done.
 pub(crate) fn reduce(state: &mut State, input: Input) -> Vec<Effect> {
@@ -26,7 +30,7 @@ pub(crate) fn reduce(state: &mut State, input: Input) -> Vec<Effect> {
         // Of what is no longer waited for nothing is of interest.
         Input::Answer(ticket, answer) if ticket == state.reader_ticket => state.take_answer(answer, out),
         Input::Answer(..) => {}
-        Input::Stopped(ticket, outcome) => state.stopped(ticket, outcome),
+        Input::Stopped(ticket, outcome) => state.stopped(ticket, outcome, out),
         Input::Earlier(ticket, first, page) => state.earlier_found(ticket, first, *page, out),
         Input::Drawn(ticket) => state.earlier_drawn(ticket, out),
         Input::Call(id, call) => state.call_found(id, *call, out),
@@ -36,6 +40,9 @@ pub(crate) fn reduce(state: &mut State, input: Input) -> Vec<Effect> {
         Input::Hidden(is_hidden) => state.attend(is_hidden, out),
         Input::Online => state.come_online(out),
     }
+    state.hide(out);
+    state.pursue(out);
+    state.send_next(out);
     effects
 }
 
@@ -53,6 +60,8 @@ impl State {
     fn act(&mut self, action: Action, out: &mut Vec<Effect>) {
         match action {
             Action::Write(text) => self.draft = text,
+            Action::Add(text) => self.draft = joined(&self.draft, &text),
+            Action::Say(words) => self.notice = Some(words),
             Action::SendDraft(id) => self.send_draft(id, out),
             Action::Send(content, id) => {
                 self.post(&content, None, id, out);
@@ -61,11 +70,18 @@ impl State {
                 self.post(&content, Some(edited), id, out);
             }
             Action::BeginEdit(edited) => self.edited = edited,
-            Action::Regenerate(id) => self.regenerate(id, out),
+            Action::Regenerate(id) => self.regenerate(id, None, out),
+            Action::RegenerateBy(id, model) => self.regenerate(id, Some(model), out),
             Action::Step(id, siblings, step) => self.step(id, &siblings, step, out),
             Action::Continue => self.continue_turn(out),
+            Action::Decide(decisions) => self.decide(decisions, out),
+            Action::Unqueue(id) => self.unqueue(&id),
+            Action::EditQueued(id) => self.edit_queued(id),
+            Action::ChangeQueued(text, id) => self.change_queued(&text, id),
+            Action::SendNow => self.send_now(out),
             Action::Stop => self.stop(out),
             Action::LoadEarlier => self.load_earlier(out),
+            Action::GoTo(goal) => self.go_to(goal),
             Action::LoadCall(id) => self.load_call(id, out),
             Action::Retry => self.retry(out),
         }
@@ -75,6 +91,7 @@ impl State {
         match (answer, std::mem::replace(&mut self.reader, Reader::Resting)) {
             (Answer::Made(made), Reader::Making(message)) => self.made(made, message, out),
             (Answer::Opened(opened), Reader::Asking(asked)) => self.opened(opened, asked, out),
+            (Answer::Noted, Reader::Asking(Asked::Decide)) => self.noted(out),
             (Answer::Joined(joined), Reader::Joining) => self.joined(joined, out),
             (Answer::Found(found), Reader::Looking(look)) => self.found(found, look, out),
             (Answer::Selected(selected), Reader::Selecting { wanted, step }) => {
@@ -86,6 +103,7 @@ impl State {
             }
             (Answer::Broke, Reader::Streaming) => self.pause(out),
             (Answer::Second, Reader::Pausing(left)) => self.second_passed(left, out),
+            (Answer::Second, Reader::Hidden) => self.look(PEEK, out),
             // An answer of another kind than was asked for.
             (_, reader) => self.reader = reader,
         }

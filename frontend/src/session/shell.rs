@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use futures_util::future::{AbortHandle, abortable};
+use futures_util::future::AbortHandle;
 use leptos::{
     prelude::*,
     task::{spawn_local, tick},
@@ -15,19 +15,27 @@ use super::{
     drawing::{Drawing, DrawnEntry},
     effect::{Effect, Request},
     input::{Action, Answer, Input},
+    queue::Queue,
     reduce::reduce,
     state::{Edited, Loading, Phase, Place, State, Step, Ticket},
-    storage::{forget_sent, keep_draft, kept_draft},
+    storage::{forget_draft, forget_sent, keep_draft, keep_queue, kept_draft, kept_queue},
 };
 use crate::{
     api::{self, ApiError, EventStream},
     browser,
     data::MESSAGES_AT_ONCE,
     feed::Feed,
+    goal::Goal,
     language::use_language,
+    models::Models,
     scroll,
+    task::spawn,
+    tools::Tools,
     transcript::{ExpandAll, Transcript},
 };
+
+/// How often a hidden tab looks whether the turn that it follows is over.
+const HIDDEN_PAUSE: Duration = Duration::from_secs(10);
 
 /// Where a session leads to.
 #[derive(Clone, Copy)]
@@ -60,19 +68,27 @@ pub(crate) struct Session {
     pub(crate) stopping: RwSignal<bool>,
     /// How it stands with the messages before those that are here.
     pub(crate) earlier: RwSignal<Loading>,
+    /// The place that was gone to last.
+    pub(crate) revealed: RwSignal<Option<Goal>>,
+    /// Whether a place is on its way.
+    pub(crate) is_going: RwSignal<bool>,
     /// The reader's last command to open or close all tool calls.
     pub(crate) expand_all: RwSignal<ExpandAll>,
     /// How it stands with the rest of tool calls whose texts came cut.
     calls: RwSignal<BTreeMap<ToolCallId, Loading>>,
     /// The message of one's own that is being changed.
     pub(crate) edited: RwSignal<Option<Edited>>,
-    /// What was last kept of what is being written, and for which conversation.
-    kept: StoredValue<(Option<Uuid>, String)>,
+    /// What waits for the end of the answer.
+    pub(crate) queue: RwSignal<Queue>,
+    /// What was last kept of what is being written and of what waits, and for which conversation.
+    kept: StoredValue<(Option<Uuid>, String, Queue)>,
     /// The task that waits for what the session waits for.
     reading: StoredValue<Option<AbortHandle>>,
     /// All other tasks.
     tasks: StoredValue<Vec<AbortHandle>>,
     ways: Ways,
+    models: Models,
+    pub(crate) tools: Tools,
 }
 
 impl Session {
@@ -82,13 +98,18 @@ impl Session {
             Place::Loading(uuid) | Place::Failed(uuid, _) | Place::Open(uuid) => Some(*uuid),
             Place::NewChat | Place::Missing | Place::Deleted => None,
         };
-        let kept = kept_draft(uuid);
-        let state = State::new(place, conversation, kept.clone(), use_language());
+        let (kept, kept_queue) = (kept_draft(uuid), kept_queue(uuid));
+        let mut state = State::new(place, conversation, kept.clone(), use_language());
+        state.restore_queue(kept_queue.clone());
         let phase = RwSignal::new(state.phase());
+        let queue = RwSignal::new(state.queue.clone());
         let (place, draft) = (RwSignal::new(state.place.clone()), RwSignal::new(state.draft.clone()));
         let state = StoredValue::new(state);
         let drawing = Drawing::new(state);
+        let models = expect_context::<Models>();
         let session = Self {
+            models,
+            tools: expect_context(),
             transcript: drawing.transcript,
             drawing,
             place,
@@ -100,10 +121,13 @@ impl Session {
             notice: RwSignal::new(None),
             stopping: RwSignal::new(false),
             earlier: RwSignal::new(Loading::Idle),
+            revealed: RwSignal::new(None),
+            is_going: RwSignal::new(false),
             expand_all: RwSignal::new(ExpandAll::default()),
             calls: RwSignal::default(),
             edited: RwSignal::new(None),
-            kept: StoredValue::new((uuid, kept)),
+            queue,
+            kept: StoredValue::new((uuid, kept, kept_queue)),
             reading: StoredValue::new(None),
             tasks: StoredValue::default(),
             ways,
@@ -182,22 +206,27 @@ impl Session {
             set(self.notice, &state.notice);
             set(self.stopping, &state.stopping);
             set(self.earlier, &state.earlier);
+            set(self.is_going, &state.goal.is_some());
             set(self.edited, &state.edited);
+            set(self.queue, &state.queue);
             set(self.calls, &state.calls);
         });
     }
 
     /// Keeps what is written here for the next time the page is loaded.
     fn keep(self) {
-        let Some(now) = self.state.try_with_value(|state| (state.uuid(), state.unsent())) else { return };
+        let Some(now) = self.state.try_with_value(|state| (state.uuid(), state.unsent(), state.queue.clone())) else {
+            return;
+        };
         let before = self.kept.get_value();
         if now == before {
             return;
         }
         if now.0 != before.0 {
-            keep_draft(before.0, "");
+            forget_draft(before.0);
         }
         keep_draft(now.0, &now.1);
+        keep_queue(now.0, &now.2);
         self.kept.set_value(now);
     }
 
@@ -211,9 +240,9 @@ impl Session {
             Effect::Stop(ticket, uuid) => {
                 self.spawn(async move { self.feed(Input::Stopped(ticket, api::stop(uuid).await)) });
             }
-            Effect::LoadEarlier(ticket, uuid, first) => {
+            Effect::LoadEarlier(ticket, uuid, first, from) => {
                 self.spawn(async move {
-                    let window = Window { limit: Some(MESSAGES_AT_ONCE), before: Some(first), from: None };
+                    let window = Window { limit: Some(MESSAGES_AT_ONCE), before: Some(first), from };
                     let page = api::find_conversation(uuid, window).await;
                     self.feed(Input::Earlier(ticket, first, Box::new(page)));
                 });
@@ -236,6 +265,7 @@ impl Session {
             Effect::Became(uuid) => self.ways.became.run(uuid),
             Effect::OpenNewChat => self.ways.open_new_chat.run(()),
             Effect::AdoptDraft => self.feed(Input::Adopted(kept_draft(None))),
+            Effect::Reveal(goal) => self.revealed.set(Some(goal)),
             Effect::FocusVersion(wanted, step) => {
                 self.spawn(focus_version(wanted, step));
             }
@@ -246,7 +276,13 @@ impl Session {
         let answer = |answer| self.feed(Input::Answer(ticket, answer));
         match request {
             Request::Make(message) => {
-                let made = api::create_conversation().await.map(|made| made.uuid);
+                let off = self.tools.chosen_for_new_chat();
+                let made = api::create_conversation(self.models.chosen_for_new_chat(), off.clone()).await;
+                let made = made.map(|made| {
+                    self.models.learn(Some(made.uuid), made.model);
+                    self.tools.became(made.uuid, off);
+                    made.uuid
+                });
                 match made {
                     Ok(uuid) if self.is_gone() => deliver(uuid, &message).await,
                     made => answer(Answer::Made(made)),
@@ -259,13 +295,21 @@ impl Session {
                 }
                 self.open(ticket, sent).await;
             }
-            Request::Regenerate(uuid, id) => self.open(ticket, api::regenerate(uuid, id).await).await,
+            Request::Regenerate(uuid, id, model) => self.open(ticket, api::regenerate(uuid, id, model).await).await,
             Request::Continue(uuid) => self.open(ticket, api::continue_turn(uuid).await).await,
+            Request::Decide(uuid, decisions) => match api::decide(uuid, decisions).await.transpose() {
+                Some(opened) => self.open(ticket, opened).await,
+                None => answer(Answer::Noted),
+            },
             Request::Select(uuid, id, window) => {
                 answer(Answer::Selected(api::select_message(uuid, id, window).await));
             }
             Request::Find(uuid, window) => {
-                answer(Answer::Found(api::find_conversation(uuid, window).await));
+                let found = api::find_conversation(uuid, window).await;
+                if let (Ok(Some(found)), false) = (&found, self.is_gone()) {
+                    self.models.learn(Some(uuid), found.summary.model.clone());
+                }
+                answer(Answer::Found(found));
             }
             Request::Join(uuid, after) => match api::join(uuid, after.as_deref()).await {
                 Ok(Some(stream)) => {
@@ -277,6 +321,10 @@ impl Session {
             },
             Request::Second => {
                 browser::sleep(Duration::from_secs(1)).await;
+                answer(Answer::Second);
+            }
+            Request::HiddenPause => {
+                browser::sleep(HIDDEN_PAUSE).await;
                 answer(Answer::Second);
             }
         }
@@ -301,14 +349,14 @@ impl Session {
     async fn listen(self, ticket: Ticket, mut stream: EventStream) {
         while let Some(received) = stream.next().await {
             let is_over = received.iter().any(|received| received.event.is_terminal());
+            let events = received.into_iter().map(|received| (received.id, received.event)).collect();
+            let events = Input::Answer(ticket, Answer::Events(events));
             if is_over {
                 // What follows may be waited for at once, and the stream is still to be closed by the server.
                 spawn_local(async move { stream.finish().await });
-                let events = received.into_iter().map(|received| (received.id, received.event)).collect();
-                return self.feed(Input::Answer(ticket, Answer::Events(events)));
+                return self.feed(events);
             }
-            let events = received.into_iter().map(|received| (received.id, received.event)).collect();
-            self.feed(Input::Answer(ticket, Answer::Events(events)));
+            self.feed(events);
         }
         self.feed(Input::Answer(ticket, Answer::Broke));
     }
@@ -324,17 +372,6 @@ impl Session {
         let handle = spawn(task);
         self.tasks.update_value(|tasks| tasks.push(handle));
     }
-}
-
-/// Runs `task` until it ends or is aborted. An aborted task is never polled again, so it touches no signal that is gone,
-/// and its connection closes as it is dropped.
-fn spawn(task: impl Future<Output = ()> + 'static) -> AbortHandle {
-    let (task, handle) = abortable(task);
-    spawn_local(async move {
-        // `Err` says that it was aborted, which is how it should end then.
-        let _ = task.await;
-    });
-    handle
 }
 
 /// Sends the first message of a conversation after its reader went elsewhere.

@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use tallybook_protocol::{Conversation, MessageId, NewMessage, ToolCallId};
 use uuid::Uuid;
 
+use super::queue::Queue;
 use crate::{
+    goal::Goal,
     language::Language,
     transcript::{Entry, Transcript},
 };
@@ -40,6 +42,8 @@ pub(crate) enum Phase {
     Reconnecting(u64),
     /// A turn runs, and nobody is looking: it is read on when the tab is shown again.
     Hidden,
+    /// A turn has paused until somebody decides on its calls.
+    Awaiting,
 }
 
 /// How it stands with something that is loaded when the reader wants it.
@@ -111,6 +115,8 @@ pub(super) enum Asked {
     Regenerate { cut: Vec<Arc<Entry>> },
     /// To go on with an answer that was cut off.
     Continue,
+    /// To take decisions, after which the turn may go on.
+    Decide,
 }
 
 /// A look at the conversation as it is stored.
@@ -120,6 +126,8 @@ pub(super) struct Look {
     pub(super) is_quiet: bool,
     /// Whether it is at what may have changed, and not at all that is here.
     pub(super) is_small: bool,
+    /// Whether it is for a tab that nobody sees.
+    pub(super) is_peek: bool,
 }
 
 /// The one thing that the session waits for to get on. There is never a second, so no two of them read the same turn.
@@ -134,7 +142,7 @@ pub(super) enum Reader {
     /// The conversation is read as it is stored.
     Looking(Look),
     /// Another version is to be shown.
-    Selecting { wanted: MessageId, step: Step },
+    Selecting { wanted: MessageId, step: Option<Step> },
     /// The turn is being joined.
     Joining,
     /// The turn's events come in.
@@ -143,6 +151,18 @@ pub(super) enum Reader {
     Pausing(u64),
     /// A turn runs, and nobody looks.
     Hidden,
+}
+
+/// Where a message that one goes to was looked for already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Sought {
+    /// Among what is here.
+    #[default]
+    Here,
+    /// Before that.
+    Earlier,
+    /// On all branches.
+    Everywhere,
 }
 
 /// All that a session knows.
@@ -160,6 +180,8 @@ pub(crate) struct State {
     pub(crate) unstored: Option<String>,
     /// The message of one's own that is being changed.
     pub(crate) edited: Option<Edited>,
+    /// What waits for the end of the answer.
+    pub(crate) queue: Queue,
     /// What went wrong with the last thing asked for.
     pub(crate) notice: Option<String>,
     pub(crate) stopping: bool,
@@ -173,8 +195,11 @@ pub(crate) struct State {
     pub(super) reader_ticket: Ticket,
     pub(super) earlier_ticket: Ticket,
     pub(super) stop_ticket: Ticket,
+    /// The place that one is on the way to, and how far that was gone.
+    pub(super) goal: Option<Goal>,
+    pub(super) sought: Sought,
     /// A message to be sent as soon as what is shown is certain.
-    pub(super) queued: Option<NewMessage>,
+    pub(super) held: Option<NewMessage>,
     /// The last message that failed to be sent, with its id: sent again it is the same message. And the last message that
     /// was here then.
     pub(super) failed: Option<(NewMessage, Option<MessageId>)>,
@@ -188,6 +213,8 @@ pub(crate) struct State {
     pub(super) attempt: u32,
     /// Whether an unknown turn was looked up already since anything else was heard.
     pub(super) was_looked_up: bool,
+    /// Whether nobody sees the tab.
+    pub(super) is_hidden: bool,
     /// Whether something may have happened that is not known here.
     pub(super) is_stale: bool,
     /// Whether it may be above the last message, since that came while the news did.
@@ -209,6 +236,7 @@ impl State {
             draft,
             unstored: None,
             edited: None,
+            queue: Queue::default(),
             notice: None,
             stopping: false,
             earlier: Loading::Idle,
@@ -218,13 +246,16 @@ impl State {
             reader_ticket: Ticket::default(),
             earlier_ticket: Ticket::default(),
             stop_ticket: Ticket::default(),
-            queued: None,
+            goal: None,
+            sought: Sought::default(),
+            held: None,
             failed: None,
             is_stop_wanted: false,
             begins: false,
             last_event: None,
             attempt: 0,
             was_looked_up: false,
+            is_hidden: false,
             is_stale: false,
             is_all_stale: false,
             feed_told_end: false,
@@ -235,7 +266,7 @@ impl State {
         state.reader = match state.place {
             // Nobody reads it before there is a browser.
             Place::Open(_) if state.transcript.runs() => Reader::Hidden,
-            Place::Loading(_) => Reader::Looking(Look { is_quiet: false, is_small: false }),
+            Place::Loading(_) => Reader::Looking(Look { is_quiet: false, is_small: false, is_peek: false }),
             _ => Reader::Resting,
         };
         state
@@ -244,15 +275,18 @@ impl State {
     /// What the session is doing.
     pub(crate) fn phase(&self) -> Phase {
         match self.reader {
-            _ if self.queued.is_some() => Phase::Sending,
+            _ if self.held.is_some() => Phase::Sending,
             // A place that cannot be shown has nothing that runs.
             _ if !matches!(self.place, Place::NewChat | Place::Open(_)) => Phase::Idle,
+            Reader::Resting | Reader::Looking(Look { is_quiet: true, .. }) if self.transcript.awaiting().is_some() => {
+                Phase::Awaiting
+            }
             Reader::Resting | Reader::Selecting { .. } | Reader::Looking(Look { is_quiet: true, .. }) => Phase::Idle,
             Reader::Making(_) | Reader::Asking(Asked::Message { .. }) => Phase::Sending,
             Reader::Looking(_) | Reader::Joining | Reader::Streaming if self.unstored.is_some() => Phase::Sending,
+            Reader::Hidden | Reader::Looking(Look { is_peek: true, .. }) => Phase::Hidden,
             Reader::Asking(_) | Reader::Looking(_) | Reader::Joining | Reader::Streaming => Phase::Following,
             Reader::Pausing(seconds) => Phase::Reconnecting(seconds),
-            Reader::Hidden => Phase::Hidden,
         }
     }
 
@@ -266,6 +300,11 @@ impl State {
 
     /// The conversation, while something else can be asked for in it.
     pub(super) fn at_rest(&self) -> Option<Uuid> {
+        self.open_and_free().filter(|_| self.transcript.awaiting().is_none())
+    }
+
+    /// The conversation, while nothing is waited for in it, unless for a person's decision.
+    pub(super) fn open_and_free(&self) -> Option<Uuid> {
         let is_free = matches!(self.reader, Reader::Resting | Reader::Looking(Look { is_quiet: true, .. }));
         match self.place {
             Place::Open(uuid) if is_free && !self.is_leaving => Some(uuid),
@@ -283,18 +322,22 @@ impl State {
         matches!(self.reader, Reader::Making(_) | Reader::Asking(_))
     }
 
-    /// What was written here and is not known to be stored.
+    /// What was written here and is not known to be stored, but for what is in the queue.
     pub(crate) fn unsent(&self) -> String {
-        match &self.unstored {
+        match self.unstored.as_ref().filter(|_| !self.queue.is_sending) {
             Some(unstored) => joined(unstored, &self.draft),
             None => self.draft.clone(),
         }
     }
 
-    /// Puts a message back to where it was typed.
+    /// Puts a message back to where it was typed, or where it waited.
     pub(super) fn take_back(&mut self, message: NewMessage) {
         self.unstored = None;
         self.begins = false;
+        if std::mem::take(&mut self.queue.is_sending) {
+            self.queue.waits = true;
+            return;
+        }
         if let Some(id) = message.edit_of {
             self.edited = Some(Edited { id, text: message.content });
         } else {

@@ -3,6 +3,7 @@
 use tallybook_protocol::NewMessage;
 use uuid::Uuid;
 
+use super::queue::Queue;
 use crate::browser;
 
 /// What is kept of what was being written in a conversation, or in a new chat.
@@ -14,17 +15,35 @@ pub(super) fn keep_draft(conversation: Option<Uuid>, text: &str) {
     browser::keep(&name(conversation), text);
 }
 
+/// What is kept of the messages that waited there.
+pub(super) fn kept_queue(conversation: Option<Uuid>) -> Queue {
+    Queue::from_text(&browser::kept(&queue_name(conversation)))
+}
+
+pub(super) fn keep_queue(conversation: Option<Uuid>, queue: &Queue) {
+    browser::keep(&queue_name(conversation), &queue.to_text());
+}
+
 /// Forgets what was being written in a conversation, or in a new chat.
 pub(crate) fn forget_draft(conversation: Option<Uuid>) {
     keep_draft(conversation, "");
+    keep_queue(conversation, &Queue::default());
 }
 
 /// Forgets a message that was kept as long as it was not known to be stored.
 pub(super) fn forget_sent(conversation: Option<Uuid>, message: &NewMessage) {
+    let mut queue = kept_queue(conversation);
+    if message.client_message_id.as_ref().is_some_and(|id| queue.remove(id).is_some()) {
+        return keep_queue(conversation, &queue);
+    }
     let kept = kept_draft(conversation);
     if let Some(rest) = kept.strip_prefix(&message.content) {
         keep_draft(conversation, rest.trim_start());
     }
+}
+
+fn queue_name(conversation: Option<Uuid>) -> String {
+    conversation.map_or_else(|| "queue".to_owned(), |uuid| format!("queue-{uuid}"))
 }
 
 fn name(conversation: Option<Uuid>) -> String {

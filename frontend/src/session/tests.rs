@@ -1,13 +1,17 @@
-//! The session shown natively: step by step here, and in `interleavings` as answers overtake each other, against a server
-//! that `server` plays.
+//! The session shown natively: step by step in `steps` and `queueing`, and in `interleavings` as answers overtake each other, in
+//! a `world` with a server that `server` plays.
 
+mod deciding;
+mod going;
 mod interleavings;
+mod queueing;
 mod server;
 mod steps;
+mod world;
 
 use tallybook_protocol::{
     ChatEvent, ContentDelta, Conversation, ConversationSummary, FeedEvent, FeedKind, Message, MessageEnd, MessageId,
-    MessageStart, MessageStatus, Role, Usage,
+    MessageStart, MessageStatus, NewMessage, RawJson, Role, ToolCall, ToolCallId, ToolCallStatus, Usage,
 };
 use uuid::Uuid;
 
@@ -114,14 +118,35 @@ fn conversation(turns: &[(i64, &str, MessageStatus)]) -> Conversation {
             uuid: HERE,
             title: "Sums".to_owned(),
             running: running.is_some(),
+            awaiting_approval: false,
             created_at: at,
             updated_at: at,
             pinned: false,
             archived: false,
+            model: None,
         },
         messages: messages.collect(),
         earlier: None,
         active_message_id: running.map(|turn| MessageId(turn.0 * 10 + 1)),
+    }
+}
+
+fn waiting_call(id: i64, status: ToolCallStatus) -> ToolCall {
+    ToolCall {
+        tool_call_id: ToolCallId(id),
+        tool_name: "pay".to_owned(),
+        input: RawJson::from_text("{}"),
+        input_bytes: None,
+        proposed_input: None,
+        offset: 0,
+        status,
+        output: None,
+        output_bytes: None,
+        error: None,
+        truncated: false,
+        duration_ms: None,
+        started_at: chrono::DateTime::UNIX_EPOCH,
+        reviews: Vec::new(),
     }
 }
 
@@ -134,6 +159,8 @@ fn start(turn: i64, question: &str) -> ChatEvent {
         parent_id: (turn > 1).then(|| MessageId((turn - 1) * 10 + 1)),
         user_siblings: Vec::new(),
         assistant_siblings: Vec::new(),
+        provider: None,
+        model: None,
     })
 }
 
@@ -155,7 +182,14 @@ fn end(turn: i64, text: &str) -> ChatEvent {
 }
 
 fn news(kind: FeedKind) -> Input {
-    Input::News(News::Event(FeedEvent { conversation_id: HERE, kind, title: None, pinned: None, archived: None }))
+    Input::News(News::Event(FeedEvent {
+        conversation_id: HERE,
+        kind,
+        title: None,
+        pinned: None,
+        archived: None,
+        model: None,
+    }))
 }
 
 fn refused(status: u16) -> ApiError {

@@ -1,8 +1,10 @@
 //! The texts that are put together: with numbers and names in them, or chosen by what the server says.
 
-use tallybook_protocol::{ToolCallStatus, Usage};
+use tallybook_protocol::{CatalogModel, ConversationSummary, ToolCallStatus, ToolOffer, Usage};
 
-use crate::{format, language::Language, preferences::Theme, transcript::Tally, waiting::Waiting};
+use crate::{
+    conversation_list::Deed, format, language::Language, preferences::Theme, transcript::Tally, waiting::Waiting,
+};
 
 impl Language {
     /// Questions that show tools which come with the product, each with the tools that it takes: several steps, exact long
@@ -24,14 +26,39 @@ impl Language {
             ],
             (Self::English, false) => &[
                 (&["multiply", "divide"], "Split a bill of 184.60 among 7 people, with a tip of 12.5 %"),
+                (&["current_time"], "What time is it in Tokyo, in Berlin and in New York?"),
+                (&["convert_units"], "How many kilometers is a marathon of 26.2 miles, and how warm is 72 °F?"),
                 (LONG, "What are all the digits of 123456789 × 987654321 × 192837465?"),
-                (&["add"], "Is 0.1 + 0.2 exactly 0.3? Check it with a tool"),
+                (&["add", "subtract"], "Is 0.1 + 0.2 exactly 0.3? Check it with a tool"),
+                (&["evaluate"], "How long is the diagonal of a square of 12 m?"),
             ],
             (Self::Japanese, false) => &[
                 (&["multiply", "divide"], "18,460円に12.5%のチップを足して、7人で割り勘にして"),
+                (&["current_time"], "東京、ベルリン、ニューヨークは今何時？"),
+                (&["convert_units"], "マラソンの26.2マイルは何キロ？ 72°Fは摂氏何度？"),
                 (LONG, "123456789 × 987654321 × 192837465 を全桁で計算して"),
-                (&["add"], "0.1 + 0.2 は正確に 0.3? ツールで確かめて"),
+                (&["add", "subtract"], "0.1 + 0.2 は正確に 0.3? ツールで確かめて"),
+                (&["evaluate"], "一辺12 mの正方形の対角線の長さは？"),
             ],
+        }
+    }
+
+    /// Which of how many places one is at, counted from 1.
+    pub(crate) fn place_of(self, at: usize, count: usize, has_more: bool) -> String {
+        let more = if has_more { "+" } else { "" };
+        match self {
+            Self::English => format!("{at} of {count}{more}"),
+            Self::Japanese => format!("{count}{more}件中{at}件目"),
+        }
+    }
+
+    /// How many places were found.
+    pub(crate) fn places(self, count: usize, has_more: bool) -> String {
+        let more = if has_more { "+" } else { "" };
+        match self {
+            Self::English if count == 1 && !has_more => "1 place".to_owned(),
+            Self::English => format!("{count}{more} places"),
+            Self::Japanese => format!("{count}{more}件"),
         }
     }
 
@@ -56,6 +83,14 @@ impl Language {
                 "未払いの請求書について、丁寧な催促の文面を考えて",
                 "小さなウェブアプリにはSQLiteとMySQLのどちらがよいか、表で比べて",
             ],
+        }
+    }
+
+    /// No more messages can wait.
+    pub(crate) fn queue_is_full(self, most: usize) -> String {
+        match self {
+            Self::English => format!("{most} messages wait already. Send this one when there is room again."),
+            Self::Japanese => format!("すでに{most}件のメッセージが待っています。空きができてから送信してください。"),
         }
     }
 
@@ -93,19 +128,37 @@ impl Language {
         }
     }
 
-    /// The button that renames a conversation, for those who do not see where it stands.
-    pub(crate) fn rename_named(self, title: &str) -> String {
+    /// The button of a conversation's menu, for those who do not see where it stands.
+    pub(crate) fn row_menu_of(self, title: &str) -> String {
         match self {
-            Self::English => format!("Rename “{title}”"),
-            Self::Japanese => format!("「{title}」の名前を変更"),
+            Self::English => format!("What to do with “{title}”"),
+            Self::Japanese => format!("「{title}」の操作"),
         }
     }
 
-    /// The button that deletes a conversation, for those who do not see where it stands.
-    pub(crate) fn delete_named(self, title: &str) -> String {
+    /// How many conversations are chosen.
+    pub(crate) fn chosen(self, count: usize) -> String {
         match self {
-            Self::English => format!("Delete “{title}”"),
-            Self::Japanese => format!("「{title}」を削除"),
+            Self::English => format!("{count} chosen"),
+            Self::Japanese => format!("{count}件を選択中"),
+        }
+    }
+
+    /// What was done to conversations a moment ago.
+    pub(crate) fn done_to(self, deed: Deed, conversations: &[ConversationSummary]) -> String {
+        let which = match (self, conversations) {
+            (Self::English, [one]) => format!("“{}”", one.title),
+            (Self::Japanese, [one]) => format!("「{}」", one.title),
+            (Self::English, several) => format!("{} conversations", several.len()),
+            (Self::Japanese, several) => format!("{}件の会話", several.len()),
+        };
+        match (self, deed) {
+            (Self::English, Deed::Archived) => format!("Archived {which}."),
+            (Self::English, Deed::Unarchived) => format!("Took {which} out of the archive."),
+            (Self::English, Deed::Deleted) => format!("Deleted {which}."),
+            (Self::Japanese, Deed::Archived) => format!("{which}をアーカイブしました。"),
+            (Self::Japanese, Deed::Unarchived) => format!("{which}をアーカイブから戻しました。"),
+            (Self::Japanese, Deed::Deleted) => format!("{which}を削除しました。"),
         }
     }
 
@@ -212,9 +265,30 @@ impl Language {
     /// What an answer cost.
     pub(crate) fn usage(self, usage: Usage) -> String {
         let [read, written] = [usage.input_tokens, usage.output_tokens].map(format::count_of);
+        let cost = usage.cost_nanos.map(format::amount);
+        match (self, cost) {
+            (Self::English, None) => format!("{read} tokens in · {written} out"),
+            (Self::English, Some(cost)) => format!("{read} tokens in · {written} out · cost {cost}"),
+            (Self::Japanese, None) => format!("入力 {read}・出力 {written} トークン"),
+            (Self::Japanese, Some(cost)) => format!("入力 {read}・出力 {written} トークン・費用 {cost}"),
+        }
+    }
+
+    /// A model in the list to choose from.
+    pub(crate) fn model_choice(self, model: &CatalogModel) -> String {
+        let tools = match model.tool_mode {
+            ToolOffer::Native => self.tools_native(),
+            ToolOffer::Prompt => self.tools_in_prompt(),
+            ToolOffer::Unknown => return self.model(&model.provider, &model.name),
+        };
+        format!("{} · {} · {tools}", model.name, model.provider)
+    }
+
+    /// A conversation's model that cannot be chosen any more.
+    pub(crate) fn model_gone(self, name: &str) -> String {
         match self {
-            Self::English => format!("{read} tokens in · {written} out"),
-            Self::Japanese => format!("入力 {read}・出力 {written} トークン"),
+            Self::English => format!("{name} (no longer offered)"),
+            Self::Japanese => format!("{name}（提供終了）"),
         }
     }
 
@@ -270,17 +344,27 @@ impl Language {
         if code == "turn-running" {
             return Some(self.turn_running());
         }
+        if code == "awaiting_approval" {
+            return Some(self.decide_first());
+        }
         if self == Self::English {
             return None;
         }
         Some(match code {
             "no-such-conversation" => "会話が見つかりません。削除された可能性があります。",
+            "not-signed-in" => "サインインしていません。ページを再読み込みしてサインインしてください。",
+            "unknown-model" => "そのモデルはありません。別のモデルを選んでください。",
+            "model-gone" => "この会話のモデルは提供されなくなりました。上の一覧から別のモデルを選んでください。",
             "invalid-input" => "入力内容を受け付けられませんでした。長さや内容を確認してください。",
             "body-too-large" => "メッセージが長すぎます。短くして送信してください。",
             "shutting-down" => "サーバーが停止するところです。しばらくしてからもう一度お試しください。",
             "storage-unavailable" => "データベースに接続できません。しばらくしてからもう一度お試しください。",
             "storage-full" => {
                 "データベースの容量不足か、書き込みが許可されていないため、保存できません。管理者に連絡してください。"
+            }
+            "already_decided" => "この呼び出しはすでに決定されています。今の状態を表示しています。",
+            "tool_changed" => {
+                "待っている間にツールの内容が変わりました。今の内容を確認してから、あらためて決定してください。"
             }
             "internal" => "サーバーで問題が発生しました。もう一度お試しください。",
             _ => return None,

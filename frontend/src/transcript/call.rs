@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{
-    MAX_CALL_ERROR_BYTES, RawJson, ToolCall, ToolCallEnd, ToolCallId, ToolCallStart, ToolCallStatus,
+    ApprovalRequested, MAX_CALL_ERROR_BYTES, RawJson, ToolCall, ToolCallEnd, ToolCallId, ToolCallReview, ToolCallStart,
+    ToolCallStatus,
 };
 
+use super::progress::Progress;
 use crate::json;
 
 /// A text of a call, or the beginning of it. Shared: it may be long, and is drawn from while more is heard.
@@ -35,7 +37,7 @@ impl CallText {
     }
 
     /// Arguments. Those that are cut travel as a JSON string with their beginning.
-    fn input(json: &RawJson, bytes: Option<i64>) -> Self {
+    pub(super) fn input(json: &RawJson, bytes: Option<i64>) -> Self {
         let beginning = bytes.and_then(|_| serde_json::from_str::<String>(json.as_str()).ok());
         let extent = beginning.map_or(Extent::Whole, |beginning| Extent::of(&beginning, bytes));
         Self { text: json.as_str().into(), extent }
@@ -70,6 +72,15 @@ impl Extent {
     }
 }
 
+/// What was decided of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// Who decided, in the server's word.
+    pub by: String,
+    /// Why.
+    pub reason: Option<String>,
+}
+
 /// One tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
@@ -91,6 +102,14 @@ pub struct Call {
     pub duration_ms: Option<i64>,
     /// When it began, in milliseconds since 1970; not told while it runs.
     pub started_ms: Option<i64>,
+    /// How far it is, while it runs and says so.
+    pub progress: Option<Progress>,
+    /// What the model had asked for, where a person changed it.
+    pub proposed: Option<CallText>,
+    /// What was decided of it, where that was heard as it happened.
+    pub decided: Option<Decided>,
+    /// What reviewing models said of it.
+    pub reviews: Vec<ToolCallReview>,
 }
 
 impl Call {
@@ -101,7 +120,8 @@ impl Call {
 
     /// Whether all its texts are whole. The rest of those that are not is to be had from the server.
     pub fn is_whole(&self) -> bool {
-        [Some(&self.input), self.output.as_ref(), self.error.as_ref()].into_iter().flatten().all(CallText::is_whole)
+        let texts = [Some(&self.input), self.proposed.as_ref(), self.output.as_ref(), self.error.as_ref()];
+        texts.into_iter().flatten().all(CallText::is_whole)
     }
 
     /// With what, on one line.
@@ -132,32 +152,55 @@ impl Call {
         self.error = end.error.map(|text| CallText::error(text, end.truncated, others_are_whole));
         self.status = end.status;
         self.duration_ms = Some(end.duration_ms);
+        self.progress = None;
     }
 
     /// Takes what is missing of its texts from the same call as it was heard of at another time.
     pub(super) fn extend_from(&mut self, other: &Self) {
         self.input.extend_from(&other.input);
-        for (text, other) in [(&mut self.output, &other.output), (&mut self.error, &other.error)] {
+        let texts =
+            [(&mut self.proposed, &other.proposed), (&mut self.output, &other.output), (&mut self.error, &other.error)];
+        for (text, other) in texts {
             if let (Some(text), Some(other)) = (text, other) {
                 text.extend_from(other);
             }
+        }
+        self.keep_what_was_heard(other);
+    }
+
+    /// One that is stored and has not come to its end.
+    fn begun(id: ToolCallId, name: String, input: CallText, offset: i64, status: ToolCallStatus) -> Self {
+        Self {
+            id,
+            name,
+            input,
+            offset,
+            status,
+            output: None,
+            error: None,
+            duration_ms: None,
+            started_ms: None,
+            progress: None,
+            proposed: None,
+            decided: None,
+            reviews: Vec::new(),
         }
     }
 }
 
 impl From<ToolCallStart> for Call {
     fn from(start: ToolCallStart) -> Self {
-        Self {
-            id: start.tool_call_id,
-            name: start.tool_name,
-            input: CallText::input(&start.input, start.input_bytes),
-            offset: start.offset,
-            status: ToolCallStatus::Pending,
-            output: None,
-            error: None,
-            duration_ms: None,
-            started_ms: None,
-        }
+        let input = CallText::input(&start.input, start.input_bytes);
+        Self::begun(start.tool_call_id, start.tool_name, input, start.offset, ToolCallStatus::Pending)
+    }
+}
+
+impl From<ApprovalRequested> for Call {
+    fn from(asked: ApprovalRequested) -> Self {
+        let input = CallText::input(&asked.input, asked.input_bytes);
+        let status = ToolCallStatus::AwaitingApproval;
+        let call = Self::begun(asked.tool_call_id, asked.tool_name, input, asked.offset, status);
+        Self { reviews: asked.reviews, ..call }
     }
 }
 
@@ -176,6 +219,45 @@ impl From<ToolCall> for Call {
             error: call.error.map(|text| CallText::error(text, call.truncated, others_are_whole)),
             duration_ms: call.duration_ms,
             started_ms: Some(call.started_at.timestamp_millis()),
+            progress: None,
+            // A proposal is cut as the input is, but nothing tells how much of it there is.
+            proposed: call.proposed_input.map(|input| CallText::input(&input, call.input_bytes)),
+            decided: None,
+            reviews: call.reviews,
+        }
+    }
+}
+
+impl Call {
+    /// Whether it waits for a person's decision.
+    pub fn awaits_decision(&self) -> bool {
+        self.status == ToolCallStatus::AwaitingApproval
+    }
+
+    /// Runs after it waited for a decision.
+    pub(super) fn begin(&mut self, start: &ToolCallStart) {
+        self.status = ToolCallStatus::Pending;
+        self.take_input(CallText::input(&start.input, start.input_bytes));
+    }
+
+    /// Takes the input that it runs with, which may not be what the model had asked for. A text that came cut says nothing
+    /// against one that is here whole.
+    pub(super) fn take_input(&mut self, input: CallText) {
+        if self.proposed.is_none() && input.is_whole() && input.text.trim() != self.input.text.trim() {
+            self.proposed = Some(std::mem::replace(&mut self.input, input));
+        }
+    }
+
+    /// Keeps what events told and messages do not.
+    fn keep_what_was_heard(&mut self, other: &Self) {
+        if self.decided.is_none() {
+            self.decided.clone_from(&other.decided);
+        }
+        if self.reviews.is_empty() {
+            self.reviews.clone_from(&other.reviews);
+        }
+        if self.status == ToolCallStatus::Pending && self.progress.is_none() {
+            self.progress.clone_from(&other.progress);
         }
     }
 }

@@ -41,6 +41,10 @@ pub struct Entry {
     pub siblings: Vec<MessageId>,
     /// What the answer cost; absent while it is written, and when the provider counts nothing.
     pub usage: Option<Usage>,
+    /// When it was whole, or sent, in milliseconds since 1970; absent when it was heard as it happened.
+    pub at_ms: Option<i64>,
+    /// Who provided the model that wrote it, and that model; absent when that is not known.
+    pub author: Option<(String, String)>,
     /// What the model is doing while nothing of the answer comes, as far as it was told.
     pub activity: Option<Activity>,
     /// The lease under which the turn was last heard of; it grows when the turn goes on after it was cut off.
@@ -60,6 +64,8 @@ impl Entry {
             stop_reason: None,
             siblings: Vec::new(),
             usage: None,
+            at_ms: None,
+            author: None,
             activity: None,
             epoch: FIRST_EPOCH,
         }
@@ -82,6 +88,8 @@ impl Entry {
             stop_reason: message.stop_reason,
             siblings: message.siblings,
             usage: message.usage,
+            at_ms: Some(message.completed_at.unwrap_or(message.created_at).timestamp_millis()),
+            author: message.provider.zip(message.model),
             activity: None,
             epoch: message.epoch,
         }

@@ -4,16 +4,20 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{
-    ChatEvent, ContentDelta, MessageEnd, MessageStart, MessageStatus, Snapshot, ToolCallEnd, ToolCallStart,
-    ToolCallStatus, TurnError, Usage,
+    ChatEvent, ContentDelta, MessageEnd, MessageStart, MessageStatus, Snapshot, ToolCallEnd, ToolCallProgress,
+    ToolCallStart, ToolCallStatus, TurnError, Usage,
 };
 
-use super::{Activity, Call, Entry, Item, Transcript, item::items_from};
+use super::{Activity, Entry, Item, Progress, Transcript, consent, item::items_from};
 
 /// Applies one event. What it has heard before, and what it does not know, changes nothing.
 pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
     match &event {
-        ChatEvent::ToolCallPreparing(_) | ChatEvent::ModelRetry(_) | ChatEvent::Unknown => {}
+        ChatEvent::ToolCallPreparing(_)
+        | ChatEvent::ToolCallProgress(_)
+        | ChatEvent::ToolCallReview(_)
+        | ChatEvent::ModelRetry(_)
+        | ChatEvent::Unknown => {}
         // The model is past what it was told to be doing.
         _ => set_activity(transcript, None),
     }
@@ -27,6 +31,10 @@ pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
         ChatEvent::MessageEnd(end) => message_end(transcript, end),
         ChatEvent::Error(error) => turn_error(transcript, error),
         ChatEvent::Snapshot(snapshot) => apply_snapshot(transcript, snapshot),
+        ChatEvent::ToolCallProgress(told) => tool_call_progress(transcript, told),
+        ChatEvent::ApprovalRequested(asked) => consent::requested(transcript, asked),
+        ChatEvent::ApprovalDecided(decided) => consent::decided(transcript, decided),
+        ChatEvent::ToolCallReview(review) => consent::reviewed(transcript, review),
         ChatEvent::Unknown => {}
     }
 }
@@ -47,15 +55,18 @@ fn message_start(transcript: &mut Transcript, start: MessageStart) {
     if is_news {
         transcript.truncate_after(start.parent_id);
         let user = Entry { siblings: start.user_siblings, ..Entry::user(start.user_message_id, start.content) };
-        let siblings = start.assistant_siblings;
-        let assistant = Entry { siblings, ..Entry::assistant(start.assistant_message_id) };
+        let (siblings, author) = (start.assistant_siblings, start.provider.zip(start.model));
+        let assistant = Entry { siblings, author, ..Entry::assistant(start.assistant_message_id) };
         transcript.entries.extend([user, assistant].map(Arc::new));
     }
     transcript.set_target(start.assistant_message_id);
 }
 
 fn tool_call_start(transcript: &mut Transcript, start: ToolCallStart) {
-    if transcript.find_call(start.tool_call_id).is_some() {
+    if let Some(held) = transcript.find_call(start.tool_call_id) {
+        if held.awaits_decision() {
+            transcript.change_call(start.tool_call_id, |call| call.begin(&start));
+        }
         return;
     }
     if let Some(entry) = transcript.streaming_target() {
@@ -64,10 +75,20 @@ fn tool_call_start(transcript: &mut Transcript, start: ToolCallStart) {
 }
 
 fn tool_call_end(transcript: &mut Transcript, end: ToolCallEnd) {
-    let is_open = |call: &Call| call.id == end.tool_call_id && !call.is_over();
-    let entry = transcript.entries.iter_mut().find(|entry| entry.calls().any(|call| is_open(call)));
-    if let Some(call) = entry.and_then(|entry| Arc::make_mut(entry).calls_mut().find(|call| is_open(call))) {
-        Arc::make_mut(call).end(end);
+    if transcript.find_call(end.tool_call_id).is_some_and(|call| !call.is_over()) {
+        transcript.change_call(end.tool_call_id, |call| call.end(end));
+    }
+}
+
+/// Takes how far a call is. One that does not run is no further than its end, or its beginning.
+fn tool_call_progress(transcript: &mut Transcript, told: ToolCallProgress) {
+    let id = told.tool_call_id;
+    let progress = Some(Progress::from(told));
+    let is_news = transcript
+        .find_call(id)
+        .is_some_and(|call| call.status == ToolCallStatus::Pending && call.progress != progress);
+    if is_news {
+        transcript.change_call(id, |call| call.progress = progress);
     }
 }
 
@@ -85,6 +106,10 @@ fn content_delta(transcript: &mut Transcript, delta: &ContentDelta) {
 fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     let entry = transcript.find_or_add(end.assistant_message_id);
     entry.text = end.content;
+    if entry.is_streaming() {
+        // It was not known, or when the turn began.
+        entry.at_ms = None;
+    }
     entry.status = end.status;
     entry.error = end.error;
     entry.error_code = end.error_code;

@@ -43,6 +43,14 @@ impl Item {
         }
     }
 
+    /// How far it has come; it never goes back.
+    fn stage(&self) -> u8 {
+        match self {
+            Self::Call(call) if call.is_over() => 2,
+            Self::Call(call) => u8::from(!call.awaits_decision()),
+        }
+    }
+
     /// The tool call that it is.
     pub fn as_call(&self) -> Option<&Arc<Call>> {
         match self {
@@ -66,7 +74,7 @@ impl Item {
 
     /// The later state of two that were heard of the same item in whichever order, with all that is known of its texts.
     pub(super) fn merged(self, other: Self) -> Self {
-        let (mut later, earlier) = if other.is_over() && !self.is_over() { (other, self) } else { (self, other) };
+        let (mut later, earlier) = if other.stage() > self.stage() { (other, self) } else { (self, other) };
         later.extend_from(&earlier);
         later
     }

@@ -3,24 +3,27 @@
 //! into pieces in `segments`, how finished items fold together in `groups`, what is open in `toggles`.
 
 mod call;
+mod consent;
 mod entry;
 mod fold;
 mod groups;
 mod item;
+mod progress;
 mod segments;
 mod tally;
 mod toggles;
 
 use std::sync::Arc;
 
-pub use call::{Call, CallText, Extent};
+pub use call::{Call, CallText, Decided, Extent};
 pub use entry::{Activity, Entry};
 pub use fold::fold;
 pub use groups::{Group, Line, lines};
 pub use item::{Item, ItemKey};
+pub use progress::Progress;
 pub use segments::Segment;
 pub use tally::Tally;
-use tallybook_protocol::{Conversation, Earlier, Message, MessageId, Role, ToolCall, ToolCallId, Usage};
+use tallybook_protocol::{Conversation, Earlier, Message, MessageId, MessageStatus, Role, ToolCall, ToolCallId, Usage};
 pub use toggles::{ExpandAll, Toggles};
 
 /// A conversation as the page knows it: its newest messages, and what there is to know of those before them. Entries are
@@ -84,6 +87,11 @@ impl Transcript {
         self.target.is_some_and(|id| self.find(id).is_none_or(|entry| entry.is_streaming()))
     }
 
+    /// Whether the last message is an answer that ended well.
+    pub fn is_answered(&self) -> bool {
+        self.entries.last().is_some_and(|last| last.role == Role::Assistant && last.status == MessageStatus::Complete)
+    }
+
     /// Whether nothing is missing between what is here and what is stored.
     pub fn joins(&self, stored: &Conversation) -> bool {
         let first = stored.messages.first();
@@ -131,6 +139,19 @@ impl Transcript {
     /// A tool call.
     pub fn find_call(&self, id: ToolCallId) -> Option<&Arc<Call>> {
         self.entries.iter().rev().find_map(|entry| entry.call(id))
+    }
+
+    /// Changes a call, wherever it stands.
+    fn change_call(&mut self, id: ToolCallId, change: impl FnOnce(&mut Call)) {
+        let entry = self.entries.iter_mut().rev().find(|entry| entry.call(id).is_some());
+        if let Some(call) = entry.and_then(|entry| Arc::make_mut(entry).calls_mut().find(|call| call.id == id)) {
+            change(Arc::make_mut(call));
+        }
+    }
+
+    /// The answer that waits for somebody's decision on its calls. Nothing comes after one.
+    pub fn awaiting(&self) -> Option<&Entry> {
+        self.entries.last().filter(|last| last.status == MessageStatus::AwaitingApproval).map(Arc::as_ref)
     }
 
     /// Takes a call as the server has it, which is whole. A call that is shown no more stays out.

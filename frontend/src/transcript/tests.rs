@@ -2,6 +2,7 @@
 
 mod activity;
 mod branches;
+mod consent;
 mod cut_texts;
 mod earlier;
 mod turns;
@@ -26,6 +27,8 @@ fn start(turn: i64) -> ChatEvent {
         parent_id: (turn > 1).then(|| MessageId((turn - 1) * 10 + 1)),
         user_siblings: Vec::new(),
         assistant_siblings: Vec::new(),
+        provider: None,
+        model: None,
     })
 }
 
@@ -77,6 +80,8 @@ fn stored_call(id: i64, offset: usize, over: bool) -> ToolCall {
         truncated: false,
         duration_ms: over.then_some(4),
         started_at: chrono::DateTime::UNIX_EPOCH,
+        proposed_input: None,
+        reviews: Vec::new(),
     }
 }
 
@@ -178,6 +183,8 @@ fn version(parent_id: Option<i64>, user: i64, assistant: i64, user_siblings: &[i
         parent_id: parent_id.map(MessageId),
         user_siblings: message_ids(user_siblings),
         assistant_siblings: message_ids(siblings),
+        provider: None,
+        model: None,
     })
 }
 
@@ -189,7 +196,7 @@ fn ids(transcript: &Transcript) -> Vec<i64> {
     transcript.entries().iter().map(|entry| entry.id.0).collect()
 }
 
-const PER_ANSWER: Usage = Usage { input_tokens: 5, output_tokens: 1, cached_tokens: 0 };
+const PER_ANSWER: Usage = Usage { input_tokens: 5, output_tokens: 1, cached_tokens: 0, cost_nanos: None };
 
 /// The turns `turns` of a conversation as the server gives a part of it.
 fn part(turns: std::ops::RangeInclusive<i64>) -> Conversation {
@@ -217,8 +224,10 @@ fn part(turns: std::ops::RangeInclusive<i64>) -> Conversation {
             uuid: uuid::Uuid::nil(),
             title: "Long".to_owned(),
             running: false,
+            awaiting_approval: false,
             pinned: false,
             archived: false,
+            model: None,
             created_at: at,
             updated_at: at,
         },

@@ -1,4 +1,4 @@
-//! What the browser tests need: Node.js, the packages of `e2e/package-lock.json`, and a Chromium.
+//! What the browser tests need: Node.js, the packages of `e2e/package-lock.json`, a Chromium, and a Firefox for the tour.
 
 use std::{
     env,
@@ -15,11 +15,36 @@ const NODE: u32 = 20;
 
 const NODE_ADVICE: &str = "the browser tests need Node.js 20 or newer with npm: install it from https://nodejs.org";
 
-const CHROMIUM_ADVICE: &str = "the browser tests need Chromium: install it (on Debian or Ubuntu \
-    `sudo apt-get install chromium`), or set CHROMIUM to the path of a Chromium or Chrome";
+/// Where a browser is found, and what to tell who has none.
+struct Kind {
+    /// The variable that names it, where it is not in its usual place.
+    variable: &'static str,
+    /// What it is called on `PATH`.
+    names: &'static [&'static str],
+    /// Where it is on a Mac.
+    application: &'static str,
+    /// The Debian package.
+    package: &'static str,
+    advice: &'static str,
+}
 
-/// What Chromium is called, where it is not at a path of its own.
-const CHROMIUM_NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+const CHROMIUM: Kind = Kind {
+    variable: "CHROMIUM",
+    names: &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"],
+    application: "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    package: "chromium",
+    advice: "the browser tests need Chromium: install it (on Debian or Ubuntu `sudo apt-get install chromium`), or set \
+        CHROMIUM to the path of a Chromium or Chrome",
+};
+
+const FIREFOX: Kind = Kind {
+    variable: "FIREFOX",
+    names: &["firefox-esr", "firefox"],
+    application: "/Applications/Firefox.app/Contents/MacOS/firefox",
+    package: "firefox-esr",
+    advice: "the browser tests need Firefox: install it (on Debian `sudo apt-get install firefox-esr`), or set FIREFOX to \
+        the path of one",
+};
 
 /// A browser and Playwright, ready to be run.
 pub(crate) struct Browser {
@@ -29,9 +54,14 @@ pub(crate) struct Browser {
 /// Finds all of it, installing what is missing where that can be done without asking.
 pub(crate) fn prepare() -> Result<Browser> {
     prepare_node()?;
-    let chromium = prepare_chromium()?;
+    let chromium = find(&CHROMIUM)?;
     prepare_packages()?;
     Ok(Browser { chromium })
+}
+
+/// Finds Firefox, which the tests need and no other command, installing it where that can be done without asking.
+pub(crate) fn prepare_firefox() -> Result<PathBuf> {
+    find(&FIREFOX)
 }
 
 impl Browser {
@@ -79,28 +109,30 @@ fn node_version() -> Option<u32> {
     version.trim_start_matches('v').split('.').next()?.parse().ok()
 }
 
-fn prepare_chromium() -> Result<PathBuf> {
-    if let Some(named) = env::var_os("CHROMIUM").filter(|path| !path.is_empty()) {
+/// The browser that is named, the installed one, or one installed for the occasion.
+fn find(kind: &Kind) -> Result<PathBuf> {
+    if let Some(named) = env::var_os(kind.variable).filter(|path| !path.is_empty()) {
         let named = PathBuf::from(named);
         if !named.is_file() {
-            bail!("CHROMIUM names {}, and there is no such file", named.display());
+            bail!("{} names {}, and there is no such file", kind.variable, named.display());
         }
         return Ok(named);
     }
-    if let Some(found) = installed_chromium() {
+    if let Some(found) = installed(kind) {
         return Ok(found);
     }
     if debian::can_install() {
-        debian::install(&["chromium"])?;
+        // Ubuntu has none of this name.
+        debian::install(&[kind.package]).context(kind.advice)?;
     }
-    installed_chromium().context(CHROMIUM_ADVICE)
+    installed(kind).context(kind.advice)
 }
 
-fn installed_chromium() -> Option<PathBuf> {
-    let application = Path::new("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome");
-    CHROMIUM_NAMES
-        .into_iter()
-        .find_map(shell::find_program)
+fn installed(kind: &Kind) -> Option<PathBuf> {
+    let application = Path::new(kind.application);
+    kind.names
+        .iter()
+        .find_map(|name| shell::find_program(name))
         .or_else(|| application.is_file().then(|| application.to_owned()))
 }
 
@@ -122,4 +154,18 @@ fn prepare_packages() -> Result<()> {
     fingerprint::write(&note, &fingerprint)?;
     step.done("");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIREFOX, Kind, find};
+
+    #[test]
+    fn a_browser_is_found_by_its_variable_and_a_wrong_one_is_named() {
+        // The variables of whoever runs the tests are theirs, and PATH is everywhere: a list of folders, so no file.
+        let error = find(&Kind { variable: "PATH", ..FIREFOX }).unwrap_err().to_string();
+        assert!(error.starts_with("PATH names ") && error.ends_with("there is no such file"), "{error}");
+        let found = find(&Kind { variable: "CARGO", ..FIREFOX }).unwrap();
+        assert_eq!(Some(found.into_os_string()), std::env::var_os("CARGO"));
+    }
 }

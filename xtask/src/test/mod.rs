@@ -3,6 +3,7 @@
 pub(crate) mod browser;
 mod login;
 mod mysql;
+mod python;
 
 use anyhow::Result;
 
@@ -15,7 +16,9 @@ use crate::{
 /// Runs the Rust tests on each database, then the browser tests against the program.
 pub(crate) fn run() -> Result<()> {
     let browser = browser::prepare()?;
+    let firefox = browser::prepare_firefox()?;
     let mysql = mysql::find()?;
+    let python = python::prepare()?;
 
     // The server program comes with the tests, since integration tests need it.
     let program = workspace::built("debug", "tallybook")?;
@@ -28,13 +31,15 @@ pub(crate) fn run() -> Result<()> {
     })?;
 
     let step = Step::begin("running the Rust tests", "");
-    let rust =
-        shell::run(shell::cargo().args(["test", "--workspace", "--no-fail-fast"]).env(mysql::VARIABLE, mysql.urls()));
+    let mut tests = shell::cargo();
+    tests.args(["test", "--workspace", "--no-fail-fast"]);
+    let rust = shell::run(tests.env(mysql::VARIABLE, mysql.urls()).env(python::VARIABLE, &python));
     step.done(if rust.is_ok() { "all passed" } else { "some failed" });
 
     let step = Step::begin("running the browser tests", "");
-    let page = shell::run(&mut Browser::type_check())
-        .and_then(|()| shell::run(browser.playwright(&program).arg("test").env(mysql::VARIABLE, mysql.urls())));
+    let mut playwright = browser.playwright(&program);
+    playwright.arg("test").env(mysql::VARIABLE, mysql.urls()).env("FIREFOX", &firefox);
+    let page = shell::run(&mut Browser::type_check()).and_then(|()| shell::run(&mut playwright));
     step.done(if page.is_ok() { "all passed" } else { "some failed" });
 
     rust.and(page)?;

@@ -23,6 +23,15 @@ pub(crate) fn copy_all(site: &Path) -> Result<()> {
     replace(&site.join("pkg/tallybook.css"), &joined_style(&frontend.join("style"))?)
 }
 
+/// Makes a folder that has nothing in it.
+pub(crate) fn empty(folder: &Path) -> Result<()> {
+    let removed = match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    removed.and_then(|()| fs::create_dir_all(folder)).with_context(|| format!("cannot empty {}", folder.display()))
+}
+
 /// Moves every file of one folder to the same place in another.
 pub(crate) fn move_all(from: &Path, to: &Path) -> Result<()> {
     for file in files_below(from)? {

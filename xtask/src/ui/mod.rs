@@ -1,14 +1,15 @@
 //! `cargo xtask ui`: the browser side, from Rust, CSS and static files to what the server hands out.
 //!
 //! The result is `target/site`: the files of `frontend/public` as they are, and under `pkg/` the programs
-//! (`tallybook.js`, `tallybook_bg.wasm`, and those that a page loads when it needs them, as `typeset.js` and
-//! `typeset_bg.wasm`) and the style (`tallybook.css`). In a release each has its compressed forms beside it. Nothing is ever
+//! (`tallybook.js`, `tallybook_bg.wasm`, and what a page loads when it needs it: the other parts of its program,
+//! `split_….wasm`, and `typeset.js` with `typeset_bg.wasm`) and the style (`tallybook.css`). In a release each has its compressed forms beside it. Nothing is ever
 //! fetched ready-made.
 
 mod assets;
 mod bindgen;
 mod compress;
 mod optimize;
+mod split;
 pub(crate) mod toolchain;
 
 use std::{
@@ -38,11 +39,19 @@ pub(crate) struct Program {
     name: &'static str,
     /// Whether a first visit loads it.
     first: bool,
+    /// What it calls its other parts, which a first visit does not load.
+    parts: &'static [&'static str],
 }
 
 pub(crate) const PROGRAMS: [Program; 2] = [
-    Program { package: "tallybook-frontend", features: &["browser"], name: "tallybook", first: true },
-    Program { package: "tallybook-typeset", features: &[], name: "typeset", first: false },
+    Program {
+        package: "tallybook-frontend",
+        features: &["browser"],
+        name: "tallybook",
+        first: true,
+        parts: &["messages", "others"],
+    },
+    Program { package: "tallybook-typeset", features: &[], name: "typeset", first: false, parts: &[] },
 ];
 
 impl Program {
@@ -51,8 +60,18 @@ impl Program {
         format!("{}.wasm", self.package.replace('-', "_"))
     }
 
-    fn files(&self) -> [String; 2] {
-        [format!("{}.js", self.name), format!("{}_bg.wasm", self.name)]
+    fn files(&self) -> Vec<String> {
+        let main = [self.script(), format!("{}_bg.wasm", self.name)];
+        main.into_iter().chain(split::files_of(self.parts)).collect()
+    }
+
+    fn script(&self) -> String {
+        format!("{}.js", self.name)
+    }
+
+    /// Those of its files that a first visit does not load.
+    fn later_files(&self) -> Vec<String> {
+        if self.first { split::files_of(self.parts) } else { self.files() }
     }
 }
 
@@ -107,8 +126,10 @@ pub(crate) fn build_beside(options: &Options, work: impl FnOnce() -> Result<()>)
 }
 
 fn is_loaded_first(file: &Path) -> bool {
-    let later = PROGRAMS.iter().filter(|program| !program.first).flat_map(Program::files);
-    !later.into_iter().any(|later| file.ends_with(later))
+    let mut later = PROGRAMS.iter().flat_map(Program::later_files);
+    // What the program looks like once it is installed.
+    let is_icon = file.extension().is_some_and(|end| end == "png");
+    !is_icon && !later.any(|later| file.ends_with(later))
 }
 
 /// Puts a program's files into `pkg`, made of cargo's WASM file, unless they are there and it has not changed.
@@ -120,12 +141,22 @@ fn bind(program: &Program, wasm: &Path, pkg: &Path, options: &Options, optimizer
         return Ok(());
     }
     let step = Step::begin("preparing the page's WASM", "");
-    let folder = bindgen::bind(wasm, program.name, options.release)?;
-    if let Some(optimizer) = optimizer {
-        let [_, bound] = program.files();
-        optimize::run(optimizer, &folder.join(bound))?;
+    let [split, bound] = ["split", "bindgen"].map(|name| workspace::ui_target().join(name));
+    assets::empty(&split)?;
+    assets::empty(&bound)?;
+    if program.parts.is_empty() {
+        bindgen::bind(wasm, program.name, &bound, false, options.release)?;
+    } else {
+        let split = split::split(wasm, program.name, &split)?;
+        bindgen::bind(&split.main, program.name, &bound, true, options.release)?;
+        split.join(program.parts, &bound.join(program.script()))?;
     }
-    assets::move_all(&folder, pkg)?;
+    if let Some(optimizer) = optimizer {
+        for file in program.files().iter().filter(|file| Path::new(file).extension().is_some_and(|end| end == "wasm")) {
+            optimize::run(optimizer, &bound.join(file))?;
+        }
+    }
+    assets::move_all(&bound, pkg)?;
     fingerprint::write(&note, &fingerprint)?;
     step.done("");
     Ok(())
@@ -147,6 +178,9 @@ fn compile(options: &Options) -> Result<PathBuf> {
         cargo.args(["rustc", "--package", program.package, "--lib", "--crate-type", "cdylib"]);
         cargo.args(["--features", &program.features.join(",")]);
         cargo.args(["--profile", profile, "--target", TARGET, "--target-dir"]).arg(&target_dir);
+        if !program.parts.is_empty() {
+            cargo.args(["--", "-C", split::LINK_ARGUMENT]);
+        }
         shell::run(&mut cargo)?;
     }
     step.done("");

@@ -4,7 +4,7 @@ use tallybook_tools::MAX_INPUT_BYTES;
 
 use super::{
     CancellationToken, Flood, Limits, MockLlm, Number, ProviderKind, RecordedEvent, Tool, ToolCallStatus, ToolError,
-    ToolOutput, ToolRegistry, agent, ends, run, run_turn, text, tool_call,
+    ToolOutput, ToolRegistry, agent, ends, reason, run, run_turn, text, tool_call,
 };
 
 /// Fails in as many words as it is asked for.
@@ -27,7 +27,7 @@ async fn an_error_without_measure_fits_its_columns() {
     model.reply([text("It failed.")]);
     let tools = ToolRegistry::default().with(Rants).unwrap();
     let (outcome, events) = run(&model, tools, Limits::default(), &CancellationToken::new()).await;
-    assert_eq!(outcome.unwrap().stop_reason, "end_turn");
+    assert_eq!(reason(outcome), "end_turn");
     let end = events.iter().find_map(|event| match event {
         RecordedEvent::ToolEnded(_, end) => Some(end),
         _ => None,
@@ -50,7 +50,7 @@ async fn arguments_longer_than_any_tool_takes_are_a_failed_call() {
         let tools = ToolRegistry::default().with(Flood).unwrap();
         let agent = agent(provider, &model, tools, Limits::default());
         let (outcome, events) = run_turn(&agent, &CancellationToken::new()).await;
-        assert_eq!(outcome.unwrap().stop_reason, "end_turn");
+        assert_eq!(reason(outcome), "end_turn");
         let started = events.iter().filter_map(|event| match event {
             RecordedEvent::ToolStarted(_, name, input) => Some((name.as_str(), input.as_str())),
             _ => None,
@@ -80,7 +80,7 @@ async fn a_call_without_a_name_is_a_failed_call() {
         let tools = ToolRegistry::default().with(Flood).unwrap();
         let agent = agent(provider, &model, tools, Limits::default());
         let (outcome, events) = run_turn(&agent, &CancellationToken::new()).await;
-        assert_eq!(outcome.unwrap().stop_reason, "end_turn");
+        assert_eq!(reason(outcome), "end_turn");
         assert_eq!(ends(&events), [(1, ToolCallStatus::Error, Some("unknown_tool"))]);
         assert!(model.requests()[1].body_text.contains("there is no tool"));
         model.assert_calls_paired();

@@ -3,8 +3,9 @@
 use tokio::sync::watch;
 
 use super::{
-    AgentError, AgentService, CancellationToken, Deserialize, Duration, JsonSchema, Limits, MockLlm, ProviderKind,
-    RecordedEvent, Tool, ToolCallStatus, ToolError, ToolOutput, ToolRegistry, agent, ends, run_turn, text, tool_call,
+    Agent, AgentError, CancellationToken, Deserialize, Duration, JsonSchema, Limits, MockLlm, ProviderKind,
+    RecordedEvent, Tool, ToolCallStatus, ToolError, ToolOutput, ToolRegistry, agent, ends, reason, run_turn, text,
+    tool_call,
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -69,7 +70,7 @@ async fn of_a_thousand_calls_in_one_step_sixteen_run_at_a_time_and_the_rest_have
         tool.let_go.send_replace(true);
     };
     let ((outcome, events), ()) = tokio::join!(run_turn(&agent, &cancel), let_go);
-    assert_eq!(outcome.unwrap().stop_reason, "end_turn");
+    assert_eq!(reason(outcome), "end_turn");
     assert_eq!(*tool.most.borrow(), 16);
     let mut open = 0_usize;
     for event in &events {
@@ -95,7 +96,7 @@ async fn all_turns_of_a_process_share_the_slots() {
     let tool = Waits::new();
     let limits = Limits { concurrent_calls: 3, ..Limits::default() };
     let agent = agent(ProviderKind::Anthropic, &model, tool.registry(), limits);
-    let turn = |agent: AgentService| async move { run_turn(&agent, &CancellationToken::new()).await };
+    let turn = |agent: Agent| async move { run_turn(&agent, &CancellationToken::new()).await };
     let let_go = async {
         tool.running_reached(3).await;
         tool.let_go.send_replace(true);
@@ -131,7 +132,7 @@ async fn a_stop_counts_for_calls_that_wait() {
     model.reply([text("Done.")]);
     tool.let_go.send_replace(true);
     let (outcome, _) = run_turn(&agent, &CancellationToken::new()).await;
-    assert_eq!(outcome.unwrap().stop_reason, "end_turn");
+    assert_eq!(reason(outcome), "end_turn");
 }
 
 #[tokio::test]

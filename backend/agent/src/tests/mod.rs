@@ -2,6 +2,7 @@
 
 mod bounds;
 mod concurrency;
+mod consent;
 mod recorder;
 
 use std::{
@@ -15,13 +16,13 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tallybook_llm::{ApiKey, ModelMessage, ModelSettings, ProviderKind};
+use tallybook_llm::{ApiKey, ModelClient, ModelMessage, ModelSettings, ProviderKind};
 use tallybook_mock_llm::{MockLlm, Reply, hang, text, tool_call};
 use tallybook_protocol::ToolCallStatus;
 use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
 use tokio_util::sync::CancellationToken;
 
-use super::{AgentError, AgentService, Limits, SystemPrompt, TurnInput, TurnOutcome};
+use super::{AgentError, AgentService, EndReason, Limits, SystemPrompt, TurnInput, TurnOutcome};
 use recorder::{MemoryRecorder, RecordedEvent};
 
 #[derive(Deserialize, JsonSchema)]
@@ -78,13 +79,22 @@ impl Tool for Launch {
     }
 }
 
-fn agent(provider: ProviderKind, model: &MockLlm, tools: ToolRegistry, limits: Limits) -> AgentService {
+/// An agent with the model and the tools of its turns.
+#[derive(Clone)]
+struct Agent {
+    service: AgentService,
+    model: Arc<dyn ModelClient>,
+    tools: Arc<ToolRegistry>,
+}
+
+fn agent(provider: ProviderKind, model: &MockLlm, tools: ToolRegistry, limits: Limits) -> Agent {
     let settings = ModelSettings {
         base_url: Some(model.url()),
         api_key: Some(ApiKey::new("sk-test")),
         ..ModelSettings::new(provider)
     };
-    AgentService::new(tallybook_llm::connect(&settings).unwrap(), Arc::new(tools), SystemPrompt::BuiltIn, limits)
+    let model = tallybook_llm::connect(&settings).unwrap();
+    Agent { service: AgentService::new(SystemPrompt::BuiltIn, limits), model, tools: Arc::new(tools) }
 }
 
 async fn run(
@@ -96,14 +106,17 @@ async fn run(
     run_turn(&agent(ProviderKind::Anthropic, model, tools, limits), cancel).await
 }
 
-async fn run_turn(
-    agent: &AgentService,
-    cancel: &CancellationToken,
-) -> (Result<TurnOutcome, AgentError>, Vec<RecordedEvent>) {
+async fn run_turn(agent: &Agent, cancel: &CancellationToken) -> (Result<TurnOutcome, AgentError>, Vec<RecordedEvent>) {
     let mut recorder = MemoryRecorder::default();
-    let input = TurnInput { history: vec![ModelMessage::user_text("Go")], resumed: None };
-    let outcome = agent.run(input, &mut recorder, cancel).await;
+    let input = TurnInput { history: vec![ModelMessage::user_text("Go")], continued: None, tools: agent.tools.clone() };
+    let outcome = agent.service.run(&*agent.model, input, &mut recorder, cancel).await;
     (outcome, recorder.events)
+}
+
+/// The word for why a turn is over.
+fn reason(outcome: Result<TurnOutcome, AgentError>) -> String {
+    let EndReason::Over(word) = outcome.unwrap().reason else { panic!("it waits") };
+    word
 }
 
 /// The keys of the calls that ended, in the order in which they did, with how.
@@ -123,7 +136,7 @@ async fn of_ten_calls_in_one_step_the_one_that_hangs_times_out_alone() {
     let limits = Limits { tool_time: Duration::from_millis(100), ..Limits::default() };
     let tools = ToolRegistry::default().with(Echo).unwrap();
     let (outcome, events) = run(&model, tools, limits, &CancellationToken::new()).await;
-    assert_eq!(outcome.unwrap().stop_reason, "end_turn");
+    assert_eq!(reason(outcome), "end_turn");
     let ends = ends(&events);
     assert_eq!(ends.len(), 10);
     assert!(ends[..9].iter().all(|end| end.1 == ToolCallStatus::Success), "{ends:?}");
@@ -133,48 +146,6 @@ async fn of_ten_calls_in_one_step_the_one_that_hangs_times_out_alone() {
     let told: Vec<bool> =
         told.as_array().unwrap().iter().map(|r| r["content"].to_string().contains("timeout")).collect();
     assert_eq!(told, [&[true][..], &[false; 9]].concat());
-    model.assert_calls_paired();
-}
-
-#[tokio::test]
-async fn high_risk_calls_run_after_the_others_one_by_one_in_order() {
-    let model = MockLlm::start().await.unwrap();
-    model.reply([
-        tool_call("launch", r#"{"n":1}"#),
-        tool_call("echo", r#"{"n":7}"#),
-        tool_call("launch", r#"{"n":2}"#),
-        tool_call("launch", r#"{"n":3}"#),
-    ]);
-    model.reply([text("Done.")]);
-    let launch = Launch::default();
-    let tools = ToolRegistry::default().with(Echo).unwrap().with(launch.clone()).unwrap();
-    let limits = Limits { high_risk: true, ..Limits::default() };
-    let (outcome, events) = run(&model, tools, limits, &CancellationToken::new()).await;
-    outcome.unwrap();
-    let started = events.iter().filter_map(|event| match event {
-        RecordedEvent::ToolStarted(_, name, input) => Some(format!("{name} {input}")),
-        _ => None,
-    });
-    let expected = ["echo {\"n\":7}", "launch {\"n\":1}", "launch {\"n\":2}", "launch {\"n\":3}"];
-    assert_eq!(started.collect::<Vec<_>>(), expected);
-    assert_eq!(
-        (launch.order.lock().unwrap().as_slice(), launch.most_at_once.load(Ordering::SeqCst)),
-        (&[1, 2, 3][..], 1)
-    );
-    model.assert_calls_paired();
-}
-
-#[tokio::test]
-async fn high_risk_calls_are_refused_while_nobody_can_be_asked() {
-    let model = MockLlm::start().await.unwrap();
-    model.reply([tool_call("launch", r#"{"n":1}"#)]);
-    model.reply([text("I may not.")]);
-    let launch = Launch::default();
-    let tools = ToolRegistry::default().with(launch.clone()).unwrap();
-    let (outcome, events) = run(&model, tools, Limits::default(), &CancellationToken::new()).await;
-    assert_eq!(outcome.unwrap().stop_reason, "end_turn");
-    assert_eq!(ends(&events), [(1, ToolCallStatus::Denied, Some("denied"))]);
-    assert!(launch.order.lock().unwrap().is_empty());
     model.assert_calls_paired();
 }
 
@@ -242,7 +213,7 @@ async fn a_paused_answer_is_continued_a_bounded_number_of_times() {
     model.reply(pause("One. "));
     model.reply([text("Two.")]);
     let (outcome, events) = run(&model, ToolRegistry::default(), Limits::default(), &CancellationToken::new()).await;
-    assert_eq!(outcome.unwrap().stop_reason, "end_turn");
+    assert_eq!(reason(outcome), "end_turn");
     assert!(events.contains(&RecordedEvent::StepAnswered(0, Ok("pause_turn".to_owned()))), "{events:?}");
 
     let model = MockLlm::start().await.unwrap();
@@ -251,7 +222,7 @@ async fn a_paused_answer_is_continued_a_bounded_number_of_times() {
         model.reply(pause("Again. "));
     }
     let (outcome, _) = run(&model, ToolRegistry::default(), limits, &CancellationToken::new()).await;
-    assert_eq!(outcome.unwrap().stop_reason, "step_limit");
+    assert_eq!(reason(outcome), "step_limit");
     assert_eq!(model.requests().len(), 4);
 }
 
@@ -266,7 +237,7 @@ async fn a_turn_that_used_up_its_calls_answers_without() {
     let tools = ToolRegistry::default().with(Echo).unwrap();
     let limits = Limits { calls: 3, ..Limits::default() };
     let (outcome, events) = run(&model, tools, limits, &CancellationToken::new()).await;
-    assert_eq!(outcome.unwrap().stop_reason, "step_limit");
+    assert_eq!(reason(outcome), "step_limit");
     assert_eq!(ends(&events).len(), 4);
     let choices: Vec<_> = model.requests().iter().map(|request| request.body["tool_choice"]["type"].clone()).collect();
     assert_eq!(choices[2], "none", "{choices:?}");
@@ -281,7 +252,7 @@ async fn an_answer_without_text_after_tools_ends_the_turn() {
     model.reply(Vec::new());
     let tools = ToolRegistry::default().with(Echo).unwrap();
     let (outcome, events) = run(&model, tools, Limits::default(), &CancellationToken::new()).await;
-    assert_eq!(outcome.unwrap().stop_reason, "end_turn");
+    assert_eq!(reason(outcome), "end_turn");
     assert!(!events.iter().any(|event| matches!(event, RecordedEvent::Text(_))), "{events:?}");
     assert_eq!(model.requests().len(), 2);
 }

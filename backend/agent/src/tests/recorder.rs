@@ -2,13 +2,17 @@
 
 use tallybook_protocol::ToolCallId;
 
-use super::super::{Activity, EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
+use tallybook_tools::ToolSpec;
+
+use super::super::{Activity, Consent, EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
 
 /// What a [`MemoryRecorder`] was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RecordedEvent {
     /// [`TurnRecorder::text`]; neighbouring texts are joined.
     Text(String),
+    /// [`TurnRecorder::request_consent`] of a call that has to wait: key, name and arguments.
+    Asked(i64, String, String),
     /// [`TurnRecorder::tool_started`]: key, name and arguments.
     ToolStarted(i64, String, String),
     /// [`TurnRecorder::tool_ended`].
@@ -24,7 +28,19 @@ pub(super) struct MemoryRecorder {
     pub(super) events: Vec<RecordedEvent>,
     /// What was told and is not kept.
     pub(super) activities: Vec<String>,
-    started: i64,
+    /// Tools that were approved for good.
+    pub(super) approved: Vec<&'static str>,
+    pub(super) last_key: i64,
+}
+
+impl MemoryRecorder {
+    /// The key of a call, which it has already where it waited.
+    fn key(&mut self, call: &StartedToolCall<'_>) -> ToolCallId {
+        call.waited.unwrap_or_else(|| {
+            self.last_key += 1;
+            ToolCallId(self.last_key)
+        })
+    }
 }
 
 impl TurnRecorder for MemoryRecorder {
@@ -37,11 +53,21 @@ impl TurnRecorder for MemoryRecorder {
         Ok(())
     }
 
-    async fn tool_started(&mut self, call: &StartedToolCall<'_>) -> Result<ToolCallId, RecordError> {
-        self.started += 1;
+    async fn request_consent(&mut self, call: &StartedToolCall<'_>, tool: &ToolSpec) -> Result<Consent, RecordError> {
+        if self.approved.contains(&tool.name.as_str()) {
+            return Ok(Consent::Given);
+        }
         let (name, input) = (call.request.name.clone(), call.request.input_text.clone());
-        self.events.push(RecordedEvent::ToolStarted(self.started, name, input));
-        Ok(ToolCallId(self.started))
+        let ToolCallId(key) = self.key(call);
+        self.events.push(RecordedEvent::Asked(key, name, input));
+        Ok(Consent::Awaited)
+    }
+
+    async fn tool_started(&mut self, call: &StartedToolCall<'_>) -> Result<ToolCallId, RecordError> {
+        let (name, input) = (call.request.name.clone(), call.request.input_text.clone());
+        let id = self.key(call);
+        self.events.push(RecordedEvent::ToolStarted(id.0, name, input));
+        Ok(id)
     }
 
     async fn tool_ended(&mut self, ToolCallId(key): ToolCallId, end: &EndedToolCall) -> Result<(), RecordError> {
@@ -53,6 +79,7 @@ impl TurnRecorder for MemoryRecorder {
         self.activities.push(match activity {
             Activity::WritingCall { tool_name, bytes } => format!("{tool_name}: {bytes} bytes"),
             Activity::Retrying(wait) => format!("{}: attempt {} of {}", wait.code, wait.attempt, wait.attempts),
+            Activity::CallProgress { id: ToolCallId(key), progress } => format!("call {key}: {}", progress.progress),
         });
     }
 

@@ -19,7 +19,7 @@ pub(super) struct Options {
 
 /// The JSON text of a request.
 pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) -> Result<String, serde_json::Error> {
-    let entries = history::repair(&info.provider, &request.messages);
+    let entries = history::repair(info, &request.messages);
     let mut messages = messages(&entries)?;
     let mut tools = tools(request, &entries);
     // With those of the system texts these are the four marks that a request may hold. Each request of a turn repeats the

@@ -229,7 +229,7 @@ impl Counts {
 
     fn total(&self) -> Usage {
         let input_tokens = self.input.saturating_add(self.cache_written).saturating_add(self.cache_read);
-        Usage { input_tokens, output_tokens: self.output, cached_tokens: self.cache_read }
+        Usage { input_tokens, output_tokens: self.output, cached_tokens: self.cache_read, ..Usage::default() }
     }
 }
 

@@ -100,7 +100,7 @@ fn an_answer_with_everything_in_it() {
         call(4, "{}"),
         ModelEvent::Ended {
             stop_reason: StopReason::ToolUse,
-            usage: Usage { input_tokens: 12, output_tokens: 7, cached_tokens: 5 },
+            usage: Usage { input_tokens: 12, output_tokens: 7, cached_tokens: 5, ..Usage::default() },
         },
     ];
     assert_eq!(events, expected);
@@ -248,7 +248,7 @@ fn a_step() -> Vec<ModelMessage> {
     vec![
         ModelMessage::user_text("1 + 2?"),
         ModelMessage::Assistant(vec![
-            AssistantBlock::Opaque { provider: "anthropic".into(), json: r#"{"type":"thinking"}"#.into() },
+            AssistantBlock::Opaque { provider: "anthropic".into(), model: None, json: r#"{"type":"thinking"}"#.into() },
             AssistantBlock::Text { text: "Well.".into() },
             call("a", r#"{"a":1}"#),
             call("b", "oops"),

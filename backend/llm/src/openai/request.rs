@@ -40,7 +40,7 @@ impl TokenLimit {
 
 /// The JSON text of a request.
 pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) -> Result<String, serde_json::Error> {
-    let entries = history::repair(&info.provider, &request.messages);
+    let entries = history::repair(info, &request.messages);
     let tools: Vec<Tool<'_>> = request
         .tools
         .iter()

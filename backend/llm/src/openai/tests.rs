@@ -80,7 +80,7 @@ fn interleaved_calls_comments_reasoning_and_the_usage_chunk() {
         call("call_b", "{\"a\":2}"),
         ModelEvent::Ended {
             stop_reason: StopReason::ToolUse,
-            usage: Usage { input_tokens: 12, output_tokens: 7, cached_tokens: 5 },
+            usage: Usage { input_tokens: 12, output_tokens: 7, cached_tokens: 5, ..Usage::default() },
         },
     ];
     assert_eq!(events, expected);
@@ -234,7 +234,11 @@ fn a_request_whole() {
     let messages = vec![
         ModelMessage::user_text("1 + 2?"),
         ModelMessage::Assistant(vec![
-            AssistantBlock::Opaque { provider: "openai".into(), json: r#"{"reasoning_content":"hm"}"#.into() },
+            AssistantBlock::Opaque {
+                provider: "openai".into(),
+                model: None,
+                json: r#"{"reasoning_content":"hm"}"#.into(),
+            },
             call("a", r#"{"b":1.00000000000000000000001, "a":1}"#),
             call("b", "oops"),
         ]),

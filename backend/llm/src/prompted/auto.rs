@@ -7,7 +7,7 @@ use std::sync::{
 
 use async_stream::stream;
 use futures_util::StreamExt as _;
-use tallybook_protocol::ModelInfo;
+use tallybook_protocol::{ModelInfo, ToolOffer};
 
 use super::client::Prompted;
 use crate::{
@@ -36,6 +36,10 @@ impl ModelClient for Auto {
         self.native.info()
     }
 
+    fn tool_offer(&self) -> ToolOffer {
+        if self.without_tools.load(Ordering::Relaxed) { ToolOffer::Prompt } else { ToolOffer::Native }
+    }
+
     fn stream(&self, request: ModelRequest) -> ModelStream {
         if self.without_tools.load(Ordering::Relaxed) {
             return self.prompted.stream(request);
@@ -49,7 +53,7 @@ impl ModelClient for Auto {
                 match event {
                     Err(error @ ModelError::ToolsUnsupported { .. }) if !settled => {
                         if !without_tools.swap(true, Ordering::Relaxed) {
-                            tracing::warn!(%error, "tools are described in the prompt from now on; LLM_TOOL_MODE=prompt does so at once");
+                            tracing::warn!(%error, "tools are described in the prompt from now on; the tool mode prompt does so at once");
                         }
                         answer = prompted.stream(request.clone());
                         settled = true;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tallybook_tools::ToolSpec;
 
 use super::{
-    call::{self, Call, Place},
+    call::{self, Call, Position},
     fence::{ClosingLine, Fence, Kind},
     json::{JsonScan, Progress},
     lead::Lead,
@@ -16,7 +16,7 @@ use crate::limits::MAX_HELD_BYTES;
 /// What is held of a block.
 #[derive(Debug)]
 pub(super) struct Block {
-    place: Place,
+    position: Position,
     pub(super) marks: Marks,
     /// The opening fence or tag with what is held before it, and the word after it.
     pub(super) opening: String,
@@ -74,16 +74,16 @@ pub(super) enum Verdict {
 
 impl Block {
     pub(super) fn fenced(kind: Kind, fence: Fence, opening: String, first_line: ClosingLine) -> Self {
-        let place = if kind == Kind::Tool { Place::ToolBlock } else { Place::Anywhere };
-        Self::new(place, Marks::Fence(fence, first_line), opening, first_line)
+        let position = if kind == Kind::Tool { Position::ToolBlock } else { Position::Anywhere };
+        Self::new(position, Marks::Fence(fence, first_line), opening, first_line)
     }
 
     pub(super) fn tagged(tag: &'static Tag, opening: String) -> Self {
-        Self::new(Place::ToolBlock, Marks::Tag(tag), opening, ClosingLine::Opening)
+        Self::new(Position::ToolBlock, Marks::Tag(tag), opening, ClosingLine::Opening)
     }
 
-    fn new(place: Place, marks: Marks, opening: String, line: ClosingLine) -> Self {
-        Self { place, marks, opening, body: String::new(), line, phase: Phase::Before, values: Vec::new() }
+    fn new(position: Position, marks: Marks, opening: String, line: ClosingLine) -> Self {
+        Self { position, marks, opening, body: String::new(), line, phase: Phase::Before, values: Vec::new() }
     }
 
     /// All of it, as the model wrote it.
@@ -104,7 +104,7 @@ impl Block {
         match &mut self.phase {
             Phase::Value { scan, lead, from } => match scan.push(c) {
                 // A block that says it holds a call is believed, whatever its first key.
-                Progress::More if lead.push(c) || self.place == Place::ToolBlock => Verdict::Open,
+                Progress::More if lead.push(c) || self.position == Position::ToolBlock => Verdict::Open,
                 Progress::More => Verdict::Code,
                 Progress::Done => {
                     self.values.push(*from..self.body.len());
@@ -152,7 +152,7 @@ impl Block {
     }
 
     fn broken(&mut self, from: usize, closed: bool, tools: &[ToolSpec]) -> Verdict {
-        if self.place == Place::Anywhere {
+        if self.position == Position::Anywhere {
             return Verdict::Code;
         }
         self.phase = Phase::Broken { from };
@@ -168,7 +168,7 @@ impl Block {
         let mut calls = Vec::new();
         for value in &self.values {
             let value = &self.body[value.clone()];
-            let found = call::find(value, self.place, tools);
+            let found = call::find(value, self.position, tools);
             calls.extend(found.or_else(|| self.salvage(value, tools).map(|call| vec![call]))?);
         }
         if let Phase::Broken { from } = self.phase {
@@ -183,6 +183,6 @@ impl Block {
     }
 
     fn salvage(&self, text: &str, tools: &[ToolSpec]) -> Option<Call> {
-        if self.place == Place::ToolBlock { call::salvage(text, tools) } else { None }
+        if self.position == Position::ToolBlock { call::salvage(text, tools) } else { None }
     }
 }

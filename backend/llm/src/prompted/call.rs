@@ -19,9 +19,9 @@ pub(crate) struct Call {
     pub(crate) input_text: String,
 }
 
-/// How much the place says that this is meant as a call.
+/// How much its position says that this is meant as a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Position {
     /// A block that says so.
     ToolBlock,
     /// A block of JSON, or bare JSON: it may as well be data.
@@ -44,26 +44,26 @@ pub(super) fn may_begin_call(key: &str, whole: bool) -> bool {
 }
 
 /// The calls in an object, or in a list all of whose elements are calls; `None` when it is something else.
-pub(super) fn find(json: &str, place: Place, tools: &[ToolSpec]) -> Option<Vec<Call>> {
+pub(super) fn find(json: &str, position: Position, tools: &[ToolSpec]) -> Option<Vec<Call>> {
     let mut calls = Vec::new();
-    collect(json, place, tools, MAX_CALL_DEPTH, &mut calls)?;
+    collect(json, position, tools, MAX_CALL_DEPTH, &mut calls)?;
     Some(calls).filter(|calls| !calls.is_empty())
 }
 
-fn collect(json: &str, place: Place, tools: &[ToolSpec], depth: u8, calls: &mut Vec<Call>) -> Option<()> {
+fn collect(json: &str, position: Position, tools: &[ToolSpec], depth: u8, calls: &mut Vec<Call>) -> Option<()> {
     let depth = depth.checked_sub(1)?;
     if json.trim_start().starts_with('[') {
         let elements: Vec<&RawValue> = serde_json::from_str(json).ok()?;
-        return elements.iter().try_for_each(|element| collect(element.get(), place, tools, depth, calls));
+        return elements.iter().try_for_each(|element| collect(element.get(), position, tools, depth, calls));
     }
     let object: Object<'_> = serde_json::from_str(json).ok()?;
     if let Some(list) = object.find(&[LIST_KEY]) {
-        return collect(list.get(), place, tools, depth, calls);
+        return collect(list.get(), position, tools, depth, calls);
     }
     let (key, value) = NAME_KEYS.iter().find_map(|key| object.find(&[key]).map(|value| (*key, value)))?;
     if value.get().starts_with('{') {
         // OpenAI's shape, with the call one level down.
-        return collect(value.get(), place, tools, depth, calls);
+        return collect(value.get(), position, tools, depth, calls);
     }
     let written: String = serde_json::from_str(value.get()).ok()?;
     if written.trim().is_empty() {
@@ -71,14 +71,14 @@ fn collect(json: &str, place: Place, tools: &[ToolSpec], depth: u8, calls: &mut 
     }
     let resolved = names::resolve(&written, tools);
     let input_text = match object.find(&INPUT_KEYS) {
-        Some(input) => input_text(input, place)?,
-        None if place == Place::ToolBlock => object.without(key),
+        Some(input) => input_text(input, position)?,
+        None if position == Position::ToolBlock => object.without(key),
         None => return None,
     };
     // Data may have a name and parameters too; a tool's own definition has both, and a description.
     let has_foreign_keys = || object.0.iter().any(|(key, _)| !may_begin_call(key, true));
     let is_data = object.find(&["description"]).is_some() || (resolved.is_none() && has_foreign_keys());
-    if place == Place::Anywhere && is_data {
+    if position == Position::Anywhere && is_data {
         return None;
     }
     calls.push(Call { name: resolved.map_or(written, str::to_owned), input_text });
@@ -87,7 +87,7 @@ fn collect(json: &str, place: Place, tools: &[ToolSpec], depth: u8, calls: &mut 
 
 /// The arguments' text: an object as it is, or the text in a string. What is neither is the agent's to answer with an
 /// error where a call is certainly meant, and elsewhere a sign that none is.
-fn input_text(input: &RawValue, place: Place) -> Option<String> {
+fn input_text(input: &RawValue, position: Position) -> Option<String> {
     let json = input.get();
     let text = match json.as_bytes().first() {
         Some(b'{') => return Some(json.to_owned()),
@@ -99,7 +99,7 @@ fn input_text(input: &RawValue, place: Place) -> Option<String> {
     if text.is_empty() {
         return Some("{}".to_owned());
     }
-    (place == Place::ToolBlock || text.starts_with('{')).then(|| text.to_owned())
+    (position == Position::ToolBlock || text.starts_with('{')).then(|| text.to_owned())
 }
 
 /// A call in a block that says it is one but whose JSON is broken: the name it gives, and the whole as arguments, which

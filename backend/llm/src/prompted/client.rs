@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_stream::try_stream;
 use futures_util::StreamExt as _;
-use tallybook_protocol::ModelInfo;
+use tallybook_protocol::{ModelInfo, ToolOffer};
 
 use super::{
     parser::{Parser, Piece},
@@ -39,7 +39,7 @@ impl Prompted {
         }
         Ok(ModelRequest {
             system,
-            messages: transcript::as_text(&self.info().provider, &request.messages),
+            messages: transcript::as_text(self.info(), &request.messages),
             tools: Arc::from([]),
             tool_choice: ToolChoice::Auto,
         })
@@ -49,6 +49,10 @@ impl Prompted {
 impl ModelClient for Prompted {
     fn info(&self) -> &ModelInfo {
         self.inner.info()
+    }
+
+    fn tool_offer(&self) -> ToolOffer {
+        ToolOffer::Prompt
     }
 
     fn stream(&self, request: ModelRequest) -> ModelStream {

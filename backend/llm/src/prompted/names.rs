@@ -55,8 +55,10 @@ mod tests {
             description: String::new(),
             aliases: Vec::new(),
             input_schema: serde_json::json!({"type": "object"}),
+            server: None,
             risk,
             idempotent: false,
+            definition_hash: None,
         }
     }
 

@@ -12,7 +12,7 @@ use tallybook_tools::ToolSpec;
 
 use super::{
     block::{Block, Marks, Verdict},
-    call::{self, Call, Place},
+    call::{self, Call, Position},
     fence::{self, ClosingLine, Fence, Kind},
     json::{JsonScan, Progress},
     lead::Lead,
@@ -277,7 +277,7 @@ impl Parser {
             }
             Progress::Done => {
                 held.push(c);
-                if let Some(calls) = call::find(&held, Place::Anywhere, &self.tools) {
+                if let Some(calls) = call::find(&held, Position::Anywhere, &self.tools) {
                     self.found(calls);
                     return State::Rest;
                 }

@@ -84,7 +84,7 @@ mod tests {
         assert!(prompt.starts_with("# Calling tools\nTo call a tool"), "{prompt}");
         let add = "\n\n## add\nAdds two numbers exactly, in decimal: 0.1 + 0.2 is 0.3. Use it for every sum instead of \
                    computing in your head.\nArguments:\n- a (number or string, required): The first number.\n\
-                   - b (number or string, required): The number added to it.\n\n## divide\n";
+                   - b (number or string, required): The number added to it.\n\n## convert_units\n";
         assert!(prompt.contains(add), "{prompt}");
         assert!(
             prompt.contains("\n```tool\n{\"tool\": \"NAME\", \"args\": {\"ARGUMENT\": \"VALUE\"}}\n```\n"),

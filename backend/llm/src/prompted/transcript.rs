@@ -2,6 +2,7 @@
 //! results as blocks in the message that answers. Roles alternate.
 
 use serde_json::value::RawValue;
+use tallybook_protocol::ModelInfo;
 
 use crate::{
     history::{self, Block, Entry, Outcome, Part},
@@ -9,9 +10,9 @@ use crate::{
 };
 
 /// Text only, and nobody speaks twice in a row.
-pub(super) fn as_text(provider: &str, messages: &[ModelMessage]) -> Vec<ModelMessage> {
+pub(super) fn as_text(reader: &ModelInfo, messages: &[ModelMessage]) -> Vec<ModelMessage> {
     let mut told = Vec::new();
-    for entry in history::repair(provider, messages) {
+    for entry in history::repair(reader, messages) {
         match entry {
             Entry::User(parts) => parts.iter().for_each(|Part::Text(words)| push_user(&mut told, words)),
             Entry::Step { blocks, results } => {
@@ -79,7 +80,7 @@ fn result(outcome: &Outcome<'_>, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::as_text;
+    use super::{ModelInfo, as_text};
     use crate::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart};
 
     fn call(id: &str, input: &str) -> AssistantBlock {
@@ -96,7 +97,8 @@ mod tests {
 
     /// Each message as `role: text`.
     fn told(messages: &[ModelMessage]) -> Vec<String> {
-        let told = as_text("openai", messages).into_iter().map(|message| match message {
+        let reader = ModelInfo { provider: "openai".into(), model: "m".into() };
+        let told = as_text(&reader, messages).into_iter().map(|message| match message {
             ModelMessage::User(parts) => format!("user: {}", UserPart::join_texts(&parts)),
             ModelMessage::Assistant(blocks) => match blocks.as_slice() {
                 [AssistantBlock::Text { text }] => format!("assistant: {text}"),

@@ -159,8 +159,11 @@ async fn thinking_signature_delta_and_redacted_thinking_are_replayed_verbatim() 
     let played = Played::new(ask(&*client, question()).await);
     assert_eq!((played.text.as_str(), played.opaque.len()), ("Yes.", 2));
     let provider = ProviderKind::Anthropic.as_str();
-    let blocks =
-        played.opaque.iter().map(|json| AssistantBlock::Opaque { provider: provider.into(), json: json.clone() });
+    let blocks = played.opaque.iter().map(|json| AssistantBlock::Opaque {
+        provider: provider.into(),
+        model: None,
+        json: json.clone(),
+    });
     let next = request(vec![
         ModelMessage::user_text("What is 1 + 2?"),
         ModelMessage::Assistant(blocks.chain([AssistantBlock::Text { text: played.text }]).collect()),
@@ -201,7 +204,7 @@ async fn refusal_also_after_partial_text() {
 
 #[tokio::test]
 async fn usage_that_repeats() {
-    let usage = Usage { input_tokens: 12, output_tokens: 20, cached_tokens: 2 };
+    let usage = Usage { input_tokens: 12, output_tokens: 20, cached_tokens: 2, ..Usage::default() };
     assert_eq!(anthropic("repeated_usage").await.usage, Some(usage));
 }
 

@@ -90,7 +90,7 @@ async fn neither_done_nor_a_finish_reason() {
 async fn usage_chunk_with_no_choices_empty_delta_null_content_and_unknown_fields() {
     each("odd_chunks", |played| {
         assert_eq!((played.text.as_str(), played.stop_reason), ("Tolerated.", Some(StopReason::EndTurn)));
-        assert_eq!(played.usage, Some(Usage { input_tokens: 3, output_tokens: 4, cached_tokens: 0 }));
+        assert_eq!(played.usage, Some(Usage { input_tokens: 3, output_tokens: 4, ..Usage::default() }));
     })
     .await;
 }
@@ -128,7 +128,7 @@ async fn reasoning_details_are_joined_and_replayed_within_the_turn() {
         let next = request(vec![
             ModelMessage::user_text("What is 1 + 2?"),
             ModelMessage::Assistant(vec![
-                AssistantBlock::Opaque { provider: provider.as_str().to_owned(), json: thought.clone() },
+                AssistantBlock::Opaque { provider: provider.as_str().to_owned(), model: None, json: thought.clone() },
                 AssistantBlock::ToolCall(ToolCallRequest { id, name, input_text }),
             ]),
             ModelMessage::ToolResults(vec![result]),

@@ -15,10 +15,10 @@ use super::{KEY, ModelError, ModelEvent, PROVIDERS, ProviderKind, RetryPolicy, a
 /// How long something that must happen may take, before the test fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Delays that no test waits for.
-const AT_ONCE: RetryPolicy = RetryPolicy { retries: 3, first_delay: Duration::ZERO, longest_delay: Duration::ZERO };
+const AT_ONCE: RetryPolicy = RetryPolicy { retries: 3, first_delay: Duration::ZERO, max_delay: Duration::ZERO };
 /// Delays that no test lives to see the end of.
 const FOR_EVER: RetryPolicy =
-    RetryPolicy { retries: 3, first_delay: Duration::from_hours(9), longest_delay: Duration::from_hours(9) };
+    RetryPolicy { retries: 3, first_delay: Duration::from_hours(9), max_delay: Duration::from_hours(9) };
 
 /// Asks a model that has these answers: the text, the highest attempt told of, the error, and how often it was asked.
 async fn asked(

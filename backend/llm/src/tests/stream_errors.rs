@@ -7,7 +7,7 @@ use super::{ModelError, ProviderKind, RetryPolicy, ask, client_with_retries, que
 
 /// Retries that wait for nothing.
 const AT_ONCE: RetryPolicy =
-    RetryPolicy { retries: 1, first_delay: std::time::Duration::ZERO, longest_delay: std::time::Duration::ZERO };
+    RetryPolicy { retries: 1, first_delay: std::time::Duration::ZERO, max_delay: std::time::Duration::ZERO };
 
 const SAID: &str = r#"data: {"choices":[{"index":0,"delta":{"content":"The beginning"}}]}"#;
 const DONE: &str = "data: [DONE]";

@@ -1,9 +1,14 @@
 //! What the use cases of conversations share: where things are stored and sent, who answers, and which tasks run. It has no
 //! use cases of its own.
 
-use std::{collections::HashMap, sync::Mutex, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
-use tallybook_agent::{AgentService, TitleWriter};
+use tallybook_agent::AgentService;
+use tallybook_mcp::ToolServers;
 use tallybook_protocol::MessageId;
 use tokio::{runtime::Handle, sync::Semaphore, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -13,26 +18,30 @@ use uuid::Uuid;
 use super::{
     ServiceError,
     changes::Changes,
-    limits::MAX_SEARCHES,
-    store::{conversations, rows::ConversationRow, turns::TurnRows},
+    limits::{MAX_EXPORTS, MAX_SEARCHES},
+    store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
     turn_counts::TurnCounts,
 };
 use crate::{
     accounts::UserId,
     db::Database,
     journal::{Journal, lock},
+    models::Catalog,
 };
 
 /// What the use cases share.
 pub(super) struct Context {
     pub(super) db: Database,
     pub(super) agent: AgentService,
-    /// Writes titles; without it a conversation keeps the title that its first question gave it.
-    pub(super) titles: Option<TitleWriter>,
+    /// The tools on offer, and the servers that some of them come from.
+    pub(super) tool_servers: ToolServers,
+    pub(super) models: Catalog,
     pub(super) journal: Journal,
     pub(super) changes: Changes,
     /// The right to search.
-    pub(super) searches: Semaphore,
+    pub(super) searches: Arc<Semaphore>,
+    /// The right to export a conversation.
+    pub(super) exports: Arc<Semaphore>,
     /// Names this process in the leases of its turns.
     pub(super) owner: String,
     pub(super) running: RunningTurns,
@@ -55,23 +64,28 @@ pub struct Lifetimes {
     pub lease: Duration,
     /// How long the events of a finished turn are kept; for ever when `None`.
     pub journal: Option<Duration>,
+    /// How long a call waits for consent before it is denied; for ever when `None`.
+    pub consent_wait: Option<Duration>,
 }
 
 impl Context {
     pub(super) fn new(
         db: Database,
         agent: AgentService,
-        titles: Option<TitleWriter>,
+        tool_servers: ToolServers,
+        models: Catalog,
         lifetimes: Lifetimes,
         runtime: Handle,
     ) -> Self {
         Self {
             db,
             agent,
-            titles,
+            tool_servers,
+            models,
             journal: Journal::default(),
             changes: Changes::default(),
-            searches: Semaphore::new(MAX_SEARCHES),
+            searches: Arc::new(Semaphore::new(MAX_SEARCHES)),
+            exports: Arc::new(Semaphore::new(MAX_EXPORTS)),
             owner: Uuid::new_v4().to_string(),
             running: RunningTurns::default(),
             turn_counts: TurnCounts::default(),
@@ -91,6 +105,12 @@ impl Context {
     /// The same for a task that ends when the server drains.
     pub(super) fn spawn_until_draining(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.spawn(self.draining.clone().run_until_cancelled_owned(task));
+    }
+
+    /// Why nothing else may happen in a conversation that a turn has claimed.
+    pub(super) async fn busy(&self, id: ConversationId) -> Result<ServiceError, ServiceError> {
+        let is_waiting = conversations::is_waiting(&self.db, id).await?;
+        Ok(if is_waiting { ServiceError::AwaitingApproval } else { ServiceError::TurnRunning })
     }
 
     /// A user's conversation.

@@ -1,6 +1,8 @@
 //! Why a use case was refused or failed.
 
-use crate::db::{Failure, classify};
+use tallybook_mcp::AcceptError;
+
+use crate::db::storage_failed;
 
 /// Why a use case was refused or failed. The messages are for whoever asked.
 #[derive(Debug, thiserror::Error)]
@@ -14,15 +16,60 @@ pub enum ServiceError {
     /// There is no such tool call, or it is in somebody else's conversation.
     #[error("There is no such tool call. Its conversation may have been deleted.")]
     NoSuchToolCall,
+    /// No tool server lists such a tool.
+    #[error("No tool server that is connected has such a tool. GET /api/tools lists those there are.")]
+    NoSuchTool,
+    /// The definition of a tool is another one than whoever asks has seen.
+    #[error("The tool's definition has changed again. Look at it once more: GET /api/tools has it as it is now.")]
+    DefinitionChanged,
     /// The call gave no output.
     #[error("This tool call gave no output. Ask for the call itself to see how it ended.")]
     NoOutput,
     /// A turn runs in this conversation.
     #[error("An answer is still being written in this conversation. Wait for it to end, or stop it.")]
     TurnRunning,
+    /// The conversation's turn waits for consent.
+    #[error("An answer in this conversation waits for a decision on its tool calls. Decide on them, or stop it.")]
+    AwaitingApproval,
+    /// The call waits for no decision.
+    #[error("Nothing is left to decide on this tool call: {0}.")]
+    AlreadyDecided(String),
+    /// The tool is another one than was asked for.
+    #[error(
+        "The tool {name:?} has changed since it was asked for, so look at it again before you decide. It says of itself \
+         now: {description}"
+    )]
+    ToolChanged {
+        /// The tool.
+        name: String,
+        /// What it is now.
+        description: String,
+    },
+    /// There is no such standing approval, or it is somebody else's.
+    #[error("There is no such approval. It may have been revoked.")]
+    NoSuchApproval,
     /// The conversation's last message is no answer that was cut off.
     #[error("There is no answer here that was cut off, so there is nothing to continue. Send a message instead.")]
     NothingToContinue,
+    /// The catalog has no model of the name that was asked for.
+    #[error("There is no model named {name:?}. There are: {names}.")]
+    UnknownModel {
+        /// What was asked for.
+        name: String,
+        /// The names that there are.
+        names: String,
+    },
+    /// The conversation's model is no longer in the catalog.
+    #[error("The model {name:?}, which this conversation used, is no longer offered. Choose another one: {names}.")]
+    ModelGone {
+        /// What the conversation's model was called.
+        name: String,
+        /// The names that there are.
+        names: String,
+    },
+    /// As many exports are being written as may be.
+    #[error("Other conversations are being exported. Try again when one of them has been downloaded.")]
+    TooManyExports,
     /// The input breaks a rule.
     #[error("{0}")]
     Invalid(String),
@@ -37,15 +84,12 @@ pub enum ServiceError {
     Encode(#[from] serde_json::Error),
 }
 
-fn storage_failed(error: &sqlx::Error) -> &'static str {
-    match classify(error) {
-        Failure::Passing => "The database is out of reach. Try again in a moment.",
-        Failure::Full => {
-            "Nothing can be stored, because the database is full or must not be written to. Ask whoever runs this server to \
-             make room, or to let it write."
-        }
-        Failure::Lasting => {
-            "The database refused what the server asked of it. Ask whoever runs this server to look into its log."
+impl From<AcceptError> for ServiceError {
+    fn from(error: AcceptError) -> Self {
+        match error {
+            AcceptError::Unknown => Self::NoSuchTool,
+            AcceptError::Changed => Self::DefinitionChanged,
+            AcceptError::Store(error) => Self::Storage(error.downcast().map_or_else(sqlx::Error::Encode, |e| *e)),
         }
     }
 }

@@ -1,30 +1,29 @@
 //! What people may write: lengths and characters, checked once on the way in.
 
-use tallybook_protocol::{MessagePart, NewMessage};
+use std::collections::HashSet;
+
+use tallybook_protocol::{CallDecision, Decision, MessagePart, NewMessage, RawJson, ToolCallId};
+use tallybook_tools::MAX_INPUT_BYTES;
 
 use super::{
     ServiceError,
     limits::{
-        MAX_CLIENT_ID_CHARS, MAX_MESSAGE_CHARS, MAX_MESSAGE_PARTS, MAX_SEARCH_CHARS, MAX_TITLE_CHARS,
-        MAX_TITLE_FROM_MESSAGE_CHARS, MAX_TITLE_FROM_MODEL_CHARS,
+        MAX_CLIENT_ID_CHARS, MAX_DECISIONS, MAX_MESSAGE_CHARS, MAX_MESSAGE_PARTS, MAX_REASON_BYTES, MAX_SEARCH_CHARS,
+        MAX_TITLE_CHARS, MAX_TITLE_FROM_MESSAGE_CHARS, MAX_TITLE_FROM_MODEL_CHARS,
     },
 };
 
-/// The text of a message that may be sent. Its text parts are joined by an empty line: as long as there are no parts of
-/// other kinds, a message is its text.
-pub(super) fn check_message(new: &NewMessage) -> Result<String, ServiceError> {
+/// The parts of a message that may be sent; `content` is a part of text.
+pub(super) fn check_message(new: &NewMessage) -> Result<Vec<MessagePart>, ServiceError> {
     if new.parts.len() > MAX_MESSAGE_PARTS {
         return Err(invalid("The message has too many parts. Use at most 100."));
     }
     if !new.parts.is_empty() && !new.content.is_empty() {
         return Err(invalid("The message has both content and parts. Send one of them."));
     }
-    let texts: Vec<&str> = if new.parts.is_empty() {
-        vec![&new.content]
-    } else {
-        new.parts.iter().map(|MessagePart::Text { text }| text.as_str()).collect()
-    };
-    let content = texts.join("\n\n");
+    let parts =
+        if new.parts.is_empty() { vec![MessagePart::Text { text: new.content.clone() }] } else { new.parts.clone() };
+    let content = MessagePart::join_texts(&parts);
     if content.trim().is_empty() {
         return Err(invalid("The message is empty. Write something first."));
     }
@@ -43,7 +42,37 @@ pub(super) fn check_message(new: &NewMessage) -> Result<String, ServiceError> {
             return Err(invalid("client_message_id must be 1 to 64 visible ASCII characters, such as a UUID."));
         }
     }
-    Ok(content)
+    Ok(parts)
+}
+
+/// Checks what is to be decided of calls, as far as the decisions alone tell.
+pub(super) fn check_decisions(decisions: &[CallDecision]) -> Result<(), ServiceError> {
+    if !(1..=MAX_DECISIONS).contains(&decisions.len()) {
+        return Err(invalid("Send 1 to 1000 decisions, one for each call."));
+    }
+    let calls: HashSet<ToolCallId> = decisions.iter().map(|decided| decided.tool_call_id).collect();
+    if calls.len() < decisions.len() {
+        return Err(invalid("There are two decisions on one call. Send one for each."));
+    }
+    decisions.iter().try_for_each(check_decision)
+}
+
+fn check_decision(decided: &CallDecision) -> Result<(), ServiceError> {
+    let CallDecision { decision, reason, input, remember, .. } = decided;
+    if reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON_BYTES) {
+        return Err(invalid("The reason is too long. Use at most 4096 bytes."));
+    }
+    if *decision == Decision::Deny && (input.is_some() || remember.is_some()) {
+        return Err(invalid("A refusal takes no input and cannot be remembered. Send neither, or approve."));
+    }
+    let Some(input) = input.as_ref().map(RawJson::as_str) else { return Ok(()) };
+    if input.len() > MAX_INPUT_BYTES {
+        return Err(invalid("The edited input is too long. Use at most 1048576 bytes."));
+    }
+    if !input.starts_with('{') {
+        return Err(invalid("The edited input must be a JSON object, as tools take it."));
+    }
+    Ok(())
 }
 
 pub(super) fn check_search(search: &str) -> Result<(), ServiceError> {

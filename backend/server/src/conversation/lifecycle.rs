@@ -2,16 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tallybook_agent::{AgentService, TitleWriter};
+use tallybook_agent::AgentService;
+use tallybook_mcp::ToolServers;
 use tokio::{runtime::Handle, time::timeout};
 
 use super::{
     ServiceError,
     context::{Context, Lifetimes},
     service::ConversationService,
-    turn::{recovery, retention, stop},
+    turn::{recovery::Recovery, retention, stop, waiting},
 };
-use crate::db::Database;
+use crate::{db::Database, models::Catalog};
 
 /// How long turns that were told to end may take for that, and the database's connections to close.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
@@ -22,14 +23,17 @@ impl ConversationService {
     pub async fn start(
         db: Database,
         agent: AgentService,
-        titles: Option<TitleWriter>,
+        tool_servers: ToolServers,
+        models: Catalog,
         lifetimes: Lifetimes,
         runtime: Handle,
     ) -> Result<Self, ServiceError> {
-        let context = Arc::new(Context::new(db, agent, titles, lifetimes, runtime));
-        recovery::recover_at_start(&context).await?;
-        context.spawn(recovery::watch_for_abandoned_turns(Arc::clone(&context)));
+        let context = Arc::new(Context::new(db, agent, tool_servers, models, lifetimes, runtime));
+        let mut recovery = Recovery::new(Arc::clone(&context));
+        recovery.close_at_start().await?;
+        context.spawn(recovery.watch());
         context.spawn(stop::watch_for_stop_requests(Arc::clone(&context)));
+        context.spawn(waiting::watch_waiting_turns(Arc::clone(&context)));
         context.spawn(retention::purge_journals(Arc::clone(&context)));
         Ok(Self { context })
     }
@@ -47,8 +51,8 @@ impl ConversationService {
         self.context.spawn_until_draining(task);
     }
 
-    /// Takes no new turns, lets running ones finish within `grace`, marks the rest as interrupted, and closes the
-    /// database.
+    /// Takes no new turns, lets running ones finish within `grace`, marks the rest as interrupted, and ends
+    /// the tool servers and the database's connections.
     pub async fn shut_down(&self, grace: Duration) {
         let context = &self.context;
         context.draining.cancel();
@@ -59,6 +63,7 @@ impl ConversationService {
                 tracing::error!("some turns did not end; they are closed at the next start");
             }
         }
+        context.tool_servers.shut_down().await;
         if timeout(END_TIMEOUT, context.db.close()).await.is_err() {
             tracing::error!("the database's connections could not be closed in time");
         }

@@ -1,4 +1,20 @@
-//! How much people, and models in their place, may write: checked once on the way in (`input`).
+//! How much people, and models in their place, may write, and how much of it is read, sent and searched at a time. What comes
+//! in from people is checked once (`input`), what models write is as it comes (`turn/storing_recorder`).
+
+/// Bytes of an answer's text in all its steps, as JSON: its end and its snapshots are single events, which readers take up
+/// to 16 MiB of (`protocol::sse::MAX_FRAME_BYTES`), and MariaDB as much in one statement. One step is bounded where it comes
+/// in (`MAX_ANSWER_BYTES` of `llm`).
+pub(super) const MAX_ANSWER_JSON_BYTES: usize = 8 * 1024 * 1024;
+
+/// Bytes of text that one event carries; a longer delta becomes several.
+pub(super) const MAX_DELTA_BYTES: usize = 64 * 1024;
+
+/// Bytes of text in the fallback end that is stored where the database refused the whole one.
+pub(super) const MAX_FALLBACK_END_BYTES: usize = 64 * 1024;
+
+/// Bytes of outputs that are read of an answer that is gone on with, and bytes of each that are read in any case.
+pub(super) const MAX_READ_BYTES: usize = 16 * 1024 * 1024;
+pub(super) const MIN_READ_BYTES: usize = 1024;
 
 /// Characters in a message.
 pub(super) const MAX_MESSAGE_CHARS: usize = 100_000;
@@ -18,11 +34,23 @@ pub(super) const MAX_SEARCH_HITS: usize = 20;
 /// Searches that run at once; others wait. Each keeps a connection of the database busy.
 pub(super) const MAX_SEARCHES: usize = 2;
 
+/// Exports that run at once; others wait a little, and are refused then. Each holds a few portions in memory.
+pub(super) const MAX_EXPORTS: usize = 4;
+
+/// Portions of an export that may wait for a reader that is slower than the database.
+pub(super) const MAX_WAITING_EXPORT_PARTS: usize = 4;
+
 /// Characters of the first message that become the title.
 pub(super) const MAX_TITLE_FROM_MESSAGE_CHARS: usize = 60;
 
 /// Characters of a title that a model wrote.
 pub(super) const MAX_TITLE_FROM_MODEL_CHARS: usize = 80;
+
+/// Calls that can be decided on at once.
+pub(super) const MAX_DECISIONS: usize = 1000;
+
+/// Bytes of the reason for a decision.
+pub(super) const MAX_REASON_BYTES: usize = 4 * 1024;
 
 /// Characters in a client's id of a message; the column holds as many.
 pub(super) const MAX_CLIENT_ID_CHARS: usize = 64;
@@ -30,8 +58,17 @@ pub(super) const MAX_CLIENT_ID_CHARS: usize = 64;
 /// Parts of a message.
 pub(super) const MAX_MESSAGE_PARTS: usize = 100;
 
+/// Messages of a conversation that may be asked for by their number.
+pub(super) const MAX_WINDOW: u32 = 200;
+
+/// Bytes of messages' texts in one answer, but for an exchange that alone has more. Of calls it carries what one event does.
+pub(super) const MAX_WINDOW_TEXT_BYTES: i64 = 16 * 1024 * 1024;
+
 /// Conversations that a user may have pinned.
-pub(super) const MAX_PINNED: u32 = 100;
+pub(crate) const MAX_PINNED: u32 = 100;
 
 /// Conversations on a page of the list.
 pub(super) const MAX_LIST_PAGE: u32 = 100;
+
+/// Tools that can be turned off in a conversation; the column holds twice as many of the longest names.
+pub(super) const MAX_DISABLED_TOOLS: usize = 500;

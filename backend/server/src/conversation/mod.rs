@@ -1,7 +1,9 @@
 //! Conversations: their list (`list`), which branch of one is shown and how much of it (`branch`), where something stands
-//! in them (`search`), the turns that run in them (`turn`), one of their tool calls (`tool_call`), a conversation as a file
+//! in them (`search`), which model answers (`model`) with which tools (`tool_switches`), the turns that run in them (`turn`),
+//! one of their tool calls (`tool_call`), what is approved for good (`approvals`), a conversation as a file
 //! (`export`), and what is stored (`store`). Knows no HTTP.
 
+mod approvals;
 mod branch;
 mod changes;
 mod context;
@@ -11,18 +13,21 @@ mod input;
 mod lifecycle;
 mod limits;
 mod list;
+mod model;
 mod search;
 mod service;
 mod store;
 mod tool_call;
+mod tool_switches;
 mod turn;
 mod turn_counts;
 
 pub use context::Lifetimes;
 pub use error::ServiceError;
 pub use export::{Export, ExportFormat};
+pub(crate) use limits::MAX_PINNED;
 pub use service::ConversationService;
 pub use store::ListFilter;
 pub use tool_call::CallPart;
-pub use turn::EventsAnswer;
+pub use turn::{DecisionAnswer, EventsAnswer};
 pub(crate) use turn_counts::TurnCounts;

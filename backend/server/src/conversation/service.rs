@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use tallybook_agent::AgentService;
-use tallybook_protocol::ModelInfo;
+use tallybook_mcp::ToolServers;
 
 use super::{context::Context, turn_counts::TurnCounts};
+use crate::models::Catalog;
 
 /// The use cases of conversations. Cheap to clone; all clones are the same service.
 #[derive(Clone)]
@@ -15,14 +15,14 @@ pub struct ConversationService {
 }
 
 impl ConversationService {
-    /// The agent that answers.
-    pub fn agent(&self) -> &AgentService {
-        &self.context.agent
+    /// The tools on offer, and the servers that some of them come from.
+    pub fn tool_servers(&self) -> &ToolServers {
+        &self.context.tool_servers
     }
 
-    /// Which model answers.
-    pub fn model_info(&self) -> &ModelInfo {
-        self.context.agent.model_info()
+    /// The models that answer.
+    pub fn models(&self) -> &Catalog {
+        &self.context.models
     }
 
     /// How many turns this process has started and ended.

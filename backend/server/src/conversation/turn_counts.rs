@@ -7,8 +7,13 @@ use prometheus_client::{
 use tallybook_protocol::MessageStatus;
 
 /// In which ways a turn ends.
-const ENDS: [MessageStatus; 4] =
-    [MessageStatus::Complete, MessageStatus::Stopped, MessageStatus::Failed, MessageStatus::Interrupted];
+const ENDS: [MessageStatus; 5] = [
+    MessageStatus::Complete,
+    MessageStatus::Stopped,
+    MessageStatus::Failed,
+    MessageStatus::Interrupted,
+    MessageStatus::AwaitingApproval,
+];
 
 /// How many turns this process has started and ended. A turn that goes on after it was cut off is started once more. An
 /// end is counted by the process that stored it, which for an abandoned turn is another one than started it.

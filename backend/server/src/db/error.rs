@@ -1,6 +1,6 @@
 //! Why a database could not be opened.
 
-use super::failure::{Failure, classify};
+use super::failure::{FailureKind, classify};
 
 /// Why a database could not be opened. The messages are for the operator and say what to do; passwords never appear in
 /// them.
@@ -166,8 +166,8 @@ pub enum DbError {
 
 fn advice(error: &sqlx::Error) -> &'static str {
     match classify(error) {
-        Failure::Passing => " Start again when the database can be reached.",
-        Failure::Full => " Make room, let the database be written to, and start again.",
-        Failure::Lasting => "",
+        FailureKind::Transient => " Start again when the database can be reached.",
+        FailureKind::StorageFull => " Make room, let the database be written to, and start again.",
+        FailureKind::Permanent => "",
     }
 }

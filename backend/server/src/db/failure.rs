@@ -6,18 +6,18 @@ use sqlx::{Error, error::DatabaseError, mysql::MySqlDatabaseError, sqlite::Sqlit
 
 /// What a failure of the database means for whoever waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum FailureKind {
     /// Worth trying again: no connection, a timeout, a lock, a deadlock, a server that is shutting down.
-    Passing,
+    Transient,
     /// There is no room, or nothing may be written. Passes only when the operator does something about it.
-    Full,
+    StorageFull,
     /// The same statement fails each time: a value too large, a constraint, a missing table, a row that cannot be decoded.
-    Lasting,
+    Permanent,
 }
 
 /// What an error means. A connection that broke counts as passing, also where the server broke it because a statement
 /// is larger than it takes: [`super::Database::max_statement_bytes`] is to be asked before.
-pub fn classify(error: &Error) -> Failure {
+pub fn classify(error: &Error) -> FailureKind {
     match error {
         Error::Database(error) => of_database(&**error),
         Error::Io(_)
@@ -26,14 +26,28 @@ pub fn classify(error: &Error) -> Failure {
         | Error::PoolTimedOut
         | Error::PoolClosed
         | Error::WorkerCrashed
-        | Error::BeginFailed => Failure::Passing,
-        _ => Failure::Lasting,
+        | Error::BeginFailed => FailureKind::Transient,
+        _ => FailureKind::Permanent,
+    }
+}
+
+/// What a failure means for a person who asked for something, in a sentence.
+pub(crate) fn storage_failed(error: &sqlx::Error) -> &'static str {
+    match classify(error) {
+        FailureKind::Transient => "The database is out of reach. Try again in a moment.",
+        FailureKind::StorageFull => {
+            "Nothing can be stored, because the database is full or must not be written to. Ask whoever runs this server to \
+             make room, or to let it write."
+        }
+        FailureKind::Permanent => {
+            "The database refused what the server asked of it. Ask whoever runs this server to look into its log."
+        }
     }
 }
 
 /// Whether the engine rolled back the whole transaction in favour of another one, so that it may well succeed when it is
 /// retried. After any other error nobody can be sure that nothing was stored.
-pub(super) fn is_rolled_back(error: &Error) -> bool {
+pub(crate) fn is_rolled_back(error: &Error) -> bool {
     // Lock wait timeout, on which the caller drops its transaction; deadlock, which a cluster may find at the commit only;
     // transaction rolled back during the commit. SQLite's writers queue up before they begin, for as long as we want to wait.
     matches!(mysql_number(error), Some(1205 | 1213 | 3101))
@@ -44,41 +58,41 @@ pub(super) fn mysql_number(error: &Error) -> Option<u16> {
     error.as_database_error()?.try_downcast_ref::<MySqlDatabaseError>().map(MySqlDatabaseError::number)
 }
 
-fn of_database(error: &dyn DatabaseError) -> Failure {
+fn of_database(error: &dyn DatabaseError) -> FailureKind {
     if let Some(error) = error.try_downcast_ref::<MySqlDatabaseError>() {
         return of_mysql(error.number(), error.code().unwrap_or_default(), error.message());
     }
     let code = error.try_downcast_ref::<SqliteError>().and_then(|error| error.code()?.parse().ok());
-    code.map_or(Failure::Lasting, of_sqlite)
+    code.map_or(FailureKind::Permanent, of_sqlite)
 }
 
 /// `code` is an extended result code, whose lowest byte is the primary one.
-fn of_sqlite(code: u32) -> Failure {
+fn of_sqlite(code: u32) -> FailureKind {
     match (code & 0xff, code >> 8) {
         // READONLY, FULL, and those of IOERR that writing gives: WRITE, FSYNC, DIR_FSYNC, TRUNCATE, SHMSIZE.
-        (8 | 13, _) | (10, 3..=6 | 19) => Failure::Full,
+        (8 | 13, _) | (10, 3..=6 | 19) => FailureKind::StorageFull,
         // BUSY, LOCKED, NOMEM, INTERRUPT, other IOERR, CANTOPEN, PROTOCOL, SCHEMA.
-        (5 | 6 | 7 | 9 | 10 | 14 | 15 | 17, _) => Failure::Passing,
-        _ => Failure::Lasting,
+        (5 | 6 | 7 | 9 | 10 | 14 | 15 | 17, _) => FailureKind::Transient,
+        _ => FailureKind::Permanent,
     }
 }
 
-fn of_mysql(number: u16, sql_state: &str, message: &str) -> Failure {
+fn of_mysql(number: u16, sql_state: &str, message: &str) -> FailureKind {
     match number {
         // Cannot write to a file; disk full; table full; table is read only; the server, its storage, the transaction or the
         // database is read only; no right to write to the database, the table or a column.
-        1021 | 1026 | 1036 | 1044 | 1114 | 1142 | 1143 | 1290 | 1792 | 1836 | 3989 => Failure::Full,
+        1021 | 1026 | 1036 | 1044 | 1114 | 1142 | 1143 | 1290 | 1792 | 1836 | 3989 => FailureKind::StorageFull,
         // These say only which error the system gave.
-        3 | 1004 | 1030 | 1180 if names_full_disk(message) => Failure::Full,
+        3 | 1004 | 1030 | 1180 if names_full_disk(message) => FailureKind::StorageFull,
         // A packet larger than max_allowed_packet, and one out of order, which is how MariaDB takes the rest of the former.
-        1153 | 1156 => Failure::Lasting,
+        1153 | 1156 => FailureKind::Permanent,
         // Out of memory or of connections; shutdown; timeouts of locks, statements and sessions; deadlock; killed; a failed
         // commit, such as by a conflict within a cluster.
         1037 | 1038 | 1040 | 1041 | 1053 | 1077 | 1135 | 1180 | 1203 | 1205 | 1206 | 1213 | 1226 | 1317 | 1927
-        | 1969 | 3024 | 3101 | 3169 | 3572 | 4031 => Failure::Passing,
+        | 1969 | 3024 | 3101 | 3169 | 3572 | 4031 => FailureKind::Transient,
         // Connection exceptions, and transactions rolled back.
-        _ if sql_state.starts_with("08") || sql_state.starts_with("40") => Failure::Passing,
-        _ => Failure::Lasting,
+        _ if sql_state.starts_with("08") || sql_state.starts_with("40") => FailureKind::Transient,
+        _ => FailureKind::Permanent,
     }
 }
 
@@ -99,31 +113,31 @@ mod tests {
 
     use sqlx::Error;
 
-    use super::{Failure, classify, of_mysql, of_sqlite};
+    use super::{FailureKind, classify, of_mysql, of_sqlite};
 
     #[test]
     fn errors_of_the_connection_pass_and_those_of_values_last() {
         for error in [Error::Io(io::ErrorKind::BrokenPipe.into()), Error::PoolTimedOut, Error::WorkerCrashed] {
-            assert_eq!(classify(&error), Failure::Passing, "{error}");
+            assert_eq!(classify(&error), FailureKind::Transient, "{error}");
         }
         for error in [Error::RowNotFound, Error::Decode("x".into()), Error::Encode("x".into())] {
-            assert_eq!(classify(&error), Failure::Lasting, "{error}");
+            assert_eq!(classify(&error), FailureKind::Permanent, "{error}");
         }
     }
 
     #[test]
     fn result_codes_of_sqlite() {
         for (code, failure) in [
-            (5, Failure::Passing),    // BUSY
-            (517, Failure::Passing),  // BUSY_SNAPSHOT
-            (266, Failure::Passing),  // IOERR_READ
-            (13, Failure::Full),      // FULL
-            (778, Failure::Full),     // IOERR_WRITE
-            (1032, Failure::Full),    // READONLY_DBMOVED
-            (1, Failure::Lasting),    // ERROR: no such table
-            (18, Failure::Lasting),   // TOOBIG
-            (2067, Failure::Lasting), // CONSTRAINT_UNIQUE
-            (11, Failure::Lasting),   // CORRUPT
+            (5, FailureKind::Transient),      // BUSY
+            (517, FailureKind::Transient),    // BUSY_SNAPSHOT
+            (266, FailureKind::Transient),    // IOERR_READ
+            (13, FailureKind::StorageFull),   // FULL
+            (778, FailureKind::StorageFull),  // IOERR_WRITE
+            (1032, FailureKind::StorageFull), // READONLY_DBMOVED
+            (1, FailureKind::Permanent),      // ERROR: no such table
+            (18, FailureKind::Permanent),     // TOOBIG
+            (2067, FailureKind::Permanent),   // CONSTRAINT_UNIQUE
+            (11, FailureKind::Permanent),     // CORRUPT
         ] {
             assert_eq!(of_sqlite(code), failure, "{code}");
         }
@@ -132,27 +146,32 @@ mod tests {
     #[test]
     fn error_numbers_of_mysql_and_mariadb() {
         for (number, sql_state, message, failure) in [
-            (1213, "40001", "Deadlock found when trying to get lock", Failure::Passing),
-            (1205, "HY000", "Lock wait timeout exceeded", Failure::Passing),
-            (1053, "08S01", "Server shutdown in progress", Failure::Passing),
-            (1180, "HY000", "Got error 149 during COMMIT", Failure::Passing),
-            (1047, "08S01", "WSREP has not yet prepared node for application use", Failure::Passing),
-            (1180, "HY000", "Got error 28 \"No space left on device\" during COMMIT", Failure::Full),
+            (1213, "40001", "Deadlock found when trying to get lock", FailureKind::Transient),
+            (1205, "HY000", "Lock wait timeout exceeded", FailureKind::Transient),
+            (1053, "08S01", "Server shutdown in progress", FailureKind::Transient),
+            (1180, "HY000", "Got error 149 during COMMIT", FailureKind::Transient),
+            (1047, "08S01", "WSREP has not yet prepared node for application use", FailureKind::Transient),
+            (1180, "HY000", "Got error 28 \"No space left on device\" during COMMIT", FailureKind::StorageFull),
             (
                 3,
                 "HY000",
                 "Error writing file './binlog.000001' (Errcode: 28 \"No space left on device\")",
-                Failure::Full,
+                FailureKind::StorageFull,
             ),
-            (3, "HY000", "Error writing file '/tmp/x' (OS errno 28 - No space left on device)", Failure::Full),
-            (1114, "HY000", "The table 'messages' is full", Failure::Full),
-            (1290, "HY000", "The MariaDB server is running with the --read-only option", Failure::Full),
-            (1836, "HY000", "Running in read-only mode", Failure::Full),
-            (1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes", Failure::Lasting),
-            (1406, "22001", "Data too long for column 'x' at row 1", Failure::Lasting),
-            (1062, "23000", "Duplicate entry '28' for key 'PRIMARY'", Failure::Lasting),
-            (1030, "HY000", "Got error 168 from storage engine", Failure::Lasting),
-            (1146, "42S02", "Table 'x' doesn't exist", Failure::Lasting),
+            (
+                3,
+                "HY000",
+                "Error writing file '/tmp/x' (OS errno 28 - No space left on device)",
+                FailureKind::StorageFull,
+            ),
+            (1114, "HY000", "The table 'messages' is full", FailureKind::StorageFull),
+            (1290, "HY000", "The MariaDB server is running with the --read-only option", FailureKind::StorageFull),
+            (1836, "HY000", "Running in read-only mode", FailureKind::StorageFull),
+            (1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes", FailureKind::Permanent),
+            (1406, "22001", "Data too long for column 'x' at row 1", FailureKind::Permanent),
+            (1062, "23000", "Duplicate entry '28' for key 'PRIMARY'", FailureKind::Permanent),
+            (1030, "HY000", "Got error 168 from storage engine", FailureKind::Permanent),
+            (1146, "42S02", "Table 'x' doesn't exist", FailureKind::Permanent),
         ] {
             assert_eq!(of_mysql(number, sql_state, message), failure, "{number}: {message}");
         }

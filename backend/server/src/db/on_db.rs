@@ -1,12 +1,15 @@
 //! The two macros by which one SQL text serves both engines.
 
-/// Runs one body on whichever engine the pool is of, for as long as the database may take. The body is compiled once for
-/// each.
+/// Runs one body on whichever engine the pool is of, for as long as the database may take, or for what another limit in
+/// `timeouts` gives it. The body is compiled once for each.
 macro_rules! on_db {
     ($db:expr, |$pool:ident| $body:expr) => {
+        $crate::db::on_db!($db, $crate::db::in_time, |$pool| $body)
+    };
+    ($db:expr, $in_time:path, |$pool:ident| $body:expr) => {
         match $db {
-            $crate::db::Database::MySql($pool) => $crate::db::in_time(async { $body }).await,
-            $crate::db::Database::Sqlite($pool) => $crate::db::in_time(async { $body }).await,
+            $crate::db::Database::MySql($pool) => $in_time(async { $body }).await,
+            $crate::db::Database::Sqlite($pool) => $in_time(async { $body }).await,
         }
     };
 }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use super::{
     database::Database,
     error::DbError,
-    failure::{Failure, classify, mysql_number},
+    failure::{FailureKind, classify, mysql_number},
     migrations,
     timeouts::{LOCK_TIMEOUT, RETRY_INTERVAL, in_time, within},
     url::DatabaseUrl,
@@ -72,7 +72,7 @@ async fn first_connection(options: &MySqlConnectOptions) -> sqlx::Result<MySqlCo
     let deadline = Instant::now() + LOCK_TIMEOUT;
     loop {
         match within(LOCK_TIMEOUT, options.connect()).await {
-            Err(error) if classify(&error) == Failure::Passing && Instant::now() < deadline => {
+            Err(error) if classify(&error) == FailureKind::Transient && Instant::now() < deadline => {
                 sleep(RETRY_INTERVAL).await;
             }
             outcome => return outcome,
@@ -88,7 +88,7 @@ fn mysql_refusal(url: &DatabaseUrl, options: &MySqlConnectOptions, error: sqlx::
         Some(1045 | 1698) => DbError::AccessDenied { at, user },
         Some(1049) => DbError::UnknownDatabase { at, database },
         Some(_) if is_about_rights(&error) => DbError::NotAllowed { at, user, database },
-        _ if classify(&error) == Failure::Passing => DbError::Unreachable { at, source: error },
+        _ if classify(&error) == FailureKind::Transient => DbError::Unreachable { at, source: error },
         _ => DbError::Connect { at, source: error },
     }
 }

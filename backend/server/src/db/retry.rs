@@ -8,7 +8,7 @@ use super::failure::is_rolled_back;
 const MAX_RETRIES: u32 = 2;
 
 /// Runs a whole transaction, and runs it again when the engine rolled it back in favour of another one.
-pub(crate) async fn retried<T, W>(mut work: impl FnMut() -> W) -> sqlx::Result<T>
+pub(crate) async fn with_retries<T, W>(mut work: impl FnMut() -> W) -> sqlx::Result<T>
 where
     W: Future<Output = sqlx::Result<T>>,
 {

@@ -15,10 +15,19 @@ pub(super) const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 /// answering without closing its connections is noticed by nothing else.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long a statement may take whose caller waits for it no longer than for others, but counts it as one that runs: the
+/// database goes on with what nobody waits for.
+const LONG_STATEMENT_TIMEOUT: Duration = Duration::from_mins(1);
+
 /// The outcome of `work`, or an error when it takes too long.
 // Not `async`, which would hold the work twice and so make every future that uses the database larger.
 pub(crate) fn in_time<T>(work: impl Future<Output = sqlx::Result<T>>) -> impl Future<Output = sqlx::Result<T>> {
     within(STATEMENT_TIMEOUT, work)
+}
+
+/// The same for statements that take long and that somebody keeps an account of.
+pub(crate) fn in_long_time<T>(work: impl Future<Output = sqlx::Result<T>>) -> impl Future<Output = sqlx::Result<T>> {
+    within(LONG_STATEMENT_TIMEOUT, work)
 }
 
 /// The same with a limit of the caller's own.

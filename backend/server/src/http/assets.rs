@@ -1,10 +1,17 @@
 //! The addresses of the page's files: those of this server's version (`site`), and of others (`other_versions`).
 
-use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, http::header};
+use actix_web::{
+    HttpRequest, HttpResponse, HttpResponseBuilder,
+    http::header::{self, HeaderValue},
+};
 
 use super::{error::ApiError, other_versions, state::State};
 
 const NOT_FOUND: &str = "There is no such file.\n";
+
+/// The page's files that are asked for by names of their own.
+pub(super) const UNVERSIONED: [&str; 5] =
+    ["/favicon.svg", "/manifest.webmanifest", "/icon-192.png", "/icon-512.png", "/icon-maskable-512.png"];
 
 pub(super) async fn versioned(state: State, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     if let Some(response) = state.site.versioned(&request) {
@@ -19,6 +26,15 @@ pub(super) async fn versioned(state: State, request: HttpRequest) -> Result<Http
 
 pub(super) async fn unversioned(state: State, request: HttpRequest) -> HttpResponse {
     state.site.unversioned(&request).unwrap_or_else(|| not_found().body(NOT_FOUND))
+}
+
+/// The program that answers in a browser while the server is out of reach. It is asked for anew at each visit, and talks to
+/// this server alone, which its own policy has to allow.
+pub(super) async fn service_worker(state: State, request: HttpRequest) -> HttpResponse {
+    let mut response = unversioned(state, request).await;
+    let policy = HeaderValue::from_static("default-src 'none'; connect-src 'self'");
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    response
 }
 
 fn not_found() -> HttpResponseBuilder {

@@ -1,4 +1,4 @@
-//! How long a request's body may take. The rest of a request's limits is kept by `connection` and `server`.
+//! How long a request's body may take, and bodies that may be left out. The rest of a request's limits is kept by `connection` and `server`.
 
 use std::{
     io::{self, ErrorKind},
@@ -8,19 +8,40 @@ use std::{
 
 use actix_server::GracefulShutdownSignal;
 use actix_web::{
-    Error, HttpMessage as _,
+    Error, FromRequest, HttpMessage as _, HttpRequest,
     body::MessageBody,
     dev::{Payload, ServiceRequest, ServiceResponse},
     error::{JsonPayloadError, PayloadError},
+    http::header,
     middleware::Next,
+    web::Json,
 };
 use async_stream::stream;
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt as _};
+use futures_util::{FutureExt as _, Stream, StreamExt as _, future::LocalBoxFuture};
+use serde::de::DeserializeOwned;
 use tokio::time::sleep;
 
 use super::{error::ApiError, state::State};
 use crate::conversation::ServiceError;
+
+/// A JSON body that may be left out, or be null, which is as good as an empty object.
+pub(super) struct OptionalBody<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Default + 'static> FromRequest for OptionalBody<T> {
+    type Error = Error;
+    type Future = LocalBoxFuture<'static, Result<Self, Error>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let headers = request.headers();
+        let length = headers.get(header::CONTENT_LENGTH);
+        if !headers.contains_key(header::TRANSFER_ENCODING) && length.is_none_or(|length| length == "0") {
+            return std::future::ready(Ok(Self(T::default()))).boxed_local();
+        }
+        let body = Json::<Option<T>>::from_request(request, payload);
+        async move { Ok(Self(body.await?.into_inner().unwrap_or_default())) }.boxed_local()
+    }
+}
 
 /// Gives up bodies that are not complete in time, or when the server ends.
 pub(super) async fn limit_time(

@@ -19,14 +19,14 @@ use super::metrics::OpenConnection;
 /// A connection that breaks off when nothing was written to it for too long.
 pub(super) struct Connection {
     stream: TcpStream,
-    silence: Duration,
+    idle_timeout: Duration,
     end: Pin<Box<Sleep>>,
     _counted: OpenConnection,
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream, silence: Duration, counted: OpenConnection) -> Self {
-        Self { stream, silence, end: Box::pin(sleep(silence)), _counted: counted }
+    pub(super) fn new(stream: TcpStream, idle_timeout: Duration, counted: OpenConnection) -> Self {
+        Self { stream, idle_timeout, end: Box::pin(sleep(idle_timeout)), _counted: counted }
     }
 
     /// Pending while the stream is, and an error when nothing was written for too long.
@@ -38,7 +38,7 @@ impl Connection {
         if result.is_pending() {
             return self.wait(context);
         }
-        self.end.as_mut().reset(Instant::now() + self.silence);
+        self.end.as_mut().reset(Instant::now() + self.idle_timeout);
         result
     }
 }

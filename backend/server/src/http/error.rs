@@ -9,8 +9,9 @@ use tallybook_protocol::Problem;
 
 use super::{limits::MAX_BODY_BYTES, request_id};
 use crate::{
+    accounts::AccountsError,
     conversation::ServiceError,
-    db::{Failure, classify},
+    db::{FailureKind, classify},
 };
 
 /// Why a request is refused.
@@ -19,6 +20,32 @@ pub(super) enum ApiError {
     /// A use case refused it or failed.
     #[error(transparent)]
     Service(#[from] ServiceError),
+    /// It concerns accounts, and was refused or failed.
+    #[error(transparent)]
+    Accounts(#[from] AccountsError),
+    /// Nobody is signed in.
+    #[error("You are not signed in. Open the page to sign in, or send a key as Authorization: Bearer.")]
+    NotSignedIn,
+    /// Only an admin may.
+    #[error("Only an admin may do this.")]
+    AdminsOnly,
+    /// A program may not, whoever's key it has.
+    #[error("Only a person at a browser may do this, and no program with a key.")]
+    PersonsOnly,
+    /// There is nobody yet who could let anybody in.
+    #[error(
+        "Tallybook has no admin yet. Open the link that it printed when it started, or run: tallybook admin create NAME"
+    )]
+    SetupRequired,
+    /// Browsers keep no session that came without TLS from another machine.
+    #[error(
+        "What goes to this address is not encrypted, so browsers would not keep you signed in. Open Tallybook by https://, \
+         through a proxy that has a certificate."
+    )]
+    NoTls,
+    /// A page could not be written.
+    #[error("The server cannot write this page.")]
+    Page(#[source] askama::Error),
     /// The body is not JSON of the right shape.
     #[error("{0}")]
     Body(String),
@@ -73,19 +100,42 @@ impl ApiError {
             Self::Service(ServiceError::NoSuchToolCall) => {
                 (StatusCode::NOT_FOUND, "no-such-tool-call", "No such tool call")
             }
+            Self::Service(ServiceError::NoSuchTool) => (StatusCode::NOT_FOUND, "no-such-tool", "No such tool"),
             Self::Service(ServiceError::NoOutput) => (StatusCode::NOT_FOUND, "no-output", "No output"),
             Self::Service(ServiceError::TurnRunning) => (StatusCode::CONFLICT, "turn-running", "A turn is running"),
+            Self::Service(
+                error @ (ServiceError::AwaitingApproval
+                | ServiceError::AlreadyDecided(_)
+                | ServiceError::DefinitionChanged
+                | ServiceError::ToolChanged { .. }
+                | ServiceError::NoSuchApproval),
+            ) => consent_kind(error),
             Self::Service(ServiceError::NothingToContinue) => {
                 (StatusCode::CONFLICT, "nothing-to-continue", "Nothing to continue")
             }
+            Self::Service(ServiceError::TooManyExports) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "too-many-exports", "Too many exports")
+            }
             Self::Service(ServiceError::Invalid(_)) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "Invalid input")
+            }
+            Self::Service(ServiceError::UnknownModel { .. }) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "unknown-model", "No such model")
+            }
+            Self::Service(ServiceError::ModelGone { .. }) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "model-gone", "The model is gone")
             }
             Self::Service(ServiceError::ShuttingDown) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "shutting-down", "The server is stopping")
             }
             Self::Service(ServiceError::Storage(error)) => storage_kind(error),
-            Self::Service(ServiceError::Encode(_)) | Self::Metrics(_) | Self::Task(_) => {
+            Self::Accounts(error) => accounts_kind(error),
+            Self::NotSignedIn => (StatusCode::UNAUTHORIZED, "not-signed-in", "Not signed in"),
+            Self::AdminsOnly => (StatusCode::FORBIDDEN, "admins-only", "Only for admins"),
+            Self::PersonsOnly => (StatusCode::FORBIDDEN, "persons-only", "Not with a key"),
+            Self::SetupRequired => (StatusCode::SERVICE_UNAVAILABLE, "setup-required", "Not set up yet"),
+            Self::NoTls => (StatusCode::FORBIDDEN, "no-tls", "Not encrypted"),
+            Self::Service(ServiceError::Encode(_)) | Self::Metrics(_) | Self::Page(_) | Self::Task(_) => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error")
             }
             Self::Body(_) => (StatusCode::BAD_REQUEST, "bad-body", "The body cannot be read"),
@@ -103,12 +153,55 @@ impl ApiError {
     }
 }
 
+/// The same for what concerns consent.
+fn consent_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str) {
+    match error {
+        ServiceError::AwaitingApproval => (StatusCode::CONFLICT, "awaiting_approval", "A turn waits for consent"),
+        ServiceError::ToolChanged { .. } | ServiceError::DefinitionChanged => {
+            (StatusCode::CONFLICT, "tool_changed", "The tool has changed")
+        }
+        ServiceError::NoSuchApproval => (StatusCode::NOT_FOUND, "no-such-approval", "No such approval"),
+        _ => (StatusCode::CONFLICT, "already_decided", "Already decided"),
+    }
+}
+
+/// The same for what concerns accounts.
+fn accounts_kind(error: &AccountsError) -> (StatusCode, &'static str, &'static str) {
+    match error {
+        AccountsError::Off => (StatusCode::NOT_FOUND, "accounts-off", "No accounts"),
+        AccountsError::WrongNameOrPassword => {
+            (StatusCode::UNAUTHORIZED, "wrong-name-or-password", "Wrong name or password")
+        }
+        AccountsError::TooManyAttempts { .. } => {
+            (StatusCode::TOO_MANY_REQUESTS, "too-many-attempts", "Too many attempts")
+        }
+        AccountsError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy", "Too much to do"),
+        AccountsError::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "Invalid input"),
+        AccountsError::NameTaken => (StatusCode::CONFLICT, "name-taken", "The name is taken"),
+        AccountsError::NoSuchUser => (StatusCode::NOT_FOUND, "no-such-user", "No such user"),
+        AccountsError::NoSuchSession => (StatusCode::NOT_FOUND, "no-such-session", "No such session"),
+        AccountsError::NoSuchKey => (StatusCode::NOT_FOUND, "no-such-key", "No such key"),
+        AccountsError::LastAdmin => (StatusCode::CONFLICT, "last-admin", "The only admin"),
+        AccountsError::LinkOver => (StatusCode::GONE, "link-over", "The link is over"),
+        AccountsError::SignUpClosed => (StatusCode::FORBIDDEN, "sign-up-closed", "No new accounts"),
+        AccountsError::TooManyKeys | AccountsError::TooManyInvitations | AccountsError::TooManyUsers => {
+            (StatusCode::CONFLICT, "too-many", "As many as there may be")
+        }
+        AccountsError::Storage(error) => storage_kind(error),
+        AccountsError::Hash(_) | AccountsError::Random(_) | AccountsError::Task(_) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error")
+        }
+    }
+}
+
 /// The same for a failure of the database.
 fn storage_kind(error: &sqlx::Error) -> (StatusCode, &'static str, &'static str) {
     match classify(error) {
-        Failure::Passing => (StatusCode::SERVICE_UNAVAILABLE, "storage-unavailable", "The database is out of reach"),
-        Failure::Full => (StatusCode::INSUFFICIENT_STORAGE, "storage-full", "Nothing can be stored"),
-        Failure::Lasting => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
+        FailureKind::Transient => {
+            (StatusCode::SERVICE_UNAVAILABLE, "storage-unavailable", "The database is out of reach")
+        }
+        FailureKind::StorageFull => (StatusCode::INSUFFICIENT_STORAGE, "storage-full", "Nothing can be stored"),
+        FailureKind::Permanent => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
     }
 }
 
@@ -127,6 +220,12 @@ impl ResponseError for ApiError {
         let mut response = HttpResponse::build(status);
         if status == StatusCode::SERVICE_UNAVAILABLE {
             response.insert_header((header::RETRY_AFTER, "5"));
+        }
+        if let Self::Accounts(AccountsError::TooManyAttempts { retry_after_secs }) = self {
+            response.insert_header((header::RETRY_AFTER, *retry_after_secs));
+        }
+        if let Self::NotSignedIn = self {
+            response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
         }
         if let Self::MethodNotAllowed { allowed, .. } = self {
             response.insert_header((header::ALLOW, &**allowed));

@@ -41,12 +41,13 @@ impl Format {
 
 pub(super) async fn download(
     state: State,
+    user: UserId,
     uuid: web::Path<Uuid>,
     query: web::Query<ExportQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let (format, content_type, extension) = query.format.kind();
     let export = |service: crate::conversation::ConversationService| async move {
-        service.export_conversation(UserId::LOCAL, *uuid, format).await
+        service.export_conversation(user, *uuid, format).await
     };
     let Export { title, mut parts } = state.run(export).await?;
     Ok(HttpResponse::Ok()

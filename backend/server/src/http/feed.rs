@@ -9,8 +9,8 @@ use tallybook_protocol::{PAGE_HEADER, sse::write_frame};
 use super::{State, error::ApiError, sse};
 use crate::accounts::UserId;
 
-pub(super) async fn follow(state: State) -> Result<HttpResponse, ApiError> {
-    let mut feed = state.run(|service| async move { service.feed(UserId::LOCAL).await }).await?;
+pub(super) async fn subscribe(state: State, user: UserId) -> Result<HttpResponse, ApiError> {
+    let mut feed = state.run(|service| async move { service.feed(user).await }).await?;
     let mut response = sse::respond_with(state.keep_alive, async move || {
         let event = feed.recv().await?;
         let data = serde_json::to_string(&event).ok()?;

@@ -1,5 +1,6 @@
-//! Which requests are let in at all, and the headers that every answer carries. There is no sign-in, so what keeps other
-//! sites' pages out is that a browser names the page a request comes from (`Origin`) and the name that it asked (`Host`).
+//! Which requests are let in at all, and the headers that every answer carries. Who sent one is found out behind it
+//! (`identify`). What keeps other sites' pages out is that a browser names the page a request comes from (`Origin`) and the
+//! name that it asked (`Host`).
 
 use actix_web::{
     Error,
@@ -72,7 +73,7 @@ fn check(address: &Uri, headers: &HeaderMap, hosts: &Hosts) -> Result<(), ApiErr
 }
 
 /// The host that is asked for; `None` when the request names none, as some probes do. Two are refused by `actix_http`.
-fn asked(headers: &HeaderMap) -> Result<Option<Authority>, ApiError> {
+pub(super) fn asked(headers: &HeaderMap) -> Result<Option<Authority>, ApiError> {
     let host = headers.get(header::HOST).filter(|host| !host.is_empty());
     let Some(host) = host else { return Ok(None) };
     let host = Authority::try_from(host.as_bytes()).map_err(|_| ApiError::ForeignHost)?;

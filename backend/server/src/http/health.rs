@@ -2,7 +2,7 @@
 
 use actix_web::HttpResponse;
 
-use super::{error::ApiError, metrics::Metrics, state::State};
+use super::{caller::Operator, error::ApiError, metrics::Metrics, state::State};
 
 /// The process answers.
 pub(super) async fn live() -> &'static str {
@@ -15,8 +15,8 @@ pub(super) async fn ready(state: State) -> Result<&'static str, ApiError> {
     Ok("ready\n")
 }
 
-/// Figures for Prometheus and its like.
-pub(super) async fn metrics(state: State) -> Result<HttpResponse, ApiError> {
+/// Figures for Prometheus and its like, which tell more than everybody should know where there are accounts.
+pub(super) async fn metrics(state: State, _: Operator) -> Result<HttpResponse, ApiError> {
     let text = state.metrics.text(state.service.running_turns())?;
     Ok(HttpResponse::Ok().content_type(Metrics::MEDIA_TYPE).body(text))
 }

@@ -36,7 +36,7 @@ impl FromStr for HostName {
 
 impl HostName {
     /// Whether it names the machine that asks, wherever that is.
-    fn is_local(&self) -> bool {
+    pub(super) fn is_local(&self) -> bool {
         match &self.0 {
             Host::Domain(name) => name == "localhost" || name.ends_with(".localhost"),
             Host::Ipv4(address) => address.is_loopback(),

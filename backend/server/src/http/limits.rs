@@ -5,6 +5,9 @@ use std::time::Duration;
 /// The largest request body, in bytes: a longest message, every character escaped, and some room.
 pub(super) const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
+/// The largest form, in bytes: a name, a password and an address to go on to.
+pub(super) const MAX_FORM_BYTES: usize = 16 * 1024;
+
 /// The longest `X-Request-Id` of a proxy that is noted in the log.
 pub(super) const MAX_PROXY_ID_BYTES: usize = 64;
 
@@ -15,7 +18,7 @@ pub(super) const MAX_LOGGED_PATH_BYTES: usize = 200;
 const RESERVED_FILES: u64 = 256;
 
 /// How long clients may take and how many there may be. No limit ends an event stream: a sign of life is written to it long
-/// before `silence` is over.
+/// before `idle_timeout` is over.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// How many connections may be open; further ones wait to be accepted.
@@ -26,7 +29,7 @@ pub struct Limits {
     pub body: Duration,
     /// How long a connection may be open without anything being written to it. Ends what the other limits do not see: a
     /// second head that never ends, a body that nobody reads. Longer than `body` and than any use case takes.
-    pub silence: Duration,
+    pub idle_timeout: Duration,
     /// How long a client may take to close a connection that it was told to close.
     pub disconnect: Duration,
     /// How long requests that are being answered may hold up the end of the server.
@@ -39,7 +42,7 @@ impl Default for Limits {
             connections: 8192,
             head: Duration::from_secs(10),
             body: Duration::from_secs(30),
-            silence: Duration::from_secs(90),
+            idle_timeout: Duration::from_secs(90),
             disconnect: Duration::from_secs(1),
             shutdown: Duration::from_secs(5),
         }

@@ -8,7 +8,7 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, info::Info},
     registry::Registry,
 };
-use tallybook_protocol::ModelInfo;
+use tallybook_protocol::ModelList;
 
 use crate::conversation::TurnCounts;
 
@@ -32,14 +32,18 @@ impl Metrics {
     /// The media type of [`Metrics::text`].
     pub(super) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-    /// For a server whose answers come from this model, and whose turns are counted here.
-    pub(super) fn new(model: &ModelInfo, turns: &TurnCounts) -> Self {
+    /// For a server whose answers come from these models, and whose turns are counted here. The model that is told is the
+    /// default, by its name in the catalog.
+    pub(super) fn new(models: &ModelList, turns: &TurnCounts) -> Self {
+        let (name, provider) = models
+            .items
+            .iter()
+            .find(|model| model.is_default)
+            .map(|model| (model.name.clone(), model.provider.clone()))
+            .unwrap_or_default();
         let (turns_running, connections, requests) = (Gauge::default(), Gauge::default(), Family::default());
-        let info = Info::new(vec![
-            ("version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("provider", model.provider.clone()),
-            ("model", model.model.clone()),
-        ]);
+        let info =
+            Info::new(vec![("version", env!("CARGO_PKG_VERSION").to_owned()), ("provider", provider), ("model", name)]);
         let mut registry = Registry::default();
         // The format adds `_info` to the first name, and `_total` to those of counters.
         registry.register("tallybook", "What runs here", info);

@@ -1,21 +1,28 @@
 //! The only module that knows HTTP: routes, what is read from requests, errors as problem+json, and the writing of
 //! server-sent events.
 
+mod accounts;
 mod assets;
 mod body;
+mod caller;
+mod client_address;
 mod connection;
+mod consent;
+mod content_encoding;
 mod conversations;
+mod cookie;
 mod error;
 mod export;
 mod feed;
-mod forms;
 mod guard;
 mod health;
 mod hosts;
+mod identify;
 mod limits;
 mod messages;
 mod methods;
 mod metrics;
+mod models;
 mod other_versions;
 mod page;
 mod preferences;

@@ -7,8 +7,8 @@ use actix_web::{
 };
 
 use super::{
+    content_encoding::{self, ENCODINGS, FOREVER},
     error::ApiError,
-    forms::{self, ENCODINGS, FOREVER},
     state::AppState,
 };
 
@@ -18,13 +18,13 @@ const MAX_NAME_BYTES: usize = 64;
 /// A file of another version; `None` when it is not kept.
 pub(super) async fn answer(state: &AppState, request: &HttpRequest) -> Result<Option<HttpResponse>, ApiError> {
     let Some((folder, name)) = parse(request.path()) else { return Ok(None) };
-    for (encoding, end) in forms::accepted_forms(request) {
+    for (encoding, end) in content_encoding::accepted_encodings(request) {
         let (folder, name) = (folder.to_owned(), format!("{name}{end}"));
         let files = state.page_files.clone();
         let find = move |_| async move { Ok((files.find(&folder, &name).await?, folder, name)) };
         let (Some(file), folder, name) = state.run(find).await? else { continue };
         let tag = EntityTag::new_strong(file.tag);
-        let (mut response, is_known) = forms::head(request, &tag, FOREVER);
+        let (mut response, is_known) = content_encoding::head(request, &tag, FOREVER);
         if is_known {
             return Ok(Some(response.finish()));
         }

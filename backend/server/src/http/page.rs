@@ -14,13 +14,13 @@ use leptos::prelude::{use_context, use_nonce};
 use leptos_actix::{Request, ResponseOptions, render_app_async_with_context};
 use leptos_router::Method;
 use tallybook_frontend::{PageData, PageError, PageFuture, Preferences};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelInfo, Page, ToolInfo, Window};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page, ToolInfo, Window};
 use uuid::Uuid;
 
-use super::{error::ApiError, methods::is_reading, preferences, state::AppState, tools};
+use super::{caller::caller_of, error::ApiError, methods::is_reading, preferences, state::AppState, tools};
 use crate::{
-    accounts::UserId,
-    conversation::{ListFilter, ServiceError},
+    accounts::Caller,
+    conversation::{ListFilter, MAX_PINNED, ServiceError},
 };
 
 /// How many conversations the sidebar begins with.
@@ -33,24 +33,27 @@ pub(super) fn configure(app: &mut web::ServiceConfig, state: &AppState) {
     let data: Arc<dyn PageData> = Arc::new(ServerPageData(state.clone()));
     let folder = state.site.folder();
     let shell = move || tallybook_frontend::shell(folder, Arc::clone(&data));
-    let page = render_app_async_with_context(set_headers, shell, Method::Get);
+    let is_shared = state.accounts.settings().required;
+    let page = render_app_async_with_context(move || set_headers(is_shared), shell, Method::Get);
     // The page alone: its files are compressed beforehand, and what is streamed must not wait to be.
     app.service(web::scope("").guard(is_reading()).wrap(Compress::default()).default_service(page));
 }
 
 /// The page loads its own files and talks to its own server, and that is all. Scripts run by the nonce of this one answer
 /// or because such a script loads them; text that somehow became markup has none.
-fn set_headers() {
+fn set_headers(is_shared: bool) {
     let (Some(options), Some(nonce)) = (use_context::<ResponseOptions>(), use_nonce()) else { return };
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic' 'wasm-unsafe-eval'; style-src 'self'; \
-         img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+         img-src 'self'; connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     );
     if let Ok(policy) = HeaderValue::from_str(&policy) {
         options.insert_header(header::CONTENT_SECURITY_POLICY, policy);
     }
-    // It shows what is private, and is out of date with the next message.
-    options.insert_header(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    // It shows what is private, and is out of date with the next message. Where people sign in, the next one at the same
+    // browser must not find it by going back.
+    let caching = if is_shared { "no-store" } else { "private, no-cache" };
+    options.insert_header(header::CACHE_CONTROL, HeaderValue::from_static(caching));
 }
 
 /// Answers the page's questions from the services.
@@ -62,31 +65,46 @@ impl PageData for ServerPageData {
     }
 
     fn list_conversations(&self) -> PageFuture<Page<ConversationSummary>> {
-        let state = self.0.clone();
+        let (state, caller) = (self.0.clone(), caller());
         Box::pin(async move {
-            let list = |service: crate::conversation::ConversationService| async move {
-                service.list_conversations(UserId::LOCAL, ListFilter::default(), None, SIDEBAR).await
+            let user = caller?.user;
+            let list = move |service: crate::conversation::ConversationService| async move {
+                let list = async |pinned, limit| {
+                    let filter = ListFilter { pinned, ..ListFilter::default() };
+                    service.list_conversations(user, filter, None, limit).await
+                };
+                let mut page = list(None, SIDEBAR).await?;
+                if page.next_cursor.is_some() {
+                    // However old they are; what is not among the newest is older than those.
+                    let pinned = list(Some(true), MAX_PINNED).await?.items;
+                    let further =
+                        pinned.into_iter().filter(|item| page.items.iter().all(|held| held.uuid != item.uuid));
+                    let further: Vec<_> = further.collect();
+                    page.items.extend(further);
+                }
+                Ok(page)
             };
             state.run(list).await.map_err(page_error)
         })
     }
 
     fn find_conversation(&self, uuid: Uuid, window: Window) -> PageFuture<Option<Conversation>> {
-        let state = self.0.clone();
+        let (state, caller) = (self.0.clone(), caller());
         Box::pin(async move {
+            let user = caller?.user;
             let find = move |service: crate::conversation::ConversationService| async move {
-                service.find_conversation(UserId::LOCAL, uuid, window).await
+                service.find_conversation(user, uuid, window).await
             };
             state.run(find).await.map_err(page_error)
         })
     }
 
-    fn model(&self) -> ModelInfo {
-        self.0.service.model_info().clone()
+    fn models(&self) -> ModelList {
+        self.0.service.models().list()
     }
 
     fn tools(&self) -> Vec<ToolInfo> {
-        tools::all(&self.0.service)
+        tools::all(&self.0.service).items
     }
 
     fn preferences(&self) -> Preferences {
@@ -94,11 +112,21 @@ impl PageData for ServerPageData {
         request.map(|request| preferences::of(&request.into_inner())).unwrap_or_default()
     }
 
+    fn person(&self) -> Option<String> {
+        caller().ok()?.name.map(|name| name.to_string())
+    }
+
     fn set_status(&self, status: u16) {
         if let (Some(options), Ok(status)) = (use_context::<ResponseOptions>(), StatusCode::from_u16(status)) {
             options.set_status(status);
         }
     }
+}
+
+/// Who asks for the page.
+fn caller() -> Result<Caller, PageError> {
+    let caller = use_context::<Request>().and_then(|request| caller_of(&request.into_inner()));
+    caller.ok_or_else(|| page_error(ApiError::NotSignedIn))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]

@@ -5,17 +5,23 @@ use actix_web::{
     HttpRequest,
     http::header::{AcceptLanguage, Header as _, Preference},
 };
-use tallybook_frontend::{LANGUAGE_COOKIE, Language, Preferences, SIDEBAR_COOKIE, Sidebar, THEME_COOKIE, Theme};
+use tallybook_frontend::{
+    LANGUAGE_COOKIE, Language, NOTIFICATIONS_COOKIE, Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar,
+    THEME_COOKIE, Theme,
+};
 
 /// What was chosen goes before what the browser asks for; whatever cannot be read counts as not said.
 pub(super) fn of(request: &HttpRequest) -> Preferences {
     let language = request.cookie(LANGUAGE_COOKIE).and_then(|cookie| Language::from_code(cookie.value()));
     let theme = request.cookie(THEME_COOKIE).and_then(|cookie| Theme::from_name(cookie.value()));
     let sidebar = request.cookie(SIDEBAR_COOKIE).and_then(|cookie| Sidebar::from_name(cookie.value()));
+    let says = |name, value| request.cookie(name).is_some_and(|cookie| cookie.value() == value);
     Preferences {
         language: language.or_else(|| asked_for(request)).unwrap_or_default(),
         theme: theme.unwrap_or_default(),
         sidebar: sidebar.unwrap_or_default(),
+        single_keys: !says(SINGLE_KEYS_COOKIE, "off"),
+        notifications: says(NOTIFICATIONS_COOKIE, "on"),
     }
 }
 
@@ -70,5 +76,11 @@ mod tests {
             |cookie: &str| of(&asking("ja").insert_header((header::COOKIE, cookie)).to_http_request()).sidebar;
         assert_eq!(sidebar("tallybook_sidebar=folded"), Sidebar::Folded);
         assert_eq!(sidebar("tallybook_sidebar=no-such"), Sidebar::Shown);
+        let switches = |cookie: &str| {
+            let chosen = of(&asking("ja").insert_header((header::COOKIE, cookie)).to_http_request());
+            (chosen.single_keys, chosen.notifications)
+        };
+        assert_eq!(switches("tallybook_single_keys=off; tallybook_notifications=on"), (false, true));
+        assert_eq!(switches("tallybook_single_keys=no; tallybook_notifications=yes"), (true, false));
     }
 }

@@ -5,6 +5,7 @@ use actix_web::{
     App, Error, HttpRequest, HttpResponse, Scope,
     body::MessageBody,
     dev::{ServiceFactory, ServiceRequest, ServiceResponse},
+    error::UrlencodedError,
     http::Method,
     middleware::from_fn,
     web,
@@ -13,18 +14,18 @@ use tracing_actix_web::TracingLogger;
 use uuid::Uuid;
 
 use super::{
-    assets, body, conversations,
+    accounts, assets, body, consent, conversations,
     error::ApiError,
-    export, feed, guard, health,
-    limits::MAX_BODY_BYTES,
+    export, feed, guard, health, identify,
+    limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
     messages,
     methods::{self, Endpoint, READING},
-    page, search,
+    models, page, search,
     state::AppState,
     tool_calls, tools,
     trace::{self, RequestSpan},
 };
-use crate::conversation::ServiceError;
+use crate::{accounts::AccountsError, conversation::ServiceError};
 
 /// Every route behind the guard. Bodies that have not come are given up when `shutdown` comes.
 pub(super) fn app(
@@ -44,6 +45,7 @@ pub(super) fn app(
         .configure(|app| configure(app, state))
         .wrap(from_fn(move |request, next| body::limit_time(shutdown.clone(), request, next)))
         .wrap(from_fn(methods::answer_head))
+        .wrap(from_fn(identify::identify))
         .wrap(from_fn(guard::guard))
         // Outermost, so that what the guard refuses has an id too.
         .wrap(from_fn(trace::with_request_id))
@@ -53,6 +55,7 @@ pub(super) fn app(
 fn configure(app: &mut web::ServiceConfig, state: &AppState) {
     app.app_data(web::Data::new(state.clone()))
         .app_data(web::JsonConfig::default().limit(MAX_BODY_BYTES).error_handler(|e, _| ApiError::from(e).into()))
+        .app_data(web::FormConfig::default().limit(MAX_FORM_BYTES).error_handler(|e, _| form_error(&e).into()))
         .app_data(web::PathConfig::default().error_handler(|_, request| no_such_thing(request).into()))
         .app_data(web::QueryConfig::default().error_handler(|e, _| ApiError::Query(e.to_string()).into()))
         .service(api())
@@ -60,7 +63,13 @@ fn configure(app: &mut web::ServiceConfig, state: &AppState) {
         .service(Endpoint::at("/readyz").on(Method::GET, health::ready))
         .service(Endpoint::at("/metrics").on(Method::GET, health::metrics))
         .service(Endpoint::at("/pkg/{version}/{file}").on(Method::GET, assets::versioned))
-        .service(Endpoint::at("/favicon.svg").on(Method::GET, assets::unversioned))
+        .service(Endpoint::at("/service-worker.js").on(Method::GET, assets::service_worker))
+        .configure(|app| {
+            for file in assets::UNVERSIONED {
+                app.service(Endpoint::at(file).on(Method::GET, assets::unversioned));
+            }
+        })
+        .configure(accounts::pages)
         .configure(|app| page::configure(app, state))
         // All other addresses are the page's, which is only ever read.
         .default_service(web::to(only_read));
@@ -84,15 +93,33 @@ fn api() -> Scope {
                 .on(Method::POST, messages::regenerate),
         )
         .service(Endpoint::at("/conversations/{uuid}/messages/{message_id}/select").on(Method::POST, messages::select))
-        .service(Endpoint::at("/conversations/{uuid}/events").on(Method::GET, messages::follow))
+        .service(Endpoint::at("/conversations/{uuid}/events").on(Method::GET, messages::subscribe))
         .service(Endpoint::at("/conversations/{uuid}/continue").on(Method::POST, messages::continue_turn))
         .service(Endpoint::at("/conversations/{uuid}/stop").on(Method::POST, messages::stop))
+        .service(Endpoint::at("/conversations/{uuid}/decisions").on(Method::POST, consent::decide_several))
+        .service(
+            Endpoint::at("/conversations/{uuid}/tools")
+                .on(Method::GET, tools::find_disabled)
+                .on(Method::PUT, tools::set_disabled),
+        )
         .service(Endpoint::at("/conversations/{uuid}/search").on(Method::GET, search::in_conversation))
         .service(Endpoint::at("/search").on(Method::GET, search::everywhere))
-        .service(Endpoint::at("/events").on(Method::GET, feed::follow))
+        .service(Endpoint::at("/events").on(Method::GET, feed::subscribe))
+        .service(Endpoint::at("/models").on(Method::GET, models::list))
         .service(Endpoint::at("/tools").on(Method::GET, tools::list))
+        .service(Endpoint::at("/tools/settings").on(Method::POST, tools::switch))
+        .service(Endpoint::at("/tool-servers/{server}/tools/{tool}/accept").on(Method::POST, tools::accept))
         .service(Endpoint::at("/tool-calls/{tool_call_id}").on(Method::GET, tool_calls::find))
+        .service(Endpoint::at("/tool-calls/{tool_call_id}/decision").on(Method::POST, consent::decide))
+        .service(Endpoint::at("/approvals").on(Method::GET, consent::list))
+        .service(Endpoint::at("/approvals/{approval_id}").on(Method::DELETE, consent::revoke))
+        .configure(accounts::api)
         .default_service(web::to(no_such_route))
+}
+
+/// The refusal of a form that is none, or too large.
+fn form_error(error: &UrlencodedError) -> ApiError {
+    ApiError::Body(format!("The form cannot be read: {error}."))
 }
 
 /// The refusal of a path with a segment that is no id: whatever it names does not exist. Which segment that is the error
@@ -100,10 +127,23 @@ fn api() -> Scope {
 fn no_such_thing(request: &HttpRequest) -> ApiError {
     let segments = request.match_info();
     let is_bad = |name, is_id: fn(&str) -> bool| segments.get(name).is_some_and(|segment| !is_id(segment));
-    ApiError::Service(if is_bad("uuid", is_uuid) {
+    if is_bad("user_id", is_number) {
+        return AccountsError::NoSuchUser.into();
+    }
+    if is_bad("session_id", is_number) {
+        return AccountsError::NoSuchSession.into();
+    }
+    if is_bad("key_id", is_number) {
+        return AccountsError::NoSuchKey.into();
+    }
+    ApiError::Service(if segments.get("tool").is_some() {
+        ServiceError::NoSuchTool
+    } else if is_bad("uuid", is_uuid) {
         ServiceError::NotFound
     } else if is_bad("message_id", is_number) {
         ServiceError::NoSuchMessage
+    } else if is_bad("approval_id", is_number) {
+        ServiceError::NoSuchApproval
     } else {
         ServiceError::NoSuchToolCall
     })

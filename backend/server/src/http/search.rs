@@ -13,21 +13,25 @@ pub(super) struct SearchQuery {
     cursor: Option<String>,
 }
 
-pub(super) async fn everywhere(state: State, query: web::Query<SearchQuery>) -> Result<HttpResponse, ApiError> {
+pub(super) async fn everywhere(
+    state: State,
+    user: UserId,
+    query: web::Query<SearchQuery>,
+) -> Result<HttpResponse, ApiError> {
     let SearchQuery { query, cursor } = query.into_inner();
-    let work =
-        |service: ConversationService| async move { service.search(UserId::LOCAL, &query, cursor.as_deref()).await };
+    let work = |service: ConversationService| async move { service.search(user, &query, cursor.as_deref()).await };
     Ok(HttpResponse::Ok().json(state.run(work).await?))
 }
 
 pub(super) async fn in_conversation(
     state: State,
+    user: UserId,
     uuid: web::Path<Uuid>,
     query: web::Query<SearchQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let SearchQuery { query, cursor } = query.into_inner();
     let work = |service: ConversationService| async move {
-        service.search_conversation(UserId::LOCAL, *uuid, &query, cursor.as_deref()).await
+        service.search_conversation(user, *uuid, &query, cursor.as_deref()).await
     };
     Ok(HttpResponse::Ok().json(state.run(work).await?))
 }

@@ -58,7 +58,7 @@ fn connections_of(
             // Without this a saturated stream's events wait for the reader's acknowledgements, 40 ms at a time.
             stream.set_nodelay(true).map_err(DispatchError::Io)?;
             let peer = stream.peer_addr().ok();
-            Ok((Connection::new(stream, limits.silence, counted), Protocol::Http1, peer))
+            Ok((Connection::new(stream, limits.idle_timeout, counted), Protocol::Http1, peer))
         }
     };
     fn_service(accept).and_then(http).map_err(log)

@@ -18,7 +18,7 @@ use actix_web::{
 use bytes::Bytes;
 use rust_embed::RustEmbed;
 
-use super::forms::{ENCODINGS, FOREVER, accepted_forms, head};
+use super::content_encoding::{ENCODINGS, FOREVER, accepted_encodings, head};
 use crate::page_files::{NewFile, PageFiles};
 
 #[derive(RustEmbed)]
@@ -136,7 +136,7 @@ impl Site {
     fn answer(&self, request: &HttpRequest, name: &str, caching: &'static str) -> Option<HttpResponse> {
         let original = self.files.get(name)?;
         let form = |(encoding, end)| Some((self.files.get(&format!("{name}{end}"))?, encoding));
-        let (content, encoding) = accepted_forms(request).find_map(form)?;
+        let (content, encoding) = accepted_encodings(request).find_map(form)?;
         let (mut response, is_known) = head(request, &content.tag, caching);
         if is_known {
             return Some(response.finish());

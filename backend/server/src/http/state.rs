@@ -8,6 +8,7 @@ use tracing::Instrument as _;
 
 use super::{error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics, site::Site};
 use crate::{
+    accounts::{Accounts, AccountsError},
     conversation::{ConversationService, ServiceError},
     page_files::PageFiles,
 };
@@ -16,6 +17,7 @@ use crate::{
 #[derive(Clone)]
 pub struct AppState {
     pub(super) service: ConversationService,
+    pub(super) accounts: Accounts,
     pub(super) runtime: Handle,
     pub(super) site: Arc<Site>,
     pub(super) page_files: PageFiles,
@@ -26,19 +28,21 @@ pub struct AppState {
 }
 
 impl AppState {
-    /// The state of a server that hands out `site`, and what other versions left in `page_files`, that may be asked by the names `hosts`, whose use cases run on `runtime`, and whose event
-    /// streams are silent for no longer than `keep_alive`.
+    /// The state of a server that hands out `site`, and what other versions left in `page_files`, that may be asked by the
+    /// names `hosts`, and whose event streams are silent for no longer than `keep_alive`. Its use cases run on the runtime
+    /// that this is called on.
     pub(crate) fn new(
         service: ConversationService,
-        runtime: Handle,
+        accounts: Accounts,
         site: Arc<Site>,
         page_files: PageFiles,
         hosts: Hosts,
         limits: Limits,
         keep_alive: Duration,
     ) -> Self {
-        let metrics = Arc::new(Metrics::new(service.model_info(), service.turn_counts()));
-        Self { service, runtime, site, page_files, hosts, limits, metrics, keep_alive }
+        let metrics = Arc::new(Metrics::new(&service.models().list(), service.turn_counts()));
+        let runtime = Handle::current();
+        Self { service, accounts, runtime, site, page_files, hosts, limits, metrics, keep_alive }
     }
 
     /// Runs a use case on the program's own runtime, to its end even when the client goes away in the middle. Handlers
@@ -51,6 +55,17 @@ impl AppState {
         W: Future<Output = Result<T, ServiceError>> + Send + 'static,
     {
         let task = self.runtime.spawn(work(self.service.clone()).in_current_span());
+        Ok(task.await.map_err(ApiError::Task)??)
+    }
+
+    /// The same for what concerns accounts.
+    pub(super) async fn run_accounts<T, F, W>(&self, work: F) -> Result<T, ApiError>
+    where
+        T: Send + 'static,
+        F: FnOnce(Accounts) -> W,
+        W: Future<Output = Result<T, AccountsError>> + Send + 'static,
+    {
+        let task = self.runtime.spawn(work(self.accounts.clone()).in_current_span());
         Ok(task.await.map_err(ApiError::Task)??)
     }
 }

@@ -26,20 +26,21 @@ enum Part {
 
 pub(super) async fn find(
     state: State,
+    user: UserId,
     id: web::Path<ToolCallId>,
     query: web::Query<FindQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let id = id.into_inner();
     let (part, name) = match query.part {
         None => {
-            let call = state.run(move |service| async move { service.find_tool_call(UserId::LOCAL, id).await }).await?;
+            let call = state.run(move |service| async move { service.find_tool_call(user, id).await }).await?;
             return Ok(HttpResponse::Ok().json(call));
         }
         Some(Part::Input) => (CallPart::Input, "input"),
         Some(Part::Output) => (CallPart::Output, "output"),
     };
     let find = move |service: crate::conversation::ConversationService| async move {
-        service.find_tool_call_part(UserId::LOCAL, id, part).await
+        service.find_tool_call_part(user, id, part).await
     };
     let text = Bytes::from(state.run(find).await?);
     Ok(HttpResponse::Ok()

@@ -1,23 +1,94 @@
-//! `GET /api/tools`: the tools and their schemas.
+//! Tools: which are on offer and how the tool servers are doing, which are turned off in a conversation, and whether a
+//! changed definition is accepted.
 
-use actix_web::web::Json;
-use tallybook_protocol::ToolInfo;
+use actix_web::{HttpResponse, web, web::Json};
+use tallybook_mcp::ChangedDefinition;
+use tallybook_protocol::{
+    AcceptTool, ChangedTool, DisabledTools, LeftOutTool, ToolInfo, ToolList, ToolServerInfo, ToolSwitches,
+};
+use uuid::Uuid;
 
-use super::state::State;
-use crate::conversation::ConversationService;
+use super::{body::OptionalBody, caller::Admin, error::ApiError, state::State};
+use crate::{accounts::UserId, conversation::ConversationService};
 
-pub(super) async fn list(state: State) -> Json<Vec<ToolInfo>> {
+pub(super) async fn list(state: State) -> Json<ToolList> {
     Json(all(&state.service))
 }
 
+pub(super) async fn find_disabled(
+    state: State,
+    user: UserId,
+    uuid: web::Path<Uuid>,
+) -> Result<Json<DisabledTools>, ApiError> {
+    let find = move |service: ConversationService| async move { service.disabled_tools(user, *uuid).await };
+    Ok(Json(state.run(find).await?))
+}
+
+pub(super) async fn set_disabled(
+    state: State,
+    user: UserId,
+    uuid: web::Path<Uuid>,
+    body: Json<DisabledTools>,
+) -> Result<Json<DisabledTools>, ApiError> {
+    let new = body.into_inner();
+    let set = move |service: ConversationService| async move { service.set_disabled_tools(user, *uuid, new).await };
+    Ok(Json(state.run(set).await?))
+}
+
+pub(super) async fn switch(
+    state: State,
+    user: UserId,
+    body: Json<ToolSwitches>,
+) -> Result<Json<DisabledTools>, ApiError> {
+    let switches = body.into_inner();
+    let switch = move |service: ConversationService| async move { service.switch_tools(user, switches).await };
+    Ok(Json(state.run(switch).await?))
+}
+
+pub(super) async fn accept(
+    state: State,
+    _: Admin,
+    path: web::Path<(String, String)>,
+    accepted: OptionalBody<AcceptTool>,
+) -> Result<HttpResponse, ApiError> {
+    let ((server, tool), AcceptTool { hash }) = (path.into_inner(), accepted.0);
+    let accept = move |service: ConversationService| async move {
+        Ok(service.tool_servers().accept(&server, &tool, hash.as_deref()).await?)
+    };
+    state.run(accept).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
 /// The tools as everybody may know them.
-pub(super) fn all(service: &ConversationService) -> Vec<ToolInfo> {
-    let specs = service.agent().tools().specs();
-    let tools = specs.iter().map(|spec| ToolInfo {
+pub(super) fn all(service: &ConversationService) -> ToolList {
+    let reports = service.tool_servers().reports();
+    let specs = service.tool_servers().tools().specs();
+    let items = specs.iter().map(|spec| ToolInfo {
         name: spec.name.clone(),
         description: spec.description.clone(),
         input_schema: spec.input_schema.clone(),
+        server: spec.server.as_deref().map(str::to_owned),
         risk: spec.risk.as_str().to_owned(),
+        idempotent: spec.idempotent,
+        enabled: true,
+        changed: reports.iter().find_map(|report| report.changed.get(&spec.name)).cloned().map(changed_tool),
     });
-    tools.collect()
+    let items = items.collect();
+    let servers = reports.into_iter().map(|report| ToolServerInfo {
+        name: report.name.to_string(),
+        status: report.status.as_str().to_owned(),
+        error: report.error,
+        tools: u64::try_from(report.tools).unwrap_or(u64::MAX),
+        left_out: report
+            .left_out
+            .into_iter()
+            .map(|tool| LeftOutTool { name: tool.name, reason: tool.reason, changed: tool.changed.map(changed_tool) })
+            .collect(),
+    });
+    ToolList { items, servers: servers.collect() }
+}
+
+fn changed_tool(definition: ChangedDefinition) -> ChangedTool {
+    let ChangedDefinition { tool, hash, description } = definition;
+    ChangedTool { tool, hash, description }
 }

@@ -78,7 +78,15 @@ pub(super) fn event_bytes(event: &ChatEvent) -> usize {
     let texts = match event {
         ChatEvent::MessageStart(start) => start.content.len(),
         ChatEvent::ToolCallPreparing(preparing) => preparing.tool_name.len(),
+        ChatEvent::ToolCallProgress(progress) => text_bytes(progress.message.as_ref()),
         ChatEvent::ModelRetry(retry) => retry.code.len(),
+        ChatEvent::ApprovalRequested(asked) => {
+            asked.input.as_str().len() + asked.reviews.iter().map(|review| review.reason.len()).sum::<usize>()
+        }
+        ChatEvent::ApprovalDecided(decided) => {
+            text_bytes(decided.reason.as_ref()) + decided.input.as_ref().map_or(0, |input| input.as_str().len())
+        }
+        ChatEvent::ToolCallReview(review) => review.reason.len(),
         ChatEvent::ContentDelta(delta) => delta.delta.len(),
         ChatEvent::ToolCallStart(start) => start.input.as_str().len(),
         ChatEvent::ToolCallEnd(end) => text_bytes(end.output.as_ref()) + text_bytes(end.error.as_ref()),

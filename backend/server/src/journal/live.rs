@@ -24,13 +24,22 @@ pub struct TurnLog {
     /// Whether another process writes the turn, from which readers may have heard what is not here yet.
     is_copy: bool,
     pub(super) state: Mutex<State>,
+    /// Held while a snapshot is made, so that readers who are behind at the same moment make one between them.
+    pub(super) making_snapshot: Mutex<()>,
     pub(super) changed: watch::Sender<()>,
 }
 
 impl TurnLog {
     /// The record of a turn that begins.
     pub(super) fn new(message_id: MessageId, epoch: i32) -> Self {
-        Self { message_id, epoch, is_copy: false, state: Mutex::default(), changed: watch::Sender::new(()) }
+        Self {
+            message_id,
+            epoch,
+            is_copy: false,
+            state: Mutex::default(),
+            making_snapshot: Mutex::default(),
+            changed: watch::Sender::new(()),
+        }
     }
 
     /// The record of a turn that another process runs, to be filled from what is stored of it ([`Self::append_stored`]).
@@ -82,7 +91,7 @@ impl TurnLog {
     /// The answer's text so far, and its calls so far with as much of their texts as one event carries.
     pub fn content_and_calls(&self) -> (String, Vec<ToolCall>) {
         let state = lock(&self.state);
-        (state.progress.content.clone(), state.progress.calls().to_vec())
+        (state.progress.content.clone(), state.progress.calls().cloned().collect())
     }
 
     /// How many bytes of text the answer has so far.

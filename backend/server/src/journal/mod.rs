@@ -5,6 +5,7 @@
 mod buffer;
 mod entry;
 mod event_id;
+mod item;
 mod limits;
 mod live;
 mod lock;

@@ -15,11 +15,11 @@ use crate::db::in_time;
 type Key = (MessageId, i32);
 
 /// Held while the record is read. Nobody but its readers keeps it.
-type Place = tokio::sync::Mutex<Weak<TurnLog>>;
+type Slot = tokio::sync::Mutex<Weak<TurnLog>>;
 
 /// The records that are followed or being read: never more than there are readers.
 #[derive(Debug, Default)]
-pub(super) struct SharedLogs(Mutex<HashMap<Key, Arc<Place>>>);
+pub(super) struct SharedLogs(Mutex<HashMap<Key, Arc<Slot>>>);
 
 impl SharedLogs {
     /// The record that somebody follows, or what `read` gives. Who asks while it is read waits for that.
@@ -28,23 +28,23 @@ impl SharedLogs {
         key: Key,
         read: impl Future<Output = sqlx::Result<Arc<TurnLog>>>,
     ) -> sqlx::Result<Arc<TurnLog>> {
-        let place = self.place(key);
-        let mut held = in_time(async { Ok(place.lock().await) }).await?;
+        let slot = self.slot(key);
+        let mut held = in_time(async { Ok(slot.lock().await) }).await?;
         if let Some(log) = held.upgrade().filter(|log| !log.is_broken_off()) {
             return Ok(log);
         }
-        let log = read.await?;
+        // Several statements, each of which has an end; those who wait here would otherwise wait for all of them.
+        let log = in_time(read).await?;
         *held = Arc::downgrade(&log);
         Ok(log)
     }
 
-    fn place(&self, key: Key) -> Arc<Place> {
-        let mut places = lock(&self.0);
+    fn slot(&self, key: Key) -> Arc<Slot> {
+        let mut slots = lock(&self.0);
         // One that is asked for has another owner, or is locked.
-        places.retain(|_, place| {
-            Arc::strong_count(place) > 1 || place.try_lock().is_ok_and(|held| held.strong_count() > 0)
-        });
-        Arc::clone(places.entry(key).or_default())
+        slots
+            .retain(|_, slot| Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|held| held.strong_count() > 0));
+        Arc::clone(slots.entry(key).or_default())
     }
 }
 
@@ -91,6 +91,14 @@ mod tests {
         let shared = SharedLogs::default();
         let key = (MessageId(7), 1);
         assert!(shared.find_or_read(key, async { Err(sqlx::Error::PoolTimedOut) }).await.is_err());
+        assert!(shared.find_or_read(key, async { Ok(Arc::new(TurnLog::copy(key.0, key.1))) }).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reading_without_an_answer_ends_and_holds_up_nobody_after_it() {
+        let shared = SharedLogs::default();
+        let key = (MessageId(7), 1);
+        assert!(shared.find_or_read(key, std::future::pending()).await.is_err());
         assert!(shared.find_or_read(key, async { Ok(Arc::new(TurnLog::copy(key.0, key.1))) }).await.is_ok());
     }
 }

@@ -44,13 +44,8 @@ pub struct TurnSubscription {
     changed: watch::Receiver<()>,
 }
 
-/// What a look at the buffer gives.
-enum Look {
-    Nothing,
-    Entries(Vec<LogEntry>),
-    /// The reader is too far behind: it needs a snapshot, made of this.
-    Behind(Progress),
-}
+/// The reader is too far behind: it needs a snapshot.
+struct Behind;
 
 impl TurnSubscription {
     /// What came since the last call, some of it at a time; waits when nothing did. `None` when the turn is over and all
@@ -70,23 +65,33 @@ impl TurnSubscription {
         }
     }
 
-    /// What there is now. A snapshot is made by `make`, which takes its time: the turn and its readers do not wait for it.
+    /// What there is now. A snapshot is made by `make`, which takes its time: the turn does not wait for it, and of its
+    /// readers only those who need one, too.
     fn read(&mut self, make: impl FnOnce(Progress, EventId) -> LogEntry) -> Option<Vec<LogEntry>> {
-        match self.look() {
-            Look::Nothing => None,
-            Look::Entries(entries) => Some(entries),
-            Look::Behind(progress) => {
-                let entry = make(progress, self.log.id(self.next_seq - 1));
-                lock(&self.log.state).snapshot = (self.next_seq, entry.downgrade());
-                Some(vec![entry])
-            }
+        if let Ok(found) = self.look() {
+            return found;
         }
+        let log = Arc::clone(&self.log);
+        let _making = lock(&log.making_snapshot);
+        // Who had to wait finds the one that was made meanwhile.
+        if let Ok(found) = self.look() {
+            return found;
+        }
+        let progress = {
+            let state = lock(&log.state);
+            // The last event is read after the snapshot.
+            self.next_seq = state.next_seq - i64::from(state.has_terminal);
+            state.progress.clone()
+        };
+        let entry = make(progress, log.id(self.next_seq - 1));
+        lock(&log.state).snapshot = (self.next_seq, entry.downgrade());
+        Some(vec![entry])
     }
 
-    fn look(&mut self) -> Look {
+    fn look(&mut self) -> Result<Option<Vec<LogEntry>>, Behind> {
         let state = lock(&self.log.state);
         if self.next_seq >= state.next_seq || state.next_seq == 0 {
-            return Look::Nothing;
+            return Ok(None);
         }
         let entries = state.entries_from(self.next_seq, MAX_EVENTS_PER_BATCH).or_else(|| {
             // The turn's last event is always in the buffer.
@@ -95,15 +100,11 @@ impl TurnSubscription {
         });
         if let Some(entries) = entries {
             self.next_seq = entries.last().map_or(state.next_seq, |(seq, _)| seq + 1);
-            return Look::Entries(entries.into_iter().map(|(_, entry)| entry).collect());
+            return Ok(Some(entries.into_iter().map(|(_, entry)| entry).collect()));
         }
-        if let Some((next_seq, made)) = state.held_snapshot() {
-            self.next_seq = next_seq;
-            return Look::Entries(vec![made]);
-        }
-        // The last event is read after the snapshot.
-        self.next_seq = state.next_seq - i64::from(state.has_terminal);
-        Look::Behind(state.progress.clone())
+        let (next_seq, made) = state.held_snapshot().ok_or(Behind)?;
+        self.next_seq = next_seq;
+        Ok(Some(vec![made]))
     }
 }
 
@@ -122,7 +123,14 @@ fn snapshot(progress: Progress, id: EventId) -> LogEntry {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::{
+        sync::{
+            Arc, Barrier,
+            atomic::{AtomicUsize, Ordering},
+        },
+        thread,
+        time::Duration,
+    };
 
     use bytes::Bytes;
     use tallybook_protocol::{ChatEvent, ContentDelta, MessageEnd, MessageId, MessageStatus, TurnError, Usage};
@@ -211,6 +219,26 @@ mod tests {
         let log = long_turn();
         let (first, second) = (log.subscribe().next().await.unwrap(), log.subscribe().next().await.unwrap());
         assert!(std::ptr::eq(first[0].event(), second[0].event()));
+    }
+
+    #[test]
+    fn readers_who_are_behind_at_the_same_moment_make_one_snapshot() {
+        let (log, made, all) = (long_turn(), AtomicUsize::new(0), Barrier::new(8));
+        let read = || {
+            let mut behind = log.subscribe();
+            all.wait();
+            let entries = behind.read(|progress, id| {
+                made.fetch_add(1, Ordering::SeqCst);
+                // Long enough for the others to come.
+                thread::sleep(Duration::from_millis(20));
+                snapshot(progress, id)
+            });
+            // It is shared for as long as somebody holds it.
+            all.wait();
+            assert_eq!(entries.unwrap().len(), 1);
+        };
+        thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(read))));
+        assert_eq!(made.load(Ordering::SeqCst), 1);
     }
 
     #[tokio::test]

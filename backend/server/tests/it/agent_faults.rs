@@ -24,6 +24,19 @@ impl Tool for Floods {
     }
 }
 
+/// Fails, and has much to say of it.
+struct Laments;
+
+impl Tool for Laments {
+    type Args = NoArgs;
+    const NAME: &'static str = "laments";
+    const DESCRIPTION: &'static str = "Fails at length.";
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        Err(ToolError::other(&"悲".repeat(200), "嘆".repeat(200_000)))
+    }
+}
+
 /// What an admin sees of a call: tool, status, kind of error, error.
 type Row = (String, String, Option<String>, Option<String>);
 
@@ -135,6 +148,22 @@ on_every_engine! {
             assert_eq!(told_results(&model).len(), 4);
             model.assert_calls_paired();
         }
+    }
+
+    /// The row keeps the beginnings, in every engine's columns, and the turn goes on.
+    async fn a_tool_that_says_much_of_why_it_failed(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let tools = builtin().unwrap().with(Laments).unwrap();
+        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let conversation = app.create_conversation().await;
+        model.reply([tool_call("laments", "{}")]);
+        model.reply([text("It failed.")]);
+        let events = app.send(&conversation, "Go").await.all().await;
+        assert!(ended_with(&events, "It failed."), "{events:?}");
+        let rows = rows!(app, Row, ROWS);
+        let (kind, error) = (rows[0].2.as_deref().unwrap(), rows[0].3.as_deref().unwrap());
+        assert_eq!((rows[0].1.as_str(), kind.chars().count()), ("error", 64));
+        assert!(error.starts_with("嘆") && error.len() < 65_536, "{} bytes", error.len());
     }
 
     /// Bounded memory, a clear error, and the row keeps what the model wrote.

@@ -67,7 +67,7 @@ on_every_engine! {
         let app = TestApp::spawn_with_tools(&engine, settings(), tools()).await;
         assert_eq!(app.idle_conversation(&conversation).await["messages"][1]["status"], "interrupted");
         model.reply([text("No pizza yet.")]);
-        let events = app.resume(&conversation).await.all().await;
+        let events = app.continue_turn(&conversation).await.all().await;
         let expected = ["snapshot", "tool_call_start", "tool_call_end", "content_delta", "message_end"];
         assert_eq!(names(&events), expected);
         assert_eq!(end_of(&events).content, "Ordering. \n\nNo pizza yet.");
@@ -91,7 +91,7 @@ on_every_engine! {
         assert!(matches!(failed.last(), Some(ChatEvent::Error(_))), "{failed:?}");
 
         model.reply([text("It is three.")]);
-        let events = app.resume(&conversation).await.all().await;
+        let events = app.continue_turn(&conversation).await.all().await;
         let ChatEvent::Snapshot(kept) = &events[0] else { panic!("{events:?}") };
         assert_eq!((kept.content.as_str(), kept.tool_calls.len(), kept.epoch), ("Adding. ", 1, 2));
         assert_eq!((end_of(&events).content.as_str(), end_of(&events).status), ("Adding. \n\nIt is three.", MessageStatus::Complete));
@@ -118,7 +118,7 @@ on_every_engine! {
         app.post(&stop, json!({})).await;
         assert_eq!(end_of(&turn.all().await).status, MessageStatus::Stopped);
         model.reply([text("One again "), hang()]);
-        let mut turn = app.resume(&conversation).await;
+        let mut turn = app.continue_turn(&conversation).await;
         turn.until_text("One again ").await;
         // Whoever has heard the first part only, as a tab that slept, is told where the answer stands now.
         let mut late = app.follow(&conversation, delta.id.as_deref()).await;

@@ -4,7 +4,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
-use crate::support::{Engine, TestApp, on_every_engine, rows};
+use crate::support::{Engine, Program, TestApp, on_every_engine, rows};
 
 on_every_engine! {
     async fn conversations_are_listed_newest_first_page_by_page(engine: Engine) {
@@ -114,12 +114,31 @@ async fn tools_and_health_are_told() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let tools = app.get_json("/api/tools").await;
-    let names: Vec<&str> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["add", "divide", "evaluate", "multiply", "subtract"]);
-    assert_eq!(tools[0]["input_schema"]["type"], "object");
+    let names: Vec<&str> =
+        tools["items"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["add", "convert_units", "current_time", "divide", "evaluate", "multiply", "subtract"]);
+    assert_eq!(tools["items"][0]["input_schema"]["type"], "object");
+    assert_eq!(tools["servers"], json!([]));
     for path in ["/healthz", "/readyz"] {
         assert_eq!(app.get(path).await.status(), StatusCode::OK, "{path}");
     }
     let metrics = app.get("/metrics").await.text().await.unwrap();
     assert!(metrics.contains("tallybook_turns_running 0\n"), "{metrics}");
+}
+
+/// Off unless it is switched on, and then it reaches nothing of this machine.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_the_web_are_read_where_that_is_allowed() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let mut command = Program::command(&engine, &model);
+    let app = TestApp::launch_command(&engine, command.env("FETCH_PAGE", "true"));
+    let tools = app.get_json("/api/tools").await;
+    assert!(tools["items"].as_array().unwrap().iter().any(|tool| tool["name"] == "fetch_page"), "{tools}");
+    let conversation = app.create_conversation().await;
+    model.reply([tool_call("fetch_page", json!({ "url": app.url("/metrics") }).to_string())]);
+    model.reply([text("No.")]);
+    app.send(&conversation, "What does it say?").await.all().await;
+    let calls = rows!(app, (String, Option<String>), "SELECT status, error FROM tool_calls");
+    let error = calls[0].1.as_deref().unwrap_or_default();
+    assert!(calls[0].0 == "error" && error.ends_with("is not on the public internet"), "{calls:?}");
 }

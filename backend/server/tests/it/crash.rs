@@ -82,7 +82,7 @@ async fn check_that_it_goes_on(write: Trap, engine: &Engine, conversation: &str)
     assert!(!page.contains("data-status=\"streaming\""), "{write:?}");
     let completed = completed_calls(&left);
     let events = if begun {
-        app.resume(conversation).await.all().await
+        app.continue_turn(conversation).await.all().await
     } else {
         let path = format!("/api/conversations/{conversation}/messages");
         EventReader::new(app.post(&path, question()).await).all().await

@@ -28,7 +28,7 @@ async fn refuse_ends(engine: &Engine, states: &str) {
 }
 
 on_every_engine! {
-    async fn an_end_that_the_database_refuses_becomes_a_small_one(engine: Engine) {
+    async fn an_end_that_the_database_refuses_becomes_a_fallback(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         refuse_ends(&engine, "'complete', 'interrupted', 'stopped'").await;
@@ -49,7 +49,7 @@ on_every_engine! {
         let app = TestApp::spawn(&engine, &model).await;
         for number in 0..103 {
             let conversation = app.create_conversation().await;
-            // The first hundred hold a text by which the trigger knows them.
+            // The first ones, more than are read at a time, hold a text by which the trigger knows them.
             model.reply([text(if number < 101 { "never" } else { "gladly" })]);
             app.send(&conversation, "Go.").await.all().await;
         }
@@ -74,11 +74,14 @@ on_every_engine! {
             }
         }
         let app = TestApp::spawn(&engine, &model).await;
-        let closed = rows!(app, (i64,), "SELECT COUNT(*) FROM messages WHERE role = 'assistant' AND status = 'interrupted'");
-        assert_eq!(closed, [(2,)]);
+        crate::support::eventually("the others are closed", async || {
+            let closed = "SELECT COUNT(*) FROM messages WHERE role = 'assistant' AND status = 'interrupted'";
+            rows!(app, (i64,), closed) == [(2,)]
+        })
+        .await;
     }
 
-    /// Of a turn whose whole end is refused, recovery stores a small one.
+    /// Of a turn whose whole end is refused, recovery stores a fallback end.
     async fn recovery_closes_a_turn_by_a_small_end_where_the_whole_one_is_refused(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -123,7 +126,7 @@ on_every_engine! {
         assert_eq!(app.conversation(&conversation).await["messages"][1]["content"], "One.\n\nTwo.\n\nThr");
 
         model.reply([text("Three.")]);
-        let events = app.resume(&conversation).await.all().await;
+        let events = app.continue_turn(&conversation).await.all().await;
         let [ChatEvent::Snapshot(snapshot), .., ChatEvent::MessageEnd(end)] = &events[..] else { panic!("{events:?}") };
         assert_eq!((snapshot.content.as_str(), end.content.as_str()), ("One.\n\nTwo.", "One.\n\nTwo.\n\nThree."));
     }
@@ -138,7 +141,8 @@ on_every_engine! {
             let sending = app.post(&path, json!({"content": "Go."}));
             // As soon as the turn is there it is stopped, once.
             let stopping = async {
-                while app.conversation(&conversation).await["running"] == false {}
+                let is_running = async || app.conversation(&conversation).await["running"] == true;
+                crate::support::eventually("the turn is there", is_running).await;
                 app.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
             };
             let (response, ()) = tokio::join!(sending, stopping);
@@ -213,7 +217,7 @@ on_every_engine! {
 /// MySQL breaks the connection at such a statement, so it must not be tried. That it takes so little only the proxy says:
 /// the setting is the whole server's, and other tests run there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_end_larger_than_one_statement_becomes_a_small_one() {
+async fn an_end_larger_than_one_statement_becomes_a_fallback() {
     for engine in Engine::every_mysql().await {
         let model = MockLlm::start().await.unwrap();
         let (narrow, proxy) = engine.clone().behind_proxy().await;
@@ -224,13 +228,13 @@ async fn an_end_larger_than_one_statement_becomes_a_small_one() {
         let events = app.send(&conversation, "Much.").await.all().await;
         let Some(ChatEvent::Error(error)) = events.last() else { panic!("{:?}", events.last().map(ChatEvent::name)) };
         assert_eq!(error.code, "storage_rejected");
-        assert_small_end(&app, &conversation).await;
+        assert_fallback_end(&app, &conversation).await;
         app.shut_down().await;
 
         execute!(engine, "UPDATE messages SET content = '' WHERE role = 'assistant'");
         abandon_turns(&engine).await;
         let app = TestApp::spawn(&narrow, &model).await;
-        assert_small_end(&app, &conversation).await;
+        assert_fallback_end(&app, &conversation).await;
         app.shut_down().await;
 
         // Where the database takes it, it is whole.
@@ -242,7 +246,7 @@ async fn an_end_larger_than_one_statement_becomes_a_small_one() {
     }
 }
 
-async fn assert_small_end(app: &TestApp, conversation: &str) {
+async fn assert_fallback_end(app: &TestApp, conversation: &str) {
     let stored = app.idle_conversation(conversation).await;
     let answer = &stored["messages"][1];
     assert_eq!((&answer["status"], &answer["error_code"]), (&json!("failed"), &json!("storage_rejected")));

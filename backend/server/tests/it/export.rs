@@ -4,7 +4,7 @@ use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
-use crate::support::{Engine, TestApp, on_every_engine};
+use crate::support::{Engine, RawConnection, TestApp, execute, on_every_engine};
 
 async fn export(app: &TestApp, conversation: &str, format: &str) -> Response {
     app.get(&format!("/api/conversations/{conversation}/export?format={format}")).await
@@ -65,6 +65,67 @@ on_every_engine! {
         assert!(markdown.contains("This answer was still being written."), "{markdown}");
         gate.open();
         turn.all().await;
+    }
+
+    /// However much they are together, each is read by itself.
+    async fn calls_with_long_texts_are_exported_whole_and_in_order(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
+        model.reply([text("Three.")]);
+        app.send(&conversation, "1 + 2?").await.all().await;
+        let long = "y".repeat(700_000);
+        for position in 1..=5 {
+            execute!(app, sqlx::AssertSqlSafe(format!(
+                "INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, output, status, step, \
+                 position, text_offset, started_at) SELECT message_id, 'c', 'call{position}', input, input_text, '{long}', \
+                 status, step, {position}, text_offset, started_at FROM tool_calls WHERE position = 0"
+            )));
+        }
+        let file: Value = export(&app, &conversation, "json").await.json().await.unwrap();
+        let calls = file["messages"][1]["tool_calls"].as_array().unwrap();
+        let names: Vec<_> = calls.iter().map(|call| call["tool_name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["add", "call1", "call2", "call3", "call4", "call5"]);
+        assert!(calls[1..].iter().all(|call| call["output"] == *long && call.get("truncated").is_none()));
+        assert_eq!(file["messages"][1]["content"], "Adding. \n\nThree.");
+
+        let file = export(&app, &conversation, "markdown").await.text().await.unwrap();
+        assert_eq!(file.matches(&long).count(), 5);
+        let places: Vec<_> = ["Adding.", "`add`", "`call1`", "`call5`", "Three."].map(|part| file.find(part).unwrap()).into();
+        assert!(places.is_sorted(), "{places:?}");
+    }
+
+    /// So many as may be written hold the next one up until one of them is through, or it is refused.
+    async fn an_export_beside_many_slow_ones_is_refused_with_advice(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        // One with the patience of a real one; others of these tests drop a reader that takes nothing after half a second.
+        let app = TestApp::launch(&engine, &model);
+        let conversation = app.create_conversation().await;
+        for _ in 0..8 {
+            model.reply([text("Yes.")]);
+            app.send(&conversation, "Go?").await.all().await;
+        }
+        // More than the server's buffers hold.
+        let long = "words ".repeat(250_000);
+        execute!(app, sqlx::AssertSqlSafe(format!("UPDATE messages SET content = '{long}'")));
+        let host = app.address.trim_start_matches("http://");
+        let mut slow = Vec::new();
+        for _ in 0..4 {
+            let mut connection = RawConnection::open_narrow(&app).await;
+            let path = format!("/api/conversations/{conversation}/export?format=json");
+            connection.send(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n")).await;
+            assert!(connection.until("\r\n\r\n").await.starts_with("HTTP/1.1 200"));
+            slow.push(connection);
+        }
+        let refused = export(&app, &conversation, "json").await;
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(header(&refused, "retry-after"), "5");
+        let problem: Value = refused.json().await.unwrap();
+        assert_eq!(problem["type"], "/problems/too-many-exports");
+        slow.pop();
+        let whole: Value = export(&app, &conversation, "json").await.json().await.unwrap();
+        assert_eq!(whole["messages"].as_array().unwrap().len(), 16);
     }
 
     async fn an_export_of_nothing_says_so(engine: Engine) {

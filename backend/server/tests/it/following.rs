@@ -207,9 +207,9 @@ async fn a_reader_that_does_not_read_slows_nothing_is_dropped_and_may_resume() {
         deaf.try_write(b"\r\n").is_err_and(|error| error.kind() != ErrorKind::WouldBlock)
     })
     .await;
-    let mut resumed = app.follow(&conversation, Some(id)).await;
+    let mut continued = app.follow(&conversation, Some(id)).await;
     gate.open();
-    let ChatEvent::MessageEnd(end) = resumed.until("message_end").await.event else { unreachable!() };
+    let ChatEvent::MessageEnd(end) = continued.until("message_end").await.event else { unreachable!() };
     assert_eq!((end.status, end.tool_calls.len()), (MessageStatus::Complete, 1));
     assert!(end.content == format!("{flood}\n\nEnough."), "all of it, once");
 }

@@ -3,9 +3,10 @@
 use serde_json::json;
 use tallybook_agent::Limits;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_protocol::ChatEvent;
 use tallybook_tools::builtin;
 
-use crate::support::{Engine, Provider, TestApp, Writes, on_every_engine};
+use crate::support::{Engine, Provider, TestApp, Writes, execute, on_every_engine};
 
 /// What the newest request told the model, whole.
 fn last_request(model: &MockLlm) -> String {
@@ -54,4 +55,23 @@ on_every_engine! {
         assert!(last_request(&model).contains(&"x".repeat(60_000)));
         model.assert_calls_paired();
     }
+}
+
+/// What an earlier answer took and wrote is read only as far as it may be told. Bytes that cannot be read show it: SQLite
+/// keeps whatever it is given.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_has_no_room_is_not_read() {
+    let model = MockLlm::start().await.unwrap();
+    let limits = Limits { history_bytes: 3000, ..Limits::default() };
+    let settings = Provider::Anthropic.settings(model.url());
+    let app = TestApp::spawn_with_limits(&Engine::sqlite(), settings, builtin().unwrap(), limits).await;
+    let conversation = app.create_conversation().await;
+    model.reply([text("x".repeat(20_000))]);
+    app.send(&conversation, "Much, please.").await.all().await;
+    execute!(app, "UPDATE model_calls SET blocks = CAST(X'FF' AS TEXT) || blocks");
+    model.reply([text("Sure.")]);
+    let events = app.send(&conversation, "Sure?").await.all().await;
+    assert!(matches!(events.last(), Some(ChatEvent::MessageEnd(_))), "{:?}", events.last());
+    let told = last_request(&model);
+    assert!(told.contains("Sure?") && !told.contains("Much, please."), "{told}");
 }

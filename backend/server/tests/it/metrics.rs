@@ -3,7 +3,7 @@
 use serde_json::json;
 use tallybook_mock_llm::{MockLlm, Reply, text};
 
-use crate::support::{Engine, TestApp, execute, on_every_engine};
+use crate::support::{Engine, TestApp, eventually, execute, on_every_engine};
 
 /// Fails unless the figures hold all of `lines`.
 async fn assert_told(app: &TestApp, lines: &[&str]) -> String {
@@ -39,7 +39,7 @@ on_every_engine! {
         turn.until("message_end").await;
         // A turn that goes on is started once more.
         model.reply([text("and ever.")]);
-        app.resume(&conversation).await.all().await;
+        app.continue_turn(&conversation).await.all().await;
         assert_told(&app, &[
             "tallybook_turns_started_total 5\n",
             "tallybook_turns_ended_total{status=\"complete\"} 3\n",
@@ -52,10 +52,11 @@ on_every_engine! {
         execute!(app, "UPDATE messages SET status = 'streaming', lease_until = NULL WHERE content = 'Yes.'");
         app.shut_down().await;
         let app = TestApp::spawn(&engine, &model).await;
-        assert_told(&app, &[
-            "tallybook_turns_started_total 0\n",
-            "tallybook_turns_ended_total{status=\"interrupted\"} 2\n",
-        ]).await;
+        eventually("both are closed and counted", async || {
+            let metrics = app.get("/metrics").await.text().await.unwrap();
+            metrics.contains("tallybook_turns_ended_total{status=\"interrupted\"} 2\n")
+        }).await;
+        assert_told(&app, &["tallybook_turns_started_total 0\n"]).await;
     }
 }
 

@@ -114,3 +114,18 @@ async fn an_answer_that_is_not_as_it_should_be_says_so() {
         assert!(html.contains(note), "{note} is missing in {html}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_list_of_a_page_has_all_that_is_pinned() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let oldest = app.create_conversation().await;
+    let pin = serde_json::json!({"pinned": true, "title": "Oldest of all"});
+    app.client.patch(app.url(&format!("/api/conversations/{oldest}"))).json(&pin).send().await.unwrap();
+    for _ in 0..51 {
+        app.create_conversation().await;
+    }
+    let html = app.get("/").await.text().await.unwrap();
+    let place = |wanted: &str| html.find(wanted).unwrap_or_else(|| panic!("{wanted} is missing in {html}"));
+    assert!(place(">Pinned<") < place("Oldest of all") && place("Oldest of all") < place(">Today<"));
+}

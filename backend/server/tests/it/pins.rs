@@ -93,6 +93,26 @@ on_every_engine! {
         }
     }
 
+    async fn the_feed_tells_a_deleted_pin_from_one_that_was_taken_out_however_old_it_is(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let (deleted, unpinned) = (app.create_conversation().await, app.create_conversation().await);
+        for conversation in [&deleted, &unpinned] {
+            patched(&app, conversation, json!({"pinned": true})).await;
+        }
+        // More than the feed watches of those that are not pinned.
+        for _ in 0..201 {
+            app.create_conversation().await;
+        }
+        let mut feed = FeedReader::open(&app).await;
+        patched(&app, &unpinned, json!({"pinned": false})).await;
+        let event = feed.next().await;
+        assert_eq!((event.kind, event.pinned), (FeedKind::ConversationUpdated, Some(false)));
+        app.client.delete(app.url(&format!("/api/conversations/{deleted}"))).send().await.unwrap();
+        let event = feed.next().await;
+        assert_eq!((event.kind, event.conversation_id.to_string()), (FeedKind::ConversationDeleted, deleted));
+    }
+
     async fn only_so_many_are_pinned(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

@@ -9,7 +9,7 @@ use tallybook::db::Database;
 use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, FeedKind, MessageEnd, MessageStatus};
 
-use crate::support::{Engine, EventReader, FeedReader, TestApp, eventually, rows};
+use crate::support::{Engine, EventReader, FeedReader, Program, TestApp, eventually, rows};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_is_followed_joined_late_and_stopped_from_another_replica() {
@@ -85,11 +85,15 @@ async fn a_turn_of_a_killed_replica_is_closed_by_another_which_can_go_on_with_it
         let model = MockLlm::start().await.unwrap();
         let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
         let (conversation, _here, mut there) = begin(&owner, &other, &model).await;
+        let seen = other.conversation(&conversation).await;
+        assert_eq!((&seen["messages"][1]["content"], &seen["running"]), (&json!("Begun "), &json!(true)));
         owner.kill();
         assert_closed(&other, &mut there, &conversation).await;
         model.reply([text("Begun again, and done.")]);
-        let resumed = other.resume(&conversation).await.all().await;
-        assert!(matches!(resumed.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Begun again, and done."));
+        let continued = other.continue_turn(&conversation).await.all().await;
+        assert!(
+            matches!(continued.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Begun again, and done.")
+        );
         assert_goes_on(&other, &model, &conversation).await;
     }
 }
@@ -161,6 +165,42 @@ async fn a_deletion_meets_the_end_of_a_turn_at_another_replica() {
     }
 }
 
+/// What a host that lost its network in the midst of a transaction leaves: a lock that the database keeps for hours. It keeps
+/// nobody else's turns from being closed, and no server from starting.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_abandoned_turn_that_is_locked_keeps_no_other_from_being_closed() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        let owner = TestApp::launch(&engine, &model);
+        let mut conversations = Vec::new();
+        for _ in 0..2 {
+            let conversation = owner.create_conversation().await;
+            model.reply([text("Begun "), hang()]);
+            owner.send(&conversation, "Go").await.until_text("Begun ").await;
+            conversations.push(conversation);
+        }
+        owner.kill();
+        let Database::MySql(pool) = engine.database().await else { unreachable!("the engine is MySQL") };
+        let mut held = pool.begin().await.unwrap();
+        sqlx::query("SELECT id FROM messages WHERE role = 'assistant' ORDER BY id LIMIT 1 FOR UPDATE")
+            .execute(&mut *held)
+            .await
+            .unwrap();
+        eventually("the leases run out", async || {
+            let left = "SELECT COUNT(*) FROM messages WHERE status = 'streaming' AND lease_until > UTC_TIMESTAMP(6)";
+            rows!(engine, (i64,), left) == [(0,)]
+        })
+        .await;
+        let other = TestApp::launch(&engine, &model);
+        let closed = other.idle_conversation(&conversations[1]).await;
+        assert_eq!(closed["messages"][1]["status"], "interrupted");
+        assert_eq!(other.conversation(&conversations[0]).await["running"], json!(true));
+        held.rollback().await.unwrap();
+        let closed = other.idle_conversation(&conversations[0]).await;
+        assert_eq!(closed["messages"][1]["status"], "interrupted");
+    }
+}
+
 /// Whether a statement of this kind waits for a lock in this database.
 async fn is_waiting(pool: &sqlx::MySqlPool, statement: &str) -> bool {
     const WAITING: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX t \
@@ -171,4 +211,34 @@ async fn is_waiting(pool: &sqlx::MySqlPool, statement: &str) -> bool {
     let waiting: sqlx::Result<i64> = sqlx::query_scalar(WAITING).bind(statement).fetch_one(pool).await;
     // It cannot list its connections at a moment when the statement of one is no text.
     waiting.is_ok_and(|waiting| waiting > 0)
+}
+
+/// After an outage of the database a process that starts finds leases that ran out, of owners that live.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_that_starts_after_an_outage_leaves_the_others_turns_alone() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        let owner = TestApp::spawn(&engine, &model).await;
+        let conversation = owner.create_conversation().await;
+        let gate = model.reply_gated([text("To the ")], [text("end.")]);
+        let mut turn = owner.send(&conversation, "Go").await;
+        turn.until("content_delta").await;
+        gate.reached().await;
+        // Until the trigger is gone, renewing the lease does nothing.
+        let past = "CREATE TRIGGER outage BEFORE UPDATE ON messages FOR EACH ROW \
+                    SET NEW.lease_until = IF(NEW.status = 'streaming', '2020-01-01', NULL)";
+        engine.run(past.to_owned()).await;
+        eventually("the lease runs out", async || {
+            let left = "SELECT COUNT(*) FROM messages WHERE status = 'streaming' AND lease_until > UTC_TIMESTAMP(6)";
+            rows!(engine, (i64,), left) == [(0,)]
+        })
+        .await;
+        let mut patient = Program::command(&engine, &model);
+        let other = TestApp::launch_command(&engine, patient.env("TURN_LEASE_SECS", "20"));
+        engine.run("DROP TRIGGER outage".to_owned()).await;
+        assert_eq!(other.conversation(&conversation).await["running"], true);
+        gate.open();
+        let end = turn.until("message_end").await.event;
+        assert!(matches!(end, ChatEvent::MessageEnd(end) if end.content == "To the end."));
+    }
 }

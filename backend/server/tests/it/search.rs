@@ -182,6 +182,25 @@ on_every_engine! {
         }
     }
 
+    /// More than is gone through at once, however few messages that are.
+    async fn long_texts_are_gone_through_to_the_last(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        for number in 0..16 {
+            said(&app, &model, &conversation, "Needle of mine", &format!("Needle {number}")).await;
+        }
+        let long = "words before ".repeat(30_000);
+        execute!(app, sqlx::AssertSqlSafe(format!("UPDATE messages SET content = CONCAT('{long}', content)")));
+        for path in ["/api/search".to_owned(), format!("/api/conversations/{conversation}/search")] {
+            let mut places: Vec<_> = found(&app, &path, "needle").await.iter().map(|hit| hit.message_id).collect();
+            places.sort();
+            places.dedup();
+            // The title is found, too.
+            assert_eq!(places.iter().flatten().count(), 32, "{path}");
+        }
+    }
+
     async fn what_cannot_be_searched_for_is_refused(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

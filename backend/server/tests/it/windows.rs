@@ -2,8 +2,9 @@
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
-use tallybook_protocol::{Conversation, Message, Usage};
+use tallybook_protocol::{Conversation, Message, Role, Usage};
 
 use crate::support::{Engine, EventReader, TestApp, execute, on_every_engine};
 
@@ -146,6 +147,42 @@ on_every_engine! {
         turn.all().await;
     }
 
+    /// Each letter is three bytes, and bytes are what counts.
+    async fn long_texts_are_answered_in_several_pages(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = converse(&app, &model, 6).await;
+        let megabytes = "CONCAT(content, content, content, content, content)";
+        execute!(app, AssertSqlSafe(format!("UPDATE messages SET content = '{}' WHERE role = 'assistant'", "あ".repeat(340_000))));
+        execute!(app, AssertSqlSafe(format!("UPDATE messages SET content = {megabytes} WHERE role = 'assistant'")));
+
+        let head = app.conversation(&conversation).await["messages"].as_array().unwrap().last().unwrap()["id"].clone();
+        for query in [String::new(), "limit=200".to_owned(), "limit=1&from=1".to_owned(), format!("limit=200&before={head}")] {
+            let first = part(&app, &conversation, &query).await;
+            let mut pages = vec![first.messages.clone()];
+            let mut left = earlier(&first);
+            while left > 0 {
+                let page = part(&app, &conversation, &format!("limit=200&before={}", pages.last().unwrap()[0].id)).await;
+                assert_eq!(earlier(&page) + i64::try_from(page.messages.len()).unwrap(), left, "{query}");
+                left = earlier(&page);
+                pages.push(page.messages);
+            }
+            for page in &pages {
+                let bytes: usize = page.iter().map(|message| message.content.len()).sum();
+                assert!(bytes <= 16 * 1024 * 1024 && page[0].role == Role::User, "{query}: {bytes}");
+            }
+            let read: Vec<_> = pages.iter().rev().flatten().map(|message| message.id.0).collect();
+            let whole = 12 - i64::from(query.contains("before"));
+            assert_eq!(pages.len(), 2, "{query}: no more pages than there must be");
+            assert_eq!(read.len(), usize::try_from(whole).unwrap(), "{query}");
+            assert!(read.is_sorted_by(|one, next| one < next), "{query}");
+        }
+        let head = &part(&app, &conversation, "limit=1").await.messages[1];
+        let path = format!("/api/conversations/{conversation}/messages/{}/select", head.id);
+        let selected: Conversation = app.post(&path, json!(null)).await.json().await.unwrap();
+        assert_eq!((selected.messages.len(), earlier(&selected)), (6, 6));
+    }
+
     async fn more_messages_than_one_query_names_are_all_there(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -176,5 +213,17 @@ async fn what_is_not_asked_for_is_not_read() {
     assert_eq!(page.messages, messages[2..4]);
     for query in ["limit=2".to_owned(), format!("before={}", messages[2].id)] {
         assert_eq!(refusal(&app, &conversation, &query).await.0, 500, "{query}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_exchange_is_answered_whole_however_long_it_is() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let conversation = converse(&app, &model, 3).await;
+    execute!(app, "UPDATE messages SET content = REPLACE(HEX(ZEROBLOB(9000000)), '0', 'x') WHERE role = 'assistant'");
+    for (query, before) in [("", 4), ("limit=50", 4)] {
+        let page = part(&app, &conversation, query).await;
+        assert_eq!((page.messages.len(), page.messages[1].content.len(), earlier(&page)), (2, 18_000_000, before));
     }
 }

@@ -11,11 +11,18 @@ use crate::api::ApiError;
 
 /// So many earlier messages are drawn in one frame.
 const DRAWN_AT_ONCE: usize = 5;
+/// So many are while somebody wants to get past them.
+const PASSED_AT_ONCE: usize = 20;
 
 impl State {
     /// Loads messages that come before the first one here. Does nothing when there are none, or while some are on their
     /// way.
     pub(super) fn load_earlier(&mut self, out: &mut Vec<Effect>) {
+        self.load_back_to(None, out);
+    }
+
+    /// Loads them back to this one, if it is among them.
+    pub(super) fn load_back_to(&mut self, from: Option<MessageId>, out: &mut Vec<Effect>) {
         let first = self.transcript.first().filter(|_| self.transcript.has_earlier());
         let (Place::Open(uuid), Some(first)) = (&self.place, first) else { return };
         let uuid = *uuid;
@@ -24,7 +31,7 @@ impl State {
         }
         self.earlier = Loading::Running;
         self.earlier_ticket = self.ticket();
-        out.push(Effect::LoadEarlier(self.earlier_ticket, uuid, first));
+        out.push(Effect::LoadEarlier(self.earlier_ticket, uuid, first, from));
     }
 
     pub(super) fn earlier_found(
@@ -42,9 +49,16 @@ impl State {
                 self.coming = Some((first, page));
                 self.show_earlier(out);
             }
-            Ok(None) => self.earlier = Loading::Failed(self.text.not_found_conversation().to_owned()),
-            Err(error) => self.earlier = Loading::Failed(error.message(self.text)),
+            Ok(None) => self.earlier_failed(self.text.not_found_conversation().to_owned()),
+            Err(error) => self.earlier_failed(error.message(self.text)),
         }
+    }
+
+    fn earlier_failed(&mut self, words: String) {
+        if self.goal.take().is_some() {
+            self.notice = Some(words.clone());
+        }
+        self.earlier = Loading::Failed(words);
     }
 
     /// Some are in their place, and the next may follow.
@@ -60,7 +74,7 @@ impl State {
             self.earlier = Loading::Idle;
             return;
         };
-        let part = take_newest(&mut page, DRAWN_AT_ONCE);
+        let part = take_newest(&mut page, if self.goal.is_some() { PASSED_AT_ONCE } else { DRAWN_AT_ONCE });
         let first = part.messages.first().map_or(below, |message| message.id);
         if self.transcript.prepend(below, part) {
             self.coming = Some((first, page));

@@ -11,8 +11,10 @@ impl State {
         if self.place == Place::Deleted {
             return;
         }
-        self.queued = None;
-        if let Some(unstored) = self.unstored.take() {
+        self.held = None;
+        let unstored = self.unstored.take().filter(|_| !self.queue.is_sending);
+        self.queue_into_draft();
+        if let Some(unstored) = unstored {
             self.draft = joined(&unstored, &self.draft);
         }
         if let Some(edited) = self.edited.take() {
@@ -21,7 +23,7 @@ impl State {
         (self.notice, self.failed, self.begins) = (None, None, false);
         (self.is_stale, self.is_all_stale) = (false, false);
         (self.stopping, self.is_stop_wanted) = (false, false);
-        (self.coming, self.earlier) = (None, Loading::Idle);
+        (self.coming, self.earlier, self.goal) = (None, Loading::Idle, None);
         self.place = Place::Deleted;
         self.let_go(Reader::Resting, out);
         out.extend([Effect::AdoptDraft, Effect::Draw]);

@@ -4,8 +4,8 @@ use tallybook_protocol::FeedKind;
 
 use super::{
     super::{
-        effect::Effect,
-        state::{Look, Place, Reader, State},
+        effect::{Effect, Request},
+        state::{Place, Reader, State},
     },
     waiting::{LOUD, QUIET},
 };
@@ -23,7 +23,15 @@ impl State {
         }
         match event.kind {
             FeedKind::ConversationDeleted => self.deleted(out),
-            FeedKind::BranchSelected => self.catch_up(out),
+            FeedKind::BranchSelected => {
+                // Messages above the last one may have got another version, too.
+                self.is_all_stale = true;
+                self.catch_up(out);
+            }
+            // A turn that has paused ends when it is stopped elsewhere.
+            FeedKind::TurnEnded | FeedKind::ConversationUpdated if self.transcript.awaiting().is_some() => {
+                self.catch_up(out);
+            }
             FeedKind::TurnEnded => self.feed_told_end = true,
             // The one that is being read, unless that is known to have ended.
             FeedKind::TurnStarted if self.reads_a_turn() && !self.feed_told_end => {}
@@ -54,20 +62,22 @@ impl State {
         }
     }
 
-    /// A hidden tab needs no connection; it catches up when it is shown.
     pub(super) fn attend(&mut self, is_hidden: bool, out: &mut Vec<Effect>) {
-        match (is_hidden, &self.reader) {
-            (
-                true,
-                Reader::Streaming
-                | Reader::Joining
-                | Reader::Pausing(_)
-                | Reader::Looking(Look { is_quiet: false, .. }),
-            ) if self.unstored.is_none() && matches!(self.place, Place::Open(_)) => {
-                self.let_go(Reader::Hidden, out);
-            }
-            (false, Reader::Hidden) => self.look(LOUD, out),
-            _ => {}
+        self.is_hidden = is_hidden;
+        if !is_hidden && self.reader == Reader::Hidden {
+            self.look(LOUD, out);
+        }
+    }
+
+    /// A hidden tab needs no connection. It looks now and then whether the turn is over, since something may wait for that.
+    pub(super) fn hide(&mut self, out: &mut Vec<Effect>) {
+        let reads = match self.reader {
+            Reader::Streaming | Reader::Joining | Reader::Pausing(_) => true,
+            Reader::Looking(look) => !look.is_quiet && !look.is_peek,
+            _ => false,
+        };
+        if self.is_hidden && reads && self.unstored.is_none() && matches!(self.place, Place::Open(_)) {
+            self.read(Reader::Hidden, Request::HiddenPause, out);
         }
     }
 

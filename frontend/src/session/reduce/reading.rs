@@ -40,6 +40,7 @@ impl State {
                 self.was_not_seen(look);
                 self.settle(out);
             }
+            Err(_) if look.is_peek => self.read(Reader::Hidden, Request::HiddenPause, out),
             Err(_) => self.pause(out),
         }
     }
@@ -50,21 +51,23 @@ impl State {
                 self.place = Place::Open(uuid);
                 self.attempt = 0;
                 self.refresh(stored, out);
-                if self.queued.is_none() {
+                if self.held.is_none() {
                     self.drop_stored_draft();
+                    self.drop_what_was_stored();
                 }
-                if !self.deliver_queued(out) {
+                if !self.deliver_held(out) {
                     self.go_on(out);
                 }
             }
             Ok(None) => {
-                self.queued.take().into_iter().for_each(|message| self.take_back(message));
+                self.held.take().into_iter().for_each(|message| self.take_back(message));
                 self.place = Place::Missing;
+                self.queue_into_draft();
                 // What was written for it goes on in a new chat.
                 out.push(Effect::AdoptDraft);
             }
             Err(error) => {
-                self.queued.take().into_iter().for_each(|message| self.take_back(message));
+                self.held.take().into_iter().for_each(|message| self.take_back(message));
                 self.place = Place::Failed(uuid, error.message(self.text));
                 self.pause(out);
             }
@@ -75,6 +78,7 @@ impl State {
     pub(super) fn go_on(&mut self, out: &mut Vec<Effect>) {
         if self.transcript.runs() {
             self.feed_told_end = false;
+            self.queue.waits = false;
             self.last_event = None;
             self.join(out);
         } else {
@@ -159,6 +163,7 @@ impl State {
     fn began(&mut self) {
         self.begins = false;
         self.unstored = None;
+        self.queue.arrived();
         self.failed = None;
     }
 

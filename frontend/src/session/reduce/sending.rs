@@ -15,14 +15,6 @@ use super::{
 use crate::{api::ApiError, transcript::Entry};
 
 impl State {
-    /// Sends what is in the message field, which stays there when it cannot be sent now.
-    pub(super) fn send_draft(&mut self, id: String, out: &mut Vec<Effect>) {
-        let draft = std::mem::take(&mut self.draft);
-        if !self.post(&draft, None, id, out) {
-            self.draft = draft;
-        }
-    }
-
     /// Sends a message. Does nothing while a turn runs, when there is no text in it, or where none can be sent, and says
     /// so.
     pub(super) fn post(
@@ -36,20 +28,25 @@ impl State {
         if content.is_empty() || self.phase() != Phase::Idle || !self.takes_messages() {
             return false;
         }
-        self.begins = true;
-        self.notice = None;
         if edit_of.is_some() {
             self.edited = None;
         }
-        self.unstored = Some(content.to_owned());
         let message = self.message(content, edit_of, id);
+        self.post_message(message, out);
+        true
+    }
+
+    /// Sends a message from where one can be sent.
+    pub(super) fn post_message(&mut self, message: NewMessage, out: &mut Vec<Effect>) {
+        self.begins = true;
+        self.notice = None;
+        self.unstored = Some(message.content.clone());
         match (&self.place, &self.reader) {
             (Place::Open(uuid), Reader::Resting | Reader::Looking(_)) => self.deliver(*uuid, message, out),
             (Place::NewChat, _) => self.read(Reader::Making(message.clone()), Request::Make(message), out),
             // What it will stand below is on its way.
-            _ => self.queued = Some(message),
+            _ => self.held = Some(message),
         }
-        true
     }
 
     /// The message to send: the one that failed to be sent, when it is the same, so that it is stored once.
@@ -75,11 +72,13 @@ impl State {
     }
 
     /// Sends what waited for what is shown to be certain, unless a turn runs now.
-    pub(super) fn deliver_queued(&mut self, out: &mut Vec<Effect>) -> bool {
-        let (Some(uuid), Some(message)) = (self.uuid(), self.queued.take()) else { return false };
-        if self.transcript.runs() || !self.takes_messages() {
+    pub(super) fn deliver_held(&mut self, out: &mut Vec<Effect>) -> bool {
+        let (Some(uuid), Some(message)) = (self.uuid(), self.held.take()) else { return false };
+        let awaits = self.transcript.awaiting().is_some();
+        if self.transcript.runs() || awaits || !self.takes_messages() {
             self.take_back(message);
-            self.notice = Some(self.text.wait_for_answer().to_owned());
+            let words = if awaits { self.text.decide_first() } else { self.text.wait_for_answer() };
+            self.notice = Some(words.to_owned());
             return false;
         }
         self.deliver(uuid, message, out);
@@ -107,6 +106,7 @@ impl State {
         match (opened, asked) {
             (Ok(()), _) => {
                 self.reader = Reader::Streaming;
+                self.queue.waits = false;
                 self.last_event = None;
                 self.attempt = 0;
                 self.stop_if_wanted(out);
@@ -115,7 +115,7 @@ impl State {
             (Err(error), Asked::Regenerate { cut }) => self.restore(cut, &error, out),
             // Another tab was quicker.
             (Err(ApiError::Refused { status: 409, .. }), Asked::Continue) => self.look(LOUD, out),
-            (Err(error), Asked::Continue) => self.restore(Vec::new(), &error, out),
+            (Err(error), Asked::Continue | Asked::Decide) => self.restore(Vec::new(), &error, out),
         }
     }
 
@@ -123,8 +123,13 @@ impl State {
     fn give_back(&mut self, message: NewMessage, cut: Vec<Arc<Entry>>, error: &ApiError, out: &mut Vec<Effect>) {
         let last = cut.last().map(|entry| entry.id).or_else(|| self.transcript.last());
         self.failed = Some((message.clone(), last));
+        let has_waited = self.queue.is_sending;
         self.take_back(message);
         self.restore(cut, error, out);
+        if has_waited && matches!(error, ApiError::Refused { status: 409, .. }) {
+            // Another tab was quicker: it waits for the end of that answer.
+            self.notice = None;
+        }
     }
 
     /// Nothing came of what was asked for: what was there is there again. It may have come through all the same.
@@ -143,10 +148,12 @@ impl State {
         if !self.transcript.last_asked().is_some_and(is_newer) {
             return;
         }
-        let edit_of = failed.edit_of;
+        let (edit_of, client_message_id) = (failed.edit_of, failed.client_message_id.clone());
         self.failed = None;
         self.notice = None;
-        if edit_of.is_some() {
+        if client_message_id.is_some_and(|id| self.queue.remove(&id).is_some()) {
+            self.queue.waits = false;
+        } else if edit_of.is_some() {
             self.edited = self.edited.take().filter(|edited| Some(edited.id) != edit_of);
         } else {
             self.drop_stored_draft();

@@ -4,6 +4,7 @@ use super::super::{
     effect::Effect,
     state::{Phase, Reader, State, Ticket},
 };
+use super::waiting::LOUD;
 use crate::api::ApiError;
 
 impl State {
@@ -11,7 +12,7 @@ impl State {
         if self.stopping || self.phase() == Phase::Idle {
             return;
         }
-        if let Some(message) = self.queued.take() {
+        if let Some(message) = self.held.take() {
             // Nothing was sent yet.
             self.take_back(message);
             return;
@@ -31,15 +32,23 @@ impl State {
         }
     }
 
-    pub(super) fn stopped(&mut self, ticket: Ticket, outcome: Result<(), ApiError>) {
+    pub(super) fn stopped(&mut self, ticket: Ticket, outcome: Result<(), ApiError>, out: &mut Vec<Effect>) {
         if ticket != self.stop_ticket || !self.stopping {
             return;
         }
+        let was_paused = self.phase() == Phase::Awaiting;
         match outcome {
+            // Nobody reads a turn that has paused.
+            Ok(()) if was_paused => self.look(LOUD, out),
             // The end is told to whoever reads the turn.
             Ok(()) => {}
             // The turn has just ended by itself.
-            Err(ApiError::Refused { status: 404 | 409, .. }) => self.stopping = false,
+            Err(ApiError::Refused { status: 404 | 409, .. }) => {
+                self.stopping = false;
+                if was_paused {
+                    self.look(LOUD, out);
+                }
+            }
             Err(error) => {
                 self.stopping = false;
                 self.notice = Some(error.message(self.text));

@@ -13,11 +13,13 @@ use crate::{
 };
 
 /// A look at what may have changed, while nothing is known to run.
-pub(super) const QUIET: Look = Look { is_quiet: true, is_small: true };
+pub(super) const QUIET: Look = Look { is_quiet: true, is_small: true, is_peek: false };
 /// A look at what became of a turn.
-pub(super) const LOUD: Look = Look { is_quiet: false, is_small: true };
+pub(super) const LOUD: Look = Look { is_quiet: false, is_small: true, is_peek: false };
+/// The same, in a tab that nobody sees.
+pub(super) const PEEK: Look = Look { is_peek: true, ..LOUD };
 /// The first look at a conversation.
-pub(super) const FIRST: Reader = Reader::Looking(Look { is_quiet: false, is_small: false });
+pub(super) const FIRST: Reader = Reader::Looking(Look { is_quiet: false, is_small: false, is_peek: false });
 /// A look at what may have changed is at no more messages than it has to be.
 const FEW: u32 = 2;
 /// After so many failed attempts in a row, with pauses of up to [`MAX_PAUSE_SECS`], the page asks to be reloaded.
@@ -64,6 +66,7 @@ impl State {
         self.stopping = false;
         self.is_stop_wanted = false;
         self.attempt = 0;
+        self.queue.arrived();
         if self.unstored.take().is_some() {
             out.push(Effect::Draw);
         }

@@ -3,22 +3,25 @@
 //! has.
 
 use proptest::prelude::*;
-use tallybook_protocol::{
-    MessageStatus::{Complete, Stopped},
-    Window,
-};
+use tallybook_protocol::MessageStatus::Complete;
 
-use super::{server::Server, *};
-use crate::session::state::{Edited, Step};
+use super::{server::Server, world::World, *};
 
 /// Something that happens. Numbers choose among what there is.
 #[derive(Clone, Copy, Debug)]
-enum Happening {
+pub(super) enum Happening {
     Send,
     Edit(usize),
+    /// Takes a message out that waits, begins to change one, or is done with that.
+    Unqueue(usize),
+    EditQueued(usize),
+    ChangeQueued,
+    SendNow,
     Regenerate(usize),
     Step(usize, bool),
     Continue,
+    /// Decides on one or on all of the calls that wait.
+    Decide(usize),
     Stop,
     Earlier,
     Retry,
@@ -35,6 +38,8 @@ enum Happening {
     Break,
     Write,
     End,
+    /// The turn waits for decisions.
+    Pause,
     /// Another tab asks, selects, goes on, or deletes.
     Elsewhere(usize),
     Delete,
@@ -48,9 +53,14 @@ fn happening() -> impl Strategy<Value = Happening> {
     prop_oneof![
         4 => Just(Send),
         1 => (0..9_usize).prop_map(Edit),
+        1 => (0..4_usize).prop_map(Unqueue),
+        1 => (0..4_usize).prop_map(EditQueued),
+        2 => Just(ChangeQueued),
+        2 => Just(SendNow),
         2 => (0..9_usize).prop_map(Regenerate),
         2 => (0..9_usize, any::<bool>()).prop_map(|(which, newer)| Step(which, newer)),
         1 => Just(Continue),
+        3 => (0..3_usize).prop_map(Decide),
         2 => Just(Stop),
         1 => Just(Earlier),
         1 => Just(Retry),
@@ -63,353 +73,12 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => Just(Break),
         6 => Just(Write),
         3 => Just(End),
+        2 => Just(Pause),
         3 => (0..9_usize).prop_map(Elsewhere),
         1 => prop::strategy::Union::new_weighted(vec![(1, Just(Delete).boxed()), (12, Just(Write).boxed())]),
         5 => Just(Feed),
         1 => Just(FeedBreaks),
     ]
-}
-
-/// What is under way between page and server.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a world holds a handful of them")]
-enum UnderWay {
-    /// On its way to the server.
-    Request(Effect),
-    /// On its way back, with the stream that it opens.
-    Answer(Input, Option<Stream>),
-}
-
-/// A reader of a turn at the server.
-#[derive(Clone, Debug)]
-struct Stream {
-    ticket: Ticket,
-    turn: u32,
-    told: usize,
-    first: Option<ChatEvent>,
-}
-
-struct World {
-    page: Told,
-    server: Server,
-    under_way: Vec<UnderWay>,
-    stream: Option<Stream>,
-    typed: Vec<String>,
-}
-
-impl World {
-    fn new(server: Server, place: Place) -> Self {
-        let page = Told { state: State::new(place, None, String::new(), Language::English), done: Vec::new() };
-        let mut world = Self { page, server, under_way: Vec::new(), stream: None, typed: Vec::new() };
-        world.tell(Input::Alive);
-        world
-    }
-
-    fn tell(&mut self, input: Input) {
-        let was_gone = self.page.state.place == Place::Deleted;
-        for effect in self.page.tell(input).to_vec() {
-            match effect {
-                Effect::Read(..) | Effect::LetGo | Effect::Stop(..) | Effect::LoadEarlier(..) if was_gone => {
-                    panic!("{effect:?} for a conversation that is gone");
-                }
-                // What was waited for may arrive all the same.
-                Effect::Read(..) => {
-                    self.stream = None;
-                    self.under_way.push(UnderWay::Request(effect));
-                }
-                Effect::LetGo => self.stream = None,
-                Effect::Stop(..) | Effect::LoadEarlier(..) => self.under_way.push(UnderWay::Request(effect)),
-                Effect::DrawEarlier(ticket) => self.under_way.push(UnderWay::Answer(Input::Drawn(ticket), None)),
-                Effect::AdoptDraft => self.tell(Input::Adopted(String::new())),
-                _ => {}
-            }
-        }
-        self.check();
-    }
-
-    /// What holds at all times.
-    fn check(&self) {
-        let state = &self.page.state;
-        let edited = state.edited.as_ref().map(|edited| edited.text.as_str()).unwrap_or_default();
-        let unstored = state.unstored.as_deref().unwrap_or_default();
-        for typed in &self.typed {
-            let is_stored = self.server.messages.iter().any(|message| message.text.contains(typed));
-            let is_here = [state.draft.as_str(), unstored, edited].iter().any(|text| text.contains(typed));
-            assert!(is_stored || is_here, "{typed} is lost: {state:?}");
-        }
-        assert!(!state.stopping || state.phase() != Phase::Idle, "it stops what does not run");
-    }
-
-    fn type_text(&mut self) -> String {
-        let text = format!("<{}>", self.typed.len() + 1);
-        self.typed.push(text.clone());
-        text
-    }
-
-    fn entry(&self, which: usize, role: Role) -> Option<(MessageId, Vec<MessageId>)> {
-        let found: Vec<_> = self.page.state.transcript.entries().iter().filter(|entry| entry.role == role).collect();
-        let entry = found.get(which.checked_rem(found.len())?)?;
-        Some((entry.id, entry.siblings.clone()))
-    }
-
-    fn happen(&mut self, happening: Happening) {
-        match happening {
-            Happening::Send => {
-                let text = self.type_text();
-                let draft = super::super::state::joined(&self.page.state.draft, &text);
-                self.tell(Input::Reader(Action::Write(draft)));
-                self.tell(Input::Reader(Action::SendDraft(text)));
-            }
-            Happening::Edit(which) => {
-                let Some((id, _)) = self.entry(which, Role::User) else { return };
-                // As the page does, which offers it at rest alone; and what stands in an open field is not given up.
-                if self.page.state.phase() == Phase::Idle
-                    && self.page.state.edited.is_none()
-                    && self.page.state.at_rest().is_some()
-                {
-                    let text = self.type_text();
-                    self.page.state.edited = Some(Edited { id, text: text.clone() });
-                    self.tell(Input::Reader(Action::Edit(id, text.clone(), text)));
-                }
-            }
-            Happening::Regenerate(which) => {
-                if let Some((id, _)) = self.entry(which, Role::Assistant) {
-                    self.tell(Input::Reader(Action::Regenerate(id)));
-                }
-            }
-            Happening::Step(which, newer) => {
-                let role = if which % 2 == 0 { Role::User } else { Role::Assistant };
-                if let Some((id, siblings)) = self.entry(which / 2, role) {
-                    let step = if newer { Step::Newer } else { Step::Older };
-                    self.tell(Input::Reader(Action::Step(id, siblings, step)));
-                }
-            }
-            Happening::Continue => self.tell(Input::Reader(Action::Continue)),
-            Happening::Stop => self.tell(Input::Reader(Action::Stop)),
-            Happening::Earlier => self.tell(Input::Reader(Action::LoadEarlier)),
-            Happening::Retry => self.tell(Input::Reader(Action::Retry)),
-            Happening::Hide(is_hidden) => self.tell(Input::Hidden(is_hidden)),
-            Happening::Online => self.tell(Input::Online),
-            Happening::Arrive(which) => self.arrive(which),
-            Happening::Lose(which) => self.lose(which),
-            Happening::Answer(which) => self.answer(which),
-            Happening::Tell(count) => self.tell_stream(count),
-            Happening::Break => {
-                if let Some(stream) = self.stream.take() {
-                    self.tell(Input::Answer(stream.ticket, Answer::Broke));
-                }
-            }
-            Happening::Write => self.server.write(),
-            Happening::End => {
-                let _ = self.server.end(Complete);
-            }
-            Happening::Elsewhere(what) => self.elsewhere(what),
-            // One that the page does not know of yet it would make again, and under the same name, as never happens.
-            Happening::Delete if self.page.state.uuid().is_none() => {}
-            Happening::Delete => self.server.delete(),
-            Happening::Feed => {
-                if !self.server.feed.is_empty() {
-                    let event = Server::event(self.server.feed.remove(0));
-                    self.tell(Input::News(News::Event(event)));
-                }
-            }
-            Happening::FeedBreaks => {
-                self.server.feed.clear();
-                self.tell(Input::News(News::Missed));
-            }
-        }
-    }
-
-    fn elsewhere(&mut self, what: usize) {
-        if self.page.state.uuid().is_none() {
-            // One that was made and never heard of is not the one that the next message makes.
-            return;
-        }
-        let ids: Vec<_> = self.server.messages.iter().map(|message| message.id).collect();
-        let id = what.checked_rem(ids.len()).map(|at| ids[at]);
-        let _ = match (what % 4, id) {
-            (0, Some(id)) => self.server.select(id),
-            (1, Some(id)) => self.server.regenerate(id),
-            (2, _) => self.server.continue_turn(),
-            _ => {
-                let new = tallybook_protocol::NewMessage { content: "Elsewhere".to_owned(), ..Default::default() };
-                if self.server.exists { self.server.send(&new) } else { Ok(()) }
-            }
-        };
-    }
-
-    fn requests(&self) -> Vec<usize> {
-        let is_request = |at: &usize| matches!(self.under_way[*at], UnderWay::Request(_));
-        (0..self.under_way.len()).filter(is_request).collect()
-    }
-
-    fn arrive(&mut self, which: usize) {
-        let requests = self.requests();
-        let Some(&at) = which.checked_rem(requests.len()).and_then(|which| requests.get(which)) else { return };
-        let UnderWay::Request(effect) = self.under_way.remove(at) else { return };
-        self.serve(effect);
-    }
-
-    /// The server does what it is asked, and its answer is on its way.
-    fn serve(&mut self, effect: Effect) {
-        let server = &mut self.server;
-        let mut stream = None;
-        let input = match effect {
-            Effect::Stop(ticket, _) => Input::Stopped(ticket, server.end(Stopped)),
-            Effect::LoadEarlier(ticket, _, first) => {
-                let window = Window { limit: Some(50), before: Some(first), from: None };
-                Input::Earlier(ticket, first, Box::new(Ok(server.conversation(window))))
-            }
-            Effect::Read(ticket, request) => {
-                let open = |opened: Result<(), ApiError>, server: &Server| {
-                    let stream = Stream { ticket, turn: server.turn, told: 0, first: None };
-                    let stream = opened.is_ok().then_some(stream);
-                    (Answer::Opened(opened), stream)
-                };
-                let (answer, opened) = match request {
-                    Request::Make(_) => {
-                        server.make();
-                        (Answer::Made(Ok(HERE)), None)
-                    }
-                    Request::Send(_, message) => open(server.send(&message), server),
-                    Request::Regenerate(_, MessageId(id)) => open(server.regenerate(id), server),
-                    Request::Continue(_) => open(server.continue_turn(), server),
-                    Request::Select(_, MessageId(id), window) => {
-                        let selected = server.select(id).and_then(|()| server.conversation(window).ok_or(refused(404)));
-                        (Answer::Selected(selected), None)
-                    }
-                    Request::Find(_, window) => (Answer::Found(Ok(server.conversation(window))), None),
-                    Request::Join(_, _) => match server.join() {
-                        Ok(None) => (Answer::Joined(Ok(false)), None),
-                        Ok(first) => {
-                            let stream = Stream { ticket, turn: server.turn, told: server.told_so_far(), first };
-                            (Answer::Joined(Ok(true)), Some(stream))
-                        }
-                        Err(error) => (Answer::Joined(Err(error)), None),
-                    },
-                    Request::Second => (Answer::Second, None),
-                };
-                stream = opened;
-                Input::Answer(ticket, answer)
-            }
-            _ => return,
-        };
-        self.under_way.push(UnderWay::Answer(input, stream));
-    }
-
-    fn lose(&mut self, which: usize) {
-        let Some(at) = which.checked_rem(self.under_way.len()) else { return };
-        let lost = self.under_way.remove(at);
-        let failure = match lost {
-            UnderWay::Request(Effect::Stop(ticket, _)) | UnderWay::Answer(Input::Stopped(ticket, _), _) => {
-                Input::Stopped(ticket, Err(ApiError::Unreachable))
-            }
-            UnderWay::Request(Effect::LoadEarlier(ticket, _, first))
-            | UnderWay::Answer(Input::Earlier(ticket, first, _), _) => {
-                Input::Earlier(ticket, first, Box::new(Err(ApiError::Unreachable)))
-            }
-            UnderWay::Request(Effect::Read(ticket, request)) => {
-                let answer = match request {
-                    Request::Make(_) => Answer::Made(Err(ApiError::Unreachable)),
-                    Request::Send(..) | Request::Regenerate(..) | Request::Continue(_) => {
-                        Answer::Opened(Err(ApiError::Unreachable))
-                    }
-                    Request::Select(..) => Answer::Selected(Err(ApiError::Unreachable)),
-                    Request::Find(..) => Answer::Found(Err(ApiError::Unreachable)),
-                    Request::Join(..) => Answer::Joined(Err(ApiError::Unreachable)),
-                    Request::Second => Answer::Second,
-                };
-                Input::Answer(ticket, answer)
-            }
-            UnderWay::Answer(Input::Answer(ticket, answer), _) => {
-                let answer = match answer {
-                    Answer::Made(_) => Answer::Made(Err(ApiError::Unreachable)),
-                    Answer::Opened(_) => Answer::Opened(Err(ApiError::Unreachable)),
-                    Answer::Joined(_) => Answer::Joined(Err(ApiError::Unreachable)),
-                    Answer::Found(_) => Answer::Found(Err(ApiError::Unreachable)),
-                    Answer::Selected(_) => Answer::Selected(Err(ApiError::Unreachable)),
-                    other => other,
-                };
-                Input::Answer(ticket, answer)
-            }
-            // Not of the network.
-            other => return self.under_way.push(other),
-        };
-        self.tell(failure);
-    }
-
-    fn answer(&mut self, which: usize) {
-        let answers: Vec<_> =
-            (0..self.under_way.len()).filter(|at| matches!(self.under_way[*at], UnderWay::Answer(..))).collect();
-        let Some(&at) = which.checked_rem(answers.len()).and_then(|which| answers.get(which)) else { return };
-        let UnderWay::Answer(input, stream) = self.under_way.remove(at) else { return };
-        self.tell(input);
-        // One that is no longer waited for is let go with its stream.
-        if let Some(stream) = stream.filter(|stream| stream.ticket == self.page.state.reader_ticket) {
-            self.stream = Some(stream);
-        }
-    }
-
-    fn tell_stream(&mut self, count: usize) {
-        let Some(mut stream) = self.stream.clone() else { return };
-        let mut events: Vec<_> = stream.first.take().into_iter().collect();
-        match self.server.told(stream.turn, stream.told) {
-            Some(log) => {
-                let told: Vec<_> = log.iter().take(count).cloned().collect();
-                stream.told += told.len();
-                events.extend(told);
-            }
-            // Another turn runs by now, and this one is over: whoever is this late has to begin anew.
-            None if events.is_empty() => return self.happen(Happening::Break),
-            None => {}
-        }
-        if events.is_empty() {
-            return;
-        }
-        let ticket = stream.ticket;
-        self.stream = Some(stream);
-        let events = events.into_iter().map(|event| (Some("1".to_owned()), event)).collect();
-        self.tell(Input::Answer(ticket, Answer::Events(events)));
-    }
-
-    /// Lets everything come to rest: nothing is lost any more, and whoever is late is waited for.
-    fn settle(&mut self) {
-        self.tell(Input::Hidden(false));
-        let _ = self.server.end(Complete);
-        for _ in 0..2000 {
-            let before = self.page.done.len();
-            while !self.under_way.is_empty() {
-                self.arrive(0);
-                self.answer(0);
-            }
-            while !self.server.feed.is_empty() {
-                self.happen(Happening::Feed);
-            }
-            self.tell_stream(100);
-            self.tell(Input::Online);
-            let _ = self.server.end(Complete);
-            if self.under_way.is_empty() && self.page.done.len() == before {
-                break;
-            }
-        }
-        self.check();
-        let state = &self.page.state;
-        assert_eq!(state.phase(), Phase::Idle, "{state:?}");
-        assert_eq!(state.unstored, None);
-        let shown: Vec<_> = state.transcript.entries().iter().map(|e| (e.id.0, e.text.clone(), e.status)).collect();
-        if state.place == Place::NewChat {
-            return assert!(shown.is_empty() && self.server.messages.is_empty());
-        }
-        if !self.server.exists {
-            assert!(matches!(state.place, Place::Deleted | Place::Missing | Place::NewChat), "{state:?}");
-            return;
-        }
-        let branch = self.server.branch();
-        let stored: Vec<_> = branch.iter().map(|m| (m.id, m.text.clone(), m.status)).collect();
-        let begin = stored.len().checked_sub(shown.len()).expect("no more is shown than there is");
-        assert!(state.transcript.has_earlier() == (begin > 0), "{state:?}");
-        assert_eq!(shown, stored[begin..]);
-    }
 }
 
 proptest! {

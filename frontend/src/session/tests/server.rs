@@ -2,11 +2,11 @@
 //! reads. It answers as the real one does, but only when it is asked to.
 
 use tallybook_protocol::{
-    ChatEvent, ContentDelta, Conversation, Earlier, FeedEvent, FeedKind, MessageEnd, MessageId, MessageStart,
-    MessageStatus, NewMessage, Role, Snapshot, Usage, Window,
+    CallDecision, ChatEvent, ContentDelta, Conversation, Earlier, FeedEvent, FeedKind, MessageEnd, MessageId,
+    MessageStart, MessageStatus, NewMessage, Role, Snapshot, ToolCall, ToolCallId, ToolCallStatus, Usage, Window,
 };
 
-use super::{ApiError, HERE, conversation, refused};
+use super::{ApiError, HERE, conversation, refused, waiting_call};
 
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
@@ -16,7 +16,16 @@ pub(super) struct Stored {
     pub(super) text: String,
     pub(super) status: MessageStatus,
     epoch: i32,
-    client_id: Option<String>,
+    pub(super) client_id: Option<String>,
+    /// Its calls, and which of them wait for a decision.
+    calls: Vec<(i64, bool)>,
+}
+
+impl Stored {
+    fn tool_calls(&self) -> Vec<ToolCall> {
+        let status = |waits| if waits { ToolCallStatus::AwaitingApproval } else { ToolCallStatus::Denied };
+        self.calls.iter().map(|&(id, waits)| waiting_call(id, status(waits))).collect()
+    }
 }
 
 /// The server, with one conversation.
@@ -47,7 +56,7 @@ impl Server {
     fn add(&mut self, parent: Option<i64>, role: Role, text: &str, status: MessageStatus) -> i64 {
         let id = self.messages.last().map_or(1, |last| last.id + 1);
         let (text, epoch) = (text.to_owned(), i32::from(role == Role::Assistant));
-        self.messages.push(Stored { id, parent, role, text, status, epoch, client_id: None });
+        self.messages.push(Stored { id, parent, role, text, status, epoch, client_id: None, calls: Vec::new() });
         id
     }
 
@@ -73,6 +82,7 @@ impl Server {
         match (self.exists, self.active) {
             (false, _) => Err(refused(404)),
             (true, Some(_)) => Err(refused(409)),
+            (true, None) if self.awaiting().is_some() => Err(refused(409)),
             (true, None) => Ok(()),
         }
     }
@@ -89,6 +99,8 @@ impl Server {
             parent_id: asked.parent.map(MessageId),
             user_siblings: self.siblings(asked),
             assistant_siblings: self.siblings(new),
+            provider: None,
+            model: None,
         });
         self.log.push(start);
     }
@@ -167,14 +179,69 @@ impl Server {
         }
     }
 
+    /// The answer that waits for decisions.
+    pub(super) fn awaiting(&self) -> Option<&Stored> {
+        let last = self.head.and_then(|id| self.find(id)).filter(|_| self.exists);
+        last.filter(|last| last.status == MessageStatus::AwaitingApproval)
+    }
+
+    /// The calls that wait.
+    pub(super) fn waiting(&self) -> Vec<ToolCallId> {
+        let calls = self.awaiting().into_iter().flat_map(|last| &last.calls);
+        calls.filter(|call| call.1).map(|call| ToolCallId(call.0)).collect()
+    }
+
+    /// The turn asks for two calls that need consent.
+    pub(super) fn pause(&mut self) {
+        let Some(id) = self.active else { return };
+        if let Some(answer) = self.messages.iter_mut().find(|message| message.id == id) {
+            let first = id * 1000 + i64::from(answer.epoch) * 10;
+            answer.calls.extend([(first, true), (first + 1, true)]);
+        }
+        let _ = self.end(MessageStatus::AwaitingApproval);
+    }
+
+    /// Takes decisions, all or none; true when the turn goes on.
+    pub(super) fn decide(&mut self, decisions: &[CallDecision]) -> Result<bool, ApiError> {
+        if !self.exists {
+            return Err(refused(404));
+        }
+        let Some((id, calls)) = self.awaiting().map(|last| (last.id, last.calls.clone())) else {
+            return Err(refused(409));
+        };
+        let is_new = |decision: &CallDecision| calls.contains(&(decision.tool_call_id.0, true));
+        if !decisions.iter().all(is_new) {
+            return Err(refused(409));
+        }
+        let Some(last) = self.messages.iter_mut().find(|message| message.id == id) else { return Err(refused(404)) };
+        for call in &mut last.calls {
+            call.1 &= decisions.iter().all(|decision| decision.tool_call_id.0 != call.0);
+        }
+        if last.calls.iter().any(|(_, waits)| *waits) {
+            self.feed.push(FeedKind::ConversationUpdated);
+            return Ok(false);
+        }
+        last.epoch += 1;
+        last.status = MessageStatus::Streaming;
+        self.run(id);
+        let snapshot = self.snapshot(id);
+        self.log.extend(snapshot);
+        Ok(true)
+    }
+
     pub(super) fn end(&mut self, status: MessageStatus) -> Result<(), ApiError> {
-        let Some(id) = self.active.take().filter(|_| self.exists) else { return Err(refused(409)) };
+        // Stop denies what waits.
+        let paused = self.awaiting().map(|last| last.id).filter(|_| status == MessageStatus::Stopped);
+        let Some(id) = self.active.take().or(paused).filter(|_| self.exists) else { return Err(refused(409)) };
         if let Some(answer) = self.messages.iter_mut().find(|message| message.id == id) {
             answer.status = status;
+            if status != MessageStatus::AwaitingApproval {
+                answer.calls.iter_mut().for_each(|call| call.1 = false);
+            }
             self.log.push(ChatEvent::MessageEnd(MessageEnd {
                 assistant_message_id: MessageId(id),
                 content: answer.text.clone(),
-                tool_calls: Vec::new(),
+                tool_calls: answer.tool_calls(),
                 status,
                 error: None,
                 error_code: None,
@@ -199,7 +266,7 @@ impl Server {
             assistant_message_id: MessageId(id),
             epoch: answer.epoch,
             content: answer.text.clone(),
-            tool_calls: Vec::new(),
+            tool_calls: answer.tool_calls(),
             status: answer.status,
         }))
     }
@@ -252,6 +319,7 @@ impl Server {
                 content: stored.text.clone(),
                 status: stored.status,
                 siblings: self.siblings(stored),
+                tool_calls: stored.tool_calls(),
                 ..template.clone()
             })
             .collect();
@@ -259,6 +327,6 @@ impl Server {
     }
 
     pub(super) fn event(kind: FeedKind) -> FeedEvent {
-        FeedEvent { conversation_id: HERE, kind, title: None, pinned: None, archived: None }
+        FeedEvent { conversation_id: HERE, kind, title: None, pinned: None, archived: None, model: None }
     }
 }

@@ -134,6 +134,38 @@ fn a_tab_that_comes_back_reads_what_may_have_changed() {
     assert_eq!(here.texts(), ["Q4", "A4", "Q5", "A5"]);
 }
 
+/// One answer has at most so many bytes, so it may begin behind what was asked for.
+#[test]
+fn a_branch_chosen_elsewhere_may_have_changed_any_message() {
+    let open = conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)]);
+    let mut here = Told::new(Place::Open(HERE), Some(open), "");
+    here.tell(news(FeedKind::BranchSelected));
+    let (_, Request::Find(_, window)) = here.waits_for() else { panic!("it looks") };
+    assert_eq!(window.from, Some(MessageId(10)), "from the first message that is here");
+}
+
+#[test]
+fn what_an_answer_had_no_room_for_is_there_to_be_loaded() {
+    let mut here = Told::open("Q1");
+    here.tell(Input::News(News::Missed));
+    let mut cut = conversation(&[(5, "Q5", Complete)]);
+    cut.earlier = Some(tallybook_protocol::Earlier { count: 2, usage: Usage::default() });
+    here.answer(Answer::Found(Ok(Some(cut.clone()))));
+    assert_eq!(
+        here.waits_for().1,
+        Request::Find(HERE, Window { limit: Some(50), from: Some(MessageId(10)), before: None })
+    );
+    here.answer(Answer::Found(Ok(Some(cut))));
+    assert_eq!(here.texts(), ["Q5", "A5"]);
+    here.act(Action::LoadEarlier);
+    let Some(&Effect::LoadEarlier(ticket, HERE, MessageId(50), _)) = here.done.last() else {
+        panic!("{:?}", here.done)
+    };
+    let page = conversation(&[(1, "Q1", Complete)]);
+    here.tell(Input::Earlier(ticket, MessageId(50), Box::new(Ok(Some(page)))));
+    assert_eq!(here.texts(), ["Q1", "A1", "Q5", "A5"]);
+}
+
 #[test]
 fn a_failed_message_is_in_its_field_again_and_sent_as_the_same() {
     let mut here = Told::open("Q1");

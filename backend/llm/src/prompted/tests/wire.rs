@@ -68,7 +68,7 @@ async fn a_call_and_its_result_travel_as_text() {
         model.reply([text(format!("Let me see.\n\n{BLOCK}{BLOCK}"))]);
         let answer = ask(&*client, question(), ToolChoice::Auto).await;
         assert_eq!(answer.text, "Let me see.\n\n");
-        let usage = Usage { input_tokens: 12, output_tokens: 20, cached_tokens: 2 };
+        let usage = Usage { input_tokens: 12, output_tokens: 20, cached_tokens: 2, ..Usage::default() };
         assert_eq!(answer.end, Some((StopReason::ToolUse, usage)));
         let [one, two] = answer.calls.as_slice() else { panic!("{:?}", answer.calls) };
         assert_eq!((one.name.as_str(), one.input_text.as_str()), ("add", r#"{"a": 1.10, "b": 2}"#));

@@ -25,10 +25,10 @@ impl ConversationService {
     ) -> Result<Conversation, ServiceError> {
         let context = &self.context;
         let row = context.find_conversation(user, uuid).await?;
-        let places = messages::list_places(&context.db, row.id).await?;
+        let places = messages::list_tree_nodes(&context.db, row.id).await?;
         let head = newest_end(&places, message_id).ok_or(ServiceError::NoSuchMessage)?;
         if !conversations::select_head(&context.db, row.id, head).await? {
-            return Err(ServiceError::TurnRunning);
+            return Err(context.busy(row.id).await?);
         }
         context.changes.announce(user);
         // Messages before some other one are no answer to this: the end of the branch is.

@@ -5,13 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use tallybook_protocol::{MessageId, Window};
 
-use super::super::store::rows::Place;
-
-/// Most messages that a [`Window`] may ask for by their number.
-const MAX_WINDOW: u32 = 200;
+use super::super::{limits::MAX_WINDOW, store::rows::TreeNode};
 
 /// The branch that ends in `head`: the places from the first message to `head` itself.
-pub(crate) fn branch(places: &[Place], head: Option<MessageId>) -> Vec<Place> {
+pub(crate) fn branch(places: &[TreeNode], head: Option<MessageId>) -> Vec<TreeNode> {
     // One walk from the newest to the oldest finds the whole branch.
     let mut wanted = head;
     let mut branch = Vec::new();
@@ -27,7 +24,7 @@ pub(crate) fn branch(places: &[Place], head: Option<MessageId>) -> Vec<Place> {
 
 /// Where in a branch the messages begin that `window` asks for. Questions and answers take turns, so what has an even
 /// number is a question, and none is cut off from its answer.
-pub(crate) fn beginning(branch: &[Place], window: Window) -> usize {
+pub(crate) fn beginning(branch: &[TreeNode], window: Window) -> usize {
     let limit = window.limit.map_or(usize::MAX, |limit| limit.clamp(1, MAX_WINDOW) as usize);
     let newest = branch.len().saturating_sub(limit);
     let from = window.from.and_then(|id| branch.iter().position(|place| place.id == id));
@@ -40,22 +37,22 @@ pub(crate) fn beginning(branch: &[Place], window: Window) -> usize {
 pub(crate) struct Versions(HashMap<Option<MessageId>, Vec<MessageId>>);
 
 impl Versions {
-    pub(crate) fn of(places: &[Place]) -> Self {
+    pub(crate) fn of(places: &[TreeNode]) -> Self {
         let mut versions: HashMap<_, Vec<MessageId>> = HashMap::new();
-        for Place { id, parent_id } in places {
+        for TreeNode { id, parent_id } in places {
             versions.entry(*parent_id).or_default().push(*id);
         }
         Self(versions)
     }
 
     /// The versions of a message, itself among them; none when it is the only one.
-    pub(crate) fn siblings(&self, place: Place) -> Vec<MessageId> {
+    pub(crate) fn siblings(&self, place: TreeNode) -> Vec<MessageId> {
         self.0.get(&place.parent_id).filter(|siblings| siblings.len() > 1).cloned().unwrap_or_default()
     }
 }
 
 /// The end of the branch through `id` that was written last; `None` when there is no such message.
-pub(crate) fn newest_end(messages: &[Place], id: MessageId) -> Option<MessageId> {
+pub(crate) fn newest_end(messages: &[TreeNode], id: MessageId) -> Option<MessageId> {
     let mut below = HashSet::new();
     let mut newest = None;
     for message in messages {
@@ -71,12 +68,12 @@ pub(crate) fn newest_end(messages: &[Place], id: MessageId) -> Option<MessageId>
 mod tests {
     use tallybook_protocol::{MessageId, Window};
 
-    use super::{MAX_WINDOW, Place, Versions, beginning, branch, newest_end};
+    use super::{MAX_WINDOW, TreeNode, Versions, beginning, branch, newest_end};
 
     /// Two first questions; the second was answered twice, and the conversation went on from its first answer.
-    fn messages() -> Vec<Place> {
+    fn messages() -> Vec<TreeNode> {
         let places = [(1, None), (2, Some(1)), (3, None), (4, Some(3)), (5, Some(4)), (6, Some(5)), (7, Some(3))];
-        places.map(|(id, parent_id)| Place { id: MessageId(id), parent_id: parent_id.map(MessageId) }).to_vec()
+        places.map(|(id, parent_id)| TreeNode { id: MessageId(id), parent_id: parent_id.map(MessageId) }).to_vec()
     }
 
     #[test]
@@ -96,8 +93,9 @@ mod tests {
 
     #[test]
     fn a_window_is_the_newest_part_of_a_branch_and_begins_with_a_question() {
-        let places: Vec<Place> =
-            (1..=500).map(|id| Place { id: MessageId(id), parent_id: (id > 1).then(|| MessageId(id - 1)) }).collect();
+        let places: Vec<TreeNode> = (1..=500)
+            .map(|id| TreeNode { id: MessageId(id), parent_id: (id > 1).then(|| MessageId(id - 1)) })
+            .collect();
         let (limit, from) = (|limit| Window { limit: Some(limit), ..Window::default() }, |id| Some(MessageId(id)));
         for (window, first) in [
             (Window::default(), 1),

@@ -1,27 +1,26 @@
-//! Reading a conversation as it is shown: the whole branch, its newest messages, or those before one. Of what is not
-//! asked for, only places and counts are read.
+//! Reading a conversation as it is shown: the whole branch, its newest messages, or those before one, and of these no more
+//! than one answer carries. Of what is not in it, only places, counts and sizes are read.
 
 use std::collections::HashMap;
 
-use tallybook_protocol::{
-    CallsBudget, Conversation, Earlier, Message, MessageId, MessageStatus, ToolCall, Usage, Window,
-};
+use tallybook_protocol::{Conversation, Earlier, Message, MessageId, MessageStatus, Usage, Window};
 use uuid::Uuid;
 
 use super::{
     super::{
         ServiceError,
         context::Context,
+        limits::MAX_WINDOW_TEXT_BYTES,
         service::ConversationService,
         store::{
             ConversationId, conversations, messages, model_calls,
-            rows::{ConversationRow, Place},
+            rows::{ConversationRow, TreeNode},
             tool_calls,
         },
     },
     tree::{Versions, beginning, branch},
 };
-use crate::accounts::UserId;
+use crate::{accounts::UserId, journal::stored};
 
 impl ConversationService {
     /// A conversation with those messages of the branch that is shown which `window` asks for, and their calls.
@@ -33,25 +32,59 @@ impl ConversationService {
     ) -> Result<Option<Conversation>, ServiceError> {
         let context = &self.context;
         let Some(row) = conversations::find_conversation(&context.db, user, uuid).await? else { return Ok(None) };
-        let places = messages::list_places(&context.db, row.id).await?;
+        let places = messages::list_tree_nodes(&context.db, row.id).await?;
         let branch = wanted_branch(&places, &row, window)?;
         let usage = usage_by_message(context, row.id).await?;
-        let (earlier, shown) = branch.split_at(beginning(&branch, window));
+        let wanted = beginning(&branch, window);
+        let (earlier, shown) = branch.split_at(wanted + carried_from(context, &branch[wanted..]).await?);
         let messages = list_shown(context, &row, shown, &Versions::of(&places), &usage).await?;
         let earlier = (!earlier.is_empty()).then(|| Earlier {
             count: i64::try_from(earlier.len()).unwrap_or(i64::MAX),
             usage: earlier.iter().filter_map(|place| usage.get(&place.id).copied()).sum(),
         });
-        Ok(Some(Conversation { messages, earlier, active_message_id: row.active_message_id, summary: row.summary() }))
+        Ok(Some(Conversation {
+            messages,
+            earlier,
+            active_message_id: row.running_message_id(),
+            summary: row.summary(),
+        }))
     }
 }
 
 /// The branch that is shown; where messages before another one are wanted, the branch up to there.
-fn wanted_branch(places: &[Place], row: &ConversationRow, window: Window) -> Result<Vec<Place>, ServiceError> {
+fn wanted_branch(places: &[TreeNode], row: &ConversationRow, window: Window) -> Result<Vec<TreeNode>, ServiceError> {
     let Some(before) = window.before else { return Ok(branch(places, row.head_message_id)) };
     let mut way = branch(places, Some(before));
     way.pop().ok_or(ServiceError::NoSuchMessage)?;
     Ok(way)
+}
+
+/// Exchanges whose sizes are asked for at a time.
+const EXCHANGES_PER_READ: usize = 64;
+
+/// Where in `wanted`, which begins with a question, those newest exchanges begin whose texts one answer carries; the last
+/// one is carried in any case.
+async fn carried_from(context: &Context, wanted: &[TreeNode]) -> sqlx::Result<usize> {
+    let exchanges: Vec<&[TreeNode]> = wanted.chunks(2).collect();
+    let (mut bytes, mut from) = (0, wanted.len());
+    for some in exchanges.rchunks(EXCHANGES_PER_READ) {
+        let ids: Vec<MessageId> = some.iter().copied().flatten().map(|place| place.id).collect();
+        let sizes: HashMap<_, _> = messages::list_text_bytes(&context.db, &ids).await?.into_iter().collect();
+        for exchange in some.iter().rev() {
+            bytes += exchange.iter().map(|place| text_bytes(context, &sizes, place.id)).sum::<i64>();
+            if bytes > MAX_WINDOW_TEXT_BYTES && from < wanted.len() {
+                return Ok(from);
+            }
+            from -= exchange.len();
+        }
+    }
+    Ok(from)
+}
+
+/// While a turn runs, its text is in its journal.
+fn text_bytes(context: &Context, stored: &HashMap<MessageId, i64>, id: MessageId) -> i64 {
+    let live = context.journal.find(id).map(|log| i64::try_from(log.text_bytes()).unwrap_or(i64::MAX));
+    live.or_else(|| stored.get(&id).copied()).unwrap_or_default()
 }
 
 async fn usage_by_message(
@@ -65,37 +98,32 @@ async fn usage_by_message(
 async fn list_shown(
     context: &Context,
     row: &ConversationRow,
-    shown: &[Place],
+    shown: &[TreeNode],
     versions: &Versions,
     usage: &HashMap<MessageId, Usage>,
 ) -> sqlx::Result<Vec<Message>> {
     let ids: Vec<MessageId> = shown.iter().map(|place| place.id).collect();
-    let rows = messages::list_messages(&context.db, &ids).await?;
-    let mut calls_of = truncated_calls(context, &ids).await?;
+    // Taken before the rows are read: a turn that ends in between is whole in one or the other.
     let live = row.active_message_id.and_then(|id| context.journal.find(id));
+    let rows = messages::list_messages(&context.db, &ids).await?;
+    let mut calls_of = tool_calls::list_truncated_tool_calls(&context.db, &ids).await?;
+    let elsewhere = rows.iter().find(|message| live.is_none() && message.status == MessageStatus::Streaming);
+    let mut text_elsewhere = match elsewhere {
+        Some(message) => stored::find_text(&context.db, message.id).await?,
+        None => String::new(),
+    };
     let messages = rows.into_iter().map(|message| {
-        let place = Place { id: message.id, parent_id: message.parent_id };
+        let place = TreeNode { id: message.id, parent_id: message.parent_id };
         let of_message = calls_of.remove(&place.id).unwrap_or_default();
         let message = message.into_message(of_message, usage.get(&place.id).copied());
         let mut message = Message { siblings: versions.siblings(place), ..message };
-        // While a turn runs its row has no text yet; its journal has.
-        if let (MessageStatus::Streaming, Some(log)) = (message.status, &live) {
-            (message.content, message.tool_calls) = log.content_and_calls();
+        // While a turn runs its row has no text yet; its journal has, in memory or, of another process, as it is stored.
+        match (message.status, &live) {
+            (MessageStatus::Streaming, Some(log)) => (message.content, message.tool_calls) = log.content_and_calls(),
+            (MessageStatus::Streaming, None) => message.content = std::mem::take(&mut text_elsewhere),
+            _ => {}
         }
         message
     });
     Ok(messages.collect())
-}
-
-/// The calls of messages, with as much of their texts as one answer carries: those of the newest messages first.
-async fn truncated_calls(context: &Context, ids: &[MessageId]) -> sqlx::Result<HashMap<MessageId, Vec<ToolCall>>> {
-    let mut calls_of: HashMap<MessageId, Vec<ToolCall>> = HashMap::new();
-    for call in tool_calls::list_carried_tool_calls(&context.db, ids).await? {
-        calls_of.entry(call.message_id).or_default().push(call.to_tool_call());
-    }
-    let mut budget = CallsBudget::default();
-    for id in ids.iter().rev() {
-        calls_of.get_mut(id).into_iter().flatten().for_each(|call| budget.fit(call));
-    }
-    Ok(calls_of)
 }

@@ -13,43 +13,66 @@ pub(super) fn head(summary: &ConversationSummary) -> String {
     format!("# {}\n\nA conversation in Tallybook, begun {}.\n", plain(&summary.title), time(summary.created_at))
 }
 
-/// One message with its calls, each where it happened in the text.
-pub(super) fn message(message: &Message) -> String {
-    let who = match message.role {
-        Role::User => "You",
-        Role::Assistant => "Assistant",
-    };
-    let mut text = format!("\n## {who} · {}\n", time(message.created_at));
-    match message.role {
-        Role::User => push_block(&mut text, &quoted(&message.content)),
-        Role::Assistant => push_answer(&mut text, message),
-    }
-    text
+/// A message that is written piece by piece: its beginning, each of its calls where it happened in the text, and its end.
+pub(super) struct MessageWriter {
+    message: Message,
+    /// Bytes of the answer's text that are written.
+    written: usize,
 }
 
-fn push_answer(text: &mut String, message: &Message) {
-    let mut calls: Vec<(usize, &ToolCall)> =
-        message.tool_calls.iter().map(|call| (place(&message.content, call.offset), call)).collect();
-    calls.sort_by_key(|(place, _)| *place);
-    let mut written = 0;
-    for (place, call) in calls {
-        push_words(text, &message.content[written..place]);
-        push_call(text, call);
-        written = place;
+impl MessageWriter {
+    /// A message whose calls are given one by one.
+    pub(super) fn new(message: Message) -> Self {
+        Self { message, written: 0 }
     }
-    push_words(text, &message.content[written..]);
-    let ending = match message.status {
-        MessageStatus::Complete | MessageStatus::Unknown => None,
-        MessageStatus::Streaming => Some("This answer was still being written."),
-        MessageStatus::Stopped => Some("This answer was stopped."),
-        MessageStatus::Failed => Some("This answer failed."),
-        MessageStatus::Interrupted => Some("The server went away during this answer."),
-    };
-    if let Some(ending) = ending {
-        push_block(text, &format!("*{ending}*"));
+
+    /// Who wrote it and when; what a person wrote, whole.
+    pub(super) fn begin(&self) -> String {
+        let Message { role, created_at, content, .. } = &self.message;
+        let who = match role {
+            Role::User => "You",
+            Role::Assistant => "Assistant",
+        };
+        let mut text = format!("\n## {who} · {}\n", time(*created_at));
+        if *role == Role::User {
+            push_block(&mut text, &quoted(content));
+        }
+        text
     }
-    if let Some(error) = &message.error {
-        push_block(text, &fenced("text", error));
+
+    /// A call of an answer, and what was written since the one before.
+    pub(super) fn call(&mut self, call: &ToolCall) -> String {
+        let mut text = String::new();
+        let place = place(&self.message.content, call.offset).max(self.written);
+        push_words(&mut text, &self.message.content[self.written..place]);
+        push_call(&mut text, call);
+        self.written = place;
+        text
+    }
+
+    /// The rest of an answer, and how it ended.
+    pub(super) fn end(self) -> String {
+        let Message { role, status, content, error, .. } = &self.message;
+        let mut text = String::new();
+        if *role == Role::User {
+            return text;
+        }
+        push_words(&mut text, &content[self.written..]);
+        let ending = match status {
+            MessageStatus::Complete | MessageStatus::Unknown => None,
+            MessageStatus::Streaming => Some("This answer was still being written."),
+            MessageStatus::Stopped => Some("This answer was stopped."),
+            MessageStatus::Failed => Some("This answer failed."),
+            MessageStatus::AwaitingApproval => Some("This answer waits for a decision on its tool calls."),
+            MessageStatus::Interrupted => Some("The server went away during this answer."),
+        };
+        if let Some(ending) = ending {
+            push_block(&mut text, &format!("*{ending}*"));
+        }
+        if let Some(error) = error {
+            push_block(&mut text, &fenced("text", error));
+        }
+        text
     }
 }
 
@@ -77,6 +100,9 @@ fn push_call(text: &mut String, call: &ToolCall) {
         let _ = write!(line, " · {duration_ms} ms");
     }
     push_block(text, &line);
+    if let Some(proposed) = &call.proposed_input {
+        push_part(text, "Input that the model asked for", "json", proposed.as_str());
+    }
     push_part(text, "Input", "json", call.input.as_str());
     for (name, part) in [("Output", &call.output), ("Error", &call.error)] {
         if let Some(part) = part {
@@ -164,8 +190,17 @@ mod tests {
     use uuid::Uuid;
 
     use super::{
-        ConversationSummary, DateTime, Message, MessageStatus, Role, ToolCall, ToolCallStatus, head, message, quoted,
+        ConversationSummary, DateTime, Message, MessageStatus, MessageWriter, Role, ToolCall, ToolCallStatus, head,
+        quoted,
     };
+
+    /// A whole message.
+    fn message(message: &Message) -> String {
+        let mut writer = MessageWriter::new(message.clone());
+        let mut text = writer.begin();
+        message.tool_calls.iter().for_each(|call| text.push_str(&writer.call(call)));
+        text + &writer.end()
+    }
 
     fn summary(title: &str) -> ConversationSummary {
         let at = DateTime::UNIX_EPOCH;
@@ -173,8 +208,10 @@ mod tests {
             uuid: Uuid::nil(),
             title: title.to_owned(),
             running: false,
+            awaiting_approval: false,
             pinned: false,
             archived: false,
+            model: None,
             created_at: at,
             updated_at: at,
         }
@@ -206,6 +243,7 @@ mod tests {
             tool_name: name.to_owned(),
             input: RawJson::from_text(input),
             input_bytes: None,
+            proposed_input: None,
             offset,
             status: if error.is_some() { ToolCallStatus::Error } else { ToolCallStatus::Success },
             output: output.map(str::to_owned),
@@ -214,6 +252,7 @@ mod tests {
             truncated: false,
             duration_ms: Some(12),
             started_at: DateTime::UNIX_EPOCH,
+            reviews: Vec::new(),
         }
     }
 

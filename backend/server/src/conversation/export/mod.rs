@@ -1,41 +1,32 @@
-//! A conversation as a file: the branch that is shown, message by message, so that however large it is only one message
-//! at a time is in memory. How a message looks as Markdown is in `markdown`; as JSON it looks as everywhere in the API.
+//! A conversation as a file: the branch that is shown, message by message and each message in portions, so that however
+//! large it is little of it is in memory. How a message is written is in `markdown` and `json`.
 
+mod json;
 mod markdown;
 mod sanitize;
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use serde::Serialize;
-use tallybook_protocol::{ConversationSummary, Message, MessageId, MessageStatus};
-use tokio::sync::mpsc;
+use tallybook_protocol::{Message, MessageId, MessageStatus, ToolCall};
+use tokio::{sync::mpsc, time::timeout};
 use uuid::Uuid;
 
 use super::{
     ServiceError,
     branch::tree::branch,
     context::Context,
+    limits::MAX_WAITING_EXPORT_PARTS,
     service::ConversationService,
-    store::{
-        ConversationId, messages, model_calls,
-        rows::{ConversationRow, ToolCallRow},
-        tool_calls,
-    },
+    store::{ConversationId, messages, model_calls, rows::ConversationRow, tool_calls},
 };
 use crate::{accounts::UserId, journal::stored};
 
-/// The version of the JSON file's shape; raised when a reader of the old shape could no longer read it.
-const JSON_VERSION: u32 = 1;
-
-/// How many messages may wait for a reader that is slower than the database.
-const MAX_WAITING_PARTS: usize = 4;
-
-/// More characters than any text of a call has.
-const MAX_STORED_CHARS: usize = i32::MAX as usize;
-
-/// How long a reader may take for one message before it is given up.
+/// How long a reader may take for one portion before it is given up.
 const READER_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// How long an export waits for others to end before it is refused.
+const START_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What the file is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +52,8 @@ pub struct Export {
 pub struct BrokenOff;
 
 impl ConversationService {
-    /// Writes the branch that is shown, with all tool calls. A turn that runs is in it as far as it is.
+    /// Writes the branch that is shown, with all tool calls. A turn that runs is in it as far as it is. `TooManyExports`
+    /// when others take long.
     pub async fn export_conversation(
         &self,
         user: UserId,
@@ -69,13 +61,18 @@ impl ConversationService {
         format: ExportFormat,
     ) -> Result<Export, ServiceError> {
         let row = self.context.find_conversation(user, uuid).await?;
+        let Ok(Ok(permit)) = timeout(START_TIMEOUT, Arc::clone(&self.context.exports).acquire_owned()).await else {
+            return Err(ServiceError::TooManyExports);
+        };
         let title = row.title.clone();
-        let (sender, parts) = mpsc::channel(MAX_WAITING_PARTS + 1);
+        let (sender, parts) = mpsc::channel(MAX_WAITING_EXPORT_PARTS + 1);
         // A place for the error that ends an incomplete file, which a reader that stopped reading would not free.
         let complaint = sender.clone().try_reserve_owned();
         let context = Arc::clone(&self.context);
         let writing = async move {
-            let written = context.draining.run_until_cancelled(write_export(&context, &row, format, &sender)).await;
+            let written =
+                context.draining.run_until_cancelled(write_export(&context, user, &row, format, &sender)).await;
+            drop(permit);
             if let Some(Err(error)) = &written {
                 tracing::warn!(%error, "an export was broken off");
             }
@@ -93,14 +90,15 @@ type Sender = mpsc::Sender<Result<Bytes, BrokenOff>>;
 /// False when nobody read it to its end.
 async fn write_export(
     context: &Context,
+    user: UserId,
     row: &ConversationRow,
     format: ExportFormat,
     sender: &Sender,
 ) -> Result<bool, ServiceError> {
-    let places = branch(&messages::list_places(&context.db, row.id).await?, row.head_message_id);
+    let places = branch(&messages::list_tree_nodes(&context.db, row.id).await?, row.head_message_id);
     let head = match format {
         ExportFormat::Markdown => markdown::head(&row.summary()),
-        ExportFormat::Json => json_head(row)?,
+        ExportFormat::Json => json::head(row)?,
     };
     let usage = model_calls::list_usage(&context.db, row.id).await?;
     let mut wanted = send(sender, head).await;
@@ -108,54 +106,89 @@ async fn write_export(
         if !wanted {
             return Ok(false);
         }
-        let mut message = find_exported(context, row.id, place.id).await?;
+        let mut message = find_message(context, row.id, place.id).await?;
         message.usage = usage.iter().find(|usage| usage.message_id == message.id).and_then(|usage| usage.usage());
-        let part = match format {
-            ExportFormat::Markdown => markdown::message(&message),
-            ExportFormat::Json if number == 0 => serde_json::to_string(&message)?,
-            ExportFormat::Json => format!(",{}", serde_json::to_string(&message)?),
-        };
-        wanted = send(sender, part).await;
+        let writer = MessageWriter::new(format, message, number == 0)?;
+        wanted = write_message(context, user, place.id, writer, sender).await?;
     }
     Ok(match format {
         ExportFormat::Markdown => wanted,
-        ExportFormat::Json => wanted && send(sender, "]}\n".to_owned()).await,
+        ExportFormat::Json => wanted && send(sender, json::END.to_owned()).await,
     })
 }
 
-async fn find_exported(
+/// A message without its calls.
+async fn find_message(
     context: &Context,
     conversation_id: ConversationId,
     id: MessageId,
 ) -> Result<Message, ServiceError> {
     let row = messages::find_message(&context.db, conversation_id, id).await?.ok_or(ServiceError::NotFound)?;
-    let calls = tool_calls::list_tool_calls(&context.db, &[id], MAX_STORED_CHARS).await?;
-    let mut message = row.into_message(calls.iter().map(ToolCallRow::to_tool_call).collect(), None);
+    let mut message = row.into_message(Vec::new(), None);
     if message.status == MessageStatus::Streaming {
         message.content = stored::find_text(&context.db, id).await?;
     }
     Ok(message)
 }
 
-/// False when nobody reads any more.
-async fn send(sender: &Sender, part: String) -> bool {
-    matches!(tokio::time::timeout(READER_TIMEOUT, sender.send(Ok(part.into()))).await, Ok(Ok(())))
+/// Writes a message, reading its calls one by one: it may have thousands, of a mebibyte each. False when nobody reads any
+/// more.
+async fn write_message(
+    context: &Context,
+    user: UserId,
+    id: MessageId,
+    mut writer: MessageWriter,
+    sender: &Sender,
+) -> Result<bool, ServiceError> {
+    let mut wanted = send(sender, writer.begin()).await;
+    for call in tool_calls::list_tool_calls(&context.db, &[id], 0).await? {
+        if !wanted {
+            return Ok(false);
+        }
+        if let Some(call) = tool_calls::find_tool_call(&context.db, user, call.id).await? {
+            wanted = send(sender, writer.call(&call.to_tool_call())?).await;
+        }
+    }
+    Ok(wanted && send(sender, writer.end()).await)
 }
 
-/// Everything before the messages.
-fn json_head(row: &ConversationRow) -> Result<String, ServiceError> {
-    #[derive(Serialize)]
-    struct Head {
-        version: u32,
-        #[serde(flatten)]
-        summary: ConversationSummary,
-        active_message_id: Option<MessageId>,
-        messages: [Message; 0],
+/// One message in the file's format.
+enum MessageWriter {
+    Markdown(Box<markdown::MessageWriter>),
+    Json(json::MessageWriter),
+}
+
+impl MessageWriter {
+    fn new(format: ExportFormat, message: Message, is_first: bool) -> serde_json::Result<Self> {
+        Ok(match format {
+            ExportFormat::Markdown => Self::Markdown(Box::new(markdown::MessageWriter::new(message))),
+            ExportFormat::Json => Self::Json(json::MessageWriter::new(message, is_first)?),
+        })
     }
-    let head =
-        Head { version: JSON_VERSION, summary: row.summary(), active_message_id: row.active_message_id, messages: [] };
-    let mut json = serde_json::to_string(&head)?;
-    // The list stays open: its messages follow one by one.
-    json.truncate(json.len() - "]}".len());
-    Ok(json)
+
+    fn begin(&mut self) -> String {
+        match self {
+            Self::Markdown(writer) => writer.begin(),
+            Self::Json(writer) => writer.begin(),
+        }
+    }
+
+    fn call(&mut self, call: &ToolCall) -> serde_json::Result<String> {
+        match self {
+            Self::Markdown(writer) => Ok(writer.call(call)),
+            Self::Json(writer) => writer.call(call),
+        }
+    }
+
+    fn end(self) -> String {
+        match self {
+            Self::Markdown(writer) => writer.end(),
+            Self::Json(writer) => writer.end(),
+        }
+    }
+}
+
+/// False when nobody reads any more.
+async fn send(sender: &Sender, part: String) -> bool {
+    part.is_empty() || matches!(timeout(READER_TIMEOUT, sender.send(Ok(part.into()))).await, Ok(Ok(())))
 }

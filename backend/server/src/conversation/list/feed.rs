@@ -1,6 +1,6 @@
 //! The feed of each user: what happens to conversations, for sidebars and idle tabs. It tells the difference between two
-//! snapshots of the newest conversations, so it is true whoever made the change: this process, another one, or one that
-//! died in the middle. Without readers no snapshots are taken; a slow reader is told of fewer changes, never of wrong ones.
+//! states of the newest conversations, so it is true whoever made the change: this process, another one, or one that
+//! died in the middle. Without readers no states are taken; a slow reader is told of fewer changes, never of wrong ones.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -24,22 +24,22 @@ use super::super::{
 };
 use crate::{accounts::UserId, db::Database};
 
-/// How often a snapshot is taken for what other processes change. What this one changes is noticed at once.
+/// How often a state is taken for what other processes change. What this one changes is noticed at once.
 const POLL_EVERY: Duration = Duration::from_secs(1);
 
 /// How many conversations are watched, the newest ones, and beside them those that are pinned. Of others nothing is told
 /// until something is written there.
 const MAX_WATCHED: u32 = 200;
 
-/// How many events may wait for a reader. When there are as many, its next snapshot waits, and nobody else.
+/// How many events may wait for a reader. When there are as many, its next state waits, and nobody else.
 const MAX_WAITING_EVENTS: usize = 16;
 
 /// What happens from now on to a user's conversations, until the reader goes away or the server drains.
 pub(super) async fn watch(context: &Arc<Context>, user: UserId) -> Result<mpsc::Receiver<FeedEvent>, ServiceError> {
     let (sender, receiver) = mpsc::channel(MAX_WAITING_EVENTS);
-    // Subscribed to before the first snapshot, so that no change falls between.
+    // Subscribed to before the first state, so that no change falls between.
     let changes = context.changes.subscribe();
-    let first = Snapshot::take(&context.db, user).await?;
+    let first = ListState::take(&context.db, user, None).await?;
     context.spawn_until_draining(keep_watching(Arc::clone(context), user, changes, first, sender));
     Ok(receiver)
 }
@@ -48,7 +48,7 @@ async fn keep_watching(
     context: Arc<Context>,
     user: UserId,
     mut changes: broadcast::Receiver<UserId>,
-    mut last: Snapshot,
+    mut last: ListState,
     sender: mpsc::Sender<FeedEvent>,
 ) {
     loop {
@@ -58,20 +58,20 @@ async fn keep_watching(
             // An embedded database is changed by nobody else.
             () = tokio::time::sleep(POLL_EVERY), if !context.db.is_embedded() => {}
         }
-        let snapshot = match Snapshot::take(&context.db, user).await {
-            Ok(snapshot) => snapshot,
+        let state = match ListState::take(&context.db, user, Some(&last)).await {
+            Ok(state) => state,
             Err(error) => {
                 // The reader's stream ends, so it comes back by itself and reads its list anew.
                 tracing::warn!(%error, "the conversations cannot be read, so a feed ends");
                 return;
             }
         };
-        for event in snapshot.changes_since(&last) {
+        for event in state.changes_since(&last) {
             if sender.send(event).await.is_err() {
                 return;
             }
         }
-        last = snapshot.after(&last);
+        last = state.after(&last);
     }
 }
 
@@ -89,35 +89,41 @@ async fn is_changed(changes: &mut broadcast::Receiver<UserId>, user: UserId) {
 
 /// The newest conversations at some time, and those that are pinned.
 #[derive(Debug)]
-struct Snapshot {
+struct ListState {
     /// The newest first.
     rows: Vec<ConversationRow>,
     /// How many of the rows are the newest; of those behind them, there may be others in between.
     newest: usize,
-    /// The newest conversation in this and all earlier snapshots. A later one is new; others were pushed out by newer ones.
+    /// The newest conversation in this and all earlier states. A later one is new; others were pushed out by newer ones.
     newest_id: ConversationId,
     /// How many conversations it may hold.
     limit: usize,
+    /// Those that were pinned in the last state, are not in this one, and are still there.
+    unpinned: Vec<ConversationRow>,
 }
 
-impl Snapshot {
-    async fn take(db: &Database, user: UserId) -> sqlx::Result<Self> {
-        let list = async |pinned, place, limit| {
+impl ListState {
+    async fn take(db: &Database, user: UserId, last: Option<&Self>) -> sqlx::Result<Self> {
+        let page = async |pinned, place, limit| {
             let filter = ListFilter { pinned, ..ListFilter::default() };
             conversations::list_conversations(db, user, &filter, place, limit).await
         };
-        let newest = list(None, ListPlace::before_all(), MAX_WATCHED).await?;
+        let newest = page(None, ListPlace::before_all(), MAX_WATCHED).await?;
         let limit = MAX_WATCHED as usize;
         let pinned = match newest.last().filter(|_| newest.len() >= limit) {
-            Some(row) => list(Some(true), ListPlace { updated_at: row.updated_at, id: row.id }, MAX_PINNED).await?,
+            Some(row) => page(Some(true), ListPlace { updated_at: row.updated_at, id: row.id }, MAX_PINNED).await?,
             None => Vec::new(),
         };
-        Ok(Self::at(newest, pinned, limit))
+        let mut state = Self::at(newest, pinned, limit);
+        for row in last.map(|last| state.missing_pins(last)).unwrap_or_default() {
+            state.unpinned.extend(conversations::find_conversation(db, user, row.summary().uuid).await?);
+        }
+        Ok(state)
     }
 
     fn at(newest: Vec<ConversationRow>, pinned: Vec<ConversationRow>, limit: usize) -> Self {
         let newest_id = newest.iter().map(|row| row.id).max().unwrap_or_default();
-        Self { newest: newest.len(), rows: [newest, pinned].concat(), newest_id, limit }
+        Self { newest: newest.len(), rows: [newest, pinned].concat(), newest_id, limit, unpinned: Vec::new() }
     }
 
     fn after(self, last: &Self) -> Self {
@@ -134,7 +140,7 @@ impl Snapshot {
                     if row.title != held.title {
                         events.push(event(row, FeedKind::ConversationRenamed));
                     }
-                    if (row.pinned, row.archived) != (held.pinned, held.archived) {
+                    if shown(row) != shown(held) {
                         events.push(event(row, FeedKind::ConversationUpdated));
                     }
                     push_turn_events(row, Some(held), &mut events);
@@ -156,12 +162,20 @@ impl Snapshot {
             if edge.is_none_or(|edge| place(row) > edge) {
                 events.push(event(row, FeedKind::ConversationDeleted));
             } else if row.pinned {
-                // Had it been deleted, nobody who lists it would be worse off than with any other one out of view.
-                let unpinned = ConversationRow { pinned: false, ..row.clone() };
-                events.push(event(&unpinned, FeedKind::ConversationUpdated));
+                events.push(match self.unpinned.iter().find(|unpinned| unpinned.id == row.id) {
+                    Some(unpinned) => event(unpinned, FeedKind::ConversationUpdated),
+                    None => event(row, FeedKind::ConversationDeleted),
+                });
             }
         }
         events
+    }
+
+    /// Those that were pinned in `last` and are out of view now: no longer pinned, or deleted. There are no more of them
+    /// than may be pinned.
+    fn missing_pins<'a>(&self, last: &'a Self) -> Vec<&'a ConversationRow> {
+        let is_seen = |row: &&ConversationRow| self.rows.iter().any(|seen| seen.id == row.id);
+        last.rows.iter().filter(|row| row.pinned && !is_seen(row)).collect()
     }
 
     /// The place of its last conversation, if there may be more after it.
@@ -174,22 +188,28 @@ fn place(row: &ConversationRow) -> (DateTime<Utc>, ConversationId) {
     (row.updated_at, row.id)
 }
 
-/// Tells of turns and of the branch that is shown, given the conversation in the last snapshot. A turn changes the head when it
+/// What lists show of a conversation besides its title and whether its turn runs.
+fn shown(row: &ConversationRow) -> (bool, bool, bool, Option<&str>) {
+    (row.pinned, row.archived, row.awaiting_approval, row.model.as_deref())
+}
+
+/// Tells of turns and of the branch that is shown, given the conversation in the last state. A turn changes the head when it
 /// begins, so one that began and ended in between is told of too; choosing a branch changes the head and nothing else.
 fn push_turn_events(row: &ConversationRow, held: Option<&ConversationRow>, events: &mut Vec<FeedEvent>) {
-    let active = held.and_then(|held| held.active_message_id);
-    let is_other_turn = row.active_message_id.is_some() && row.active_message_id != active;
+    let active = held.and_then(ConversationRow::running_message_id);
+    let running = row.running_message_id();
+    let is_other_turn = running.is_some() && running != active;
     let is_other_head = row.head_message_id != held.and_then(|held| held.head_message_id);
     let is_written_to = held.is_none_or(|held| held.updated_at != row.updated_at);
-    // A turn that is continued keeps the head; it may have ended, too, between the two snapshots.
-    let is_same_turn = held.is_some() && row.active_message_id == active;
+    // A turn that is continued keeps the head; it may have ended, too, between the two states.
+    let is_same_turn = held.is_some() && running == active;
     let began = is_other_turn || (is_written_to && (is_other_head || is_same_turn));
     if began {
         events.push(event(row, FeedKind::TurnStarted));
     } else if is_other_head {
         events.push(event(row, FeedKind::BranchSelected));
     }
-    if row.active_message_id.is_none() && (began || active.is_some()) {
+    if running.is_none() && (began || active.is_some()) {
         events.push(event(row, FeedKind::TurnEnded));
     }
 }
@@ -203,6 +223,7 @@ fn event(row: &ConversationRow, kind: FeedKind) -> FeedEvent {
         title: has_title.then(|| row.title.clone()),
         pinned: has_flags.then_some(row.pinned),
         archived: has_flags.then_some(row.archived),
+        model: row.model.clone().filter(|_| has_flags),
     }
 }
 
@@ -216,28 +237,30 @@ mod tests {
     use tallybook_protocol::MessageId;
     use uuid::Uuid;
 
-    use super::{ConversationId, ConversationRow, Snapshot};
+    use super::{ConversationId, ConversationRow, ListState};
 
     /// Id, title, when it was last written to, head, running turn.
     type Row = (i64, &'static str, i64, Option<i64>, Option<i64>);
 
-    fn snapshot(limit: usize, rows: &[Row]) -> Snapshot {
+    fn state(limit: usize, rows: &[Row]) -> ListState {
         let row = |&(id, title, updated, head_message_id, active_message_id): &Row| ConversationRow {
             id: ConversationId(id),
             uuid: Uuid::from_u128(id.unsigned_abs().into()).to_string(),
             title: title.to_owned(),
             head_message_id: head_message_id.map(MessageId),
             active_message_id: active_message_id.map(MessageId),
+            awaiting_approval: false,
             pinned: false,
             archived: false,
+            model: None,
             created_at: DateTime::UNIX_EPOCH,
             updated_at: DateTime::UNIX_EPOCH + TimeDelta::seconds(updated),
         };
-        Snapshot::at(rows.iter().map(row).collect(), Vec::new(), limit)
+        ListState::at(rows.iter().map(row).collect(), Vec::new(), limit)
     }
 
     fn differences(limit: usize, before: &[Row], after: &[Row]) -> Vec<(u128, FeedKind)> {
-        let events = snapshot(limit, after).changes_since(&snapshot(limit, before));
+        let events = state(limit, after).changes_since(&state(limit, before));
         events.iter().map(|event| (event.conversation_id.as_u128(), event.kind)).collect()
     }
 
@@ -262,6 +285,21 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_that_waits_has_ended_its_run_and_begins_another() {
+        let running = state(9, &[(1, "a", 10, Some(2), Some(2))]);
+        let mut waiting = state(9, &[(1, "a", 11, Some(2), Some(2))]);
+        waiting.rows[0].awaiting_approval = true;
+        let later = state(9, &[(1, "a", 12, Some(2), Some(2))]);
+        let told = |before: &ListState, after: &ListState| -> Vec<FeedKind> {
+            after.changes_since(before).iter().map(|event| event.kind).collect()
+        };
+        assert_eq!(told(&running, &waiting), [Updated, Ended]);
+        assert_eq!(told(&waiting, &waiting), []);
+        assert_eq!(told(&waiting, &later), [Updated, Started]);
+        assert_eq!(told(&waiting, &state(9, &[(1, "a", 12, Some(2), None)])), [Updated, Started, Ended]);
+    }
+
+    #[test]
     fn another_branch_is_told_and_is_no_turn() {
         let before: &[Row] = &[(1, "a", 10, Some(4), None)];
         assert_eq!(differences(9, before, &[(1, "a", 10, Some(2), None)]), [(1, FeedKind::BranchSelected)]);
@@ -283,19 +321,21 @@ mod tests {
     fn pins_are_told_also_of_conversations_that_are_older_than_the_view() {
         let newest: &[Row] = &[(3, "c", 30, None, None), (2, "b", 20, None, None)];
         let with_pinned = |pinned: &[Row]| {
-            let mut pinned = snapshot(9, pinned).rows;
+            let mut pinned = state(9, pinned).rows;
             for row in &mut pinned {
                 row.pinned = true;
             }
-            Snapshot::at(snapshot(2, newest).rows, pinned, 2)
+            ListState::at(state(2, newest).rows, pinned, 2)
         };
-        let told = |before: &Snapshot, after: &Snapshot| -> Vec<_> {
+        let told = |before: &ListState, after: &ListState| -> Vec<_> {
             let events = after.changes_since(before);
             events.iter().map(|event| (event.conversation_id.as_u128(), event.kind, event.pinned)).collect()
         };
         let (none, one) = (with_pinned(&[]), with_pinned(&[(1, "a", 10, None, None)]));
         assert_eq!(told(&none, &one), [(1, Updated, Some(true))]);
-        assert_eq!(told(&one, &none), [(1, Updated, Some(false))]);
+        assert_eq!(told(&one, &none), [(1, Deleted, None)]);
+        let unpinned = ListState { unpinned: state(9, &[(1, "a", 10, None, None)]).rows, ..with_pinned(&[]) };
+        assert_eq!(told(&one, &unpinned), [(1, Updated, Some(false))]);
         assert_eq!(told(&one, &with_pinned(&[(1, "A", 10, None, None)])), [(1, Renamed, None)]);
         assert_eq!(told(&one, &one), []);
     }

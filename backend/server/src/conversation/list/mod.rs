@@ -19,8 +19,9 @@ use super::{
         conversations::{self, ListFilter, ListPlace, UNTITLED},
         rows::ConversationRow,
     },
+    tool_switches::check_disabled_tools,
 };
-use crate::{accounts::UserId, db::retried};
+use crate::{accounts::UserId, db::with_retries};
 
 /// How long deleting a conversation waits for its turn to end.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
@@ -33,8 +34,11 @@ impl ConversationService {
         new: NewConversation,
     ) -> Result<ConversationSummary, ServiceError> {
         let title = new.title.as_deref().map_or(Ok(UNTITLED), check_title)?;
+        let model = new.model.as_deref().map(|name| self.context.model_named(name)).transpose()?;
+        let disabled_tools = check_disabled_tools(new.disabled_tools)?;
         let uuid = Uuid::now_v7();
-        conversations::create_conversation(&self.context.db, user, uuid, title).await?;
+        let model = model.map(|model| model.name());
+        conversations::create_conversation(&self.context.db, user, uuid, title, model, &disabled_tools).await?;
         self.context.changes.announce(user);
         Ok(self.context.find_conversation(user, uuid).await?.summary())
     }
@@ -64,7 +68,7 @@ impl ConversationService {
         Ok(Page { items: rows.iter().map(ConversationRow::summary).collect(), next_cursor })
     }
 
-    /// Gives a conversation another title, pins it or puts it into the archive, or takes that back.
+    /// Gives a conversation another title or model, pins it or puts it into the archive, or takes that back.
     pub async fn update_conversation(
         &self,
         user: UserId,
@@ -72,14 +76,17 @@ impl ConversationService {
         update: UpdateConversation,
     ) -> Result<ConversationSummary, ServiceError> {
         if update == UpdateConversation::default() {
-            let advice = "There is nothing to change. Send a title, pinned or archived.";
+            let advice = "There is nothing to change. Send a title, pinned, archived or model.";
             return Err(ServiceError::Invalid(advice.to_owned()));
+        }
+        if let Some(Some(name)) = &update.model {
+            self.context.model_named(name)?;
         }
         let title = update.title.as_deref().map(check_title).transpose()?.map(str::to_owned);
         let update = UpdateConversation { title, ..update };
         let db = &self.context.db;
         // Two that are pinned at once count each other, and the engine may have one of them wait for the other in vain.
-        let is_done = retried(|| conversations::update_conversation(db, user, uuid, &update)).await?;
+        let is_done = with_retries(|| conversations::update_conversation(db, user, uuid, &update)).await?;
         let row = self.context.find_conversation(user, uuid).await?;
         if !is_done {
             return Err(ServiceError::Invalid(format!(
@@ -99,7 +106,7 @@ impl ConversationService {
             let _ = tokio::time::timeout(END_TIMEOUT, log.ended()).await;
         }
         // A turn's end on another replica takes the same locks from the other side.
-        if !retried(|| conversations::delete_conversation(&self.context.db, user, uuid)).await? {
+        if !with_retries(|| conversations::delete_conversation(&self.context.db, user, uuid)).await? {
             return Err(ServiceError::NotFound);
         }
         self.context.changes.announce(user);

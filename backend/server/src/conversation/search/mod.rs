@@ -1,18 +1,22 @@
 //! Searching: where in a user's conversations, or in one of them, the words of a search stand. It goes through what is
-//! stored a stretch at a time, for as long as one page may take, and the next page goes on from there. What is looked for is
-//! in `words`, what is shown of a place in `snippet`.
+//! stored in batches, for as long as one page may take, and the next page goes on from there. What is looked for is in
+//! `words`, what is shown of a hit in `snippet`.
 
 mod snippet;
 mod words;
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
+    sync::Arc,
     time::Duration,
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
 use tallybook_protocol::{MessageId, Role, SearchHit, SearchPage, SnippetPart, ToolCallId};
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{Instant, timeout_at},
+};
 use uuid::Uuid;
 
 use super::{
@@ -23,22 +27,28 @@ use super::{
     service::ConversationService,
     store::{
         ConversationId, messages,
-        needle::Needle,
-        search::{self, HitRow, Scope, SearchPlace},
+        pattern::Pattern,
+        search::{self, Cursor, HitRow, Scope},
     },
 };
-use crate::{accounts::UserId, db::now};
+use crate::{
+    accounts::UserId,
+    db::{Database, in_time, now},
+};
 
-/// How long is searched for one page. A stretch that was begun is gone through.
+/// How long is searched for one page. A batch that was begun is gone through.
 const TIME_FOR_PAGE: Duration = Duration::from_secs(2);
 
-/// Messages in the first stretch: few, since their texts may be long.
-const FIRST_STRETCH: u32 = 250;
+/// Messages in the first batch.
+const FIRST_BATCH: u32 = 250;
 
-/// Messages in the longest stretch.
-const MAX_STRETCH: u32 = 16_000;
+/// Messages in the largest batch.
+const MAX_BATCH: u32 = 16_000;
 
-/// A stretch that took less is followed by a longer one.
+/// Bytes that a batch goes through, besides those of one moment: so few that a busy server answers in time.
+const MAX_BATCH_BYTES: i64 = 8 * 1024 * 1024;
+
+/// A batch that took less is followed by a larger one.
 const SHORT_TIME: Duration = Duration::from_millis(150);
 
 impl ConversationService {
@@ -64,17 +74,17 @@ impl ConversationService {
 }
 
 async fn find_page(
-    context: &Context,
+    context: &Arc<Context>,
     scope: Scope,
     words: &[String],
     cursor: Option<&str>,
 ) -> Result<SearchPage, ServiceError> {
-    let place = match cursor {
+    let cursor = match cursor {
         Some(cursor) => read_cursor(cursor)
             .ok_or_else(|| ServiceError::Invalid("The cursor is not one that this search gave.".to_owned()))?,
         None => beginning(scope),
     };
-    let Found { rows, next, complete } = find_rows(context, scope, words, place).await?;
+    let Found { rows, next, complete } = find_rows(context, scope, words, cursor, TIME_FOR_PAGE).await?;
     let mut branches = Branches::default();
     let mut items = Vec::with_capacity(rows.len());
     for row in rows {
@@ -88,66 +98,106 @@ async fn find_page(
 /// What was found for one page.
 struct Found {
     rows: Vec<HitRow>,
-    /// The place up to which was searched; `None` when that is all there is.
-    next: Option<SearchPlace>,
+    /// How far was searched; `None` when that is all there is.
+    next: Option<Cursor>,
     /// False when there was no time to fill the page.
     complete: bool,
 }
 
-/// Goes from stretch to stretch until the page is full, all is searched, or the time is used up.
+/// Goes from batch to batch until the page is full, all is searched, or the time is used up.
 async fn find_rows(
-    context: &Context,
+    context: &Arc<Context>,
     scope: Scope,
     words: &[String],
-    mut place: SearchPlace,
+    mut cursor: Cursor,
+    time: Duration,
 ) -> Result<Found, ServiceError> {
-    let deadline = Instant::now() + TIME_FOR_PAGE;
+    let deadline = Instant::now() + time;
     let mut rows: Vec<HitRow> = Vec::new();
-    let Ok(Ok(_permit)) = timeout_at(deadline, context.searches.acquire()).await else {
-        return Ok(Found { rows, next: Some(place), complete: false });
+    let Ok(Ok(permit)) = timeout_at(deadline, Arc::clone(&context.searches).acquire_owned()).await else {
+        return Ok(Found { rows, next: Some(cursor), complete: false });
     };
-    let needles: Vec<Needle> = words.iter().map(|word| Needle::new(word)).collect();
-    let mut messages = FIRST_STRETCH;
+    let permit = Arc::new(permit);
+    let patterns: Arc<[Pattern]> = words.iter().map(|word| Pattern::new(word)).collect();
+    let mut messages = FIRST_BATCH;
     loop {
         let began = Instant::now();
-        let until = search::find_stretch(&context.db, scope, place, messages).await?;
-        let wanted = u32::try_from(MAX_SEARCH_HITS + 1 - rows.len()).unwrap_or(0);
-        match search::list_hits(&context.db, scope, &needles, place, until, wanted).await {
-            Ok(mut found) => rows.append(&mut found),
-            // Short texts made the stretches long, and here are long ones. The next page begins with a short stretch.
-            Err(error) if messages > FIRST_STRETCH => {
-                tracing::warn!(%error, messages, "a stretch was too long to be searched at once");
-                return Ok(Found { rows, next: Some(place), complete: false });
+        let limit = u32::try_from(MAX_SEARCH_HITS + 1 - rows.len()).unwrap_or(0);
+        let batch = Batch { scope, cursor, messages, limit };
+        let until = match search_batch(context, batch, &patterns, &permit).await {
+            Ok((mut found, until)) => {
+                rows.append(&mut found);
+                until
+            }
+            // Quick ones made the batches large, and here is something slow. The next page begins with a small one.
+            Err(error) if messages > FIRST_BATCH => {
+                tracing::warn!(%error, messages, "a batch was too large to be searched at once");
+                return Ok(Found { rows, next: Some(cursor), complete: false });
             }
             Err(error) => return Err(error.into()),
-        }
+        };
         if rows.len() > MAX_SEARCH_HITS {
             rows.truncate(MAX_SEARCH_HITS);
-            let next = rows.last().map(HitRow::place);
+            let next = rows.last().map(HitRow::cursor);
             return Ok(Found { rows, next, complete: true });
         }
         let Some(until) = until else { return Ok(Found { rows, next: None, complete: true }) };
-        place = edge(scope, until);
+        cursor = edge(scope, until);
         if Instant::now() >= deadline {
-            return Ok(Found { rows, next: Some(place), complete: false });
+            return Ok(Found { rows, next: Some(cursor), complete: false });
         }
         if began.elapsed() < SHORT_TIME {
-            messages = MAX_STRETCH.min(messages * 2);
+            messages = MAX_BATCH.min(messages * 2);
         }
     }
 }
 
-/// The place before everything of this time, in the order of the search.
-fn edge(scope: Scope, time: DateTime<Utc>) -> SearchPlace {
+/// What is searched at once.
+#[derive(Clone, Copy)]
+struct Batch {
+    scope: Scope,
+    cursor: Cursor,
+    messages: u32,
+    /// How many hits are wanted.
+    limit: u32,
+}
+
+type Searched = (Vec<HitRow>, Option<DateTime<Utc>>);
+
+/// The hits in a batch, and where it ends. The database does not end a statement that took too long, so the right to search
+/// stays with the task that waits for it to the last.
+async fn search_batch(
+    context: &Context,
+    batch: Batch,
+    patterns: &Arc<[Pattern]>,
+    permit: &Arc<OwnedSemaphorePermit>,
+) -> sqlx::Result<Searched> {
+    let (db, patterns, permit) = (context.db.clone(), Arc::clone(patterns), Arc::clone(permit));
+    let task = context.spawn(async move {
+        let searched = run_batch(&db, batch, &patterns).await;
+        drop(permit);
+        searched
+    });
+    in_time(async { task.await.map_err(|error| sqlx::Error::AnyDriverError(error.into()))? }).await
+}
+
+async fn run_batch(db: &Database, batch: Batch, patterns: &[Pattern]) -> sqlx::Result<Searched> {
+    let Batch { scope, cursor, messages, limit } = batch;
+    let until = search::find_batch_end(db, scope, cursor, messages, MAX_BATCH_BYTES).await?;
+    Ok((search::list_hits(db, scope, patterns, cursor, until, limit).await?, until))
+}
+
+/// Before everything of this time, in the order of the search.
+fn edge(scope: Scope, time: DateTime<Utc>) -> Cursor {
     let outermost = match scope {
         Scope::User(_) => i64::MAX,
         Scope::Conversation(_) => i64::MIN,
     };
-    SearchPlace { time, message: outermost, call: outermost }
+    Cursor { time, message: outermost, call: outermost }
 }
 
-/// The place before everything.
-fn beginning(scope: Scope) -> SearchPlace {
+/// Before everything.
+fn beginning(scope: Scope) -> Cursor {
     let time = match scope {
         Scope::User(_) => latest(),
         Scope::Conversation(_) => earliest(),
@@ -165,16 +215,16 @@ fn earliest() -> DateTime<Utc> {
     DateTime::UNIX_EPOCH + TimeDelta::days(1)
 }
 
-fn write_cursor(SearchPlace { time, message, call }: SearchPlace) -> String {
+fn write_cursor(Cursor { time, message, call }: Cursor) -> String {
     format!("{}.{message}.{call}", time.timestamp_micros())
 }
 
-fn read_cursor(cursor: &str) -> Option<SearchPlace> {
+fn read_cursor(cursor: &str) -> Option<Cursor> {
     let (micros, ids) = cursor.split_once('.')?;
     let (message, call) = ids.split_once('.')?;
     let time =
         DateTime::from_timestamp_micros(micros.parse().ok()?).filter(|time| (earliest()..=latest()).contains(time))?;
-    Some(SearchPlace { time, message: message.parse().ok()?, call: call.parse().ok()? })
+    Some(Cursor { time, message: message.parse().ok()?, call: call.parse().ok()? })
 }
 
 /// `None` when the text is gone by now.
@@ -188,7 +238,7 @@ async fn find_snippet(
         return Ok(Some(snippet::cut(text, true, words)));
     };
     let from = (at - snippet::READ_BEFORE).max(1);
-    let part = search::find_part(&context.db, row.place(), field, from, snippet::READ_CHARS).await?;
+    let part = search::find_part(&context.db, row.cursor(), field, from, snippet::READ_CHARS).await?;
     Ok(part.map(|part| snippet::cut(&part, from == 1, words)))
 }
 
@@ -202,7 +252,7 @@ impl Branches {
         let shown = match self.0.entry(row.conversation_id) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => {
-                let places = messages::list_places(&context.db, row.conversation_id).await?;
+                let places = messages::list_tree_nodes(&context.db, row.conversation_id).await?;
                 let shown = branch(&places, row.head_message_id);
                 unknown.insert(shown.into_iter().map(|place| place.id).collect())
             }
@@ -213,21 +263,24 @@ impl Branches {
 
 /// The message in which, or in a call of which, something was found.
 fn message_id(row: &HitRow) -> Option<MessageId> {
-    row.role.as_ref().map(|_| MessageId(row.place().message))
+    row.role.as_ref().map(|_| MessageId(row.cursor().message))
 }
 
 /// `None` for a row that no program of ours wrote.
 fn hit(row: HitRow, shown: bool, snippet: Vec<SnippetPart>) -> Option<SearchHit> {
-    let place = row.place();
+    let cursor = row.cursor();
     Some(SearchHit {
         conversation_uuid: Uuid::parse_str(&row.uuid).ok()?,
         message_id: message_id(&row),
         role: row.role.map(Role::from),
         title: row.title,
-        tool_call_id: row.tool_name.as_ref().map(|_| ToolCallId(place.call)),
+        tool_call_id: row.tool_name.as_ref().map(|_| ToolCallId(cursor.call)),
         tool_name: row.tool_name,
         shown,
         snippet,
-        created_at: row.started_at.unwrap_or(place.time),
+        created_at: row.started_at.unwrap_or(cursor.time),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! SQL on `conversations`.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Duration, Utc};
 use sqlx::QueryBuilder;
 use tallybook_protocol::{MessageId, UpdateConversation};
@@ -7,30 +9,37 @@ use uuid::Uuid;
 
 use super::{
     super::limits::MAX_PINNED,
-    needle::Needle,
+    pattern::Pattern,
     rows::{ConversationId, ConversationRow},
+    tool_switches::disabled_tools_column,
 };
 use crate::{
     accounts::UserId,
     db::{Database, now, on_db},
 };
 
-const CREATE: &str = "INSERT INTO conversations (uuid, user_id, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?)";
+const CREATE: &str = "INSERT INTO conversations (uuid, user_id, title, model, disabled_tools, created_at, updated_at) \
+     VALUES (?, ?, ?, ?, ?, ?, ?)";
 
-const FIND: &str = "SELECT id, uuid, title, head_message_id, active_message_id, pinned, archived, created_at, updated_at \
-     FROM conversations WHERE uuid = ? AND user_id = ?";
+const FIND: &str = "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
+         WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
+     pinned, archived, model, created_at, updated_at FROM conversations c WHERE uuid = ? AND user_id = ?";
 
-const LIST: &str = "SELECT id, uuid, title, head_message_id, active_message_id, pinned, archived, created_at, updated_at \
-     FROM conversations c WHERE user_id = ";
+const LIST: &str = "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
+         WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
+     pinned, archived, model, created_at, updated_at FROM conversations c WHERE user_id = ";
+
+const IS_WAITING: &str = "SELECT COUNT(*) FROM conversations c JOIN messages m ON m.id = c.active_message_id \
+     WHERE c.id = ? AND m.status = 'awaiting_approval'";
 
 const UPDATE: &str = "UPDATE conversations \
-     SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived) \
-     WHERE uuid = ? AND user_id = ?";
+     SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived), \
+     model = CASE WHEN ? THEN ? ELSE model END WHERE uuid = ? AND user_id = ?";
 
 // The limit also keeps MySQL from reading the table that is changed through the inner query, which it refuses.
 const UPDATE_PINNING: &str = "UPDATE conversations \
-     SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived) \
-     WHERE uuid = ? AND user_id = ? AND (pinned = ? OR ? > (SELECT COUNT(*) FROM \
+     SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived), \
+     model = CASE WHEN ? THEN ? ELSE model END WHERE uuid = ? AND user_id = ? AND (pinned = ? OR ? > (SELECT COUNT(*) FROM \
          (SELECT id FROM conversations WHERE user_id = ? AND pinned = ? LIMIT ?) p))";
 
 const FIND_TITLE: &str = "SELECT title FROM conversations WHERE id = ?";
@@ -70,14 +79,24 @@ impl ListPlace {
     }
 }
 
-/// Makes an empty conversation.
-pub(crate) async fn create_conversation(db: &Database, user: UserId, uuid: Uuid, title: &str) -> sqlx::Result<()> {
+/// Makes an empty conversation, in which some tools are turned off.
+pub(crate) async fn create_conversation(
+    db: &Database,
+    user: UserId,
+    uuid: Uuid,
+    title: &str,
+    model: Option<&str>,
+    disabled_tools: &BTreeSet<String>,
+) -> sqlx::Result<()> {
     let now = now();
+    let disabled_tools = disabled_tools_column(disabled_tools);
     on_db!(db, |pool| {
         sqlx::query(CREATE)
             .bind(uuid.to_string())
             .bind(user)
             .bind(title)
+            .bind(model)
+            .bind(disabled_tools)
             .bind(now)
             .bind(now)
             .execute(pool)
@@ -95,6 +114,12 @@ pub(crate) async fn find_conversation(
     on_db!(db, |pool| sqlx::query_as(FIND).bind(uuid.to_string()).bind(user).fetch_optional(pool).await)
 }
 
+/// Whether a conversation's turn waits for consent.
+pub(crate) async fn is_waiting(db: &Database, id: ConversationId) -> sqlx::Result<bool> {
+    let count: i64 = on_db!(db, |pool| sqlx::query_scalar(IS_WAITING).bind(id).fetch_one(pool).await)?;
+    Ok(count > 0)
+}
+
 /// At most `limit` conversations after `place` that `filter` takes, newest first.
 pub(crate) async fn list_conversations(
     db: &Database,
@@ -103,7 +128,7 @@ pub(crate) async fn list_conversations(
     place: ListPlace,
     limit: u32,
 ) -> sqlx::Result<Vec<ConversationRow>> {
-    let needle = Some(Needle::new(&filter.search)).filter(|_| !filter.search.is_empty());
+    let pattern = Some(Pattern::new(&filter.search)).filter(|_| !filter.search.is_empty());
     on_db!(db, |pool| {
         let mut query = QueryBuilder::new(LIST);
         query.push_bind(user);
@@ -115,11 +140,11 @@ pub(crate) async fn list_conversations(
                 query.push(column).push_bind(wanted);
             }
         }
-        if let Some(needle) = &needle {
+        if let Some(pattern) = &pattern {
             query.push(" AND (");
-            needle.push_stands_in(&mut query, "title");
+            pattern.push_matches(&mut query, "title");
             query.push(" OR EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND ");
-            needle.push_stands_in(&mut query, "m.content");
+            pattern.push_matches(&mut query, "m.content");
             query.push("))");
         }
         query.push(" ORDER BY updated_at DESC, id DESC LIMIT ").push_bind(limit);
@@ -134,11 +159,17 @@ pub(crate) async fn update_conversation(
     uuid: Uuid,
     update: &UpdateConversation,
 ) -> sqlx::Result<bool> {
-    let UpdateConversation { title, pinned, archived } = update;
+    let UpdateConversation { title, pinned, archived, model } = update;
     let is_pinning = *pinned == Some(true);
     on_db!(db, |pool| {
         let mut query = sqlx::query(if is_pinning { UPDATE_PINNING } else { UPDATE });
-        query = query.bind(title).bind(pinned).bind(archived).bind(uuid.to_string()).bind(user);
+        query = query
+            .bind(title)
+            .bind(pinned)
+            .bind(archived)
+            .bind(model.is_some())
+            .bind(model.as_ref().and_then(Option::as_ref));
+        query = query.bind(uuid.to_string()).bind(user);
         if is_pinning {
             query = query.bind(true).bind(MAX_PINNED).bind(user).bind(true).bind(MAX_PINNED);
         }
@@ -159,7 +190,7 @@ pub(crate) async fn replace_title(db: &Database, id: ConversationId, old: &str, 
     })
 }
 
-/// Has the branch shown that ends in `head`. False while a turn runs.
+/// Has the branch shown that ends in `head`. False while a turn runs or waits.
 pub(crate) async fn select_head(db: &Database, id: ConversationId, head: MessageId) -> sqlx::Result<bool> {
     on_db!(db, |pool| {
         let done = sqlx::query(SELECT_HEAD).bind(head).bind(id).execute(pool).await?;

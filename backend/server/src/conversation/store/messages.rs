@@ -4,23 +4,25 @@ use tallybook_protocol::MessageId;
 
 use super::{
     list_of::list_of,
-    rows::{ConversationId, MessageRow, Place, SizeRow, StateRow},
+    rows::{ConversationId, MessageRow, SizeRow, StateRow, TreeNode},
 };
 use crate::db::{Database, on_db};
 
 const LIST: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
      (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id ORDER BY k.step DESC LIMIT 1) AS provider, \
-     (SELECT k.model FROM model_calls k WHERE k.message_id = m.id ORDER BY k.step DESC LIMIT 1) AS model \
+     COALESCE(m.model, (SELECT k.model FROM model_calls k WHERE k.message_id = m.id ORDER BY k.step DESC LIMIT 1)) AS model \
      FROM messages m WHERE m.id IN (";
 
 const FIND: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
      (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id ORDER BY k.step DESC LIMIT 1) AS provider, \
-     (SELECT k.model FROM model_calls k WHERE k.message_id = m.id ORDER BY k.step DESC LIMIT 1) AS model \
+     COALESCE(m.model, (SELECT k.model FROM model_calls k WHERE k.message_id = m.id ORDER BY k.step DESC LIMIT 1)) AS model \
      FROM messages m WHERE m.id = ? AND m.conversation_id = ?";
 
 const FIND_STATE: &str = "SELECT status, epoch FROM messages WHERE id = ? AND conversation_id = ?";
 
-const LIST_PLACES: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? ORDER BY id";
+const LIST_TREE_NODES: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? ORDER BY id";
+
+const LIST_TEXT_BYTES: &str = "SELECT id, OCTET_LENGTH(content) FROM messages WHERE id IN (";
 
 // Sums of integers are decimals to MySQL.
 const LIST_SIZES: &str = "SELECT m.id, CAST(OCTET_LENGTH(m.content) \
@@ -41,14 +43,19 @@ pub(crate) async fn list_messages(db: &Database, ids: &[MessageId]) -> sqlx::Res
     list_of(db, LIST, ids, ") ORDER BY m.id").await
 }
 
+/// How many bytes the texts of the messages `ids` have.
+pub(crate) async fn list_text_bytes(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<(MessageId, i64)>> {
+    list_of(db, LIST_TEXT_BYTES, ids, ")").await
+}
+
 /// How large the messages `ids` are, which are in order, oldest first.
 pub(crate) async fn list_sizes(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<SizeRow>> {
     list_of(db, LIST_SIZES, ids, ") ORDER BY m.id").await
 }
 
 /// Where every message of a conversation stands, oldest first.
-pub(crate) async fn list_places(db: &Database, conversation_id: ConversationId) -> sqlx::Result<Vec<Place>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_PLACES).bind(conversation_id).fetch_all(pool).await)
+pub(crate) async fn list_tree_nodes(db: &Database, conversation_id: ConversationId) -> sqlx::Result<Vec<TreeNode>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_TREE_NODES).bind(conversation_id).fetch_all(pool).await)
 }
 
 /// One message of a conversation.

@@ -1,15 +1,17 @@
-//! The SQL of conversations, messages, turns and their calls. One text serves both engines, so there is no `RETURNING`,
+//! The SQL of conversations, messages, turns, their calls and the consent to those. One text serves both engines, so there is no `RETURNING`,
 //! no upsert and no `FOR UPDATE`: work is claimed by a conditional UPDATE that changes exactly one row.
 
+pub(super) mod approvals;
 mod columns;
 pub(super) mod conversations;
 mod list_of;
 pub(super) mod messages;
 pub(super) mod model_calls;
-pub(super) mod needle;
+pub(super) mod pattern;
 pub(super) mod rows;
 pub(super) mod search;
 pub(super) mod tool_calls;
+pub(super) mod tool_switches;
 pub(super) mod turns;
 
 pub(super) use columns::stored_id;

@@ -11,18 +11,19 @@ use super::{
 use crate::db::{Database, Transaction, now, on_db, on_tx};
 
 const CREATE_MODEL_CALL: &str = "INSERT INTO model_calls \
-     (message_id, step, provider, model, stop_reason, input_tokens, output_tokens, cached_tokens, \
+     (message_id, step, provider, model, stop_reason, input_tokens, output_tokens, cached_tokens, cost_nanos, \
       attempts, time_to_first_token_ms, duration_ms, error, blocks, created_at) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const FORGET_FAILED_STEPS: &str = "UPDATE model_calls SET blocks = '[]' WHERE message_id = ? AND error IS NOT NULL";
 
 const LIST_MODEL_CALLS: &str = "SELECT message_id, step, stop_reason, input_tokens, output_tokens, cached_tokens, \
-     error, blocks FROM model_calls WHERE message_id IN (";
+     cost_nanos, error, blocks FROM model_calls WHERE message_id IN (";
 
 // The sums of integers are decimals to MySQL.
 const LIST_USAGE: &str = "SELECT k.message_id, CAST(SUM(k.input_tokens) AS SIGNED) AS input_tokens, \
-     CAST(SUM(k.output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(k.cached_tokens) AS SIGNED) AS cached_tokens \
+     CAST(SUM(k.output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(k.cached_tokens) AS SIGNED) AS cached_tokens, \
+     CAST(SUM(k.cost_nanos) AS SIGNED) AS cost_nanos \
      FROM model_calls k JOIN messages m ON m.id = k.message_id \
      WHERE m.conversation_id = ? GROUP BY k.message_id";
 
@@ -42,6 +43,7 @@ pub(crate) async fn create_model_call(
             .bind(step.usage.input_tokens)
             .bind(step.usage.output_tokens)
             .bind(step.usage.cached_tokens)
+            .bind(step.usage.cost_nanos)
             .bind(step.attempts)
             .bind(step.time_to_first_token_ms)
             .bind(step.duration_ms)

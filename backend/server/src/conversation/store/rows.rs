@@ -3,7 +3,8 @@
 use chrono::{DateTime, Utc};
 use tallybook_llm::AssistantBlock;
 use tallybook_protocol::{
-    ConversationSummary, Message, MessageId, MessageStatus, RawJson, Role, ToolCall, ToolCallId, ToolCallStatus, Usage,
+    ConversationSummary, Message, MessageId, MessagePart, MessageStatus, RawJson, Role, ToolCall, ToolCallId,
+    ToolCallStatus, Usage,
 };
 use uuid::Uuid;
 
@@ -19,9 +20,14 @@ pub(crate) struct ConversationRow {
     pub(crate) uuid: String,
     pub(crate) title: String,
     pub(crate) head_message_id: Option<MessageId>,
+    /// The turn that has claimed it.
     pub(crate) active_message_id: Option<MessageId>,
+    /// Whether that turn waits for consent; otherwise it runs.
+    pub(crate) awaiting_approval: bool,
     pub(crate) pinned: bool,
     pub(crate) archived: bool,
+    /// The catalog's name of the model that was chosen for it.
+    pub(crate) model: Option<String>,
     pub(crate) created_at: DateTime<Utc>,
     pub(crate) updated_at: DateTime<Utc>,
 }
@@ -52,6 +58,7 @@ pub(crate) struct MessageRow {
     pub(crate) completed_at: Option<DateTime<Utc>>,
     /// Of its last step.
     pub(crate) provider: Option<String>,
+    /// The catalog's name; of an answer of before there was a catalog, the provider's name in its last step.
     pub(crate) model: Option<String>,
 }
 
@@ -60,11 +67,14 @@ pub(crate) struct MessageRow {
 pub(crate) struct ToolCallRow {
     pub(crate) id: ToolCallId,
     pub(crate) message_id: MessageId,
-    /// The provider's id of the call.
-    pub(crate) tool_call_id: String,
+    #[sqlx(rename = "tool_call_id")]
+    pub(crate) provider_call_id: String,
     pub(crate) tool_name: String,
     pub(crate) input_text: String,
     pub(crate) input_bytes: i64,
+    /// What the model had asked for, where a person changed it.
+    pub(crate) proposed_input_text: Option<String>,
+    pub(crate) proposed_input_bytes: Option<i64>,
     pub(crate) output: Option<String>,
     pub(crate) output_bytes: Option<i64>,
     pub(crate) error: Option<String>,
@@ -75,6 +85,10 @@ pub(crate) struct ToolCallRow {
     pub(crate) step: i32,
     pub(crate) position: i32,
     pub(crate) text_offset: i64,
+    /// Of the tool when consent was asked for.
+    pub(crate) tool_hash: Option<String>,
+    /// When somebody decided on it.
+    pub(crate) decided_at: Option<DateTime<Utc>>,
     pub(crate) started_at: DateTime<Utc>,
     pub(crate) duration_ms: Option<i64>,
 }
@@ -84,6 +98,7 @@ pub(crate) struct ToolCallRow {
 pub(crate) struct ToolCallTextsRow {
     pub(crate) id: ToolCallId,
     pub(crate) input_text: String,
+    pub(crate) proposed_input_text: Option<String>,
     pub(crate) output: Option<String>,
     pub(crate) error: Option<String>,
 }
@@ -97,6 +112,7 @@ pub(crate) struct ModelCallRow {
     pub(crate) input_tokens: i64,
     pub(crate) output_tokens: i64,
     pub(crate) cached_tokens: i64,
+    pub(crate) cost_nanos: Option<i64>,
     /// Why the model failed; absent when its answer is whole.
     pub(crate) error: Option<String>,
     pub(crate) blocks: String,
@@ -104,7 +120,7 @@ pub(crate) struct ModelCallRow {
 
 /// Where a message stands. A parent is always older than its children, and so has a smaller key: there are no cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
-pub(crate) struct Place {
+pub(crate) struct TreeNode {
     pub(crate) id: MessageId,
     /// The message before it; `None` for the first, of which there are several once it has been edited.
     pub(crate) parent_id: Option<MessageId>,
@@ -126,25 +142,34 @@ pub(crate) struct UsageRow {
     input_tokens: i64,
     output_tokens: i64,
     cached_tokens: i64,
+    cost_nanos: Option<i64>,
 }
 
 impl UsageRow {
     /// `None` where the provider counts nothing.
     pub(crate) fn usage(self) -> Option<Usage> {
-        let Self { input_tokens, output_tokens, cached_tokens, .. } = self;
-        Some(Usage { input_tokens, output_tokens, cached_tokens }).filter(|usage| *usage != Usage::default())
+        let Self { input_tokens, output_tokens, cached_tokens, cost_nanos, .. } = self;
+        Some(Usage { input_tokens, output_tokens, cached_tokens, cost_nanos })
+            .filter(|usage| *usage != Usage::default())
     }
 }
 
 impl ConversationRow {
+    /// The turn that runs.
+    pub(crate) fn running_message_id(&self) -> Option<MessageId> {
+        self.active_message_id.filter(|_| !self.awaiting_approval)
+    }
+
     pub(crate) fn summary(&self) -> ConversationSummary {
         ConversationSummary {
             // The column is only ever written from a Uuid; should it hold anything else, the nil UUID finds nothing.
             uuid: Uuid::parse_str(&self.uuid).unwrap_or_default(),
             title: self.title.clone(),
-            running: self.active_message_id.is_some(),
+            running: self.running_message_id().is_some(),
+            awaiting_approval: self.awaiting_approval,
             pinned: self.pinned,
             archived: self.archived,
+            model: self.model.clone(),
             created_at: self.created_at,
             updated_at: self.updated_at,
         }
@@ -154,6 +179,11 @@ impl ConversationRow {
 impl MessageRow {
     pub(crate) fn is_user(&self) -> bool {
         self.role == Role::User
+    }
+
+    /// What a person sent. Texts are stored as one, so there is one part as long as there are no others.
+    pub(crate) fn parts(&self) -> Vec<MessagePart> {
+        vec![MessagePart::Text { text: self.content.clone() }]
     }
 
     pub(crate) fn into_message(self, tool_calls: Vec<ToolCall>, usage: Option<Usage>) -> Message {
@@ -185,12 +215,34 @@ impl ModelCallRow {
 
     /// Tokens of the step.
     pub(crate) fn usage(&self) -> Usage {
-        let Self { input_tokens, output_tokens, cached_tokens, .. } = *self;
-        Usage { input_tokens, output_tokens, cached_tokens }
+        let Self { input_tokens, output_tokens, cached_tokens, cost_nanos, .. } = *self;
+        Usage { input_tokens, output_tokens, cached_tokens, cost_nanos }
     }
 }
 
+/// Said of a call that never began: it waited for consent, or for those before it.
+pub(crate) const NOT_STARTED: &str = "The answer ended before this call began. It has not run.";
+
+/// The kind of failure of that.
+pub(crate) const NOT_STARTED_TYPE: &str = "not_started";
+
 impl ToolCallRow {
+    /// Whether it waited for consent, was approved, and has not begun.
+    pub(crate) fn is_approved(&self) -> bool {
+        self.status == ToolCallStatus::AwaitingApproval && self.decided_at.is_some()
+    }
+
+    /// What [`super::tool_calls::end_open_tool_calls`] makes of it.
+    pub(crate) fn end_if_open(&mut self, error: &str) {
+        let (status, error) = match self.status {
+            ToolCallStatus::Pending => (ToolCallStatus::Interrupted, error),
+            ToolCallStatus::AwaitingApproval => (ToolCallStatus::Cancelled, NOT_STARTED),
+            _ => return,
+        };
+        self.status = status;
+        self.error = Some(error.to_owned());
+    }
+
     /// The call as the wire carries it. Where the texts here are only the beginnings of what is stored, it says so.
     pub(crate) fn to_tool_call(&self) -> ToolCall {
         let is_cut = |text: Option<&str>, bytes: Option<i64>| {
@@ -198,30 +250,28 @@ impl ToolCallRow {
             held.zip(bytes).is_some_and(|(held, bytes)| held < bytes)
         };
         let input_is_cut = is_cut(Some(&self.input_text), Some(self.input_bytes));
+        let proposed_is_cut = is_cut(self.proposed_input_text.as_deref(), self.proposed_input_bytes);
+        let json = |text: &str, is_cut: bool| if is_cut { RawJson::string(text) } else { RawJson::from_text(text) };
         let truncated = input_is_cut
+            || proposed_is_cut
             || is_cut(self.output.as_deref(), self.output_bytes)
             || is_cut(self.error.as_deref(), self.error_bytes);
         ToolCall {
             tool_call_id: self.id,
             tool_name: self.tool_name.clone(),
-            input: if input_is_cut { RawJson::string(&self.input_text) } else { RawJson::from_text(&self.input_text) },
+            input: json(&self.input_text, input_is_cut),
             input_bytes: truncated.then_some(self.input_bytes),
+            proposed_input: self.proposed_input_text.as_deref().map(|text| json(text, proposed_is_cut)),
             offset: self.text_offset,
-            status: self.status,
+            // Whoever may decide has done so, and it is about to run.
+            status: if self.is_approved() { ToolCallStatus::Pending } else { self.status },
             output: self.output.clone(),
             output_bytes: self.output_bytes.filter(|_| truncated),
             error: self.error.clone(),
             truncated,
             duration_ms: self.duration_ms,
             started_at: self.started_at,
+            reviews: Vec::new(),
         }
-    }
-}
-
-/// Makes open calls interrupted ones.
-pub(crate) fn interrupt_open(calls: &mut [ToolCall], error: &str) {
-    for call in calls.iter_mut().filter(|call| call.status.is_open()) {
-        call.status = ToolCallStatus::Interrupted;
-        call.error = Some(error.to_owned());
     }
 }

@@ -1,24 +1,24 @@
-//! SQL that finds where something stands: in titles, in messages, in tool calls. Everything has a place in time, and a
-//! search goes from place to place; it reads no text but the short part that is shown.
+//! SQL that finds where something stands: in titles, in messages, in tool calls. All of it has an order in time, and a search
+//! goes through it in batches, from cursor to cursor; it reads no text but the short part that is shown.
 
 use chrono::{DateTime, Utc};
 use sqlx::{Encode, QueryBuilder, Type};
 use tallybook_protocol::MessageId;
 
-use super::{needle::Needle, rows::ConversationId};
+use super::{pattern::Pattern, rows::ConversationId};
 use crate::{
     accounts::UserId,
-    db::{Database, on_db},
+    db::{Database, in_long_time, on_db},
 };
 
 const OF_TITLES: &str = "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \
-     c.created_at AS place_time, -c.id AS place_message, 0 AS place_call, NULL AS role, NULL AS tool_name, \
+     c.created_at AS cursor_time, -c.id AS cursor_message, 0 AS cursor_call, NULL AS role, NULL AS tool_name, \
      NULL AS started_at, NULL AS content_at, NULL AS input_at, NULL AS output_at, NULL AS error_at \
      FROM conversations c WHERE ";
 
 const OF_MESSAGES: [&str; 2] = [
     "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \
-     m.created_at AS place_time, m.id AS place_message, 0 AS place_call, m.role, NULL AS tool_name, \
+     m.created_at AS cursor_time, m.id AS cursor_message, 0 AS cursor_call, m.role, NULL AS tool_name, \
      NULL AS started_at, ",
     " AS content_at, NULL AS input_at, NULL AS output_at, NULL AS error_at \
      FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE ",
@@ -26,7 +26,7 @@ const OF_MESSAGES: [&str; 2] = [
 
 const OF_CALLS: [&str; 4] = [
     "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \
-     m.created_at AS place_time, m.id AS place_message, t.id AS place_call, m.role, t.tool_name, \
+     m.created_at AS cursor_time, m.id AS cursor_message, t.id AS cursor_call, m.role, t.tool_name, \
      t.started_at, NULL AS content_at, ",
     " AS input_at, ",
     " AS output_at, ",
@@ -34,14 +34,13 @@ const OF_CALLS: [&str; 4] = [
      JOIN conversations c ON c.id = m.conversation_id WHERE ",
 ];
 
-const STRETCH_OF_ALL: &str =
-    "SELECT created_at FROM messages WHERE created_at < ? ORDER BY created_at DESC LIMIT 1 OFFSET ?";
+// Sums of integers are decimals to MySQL.
+const SIZES: &str = "SELECT m.created_at, CAST(OCTET_LENGTH(m.content) + COALESCE((SELECT SUM(OCTET_LENGTH(t.input_text) \
+     + COALESCE(OCTET_LENGTH(t.output), 0) + COALESCE(OCTET_LENGTH(t.error), 0)) \
+     FROM tool_calls t WHERE t.message_id = m.id), 0) AS SIGNED) AS bytes FROM messages m WHERE ";
 
-const STRETCH_OF_ONE: &str = "SELECT created_at FROM messages WHERE conversation_id = ? AND created_at > ? \
-     ORDER BY created_at LIMIT 1 OFFSET ?";
-
-/// Whose a message is, in a form that no index knows. A stretch has few messages and its user may have many conversations,
-/// so an engine that begins with those goes through all of them for each stretch.
+/// Whose a message is, in a form that no index knows. A batch has few messages and its user may have many conversations,
+/// so an engine that begins with those goes through all of them for each batch.
 const OF_ANY_USER: &str = "c.user_id + 0";
 
 /// What is searched, and in which order.
@@ -53,9 +52,9 @@ pub(crate) enum Scope {
     Conversation(ConversationId),
 }
 
-/// The place of something that can be found.
+/// How far a search has come: up to something that may be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SearchPlace {
+pub(crate) struct Cursor {
     /// When the message was stored, or the conversation whose title it is.
     pub(crate) time: DateTime<Utc>,
     /// The message; for a title its conversation, counted down from 0.
@@ -81,9 +80,9 @@ pub(crate) struct HitRow {
     pub(crate) uuid: String,
     pub(crate) title: String,
     pub(crate) head_message_id: Option<MessageId>,
-    place_time: DateTime<Utc>,
-    place_message: i64,
-    place_call: i64,
+    cursor_time: DateTime<Utc>,
+    cursor_message: i64,
+    cursor_call: i64,
     pub(crate) role: Option<String>,
     pub(crate) tool_name: Option<String>,
     pub(crate) started_at: Option<DateTime<Utc>>,
@@ -94,8 +93,8 @@ pub(crate) struct HitRow {
 }
 
 impl HitRow {
-    pub(crate) fn place(&self) -> SearchPlace {
-        SearchPlace { time: self.place_time, message: self.place_message, call: self.place_call }
+    pub(crate) fn cursor(&self) -> Cursor {
+        Cursor { time: self.cursor_time, message: self.cursor_message, call: self.cursor_call }
     }
 
     /// The text in which a word stands, and where; `None` when that is a title or the name of a tool.
@@ -110,64 +109,78 @@ impl HitRow {
     }
 }
 
-/// The time of the message that is `messages` behind `place`; `None` when there are not so many.
-pub(crate) async fn find_stretch(
+/// Where a batch ends that begins behind `cursor`: before the messages of the time that is given, or with all that there is.
+/// Besides those of the cursor's own time it has at most `max_messages`, with at most `max_bytes` in their texts and those of
+/// their calls.
+pub(crate) async fn find_batch_end(
     db: &Database,
     scope: Scope,
-    place: SearchPlace,
-    messages: u32,
+    cursor: Cursor,
+    max_messages: u32,
+    max_bytes: i64,
 ) -> sqlx::Result<Option<DateTime<Utc>>> {
-    on_db!(db, |pool| {
-        let query = match scope {
-            Scope::User(_) => sqlx::query_scalar(STRETCH_OF_ALL),
-            Scope::Conversation(id) => sqlx::query_scalar(STRETCH_OF_ONE).bind(id),
+    let sizes: Vec<(DateTime<Utc>, i64)> = on_db!(db, in_long_time, |pool| {
+        let mut query = QueryBuilder::new(SIZES);
+        match scope {
+            Scope::User(_) => query.push("m.created_at < ").push_bind(cursor.time).push(" ORDER BY m.created_at DESC"),
+            Scope::Conversation(id) => {
+                query.push("m.conversation_id = ").push_bind(id);
+                query.push(" AND m.created_at > ").push_bind(cursor.time).push(" ORDER BY m.created_at")
+            }
         };
-        query.bind(place.time).bind(messages).fetch_optional(pool).await
-    })
+        query.push(" LIMIT ").push_bind(max_messages.saturating_add(1)).build_query_as().fetch_all(pool).await
+    })?;
+    let mut left = max_bytes;
+    let fits = |(_, bytes): &&(DateTime<Utc>, i64)| {
+        left = left.saturating_sub(*bytes);
+        left >= 0
+    };
+    let messages = sizes.iter().take(usize::try_from(max_messages).unwrap_or(usize::MAX)).take_while(fits).count();
+    Ok(sizes.get(messages).map(|(time, _)| *time))
 }
 
-/// At most `limit` places behind `place`, and before the time `until` if one is given, where all needles stand, in order.
+/// At most `limit` hits behind `cursor`, and before the time `until` if one is given, where all patterns match, in order.
 pub(crate) async fn list_hits(
     db: &Database,
     scope: Scope,
-    needles: &[Needle],
-    place: SearchPlace,
+    patterns: &[Pattern],
+    cursor: Cursor,
     until: Option<DateTime<Utc>>,
     limit: u32,
 ) -> sqlx::Result<Vec<HitRow>> {
-    let stretch = Stretch { scope, place, until, limit };
-    let mut hits: Vec<HitRow> = on_db!(db, |pool| {
+    let batch = Batch { scope, cursor, until, limit };
+    let mut hits: Vec<HitRow> = on_db!(db, in_long_time, |pool| {
         let mut query = QueryBuilder::new(OF_MESSAGES[0]);
-        push_place(&mut query, needles, "m.content");
+        push_position(&mut query, patterns, "m.content");
         query.push(OF_MESSAGES[1]);
-        stretch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "0"]);
-        push_all_stand(&mut query, needles, &["m.content"]);
-        stretch.push_order(&mut query, "m.created_at, m.id", "m.created_at DESC, m.id DESC");
+        batch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "0"]);
+        push_all_match(&mut query, patterns, &["m.content"]);
+        batch.push_order(&mut query, "m.created_at, m.id", "m.created_at DESC, m.id DESC");
         query.build_query_as().fetch_all(pool).await
     })?;
-    hits.append(&mut on_db!(db, |pool| {
+    hits.append(&mut on_db!(db, in_long_time, |pool| {
         let mut query = QueryBuilder::new(OF_CALLS[0]);
         for (text, rest) in ["t.input_text", "t.output", "t.error"].into_iter().zip(&OF_CALLS[1..]) {
-            push_place(&mut query, needles, text);
+            push_position(&mut query, patterns, text);
             query.push(rest);
         }
-        stretch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "t.id"]);
-        push_all_stand(&mut query, needles, &["t.tool_name", "t.input_text", "t.output", "t.error"]);
-        stretch.push_order(&mut query, "m.created_at, m.id, t.id", "m.created_at DESC, m.id DESC, t.id DESC");
+        batch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "t.id"]);
+        push_all_match(&mut query, patterns, &["t.tool_name", "t.input_text", "t.output", "t.error"]);
+        batch.push_order(&mut query, "m.created_at, m.id, t.id", "m.created_at DESC, m.id DESC, t.id DESC");
         query.build_query_as().fetch_all(pool).await
     })?);
     if let Scope::User(_) = scope {
-        hits.append(&mut on_db!(db, |pool| {
+        hits.append(&mut on_db!(db, in_long_time, |pool| {
             let mut query = QueryBuilder::new(OF_TITLES);
-            stretch.push(&mut query, "c.user_id", ["c.created_at", "-c.id", "0"]);
-            push_all_stand(&mut query, needles, &["c.title"]);
-            stretch.push_order(&mut query, "c.created_at, c.id DESC", "c.created_at DESC, c.id");
+            batch.push(&mut query, "c.user_id", ["c.created_at", "-c.id", "0"]);
+            push_all_match(&mut query, patterns, &["c.title"]);
+            batch.push_order(&mut query, "c.created_at, c.id DESC", "c.created_at DESC, c.id");
             query.build_query_as().fetch_all(pool).await
         })?);
     }
     match scope {
-        Scope::User(_) => hits.sort_by_key(|hit| std::cmp::Reverse(hit.place())),
-        Scope::Conversation(_) => hits.sort_by_key(HitRow::place),
+        Scope::User(_) => hits.sort_by_key(|hit| std::cmp::Reverse(hit.cursor())),
+        Scope::Conversation(_) => hits.sort_by_key(HitRow::cursor),
     }
     hits.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     Ok(hits)
@@ -176,16 +189,16 @@ pub(crate) async fn list_hits(
 /// At most `chars` characters of a text from the character `from` on; `None` when it is gone.
 pub(crate) async fn find_part(
     db: &Database,
-    place: SearchPlace,
+    cursor: Cursor,
     field: Field,
     from: i64,
     chars: i64,
 ) -> sqlx::Result<Option<String>> {
     let (sql, id) = match field {
-        Field::Content => ("SELECT SUBSTR(content, ?, ?) FROM messages WHERE id = ?", place.message),
-        Field::Input => ("SELECT SUBSTR(input_text, ?, ?) FROM tool_calls WHERE id = ?", place.call),
-        Field::Output => ("SELECT SUBSTR(output, ?, ?) FROM tool_calls WHERE id = ?", place.call),
-        Field::Error => ("SELECT SUBSTR(error, ?, ?) FROM tool_calls WHERE id = ?", place.call),
+        Field::Content => ("SELECT SUBSTR(content, ?, ?) FROM messages WHERE id = ?", cursor.message),
+        Field::Input => ("SELECT SUBSTR(input_text, ?, ?) FROM tool_calls WHERE id = ?", cursor.call),
+        Field::Output => ("SELECT SUBSTR(output, ?, ?) FROM tool_calls WHERE id = ?", cursor.call),
+        Field::Error => ("SELECT SUBSTR(error, ?, ?) FROM tool_calls WHERE id = ?", cursor.call),
     };
     let part: Option<Option<String>> =
         on_db!(db, |pool| sqlx::query_scalar(sql).bind(from).bind(chars).bind(id).fetch_optional(pool).await)?;
@@ -194,15 +207,15 @@ pub(crate) async fn find_part(
 
 /// The part of everything that one query looks at.
 #[derive(Clone, Copy)]
-struct Stretch {
+struct Batch {
     scope: Scope,
-    place: SearchPlace,
+    cursor: Cursor,
     until: Option<DateTime<Utc>>,
     limit: u32,
 }
 
-impl Stretch {
-    /// Adds the condition that a place, which is `columns`, is in this stretch.
+impl Batch {
+    /// Adds the condition that what has these columns is in this batch.
     fn push<D>(self, query: &mut QueryBuilder<D>, of_user: &'static str, [time, message, call]: [&'static str; 3])
     where
         D: sqlx::Database,
@@ -211,7 +224,7 @@ impl Stretch {
         UserId: Type<D> + for<'q> Encode<'q, D>,
         ConversationId: Type<D> + for<'q> Encode<'q, D>,
     {
-        let SearchPlace { time: from, message: after_message, call: after_call } = self.place;
+        let Cursor { time: from, message: after_message, call: after_call } = self.cursor;
         let behind = match self.scope {
             Scope::User(user) => {
                 query.push(of_user).push(" = ").push_bind(user);
@@ -248,31 +261,31 @@ impl Stretch {
     }
 }
 
-/// Adds where the first of the needles stands that stands in `column`.
-fn push_place<D>(query: &mut QueryBuilder<D>, needles: &[Needle], column: &'static str)
+/// Adds where the first of the patterns stands that stands in `column`.
+fn push_position<D>(query: &mut QueryBuilder<D>, patterns: &[Pattern], column: &'static str)
 where
     D: sqlx::Database,
     String: Type<D> + for<'q> Encode<'q, D>,
 {
     query.push("COALESCE(");
-    for (number, needle) in needles.iter().enumerate() {
+    for (number, pattern) in patterns.iter().enumerate() {
         query.push(if number == 0 { "" } else { ", " });
-        needle.push_places(query, column);
+        pattern.push_positions(query, column);
     }
     query.push(")");
 }
 
-/// Adds the condition that each of the needles stands in one of the columns.
-fn push_all_stand<D>(query: &mut QueryBuilder<D>, needles: &[Needle], columns: &[&'static str])
+/// Adds the condition that each of the patterns stands in one of the columns.
+fn push_all_match<D>(query: &mut QueryBuilder<D>, patterns: &[Pattern], columns: &[&'static str])
 where
     D: sqlx::Database,
     String: Type<D> + for<'q> Encode<'q, D>,
 {
-    for needle in needles {
+    for pattern in patterns {
         query.push(" AND (");
         for (number, column) in columns.iter().enumerate() {
             query.push(if number == 0 { "" } else { " OR " });
-            needle.push_stands_in(query, column);
+            pattern.push_matches(query, column);
         }
         query.push(")");
     }

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
 use tallybook_agent::{EndedToolCall, StartedToolCall};
-use tallybook_protocol::{CallsBudget, MessageId, ToolCallId, ToolCallStatus};
+use tallybook_protocol::{CallsBudget, MessageId, ToolCall, ToolCallId, ToolCallStatus};
 
 use super::{
     columns::{MAX_TOOL_NAME_CHARS, MAX_WORD_CHARS, json_column, stored_id, truncated},
     list_of::{MAX_IDS_PER_QUERY, list_of},
-    rows::{ToolCallRow, ToolCallTextsRow},
+    rows::{NOT_STARTED, NOT_STARTED_TYPE, ToolCallRow, ToolCallTextsRow},
 };
 use crate::{
     accounts::UserId,
@@ -26,25 +26,31 @@ const END_TOOL_CALL: &str = "UPDATE tool_calls \
      WHERE id = ? AND status = 'pending'";
 
 const END_OPEN_TOOL_CALLS: &str = "UPDATE tool_calls SET status = ?, error = ?, error_type = ?, completed_at = ? \
-     WHERE message_id = ? AND status IN ('pending', 'awaiting_approval')";
+     WHERE message_id = ? AND status = ?";
 
-const LIST: [&str; 4] = [
+const LIST: [&str; 5] = [
     "SELECT id, message_id, tool_call_id, tool_name, SUBSTR(input_text, 1, ",
-    ") AS input_text, OCTET_LENGTH(input_text) AS input_bytes, SUBSTR(output, 1, ",
+    ") AS input_text, OCTET_LENGTH(input_text) AS input_bytes, SUBSTR(proposed_input_text, 1, ",
+    ") AS proposed_input_text, OCTET_LENGTH(proposed_input_text) AS proposed_input_bytes, SUBSTR(output, 1, ",
     ") AS output, OCTET_LENGTH(output) AS output_bytes, SUBSTR(error, 1, ",
     ") AS error, OCTET_LENGTH(error) AS error_bytes, error_type, status, step, position, text_offset, \
-     started_at, duration_ms FROM tool_calls WHERE message_id IN (",
+     tool_hash, decided_at, started_at, duration_ms FROM tool_calls WHERE message_id IN (",
 ];
 
 // As many characters as `MAX_CALL_TEXT_BYTES` and `MAX_CALL_ERROR_BYTES` are bytes.
-const LIST_TEXTS: &str = "SELECT id, SUBSTR(input_text, 1, 65536) AS input_text, SUBSTR(output, 1, 65536) AS output, \
+const LIST_TEXTS: &str = "SELECT id, SUBSTR(input_text, 1, 65536) AS input_text, \
+     SUBSTR(proposed_input_text, 1, 65536) AS proposed_input_text, SUBSTR(output, 1, 65536) AS output, \
      SUBSTR(error, 1, 4096) AS error FROM tool_calls WHERE id IN (";
 
 const FIND: &str = "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.input_text, \
-     OCTET_LENGTH(t.input_text) AS input_bytes, t.output, OCTET_LENGTH(t.output) AS output_bytes, \
-     t.error, OCTET_LENGTH(t.error) AS error_bytes, t.error_type, t.status, t.step, t.position, t.text_offset, t.started_at, t.duration_ms \
+     OCTET_LENGTH(t.input_text) AS input_bytes, t.proposed_input_text, \
+     OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, t.output, OCTET_LENGTH(t.output) AS output_bytes, \
+     t.error, OCTET_LENGTH(t.error) AS error_bytes, t.error_type, t.status, t.step, t.position, t.text_offset, \
+     t.tool_hash, t.decided_at, t.started_at, t.duration_ms \
      FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
      WHERE t.id = ? AND c.user_id = ?";
+
+const FIND_INPUT_TEXT: &str = "SELECT input_text FROM tool_calls WHERE id = ?";
 
 /// Stores a call that is about to run. Gives its key.
 pub(crate) async fn create_tool_call(
@@ -89,23 +95,20 @@ pub(crate) async fn end_tool_call(tx: &mut Transaction, id: ToolCallId, end: &En
     })
 }
 
-/// Ends whatever calls of a turn are still open, so that nothing stays pending when the turn is over.
-pub(crate) async fn end_open_tool_calls(
-    tx: &mut Transaction,
-    message_id: MessageId,
-    status: ToolCallStatus,
-    error: &str,
-) -> sqlx::Result<()> {
+/// Ends whatever calls of a turn are still open, so that nothing stays pending when the turn is over: those that ran were
+/// interrupted, as `error` says, and those that waited never began.
+pub(crate) async fn end_open_tool_calls(tx: &mut Transaction, message_id: MessageId, error: &str) -> sqlx::Result<()> {
+    let interrupted = ToolCallStatus::Interrupted.as_str();
+    let ends = [
+        (ToolCallStatus::Pending, interrupted, error, interrupted),
+        (ToolCallStatus::AwaitingApproval, ToolCallStatus::Cancelled.as_str(), NOT_STARTED, NOT_STARTED_TYPE),
+    ];
     on_tx!(tx, |connection| {
-        sqlx::query(END_OPEN_TOOL_CALLS)
-            .bind(status.as_str())
-            .bind(error)
-            .bind(status.as_str())
-            .bind(now())
-            .bind(message_id)
-            .execute(connection)
-            .await
-            .map(|_| ())
+        for (open, status, error, error_type) in ends {
+            let end = sqlx::query(END_OPEN_TOOL_CALLS).bind(status).bind(error).bind(error_type).bind(now());
+            end.bind(message_id).bind(open.as_str()).execute(&mut *connection).await?;
+        }
+        Ok(())
     })
 }
 
@@ -120,9 +123,9 @@ pub(crate) async fn list_tool_calls(
     let mut rows = Vec::new();
     for ids in message_ids.chunks(MAX_IDS_PER_QUERY) {
         rows.append(&mut on_db!(db, |pool| {
-            let [head, input, output, error] = LIST;
+            let [head, input, proposed, output, error] = LIST;
             let mut query = QueryBuilder::new(head);
-            for rest in [input, output, error] {
+            for rest in [input, proposed, output, error] {
                 query.push_bind(max_chars).push(rest);
             }
             let mut list = query.separated(", ");
@@ -136,28 +139,69 @@ pub(crate) async fn list_tool_calls(
     Ok(rows)
 }
 
-/// The same calls with as much of their texts as one answer carries, those of the newest turns first. The lengths are read
-/// before, so that of all that is stored no more than that is read.
-pub(crate) async fn list_carried_tool_calls(
+/// The same calls by turn, as the wire carries them: with as much of their texts as one answer or event has room for, those
+/// of the newest turns first.
+pub(crate) async fn list_truncated_tool_calls(
     db: &Database,
     message_ids: &[MessageId],
-) -> sqlx::Result<Vec<ToolCallRow>> {
+) -> sqlx::Result<HashMap<MessageId, Vec<ToolCall>>> {
+    let mut calls_of: HashMap<MessageId, Vec<ToolCall>> = HashMap::new();
+    for call in list_carried_tool_calls(db, message_ids).await? {
+        calls_of.entry(call.message_id).or_default().push(call.to_tool_call());
+    }
+    let mut budget = CallsBudget::default();
+    for id in message_ids.iter().rev() {
+        calls_of.get_mut(id).into_iter().flatten().for_each(|call| budget.fit(call));
+    }
+    Ok(calls_of)
+}
+
+/// The calls of one turn in the same way, after `change` has made something of each.
+pub(crate) async fn list_changed_tool_calls_of(
+    db: &Database,
+    message_id: MessageId,
+    change: impl FnMut(&mut ToolCallRow),
+) -> sqlx::Result<Vec<ToolCall>> {
+    let mut rows = list_carried_tool_calls(db, &[message_id]).await?;
+    rows.iter_mut().for_each(change);
+    let mut calls: Vec<ToolCall> = rows.iter().map(ToolCallRow::to_tool_call).collect();
+    let mut budget = CallsBudget::default();
+    for call in &mut calls {
+        budget.fit(call);
+    }
+    Ok(calls)
+}
+
+/// The calls of one turn in the same way.
+pub(crate) async fn list_truncated_tool_calls_of(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<ToolCall>> {
+    Ok(list_truncated_tool_calls(db, &[message_id]).await?.remove(&message_id).unwrap_or_default())
+}
+
+/// The lengths are read before, so that of all that is stored no more is read than one answer carries.
+async fn list_carried_tool_calls(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<Vec<ToolCallRow>> {
     let mut rows = list_tool_calls(db, message_ids, 0).await?;
     let mut budget = CallsBudget::default();
     let newest_first = rows.chunk_by(|one, next| one.message_id == next.message_id).rev().flatten();
-    let carried = newest_first.filter(|row| budget.reserve(row.input_bytes, row.output_bytes, row.error_bytes));
+    let carried = newest_first
+        .filter(|row| budget.reserve(row.input_bytes, row.proposed_input_bytes, row.output_bytes, row.error_bytes));
     let carried: Vec<ToolCallId> = carried.map(|row| row.id).collect();
     let texts: Vec<ToolCallTextsRow> = list_of(db, LIST_TEXTS, &carried, ")").await?;
     let mut texts: HashMap<ToolCallId, ToolCallTextsRow> = texts.into_iter().map(|texts| (texts.id, texts)).collect();
     for row in &mut rows {
         if let Some(texts) = texts.remove(&row.id) {
             row.input_text = texts.input_text;
-            // A call that has ended in between is told as it was when its length was read.
+            // A call that was decided on or has ended in between is told as it was when its length was read.
+            row.proposed_input_text = row.proposed_input_text.take().and(texts.proposed_input_text);
             row.output = row.output.take().and(texts.output);
             row.error = row.error.take().and(texts.error);
         }
     }
     Ok(rows)
+}
+
+/// The arguments of a call, whole.
+pub(crate) async fn find_input_text(db: &Database, id: ToolCallId) -> sqlx::Result<Option<String>> {
+    on_db!(db, |pool| sqlx::query_scalar(FIND_INPUT_TEXT).bind(id).fetch_optional(pool).await)
 }
 
 /// A call of a user's, whole.

@@ -1,12 +1,14 @@
 //! SQL that begins, keeps and ends turns. A turn is the assistant's message row; a conversation has at most one that
-//! runs, in `active_message_id`.
+//! runs or waits for consent, in `active_message_id`.
+
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use tallybook_protocol::{MessageId, MessageStatus};
+use tallybook_protocol::{MessageId, MessagePart, MessageStatus};
 
 use super::{
     conversations::UNTITLED,
-    rows::{ConversationId, Place},
+    rows::{ConversationId, MessageRow, TreeNode},
 };
 use crate::{
     accounts::UserId,
@@ -33,15 +35,28 @@ const CREATE_USER_MESSAGE: &str = "INSERT INTO messages \
      VALUES (?, ?, 'user', ?, 'complete', ?, ?, ?)";
 
 const CREATE_TURN: &str = "INSERT INTO messages \
-     (conversation_id, parent_id, role, content, status, owner, epoch, lease_until, created_at) \
-     VALUES (?, ?, 'assistant', '', 'streaming', ?, ?, ?, ?)";
+     (conversation_id, parent_id, role, content, status, model, owner, epoch, lease_until, created_at) \
+     VALUES (?, ?, 'assistant', '', 'streaming', ?, ?, ?, ?, ?)";
 
 const CLAIM_AGAIN: &str = "UPDATE conversations SET active_message_id = ?, updated_at = ?, archived = FALSE \
      WHERE id = ? AND active_message_id IS NULL AND head_message_id = ?";
 
 const CONTINUE_TURN: &str = "UPDATE messages SET content = ?, status = 'streaming', error = NULL, error_code = NULL, \
-     stop_reason = NULL, completed_at = NULL, stop_requested_at = NULL, owner = ?, epoch = ?, lease_until = ? \
+     stop_reason = NULL, completed_at = NULL, stop_requested_at = NULL, model = ?, owner = ?, epoch = ?, \
+     lease_until = ?, active_ms = 0 \
      WHERE id = ? AND epoch = ? AND status IN ('interrupted', 'stopped', 'failed')";
+
+// The turn has kept its claim.
+const KEEP_CLAIM: &str = "UPDATE conversations SET active_message_id = ?, updated_at = ?, archived = FALSE \
+     WHERE id = ? AND active_message_id = ?";
+
+const CONTINUE_WAITING_TURN: &str = "UPDATE messages SET content = ?, status = 'streaming', stop_requested_at = NULL, \
+     model = ?, owner = ?, epoch = ?, lease_until = ? WHERE id = ? AND epoch = ? AND status = 'awaiting_approval'";
+
+const STOP_WAITING_TURN: &str = "UPDATE messages SET status = 'stopped', epoch = ?, completed_at = ? \
+     WHERE id = ? AND epoch = ? AND status = 'awaiting_approval'";
+
+const FIND_ACTIVE_MS: &str = "SELECT active_ms FROM messages WHERE id = ?";
 
 const FIND_BY_CLIENT_ID: &str = "SELECT u.id AS user_message_id, a.id AS assistant_message_id, a.epoch \
      FROM messages u JOIN messages a ON a.parent_id = u.id AND a.role = 'assistant' \
@@ -59,7 +74,11 @@ const LIST_STOP_REQUESTS: &str =
     "SELECT id FROM messages WHERE status = 'streaming' AND owner = ? AND stop_requested_at IS NOT NULL";
 
 const END_TURN: &str = "UPDATE messages SET content = ?, status = ?, error = ?, error_code = ?, stop_reason = ?, \
-     completed_at = ?, lease_until = NULL WHERE id = ? AND epoch = ? AND status = 'streaming'";
+     completed_at = ?, active_ms = active_ms + ?, lease_until = NULL \
+     WHERE id = ? AND epoch = ? AND status = 'streaming'";
+
+const TOUCH: &str = "UPDATE conversations SET updated_at = ? \
+     WHERE id = (SELECT conversation_id FROM messages WHERE id = ?)";
 
 const RELEASE: &str = "UPDATE conversations SET active_message_id = NULL, updated_at = ? \
      WHERE id = (SELECT conversation_id FROM messages WHERE id = ?) AND active_message_id = ?";
@@ -79,6 +98,14 @@ pub(crate) struct TurnRows {
     pub(crate) epoch: i32,
 }
 
+impl TurnRows {
+    /// Those of an answer's turn when it goes on. `None` for a message that answers nothing.
+    pub(crate) fn of_next_run(answer: &MessageRow) -> Option<Self> {
+        let user_message_id = answer.parent_id?;
+        Some(Self { user_message_id, assistant_message_id: answer.id, epoch: answer.epoch + 1 })
+    }
+}
+
 /// A turn whose owner is gone.
 #[derive(Clone, Copy, Debug, sqlx::FromRow)]
 pub(crate) struct AbandonedTurn {
@@ -94,7 +121,7 @@ pub(crate) enum Claim {
     /// It is begun.
     Begun(TurnRows),
     /// The same message was sent before; this is its turn.
-    Known(TurnRows),
+    Duplicate(TurnRows),
     /// Another turn runs.
     Busy,
 }
@@ -103,7 +130,7 @@ pub(crate) enum Claim {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Question<'a> {
     /// A new message.
-    New { content: &'a str, client_message_id: Option<&'a str>, below: Below },
+    New { parts: &'a [MessagePart], client_message_id: Option<&'a str>, below: Below },
     /// One that is stored.
     Stored { user_message_id: MessageId },
 }
@@ -123,6 +150,29 @@ pub(crate) struct NewTurn<'a> {
     pub(crate) question: Question<'a>,
     /// The title of a conversation that has none as yet.
     pub(crate) first_title: Option<&'a str>,
+    /// The catalog's name of the model that answers.
+    pub(crate) model: &'a str,
+    pub(crate) owner: &'a str,
+    pub(crate) lease_until: DateTime<Utc>,
+}
+
+/// What a turn goes on after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// It was cut off.
+    CutOff,
+    /// It waited for consent, and nothing of it waits any more.
+    Consent,
+}
+
+/// How a turn goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TurnAgain<'a> {
+    pub(crate) after: After,
+    /// The text that it keeps.
+    pub(crate) content: &'a str,
+    /// The catalog's name of the model that answers from here on.
+    pub(crate) model: &'a str,
     pub(crate) owner: &'a str,
     pub(crate) lease_until: DateTime<Utc>,
 }
@@ -135,6 +185,8 @@ pub(crate) struct TurnEnd<'a> {
     pub(crate) error: Option<&'a str>,
     pub(crate) error_code: Option<&'a str>,
     pub(crate) stop_reason: Option<&'a str>,
+    /// How long this run of it took.
+    pub(crate) active: Duration,
 }
 
 /// Claims the conversation and stores the assistant's message, and the user's when it is new. Takes the conversation out
@@ -150,7 +202,7 @@ pub(crate) async fn begin_turn(
         if let Question::New { client_message_id: Some(client_id), .. } = new.question {
             let known = sqlx::query_as(FIND_BY_CLIENT_ID).bind(conversation_id).bind(client_id);
             if let Some(rows) = known.fetch_optional(&mut *connection).await? {
-                return Ok(Claim::Known(rows));
+                return Ok(Claim::Duplicate(rows));
             }
         }
         if claimed.rows_affected() != 1 {
@@ -158,7 +210,7 @@ pub(crate) async fn begin_turn(
         }
         let user_message_id = match new.question {
             Question::Stored { user_message_id } => user_message_id,
-            Question::New { content, client_message_id, below } => {
+            Question::New { parts, client_message_id, below } => {
                 let parent_id = match below {
                     Below::Message(id) => id,
                     Below::Head => sqlx::query_scalar(HEAD).bind(conversation_id).fetch_one(&mut *connection).await?,
@@ -166,7 +218,7 @@ pub(crate) async fn begin_turn(
                 sqlx::query(CREATE_USER_MESSAGE)
                     .bind(conversation_id)
                     .bind(parent_id)
-                    .bind(content)
+                    .bind(MessagePart::join_texts(parts))
                     .bind(client_message_id)
                     .bind(now)
                     .bind(now)
@@ -178,6 +230,7 @@ pub(crate) async fn begin_turn(
         let assistant_message_id = sqlx::query(CREATE_TURN)
             .bind(conversation_id)
             .bind(user_message_id)
+            .bind(new.model)
             .bind(new.owner)
             .bind(FIRST_EPOCH)
             .bind(new.lease_until)
@@ -203,33 +256,54 @@ pub(crate) async fn list_versions(
     tx: &mut Transaction,
     conversation_id: ConversationId,
     user_message_id: MessageId,
-) -> sqlx::Result<Vec<Place>> {
+) -> sqlx::Result<Vec<TreeNode>> {
     on_tx!(tx, |connection| {
         let query = sqlx::query_as(LIST_VERSIONS).bind(conversation_id).bind(user_message_id).bind(user_message_id);
         query.fetch_all(connection).await
     })
 }
 
-/// Claims the conversation for a turn that was cut off, whose text is then `content`, under a new epoch. False when
-/// something else came first.
+/// Claims the conversation for a turn that goes on, under a new epoch. False when something else came first.
 pub(crate) async fn continue_turn(
     tx: &mut Transaction,
     conversation_id: ConversationId,
     turn: TurnRows,
-    content: &str,
-    owner: &str,
-    lease_until: DateTime<Utc>,
+    again: TurnAgain<'_>,
 ) -> sqlx::Result<bool> {
+    let TurnAgain { after, content, model, owner, lease_until } = again;
     let message_id = turn.assistant_message_id;
+    let (claim, update) = match after {
+        After::CutOff => (CLAIM_AGAIN, CONTINUE_TURN),
+        After::Consent => (KEEP_CLAIM, CONTINUE_WAITING_TURN),
+    };
     on_tx!(tx, |connection| {
-        let claim = sqlx::query(CLAIM_AGAIN).bind(message_id).bind(now()).bind(conversation_id).bind(message_id);
+        let claim = sqlx::query(claim).bind(message_id).bind(now()).bind(conversation_id).bind(message_id);
         if claim.execute(&mut *connection).await?.rows_affected() != 1 {
             return Ok(false);
         }
-        let update = sqlx::query(CONTINUE_TURN).bind(content).bind(owner).bind(turn.epoch).bind(lease_until);
+        let update = sqlx::query(update).bind(content).bind(model).bind(owner).bind(turn.epoch).bind(lease_until);
         let continued = update.bind(message_id).bind(turn.epoch - 1).execute(&mut *connection).await?;
         Ok(continued.rows_affected() == 1)
     })
+}
+
+/// Stops a turn that waits for consent, under a new epoch, and frees its conversation. False when it has gone on.
+pub(crate) async fn stop_waiting_turn(tx: &mut Transaction, message_id: MessageId, epoch: i32) -> sqlx::Result<bool> {
+    let now = now();
+    on_tx!(tx, |connection| {
+        let stop = sqlx::query(STOP_WAITING_TURN).bind(epoch).bind(now).bind(message_id).bind(epoch - 1);
+        if stop.execute(&mut *connection).await?.rows_affected() != 1 {
+            return Ok(false);
+        }
+        sqlx::query(RELEASE).bind(now).bind(message_id).bind(message_id).execute(&mut *connection).await?;
+        Ok(true)
+    })
+}
+
+/// How long a turn has run since it was begun, or continued by hand.
+pub(crate) async fn find_active(db: &Database, message_id: MessageId) -> sqlx::Result<Duration> {
+    let active_ms: i64 = on_db!(db, |pool| sqlx::query_scalar(FIND_ACTIVE_MS).bind(message_id).fetch_one(pool).await)?;
+    Ok(Duration::from_millis(u64::try_from(active_ms).unwrap_or(0)))
 }
 
 /// Makes sure that a turn is still its owner's until the transaction ends. False when it no longer is.
@@ -266,7 +340,8 @@ pub(crate) async fn list_stop_requests(db: &Database, owner: &str) -> sqlx::Resu
     on_db!(db, |pool| sqlx::query_scalar(LIST_STOP_REQUESTS).bind(owner).fetch_all(pool).await)
 }
 
-/// Writes down that a turn is over and frees its conversation. False when somebody else did so before.
+/// Writes down that a turn is over and frees its conversation; one that waits for consent is not over, and keeps it. False
+/// when somebody else did so before.
 pub(crate) async fn end_turn(
     tx: &mut Transaction,
     message_id: MessageId,
@@ -274,6 +349,7 @@ pub(crate) async fn end_turn(
     end: TurnEnd<'_>,
 ) -> sqlx::Result<bool> {
     let now = now();
+    let is_over = end.status != MessageStatus::AwaitingApproval;
     on_tx!(tx, |connection| {
         let ended = sqlx::query(END_TURN)
             .bind(end.content)
@@ -281,7 +357,8 @@ pub(crate) async fn end_turn(
             .bind(end.error)
             .bind(end.error_code)
             .bind(end.stop_reason)
-            .bind(now)
+            .bind(is_over.then_some(now))
+            .bind(i64::try_from(end.active.as_millis()).unwrap_or(i64::MAX))
             .bind(message_id)
             .bind(epoch)
             .execute(&mut *connection)
@@ -289,7 +366,11 @@ pub(crate) async fn end_turn(
         if ended.rows_affected() != 1 {
             return Ok(false);
         }
-        sqlx::query(RELEASE).bind(now).bind(message_id).bind(message_id).execute(&mut *connection).await?;
+        if is_over {
+            sqlx::query(RELEASE).bind(now).bind(message_id).bind(message_id).execute(&mut *connection).await?;
+        } else {
+            sqlx::query(TOUCH).bind(now).bind(message_id).execute(&mut *connection).await?;
+        }
         Ok(true)
     })
 }

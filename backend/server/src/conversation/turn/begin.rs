@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{ChatEvent, MessageId, MessageStart, NewMessage};
+use tallybook_protocol::{AnswerAgain, ChatEvent, MessageId, MessagePart, MessageStart, NewMessage};
 use uuid::Uuid;
 
 use super::{
@@ -16,20 +16,20 @@ use super::{
             ConversationId,
             conversations::UNTITLED,
             messages,
-            rows::{ConversationRow, Place},
+            rows::{ConversationRow, TreeNode},
             turns::{self, Below, Claim, NewTurn, Question, TurnRows},
         },
     },
     start::{NewRun, StartPermit, start},
-    subscribe::{EventsAnswer, subscribe_known},
+    subscribe::{EventsAnswer, subscribe_duplicate},
 };
-use crate::accounts::UserId;
+use crate::{accounts::UserId, models::Model};
 
 impl ConversationService {
     /// Stores a message and begins the turn that answers it. Sending the same `client_message_id` again joins the turn
     /// that the first sending began.
     pub async fn send_message(&self, user: UserId, uuid: Uuid, new: NewMessage) -> Result<EventsAnswer, ServiceError> {
-        let text = check_message(&new)?;
+        let parts = check_message(&new)?;
         let context = &self.context;
         let row = context.find_conversation(user, uuid).await?;
         let below = match new.edit_of {
@@ -37,18 +37,21 @@ impl ConversationService {
             None => Below::Head,
         };
         let is_first = row.head_message_id.is_none() && row.title == UNTITLED;
-        let first_title = is_first.then(|| title_from_message(&text));
-        let question = Question::New { content: &text, client_message_id: new.client_message_id.as_deref(), below };
-        let beginning = Beginning { user, uuid, row: &row, question, text: &text };
+        let first_title = is_first.then(|| title_from_message(&MessagePart::join_texts(&parts)));
+        let question = Question::New { parts: &parts, client_message_id: new.client_message_id.as_deref(), below };
+        let model = context.model_for(new.model.as_deref(), row.model.as_deref())?;
+        let beginning = Beginning { user, uuid, row: &row, question, parts: &parts, model };
         begin(context, beginning, first_title.as_deref()).await
     }
 
-    /// Begins a turn that answers the same message as the answer `message_id` once more. Both answers stay.
+    /// Begins a turn that answers the same message as the answer `message_id` once more, by the conversation's model unless
+    /// another one is asked for. Both answers stay.
     pub async fn regenerate(
         &self,
         user: UserId,
         uuid: Uuid,
         message_id: MessageId,
+        again: AnswerAgain,
     ) -> Result<EventsAnswer, ServiceError> {
         let context = &self.context;
         let row = context.find_conversation(user, uuid).await?;
@@ -61,20 +64,25 @@ impl ConversationService {
             let advice = "Only an answer can be written anew. Send a changed question with edit_of.";
             return Err(ServiceError::Invalid(advice.to_owned()));
         };
-        let text = find(user_message_id).await?.content;
+        let parts = find(user_message_id).await?.parts();
         let question = Question::Stored { user_message_id };
-        begin(context, Beginning { user, uuid, row: &row, question, text: &text }, None).await
+        let model = context.model_for(again.model.as_deref(), row.model.as_deref())?;
+        begin(context, Beginning { user, uuid, row: &row, question, parts: &parts, model }, None).await
     }
 }
 
 /// Where a message stands that is about to get another version.
-async fn find_edited(context: &Context, conversation_id: ConversationId, id: MessageId) -> Result<Place, ServiceError> {
+async fn find_edited(
+    context: &Context,
+    conversation_id: ConversationId,
+    id: MessageId,
+) -> Result<TreeNode, ServiceError> {
     let edited = messages::find_message(&context.db, conversation_id, id).await?.ok_or(ServiceError::NoSuchMessage)?;
     if !edited.is_user() {
         let advice = "edit_of names an answer. Only messages of yours can be edited; answers can be written anew.";
         return Err(ServiceError::Invalid(advice.to_owned()));
     }
-    Ok(Place { id, parent_id: edited.parent_id })
+    Ok(TreeNode { id, parent_id: edited.parent_id })
 }
 
 /// A turn that is to begin.
@@ -83,33 +91,44 @@ struct Beginning<'a> {
     uuid: Uuid,
     row: &'a ConversationRow,
     question: Question<'a>,
-    /// The question's text.
-    text: &'a str,
+    /// The question's.
+    parts: &'a [MessagePart],
+    model: &'a Arc<Model>,
 }
 
 async fn begin(
     context: &Arc<Context>,
-    Beginning { user, uuid, row, question, text }: Beginning<'_>,
+    Beginning { user, uuid, row, question, parts, model }: Beginning<'_>,
     first_title: Option<&str>,
 ) -> Result<EventsAnswer, ServiceError> {
     let permit = StartPermit::take(context)?;
     let lease_until = turns::database_now(&context.db).await? + context.lifetimes.lease;
-    let new_turn = NewTurn { question, first_title, owner: &context.owner, lease_until };
+    let new_turn = NewTurn { question, first_title, model: model.name(), owner: &context.owner, lease_until };
     let mut tx = context.db.begin().await?;
     let rows = match turns::begin_turn(&mut tx, row.id, new_turn).await? {
         Claim::Begun(rows) => rows,
-        Claim::Known(rows) => {
+        Claim::Duplicate(rows) => {
             drop(tx);
-            return subscribe_known(context, row, rows).await;
+            return subscribe_duplicate(context, row, rows).await;
         }
-        Claim::Busy => return Err(ServiceError::TurnRunning),
+        Claim::Busy => {
+            drop(tx);
+            return Err(context.busy(row.id).await?);
+        }
     };
     let places = turns::list_versions(&mut tx, row.id, rows.user_message_id).await?;
-    let first_event = ChatEvent::MessageStart(message_start(uuid, rows, text, &places));
-    start(context, permit, tx, NewRun { user, conversation_id: row.id, rows, first_event }).await
+    let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, model, &places))];
+    start(context, permit, tx, NewRun { user, conversation_id: row.id, rows, model: Arc::clone(model), first_events })
+        .await
 }
 
-fn message_start(conversation_id: Uuid, rows: TurnRows, content: &str, places: &[Place]) -> MessageStart {
+fn message_start(
+    conversation_id: Uuid,
+    rows: TurnRows,
+    parts: &[MessagePart],
+    model: &Model,
+    places: &[TreeNode],
+) -> MessageStart {
     let TurnRows { user_message_id, assistant_message_id, .. } = rows;
     let parent_id = places.iter().find(|place| place.id == user_message_id).and_then(|place| place.parent_id);
     let versions = Versions::of(places);
@@ -117,9 +136,11 @@ fn message_start(conversation_id: Uuid, rows: TurnRows, content: &str, places: &
         user_message_id,
         assistant_message_id,
         conversation_id,
-        content: content.to_owned(),
+        content: MessagePart::join_texts(parts),
         parent_id,
-        user_siblings: versions.siblings(Place { id: user_message_id, parent_id }),
-        assistant_siblings: versions.siblings(Place { id: assistant_message_id, parent_id: Some(user_message_id) }),
+        user_siblings: versions.siblings(TreeNode { id: user_message_id, parent_id }),
+        assistant_siblings: versions.siblings(TreeNode { id: assistant_message_id, parent_id: Some(user_message_id) }),
+        provider: Some(model.client().info().provider.clone()),
+        model: Some(model.name().to_owned()),
     }
 }

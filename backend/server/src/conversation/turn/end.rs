@@ -5,23 +5,24 @@ use std::{sync::Arc, time::Duration};
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use tallybook_agent::{AgentError, CUT_OFF, RecordError};
-use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus, ToolCall, ToolCallStatus, TurnError, Usage};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus, ToolCall, TurnError, Usage};
 
 use super::{
     super::{
         context::Context,
+        limits::MAX_FALLBACK_END_BYTES,
         store::{
-            rows::interrupt_open,
+            rows::ToolCallRow,
             tool_calls,
             turns::{self, TurnEnd, TurnRows},
         },
     },
-    recorder::record_error,
-    stored_end::{list_truncated_calls, sum_usage},
+    stored_end::sum_usage,
+    storing_recorder::record_error,
     writer::TurnWriter,
 };
 use crate::{
-    db::{Database, retried},
+    db::{Database, with_retries},
     journal::{TurnLog, stored::EncodedEvent},
 };
 
@@ -31,10 +32,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// The longest such pause.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
 
-/// Bytes of text in an end that is made small because the database refused the whole one.
-pub(super) const MAX_SMALL_END_BYTES: usize = 64 * 1024;
-
-/// What the reader is told of an answer whose end was made small.
+/// What the reader is told of an answer with a fallback end.
 pub(super) const REJECTED: &str = "The database did not take the end of this answer, so it is kept in part. Ask for less at once; the server's log says why.";
 
 /// The code of that.
@@ -46,11 +44,13 @@ pub(super) struct End {
     pub(super) error: Option<EndError>,
     pub(super) stop_reason: Option<String>,
     pub(super) usage: Usage,
+    /// How long the run took.
+    pub(super) active: Duration,
 }
 
 impl End {
     pub(super) fn new(status: MessageStatus) -> Self {
-        Self { status, error: None, stop_reason: None, usage: Usage::default() }
+        Self { status, error: None, stop_reason: None, usage: Usage::default(), active: Duration::ZERO }
     }
 
     pub(super) fn failed(status: MessageStatus, error: EndError) -> Self {
@@ -105,7 +105,7 @@ pub(super) struct EndWriter<'a> {
 
 impl EndWriter<'_> {
     /// Stores and tells how the turn ended, as soon as the database takes it. Gives up when the server stops, when somebody
-    /// else has ended the turn, and when not even a small end is taken: then recovery sees to it.
+    /// else has ended the turn, and when not even a fallback end is taken: then recovery sees to it.
     pub(super) async fn write(&self, end: &End) {
         if let Some(EndError::Agent(AgentError::Record(error))) = &end.error
             && matches!(error, RecordError::Unavailable(_) | RecordError::Full(_))
@@ -114,17 +114,20 @@ impl EndWriter<'_> {
         }
         let pauses = ExponentialBuilder::new().with_min_delay(FIRST_PAUSE).with_max_delay(MAX_PAUSE);
         let mut pauses = pauses.without_max_times().build();
-        let mut is_small = false;
+        let mut is_fallback = false;
         loop {
-            let written =
-                if is_small { retried(|| self.try_write_small()).await } else { retried(|| self.try_write(end)).await };
+            let written = if is_fallback {
+                with_retries(|| self.try_write_fallback()).await
+            } else {
+                with_retries(|| self.try_write(end)).await
+            };
             let Err(error) = written else { return };
             let error = record_error(error);
             let cause = std::error::Error::source(&error).map(ToString::to_string);
             match error {
-                RecordError::Rejected(_) if !is_small => {
+                RecordError::Rejected(_) if !is_fallback => {
                     tracing::error!(cause, "the end of a turn cannot be stored whole");
-                    is_small = true;
+                    is_fallback = true;
                     continue;
                 }
                 RecordError::Rejected(_) => {
@@ -170,19 +173,21 @@ impl EndWriter<'_> {
             error: error.as_deref(),
             error_code: end.error.as_ref().map(EndError::code),
             stop_reason: end.stop_reason.as_deref(),
+            active: end.active,
         };
         self.store_and_send(row, event, &encoded).await
     }
 
     /// The same with an end that every database takes.
-    async fn try_write_small(&self) -> sqlx::Result<()> {
-        let content = self.log.read_text(|text| text[..text.floor_char_boundary(MAX_SMALL_END_BYTES)].to_owned());
+    async fn try_write_fallback(&self) -> sqlx::Result<()> {
+        let content = self.log.read_text(|text| text[..text.floor_char_boundary(MAX_FALLBACK_END_BYTES)].to_owned());
         let row = TurnEnd {
             content: &content,
             status: MessageStatus::Failed,
             error: Some(REJECTED),
             error_code: Some(REJECTED_CODE),
             stop_reason: None,
+            active: Duration::ZERO,
         };
         let event = self.failed_event(REJECTED.to_owned(), REJECTED_CODE);
         let encoded = EncodedEvent::of(&event)?;
@@ -196,7 +201,9 @@ impl EndWriter<'_> {
             return Ok(());
         };
         turns::end_turn(&mut write.tx, message_id, epoch, row).await?;
-        tool_calls::end_open_tool_calls(&mut write.tx, message_id, ToolCallStatus::Interrupted, CUT_OFF).await?;
+        if row.status != MessageStatus::AwaitingApproval {
+            tool_calls::end_open_tool_calls(&mut write.tx, message_id, CUT_OFF).await?;
+        }
         self.writer.create_next_event(&mut write.tx, encoded).await?;
         write.commit().await?;
         self.context.turn_counts.count_end(row.status);
@@ -211,10 +218,10 @@ impl EndWriter<'_> {
         }
         let message_id = self.writer.rows().assistant_message_id;
         let mut usage = end.usage;
-        if end.status != MessageStatus::Complete {
+        if !matches!(end.status, MessageStatus::Complete | MessageStatus::AwaitingApproval) {
             // Of a turn that broke off, the rows may know of calls and steps of which nobody was told.
-            tool_calls = list_truncated_calls(&self.context.db, message_id).await?;
-            interrupt_open(&mut tool_calls, CUT_OFF);
+            let end_if_open = |call: &mut ToolCallRow| call.end_if_open(CUT_OFF);
+            tool_calls = tool_calls::list_changed_tool_calls_of(&self.context.db, message_id, end_if_open).await?;
             usage = sum_usage(&self.context.db, message_id).await?;
         }
         Ok(ChatEvent::MessageEnd(MessageEnd {

@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, HashMap};
 
 use tallybook_agent::{Limits, error_json, success_json};
 use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart};
-use tallybook_protocol::MessageId;
+use tallybook_protocol::{MessageId, MessagePart};
 
 use super::{
     super::{
         branch::tree::branch,
         context::Context,
+        limits::{MAX_READ_BYTES, MIN_READ_BYTES},
         store::{
             ConversationId, messages, model_calls,
-            rows::{MessageRow, ModelCallRow, Place, SizeRow, ToolCallRow},
+            rows::{MessageRow, ModelCallRow, SizeRow, ToolCallRow, TreeNode},
             stored_id, tool_calls,
         },
     },
@@ -33,7 +34,7 @@ pub(super) async fn history_of(
     head: MessageId,
 ) -> sqlx::Result<Vec<ModelMessage>> {
     let limits = context.agent.limits();
-    let branch = branch(&messages::list_places(&context.db, conversation_id).await?, Some(head));
+    let branch = branch(&messages::list_tree_nodes(&context.db, conversation_id).await?, Some(head));
     let (recent, max_output_bytes) = find_recent(&context.db, &branch, limits).await?;
     let ids: Vec<MessageId> = recent.iter().map(|place| place.id).collect();
     let messages = messages::list_messages(&context.db, &ids).await?;
@@ -42,16 +43,17 @@ pub(super) async fn history_of(
     Ok(history(&messages, &model_calls, &tool_calls, limits))
 }
 
-/// Bytes of a turn's outputs that are read, and bytes of each that are read in any case.
-const MAX_READ_BYTES: usize = 16 * 1024 * 1024;
-const MIN_READ_BYTES: usize = 1024;
-
 /// How many messages' sizes are asked for at a time.
 const SIZES_PER_READ: usize = 64;
 
 /// The end of the branch that is worth reading, beginning with a question, and how many bytes of each result.
-async fn find_recent<'a>(db: &Database, branch: &'a [Place], limits: Limits) -> sqlx::Result<(&'a [Place], usize)> {
-    let mut recent = Recent::default();
+async fn find_recent<'a>(
+    db: &Database,
+    branch: &'a [TreeNode],
+    limits: Limits,
+) -> sqlx::Result<(&'a [TreeNode], usize)> {
+    // A new question is told in any case; an answer that is gone on with, only after its question.
+    let mut recent = Recent { at_least: 2 - branch.len() % 2, ..Recent::default() };
     for chunk in branch.rchunks(SIZES_PER_READ) {
         let ids: Vec<MessageId> = chunk.iter().map(|place| place.id).collect();
         let sizes: HashMap<MessageId, SizeRow> =
@@ -64,7 +66,7 @@ async fn find_recent<'a>(db: &Database, branch: &'a [Place], limits: Limits) -> 
     let begin = branch.len() - recent.messages;
     // Questions and answers take turns, so what has an even number is a question.
     let begin = begin - begin % 2;
-    let max_output_bytes = MAX_READ_BYTES / recent.calls_of_last_turn.max(1);
+    let max_output_bytes = MAX_READ_BYTES / recent.calls.max(1);
     Ok((&branch[begin..], max_output_bytes.clamp(MIN_READ_BYTES, limits.model_output_bytes)))
 }
 
@@ -72,22 +74,25 @@ async fn find_recent<'a>(db: &Database, branch: &'a [Place], limits: Limits) -> 
 #[derive(Default)]
 struct Recent {
     messages: usize,
+    /// So many are taken however large they are.
+    at_least: usize,
     bytes: usize,
-    calls_of_last_turn: usize,
+    /// Of these messages.
+    calls: usize,
 }
 
 impl Recent {
-    /// Takes one more message, older than those before. False when there is no room for it; the last two always count.
+    /// Takes one more message, older than those before. False when there is no room for it.
     fn add(&mut self, size: Option<&SizeRow>, budget: usize) -> bool {
         let bytes = size.map_or(0, |size| usize::try_from(size.bytes).unwrap_or(0));
-        let is_last_turn = self.messages < 2;
+        let is_taken = self.messages < self.at_least;
         // This only bounds what is read: an answer's text counts twice in its size, and what its provider keeps for itself
         // counts and is not told.
-        if !is_last_turn && self.bytes.saturating_add(bytes) > budget.saturating_mul(4) {
+        if !is_taken && self.bytes.saturating_add(bytes) > budget.saturating_mul(4) {
             return false;
         }
-        if is_last_turn {
-            self.calls_of_last_turn += size.map_or(0, |size| usize::try_from(size.calls).unwrap_or(0));
+        if is_taken {
+            self.calls += size.map_or(0, |size| usize::try_from(size.calls).unwrap_or(0));
         }
         self.messages += 1;
         self.bytes = self.bytes.saturating_add(bytes);
@@ -105,15 +110,21 @@ fn history(
     let mut turns: Vec<Vec<ModelMessage>> = Vec::new();
     for message in branch {
         if message.is_user() {
-            turns.push(vec![ModelMessage::user_text(&message.content)]);
+            turns.push(vec![ModelMessage::User(message.parts().into_iter().map(user_part).collect())]);
         } else if let Some(turn) = turns.last_mut() {
             let model_calls = model_calls.iter().filter(|call| call.message_id == message.id);
             let tool_calls = tool_calls.iter().filter(|call| call.message_id == message.id);
             let goes_on = Some(message.id) == last;
-            tell_turn(message, model_calls, tool_calls, goes_on, limits, turn);
+            push_turn(message, model_calls, tool_calls, goes_on, limits, turn);
         }
     }
     newest_within(turns, limits.history_bytes)
+}
+
+fn user_part(part: MessagePart) -> UserPart {
+    match part {
+        MessagePart::Text { text } => UserPart::Text(text),
+    }
 }
 
 /// The newest turns that together have at most `budget` bytes; always the last one.
@@ -144,7 +155,7 @@ fn block_bytes(block: &AssistantBlock) -> usize {
     }
 }
 
-fn tell_turn<'a>(
+fn push_turn<'a>(
     message: &MessageRow,
     model_calls: impl Iterator<Item = &'a ModelCallRow>,
     tool_calls: impl Iterator<Item = &'a ToolCallRow>,
@@ -197,7 +208,12 @@ pub(super) fn text_of(blocks: &[AssistantBlock]) -> String {
 }
 
 fn request(call: &ToolCallRow) -> ToolCallRequest {
-    ToolCallRequest { id: call.tool_call_id.clone(), name: call.tool_name.clone(), input_text: call.input_text.clone() }
+    ToolCallRequest {
+        id: call.provider_call_id.clone(),
+        name: call.tool_name.clone(),
+        // What the model said is told to it, whatever a person made of it.
+        input_text: call.proposed_input_text.as_ref().unwrap_or(&call.input_text).clone(),
+    }
 }
 
 fn result(block: &AssistantBlock, calls: &[&ToolCallRow], limit: usize) -> Option<ToolResult> {
@@ -208,7 +224,7 @@ fn result(block: &AssistantBlock, calls: &[&ToolCallRow], limit: usize) -> Optio
         call_id: request.id.clone(),
         tool_name: request.name.clone(),
         is_error: row.is_none_or(|call| call.output.is_none()),
-        content: content.unwrap_or_else(|| error_json(NO_RESULT, "interrupted", limit)),
+        content: content.unwrap_or_else(|| error_json(&request.name, NO_RESULT, "interrupted", None, limit)),
     })
 }
 
@@ -218,16 +234,17 @@ pub(super) fn last_row<'a>(
     request: &ToolCallRequest,
 ) -> Option<&'a ToolCallRow> {
     let id = stored_id(&request.id);
-    rows.rev().find(|row| row.tool_call_id == id)
+    rows.rev().find(|row| row.provider_call_id == id)
 }
 
 fn content(call: &ToolCallRow, limit: usize) -> Option<String> {
+    let edited = call.proposed_input_text.as_ref().map(|_| call.input_text.as_str());
     if let Some(output) = &call.output {
         let whole_bytes = call.output_bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(output.len());
-        return Some(success_json(output, whole_bytes, limit));
+        return Some(success_json(&call.tool_name, output, whole_bytes, edited, limit));
     }
     let error = call.error.as_ref()?;
-    Some(error_json(error, call.error_type.as_deref().unwrap_or("error"), limit))
+    Some(error_json(&call.tool_name, error, call.error_type.as_deref().unwrap_or("error"), edited, limit))
 }
 
 #[cfg(test)]

@@ -1,25 +1,30 @@
-//! Turns: how one begins (`begin`, `continue_turn`, `start`), runs (`run`), is stored (`writer`, `recorder`) and ends (`end`);
-//! what its model is told (`history`, `resumed`); how readers follow it (`subscribe`, `remote_tail`, `stored_end`), how it is
+//! Turns: how one begins (`begin`, `start`), goes on (`continue_turn`, `consent`, `go_on`), runs (`run`), is stored (`writer`, `storing_recorder`) and ends (`end`);
+//! what its model is told (`history`, `continued`); how readers follow it (`subscribe`, `remote_tail`, `stored_end`), how it is
 //! stopped (`stop`), and what is done about turns whose process is gone (`recovery`) or that are long over (`retention`).
 
 mod begin;
+mod consent;
 mod continue_turn;
+mod continued;
 mod end;
+mod go_on;
 mod history;
-mod recorder;
 pub(super) mod recovery;
 mod remote_tail;
-mod resumed;
 pub(super) mod retention;
 mod run;
 mod start;
 mod step_text;
 pub(super) mod stop;
+mod stop_waiting;
 mod stored_end;
+mod storing_recorder;
 mod subscribe;
 #[cfg(test)]
-mod testing;
+pub(super) mod testing;
 mod title;
+pub(super) mod waiting;
 mod writer;
 
+pub use consent::DecisionAnswer;
 pub use subscribe::EventsAnswer;

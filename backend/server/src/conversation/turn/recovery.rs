@@ -1,24 +1,29 @@
 //! Closing turns whose process is gone: what was stored of one stays, and it is marked as interrupted.
 
-use std::sync::Arc;
+use std::{
+    collections::HashSet,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use chrono::{DateTime, Utc};
-use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, ToolCallStatus, TurnError};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, TurnError};
 
 use super::{
     super::{
         context::Context,
+        limits::MAX_FALLBACK_END_BYTES,
         store::{
-            rows::interrupt_open,
+            rows::ToolCallRow,
             tool_calls,
             turns::{self, AbandonedTurn, TurnEnd},
         },
     },
-    end::{MAX_SMALL_END_BYTES, REJECTED, REJECTED_CODE, check_statement_size},
-    stored_end::{list_truncated_calls, sum_usage},
+    end::{REJECTED, REJECTED_CODE, check_statement_size},
+    stored_end::sum_usage,
 };
 use crate::{
-    db::{Failure, classify, retried},
+    db::{FailureKind, classify, is_rolled_back},
     journal::{
         EventId,
         stored::{self, EncodedEvent},
@@ -37,70 +42,108 @@ const CALL_INTERRUPTED: &str = "The server restarted during this call. It may ha
 /// Said of the turn.
 const TURN_INTERRUPTED: &str = "The server was restarted while it answered.";
 
-/// Closes, at the start of this process, what earlier ones left running.
-pub(in crate::conversation) async fn recover_at_start(context: &Context) -> sqlx::Result<()> {
-    let now = turns::database_now(&context.db).await?;
-    // An embedded database has one owner, this process: what it finds running at its start cannot be running.
-    let expired_before = if context.db.is_embedded() { now + chrono::Duration::days(36_500) } else { now };
-    close_turns_expired_before(context, expired_before).await
+/// Closes the turns whose owner is gone.
+pub(in crate::conversation) struct Recovery {
+    context: Arc<Context>,
+    /// Turns that could not be closed, of which the log has heard.
+    reported: HashSet<MessageId>,
 }
 
-/// Closes turns that other processes abandoned, until this one drains.
-pub(in crate::conversation) async fn watch_for_abandoned_turns(context: Arc<Context>) {
-    let every = context.lifetimes.lease / 2;
-    while context.draining.run_until_cancelled(tokio::time::sleep(every)).await.is_some() {
-        let closed = async {
-            let now = turns::database_now(&context.db).await?;
-            close_turns_expired_before(&context, now).await
-        };
-        if let Some(Err(error)) = context.draining.run_until_cancelled(closed).await {
-            tracing::warn!(%error, "abandoned turns could not be looked for");
+impl Recovery {
+    pub(in crate::conversation) fn new(context: Arc<Context>) -> Self {
+        Self { context, reported: HashSet::new() }
+    }
+
+    /// Closes, at the start of this process, what earlier ones left running in an embedded database. It has one owner, this
+    /// process: what it finds running cannot be running. In a shared one the owners may live, and have been kept from
+    /// renewing their leases by the same outage that this process had to wait for; the first look comes soon enough.
+    pub(in crate::conversation) async fn close_at_start(&mut self) -> sqlx::Result<()> {
+        if !self.context.db.is_embedded() {
+            return Ok(());
+        }
+        let now = turns::database_now(&self.context.db).await?;
+        self.close_turns_expired_before(now + chrono::Duration::days(36_500)).await
+    }
+
+    /// Closes turns that other processes abandoned, until this one drains. After the database was out of reach, or slow to
+    /// answer, their owners have until the next look to renew their leases: they could not do so either.
+    pub(in crate::conversation) async fn watch(mut self) {
+        let context = Arc::clone(&self.context);
+        let every = context.lifetimes.lease / 2;
+        let mut was_prompt = true;
+        while context.draining.run_until_cancelled(tokio::time::sleep(every)).await.is_some() {
+            let look = async {
+                let asked = Instant::now();
+                let now = turns::database_now(&context.db).await?;
+                let is_prompt = asked.elapsed() < every / 2;
+                if was_prompt && is_prompt {
+                    self.close_turns_expired_before(now).await?;
+                }
+                Ok::<_, sqlx::Error>(is_prompt)
+            };
+            let Some(looked) = context.draining.run_until_cancelled(look).await else { return };
+            was_prompt = looked.unwrap_or_else(|error| {
+                tracing::warn!(%error, "abandoned turns could not be looked for");
+                false
+            });
         }
     }
-}
 
-/// Ends every turn whose owner is gone, page by page; one that cannot be closed keeps none of the others from it. Fails when
-/// the database takes nothing.
-async fn close_turns_expired_before(context: &Context, time: DateTime<Utc>) -> sqlx::Result<()> {
-    let mut last = MessageId::default();
-    loop {
-        let page = turns::list_abandoned_turns(&context.db, time, last, MAX_TURNS_PER_READ).await?;
-        let Some(end) = page.last() else { return Ok(()) };
-        last = end.message_id;
-        for turn in page {
-            // One of our own, which waits for the database to take its end, knows more than is stored.
-            if !context.running.contains(turn.message_id) {
-                Box::pin(close(context, turn)).await?;
+    /// Ends every turn whose owner is gone, page by page; one that cannot be closed, or that somebody holds locked, keeps none
+    /// of the others from it. Fails when the database takes nothing.
+    async fn close_turns_expired_before(&mut self, time: DateTime<Utc>) -> sqlx::Result<()> {
+        let mut last = MessageId::default();
+        loop {
+            let page = turns::list_abandoned_turns(&self.context.db, time, last, MAX_TURNS_PER_READ).await?;
+            let Some(end) = page.last() else { return Ok(()) };
+            last = end.message_id;
+            for turn in page {
+                // One of our own, which waits for the database to take its end, knows more than is stored.
+                if !self.context.running.contains(turn.message_id) {
+                    Box::pin(self.close(turn)).await?;
+                }
             }
         }
     }
-}
 
-async fn close(context: &Context, turn: AbandonedTurn) -> sqlx::Result<()> {
-    let message_id = turn.message_id;
-    let closed = match retried(|| try_close(context, turn, false)).await {
-        Err(error) if classify(&error) == Failure::Lasting => {
-            tracing::error!(%error, %message_id, "the end of an abandoned turn cannot be stored whole");
-            retried(|| try_close(context, turn, true)).await
+    async fn close(&mut self, turn: AbandonedTurn) -> sqlx::Result<()> {
+        let (context, message_id) = (&self.context, turn.message_id);
+        // Not retried at once: the next look comes soon, and each retry may wait for a lock.
+        let closed = match try_close(context, turn, false).await {
+            Err(error) if classify(&error) == FailureKind::Permanent => {
+                if !self.reported.contains(&message_id) {
+                    tracing::error!(%error, %message_id, "the end of an abandoned turn cannot be stored whole");
+                }
+                try_close(context, turn, true).await
+            }
+            closed => closed,
+        };
+        match closed {
+            Ok(is_closed) => {
+                self.reported.remove(&message_id);
+                if is_closed {
+                    context.changes.announce(turn.user_id);
+                    tracing::warn!(%message_id, "an abandoned turn was closed as interrupted");
+                }
+            }
+            // Each look tries again; the log hears of it once.
+            Err(error) if classify(&error) == FailureKind::Permanent => {
+                if self.reported.insert(message_id) {
+                    tracing::error!(%error, %message_id, "an abandoned turn could not be closed");
+                }
+            }
+            // A host that died in a transaction keeps its locks for as long as the database takes its connection for alive.
+            Err(error) if is_rolled_back(&error) => {
+                tracing::warn!(%error, %message_id, "an abandoned turn is locked by somebody; it is closed later");
+            }
+            Err(error) => return Err(error),
         }
-        closed => closed,
-    };
-    match closed {
-        Ok(false) => {}
-        Ok(true) => {
-            context.changes.announce(turn.user_id);
-            tracing::warn!(%message_id, "an abandoned turn was closed as interrupted");
-        }
-        Err(error) if classify(&error) == Failure::Lasting => {
-            tracing::error!(%error, %message_id, "an abandoned turn could not be closed");
-        }
-        Err(error) => return Err(error),
+        Ok(())
     }
-    Ok(())
 }
 
-/// False when its owner lives after all. With `is_small` the end is one that every database takes.
-async fn try_close(context: &Context, turn: AbandonedTurn, is_small: bool) -> sqlx::Result<bool> {
+/// False when its owner lives after all. With `is_fallback` the end is one that every database takes.
+async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) -> sqlx::Result<bool> {
     let AbandonedTurn { message_id, user_message_id, epoch, .. } = turn;
     let mut tx = context.db.begin().await?;
     // From here on an owner that was only silent writes nothing more.
@@ -108,16 +151,16 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_small: bool) -> sq
         return Ok(false);
     }
     let mut text = match stored::find_text(&context.db, message_id).await {
-        Err(error) if is_small && classify(&error) == Failure::Lasting => String::new(),
+        Err(error) if is_fallback && classify(&error) == FailureKind::Permanent => String::new(),
         text => text?,
     };
-    let (status, error, code) = if is_small {
-        text.truncate(text.floor_char_boundary(MAX_SMALL_END_BYTES));
+    let (status, error, code) = if is_fallback {
+        text.truncate(text.floor_char_boundary(MAX_FALLBACK_END_BYTES));
         (MessageStatus::Failed, REJECTED, REJECTED_CODE)
     } else {
         (MessageStatus::Interrupted, TURN_INTERRUPTED, "interrupted")
     };
-    let event = if is_small {
+    let event = if is_fallback {
         ChatEvent::Error(TurnError {
             error: error.to_owned(),
             code: code.to_owned(),
@@ -129,11 +172,18 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_small: bool) -> sq
     };
     let event = EncodedEvent::of(&event)?;
     check_statement_size(&context.db, &text, &event).await?;
-    let end = TurnEnd { content: &text, status, error: Some(error), error_code: Some(code), stop_reason: None };
+    let end = TurnEnd {
+        content: &text,
+        status,
+        error: Some(error),
+        error_code: Some(code),
+        stop_reason: None,
+        active: Duration::ZERO,
+    };
     // Readers may have heard of more than was stored; the end must have a number that is new to all of them.
     let seq = stored::find_last_seq(&context.db, message_id, epoch).await?.unwrap_or_default() + MAX_UNSTORED_EVENTS;
     turns::end_turn(&mut tx, message_id, epoch, end).await?;
-    tool_calls::end_open_tool_calls(&mut tx, message_id, ToolCallStatus::Interrupted, CALL_INTERRUPTED).await?;
+    tool_calls::end_open_tool_calls(&mut tx, message_id, CALL_INTERRUPTED).await?;
     // For whoever follows the turn in its stored journal.
     stored::create_event(&mut tx, EventId { message_id, epoch, seq }, &event).await?;
     tx.commit().await?;
@@ -142,8 +192,8 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_small: bool) -> sq
 }
 
 async fn interrupted_event(context: &Context, message_id: MessageId, text: &str) -> sqlx::Result<ChatEvent> {
-    let mut tool_calls = list_truncated_calls(&context.db, message_id).await?;
-    interrupt_open(&mut tool_calls, CALL_INTERRUPTED);
+    let end_if_open = |call: &mut ToolCallRow| call.end_if_open(CALL_INTERRUPTED);
+    let tool_calls = tool_calls::list_changed_tool_calls_of(&context.db, message_id, end_if_open).await?;
     Ok(ChatEvent::MessageEnd(MessageEnd {
         assistant_message_id: message_id,
         content: text.to_owned(),
@@ -154,4 +204,54 @@ async fn interrupted_event(context: &Context, message_id: MessageId, text: &str)
         stop_reason: None,
         usage: sum_usage(&context.db, message_id).await?,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use tracing::{Level, Subscriber, subscriber};
+    use tracing_subscriber::{
+        Layer,
+        layer::{Context, SubscriberExt as _},
+    };
+
+    use super::{super::testing::Fixture, Recovery};
+    use crate::db::Database;
+
+    /// Counts errors.
+    struct Errors(Arc<AtomicUsize>);
+
+    impl<S: Subscriber> Layer<S> for Errors {
+        fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+            if *event.metadata().level() == Level::ERROR {
+                self.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn the_log_hears_once_of_a_turn_that_cannot_be_closed() {
+        let fixture = Fixture::set_up().await;
+        let context = &fixture.service.context;
+        let (tx, rows) = fixture.begin_turn().await;
+        tx.commit().await.unwrap();
+        let Database::Sqlite(pool) = &context.db else { panic!("the database is embedded") };
+        let refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON messages WHEN NEW.status <> 'streaming' \
+                      BEGIN SELECT RAISE(ABORT, 'refused'); END";
+        sqlx::raw_sql(refuse).execute(pool).await.unwrap();
+        let errors = Arc::new(AtomicUsize::new(0));
+        let _logging = subscriber::set_default(tracing_subscriber::registry().with(Errors(Arc::clone(&errors))));
+        let mut recovery = Recovery::new(Arc::clone(context));
+        for _ in 0..3 {
+            recovery.close_at_start().await.unwrap();
+            assert_eq!(errors.load(Ordering::SeqCst), 2, "that the whole end is refused, and the fallback, too");
+        }
+        sqlx::raw_sql("DROP TRIGGER refuse").execute(pool).await.unwrap();
+        recovery.close_at_start().await.unwrap();
+        assert!(recovery.reported.is_empty() && !context.running.contains(rows.assistant_message_id));
+    }
 }

@@ -18,7 +18,7 @@ use crate::journal::{EventId, TurnLog, stored};
 const READ_EVERY: Duration = Duration::from_millis(250);
 
 /// A copy of the turn's record as far as it is stored, which goes on growing for as long as somebody holds it.
-pub(super) async fn follow(
+pub(super) async fn tail(
     context: &Arc<Context>,
     conversation_id: ConversationId,
     message_id: MessageId,

@@ -1,10 +1,10 @@
 //! One turn from its spawn to its end. It belongs to the server, not to the connection that began it: readers come and
 //! go, the turn goes on until it ends, is stopped, or the server shuts down.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use futures_util::FutureExt;
-use tallybook_agent::{AgentError, RecordError, TurnInput, TurnOutcome};
+use tallybook_agent::{AgentError, EndReason, RecordError, TurnInput, TurnOutcome};
 use tallybook_protocol::MessageStatus;
 use tokio_util::sync::CancellationToken;
 
@@ -16,14 +16,14 @@ use super::{
             turns::{self, FIRST_EPOCH, TurnRows},
         },
     },
+    continued::continued_turn,
     end::{End, EndError, EndWriter},
     history::history_of,
-    recorder::{StoringRecorder, record_error},
-    resumed::resumed_turn,
+    storing_recorder::{StoringRecorder, record_error},
     title,
     writer::TurnWriter,
 };
-use crate::{accounts::UserId, journal::TurnLog};
+use crate::{accounts::UserId, journal::TurnLog, models::Model};
 
 /// A turn that is stored and about to run.
 pub(super) struct Turn {
@@ -31,6 +31,7 @@ pub(super) struct Turn {
     pub(super) user: UserId,
     pub(super) conversation_id: ConversationId,
     pub(super) rows: TurnRows,
+    pub(super) model: Arc<Model>,
     pub(super) log: Arc<TurnLog>,
     pub(super) cancel: CancellationToken,
 }
@@ -41,6 +42,7 @@ impl Turn {
         let message_id = self.rows.assistant_message_id;
         let writer = TurnWriter::new(self.context.db.clone(), Arc::clone(&self.log), self.rows);
         let stop_storing = CancellationToken::new();
+        let began = Instant::now();
         let work = async {
             let answer = AssertUnwindSafe(self.answer(&writer)).catch_unwind();
             let result = tokio::select! {
@@ -55,34 +57,42 @@ impl Turn {
         if let Some(Err(AgentError::Record(RecordError::LostLease))) = result {
             tracing::warn!(%message_id, "a turn was ended by somebody else");
         } else {
-            let end = self.describe(result);
+            let end = End { active: began.elapsed(), ..self.describe(result) };
             complete = end.status == MessageStatus::Complete;
-            EndWriter { context: &self.context, writer: &writer, log: &self.log }.write(&end).await;
+            let writer = EndWriter { context: &self.context, writer: &writer, log: &self.log };
+            // While the database does not take the end, nobody may take the turn for abandoned. That somebody did, or that
+            // this very end is stored by now, the writer finds out by itself.
+            let lease = self.keep_lease().then(|()| std::future::pending());
+            tokio::select! {
+                () = writer.write(&end) => {}
+                () = lease => {}
+            }
         }
         self.context.journal.close(&self.log);
         self.context.running.remove(self.rows);
         self.context.changes.announce(self.user);
         if complete {
-            title::write_soon(&self.context, self.user, self.conversation_id, self.rows);
+            title::write_soon(&self.context, &self.model, self.user, self.conversation_id, self.rows);
         }
     }
 
     async fn answer(&self, writer: &TurnWriter) -> Result<TurnOutcome, AgentError> {
         let input = self.input().await.map_err(record_error)?;
         let mut recorder = StoringRecorder::new(writer);
-        self.context.agent.run(input, &mut recorder, &self.cancel).await
+        self.context.agent.run(self.model.client(), input, &mut recorder, &self.cancel).await
     }
 
     async fn input(&self) -> sqlx::Result<TurnInput> {
         let TurnRows { user_message_id, assistant_message_id, epoch } = self.rows;
         let context = &self.context;
+        let tools = context.tools_of(self.conversation_id).await?;
         if epoch == FIRST_EPOCH {
             let history = history_of(context, self.conversation_id, user_message_id).await?;
-            return Ok(TurnInput { history, resumed: None });
+            return Ok(TurnInput { history, continued: None, tools });
         }
         let mut history = history_of(context, self.conversation_id, assistant_message_id).await?;
-        let resumed = resumed_turn(context, assistant_message_id, &mut history).await?;
-        Ok(TurnInput { history, resumed: Some(resumed) })
+        let continued = continued_turn(context, &tools, assistant_message_id, &mut history).await?;
+        Ok(TurnInput { history, continued: Some(continued), tools })
     }
 
     /// Renews the lease for as long as the turn is this process's own; returns when it no longer is.
@@ -107,8 +117,11 @@ impl Turn {
     fn describe(&self, result: Option<Result<TurnOutcome, AgentError>>) -> End {
         let error = match result {
             Some(Ok(outcome)) => {
-                let end = End::new(MessageStatus::Complete);
-                return End { stop_reason: Some(outcome.stop_reason), usage: outcome.usage, ..end };
+                let (status, stop_reason) = match outcome.reason {
+                    EndReason::Over(word) => (MessageStatus::Complete, Some(word)),
+                    EndReason::AwaitsApproval => (MessageStatus::AwaitingApproval, None),
+                };
+                return End { stop_reason, usage: outcome.usage, ..End::new(status) };
             }
             Some(Err(AgentError::Cancelled)) if self.context.shut_down.is_cancelled() => {
                 return End::failed(MessageStatus::Interrupted, EndError::ShutDown);

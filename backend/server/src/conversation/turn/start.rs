@@ -22,6 +22,7 @@ use crate::{
         EventId,
         stored::{self, EncodedEvent},
     },
+    models::Model,
 };
 
 /// The right to start a turn. While it is held, shutting down waits, so that no turn begins on a closed database.
@@ -41,8 +42,10 @@ pub(super) struct NewRun {
     pub(super) user: UserId,
     pub(super) conversation_id: ConversationId,
     pub(super) rows: TurnRows,
-    /// The first event of its record.
-    pub(super) first_event: ChatEvent,
+    /// What answers.
+    pub(super) model: Arc<Model>,
+    /// The beginning of its record.
+    pub(super) first_events: Vec<ChatEvent>,
 }
 
 /// Commits the turn's first transaction, runs it and subscribes to it.
@@ -52,21 +55,25 @@ pub(super) async fn start(
     mut tx: Transaction,
     run: NewRun,
 ) -> Result<EventsAnswer, ServiceError> {
-    let NewRun { user, conversation_id, rows, first_event } = run;
+    let NewRun { user, conversation_id, rows, model, first_events } = run;
     let TurnRows { assistant_message_id: message_id, epoch, .. } = rows;
-    let encoded = EncodedEvent::of(&first_event)?;
-    stored::create_event(&mut tx, EventId { message_id, epoch, seq: 0 }, &encoded).await?;
-    // From the commit on the turn can be stopped, so it must be known here before that.
+    for (seq, event) in (0..).zip(&first_events) {
+        stored::create_event(&mut tx, EventId { message_id, epoch, seq }, &EncodedEvent::of(event)?).await?;
+    }
+    // From the commit on the turn can be stopped and followed, so all of it must be known here before that.
     let cancel = context.running.add(rows, &context.shut_down);
+    let log = context.journal.open(message_id, epoch);
+    for event in first_events {
+        log.append(event);
+    }
     if let Err(error) = tx.commit().await {
+        context.journal.close(&log);
         context.running.remove(rows);
         return Err(error.into());
     }
     context.turn_counts.count_start();
-    let log = context.journal.open(message_id, epoch);
-    log.append(first_event);
     let subscription = log.subscribe();
-    let turn = Turn { context: Arc::clone(context), user, conversation_id, rows, log, cancel };
+    let turn = Turn { context: Arc::clone(context), user, conversation_id, rows, model, log, cancel };
     context.spawn(turn.run());
     context.changes.announce(user);
     Ok(EventsAnswer::Turn(subscription))
@@ -82,14 +89,14 @@ mod tests {
     use tallybook_protocol::{ChatEvent, MessageStatus, Snapshot};
 
     use super::{
-        super::{super::ServiceError, testing::Scene},
+        super::{super::ServiceError, testing::Fixture},
         NewRun, StartPermit, start,
     };
     use crate::{accounts::UserId, db::Transaction};
 
     #[tokio::test]
     async fn shutting_down_waits_for_a_turn_that_is_about_to_begin() {
-        let service = Scene::set().await.service;
+        let service = Fixture::set_up().await.service;
         let permit = StartPermit::take(&service.context).unwrap();
         let shutting_down = tokio::spawn({
             let service = service.clone();
@@ -103,13 +110,19 @@ mod tests {
         assert!(service.context.db.begin().await.is_err());
     }
 
-    /// From the commit on others see the turn and may stop it.
+    /// From the commit on others see the turn, and may stop or follow it. One that is not committed is known to nobody.
     #[tokio::test]
-    async fn a_turn_can_be_stopped_when_it_is_committed() {
-        let scene = Scene::set().await;
-        let context = &scene.service.context;
+    async fn a_turn_can_be_stopped_and_followed_when_it_is_committed() {
+        for is_committed in [true, false] {
+            check_commit(is_committed).await;
+        }
+    }
+
+    async fn check_commit(is_committed: bool) {
+        let fixture = Fixture::set_up().await;
+        let context = &fixture.service.context;
         let permit = StartPermit::take(context).unwrap();
-        let (mut tx, rows) = scene.begin_turn().await;
+        let (mut tx, rows) = fixture.begin_turn().await;
         let message_id = rows.assistant_message_id;
         let was_known = Arc::new(OnceLock::new());
         let Transaction::Sqlite(transaction) = &mut tx else { panic!("the database is embedded") };
@@ -117,8 +130,12 @@ mod tests {
             let (context, was_known) = (Arc::clone(context), Arc::clone(&was_known));
             move || {
                 // Later commits on this connection do not count.
-                was_known.get_or_init(|| context.running.contains(message_id));
-                true
+                let is_first = was_known.get().is_none();
+                was_known.get_or_init(|| {
+                    let log = context.journal.find(message_id);
+                    (context.running.contains(message_id), log.map(|log| log.next_seq()))
+                });
+                is_committed || !is_first
             }
         });
         let first_event = ChatEvent::Snapshot(Snapshot {
@@ -128,8 +145,18 @@ mod tests {
             tool_calls: Vec::new(),
             status: MessageStatus::Streaming,
         });
-        let run = NewRun { user: UserId::LOCAL, conversation_id: scene.conversation_id, rows, first_event };
-        start(context, permit, tx, run).await.unwrap();
-        assert_eq!(was_known.get(), Some(&true), "nobody could have stopped it as it was committed");
+        let model = Arc::clone(context.models.default_model());
+        let first_events = vec![first_event];
+        let run = NewRun { user: UserId::LOCAL, conversation_id: fixture.conversation_id, rows, model, first_events };
+        let started = start(context, permit, tx, run).await;
+        assert_eq!(
+            was_known.get(),
+            Some(&(true, Some(1))),
+            "nobody could have stopped or followed it as it was committed"
+        );
+        assert_eq!(started.is_ok(), is_committed);
+        if !is_committed {
+            assert!(context.journal.find(message_id).is_none() && !context.running.contains(message_id));
+        }
     }
 }

@@ -4,18 +4,25 @@ use std::{sync::Arc, time::Duration};
 
 use uuid::Uuid;
 
-use super::super::{ServiceError, context::Context, service::ConversationService, store::turns};
+use super::{
+    super::{ServiceError, context::Context, service::ConversationService, store::turns},
+    stop_waiting::stop_waiting,
+};
 use crate::accounts::UserId;
 
 /// How often the owner of turns looks whether another process was asked to stop one.
 const STOP_REQUESTS_EVERY: Duration = Duration::from_millis(400);
 
 impl ConversationService {
-    /// Stops the turn that runs, if one does. False when none runs.
+    /// Stops the turn that runs or waits for consent, if one does. False when none does.
     pub async fn stop(&self, user: UserId, uuid: Uuid) -> Result<bool, ServiceError> {
         let context = &self.context;
         let row = context.find_conversation(user, uuid).await?;
         let Some(message_id) = row.active_message_id else { return Ok(false) };
+        if row.awaiting_approval && stop_waiting(context, user, row.id, message_id).await? {
+            return Ok(true);
+        }
+        // It may have gone on since the row was read.
         // Who does not run here runs in another process, which looks for this request.
         Ok(context.running.cancel(message_id) || turns::request_stop(&context.db, message_id).await?)
     }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{CallsBudget, ChatEvent, MessageEnd, MessageId, MessageStatus, ToolCall, TurnError, Usage};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, ToolCall, TurnError, Usage};
 
 use super::super::store::{
     ConversationId, messages, model_calls,
-    rows::{MessageRow, ModelCallRow, ToolCallRow},
+    rows::{MessageRow, ModelCallRow},
     tool_calls,
 };
 use crate::{
@@ -29,7 +29,7 @@ pub(super) async fn read_end(
     };
     let seq = stored::find_last_seq(db, message_id, epoch).await?.unwrap_or_default();
     let id = EventId { message_id, epoch, seq };
-    let tool_calls = list_truncated_calls(db, message_id).await?;
+    let tool_calls = tool_calls::list_truncated_tool_calls_of(db, message_id).await?;
     let log = if message.status == MessageStatus::Failed {
         TurnLog::of_end(id, failed_event(&message), message.content, tool_calls)
     } else {
@@ -59,17 +59,6 @@ fn failed_event(message: &MessageRow) -> ChatEvent {
         user_message_id: message.parent_id,
         assistant_message_id: Some(message.id),
     })
-}
-
-/// The calls of a turn, with as much of their texts as one event carries.
-pub(super) async fn list_truncated_calls(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<ToolCall>> {
-    let rows = tool_calls::list_carried_tool_calls(db, &[message_id]).await?;
-    let mut calls: Vec<ToolCall> = rows.iter().map(ToolCallRow::to_tool_call).collect();
-    let mut budget = CallsBudget::default();
-    for call in &mut calls {
-        budget.fit(call);
-    }
-    Ok(calls)
 }
 
 /// Tokens of a turn's steps.

@@ -39,7 +39,7 @@ impl ConversationService {
     pub async fn events(&self, user: UserId, uuid: Uuid, last: Option<EventId>) -> Result<EventsAnswer, ServiceError> {
         let context = &self.context;
         let row = context.find_conversation(user, uuid).await?;
-        if let Some(message_id) = row.active_message_id {
+        if let Some(message_id) = row.running_message_id() {
             if let Some(log) = context.journal.find(message_id) {
                 return Ok(EventsAnswer::Turn(log.subscribe_after(last)));
             }
@@ -55,7 +55,7 @@ impl ConversationService {
 }
 
 /// Follows the turn of a message that was sent before.
-pub(super) async fn subscribe_known(
+pub(super) async fn subscribe_duplicate(
     context: &Arc<Context>,
     row: &ConversationRow,
     rows: TurnRows,
@@ -78,7 +78,7 @@ async fn subscribe_stored(
     };
     let read = async {
         if status == MessageStatus::Streaming {
-            remote_tail::follow(context, conversation_id, message_id, epoch).await
+            remote_tail::tail(context, conversation_id, message_id, epoch).await
         } else {
             read_end(&context.db, conversation_id, message_id, epoch).await
         }
@@ -115,7 +115,7 @@ mod tests {
     use super::{
         super::{
             super::store::turns::{TurnEnd, TurnRows, end_turn},
-            testing::Scene,
+            testing::Fixture,
         },
         EventId, EventsAnswer, TurnSubscription, stored,
     };
@@ -152,18 +152,24 @@ mod tests {
             error: None,
             error_code: None,
             stop_reason: None,
+            active: Duration::ZERO,
         };
         assert!(end_turn(tx, rows.assistant_message_id, rows.epoch, end).await.unwrap());
     }
 
-    async fn twenty_readers(scene: &Scene, last: Option<EventId>) -> Vec<Reader> {
-        let reader = async |_| {
-            let answer = scene.service.events(UserId::LOCAL, scene.uuid, last).await.unwrap();
-            let EventsAnswer::Turn(mut turn) = answer else { panic!("there is something to follow") };
-            let entries = turn.next().await.unwrap();
-            (turn, entries)
-        };
-        join_all((0..20).map(reader)).await
+    async fn twenty_readers(fixture: &Fixture, last: Option<EventId>) -> Vec<Reader> {
+        let (service, uuid) = (&fixture.service, fixture.uuid);
+        // Each in a task of its own, so that they come on several threads.
+        let readers = (0..20).map(|_| {
+            let service = service.clone();
+            tokio::spawn(async move {
+                let answer = service.events(UserId::LOCAL, uuid, last).await.unwrap();
+                let EventsAnswer::Turn(mut turn) = answer else { panic!("there is something to follow") };
+                let entries = turn.next().await.unwrap();
+                (turn, entries)
+            })
+        });
+        join_all(readers).await.into_iter().map(Result::unwrap).collect()
     }
 
     /// Gives the one event that they hold.
@@ -182,42 +188,42 @@ mod tests {
         first
     }
 
-    #[tokio::test]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn readers_of_a_turn_of_this_process_share_it() {
-        let scene = Scene::set().await;
-        let (tx, rows) = scene.begin_turn().await;
+        let fixture = Fixture::set_up().await;
+        let (tx, rows) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
-        let log = scene.service.context.journal.open(rows.assistant_message_id, rows.epoch);
+        let log = fixture.service.context.journal.open(rows.assistant_message_id, rows.epoch);
         (0..PORTIONS).for_each(|portion| log.append(delta(portion)));
-        let readers = twenty_readers(&scene, None).await;
+        let readers = twenty_readers(&fixture, None).await;
         let ChatEvent::Snapshot(snapshot) = assert_one_copy(&readers) else { panic!("a snapshot comes first") };
         assert_eq!(snapshot.content.len(), PORTION * PORTIONS);
     }
 
-    #[tokio::test]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn readers_who_come_back_after_the_end_share_it() {
-        let scene = Scene::set().await;
-        let (mut tx, rows) = scene.begin_turn().await;
+        let fixture = Fixture::set_up().await;
+        let (mut tx, rows) = fixture.begin_turn().await;
         store(&mut tx, rows, 0).await;
         end(&mut tx, rows).await;
         tx.commit().await.unwrap();
-        let readers = twenty_readers(&scene, Some(id(rows, -1))).await;
+        let readers = twenty_readers(&fixture, Some(id(rows, -1))).await;
         let ChatEvent::MessageEnd(end) = assert_one_copy(&readers) else { panic!("the end alone") };
         assert_eq!(end.content.len(), PORTION * PORTIONS);
     }
 
     /// They are served by one task, too, which ends with the last of them.
-    #[tokio::test]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn readers_of_another_processs_turn_share_it() {
-        let scene = Scene::set().await;
-        let context = &scene.service.context;
-        let (mut tx, rows) = scene.begin_turn().await;
+        let fixture = Fixture::set_up().await;
+        let context = &fixture.service.context;
+        let (mut tx, rows) = fixture.begin_turn().await;
         for portion in 0..PORTIONS - 1 {
             store(&mut tx, rows, portion).await;
         }
         tx.commit().await.unwrap();
         let tasks = context.tasks.len();
-        let mut readers = twenty_readers(&scene, None).await;
+        let mut readers = twenty_readers(&fixture, None).await;
         assert_eq!(context.tasks.len(), tasks + 1);
         let ChatEvent::Snapshot(snapshot) = assert_one_copy(&readers) else { panic!("a snapshot comes first") };
         assert_eq!(snapshot.content.len(), PORTION * (PORTIONS - 1));

@@ -10,7 +10,7 @@ use super::super::{
     input::{title_from_message, title_from_model},
     store::{ConversationId, conversations, messages, turns::TurnRows},
 };
-use crate::accounts::UserId;
+use crate::{accounts::UserId, models::Model};
 
 /// Why a conversation keeps the title that it has.
 #[derive(Debug, thiserror::Error)]
@@ -21,9 +21,15 @@ enum TitleError {
     Storage(#[from] sqlx::Error),
 }
 
-/// Has a conversation named by the turn that has just ended well, in a task of its own.
-pub(super) fn write_soon(context: &Arc<Context>, user: UserId, conversation_id: ConversationId, turn: TurnRows) {
-    let Some(writer) = context.titles.clone() else { return };
+/// Has a conversation named by the turn that has just ended well, by the model that answered, in a task of its own.
+pub(super) fn write_soon(
+    context: &Arc<Context>,
+    model: &Model,
+    user: UserId,
+    conversation_id: ConversationId,
+    turn: TurnRows,
+) {
+    let Some(writer) = model.titles().cloned() else { return };
     let task_context = Arc::clone(context);
     let writing = async move {
         let context = &*task_context;

@@ -43,6 +43,11 @@ impl TurnWriter {
         Self { db, log, rows, stored_bytes }
     }
 
+    /// Where it writes.
+    pub(super) fn db(&self) -> &Database {
+        &self.db
+    }
+
     /// The turn that it writes.
     pub(super) fn rows(&self) -> TurnRows {
         self.rows

@@ -4,9 +4,17 @@ use std::{net::IpAddr, process::Command, sync::Arc, time::Duration};
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
-use tallybook::{application::Application, config::Settings, db::Database, http, models::ModelChoice};
+use tallybook::{
+    accounts::AccountsSettings,
+    application::Application,
+    config::Settings,
+    db::Database,
+    http,
+    models::{ModelChoice, ModelEntry},
+};
 use tallybook_agent::{Limits, SystemPrompt};
 use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy};
+use tallybook_mcp::ToolServersSettings;
 use tallybook_mock_llm::MockLlm;
 use tallybook_tools::ToolRegistry;
 use tokio::{sync::oneshot, task::JoinHandle};
@@ -44,16 +52,22 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
         host: IpAddr::from([127, 0, 0, 1]),
         port: 0,
         allowed_hosts: Vec::new(),
+        accounts: AccountsSettings::default(),
         http_limits: http::Limits::default(),
         database_url: engine.url.parse().expect("its address"),
-        model: ModelChoice::Provider(model),
+        models: vec![ModelEntry::from_environment(ModelChoice::Provider(model))],
         titles: false,
         limits,
         system_prompt: SystemPrompt::BuiltIn,
+        tool_servers: ToolServersSettings::default(),
         keep_alive: Duration::from_millis(50),
+        consent_wait: None,
         journal_retention: Some(Duration::from_hours(24)),
+        fetch_page: false,
         turn_lease: Duration::from_secs(2),
         shutdown_grace: Duration::from_millis(1),
+        file: None,
+        remarks: Vec::new(),
     }
 }
 
@@ -96,6 +110,26 @@ impl TestApp {
         Self::start(engine, settings(engine, model, limits), tools).await
     }
 
+    /// A server with these models, the first of which is its default.
+    pub(crate) async fn spawn_with_models(engine: &Engine, models: Vec<ModelEntry>, tools: ToolRegistry) -> Self {
+        let unused = Provider::Anthropic.settings(String::new());
+        let settings = Settings { models, ..settings(engine, unused, Limits::default()) };
+        Self::start(engine, settings, tools).await
+    }
+
+    /// A server on which calls wait for consent for so long, and turns may take so long.
+    pub(crate) async fn spawn_with_consent(
+        engine: &Engine,
+        model: &MockLlm,
+        tools: ToolRegistry,
+        consent_wait: Option<Duration>,
+        limits: Limits,
+    ) -> Self {
+        let model = Provider::Anthropic.settings(model.url());
+        let settings = Settings { consent_wait, ..settings(engine, model, limits) };
+        Self::start(engine, settings, tools).await
+    }
+
     /// A server that gives its clients so much and no more.
     pub(crate) async fn spawn_with_http_limits(engine: &Engine, model: &MockLlm, http_limits: http::Limits) -> Self {
         let model = Provider::Anthropic.settings(model.url());
@@ -108,6 +142,31 @@ impl TestApp {
         let tools = tallybook_tools::builtin().expect("the built-in tools are sound");
         let settings = Settings { titles: true, ..settings(engine, model, Limits::default()) };
         Self::start(engine, settings, tools).await
+    }
+
+    /// A server with accounts, and the link that makes its first admin where it has none.
+    pub(crate) async fn spawn_with_accounts(
+        engine: &Engine,
+        model: &MockLlm,
+        accounts: AccountsSettings,
+    ) -> (Self, Option<String>) {
+        let model = Provider::Anthropic.settings(model.url());
+        let settings = Settings { accounts, ..settings(engine, model, Limits::default()) };
+        let tools = tallybook_tools::builtin().expect("the built-in tools are sound");
+        let app = Application::build_with_tools(settings, tools).await.expect("the server starts");
+        let link = app.create_setup_link().await.expect("the database takes it");
+        (Self::serve(engine, app), link)
+    }
+
+    /// A server that is connected to tool servers.
+    pub(crate) async fn spawn_with_tool_servers(
+        engine: &Engine,
+        model: &MockLlm,
+        tool_servers: ToolServersSettings,
+    ) -> Self {
+        let model = Provider::Anthropic.settings(model.url());
+        let settings = Settings { tool_servers, ..settings(engine, model, Limits::default()) };
+        Self::start(engine, settings, tallybook_tools::builtin().expect("the built-in tools are sound")).await
     }
 
     /// A server with a page of the test's own.
@@ -222,7 +281,7 @@ impl TestApp {
     }
 
     /// Has the last answer go on and gives its events as they come.
-    pub(crate) async fn resume(&self, conversation: &str) -> EventReader {
+    pub(crate) async fn continue_turn(&self, conversation: &str) -> EventReader {
         EventReader::new(self.post(&format!("/api/conversations/{conversation}/continue"), json!({})).await)
     }
 

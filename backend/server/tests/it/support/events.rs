@@ -34,7 +34,10 @@ impl EventReader {
     pub(crate) async fn next(&mut self) -> Option<SeenEvent> {
         loop {
             let seen = self.next_of_any().await?;
-            if !matches!(seen.event, ChatEvent::ToolCallPreparing(_) | ChatEvent::ModelRetry(_)) {
+            if !matches!(
+                seen.event,
+                ChatEvent::ToolCallPreparing(_) | ChatEvent::ToolCallProgress(_) | ChatEvent::ModelRetry(_)
+            ) {
                 return Some(seen);
             }
         }

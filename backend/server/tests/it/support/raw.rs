@@ -2,7 +2,7 @@
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
     time::timeout,
 };
 
@@ -15,6 +15,14 @@ impl RawConnection {
     pub(crate) async fn open(app: &TestApp) -> Self {
         let address = app.address.trim_start_matches("http://");
         Self(TcpStream::connect(address).await.expect("the server listens"))
+    }
+
+    /// One that takes in little that the test has not read.
+    pub(crate) async fn open_narrow(app: &TestApp) -> Self {
+        let address = app.address.trim_start_matches("http://").parse().expect("an address");
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(4096).expect("a small buffer");
+        Self(socket.connect(address).await.expect("the server listens"))
     }
 
     /// One whole conversation: opens, sends, and reads until the server closes.

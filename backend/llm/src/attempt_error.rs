@@ -1,0 +1,80 @@
+//! Why one attempt to ask a provider failed, and whether another may help. How long to wait before it is in
+//! `retry_policy`.
+
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::HeaderMap;
+
+use super::{error::ModelError, limits::MAX_RETRY_AFTER, retry_after};
+
+/// Whether another attempt may help, and when it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Retry {
+    /// The same question would fail the same way.
+    Never,
+    /// After the next of our own waits.
+    Backoff,
+    /// After the time that the provider asks for.
+    After(Duration),
+}
+
+/// Why an attempt failed.
+#[derive(Debug)]
+pub(super) struct AttemptError {
+    pub(super) error: ModelError,
+    pub(super) retry: Retry,
+}
+
+impl From<ModelError> for AttemptError {
+    fn from(error: ModelError) -> Self {
+        let passing = matches!(error, ModelError::Busy { .. } | ModelError::Unreachable { .. });
+        Self { error, retry: if passing { Retry::Backoff } else { Retry::Never } }
+    }
+}
+
+impl AttemptError {
+    /// The answer broke off. Another attempt may get it whole.
+    pub(super) fn broken_off(error: ModelError) -> Self {
+        Self { error, retry: Retry::Backoff }
+    }
+
+    /// The same, with the wait that the answer's headers ask for.
+    pub(super) fn with_retry_after(mut self, headers: &HeaderMap) -> Self {
+        if let (Retry::Backoff, Some(delay)) = (self.retry, retry_after::find(headers, SystemTime::now())) {
+            self.retry = Retry::After(delay);
+            if let ModelError::Busy { detail } = &mut self.error
+                && delay > MAX_RETRY_AFTER
+            {
+                *detail = format!("{detail}; it asks to wait {}", in_words(delay));
+            }
+        }
+        self
+    }
+}
+
+fn in_words(delay: Duration) -> String {
+    if delay > Duration::from_hours(24) { "for more than a day".to_owned() } else { format!("{} s", delay.as_secs()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
+
+    use super::{AttemptError, Retry};
+    use crate::{ModelError, http_error};
+
+    #[test]
+    fn only_what_passes_by_itself_is_asked_again() {
+        let retry = |status| AttemptError::from(http_error::from_status(status, "", "m")).retry;
+        for status in [408, 409, 429, 500, 502, 503, 504, 529] {
+            assert_eq!(retry(status), Retry::Backoff, "{status}");
+        }
+        for status in [301, 400, 401, 402, 403, 404, 413, 422] {
+            assert_eq!(retry(status), Retry::Never, "{status}");
+        }
+        assert_eq!(AttemptError::from(ModelError::Timeout { seconds: 60 }).retry, Retry::Never);
+        let headers: HeaderMap = [(RETRY_AFTER, HeaderValue::from_static("1"))].into_iter().collect();
+        let patient = AttemptError::from(http_error::from_status(400, "", "m")).with_retry_after(&headers);
+        assert_eq!(patient.retry, Retry::Never);
+    }
+}

@@ -1,0 +1,44 @@
+//! A model that says what its answers cost.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use tallybook_protocol::{ModelInfo, Prices, ToolOffer};
+
+use super::{
+    event::ModelEvent,
+    model::{ModelClient, ModelStream},
+    request::ModelRequest,
+};
+
+/// The same model, whose answers end with what they cost.
+pub fn priced(model: Arc<dyn ModelClient>, prices: Prices) -> Arc<dyn ModelClient> {
+    Arc::new(Priced { model, prices })
+}
+
+struct Priced {
+    model: Arc<dyn ModelClient>,
+    prices: Prices,
+}
+
+impl ModelClient for Priced {
+    fn info(&self) -> &ModelInfo {
+        self.model.info()
+    }
+
+    fn tool_offer(&self) -> ToolOffer {
+        self.model.tool_offer()
+    }
+
+    fn stream(&self, request: ModelRequest) -> ModelStream {
+        let prices = self.prices;
+        let with_cost = move |event| match event {
+            ModelEvent::Ended { stop_reason, mut usage } => {
+                usage.cost_nanos = Some(prices.cost_nanos(&usage));
+                ModelEvent::Ended { stop_reason, usage }
+            }
+            event => event,
+        };
+        self.model.stream(request).map(move |event| event.map(with_cost)).boxed()
+    }
+}

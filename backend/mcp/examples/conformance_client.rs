@@ -1,0 +1,102 @@
+//! The client that MCP's conformance suite starts (`cargo xtask conformance`): connects to the server at the address that is
+//! its last argument, lists its tools and calls them, by nothing but what a turn uses.
+
+#![allow(clippy::print_stderr, reason = "the suite shows what its client writes")]
+
+use std::{collections::HashMap, env, sync::Arc, time::Duration};
+
+use futures_util::{FutureExt as _, future::BoxFuture};
+use serde_json::{Map, Value, json};
+use tallybook_mcp::{DefinitionHash, PinError, PinStore, Status, ToolServers, ToolServersSettings, read_servers_file};
+use tallybook_tools::{ToolRegistry, ToolSpec};
+use tokio::time::timeout;
+
+/// Until the server is connected, and for each call.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Values to call tools with where the suite names none, by type.
+const SAMPLES: [(&str, Sample); 5] = [
+    ("string", || json!("sample")),
+    ("integer", || json!(2)),
+    ("number", || json!(2)),
+    ("boolean", || json!(true)),
+    ("object", || json!({})),
+];
+
+/// Makes a value.
+type Sample = fn() -> Value;
+
+/// Remembers nothing: each definition is accepted as it is.
+struct NoPins;
+
+impl PinStore for NoPins {
+    fn accepted(
+        &self,
+        _: Arc<str>,
+        seen: Vec<(String, DefinitionHash)>,
+    ) -> BoxFuture<'_, Result<HashMap<String, DefinitionHash>, PinError>> {
+        std::future::ready(Ok(seen.into_iter().collect())).boxed()
+    }
+
+    fn accept(&self, _: Arc<str>, _: String, _: DefinitionHash) -> BoxFuture<'_, Result<(), PinError>> {
+        std::future::ready(Ok(())).boxed()
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // The only failure is that one was installed before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let url = env::args().next_back().ok_or("the address of the server is the last argument")?;
+    let context: Value =
+        serde_json::from_str(&env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default()).unwrap_or_default();
+    let pins: Arc<dyn PinStore> = Arc::new(NoPins);
+    let servers = ToolServers::start(ToolRegistry::default(), settings(&url)?, &pins, |name| env::var(name).ok());
+    let mut changes = servers.changes();
+    let connected = async {
+        loop {
+            let Some(report) = servers.reports().into_iter().next() else { return };
+            eprintln!("{report:?}");
+            if report.status == Status::Connected {
+                return;
+            }
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    };
+    let in_time = timeout(PATIENCE, connected).await;
+    let tools = servers.tools();
+    for (name, arguments) in calls(&tools.specs(), &context) {
+        let outcome = timeout(PATIENCE, tools.call(&name, &Value::Object(arguments).to_string())).await;
+        eprintln!("{name}: {outcome:?}");
+    }
+    servers.shut_down().await;
+    Ok(in_time?)
+}
+
+fn settings(url: &str) -> Result<ToolServersSettings, Box<dyn std::error::Error>> {
+    let file = json!({ "mcpServers": { "suite": { "url": url, "risk": "low" } } });
+    Ok(read_servers_file(&file.to_string())?)
+}
+
+/// The calls that the suite asks for, else one of each tool.
+fn calls(specs: &[ToolSpec], context: &Value) -> Vec<(String, Map<String, Value>)> {
+    let asked = context["toolCalls"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let asked = asked.iter().filter_map(|call| {
+        Some((format!("suite__{}", call["name"].as_str()?), call["arguments"].as_object()?.clone()))
+    });
+    let asked: Vec<_> = asked.collect();
+    if asked.is_empty() { specs.iter().map(|spec| (spec.name.clone(), samples(spec, specs))).collect() } else { asked }
+}
+
+fn samples(spec: &ToolSpec, others: &[ToolSpec]) -> Map<String, Value> {
+    // One scenario wants the other tool's schema back.
+    let schema = |name: &str| others.iter().find(|other| name == "schema" && other.name != spec.name);
+    let properties = spec.input_schema["properties"].as_object().cloned().unwrap_or_default();
+    let sample = |schema: &Value| {
+        let kind = schema["type"].as_str().unwrap_or("string");
+        SAMPLES.iter().find(|(known, _)| *known == kind).map_or(Value::Null, |(_, sample)| sample())
+    };
+    let value = |name: &str, of: &Value| schema(name).map_or_else(|| sample(of), |other| other.input_schema.clone());
+    properties.iter().map(|(name, of)| (name.clone(), value(name, of))).collect()
+}

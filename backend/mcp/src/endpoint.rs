@@ -1,0 +1,258 @@
+//! Settings of one server checked and with their variables in place: what to connect to. It holds secrets and shows none.
+
+use std::{collections::HashMap, net::IpAddr, time::Duration};
+
+use reqwest::header::{HeaderName, HeaderValue};
+use secrecy::SecretString;
+use url::{Host, Url};
+
+use super::{
+    settings::{OAuthSettings, ToolServerSettings},
+    variables::{UnsetVariable, expanded},
+};
+
+/// Settings that cannot be used; the server they are of fails alone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// A variable is not set, which says nothing against the settings.
+    #[error(transparent)]
+    Unset(#[from] UnsetVariable),
+    /// What is missing or wrong, in words that say what to do and hold no secret.
+    #[error("{problem}")]
+    Wrong {
+        /// The key that is to blame, after those of the tables within the server's own; empty where none is there.
+        key: &'static [&'static str],
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+fn wrong<T>(key: &'static [&'static str], problem: impl Into<String>) -> Result<T, SettingsError> {
+    Err(SettingsError::Wrong { key, problem: problem.into() })
+}
+
+/// Checks the settings of one server as a start does. `oauth` is where tokens come from for servers that name nothing of
+/// their own; `find` gives what an environment variable holds.
+pub fn check(
+    settings: &ToolServerSettings,
+    oauth: Option<&OAuthSettings>,
+    find: impl Fn(&str) -> Option<String>,
+) -> Result<(), SettingsError> {
+    Endpoint::of(settings, oauth, &find).map(drop)
+}
+
+/// What to connect to.
+pub(super) enum Endpoint {
+    Http(Box<HttpEndpoint>),
+    Program(Program),
+}
+
+pub(super) struct HttpEndpoint {
+    pub(super) url: Url,
+    pub(super) headers: HashMap<HeaderName, HeaderValue>,
+    pub(super) credentials: Option<Credentials>,
+}
+
+/// A program that is a server. The variables of `env` are all that it is given beside `PATH`, `HOME` and `LANG`.
+pub(super) struct Program {
+    pub(super) command: String,
+    pub(super) args: Vec<String>,
+    pub(super) env: Vec<(String, String)>,
+}
+
+/// Whom tokens are asked of, and as who.
+pub(super) struct Credentials {
+    pub(super) token_url: Url,
+    pub(super) client_id: String,
+    pub(super) client_secret: SecretString,
+    pub(super) scope: Option<String>,
+}
+
+impl Endpoint {
+    /// Checks the settings of one server. `find` gives what an environment variable holds.
+    pub(super) fn of(
+        settings: &ToolServerSettings,
+        oauth: Option<&OAuthSettings>,
+        find: &impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, SettingsError> {
+        match (&settings.url, &settings.command) {
+            (Some(_), Some(_)) => wrong(&["command"], "it has a url and a command; a server has one of them"),
+            (None, None) => wrong(&[], "it has neither a url nor a command"),
+            (Some(url), None) if url.trim_end_matches(':') == "sse" => wrong(
+                &["url"],
+                "the transport \"sse\" is no longer part of MCP; use the server's Streamable HTTP address, often /mcp",
+            ),
+            (Some(url), None) => {
+                let url = checked_url(&["url"], &expanded(url, find)?, settings.allow_http)?;
+                let headers = headers(settings, find)?;
+                let credentials = match (settings.requires_auth, &settings.oauth, oauth) {
+                    (false, _, _) => None,
+                    (true, Some(own), _) => {
+                        Some(Credentials::of(own, &["oauth", "token_url"], settings.allow_http, find)?)
+                    }
+                    (true, None, Some(common)) => {
+                        Some(Credentials::of(common, &["requires_auth"], settings.allow_http, find)?)
+                    }
+                    (true, None, None) => {
+                        let problem = "it requires a token, but nothing says where tokens come from";
+                        return wrong(&["requires_auth"], problem);
+                    }
+                };
+                Ok(Self::Http(Box::new(HttpEndpoint { url, headers, credentials })))
+            }
+            (None, Some(command)) => {
+                let expand = |value: &String| expanded(value, find);
+                let command = expand(command)?;
+                if command.trim().is_empty() {
+                    return wrong(&["command"], "its command is empty");
+                }
+                let args = settings.args.iter().map(expand).collect::<Result<_, _>>()?;
+                let mut env: Vec<(String, String)> = ["PATH", "HOME", "LANG"]
+                    .iter()
+                    .filter_map(|name| Some(((*name).to_owned(), find(name)?)))
+                    .collect();
+                for (name, value) in &settings.env {
+                    if name.is_empty() || name.contains(['=', '\0']) {
+                        return wrong(&["env"], format!("{name:?} cannot be the name of a variable"));
+                    }
+                    env.retain(|(known, _)| known != name);
+                    env.push((name.clone(), expand(value)?));
+                }
+                Ok(Self::Program(Program { command, args, env }))
+            }
+        }
+    }
+}
+
+impl Credentials {
+    fn of(
+        oauth: &OAuthSettings,
+        key: &'static [&'static str],
+        allow_http: bool,
+        find: &impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, SettingsError> {
+        let held = |key: &'static str, name: &str| {
+            find(name).filter(|value| !value.is_empty()).ok_or_else(|| UnsetVariable::named_by(key))
+        };
+        Ok(Self {
+            token_url: checked_url(key, &expanded(&oauth.token_url, find)?, allow_http)?,
+            client_id: held("client_id_env", &oauth.client_id_env)?,
+            client_secret: held("client_secret_env", &oauth.client_secret_env)?.into(),
+            scope: oauth.scope.clone(),
+        })
+    }
+}
+
+fn headers(
+    settings: &ToolServerSettings,
+    find: &impl Fn(&str) -> Option<String>,
+) -> Result<HashMap<HeaderName, HeaderValue>, SettingsError> {
+    let mut headers = HashMap::new();
+    for (name, value) in &settings.headers {
+        let parsed = HeaderName::try_from(name.as_str()).ok();
+        let Some(header) = parsed.filter(|header| !is_reserved(header)) else {
+            return wrong(&["headers"], format!("{name:?} cannot be a header of its own"));
+        };
+        let Ok(mut value) = HeaderValue::try_from(expanded(value, find)?) else {
+            return wrong(&["headers"], format!("the value of the header {name:?} holds what no header can"));
+        };
+        value.set_sensitive(true);
+        headers.insert(header, value);
+    }
+    Ok(headers)
+}
+
+/// Headers that belong to the protocol.
+fn is_reserved(header: &HeaderName) -> bool {
+    let header = header.as_str();
+    matches!(header, "accept" | "content-type" | "content-length" | "host" | "last-event-id" | "transfer-encoding")
+        || header.starts_with("mcp-")
+}
+
+/// An address that may be asked: https, or http to this machine or where it is allowed; never an address that only this
+/// network segment knows, which is where clouds keep their machines' keys.
+fn checked_url(key: &'static [&'static str], given: &str, allow_http: bool) -> Result<Url, SettingsError> {
+    // Where tokens come from for all servers is no key of a server's own.
+    let its = if key == ["url"] { "url" } else { "token_url" };
+    let Ok(url) = Url::parse(given) else { return wrong(key, format!("its {its} is not an address")) };
+    if !url.username().is_empty() || url.password().is_some() {
+        return wrong(key, format!("its {its} must not hold a user name or password; use headers"));
+    }
+    match url.scheme() {
+        "https" => {}
+        "http" if allow_http || is_loopback(&url) => {}
+        "http" => return wrong(key, format!("its {its} must be https; set allow_http where plain http is meant")),
+        _ => return wrong(key, format!("its {its} must begin with https://")),
+    }
+    let ip = match url.host() {
+        Some(Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
+        Some(Host::Ipv6(ip)) => Some(IpAddr::V6(ip)),
+        _ => None,
+    };
+    if ip.is_some_and(is_link_local) {
+        return wrong(key, format!("its {its} is a link-local address, and those are not asked"));
+    }
+    Ok(url)
+}
+
+/// Whether an address is known to this network segment alone.
+pub(super) fn is_link_local(ip: IpAddr) -> bool {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => ip.is_link_local(),
+        IpAddr::V6(ip) => {
+            ip.is_unicast_link_local() || ip.octets() == [0xfd, 0, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0x54]
+        }
+    }
+}
+
+/// Whether an address is one of this machine's own.
+pub(super) fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => IpAddr::V6(ip).to_canonical().is_loopback(),
+        None => false,
+    }
+}
+
+/// The time that one call may take.
+pub(super) fn call_timeout(settings: &ToolServerSettings) -> Option<Duration> {
+    settings.timeout_secs.map(|seconds| Duration::from_secs(seconds.clamp(1, 86_400)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(settings: &ToolServerSettings) -> String {
+        let find = |name: &str| (name == "SET").then(|| "held".to_owned());
+        Endpoint::of(settings, None, &find).err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    fn with_url(url: &str) -> ToolServerSettings {
+        ToolServerSettings { url: Some(url.to_owned()), ..ToolServerSettings::default() }
+    }
+
+    #[test]
+    fn addresses_are_checked() {
+        for good in ["https://example.com/mcp", "http://127.0.0.1:1/mcp", "http://[::1]/mcp", "http://localhost/mcp"] {
+            assert_eq!(refused(&with_url(good)), "", "{good}");
+        }
+        assert_eq!(refused(&ToolServerSettings { allow_http: true, ..with_url("http://tools.internal/mcp") }), "");
+        assert!(refused(&with_url("http://example.com/mcp")).contains("must be https"));
+        assert!(refused(&with_url("https://me:word@example.com/mcp")).contains("user name"));
+        assert!(refused(&with_url("https://169.254.169.254/mcp")).contains("link-local"));
+        assert!(refused(&with_url("https://[::ffff:169.254.169.254]/mcp")).contains("link-local"));
+        assert!(refused(&with_url("file:///etc/passwd")).contains("https://"));
+        assert!(refused(&with_url("sse:")).contains("no longer part of MCP"));
+    }
+
+    #[test]
+    fn an_unset_variable_fails_that_server_in_words() {
+        assert_eq!(refused(&with_url("https://${NONE}/mcp")), "the environment variable NONE is not set");
+        assert_eq!(refused(&with_url("https://${SET}/mcp")), "");
+        let auth = ToolServerSettings { requires_auth: true, ..with_url("https://a/mcp") };
+        assert!(refused(&auth).contains("where tokens come from"));
+        assert!(refused(&ToolServerSettings::default()).contains("neither"));
+    }
+}

@@ -1,0 +1,210 @@
+//! The HTTP transport: `rmcp`'s own, over a client that follows no redirects, and with tokens of ours.
+
+use std::{collections::HashMap, io, net::SocketAddr, sync::Arc};
+
+use futures_util::stream::BoxStream;
+use reqwest::{
+    Client,
+    dns::{Addrs, Name, Resolve, Resolving},
+    header::{HeaderName, HeaderValue},
+    redirect,
+};
+use rmcp::{
+    model::ClientJsonRpcMessage,
+    transport::{
+        StreamableHttpClientTransport,
+        streamable_http_client::{
+            SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
+            StreamableHttpPostResponse, StreamableHttpResponseLimits,
+        },
+    },
+};
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
+
+use super::{
+    endpoint::{HttpEndpoint, is_link_local, is_loopback},
+    limits::{CONNECT_TIMEOUT, FAREWELL_TIMEOUT, MAX_CONCURRENT_CALLS, MAX_MESSAGE_BYTES},
+    token::Tokens,
+};
+
+/// Bytes of an answer without a readable message that are kept to tell what it was.
+const MAX_DIAGNOSTIC_BYTES: usize = 1024;
+/// How often a stream that broke off is asked for again.
+const MAX_RECONNECTS: usize = 3;
+
+/// The way to one server. It is kept over reconnects, and with it the token.
+#[derive(Clone)]
+pub(super) struct HttpClient {
+    http: Client,
+    tokens: Option<Arc<Tokens>>,
+}
+
+/// A client for HTTP could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("no client for HTTP: {0}")]
+pub(super) struct ClientError(#[from] reqwest::Error);
+
+impl HttpClient {
+    /// For this server.
+    pub(super) fn new(endpoint: &mut HttpEndpoint) -> Result<Self, ClientError> {
+        let tokens = match endpoint.credentials.take() {
+            Some(credentials) => Some(Arc::new(Tokens::new(client(&credentials.token_url)?, credentials))),
+            None => None,
+        };
+        Ok(Self { http: client(&endpoint.url)?, tokens })
+    }
+
+    /// A connection that is yet to shake hands.
+    pub(super) fn transport(&self, endpoint: &HttpEndpoint) -> StreamableHttpClientTransport<Self> {
+        let mut reconnects = rmcp::transport::common::client_side_sse::ExponentialBackoff::default();
+        reconnects.max_times = Some(MAX_RECONNECTS);
+        let mut config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.as_str())
+            .custom_headers(endpoint.headers.clone())
+            .max_concurrent_requests(2 * MAX_CONCURRENT_CALLS)
+            .control_request_timeout(FAREWELL_TIMEOUT)
+            .max_sse_event_size(MAX_MESSAGE_BYTES)
+            .max_json_response_size(MAX_MESSAGE_BYTES)
+            .max_error_response_size(MAX_DIAGNOSTIC_BYTES);
+        config.retry_config = Arc::new(reconnects);
+        StreamableHttpClientTransport::with_client(self.clone(), config)
+    }
+
+    /// The token for a request; `None` where none is needed. Without one that is needed nothing is sent.
+    async fn token(&self, refused: Option<&SecretString>) -> Result<Option<SecretString>, HttpError> {
+        match &self.tokens {
+            Some(tokens) => tokens.get(refused).await.map(Some).map_err(|error| io::Error::other(error).into()),
+            None => Ok(None),
+        }
+    }
+}
+
+type HttpError = StreamableHttpError<reqwest::Error>;
+
+fn shown(token: Option<&SecretString>) -> Option<String> {
+    token.map(|token| token.expose_secret().to_owned())
+}
+
+/// Whether the server asks for another token. It may say so with or without a challenge.
+fn is_unauthorized(error: &HttpError) -> bool {
+    match error {
+        StreamableHttpError::AuthRequired(_) => true,
+        StreamableHttpError::UnexpectedServerResponse(message) => message.starts_with("HTTP 401"),
+        StreamableHttpError::Client(error) => error.status() == Some(reqwest::StatusCode::UNAUTHORIZED),
+        _ => false,
+    }
+}
+
+fn client(url: &Url) -> Result<Client, reqwest::Error> {
+    let mut builder = Client::builder()
+        .user_agent(concat!("tallybook/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT_TIMEOUT)
+        .dns_resolver(Arc::new(NoLinkLocal))
+        // A redirect would carry token and conversation to somewhere that nobody configured.
+        .redirect(redirect::Policy::none());
+    if url.scheme() == "http" {
+        // Without TLS there is nothing to verify, and a small container may have no certificates at all.
+        builder = builder.tls_certs_only([]);
+    }
+    if is_loopback(url) {
+        // A proxy for the outside world cannot reach this machine's own ports.
+        builder = builder.no_proxy();
+    }
+    builder.build()
+}
+
+/// The system's resolver without the addresses that only this network segment knows.
+struct NoLinkLocal;
+
+impl Resolve for NoLinkLocal {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let allowed: Vec<SocketAddr> = found.filter(|address| !is_link_local(address.ip())).collect();
+            if allowed.is_empty() {
+                return Err(io::Error::other("the name leads to link-local addresses, and those are not asked").into());
+            }
+            Ok(Box::new(allowed.into_iter()) as Addrs)
+        })
+    }
+}
+
+impl StreamableHttpClient for HttpClient {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
+        let limits = StreamableHttpResponseLimits::default();
+        self.post_message_with_response_limits(uri, message, session_id, auth_header, headers, limits).await
+    }
+
+    async fn post_message_with_response_limits(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        _: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+        limits: StreamableHttpResponseLimits,
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
+        let token = self.token(None).await?;
+        let post = |token: Option<&SecretString>| {
+            let (uri, message, session_id, headers) =
+                (uri.clone(), message.clone(), session_id.clone(), headers.clone());
+            self.http.post_message_with_response_limits(uri, message, session_id, shown(token), headers, limits)
+        };
+        match post(token.as_ref()).await {
+            // What was refused was not done, so it may be sent once more.
+            Err(error) if token.is_some() && is_unauthorized(&error) => {
+                let renewed = self.token(token.as_ref()).await?;
+                post(renewed.as_ref()).await
+            }
+            answered => answered,
+        }
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        _: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), HttpError> {
+        let token = self.token(None).await?;
+        self.http.delete_session(uri, session_id, shown(token.as_ref()), headers).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<BoxStream<'static, Result<sse_stream::Sse, SseError>>, HttpError> {
+        self.get_stream_with_max_sse_event_size(uri, session_id, last_event_id, auth_header, headers, MAX_MESSAGE_BYTES)
+            .await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        _: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+        max_sse_event_size: usize,
+    ) -> Result<BoxStream<'static, Result<sse_stream::Sse, SseError>>, HttpError> {
+        let token = self.token(None).await?;
+        let token = shown(token.as_ref());
+        self.http
+            .get_stream_with_max_sse_event_size(uri, session_id, last_event_id, token, headers, max_sse_event_size)
+            .await
+    }
+}

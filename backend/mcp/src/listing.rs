@@ -1,0 +1,182 @@
+//! The tools of a server as they are listed: page by page, one by one, so that what is wrong with one leaves out itself.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tokio::time::timeout;
+
+use super::{
+    client::Connection,
+    error::ServerError,
+    limits::{LIST_TIMEOUT, MAX_LEFT_OUT, MAX_PAGES, MAX_TOOLS},
+    pins::{ChangedDefinition, DefinitionHash},
+    schema, text,
+};
+
+/// The longest name of a tool that a server may use.
+const MAX_NAME_BYTES: usize = 256;
+
+/// A tool as its server describes it, made fit for models.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ListedTool {
+    /// What the server calls it.
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) input_schema: Value,
+    pub(super) claims_read_only: bool,
+    pub(super) claims_idempotent: bool,
+    /// SHA-256 of its whole definition, as the server wrote it.
+    pub(super) hash: DefinitionHash,
+}
+
+impl ListedTool {
+    pub(super) fn changed(&self) -> ChangedDefinition {
+        let Self { name, description, hash, .. } = self;
+        ChangedDefinition { tool: name.clone(), hash: hex::encode(hash), description: description.clone() }
+    }
+}
+
+/// A tool that is not offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// What the server calls it.
+    pub name: String,
+    /// Why it is not offered.
+    pub reason: String,
+    /// Where that is because its definition changed.
+    pub changed: Option<ChangedDefinition>,
+}
+
+impl LeftOut {
+    pub(super) fn new(name: &str, reason: impl Into<String>) -> Self {
+        Self { name: text::message(name), reason: reason.into(), changed: None }
+    }
+}
+
+/// What a server listed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Listing {
+    pub(super) tools: Vec<ListedTool>,
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+/// Lists all tools.
+pub(super) async fn list(connection: &Connection) -> Result<Listing, ServerError> {
+    let listed = timeout(LIST_TIMEOUT, pages(connection));
+    listed.await.map_err(|_| ServerError::Timeout(LIST_TIMEOUT.as_secs()))?
+}
+
+async fn pages(connection: &Connection) -> Result<Listing, ServerError> {
+    let mut listing = Listing::default();
+    let (mut cursor, mut seen) = (None, HashSet::new());
+    for _ in 0..MAX_PAGES {
+        let page = connection.list_tools(cursor.take()).await?;
+        let Some(tools) = page.get("tools").and_then(Value::as_array) else {
+            return Err(ServerError::Protocol("its list of tools is not a list".to_owned()));
+        };
+        for tool in tools {
+            listing.add(tool);
+        }
+        match page.get("nextCursor").and_then(Value::as_str) {
+            Some(next) if seen.insert(next.to_owned()) => cursor = Some(next.to_owned()),
+            // A cursor that was there before leads in circles.
+            _ => return Ok(listing),
+        }
+    }
+    Ok(listing)
+}
+
+impl Listing {
+    pub(super) fn leave_out(&mut self, name: &str, reason: impl Into<String>) {
+        if self.left_out.len() < MAX_LEFT_OUT {
+            self.left_out.push(LeftOut::new(name, reason));
+        }
+    }
+
+    fn add(&mut self, tool: &Value) {
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        if name.is_empty() || name.len() > MAX_NAME_BYTES {
+            return self.leave_out(name, "it has no name that can be used");
+        }
+        if self.tools.iter().any(|known| known.name == name) {
+            return self.leave_out(name, "it is listed twice");
+        }
+        if self.tools.len() >= MAX_TOOLS {
+            return self.leave_out(name, format!("the server has more than {MAX_TOOLS} tools"));
+        }
+        match listed(name, tool) {
+            Ok(tool) => self.tools.push(tool),
+            Err(reason) => self.leave_out(name, reason),
+        }
+    }
+}
+
+fn listed(name: &str, tool: &Value) -> Result<ListedTool, String> {
+    let words = |member: &str| match tool.get(member) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(words)) => Ok(Some(words.as_str())),
+        Some(_) => Err(format!("its {member} is not a text")),
+    };
+    let schema = tool.get("inputSchema").ok_or_else(|| "it has no schema of its arguments".to_owned())?;
+    let mended = schema::mend(schema)?;
+    let mut description = text::description(words("description")?.or(words("title")?).unwrap_or(name));
+    if !mended.dropped.is_empty() {
+        let dropped = mended.dropped.join(", ");
+        description += " (Of its arguments' schema, ";
+        description += &dropped;
+        description += " is left out here.)";
+    }
+    let claims = |hint: &str| tool.pointer(&format!("/annotations/{hint}")).and_then(Value::as_bool) == Some(true);
+    // Each member by itself, since the library may have read the list and left out what it does not know.
+    let annotations = ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+    let members = ["name", "description", "inputSchema"].map(|member| tool.get(member));
+    let definition = (members, annotations.map(|hint| tool.pointer(&format!("/annotations/{hint}"))));
+    Ok(ListedTool {
+        name: name.to_owned(),
+        description,
+        input_schema: mended.schema,
+        claims_read_only: claims("readOnlyHint"),
+        claims_idempotent: claims("idempotentHint") || claims("readOnlyHint"),
+        hash: Sha256::digest(serde_json::json!(definition).to_string()).into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_malformed_tool_leaves_out_itself() {
+        let mut listing = Listing::default();
+        let good = json!({ "name": "good", "inputSchema": {}, "annotations": { "readOnlyHint": true } });
+        let nameless = json!({ "inputSchema": {} });
+        let strange = json!({ "name": "strange", "description": 7, "inputSchema": {} });
+        for tool in [&good, &good, &nameless, &strange, &json!({ "name": "bare" }), &json!(null)] {
+            listing.add(tool);
+        }
+        assert_eq!(listing.tools.len(), 1);
+        assert!(listing.tools[0].claims_read_only && listing.tools[0].claims_idempotent);
+        let reasons: Vec<_> = listing.left_out.iter().map(|left_out| left_out.reason.as_str()).collect();
+        let nameless = "it has no name that can be used";
+        let expected = [
+            "it is listed twice",
+            nameless,
+            "its description is not a text",
+            "it has no schema of its arguments",
+            nameless,
+        ];
+        assert_eq!(reasons, expected);
+    }
+
+    #[test]
+    fn there_is_a_bound_to_tools_and_reasons() {
+        let mut listing = Listing::default();
+        for index in 0..1000 {
+            listing.add(&json!({ "name": format!("t{index}"), "inputSchema": {} }));
+        }
+        assert_eq!((listing.tools.len(), listing.left_out.len()), (MAX_TOOLS, MAX_LEFT_OUT));
+    }
+}

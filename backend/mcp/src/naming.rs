@@ -1,0 +1,39 @@
+//! What a server's tool is called here, so that no two tools share a name and every provider takes it.
+
+use sha2::{Digest, Sha256};
+
+/// The longest name that every provider takes.
+const MAX_NAME: usize = 64;
+/// What is kept of a name that needs its hash.
+const KEPT: usize = 55;
+
+/// `<server>__<tool>`, with `_` for every character that is not allowed. Where that is too long, or `is_taken`, its
+/// beginning and eight digits of the SHA-256 of server, NUL and tool. `None` when even that is taken.
+pub(super) fn tool_name(server: &str, tool: &str, is_taken: impl Fn(&str) -> bool) -> Option<String> {
+    let allowed = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    let plain: String = format!("{server}__{tool}").chars().map(allowed).collect();
+    if plain.len() <= MAX_NAME && !is_taken(&plain) {
+        return Some(plain);
+    }
+    let digest = Sha256::digest(format!("{server}\0{tool}"));
+    let hash = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);
+    let hashed = format!("{}_{hash:08x}", &plain[..plain.len().min(KEPT)]);
+    (!is_taken(&hashed)).then_some(hashed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tool_name;
+
+    #[test]
+    fn names_are_plain_where_they_can_be_and_hashed_where_not() {
+        assert_eq!(tool_name("docs", "search.pages", |_| false).unwrap(), "docs__search_pages");
+        // printf 'docs\0search.pages' | sha256sum
+        let clash = tool_name("docs", "search.pages", |name| name == "docs__search_pages").unwrap();
+        assert!(clash.starts_with("docs__search_pages_") && clash.len() == "docs__search_pages_".len() + 8, "{clash}");
+        let long = tool_name("docs", &"長".repeat(100), |_| false).unwrap();
+        assert_eq!(long.len(), 64);
+        assert!(long.starts_with(&format!("docs__{}_", "_".repeat(49))), "{long}");
+        assert_eq!(tool_name("docs", "x", |_| true), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! What a server's tool gave back, as the one text that the model, the page and the tool history share. Nothing that it
+//! links to is fetched.
+
+use serde_json::Value;
+use tallybook_tools::{ToolError, ToolOutput};
+
+use super::text;
+
+/// Reads the result of `tools/call` as it came, whatever of it is malformed.
+pub(super) fn tool_result(result: &Value) -> Result<ToolOutput, ToolError> {
+    if result.get("resultType").and_then(Value::as_str) == Some("input_required") {
+        let message = "the server asks a person for more input to go on, which cannot be given here";
+        return Err(ToolError::other("input_required", message));
+    }
+    let content = result.get("content");
+    if content.is_some_and(|content| !content.is_array()) || !result.is_object() {
+        return Err(ToolError::other("mcp_protocol", "the server gave a result without readable content"));
+    }
+    let blocks = content.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let mut parts: Vec<String> = blocks.iter().map(part).collect();
+    let has_text = blocks.iter().any(|block| kind(block) == "text");
+    if let Some(structured) = result.get("structuredContent").filter(|value| !has_text && !value.is_null()) {
+        parts.push(structured.to_string());
+    }
+    let text = parts.join("\n");
+    if result.get("isError").and_then(Value::as_bool) == Some(true) {
+        let message = if text.is_empty() { "the tool failed and said no more".to_owned() } else { text };
+        return Err(ToolError::other("tool_error", message));
+    }
+    Ok(ToolOutput::text(text))
+}
+
+fn kind(block: &Value) -> &str {
+    block.get("type").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn part(block: &Value) -> String {
+    let member = |name| block.get(name).and_then(Value::as_str);
+    match kind(block) {
+        "text" => member("text").unwrap_or_default().to_owned(),
+        kind @ ("image" | "audio") => binary(kind, member("mimeType"), member("data")),
+        "resource_link" => member("uri").unwrap_or("[link without an address]").to_owned(),
+        "resource" => resource(block.get("resource").unwrap_or(&Value::Null)),
+        other => format!("[content of the unknown kind {:?}]", text::message(other)),
+    }
+}
+
+fn resource(resource: &Value) -> String {
+    let member = |name| resource.get(name).and_then(Value::as_str);
+    match (member("text"), member("blob")) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(blob)) => binary("resource", member("mimeType"), Some(blob)),
+        (None, None) => member("uri").unwrap_or("[empty resource]").to_owned(),
+    }
+}
+
+/// `[image image/png, 12 kB]`.
+fn binary(kind: &str, mime_type: Option<&str>, base64: Option<&str>) -> String {
+    let bytes = base64.map_or(0, |data| data.trim_end_matches('=').len() * 3 / 4);
+    let size = if bytes < 1000 { format!("{bytes} B") } else { format!("{} kB", bytes.div_ceil(1000)) };
+    format!("[{kind} {}, {size}]", text::message(mime_type.unwrap_or("of an unknown type")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn output(result: &Value) -> String {
+        tool_result(result).unwrap().text
+    }
+
+    #[test]
+    fn content_becomes_one_text() {
+        let result = json!({ "content": [
+            { "type": "text", "text": "one" },
+            { "type": "image", "mimeType": "image/png", "data": "A".repeat(16_000) },
+            { "type": "resource_link", "uri": "https://example.com/a", "name": "a" },
+            { "type": "resource", "resource": { "uri": "x:y", "text": "inside" } },
+            { "type": "resource", "resource": { "uri": "x:y", "blob": "AAAA", "mimeType": "application/zip" } },
+            { "type": "hologram", "data": 1 },
+        ], "structuredContent": { "left": "out" } });
+        let expected = "one\n[image image/png, 12 kB]\nhttps://example.com/a\ninside\n[resource application/zip, 3 B]\n\
+            [content of the unknown kind \"hologram\"]";
+        assert_eq!(output(&result), expected);
+    }
+
+    #[test]
+    fn without_text_the_structured_content_speaks() {
+        assert_eq!(output(&json!({ "content": [], "structuredContent": { "a": 1 } })), r#"{"a":1}"#);
+        assert_eq!(output(&json!({ "structuredContent": { "a": 1 } })), r#"{"a":1}"#);
+        assert_eq!(output(&json!({})), "");
+    }
+
+    #[test]
+    fn failures_have_their_kinds() {
+        let kind = |result: &Value| tool_result(result).unwrap_err().error_type;
+        assert_eq!(kind(&json!({ "isError": true, "content": [{ "type": "text", "text": "no" }] })), "tool_error");
+        assert_eq!(kind(&json!({ "resultType": "input_required", "inputRequests": {} })), "input_required");
+        assert_eq!(kind(&json!({ "content": 7 })), "mcp_protocol");
+        assert_eq!(kind(&json!("text")), "mcp_protocol");
+    }
+}

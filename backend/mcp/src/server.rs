@@ -1,0 +1,390 @@
+//! One tool server: the task that connects to it, lists its tools, watches it and tries again; and its calls.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use rmcp::{
+    RoleClient,
+    model::{JsonObject, ProtocolVersion, SubscriptionFilter},
+    service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService, Subscription},
+};
+use tallybook_tools::{ProgressSender, ToolError, ToolOutput};
+use tokio::{
+    sync::{Notify, Semaphore},
+    time::{Instant, interval_at, sleep, sleep_until, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    client::{Connection, Ears},
+    endpoint::{Endpoint, HttpEndpoint, Program, call_timeout},
+    error::ServerError,
+    http::HttpClient,
+    limits::{
+        FAREWELL_TIMEOUT, FIRST_PAUSE, HANDSHAKE_TIMEOUT, LAST_PAUSE, MAX_CONCURRENT_CALLS, MIN_REFRESH, REFRESH_EVERY,
+        SETTLED_AFTER,
+    },
+    listing::{Listing, list},
+    offering::{Offering, offering, taken},
+    pins::{AcceptError, DefinitionHash, PinStore},
+    result::tool_result,
+    settings::{OAuthSettings, ToolServerSettings},
+    stdio::ProgramTransport,
+};
+
+/// How a server is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Its tools are on offer.
+    Connected,
+    /// It is tried.
+    Connecting,
+    /// It could not be used; unless its settings are to blame, it is tried again.
+    Failed,
+}
+
+impl Status {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Connected => "connected",
+            Self::Connecting => "connecting",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// One tool server.
+pub(super) struct Server {
+    pub(super) name: Arc<str>,
+    settings: ToolServerSettings,
+    way: Result<Way, ServerError>,
+    state: Mutex<State>,
+    pins: Arc<dyn PinStore>,
+    slots: Semaphore,
+    /// A call found that the server may be gone.
+    doubted: Notify,
+    /// Whether it is greeted in the older era's way, without the newer one's question, which it answered with nonsense.
+    is_old: AtomicBool,
+}
+
+/// How it is reached.
+enum Way {
+    Http(HttpClient, Box<HttpEndpoint>),
+    Program(Program),
+}
+
+pub(super) struct State {
+    pub(super) status: Status,
+    pub(super) error: Option<String>,
+    pub(super) offering: Offering,
+    connection: Option<Connection>,
+    /// What the server listed last, as far as the settings take it.
+    listing: Listing,
+    /// The definitions that are accepted, as far as they are known.
+    accepted: HashMap<String, DefinitionHash>,
+}
+
+/// A connection, and what shows that it is over.
+struct Open {
+    service: RunningService<RoleClient, Ears>,
+    connection: Connection,
+    subscription: Option<Subscription>,
+    ended: CancellationToken,
+}
+
+impl Server {
+    pub(super) fn new(
+        name: &str,
+        settings: ToolServerSettings,
+        oauth: Option<&OAuthSettings>,
+        pins: Arc<dyn PinStore>,
+        find: &impl Fn(&str) -> Option<String>,
+    ) -> Self {
+        let way = Endpoint::of(&settings, oauth, find).map_err(ServerError::from).and_then(Way::of);
+        let (status, error) = match &way {
+            Ok(_) => (Status::Connecting, None),
+            Err(error) => (Status::Failed, Some(error.to_string())),
+        };
+        let state = State {
+            status,
+            error,
+            offering: Offering::default(),
+            connection: None,
+            listing: Listing::default(),
+            accepted: HashMap::new(),
+        };
+        Self {
+            name: name.into(),
+            settings,
+            way,
+            state: Mutex::new(state),
+            pins,
+            slots: Semaphore::new(MAX_CONCURRENT_CALLS),
+            doubted: Notify::new(),
+            is_old: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the server connected until `stop`. `changed` is called after each change of what it offers.
+    pub(super) async fn run(self: Arc<Self>, stop: CancellationToken, changed: impl Fn() + Send) {
+        let server = &*self.name;
+        let way = match &self.way {
+            Ok(way) => way,
+            Err(error) => {
+                tracing::error!(server, %error, "a tool server cannot be used; correct its settings and start again");
+                return;
+            }
+        };
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let begun = Instant::now();
+            let over = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                over = self.connect_and_watch(way, &stop, &changed) => over,
+            };
+            let Err(error) = over else { return };
+            tracing::warn!(server, %error, retry_secs = pause.as_secs(), "a tool server is not there; its tools are not offered");
+            self.lose(&error);
+            changed();
+            if begun.elapsed() > SETTLED_AFTER {
+                pause = FIRST_PAUSE;
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = sleep(pause) => {}
+            }
+            pause = (pause * 2).min(LAST_PAUSE);
+        }
+    }
+
+    /// Gives `Ok` when it was told to stop, and then has said good-bye.
+    async fn connect_and_watch(
+        &self,
+        way: &Way,
+        stop: &CancellationToken,
+        changed: &impl Fn(),
+    ) -> Result<(), ServerError> {
+        let connected = timeout(HANDSHAKE_TIMEOUT, way.connect(&self.name, &self.is_old));
+        let mut open = connected.await.map_err(|_| ServerError::handshake_timeout())??;
+        let watched = tokio::select! {
+            biased;
+            () = stop.cancelled() => Ok(()),
+            watched = self.watch(&mut open, changed) => watched,
+        };
+        let _ = open.service.close_with_timeout(2 * FAREWELL_TIMEOUT).await;
+        watched
+    }
+
+    /// Lists the tools, and again whenever they may have changed. Ends when the server is lost.
+    async fn watch(&self, open: &mut Open, changed: &impl Fn()) -> Result<(), ServerError> {
+        let mut refresh = interval_at(Instant::now() + REFRESH_EVERY, REFRESH_EVERY);
+        loop {
+            let listing = taken(&self.settings, list(&open.connection).await?);
+            let accepted = self.accepted(&listing).await;
+            if self.offer(listing, accepted, &open.connection) {
+                changed();
+            }
+            let listed_at = Instant::now();
+            let Open { subscription, ended, connection, .. } = &mut *open;
+            let told = async {
+                tokio::select! {
+                    () = connection.ears.tools_changed.notified() => {}
+                    () = next_change(subscription) => {}
+                }
+                // However often it says so.
+                sleep_until(listed_at + MIN_REFRESH).await;
+            };
+            tokio::select! {
+                biased;
+                () = ended.cancelled() => {
+                    return Err(ServerError::Unavailable("its program ended".to_owned()));
+                }
+                () = self.doubted.notified() => {}
+                () = told => {}
+                _ = refresh.tick() => {}
+            }
+        }
+    }
+
+    /// The definitions that are accepted. While that cannot be asked, those that were known before.
+    async fn accepted(&self, listing: &Listing) -> HashMap<String, DefinitionHash> {
+        let seen = listing.tools.iter().map(|tool| (tool.name.clone(), tool.hash)).collect();
+        match self.pins.accepted(self.name.clone(), seen).await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(server = &*self.name, error, "which definitions of tools are accepted cannot be read");
+                self.state().accepted.clone()
+            }
+        }
+    }
+
+    /// Takes a list over. Gives whether anything is different.
+    fn offer(&self, listing: Listing, accepted: HashMap<String, DefinitionHash>, connection: &Connection) -> bool {
+        let mut state = self.state();
+        let was_connected = state.status == Status::Connected;
+        state.status = Status::Connected;
+        state.error = None;
+        state.connection = Some(connection.clone());
+        state.listing = listing;
+        state.accepted = accepted;
+        let is_different = self.evaluate(&mut state);
+        if !was_connected {
+            tracing::info!(
+                server = &*self.name,
+                tools = state.offering.tools.len(),
+                left_out = state.offering.left_out.len(),
+                "a tool server is connected"
+            );
+        }
+        is_different || !was_connected
+    }
+
+    /// Says anew what is offered of what is listed. Gives whether that is different from before.
+    fn evaluate(&self, state: &mut State) -> bool {
+        let new = offering(&self.settings, &state.listing, &state.accepted);
+        let is_different = state.offering != new;
+        if is_different {
+            for tool in new.changed() {
+                tracing::warn!(server = &*self.name, tool, "the definition of a tool is not the accepted one");
+            }
+        }
+        state.offering = new;
+        is_different
+    }
+
+    /// Accepts the definition that a tool has now; `hash` is the one that was looked at.
+    pub(super) async fn accept(&self, tool: &str, hash: Option<&str>) -> Result<(), AcceptError> {
+        let listed = self.state().listing.tools.iter().find(|listed| listed.name == tool).map(|listed| listed.hash);
+        let now = listed.ok_or(AcceptError::Unknown)?;
+        if hash.is_some_and(|hash| !hash.eq_ignore_ascii_case(&hex::encode(now))) {
+            return Err(AcceptError::Changed);
+        }
+        self.pins.accept(self.name.clone(), tool.to_owned(), now).await.map_err(AcceptError::Store)?;
+        let mut state = self.state();
+        state.accepted.insert(tool.to_owned(), now);
+        self.evaluate(&mut state);
+        Ok(())
+    }
+
+    fn lose(&self, error: &ServerError) {
+        let mut state = self.state();
+        state.status = Status::Failed;
+        state.error = Some(error.to_string());
+        state.listing = Listing::default();
+        state.offering = Offering::default();
+        state.connection = None;
+    }
+
+    /// Calls a tool by the server's own name for it. What was sent is never sent again from here. Dropping the future tells
+    /// the server to stop.
+    pub(super) async fn call(
+        &self,
+        tool: String,
+        arguments: JsonObject,
+        progress: ProgressSender,
+    ) -> Result<ToolOutput, ToolError> {
+        let called = async {
+            let Ok(_slot) = self.slots.acquire().await else {
+                return Err(ServerError::Unavailable("it is being closed".to_owned()));
+            };
+            let connection = self.state().connection.clone();
+            let lost = || ServerError::Unavailable("it was lost, and is tried again in a moment".to_owned());
+            let connection = connection.ok_or_else(lost)?;
+            connection.call_tool(tool, arguments, progress).await.map_err(ServerError::from)
+        };
+        let answered = match call_timeout(&self.settings) {
+            Some(limit) => timeout(limit, called).await.unwrap_or(Err(ServerError::Timeout(limit.as_secs()))),
+            None => called.await,
+        };
+        match answered {
+            Ok(result) => tool_result(&result),
+            Err(error) => {
+                if error.is_loss() {
+                    self.doubted.notify_one();
+                }
+                Err(error.of_call())
+            }
+        }
+    }
+}
+
+impl Way {
+    fn of(endpoint: Endpoint) -> Result<Self, ServerError> {
+        match endpoint {
+            Endpoint::Program(program) => Ok(Self::Program(program)),
+            Endpoint::Http(mut endpoint) => {
+                let client = HttpClient::new(&mut endpoint);
+                let client = client.map_err(|error| ServerError::Unavailable(error.to_string()))?;
+                Ok(Self::Http(client, endpoint))
+            }
+        }
+    }
+
+    async fn connect(&self, server: &Arc<str>, is_old: &AtomicBool) -> Result<Open, ServerError> {
+        let greets_old = is_old.load(Ordering::Relaxed);
+        let lifecycle = if greets_old {
+            ClientLifecycleMode::Initialize
+        } else {
+            // The newer era's question first; a server that refuses it is greeted in the older one's way.
+            ClientLifecycleMode::Auto {
+                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+                legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+            }
+        };
+        let ears = Ears::default();
+        let ended = CancellationToken::new();
+        let service = match self {
+            Self::Http(client, endpoint) => {
+                ears.clone().serve_with_lifecycle(client.transport(endpoint), lifecycle).await
+            }
+            Self::Program(program) => {
+                let transport = ProgramTransport::start(server, program, ended.clone())?;
+                ears.clone().serve_with_lifecycle(transport, lifecycle).await
+            }
+        };
+        let service = service.inspect_err(|error| {
+            if let ClientInitializeError::ExpectedInitResponse(_) | ClientInitializeError::ExpectedInitResult(_) = error
+            {
+                // Tried the other way the next time.
+                is_old.store(!greets_old, Ordering::Relaxed);
+            }
+        })?;
+        let connection = Connection { peer: service.peer().clone(), ears };
+        let subscription = subscription(&connection).await;
+        Ok(Open { service, connection, subscription, ended })
+    }
+}
+
+/// Servers of the newer era tell of changes only to who subscribes.
+async fn subscription(connection: &Connection) -> Option<Subscription> {
+    let info = connection.peer.peer_info()?;
+    let tells = info.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true));
+    if info.protocol_version.has_initialize() || !tells {
+        return None;
+    }
+    let filter = SubscriptionFilter::builder().tools_list_changed().build();
+    timeout(2 * FAREWELL_TIMEOUT, connection.peer.listen(filter)).await.ok()?.ok()
+}
+
+/// Waits for the next change that a subscription tells of; for ever where there is none.
+async fn next_change(subscription: &mut Option<Subscription>) {
+    if let Some(open) = subscription {
+        if !matches!(open.next().await, Ok(Some(_))) {
+            *subscription = None;
+        }
+        return;
+    }
+    std::future::pending::<()>().await;
+}

@@ -1,0 +1,190 @@
+//! All tool servers of a process: their tasks, and the tools that are on offer at a moment.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tallybook_tools::ToolRegistry;
+use tokio::{sync::watch, task::JoinSet, time::timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    limits::FAREWELL_TIMEOUT,
+    listing::LeftOut,
+    naming::tool_name,
+    pins::{AcceptError, ChangedDefinition, PinStore},
+    server::{Server, Status},
+    settings::ToolServersSettings,
+    tool::ServerTool,
+};
+
+/// How long all servers together have to end.
+const SHUTDOWN_TIMEOUT: Duration = FAREWELL_TIMEOUT.saturating_mul(3);
+
+/// The tool servers of a process. Clones share them; [`ToolServers::shut_down`] ends them.
+#[derive(Clone)]
+pub struct ToolServers {
+    shared: Arc<Shared>,
+    tasks: Arc<Mutex<JoinSet<()>>>,
+    stop: CancellationToken,
+}
+
+struct Shared {
+    builtin: ToolRegistry,
+    /// In the order of the settings.
+    servers: Vec<Arc<Server>>,
+    offer: Mutex<Offer>,
+    changes: watch::Sender<u64>,
+}
+
+/// What is on offer.
+struct Offer {
+    tools: Arc<ToolRegistry>,
+    /// In the order of the servers.
+    named: Vec<Named>,
+}
+
+/// What came of naming the tools of one server.
+#[derive(Clone, Default)]
+struct Named {
+    /// Tools for which there was no name left.
+    nameless: Vec<LeftOut>,
+    /// Tools on offer whose definition changed, by the names under which they are.
+    changed: HashMap<String, ChangedDefinition>,
+}
+
+/// How a server is doing.
+#[derive(Clone, Debug)]
+pub struct ServerReport {
+    /// Its name in the settings.
+    pub name: Arc<str>,
+    /// Whether its tools are on offer.
+    pub status: Status,
+    /// Why not, in words that hold no secret.
+    pub error: Option<String>,
+    /// How many of its tools are on offer.
+    pub tools: usize,
+    /// Its tools that are not, and why.
+    pub left_out: Vec<LeftOut>,
+    /// Its tools on offer whose definition changed since it was accepted, by the names under which they are on offer.
+    pub changed: HashMap<String, ChangedDefinition>,
+}
+
+impl ToolServers {
+    /// Starts all servers in the background, and gives at once what is there: the built-in tools, whose names win. `pins`
+    /// remembers definitions of tools; `find` gives what an environment variable holds. Must be called within a tokio
+    /// runtime.
+    pub fn start(
+        builtin: ToolRegistry,
+        settings: ToolServersSettings,
+        pins: &Arc<dyn PinStore>,
+        find: impl Fn(&str) -> Option<String>,
+    ) -> Self {
+        let ToolServersSettings { servers, oauth } = settings;
+        let servers: Vec<Arc<Server>> = servers
+            .into_iter()
+            .map(|(name, settings)| Arc::new(Server::new(&name, settings, oauth.as_ref(), pins.clone(), &find)))
+            .collect();
+        let offer = Offer { tools: Arc::new(builtin.clone()), named: vec![Named::default(); servers.len()] };
+        let shared = Arc::new(Shared { builtin, servers, offer: Mutex::new(offer), changes: watch::Sender::new(0) });
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+        for server in &shared.servers {
+            let changed = {
+                let shared = shared.clone();
+                move || shared.publish()
+            };
+            tasks.spawn(server.clone().run(stop.clone(), changed));
+        }
+        Self { shared, tasks: Arc::new(Mutex::new(tasks)), stop }
+    }
+
+    /// The tools that a turn which begins now may use. What it was given it keeps.
+    pub fn tools(&self) -> Arc<ToolRegistry> {
+        self.shared.offer().tools.clone()
+    }
+
+    /// How each server is doing, in the order of the settings.
+    pub fn reports(&self) -> Vec<ServerReport> {
+        let offer = self.shared.offer();
+        self.shared
+            .servers
+            .iter()
+            .zip(&offer.named)
+            .map(|(server, Named { nameless, changed })| {
+                let state = server.state();
+                ServerReport {
+                    name: server.name.clone(),
+                    status: state.status,
+                    error: state.error.clone(),
+                    tools: state.offering.tools.len().saturating_sub(nameless.len()),
+                    left_out: state.offering.left_out.iter().chain(nameless).cloned().collect(),
+                    changed: changed.clone(),
+                }
+            })
+            .collect()
+    }
+
+    /// Accepts the definition that a tool has now, by what its server calls it. `hash`, in hex, is the one that was looked
+    /// at; where it is given, no other one is accepted.
+    pub async fn accept(&self, server: &str, tool: &str, hash: Option<&str>) -> Result<(), AcceptError> {
+        let server = self.shared.servers.iter().find(|known| &*known.name == server).ok_or(AcceptError::Unknown)?;
+        server.accept(tool, hash).await?;
+        self.shared.publish();
+        Ok(())
+    }
+
+    /// Changes with every change of what is on offer.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.changes.subscribe()
+    }
+
+    /// Ends all servers, and what runs of them. Takes a few seconds at most; afterwards their calls fail.
+    pub async fn shut_down(&self) {
+        self.stop.cancel();
+        let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        if timeout(SHUTDOWN_TIMEOUT, async { while tasks.join_next().await.is_some() {} }).await.is_err() {
+            tracing::warn!("some tool servers did not end in time");
+        }
+    }
+}
+
+impl Shared {
+    fn offer(&self) -> MutexGuard<'_, Offer> {
+        self.offer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts together what is on offer now.
+    fn publish(&self) {
+        let mut offer = self.offer();
+        let mut tools = self.builtin.clone();
+        let mut all = Vec::new();
+        for server in &self.servers {
+            let mut names = Named::default();
+            for tool in &server.state().offering.tools {
+                let original = &tool.listed.name;
+                let name = tool_name(&server.name, original, |name| tools.find_spec(name).is_some());
+                let added = name.filter(|name| {
+                    let tool = ServerTool::new(name.clone(), tool, server.clone());
+                    tools.add(Arc::new(tool)).is_ok()
+                });
+                match added {
+                    None => {
+                        let reason = "no name is left for it beside the other tools'";
+                        names.nameless.push(LeftOut::new(original, reason));
+                    }
+                    Some(name) if tool.changed => {
+                        names.changed.insert(name, tool.listed.changed());
+                    }
+                    Some(_) => {}
+                }
+            }
+            all.push(names);
+        }
+        *offer = Offer { tools: Arc::new(tools), named: all };
+        drop(offer);
+        self.changes.send_modify(|version| *version += 1);
+    }
+}

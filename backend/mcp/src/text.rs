@@ -1,0 +1,45 @@
+//! Words of a server on their way to a model: bounded, and without characters that nobody sees.
+
+use super::limits::{MAX_DESCRIPTION_BYTES, MAX_MESSAGE_CHARS};
+
+/// A description as models are told it.
+pub(super) fn description(text: &str) -> String {
+    let mut text: String = text.chars().take(MAX_DESCRIPTION_BYTES).filter(|&c| is_visible(c)).collect();
+    if text.len() > MAX_DESCRIPTION_BYTES {
+        const CUT: char = '…';
+        text.truncate(text.floor_char_boundary(MAX_DESCRIPTION_BYTES - CUT.len_utf8()));
+        text.push(CUT);
+    }
+    text
+}
+
+/// A short message on one line.
+pub(super) fn message(text: &str) -> String {
+    let line: String = text.chars().take(4 * MAX_MESSAGE_CHARS).map(|c| if c == '\n' { ' ' } else { c }).collect();
+    let mut line: String = line.chars().filter(|&c| is_visible(c)).collect();
+    if let Some((end, _)) = line.char_indices().nth(MAX_MESSAGE_CHARS) {
+        line.truncate(end);
+        line.push('…');
+    }
+    line
+}
+
+/// Not a control character, nothing that turns the direction of text, no invisible copy of ASCII.
+fn is_visible(c: char) -> bool {
+    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let hidden = matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+    c == '\n' || !(c.is_control() || turns || hidden)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_sees_is_taken_out_and_what_is_long_is_cut() {
+        assert_eq!(description("a\u{202e}b\u{7}c\u{e0041}\nd"), "abc\nd");
+        let long = description(&"é".repeat(5_000));
+        assert!(long.len() <= MAX_DESCRIPTION_BYTES && long.ends_with('…'), "{} bytes", long.len());
+        assert_eq!(message("two\nlines\u{1b}[31m"), "two lines[31m");
+    }
+}

@@ -1,0 +1,146 @@
+//! Tokens by OAuth client credentials (RFC 6749, section 4.4): kept until shortly before their end, and asked for once
+//! for all who wait.
+
+use std::time::Duration;
+
+use reqwest::{Client, StatusCode, header::ACCEPT};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
+
+use super::{endpoint::Credentials, limits::TOKEN_TIMEOUT};
+
+/// A token is renewed so long before its end, or after half of its life where that is shorter.
+const RENEWED_BEFORE: Duration = Duration::from_mins(5);
+/// The life of a token whose endpoint says nothing of it.
+const DEFAULT_LIFE: Duration = Duration::from_hours(1);
+/// The longest life that is believed.
+const MAX_LIFE: Duration = Duration::from_hours(24);
+/// The longest answer of a token endpoint.
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
+
+/// There is no token, and without one nothing is asked of the server.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TokenError {
+    #[error("the token endpoint cannot be reached")]
+    Unreachable,
+    #[error("the token endpoint gave no answer within {} seconds", TOKEN_TIMEOUT.as_secs())]
+    Timeout,
+    #[error("the token endpoint refused the client's id or secret (HTTP {0})")]
+    Refused(u16),
+    #[error("the token endpoint failed (HTTP {0})")]
+    Failed(u16),
+    #[error("the token endpoint's answer is no token")]
+    Unreadable,
+}
+
+/// The token of one server.
+pub(super) struct Tokens {
+    http: Client,
+    credentials: Credentials,
+    /// Held while a token is asked for, so that all others wait for that one.
+    current: Mutex<Option<Token>>,
+}
+
+#[derive(Clone)]
+struct Token {
+    value: SecretString,
+    renewed_at: Instant,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    access_token: String,
+    expires_in: Option<f64>,
+}
+
+impl Tokens {
+    pub(super) fn new(http: Client, credentials: Credentials) -> Self {
+        Self { http, credentials, current: Mutex::new(None) }
+    }
+
+    /// The token for a request. `refused` is one that the server no longer took: where nobody has replaced it yet, a new
+    /// one is asked for.
+    pub(super) async fn get(&self, refused: Option<&SecretString>) -> Result<SecretString, TokenError> {
+        let mut current = self.current.lock().await;
+        let usable = current.as_ref().filter(|token| {
+            Instant::now() < token.renewed_at
+                && refused.is_none_or(|refused| refused.expose_secret() != token.value.expose_secret())
+        });
+        if let Some(token) = usable {
+            return Ok(token.value.clone());
+        }
+        *current = None;
+        let token = timeout(TOKEN_TIMEOUT, self.ask()).await.map_err(|_| TokenError::Timeout)??;
+        let value = token.value.clone();
+        *current = Some(token);
+        Ok(value)
+    }
+
+    async fn ask(&self) -> Result<Token, TokenError> {
+        let Credentials { token_url, client_id, client_secret, scope } = &self.credentials;
+        let asked_at = Instant::now();
+        let mut response = self
+            .http
+            .post(token_url.clone())
+            .header(ACCEPT, "application/json")
+            .header(reqwest::header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .basic_auth(form_encoded(client_id), Some(form_encoded(client_secret.expose_secret())))
+            .body(form(scope.as_deref()))
+            .send()
+            .await
+            .map_err(|_| TokenError::Unreachable)?;
+        let status = response.status();
+        match status {
+            StatusCode::OK => {}
+            StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                return Err(TokenError::Refused(status.as_u16()));
+            }
+            _ => return Err(TokenError::Failed(status.as_u16())),
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|_| TokenError::Unreachable)? {
+            if body.len() + chunk.len() > MAX_ANSWER_BYTES {
+                return Err(TokenError::Unreadable);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let answer: Answer = serde_json::from_slice(&body).map_err(|_| TokenError::Unreadable)?;
+        let said = answer.expires_in.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let life = said.unwrap_or(DEFAULT_LIFE).min(MAX_LIFE);
+        Ok(Token { value: answer.access_token.into(), renewed_at: asked_at + kept_for(life) })
+    }
+}
+
+fn form(scope: Option<&str>) -> String {
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    form.append_pair("grant_type", "client_credentials");
+    if let Some(scope) = scope {
+        form.append_pair("scope", scope);
+    }
+    form.finish()
+}
+
+fn kept_for(life: Duration) -> Duration {
+    life.saturating_sub(RENEWED_BEFORE).max(life / 2)
+}
+
+/// RFC 6749, section 2.3.1: id and secret are form-encoded before they become a user name and a password.
+fn form_encoded(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_renewed_before_their_end() {
+        assert_eq!(kept_for(Duration::from_hours(1)), Duration::from_mins(55));
+        assert_eq!(kept_for(Duration::from_mins(6)), Duration::from_mins(3));
+        assert_eq!(kept_for(Duration::ZERO), Duration::ZERO);
+    }
+}

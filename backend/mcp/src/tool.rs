@@ -1,0 +1,54 @@
+//! A tool of a server, as the registry holds it.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use rmcp::model::JsonObject;
+use tallybook_tools::{AnyTool, MAX_INPUT_BYTES, ProgressSender, ToolError, ToolOutput, ToolSpec};
+
+use super::{offering::OfferedTool, server::Server};
+
+pub(super) struct ServerTool {
+    spec: ToolSpec,
+    /// What the server calls it.
+    name: String,
+    server: Arc<Server>,
+}
+
+impl ServerTool {
+    /// The tool under a name that is free.
+    pub(super) fn new(name: String, tool: &OfferedTool, server: Arc<Server>) -> Self {
+        let spec = ToolSpec {
+            name,
+            description: tool.listed.description.clone(),
+            aliases: Vec::new(),
+            input_schema: tool.listed.input_schema.clone(),
+            server: Some(server.name.clone()),
+            risk: tool.risk,
+            idempotent: tool.idempotent,
+            definition_hash: Some(tool.listed.hash),
+        };
+        Self { spec, name: tool.listed.name.clone(), server }
+    }
+}
+
+impl AnyTool for ServerTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call(
+        self: Arc<Self>,
+        input_text: String,
+        progress: ProgressSender,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            if input_text.len() > MAX_INPUT_BYTES {
+                return Err(ToolError::invalid("arguments", format_args!("longer than {MAX_INPUT_BYTES} bytes")));
+            }
+            let arguments: JsonObject =
+                serde_json::from_str(&input_text).map_err(|error| ToolError::invalid("arguments", error))?;
+            self.server.call(self.name.clone(), arguments, progress).await
+        })
+    }
+}

@@ -1,0 +1,58 @@
+//! `${VAR}`, `${VAR:-x}` and `${env:VAR}` in the values of settings, put in place once: what a variable holds is not
+//! looked at again.
+
+/// A variable that the settings name is not set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the environment variable {0} is not set")]
+pub struct UnsetVariable(String);
+
+impl UnsetVariable {
+    /// The one that this key names. The name itself is not repeated: what stands there may be the secret.
+    pub(super) fn named_by(key: &str) -> Self {
+        Self(format!("that {key} names"))
+    }
+}
+
+/// The value with its variables in place. `find` gives what a variable holds.
+pub(super) fn expanded(value: &str, find: &impl Fn(&str) -> Option<String>) -> Result<String, UnsetVariable> {
+    let mut text = String::with_capacity(value.len());
+    let mut rest = value;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((inside, following)) = after.split_once('}') else { break };
+        text.push_str(before);
+        let (name, default) = match inside.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inside, None),
+        };
+        let name = name.strip_prefix("env:").unwrap_or(name);
+        match (find(name), default) {
+            (Some(held), None) => text.push_str(&held),
+            // As in a shell, `:-` also stands in for what is empty.
+            (Some(held), Some(_)) if !held.is_empty() => text.push_str(&held),
+            (_, Some(default)) => text.push_str(default),
+            (None, None) => return Err(UnsetVariable(name.to_owned())),
+        }
+        rest = following;
+    }
+    text.push_str(rest);
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_put_in_place_once() {
+        let find = |name: &str| match name {
+            "A" => Some("${B}".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        };
+        let expanded = |value| expanded(value, &find);
+        assert_eq!(expanded("x ${A} ${env:A} y").unwrap(), "x ${B} ${B} y");
+        assert_eq!(expanded("${NONE:-d}${EMPTY:-e}${EMPTY}").unwrap(), "de");
+        assert_eq!(expanded("$A {B} ${open").unwrap(), "$A {B} ${open");
+        assert_eq!(expanded("${NONE}").unwrap_err().to_string(), "the environment variable NONE is not set");
+    }
+}

@@ -1,0 +1,93 @@
+//! Servers that do what they should, in both eras of the protocol and over both transports.
+
+use serde_json::json;
+use tallybook_mcp::ToolServers;
+use tallybook_mock_mcp::{Fault, MockMcp};
+use tallybook_tools::Risk;
+
+use crate::support::{call, connected, over_http, over_stdio, progress, settings, start};
+
+async fn works(servers: &ToolServers) {
+    assert_eq!(call(servers, "echo", &json!({ "text": "こんにちは" })).await.unwrap(), "こんにちは");
+    assert_eq!(call(servers, "structured", &json!({})).await.unwrap(), r#"{"sum":3}"#);
+    let failed = call(servers, "fail", &json!({})).await.unwrap_err();
+    assert_eq!((failed.error_type.as_str(), failed.message.as_str()), ("tool_error", "it did not work"));
+    let report = servers.reports().remove(0);
+    assert_eq!((report.tools, report.left_out.len()), (12, 0));
+}
+
+#[tokio::test]
+async fn a_server_of_the_newer_era_over_http() {
+    let mock = MockMcp::start(&[]).await.unwrap();
+    works(&over_http(&mock).await).await;
+    assert!(!mock.seen().contains(&"initialize".to_owned()), "{:?}", mock.seen());
+}
+
+#[tokio::test]
+async fn a_server_of_the_older_era_over_http() {
+    let mock = MockMcp::start(&[Fault::OlderEra]).await.unwrap();
+    works(&over_http(&mock).await).await;
+    mock.has_seen("notifications/initialized").await;
+}
+
+#[tokio::test]
+async fn a_server_of_the_older_era_that_answers_anything() {
+    let mock = MockMcp::start(&[Fault::AnswersAnything]).await.unwrap();
+    works(&over_http(&mock).await).await;
+    works(&over_stdio(&["answers-anything"]).await).await;
+}
+
+#[tokio::test]
+async fn a_server_of_the_newer_era_over_stdio() {
+    works(&over_stdio(&[]).await).await;
+}
+
+#[tokio::test]
+async fn a_server_of_the_older_era_over_stdio() {
+    works(&over_stdio(&["older-era"]).await).await;
+}
+
+#[tokio::test]
+async fn a_server_that_chats_on_its_streams_works() {
+    works(&over_stdio(&["older-era", "chatty"]).await).await;
+}
+
+#[tokio::test]
+async fn the_settings_say_what_is_offered_and_whose_claims_count() {
+    let mock = MockMcp::start(&[]).await.unwrap();
+    let of = |name: &str, more: serde_json::Value| {
+        let mut server = more;
+        server["url"] = json!(mock.url());
+        json!({ name: server })
+    };
+    for (more, echo, slow) in [
+        (json!({}), (Risk::High, false), (Risk::High, false)),
+        (json!({ "risk": "claimed" }), (Risk::Low, true), (Risk::High, false)),
+        (json!({ "risk": "low" }), (Risk::Low, false), (Risk::Low, false)),
+    ] {
+        let servers = start(settings(&of("s", more.clone())));
+        connected(&servers).await;
+        let tools = servers.tools();
+        for (tool, expected) in [("s__echo", echo), ("s__slow", slow)] {
+            let spec = tools.find_spec(tool).unwrap();
+            assert_eq!((spec.risk, spec.idempotent), expected, "{more} {tool}");
+            assert_eq!(spec.server.as_deref(), Some("s"));
+        }
+    }
+    let servers = start(settings(&of("s", json!({ "include": ["s*", "echo"], "exclude": ["s*n"] }))));
+    assert_eq!(connected(&servers).await.tools, 3, "echo, slow and structured");
+}
+
+#[tokio::test]
+async fn progress_is_told() {
+    for servers in [over_stdio(&[]).await, over_http(&MockMcp::start(&[]).await.unwrap()).await] {
+        let (sender, mut receiver) = progress();
+        let call = tokio::spawn(servers.tools().call_with_progress("mock__slow", "{}", sender));
+        let mut last = receiver.recv().await.unwrap();
+        while last.progress < 3.0 {
+            last = receiver.recv().await.unwrap();
+        }
+        assert_eq!((last.total, last.message.as_deref()), (Some(4.0), Some("working")));
+        call.abort();
+    }
+}

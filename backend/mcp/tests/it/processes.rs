@@ -1,0 +1,92 @@
+//! Servers that are processes of ours.
+
+use std::path::Path;
+
+use serde_json::json;
+use tallybook_mcp::Status;
+use tokio::time::{Duration, sleep, timeout};
+
+use crate::support::{
+    WAIT_TIMEOUT, call, connected, failure, over_stdio, progress, settings, start, stdio_entry, until,
+};
+
+#[tokio::test]
+async fn dies_in_mid_call_and_is_started_again() {
+    let servers = over_stdio(&[]).await;
+    assert_eq!(failure(&servers, "die").await, "mcp_unavailable");
+    until(&servers, |report| report.status == Status::Failed).await;
+    connected(&servers).await;
+    assert_eq!(call(&servers, "echo", &json!({ "text": "back" })).await.unwrap(), "back");
+}
+
+#[tokio::test]
+async fn oversized_line() {
+    let servers = over_stdio(&["older-era"]).await;
+    let error = call(&servers, "big", &json!({})).await.unwrap_err();
+    assert_eq!(error.error_type, "mcp_protocol");
+    assert!(error.message.contains("longer than 2 MiB"), "{error}");
+    assert_eq!(call(&servers, "echo", &json!({ "text": "on" })).await.unwrap(), "on");
+}
+
+#[tokio::test]
+async fn environment_read_by_a_read_only_tool() {
+    let mut entry = stdio_entry(&[]);
+    entry["env"]["GIVEN"] = json!("${SECRET}");
+    entry["env"]["LITERAL"] = json!("a ${NONE:-b}");
+    let servers = start(settings(&json!({ "mock": entry })));
+    connected(&servers).await;
+    let seen = call(&servers, "env", &json!({})).await.unwrap();
+    let mut names: Vec<_> = seen.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["GIVEN", "LITERAL", "MOCK_MCP_SERVE", "PATH"]);
+    assert!(seen.contains("LITERAL=a b") && seen.contains("GIVEN=tell nobody"), "{seen}");
+}
+
+#[tokio::test]
+async fn grandchild_left_alive() {
+    let servers = over_stdio(&[]).await;
+    let grandchild = call(&servers, "spawn", &json!({})).await.unwrap();
+    let process = format!("/proc/{grandchild}/stat");
+    assert!(is_alive(&process));
+    servers.shut_down().await;
+    let gone = timeout(WAIT_TIMEOUT, async {
+        while is_alive(&process) {
+            sleep(Duration::from_millis(20)).await;
+        }
+    });
+    gone.await.expect("what a server started ends with it");
+}
+
+/// Whether a process is there and not merely waiting to be buried.
+fn is_alive(stat: &str) -> bool {
+    Path::new(stat).exists()
+        && std::fs::read_to_string(stat)
+            .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().starts_with(" Z"))
+}
+
+#[tokio::test]
+async fn stop_in_mid_call_is_seen_as_cancelled_over_stdio() {
+    for faults in [&[][..], &["older-era"]] {
+        let servers = over_stdio(faults).await;
+        let (sender, mut receiver) = progress();
+        let slow = tokio::spawn(servers.tools().call_with_progress("mock__slow", "{}", sender));
+        receiver.recv().await.unwrap();
+        slow.abort();
+        let seen = timeout(WAIT_TIMEOUT, async {
+            loop {
+                let seen = call(&servers, "seen", &json!({})).await.unwrap();
+                if seen.contains(" cancelled") {
+                    return seen;
+                }
+            }
+        });
+        assert!(seen.await.unwrap().contains("notifications/cancelled"));
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_said() {
+    let servers = start(settings(&json!({ "mock": { "command": "/nonexistent/program" } })));
+    let report = until(&servers, |report| report.status == Status::Failed).await;
+    assert!(report.error.unwrap().contains("its program does not start"));
+}

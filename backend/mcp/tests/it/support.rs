@@ -1,0 +1,130 @@
+//! What the tests share.
+
+use std::{
+    collections::HashMap,
+    future::ready,
+    sync::{Arc, Mutex, Once},
+    time::Duration,
+};
+
+use futures_util::{FutureExt as _, future::BoxFuture};
+use serde_json::{Value, json};
+use tallybook_mcp::{
+    DefinitionHash, PinError, PinStore, ServerReport, Status, ToolServers, ToolServersSettings, read_servers_file,
+};
+use tallybook_mock_mcp::{MockMcp, Program};
+use tallybook_tools::{Progress, ProgressSender, ToolError, builtin};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+/// How long a test waits for something that must happen.
+pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Servers as `.mcp_servers` names them, each of low risk.
+pub(crate) fn settings(servers: &Value) -> ToolServersSettings {
+    read_servers_file(&json!({ "mcpServers": servers }).to_string()).unwrap()
+}
+
+/// Starts servers. Of the environment they see `PATH` and a secret that is none of their business.
+pub(crate) fn start(settings: ToolServersSettings) -> ToolServers {
+    static TLS: Once = Once::new();
+    TLS.call_once(|| {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+    let pins: Arc<dyn PinStore> = Arc::new(Pins::default());
+    ToolServers::start(builtin().unwrap(), settings, &pins, |name| match name {
+        "PATH" => std::env::var("PATH").ok(),
+        "CLIENT_ID" => Some("id".to_owned()),
+        "CLIENT_SECRET" => Some("secret".to_owned()),
+        "SECRET" => Some("tell nobody".to_owned()),
+        _ => None,
+    })
+}
+
+/// Definitions as they were first seen.
+#[derive(Default)]
+pub(crate) struct Pins(Mutex<HashMap<String, DefinitionHash>>);
+
+impl PinStore for Pins {
+    fn accepted(
+        &self,
+        _: Arc<str>,
+        seen: Vec<(String, DefinitionHash)>,
+    ) -> BoxFuture<'_, Result<HashMap<String, DefinitionHash>, PinError>> {
+        let mut pins = self.0.lock().unwrap();
+        for (tool, hash) in seen {
+            pins.entry(tool).or_insert(hash);
+        }
+        ready(Ok(pins.clone())).boxed()
+    }
+
+    fn accept(&self, _: Arc<str>, tool: String, hash: DefinitionHash) -> BoxFuture<'_, Result<(), PinError>> {
+        self.0.lock().unwrap().insert(tool, hash);
+        ready(Ok(())).boxed()
+    }
+}
+
+/// One server `mock` over HTTP, connected.
+pub(crate) async fn over_http(mock: &MockMcp) -> ToolServers {
+    let servers = start(settings(&json!({ "mock": { "url": mock.url(), "risk": "low" } })));
+    connected(&servers).await;
+    servers
+}
+
+/// One server `mock` over standard streams, connected.
+pub(crate) async fn over_stdio(faults: &[&str]) -> ToolServers {
+    let servers = start(settings(&json!({ "mock": stdio_entry(faults) })));
+    connected(&servers).await;
+    servers
+}
+
+/// The settings of such a server.
+pub(crate) fn stdio_entry(faults: &[&str]) -> Value {
+    let Program { command, args, env } = Program::of_test("support::tool_server_process", faults);
+    json!({ "command": command, "args": args, "env": env, "risk": "low" })
+}
+
+/// This binary as a tool server; see [`Program`].
+#[test]
+fn tool_server_process() {
+    tallybook_mock_mcp::serve_if_asked();
+}
+
+/// Waits until the first server's report is so.
+pub(crate) async fn until(servers: &ToolServers, is_so: impl Fn(&ServerReport) -> bool) -> ServerReport {
+    let mut changes = servers.changes();
+    let waited = tokio::time::timeout(WAIT_TIMEOUT, async {
+        loop {
+            let report = servers.reports().remove(0);
+            if is_so(&report) {
+                return report;
+            }
+            changes.changed().await.unwrap();
+        }
+    });
+    waited.await.unwrap_or_else(|_| panic!("not in time; it is {:?}", servers.reports()))
+}
+
+pub(crate) async fn connected(servers: &ToolServers) -> ServerReport {
+    until(servers, |report| report.status == Status::Connected).await
+}
+
+pub(crate) async fn failed(servers: &ToolServers) -> ServerReport {
+    until(servers, |report| report.status == Status::Failed).await
+}
+
+/// A sender and what comes of it.
+pub(crate) fn progress() -> (ProgressSender, UnboundedReceiver<Progress>) {
+    let (sender, receiver) = unbounded_channel();
+    (ProgressSender::new(move |progress| drop(sender.send(progress))), receiver)
+}
+
+/// Calls a tool of the server `mock`.
+pub(crate) async fn call(servers: &ToolServers, tool: &str, arguments: &Value) -> Result<String, ToolError> {
+    let called = servers.tools().call(&format!("mock__{tool}"), &arguments.to_string());
+    tokio::time::timeout(WAIT_TIMEOUT, called).await.expect("a call has to end").map(|output| output.text)
+}
+
+/// The kind of failure of a call that must fail.
+pub(crate) async fn failure(servers: &ToolServers, tool: &str) -> String {
+    call(servers, tool, &json!({})).await.unwrap_err().error_type
+}

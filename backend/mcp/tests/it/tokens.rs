@@ -1,0 +1,61 @@
+//! Servers that want a token.
+
+use futures_util::future::join_all;
+use serde_json::json;
+use tallybook_mcp::{OAuthSettings, ToolServers};
+use tallybook_mock_mcp::MockMcp;
+
+use crate::support::{call, connected, failed, settings, start};
+
+fn with_token(mock: &MockMcp, client_id_env: &str) -> ToolServers {
+    let mut settings = settings(&json!({ "mock": { "url": mock.url(), "requiresAuth": true, "risk": "low" } }));
+    settings.oauth = Some(OAuthSettings {
+        token_url: mock.token_url(),
+        client_id_env: client_id_env.to_owned(),
+        client_secret_env: "CLIENT_SECRET".to_owned(),
+        scope: None,
+    });
+    start(settings)
+}
+
+#[tokio::test]
+async fn token_expired_under_ten_calls() {
+    let mock = MockMcp::start_closed(&[]).await.unwrap();
+    let servers = with_token(&mock, "CLIENT_ID");
+    connected(&servers).await;
+    assert_eq!(mock.tokens_given(), 1);
+    mock.expire_tokens();
+    let arguments = json!({ "text": "in" });
+    let calls = join_all((0..10).map(|_| call(&servers, "echo", &arguments))).await;
+    assert!(calls.iter().all(|output| output.as_deref() == Ok("in")), "{calls:?}");
+    assert_eq!(mock.tokens_given(), 2, "one new token for all");
+}
+
+#[tokio::test]
+async fn token_endpoint_down() {
+    let mock = MockMcp::start_closed(&[]).await.unwrap();
+    mock.set_tokens_down(true);
+    let servers = with_token(&mock, "CLIENT_ID");
+    let error = failed(&servers).await.error.unwrap();
+    assert_eq!(error, "not signed in to the server: the token endpoint failed (HTTP 503)");
+    assert!(mock.seen().iter().all(|seen| seen == "token"), "nothing is asked without a token: {:?}", mock.seen());
+    mock.set_tokens_down(false);
+    connected(&servers).await;
+    mock.expire_tokens();
+    mock.set_tokens_down(true);
+    assert_eq!(call(&servers, "echo", &json!({})).await.unwrap_err().error_type, "mcp_auth");
+}
+
+#[tokio::test]
+async fn a_refused_client_is_said_without_its_secret() {
+    let mock = MockMcp::start_closed(&[]).await.unwrap();
+    let error = failed(&with_token(&mock, "SECRET")).await.error.unwrap();
+    assert_eq!(error, "not signed in to the server: the token endpoint refused the client's id or secret (HTTP 401)");
+}
+
+#[tokio::test]
+async fn a_closed_server_without_a_token_is_said() {
+    let mock = MockMcp::start_closed(&[]).await.unwrap();
+    let servers = start(settings(&json!({ "mock": { "url": mock.url() } })));
+    assert!(failed(&servers).await.error.unwrap().starts_with("not signed in to the server"));
+}

@@ -1,0 +1,152 @@
+//! Passwords: their rules, and hashing them by argon2id as OWASP recommends (19 MiB, two passes, one lane), which are the
+//! library's defaults. Hashing is slow on purpose, so it has threads of its own and a bound.
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use argon2::{
+    Argon2,
+    password_hash::{self, PasswordHasher as _, PasswordVerifier as _, phc::PasswordHash},
+};
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
+
+use super::{
+    AccountsError,
+    limits::{HASH_PATIENCE, MAX_HASHES_AT_ONCE, MAX_HASHES_WAITING, MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS},
+};
+
+/// A password as somebody wrote it. It does not show itself.
+#[derive(Clone)]
+pub struct Password(SecretString);
+
+impl Password {
+    /// Of what somebody wrote, whatever it is.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into().into())
+    }
+
+    /// Refuses what is no good password for an account.
+    pub(super) fn check(&self) -> Result<(), AccountsError> {
+        if self.0.expose_secret().chars().count() >= MIN_PASSWORD_CHARS && self.is_short_enough() {
+            return Ok(());
+        }
+        Err(AccountsError::Invalid(format!(
+            "A password has at least {MIN_PASSWORD_CHARS} characters and at most {MAX_PASSWORD_BYTES} bytes. Several words \
+             are easier to remember than one strange one."
+        )))
+    }
+
+    fn is_short_enough(&self) -> bool {
+        self.0.expose_secret().len() <= MAX_PASSWORD_BYTES
+    }
+
+    fn hash(&self) -> Result<String, password_hash::Error> {
+        Ok(Argon2::default().hash_password(self.0.expose_secret().as_bytes())?.to_string())
+    }
+
+    fn is_of(&self, hash: &str) -> Result<bool, password_hash::Error> {
+        let hash = PasswordHash::new(hash)?;
+        Ok(Argon2::default().verify_password(self.0.expose_secret().as_bytes(), &hash).is_ok())
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Password")
+    }
+}
+
+/// Hashes passwords, a few at once.
+#[derive(Clone, Debug)]
+pub(super) struct Hasher {
+    at_once: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
+    /// What the password of somebody who is not there is compared with, so that the answer takes as long.
+    nobody: Arc<OnceLock<String>>,
+}
+
+impl Default for Hasher {
+    fn default() -> Self {
+        Self {
+            at_once: Arc::new(Semaphore::new(MAX_HASHES_AT_ONCE)),
+            waiting: Arc::new(Semaphore::new(MAX_HASHES_WAITING)),
+            nobody: Arc::default(),
+        }
+    }
+}
+
+impl Hasher {
+    /// The hash of a new password.
+    pub(super) async fn hash(&self, password: Password) -> Result<String, AccountsError> {
+        password.check()?;
+        self.run(move || password.hash()).await
+    }
+
+    /// Whether a password is the one with this hash. Without a hash it is not, which takes as long.
+    pub(super) async fn verify(&self, password: Password, hash: Option<String>) -> Result<bool, AccountsError> {
+        if !password.is_short_enough() {
+            return Ok(false);
+        }
+        let nobody = Arc::clone(&self.nobody);
+        self.run(move || {
+            if let Some(hash) = hash {
+                return password.is_of(&hash);
+            }
+            let hash = match nobody.get() {
+                Some(hash) => hash.clone(),
+                None => Password::new("whoever is not there").hash()?,
+            };
+            password.is_of(nobody.get_or_init(|| hash)).map(|_| false)
+        })
+        .await
+    }
+
+    /// Makes ready what the first who is not there would wait for.
+    pub(super) async fn warm_up(&self) {
+        // What fails here fails again, and is told, when somebody signs in.
+        let _ = self.verify(Password::new(""), None).await;
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, password_hash::Error> + Send + 'static,
+    ) -> Result<T, AccountsError> {
+        let Ok(_waiting) = self.waiting.try_acquire() else { return Err(AccountsError::Busy) };
+        let permit = timeout(HASH_PATIENCE, Arc::clone(&self.at_once).acquire_owned()).await;
+        let Ok(Ok(permit)) = permit else { return Err(AccountsError::Busy) };
+        let done = spawn_blocking(move || {
+            let _permit = permit;
+            work()
+        });
+        done.await.map_err(AccountsError::Task)?.map_err(AccountsError::Hash)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Hasher, Password};
+
+    #[tokio::test]
+    async fn a_password_is_known_by_its_hash() {
+        let hasher = Hasher::default();
+        let password = || Password::new("correct horse battery");
+        let hash = hasher.hash(password()).await.unwrap();
+        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
+        assert_ne!(hash, hasher.hash(password()).await.unwrap(), "each has a salt of its own");
+        assert!(hasher.verify(password(), Some(hash.clone())).await.unwrap());
+        assert!(!hasher.verify(Password::new("correct horse batter"), Some(hash)).await.unwrap());
+        assert!(!hasher.verify(password(), None).await.unwrap());
+        assert_eq!(format!("{:?}", password()), "Password");
+    }
+
+    #[test]
+    fn a_password_is_long_and_not_endless() {
+        assert!(Password::new("十二文字の合言葉がこれです").check().is_ok());
+        for text in ["", "elevenchars", &"a".repeat(1025)] {
+            assert!(Password::new(text).check().is_err(), "{text}");
+        }
+    }
+}

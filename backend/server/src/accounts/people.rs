@@ -1,0 +1,149 @@
+//! People: made, listed, given another role or password, deactivated. All of it by admins; how people make their own
+//! accounts is in `links`.
+
+use serde::Deserialize;
+use tallybook_protocol::{Page, User, UserRole};
+
+use super::{
+    Accounts, AccountsError, Caller, Password, UserId,
+    limits::{MAX_USERS, USERS_AT_ONCE},
+    names::UserName,
+    service::with_retries,
+    store::{
+        audit::{self, Action},
+        is_taken, sessions,
+        users::{self, NewUserRow},
+    },
+};
+use crate::db::{Transaction, now};
+
+/// What an admin changes of an account.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UserUpdate {
+    pub(crate) role: Option<UserRole>,
+    /// Whether somebody can sign in to it.
+    pub(crate) active: Option<bool>,
+}
+
+impl Accounts {
+    /// The accounts, those made first before the others; `cursor` is what the page before gave.
+    pub(crate) async fn list_users(&self, cursor: Option<&str>) -> Result<Page<User>, AccountsError> {
+        let after = match cursor {
+            None => 0,
+            Some(cursor) => {
+                cursor.parse().map_err(|_| AccountsError::Invalid("The cursor is not one of ours.".to_owned()))?
+            }
+        };
+        let rows = users::list(&self.context.db, after, USERS_AT_ONCE).await?;
+        let is_full = rows.len() == USERS_AT_ONCE as usize;
+        let next_cursor = rows.last().filter(|_| is_full).map(|row| row.id.0.to_string());
+        Ok(Page { items: rows.into_iter().map(User::from).collect(), next_cursor })
+    }
+
+    /// One account.
+    pub(crate) async fn find_user(&self, id: i64) -> Result<User, AccountsError> {
+        Ok(users::find(&self.context.db, UserId(id)).await?.ok_or(AccountsError::NoSuchUser)?.into())
+    }
+
+    /// Makes an account for somebody, with a password to be told.
+    pub(crate) async fn create_user(
+        &self,
+        admin: &Caller,
+        name: &str,
+        password: Password,
+        role: UserRole,
+    ) -> Result<User, AccountsError> {
+        let new = self.new_user(name, password, role).await?;
+        let id = with_retries(|| self.store_user(admin.user, &new)).await?;
+        self.find_user(id.0).await
+    }
+
+    async fn store_user(&self, admin: UserId, new: &NewUserRow) -> Result<UserId, AccountsError> {
+        let mut tx = self.context.db.begin().await?;
+        let id = create_account(&mut tx, Some(admin), new).await?;
+        tx.commit().await?;
+        Ok(id)
+    }
+
+    /// Changes an account. Its open streams end, and those who are deactivated are signed out.
+    pub(crate) async fn update_user(&self, admin: &Caller, id: i64, update: UserUpdate) -> Result<User, AccountsError> {
+        with_retries(|| self.store_update(admin.user, UserId(id), update)).await?;
+        self.context.streams.look_now();
+        self.find_user(id).await
+    }
+
+    async fn store_update(&self, admin: UserId, id: UserId, update: UserUpdate) -> Result<(), AccountsError> {
+        let mut tx = self.context.db.begin().await?;
+        // First of all, since from here on no other transaction changes who the admins are.
+        let admins = users::count_admins(&mut tx).await?;
+        let user = users::find_in(&mut tx, id).await?.ok_or(AccountsError::NoSuchUser)?;
+        let (was, was_active) = (UserRole::from(user.role), user.deactivated_at.is_none());
+        let (role, is_active) = (update.role.unwrap_or(was), update.active.unwrap_or(was_active));
+        let is_admin = |role, active| role == UserRole::Admin && active;
+        if is_admin(was, was_active) && !is_admin(role, is_active) && admins <= 1 {
+            return Err(AccountsError::LastAdmin);
+        }
+        if role == was && is_active == was_active {
+            return Ok(());
+        }
+        let deactivated_at = if is_active { None } else { user.deactivated_at.or_else(|| Some(now())) };
+        users::update(&mut tx, id, role, deactivated_at).await?;
+        if role != was {
+            audit::note(&mut tx, Some(admin), id, Action::RoleChanged, role.as_str()).await?;
+        }
+        if was_active && !is_active {
+            sessions::delete_all(&mut tx, id).await?;
+            audit::note(&mut tx, Some(admin), id, Action::UserDeactivated, "").await?;
+        } else if is_active && !was_active {
+            audit::note(&mut tx, Some(admin), id, Action::UserReactivated, "").await?;
+        }
+        Ok(tx.commit().await?)
+    }
+
+    /// Gives an account another password, which signs it out everywhere.
+    pub(crate) async fn set_password(&self, admin: &Caller, id: i64, password: Password) -> Result<(), AccountsError> {
+        self.find_user(id).await?;
+        let hash = self.context.hasher.hash(password).await?;
+        with_retries(|| self.store_password(admin.user, UserId(id), &hash)).await?;
+        self.context.streams.look_now();
+        Ok(())
+    }
+
+    async fn store_password(&self, admin: UserId, id: UserId, hash: &str) -> Result<(), AccountsError> {
+        let mut tx = self.context.db.begin().await?;
+        users::update_password(&mut tx, id, hash).await?;
+        sessions::delete_all(&mut tx, id).await?;
+        audit::note(&mut tx, Some(admin), id, Action::PasswordChanged, "").await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// The row of a new account, once its name and password are found good.
+    pub(super) async fn new_user(
+        &self,
+        name: &str,
+        password: Password,
+        role: UserRole,
+    ) -> Result<NewUserRow, AccountsError> {
+        let name = UserName::parse(name)?.as_str().to_owned();
+        Ok(NewUserRow { name, password_hash: self.context.hasher.hash(password).await?, role })
+    }
+}
+
+/// Makes an account and notes it.
+pub(super) async fn create_account(
+    tx: &mut Transaction,
+    actor: Option<UserId>,
+    new: &NewUserRow,
+) -> Result<UserId, AccountsError> {
+    if users::count(tx).await? >= MAX_USERS {
+        return Err(AccountsError::TooManyUsers);
+    }
+    let id = users::create(tx, new).await.map_err(name_taken)?;
+    audit::note(tx, actor, id, Action::UserCreated, new.role.as_str()).await?;
+    Ok(id)
+}
+
+pub(super) fn name_taken(error: sqlx::Error) -> AccountsError {
+    if is_taken(&error) { AccountsError::NameTaken } else { error.into() }
+}

@@ -1,0 +1,71 @@
+//! The service that http talks to. Its use cases stand with their subjects: `sign_in`, `sessions`, `keys`, `people`, `links`;
+//! what goes on beside them in `upkeep` and `watch`.
+
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use super::{AccountsError, AccountsSettings, passwords::Hasher, store::users, streams::OpenStreams};
+use crate::db::{self, Database};
+
+/// The use cases of accounts. Cheap to clone; all clones are the same service.
+#[derive(Clone)]
+pub struct Accounts {
+    pub(super) context: Arc<Context>,
+}
+
+/// What the use cases share.
+pub(super) struct Context {
+    pub(super) db: Database,
+    pub(super) settings: AccountsSettings,
+    pub(super) hasher: Hasher,
+    pub(super) streams: Arc<OpenStreams>,
+    /// Whether an admin was seen. There always is one from then on.
+    has_admin: AtomicBool,
+}
+
+impl Accounts {
+    /// The service over the accounts in a database.
+    pub fn new(db: Database, settings: AccountsSettings) -> Self {
+        let (hasher, streams) = (Hasher::default(), Arc::default());
+        Self { context: Arc::new(Context { db, settings, hasher, streams, has_admin: AtomicBool::new(false) }) }
+    }
+
+    /// What the operator decided.
+    pub fn settings(&self) -> &AccountsSettings {
+        &self.context.settings
+    }
+
+    /// Whether there is an admin, without whom a server that has accounts serves nobody.
+    pub async fn is_set_up(&self) -> Result<bool, AccountsError> {
+        let context = &self.context;
+        if context.has_admin.load(Ordering::Relaxed) {
+            return Ok(true);
+        }
+        let has_admin = users::has_admin(&context.db).await?;
+        context.has_admin.store(has_admin, Ordering::Relaxed);
+        Ok(has_admin)
+    }
+}
+
+/// Runs a whole transaction, and runs it again when the engine rolled it back in favour of another one.
+pub(super) async fn with_retries<T, W>(mut work: impl FnMut() -> W) -> Result<T, AccountsError>
+where
+    W: Future<Output = Result<T, AccountsError>>,
+{
+    let outcome = db::with_retries(|| {
+        // Transactions are large futures, each of which would be a part of its use case's.
+        let work = Box::pin(work());
+        async move {
+            match work.await {
+                Err(AccountsError::Storage(error)) => Err(error),
+                outcome => Ok(outcome),
+            }
+        }
+    });
+    outcome.await?
+}

@@ -1,0 +1,128 @@
+//! Sessions: opened at sign-in, known by the secret that the browser holds, listed, and ended.
+
+use std::net::IpAddr;
+
+use tallybook_protocol::{Session, User};
+
+use super::{
+    Accounts, AccountsError, Caller, Credential, UserId,
+    limits::{ABSOLUTE_LIFETIME, IDLE_LIFETIME, MAX_SESSIONS, MAX_USER_AGENT_CHARS, SEEN_EXACTNESS},
+    secret::{Secret, SecretHash},
+    service::with_retries,
+    store::{
+        audit::{self, Action},
+        sessions::{self, NewSessionRow},
+        users,
+    },
+};
+use crate::db::now;
+
+/// What a request tells of the browser that sent it.
+#[derive(Clone, Debug)]
+pub(crate) struct Browser {
+    /// Where it is.
+    pub(crate) address: IpAddr,
+    /// What it calls itself.
+    pub(crate) user_agent: String,
+}
+
+/// A session just opened.
+#[derive(Debug)]
+pub(crate) struct NewSession {
+    /// What the browser is to hold.
+    pub(crate) secret: Secret,
+    /// Whose it is.
+    pub(crate) user: User,
+}
+
+impl Accounts {
+    /// Opens a session under a secret that nobody can have known before, and ends the one that the browser had.
+    pub(super) async fn open_session(
+        &self,
+        user: UserId,
+        browser: Browser,
+        before: Option<&Caller>,
+    ) -> Result<NewSession, AccountsError> {
+        let secret = Secret::make()?;
+        let new = NewSessionRow {
+            hash: secret.hash(),
+            user,
+            expires_at: now() + IDLE_LIFETIME,
+            user_agent: browser.user_agent.chars().take(MAX_USER_AGENT_CHARS).collect(),
+            address: browser.address.to_canonical().to_string(),
+        };
+        with_retries(|| self.store_session(&new)).await?;
+        if let Some(before) = before {
+            self.sign_out(before).await?;
+        }
+        let row = users::find(&self.context.db, user).await?.ok_or(AccountsError::NoSuchUser)?;
+        Ok(NewSession { secret, user: row.into() })
+    }
+
+    async fn store_session(&self, new: &NewSessionRow) -> Result<(), AccountsError> {
+        let mut tx = self.context.db.begin().await?;
+        sessions::create(&mut tx, new, MAX_SESSIONS).await?;
+        audit::note(&mut tx, Some(new.user), new.user, Action::SignedIn, &new.address).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Whose session has this secret.
+    pub(crate) async fn identify_session(&self, shown: &str) -> Result<Option<Caller>, AccountsError> {
+        let Some(hash) = SecretHash::of_token(shown) else { return Ok(None) };
+        let db = &self.context.db;
+        let Some(row) = sessions::find(db, &hash).await? else { return Ok(None) };
+        let (id, time) = (row.id, now());
+        if row.seen_at.is_none_or(|seen| time - seen >= SEEN_EXACTNESS) {
+            let expires_at = (time + IDLE_LIFETIME).min(row.created_at + ABSOLUTE_LIFETIME);
+            // Whoever only reads can do so on a database that cannot be written to.
+            if let Err(error) = sessions::seen(db, id, time, expires_at).await {
+                tracing::warn!(%error, "when a session was last heard of could not be stored");
+            }
+        }
+        Ok(Some(row.into_caller(Credential::Session(id))))
+    }
+
+    /// The caller's sessions, the one last heard of first.
+    pub(crate) async fn list_sessions(&self, caller: &Caller) -> Result<Vec<Session>, AccountsError> {
+        let rows = sessions::list(&self.context.db, caller.user).await?;
+        let session = |row: sessions::SessionRow| Session {
+            id: row.id,
+            current: caller.credential == Credential::Session(row.id),
+            created_at: row.created_at,
+            last_seen_at: row.last_seen_at,
+            expires_at: row.expires_at,
+            user_agent: row.user_agent,
+            address: row.address,
+        };
+        Ok(rows.into_iter().map(session).collect())
+    }
+
+    /// Ends the session that the caller asks with. Nothing is ended for who asks otherwise.
+    pub(crate) async fn sign_out(&self, caller: &Caller) -> Result<(), AccountsError> {
+        let Credential::Session(id) = caller.credential else { return Ok(()) };
+        sessions::delete(&self.context.db, caller.user, id).await?;
+        self.context.streams.look_now();
+        Ok(())
+    }
+
+    /// Ends one of the caller's sessions.
+    pub(crate) async fn end_session(&self, caller: &Caller, id: i64) -> Result<(), AccountsError> {
+        let ended = sessions::delete(&self.context.db, caller.user, id).await?;
+        self.context.streams.look_now();
+        if ended { Ok(()) } else { Err(AccountsError::NoSuchSession) }
+    }
+
+    /// Ends all of the caller's sessions, the one that asks among them.
+    pub(crate) async fn sign_out_everywhere(&self, caller: &Caller) -> Result<(), AccountsError> {
+        with_retries(|| self.end_all_sessions(caller.user)).await?;
+        self.context.streams.look_now();
+        Ok(())
+    }
+
+    async fn end_all_sessions(&self, user: UserId) -> Result<(), AccountsError> {
+        let mut tx = self.context.db.begin().await?;
+        sessions::delete_all(&mut tx, user).await?;
+        audit::note(&mut tx, Some(user), user, Action::SignedOutEverywhere, "").await?;
+        Ok(tx.commit().await?)
+    }
+}

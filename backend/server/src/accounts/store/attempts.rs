@@ -1,0 +1,77 @@
+//! SQL on `sign_in_attempts`.
+
+use chrono::{DateTime, Utc};
+
+use super::super::throttle::Subject;
+use crate::db::{Database, Transaction, now, on_db, on_tx};
+
+/// Also locks the row, so that attempts at one moment are counted one after the other.
+const TOUCH: &str = "UPDATE sign_in_attempts SET failures = CASE WHEN updated_at < ? THEN 0 ELSE failures END \
+     WHERE subject = ?";
+
+const FIND: &str = "SELECT failures, blocked_until FROM sign_in_attempts WHERE subject = ?";
+
+const CREATE: &str = "INSERT INTO sign_in_attempts (subject, failures, blocked_until, updated_at) VALUES (?, 1, ?, ?)";
+
+const COUNT_ONE: &str = "UPDATE sign_in_attempts SET failures = ?, blocked_until = ?, updated_at = ? WHERE subject = ?";
+
+const FORGIVE_ONE: &str = "UPDATE sign_in_attempts SET failures = failures - 1, blocked_until = NULL \
+     WHERE subject = ? AND failures > 0";
+
+const DELETE: &str = "DELETE FROM sign_in_attempts WHERE subject = ?";
+
+const DELETE_OLD: &str = "DELETE FROM sign_in_attempts WHERE updated_at < ?";
+
+// The inner query is one that MySQL must not take apart: it reads from no table that it deletes from.
+const DELETE_BEYOND: &str = "DELETE FROM sign_in_attempts WHERE updated_at < (SELECT updated_at FROM \
+     (SELECT updated_at FROM sign_in_attempts ORDER BY updated_at DESC LIMIT 1 OFFSET ?) oldest)";
+
+/// Counts an attempt, before its outcome is known, as a failure. Gives until when it is refused, uncounted, instead.
+pub(in crate::accounts) async fn count(
+    tx: &mut Transaction,
+    subject: &Subject,
+    forgotten_before: DateTime<Utc>,
+) -> sqlx::Result<Option<DateTime<Utc>>> {
+    let (time, hash) = (now(), &subject.hash.0);
+    let is_known = on_tx!(&mut *tx, |connection| {
+        let done = sqlx::query(TOUCH).bind(forgotten_before).bind(hash).execute(connection).await?;
+        Ok(done.rows_affected() == 1)
+    })?;
+    if !is_known {
+        let blocked_until = subject.blocked_until(1, time);
+        on_tx!(tx, |connection| {
+            sqlx::query(CREATE).bind(hash).bind(blocked_until).bind(time).execute(connection).await.map(|_| ())
+        })?;
+        return Ok(None);
+    }
+    let (failures, blocked_until): (i32, Option<DateTime<Utc>>) =
+        on_tx!(&mut *tx, |connection| sqlx::query_as(FIND).bind(hash).fetch_one(connection).await)?;
+    if let Some(until) = blocked_until.filter(|until| *until > time) {
+        return Ok(Some(until));
+    }
+    let failures = failures.saturating_add(1);
+    let blocked_until = subject.blocked_until(failures, time);
+    on_tx!(tx, |connection| {
+        let query = sqlx::query(COUNT_ONE).bind(failures).bind(blocked_until).bind(time).bind(hash);
+        query.execute(connection).await.map(|_| ())
+    })?;
+    Ok(None)
+}
+
+/// Takes back one attempt that was no failure.
+pub(in crate::accounts) async fn forgive(db: &Database, subject: &Subject) -> sqlx::Result<()> {
+    on_db!(db, |pool| sqlx::query(FORGIVE_ONE).bind(&subject.hash.0).execute(pool).await.map(|_| ()))
+}
+
+/// Forgets all attempts.
+pub(in crate::accounts) async fn forget(db: &Database, subject: &Subject) -> sqlx::Result<()> {
+    on_db!(db, |pool| sqlx::query(DELETE).bind(&subject.hash.0).execute(pool).await.map(|_| ()))
+}
+
+/// Forgets old attempts, and the oldest where there are more than `most`.
+pub(in crate::accounts) async fn forget_old(db: &Database, before: DateTime<Utc>, most: i64) -> sqlx::Result<()> {
+    on_db!(db, |pool| {
+        sqlx::query(DELETE_OLD).bind(before).execute(pool).await?;
+        sqlx::query(DELETE_BEYOND).bind(most).execute(pool).await.map(|_| ())
+    })
+}

@@ -1,0 +1,102 @@
+//! SQL on `api_keys`.
+
+use chrono::{DateTime, Utc};
+use sqlx::QueryBuilder;
+use tallybook_protocol::KeyInfo;
+
+use super::{
+    super::{UserId, secret::SecretHash},
+    CallerRow,
+};
+use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx};
+
+const CREATE: &str = "INSERT INTO api_keys (user_id, hash, prefix, name, created_at) VALUES (?, ?, ?, ?, ?)";
+
+const COUNT: &str = "SELECT COUNT(*) FROM api_keys WHERE user_id = ? AND revoked_at IS NULL";
+
+const FIND: &str = "SELECT k.id, k.user_id, u.name, u.role, u.generation, k.last_used_at AS seen_at, k.created_at \
+     FROM api_keys k JOIN users u ON u.id = k.user_id \
+     WHERE k.hash = ? AND k.revoked_at IS NULL AND u.deactivated_at IS NULL";
+
+const USED: &str = "UPDATE api_keys SET last_used_at = ? WHERE id = ?";
+
+const LIST: &str = "SELECT id, name, prefix, created_at, last_used_at FROM api_keys \
+     WHERE user_id = ? AND revoked_at IS NULL ORDER BY id DESC";
+
+const FIND_PREFIX: &str = "SELECT prefix FROM api_keys WHERE id = ? AND user_id = ? AND revoked_at IS NULL";
+
+const REVOKE: &str = "UPDATE api_keys SET revoked_at = ? WHERE id = ? AND user_id = ? AND revoked_at IS NULL";
+
+#[derive(sqlx::FromRow)]
+struct KeyRow {
+    id: i64,
+    name: String,
+    prefix: String,
+    created_at: DateTime<Utc>,
+    last_used_at: Option<DateTime<Utc>>,
+}
+
+/// A key to be made.
+#[derive(Clone, Debug)]
+pub(in crate::accounts) struct NewKeyRow {
+    pub(in crate::accounts) user: UserId,
+    pub(in crate::accounts) hash: SecretHash,
+    pub(in crate::accounts) prefix: String,
+    pub(in crate::accounts) name: String,
+}
+
+pub(in crate::accounts) async fn count(tx: &mut Transaction, user: UserId) -> sqlx::Result<i64> {
+    on_tx!(tx, |connection| sqlx::query_scalar(COUNT).bind(user).fetch_one(connection).await)
+}
+
+pub(in crate::accounts) async fn create(tx: &mut Transaction, new: &NewKeyRow) -> sqlx::Result<i64> {
+    on_tx!(tx, |connection| {
+        let query = sqlx::query(CREATE).bind(new.user).bind(&new.hash.0).bind(&new.prefix).bind(&new.name);
+        Ok(query.bind(now()).execute(connection).await?.inserted_id())
+    })
+}
+
+pub(in crate::accounts) async fn find(db: &Database, hash: &SecretHash) -> sqlx::Result<Option<CallerRow>> {
+    on_db!(db, |pool| sqlx::query_as(FIND).bind(&hash.0).fetch_optional(pool).await)
+}
+
+pub(in crate::accounts) async fn used(db: &Database, id: i64, at: DateTime<Utc>) -> sqlx::Result<()> {
+    on_db!(db, |pool| sqlx::query(USED).bind(at).bind(id).execute(pool).await.map(|_| ()))
+}
+
+pub(in crate::accounts) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<KeyInfo>> {
+    let rows: Vec<KeyRow> = on_db!(db, |pool| sqlx::query_as(LIST).bind(user).fetch_all(pool).await)?;
+    let info = |row| {
+        let KeyRow { id, name, prefix, created_at, last_used_at } = row;
+        KeyInfo { id, name, prefix, created_at, last_used_at }
+    };
+    Ok(rows.into_iter().map(info).collect())
+}
+
+/// Revokes one of a person's keys and gives its prefix; `None` when there is none.
+pub(in crate::accounts) async fn revoke(tx: &mut Transaction, user: UserId, id: i64) -> sqlx::Result<Option<String>> {
+    let prefix = on_tx!(&mut *tx, |connection| {
+        sqlx::query_scalar(FIND_PREFIX).bind(id).bind(user).fetch_optional(connection).await
+    })?;
+    let revoked = on_tx!(tx, |connection| {
+        let done = sqlx::query(REVOKE).bind(now()).bind(id).bind(user).execute(connection).await?;
+        Ok(done.rows_affected() == 1)
+    })?;
+    Ok(prefix.filter(|_| revoked))
+}
+
+/// Those of the keys that are still good, each with the generation of its owner's rights.
+pub(in crate::accounts) async fn list_good(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<(i64, i32)>> {
+    on_db!(db, |pool| {
+        let mut query = QueryBuilder::new(
+            "SELECT k.id, u.generation FROM api_keys k JOIN users u ON u.id = k.user_id \
+             WHERE u.deactivated_at IS NULL AND k.revoked_at IS NULL AND k.id IN (",
+        );
+        let mut list = query.separated(", ");
+        for id in ids {
+            list.push_bind(*id);
+        }
+        query.push(")");
+        query.build_query_as().fetch_all(pool).await
+    })
+}

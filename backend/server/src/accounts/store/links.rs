@@ -1,0 +1,61 @@
+//! SQL on `invitations`: links that make an account, of an admin's or of the server's own.
+
+use chrono::{DateTime, Utc};
+use tallybook_protocol::UserRole;
+
+use super::super::{UserId, secret::SecretHash};
+use crate::db::{Database, Transaction, now, on_db, on_tx};
+
+const CREATE: &str =
+    "INSERT INTO invitations (token_hash, role, created_by, created_at, expires_at) VALUES (?, ?, ?, ?, ?)";
+
+const COUNT_OPEN: &str = "SELECT COUNT(*) FROM invitations WHERE used_at IS NULL AND expires_at > ?";
+
+const FIND: &str =
+    "SELECT role, created_by FROM invitations WHERE token_hash = ? AND used_at IS NULL AND expires_at > ?";
+
+const USE: &str = "UPDATE invitations SET used_at = ? WHERE token_hash = ? AND used_at IS NULL AND expires_at > ?";
+
+const DELETE_OLD: &str = "DELETE FROM invitations WHERE expires_at < ?";
+
+/// A link that can be used.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(in crate::accounts) struct LinkRow {
+    pub(in crate::accounts) role: String,
+    /// The admin whose it is; `None` for the server's own, which makes the first admin.
+    pub(in crate::accounts) created_by: Option<UserId>,
+}
+
+pub(in crate::accounts) async fn create(
+    tx: &mut Transaction,
+    hash: &SecretHash,
+    role: UserRole,
+    created_by: Option<UserId>,
+    expires_at: DateTime<Utc>,
+) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| {
+        let query = sqlx::query(CREATE).bind(&hash.0).bind(role.as_str()).bind(created_by);
+        query.bind(now()).bind(expires_at).execute(connection).await.map(|_| ())
+    })
+}
+
+pub(in crate::accounts) async fn count_open(tx: &mut Transaction) -> sqlx::Result<i64> {
+    on_tx!(tx, |connection| sqlx::query_scalar(COUNT_OPEN).bind(now()).fetch_one(connection).await)
+}
+
+pub(in crate::accounts) async fn find(db: &Database, hash: &SecretHash) -> sqlx::Result<Option<LinkRow>> {
+    on_db!(db, |pool| sqlx::query_as(FIND).bind(&hash.0).bind(now()).fetch_optional(pool).await)
+}
+
+/// Uses a link up, which of several one alone can do.
+pub(in crate::accounts) async fn use_up(tx: &mut Transaction, hash: &SecretHash) -> sqlx::Result<bool> {
+    let time = now();
+    on_tx!(tx, |connection| {
+        let done = sqlx::query(USE).bind(time).bind(&hash.0).bind(time).execute(connection).await?;
+        Ok(done.rows_affected() == 1)
+    })
+}
+
+pub(in crate::accounts) async fn delete_before(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
+    on_db!(db, |pool| sqlx::query(DELETE_OLD).bind(time).execute(pool).await.map(|_| ()))
+}

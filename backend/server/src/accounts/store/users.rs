@@ -1,0 +1,128 @@
+//! SQL on `users`.
+
+use chrono::{DateTime, Utc};
+use tallybook_protocol::{User, UserRole};
+
+use super::super::UserId;
+use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx};
+
+/// The one local owner is an admin without a password, who can sign in nowhere.
+const COUNT_ADMINS: &str =
+    "SELECT COUNT(*) FROM users WHERE role = 'admin' AND password_hash IS NOT NULL AND deactivated_at IS NULL";
+
+const COUNT: &str = "SELECT COUNT(*) FROM users";
+
+const FIND_PASSWORD: &str = "SELECT id, password_hash, deactivated_at FROM users WHERE name = ?";
+
+const FIND: &str = "SELECT id, name, role, created_at, deactivated_at FROM users WHERE id = ?";
+
+const LIST: &str = "SELECT id, name, role, created_at, deactivated_at FROM users WHERE id > ? ORDER BY id LIMIT ?";
+
+/// Changes nothing, and lets one transaction at a time decide who the admins are.
+const LOCK: &str = "UPDATE users SET generation = generation WHERE id = 1";
+
+const CREATE: &str = "INSERT INTO users (name, password_hash, role, created_at) VALUES (?, ?, ?, ?)";
+
+const CLAIM_LOCAL: &str = "UPDATE users SET name = ?, password_hash = ?, role = 'admin', deactivated_at = NULL, \
+     generation = generation + 1 WHERE id = 1 AND password_hash IS NULL";
+
+const UPDATE: &str = "UPDATE users SET role = ?, deactivated_at = ?, generation = generation + 1 WHERE id = ?";
+
+const UPDATE_PASSWORD: &str = "UPDATE users SET password_hash = ?, generation = generation + 1 WHERE id = ?";
+
+/// What signing in is decided by.
+#[derive(Debug, sqlx::FromRow)]
+pub(in crate::accounts) struct PasswordRow {
+    pub(in crate::accounts) id: UserId,
+    pub(in crate::accounts) password_hash: Option<String>,
+    pub(in crate::accounts) deactivated_at: Option<DateTime<Utc>>,
+}
+
+/// A row of `users`, without its secrets.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(in crate::accounts) struct UserRow {
+    pub(in crate::accounts) id: UserId,
+    pub(in crate::accounts) name: String,
+    pub(in crate::accounts) role: String,
+    pub(in crate::accounts) created_at: DateTime<Utc>,
+    pub(in crate::accounts) deactivated_at: Option<DateTime<Utc>>,
+}
+
+impl From<UserRow> for User {
+    fn from(row: UserRow) -> Self {
+        let UserRow { id, name, role, created_at, deactivated_at } = row;
+        Self { id: id.0, name, role: role.into(), created_at, deactivated_at }
+    }
+}
+
+/// An account to be made.
+#[derive(Clone, Debug)]
+pub(in crate::accounts) struct NewUserRow {
+    pub(in crate::accounts) name: String,
+    pub(in crate::accounts) password_hash: String,
+    pub(in crate::accounts) role: UserRole,
+}
+
+pub(in crate::accounts) async fn has_admin(db: &Database) -> sqlx::Result<bool> {
+    let admins: i64 = on_db!(db, |pool| sqlx::query_scalar(COUNT_ADMINS).fetch_one(pool).await)?;
+    Ok(admins > 0)
+}
+
+/// The same within a transaction, which no other can change until it is over.
+pub(in crate::accounts) async fn count_admins(tx: &mut Transaction) -> sqlx::Result<i64> {
+    on_tx!(&mut *tx, |connection| sqlx::query(LOCK).execute(connection).await.map(|_| ()))?;
+    on_tx!(tx, |connection| sqlx::query_scalar(COUNT_ADMINS).fetch_one(connection).await)
+}
+
+pub(in crate::accounts) async fn count(tx: &mut Transaction) -> sqlx::Result<i64> {
+    on_tx!(tx, |connection| sqlx::query_scalar(COUNT).fetch_one(connection).await)
+}
+
+pub(in crate::accounts) async fn find_password(db: &Database, name: &str) -> sqlx::Result<Option<PasswordRow>> {
+    on_db!(db, |pool| sqlx::query_as(FIND_PASSWORD).bind(name).fetch_optional(pool).await)
+}
+
+pub(in crate::accounts) async fn find(db: &Database, id: UserId) -> sqlx::Result<Option<UserRow>> {
+    on_db!(db, |pool| sqlx::query_as(FIND).bind(id).fetch_optional(pool).await)
+}
+
+pub(in crate::accounts) async fn find_in(tx: &mut Transaction, id: UserId) -> sqlx::Result<Option<UserRow>> {
+    on_tx!(tx, |connection| sqlx::query_as(FIND).bind(id).fetch_optional(connection).await)
+}
+
+pub(in crate::accounts) async fn list(db: &Database, after: i64, limit: u32) -> sqlx::Result<Vec<UserRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST).bind(after).bind(limit).fetch_all(pool).await)
+}
+
+/// Makes an account. A name that is taken is an error of the database.
+pub(in crate::accounts) async fn create(tx: &mut Transaction, new: &NewUserRow) -> sqlx::Result<UserId> {
+    on_tx!(tx, |connection| {
+        let query = sqlx::query(CREATE).bind(&new.name).bind(&new.password_hash);
+        let done = query.bind(new.role.as_str()).bind(now()).execute(connection).await?;
+        Ok(UserId(done.inserted_id()))
+    })
+}
+
+/// Gives the local owner's row, with all its conversations, to the first admin. False when somebody has it already.
+pub(in crate::accounts) async fn claim_local(tx: &mut Transaction, new: &NewUserRow) -> sqlx::Result<bool> {
+    on_tx!(tx, |connection| {
+        let done = sqlx::query(CLAIM_LOCAL).bind(&new.name).bind(&new.password_hash).execute(connection).await?;
+        Ok(done.rows_affected() == 1)
+    })
+}
+
+pub(in crate::accounts) async fn update(
+    tx: &mut Transaction,
+    id: UserId,
+    role: UserRole,
+    deactivated_at: Option<DateTime<Utc>>,
+) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| {
+        let query = sqlx::query(UPDATE).bind(role.as_str()).bind(deactivated_at).bind(id);
+        query.execute(connection).await.map(|_| ())
+    })
+}
+
+pub(in crate::accounts) async fn update_password(tx: &mut Transaction, id: UserId, hash: &str) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| sqlx::query(UPDATE_PASSWORD).bind(hash).bind(id).execute(connection).await.map(|_| ()))
+}

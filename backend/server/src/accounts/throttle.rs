@@ -1,0 +1,83 @@
+//! How long whoever fails to sign in has to wait: not at all for the first few times, then twice as long each time. Held
+//! for the name that was tried, whether it exists or not, and for the address that it was tried from. The counts are in the
+//! database, so that all replicas hold them.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use chrono::{DateTime, Duration, Utc};
+
+use super::secret::SecretHash;
+
+/// What attempts are counted for.
+#[derive(Clone, Debug)]
+pub(super) struct Subject {
+    /// Names it in the table.
+    pub(super) hash: SecretHash,
+    /// Failures without any wait.
+    free: i32,
+    longest: Duration,
+}
+
+impl Subject {
+    /// A person's name. Others must not be able to keep the person out for long.
+    pub(super) fn name(name: &str) -> Self {
+        Self { hash: SecretHash::of_text(&format!("name:{name}")), free: 5, longest: Duration::minutes(5) }
+    }
+
+    /// The address that a request came from. A whole office may have one.
+    pub(super) fn address(address: IpAddr) -> Self {
+        let hash = SecretHash::of_text(&format!("address:{}", network(address)));
+        Self { hash, free: 20, longest: Duration::hours(1) }
+    }
+
+    /// The address that accounts are made from where everybody may.
+    pub(super) fn sign_up(address: IpAddr) -> Self {
+        let hash = SecretHash::of_text(&format!("sign-up:{}", network(address)));
+        Self { hash, free: 20, longest: Duration::hours(1) }
+    }
+
+    /// Until when nobody may try again after so many failures, the last of them now.
+    pub(super) fn blocked_until(&self, failures: i32, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let doublings = u32::try_from(failures - self.free - 1).ok()?;
+        let seconds = 1_i64.checked_shl(doublings.min(30)).unwrap_or(i64::MAX);
+        Some(now + Duration::seconds(seconds).min(self.longest))
+    }
+}
+
+/// The network that one person has: of IPv6 addresses everybody has 2^64.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{Duration, Utc};
+
+    use super::Subject;
+
+    #[test]
+    fn the_wait_doubles_up_to_a_limit() {
+        let (name, now) = (Subject::name("alice"), Utc::now());
+        for (failures, seconds) in
+            [(1, None), (5, None), (6, Some(1)), (7, Some(2)), (10, Some(16)), (2_000, Some(300))]
+        {
+            let expected = seconds.map(|seconds| now + Duration::seconds(seconds));
+            assert_eq!(name.blocked_until(failures, now), expected, "{failures}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_one_network_count_together() {
+        let of = |address: &str| Subject::address(address.parse().unwrap()).hash;
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+    }
+}

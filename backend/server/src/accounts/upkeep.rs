@@ -1,0 +1,33 @@
+//! Forgetting what is over: sessions, links, failed attempts.
+
+use std::time::Duration;
+
+use super::{
+    Accounts,
+    limits::{ATTEMPTS_REMEMBERED, LINK_RETENTION, MAX_ATTEMPTS_REMEMBERED},
+    store::{attempts, links, sessions},
+};
+use crate::db::now;
+
+/// How often is looked for what can be forgotten.
+const EVERY: Duration = Duration::from_mins(10);
+
+impl Accounts {
+    /// Forgets what is over, for ever.
+    pub(crate) async fn keep_up(self) {
+        self.context.hasher.warm_up().await;
+        loop {
+            if let Err(error) = self.forget_what_is_over().await {
+                tracing::warn!(%error, "sessions, links and attempts that are over could not be forgotten");
+            }
+            tokio::time::sleep(EVERY).await;
+        }
+    }
+
+    async fn forget_what_is_over(&self) -> sqlx::Result<()> {
+        let db = &self.context.db;
+        sessions::delete_expired(db).await?;
+        links::delete_before(db, now() - LINK_RETENTION).await?;
+        attempts::forget_old(db, now() - ATTEMPTS_REMEMBERED, MAX_ATTEMPTS_REMEMBERED).await
+    }
+}

@@ -1,0 +1,90 @@
+//! The one model that the environment makes where no file names any, and what the environment says of all models.
+
+use std::{str::FromStr as _, time::Duration};
+
+use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy, ToolMode};
+
+use super::{
+    error::{ConfigError, bad},
+    options::{Options, set},
+};
+use crate::models::ModelChoice;
+
+pub(super) fn model_choice(options: &Options) -> Result<ModelChoice, ConfigError> {
+    // Also where the demo model answers, which has no use for it: a mistake should not wait for a real one.
+    tool_mode(options)?;
+    let Some((provider, api_key)) = choose_provider(options)? else { return Ok(demo(options)) };
+    Ok(ModelChoice::Provider(ModelSettings {
+        base_url: set(options.llm_base_url.clone()),
+        api_key: api_key.map(ApiKey::new),
+        model: set(options.llm_model.clone()).or(set(options.llm_model_name.clone())),
+        ..for_all_models(options, provider)?
+    }))
+}
+
+/// The demo model.
+pub(super) fn demo(options: &Options) -> ModelChoice {
+    ModelChoice::Demo { pace: Duration::from_millis(options.demo_pace_ms) }
+}
+
+/// What holds for every model of a provider that has no setting of its own for it.
+pub(super) fn for_all_models(options: &Options, provider: ProviderKind) -> Result<ModelSettings, ConfigError> {
+    Ok(ModelSettings {
+        temperature: options.llm_temperature,
+        max_tokens: options.llm_max_tokens,
+        idle_timeout: Duration::from_secs(options.llm_timeout_secs),
+        retries: RetryPolicy { retries: options.llm_max_retries, ..RetryPolicy::default() },
+        tool_mode: tool_mode(options)?,
+        web_search: options.llm_enable_web_search,
+        anthropic_version: set(options.llm_anthropic_version.clone()),
+        ..ModelSettings::new(provider)
+    })
+}
+
+/// The provider that is named, else the one whose key is set, with the key that belongs to it; `None` for the demo model.
+fn choose_provider(options: &Options) -> Result<Option<(ProviderKind, Option<String>)>, ConfigError> {
+    let general = set(options.llm_api_key.clone());
+    let own = [ProviderKind::Anthropic, ProviderKind::OpenAi, ProviderKind::OpenRouter];
+    let mut own = own.into_iter().map(|kind| (kind, own_key(options, kind)));
+    if let Some(name) = set(options.llm_provider.clone()) {
+        if name.eq_ignore_ascii_case("demo") {
+            return Ok(None);
+        }
+        let provider = ProviderKind::from_str(&name).map_err(|error| bad("LLM_PROVIDER", error))?;
+        return Ok(Some((provider, general.or_else(|| own_key(options, provider)))));
+    }
+    if let Some((provider, key)) = own.find(|(_, key)| key.is_some()) {
+        return Ok(Some((provider, key)));
+    }
+    if general.is_some() {
+        return Err(bad("LLM_API_KEY", "is set, but not whose key it is; set LLM_PROVIDER too"));
+    }
+    Ok(None)
+}
+
+fn tool_mode(options: &Options) -> Result<ToolMode, ConfigError> {
+    let word = set(options.llm_tool_mode.clone());
+    word.map_or(Ok(ToolMode::Auto), |word| word.parse().map_err(|error| bad("LLM_TOOL_MODE", error)))
+}
+
+/// The key in a provider's own variable.
+pub(super) fn own_key(options: &Options, provider: ProviderKind) -> Option<String> {
+    set(match provider {
+        ProviderKind::Anthropic => options.anthropic_api_key.clone(),
+        ProviderKind::OpenAi => options.openai_api_key.clone(),
+        ProviderKind::OpenRouter => options.openrouter_api_key.clone(),
+        ProviderKind::Ollama => None,
+    })
+}
+
+/// The variables that make the one model of the environment and say nothing to those of a file, as far as they are set.
+pub(super) fn variables_of_one_model(options: &Options) -> impl Iterator<Item = &'static str> {
+    let variables = [
+        ("LLM_PROVIDER", &options.llm_provider),
+        ("LLM_MODEL", &options.llm_model),
+        ("LLM_MODEL_NAME", &options.llm_model_name),
+        ("LLM_BASE_URL", &options.llm_base_url),
+        ("LLM_API_KEY", &options.llm_api_key),
+    ];
+    variables.into_iter().filter(|(_, value)| set((*value).clone()).is_some()).map(|(name, _)| name)
+}

@@ -1,0 +1,292 @@
+//! The settings file: finding it, reading it, and the models in it; its tool servers are checked in `tool_servers`. Every
+//! complaint names the file and the line, and none
+//! repeats a value that could be a secret.
+
+use std::{
+    collections::HashMap,
+    io::ErrorKind,
+    ops::Range,
+    path::{Path, PathBuf},
+    str::FromStr as _,
+};
+
+use serde::{Deserialize, de::IgnoredAny};
+use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, ToolMode};
+use tallybook_mcp::{OAuthSettings, ToolServerSettings};
+use tallybook_protocol::Prices;
+use toml::{Spanned, de::DeTable};
+
+use super::{
+    environment::{demo, for_all_models, own_key},
+    error::ConfigError,
+    options::{Options, check_wait_hours, set},
+};
+use crate::models::{ModelChoice, ModelEntry, Origin};
+
+/// The file that is read where none is named.
+const DEFAULT_FILE: &str = "tallybook.toml";
+
+/// Characters of a model's name.
+const MAX_NAME_CHARS: usize = 100;
+
+/// What a name cannot end with: programs ask for a model without the agent's tools by adding it.
+const RESERVED_ENDING: &str = ":plain";
+
+/// A settings file that was read.
+pub(super) struct SettingsFile {
+    pub(super) path: PathBuf,
+    text: String,
+    content: Content,
+}
+
+/// What the file holds. The sections after `oauth` are known so that whoever writes one is told that it has no effect.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    #[serde(default)]
+    models: Vec<Spanned<ModelSection>>,
+    #[serde(default)]
+    tool_servers: ToolServerSections,
+    oauth: Option<OAuthSettings>,
+    consent: Option<ConsentSection>,
+    review: Option<Spanned<IgnoredAny>>,
+    memory: Option<Spanned<IgnoredAny>>,
+    plan: Option<Spanned<IgnoredAny>>,
+}
+
+/// `[tool_servers.NAME]` by name.
+pub(super) type ToolServerSections = HashMap<Spanned<String>, ToolServerSettings>;
+
+/// `[consent]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConsentSection {
+    wait_hours: Option<Spanned<f64>>,
+}
+
+/// One `[[models]]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ModelSection {
+    name: Spanned<String>,
+    provider: Spanned<String>,
+    model: Option<Spanned<String>>,
+    api_key_env: Option<Spanned<String>>,
+    base_url: Option<Spanned<String>>,
+    temperature: Option<Spanned<f64>>,
+    max_tokens: Option<Spanned<u32>>,
+    tool_mode: Option<Spanned<String>>,
+    #[serde(default)]
+    vision: bool,
+    input_price: Option<Spanned<f64>>,
+    output_price: Option<Spanned<f64>>,
+    context_tokens: Option<Spanned<IgnoredAny>>,
+}
+
+/// The file of this name; where none is named, the default one if it is there.
+pub(super) fn find(named: Option<&Path>) -> Result<Option<SettingsFile>, ConfigError> {
+    let named = named.filter(|path| !path.as_os_str().is_empty());
+    let path = named.unwrap_or(Path::new(DEFAULT_FILE)).to_owned();
+    match std::fs::read_to_string(&path) {
+        Ok(text) => SettingsFile::parse(path, text).map(Some),
+        Err(error) if error.kind() == ErrorKind::NotFound && named.is_none() => Ok(None),
+        Err(source) => Err(ConfigError::Unreadable { path, source }),
+    }
+}
+
+impl SettingsFile {
+    fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
+        let content: Content = toml::from_str(&text).map_err(|error| {
+            // Its own way to show itself quotes the line, which may hold what should not be shown.
+            bad_at(&path, &text, error.span().unwrap_or_default(), without_value(error.message()))
+        })?;
+        let file = Self { path, text, content };
+        file.refuse_what_is_to_come()?;
+        Ok(file)
+    }
+
+    fn refuse_what_is_to_come(&self) -> Result<(), ConfigError> {
+        let Content { review, memory, plan, .. } = &self.content;
+        let sections = [("review", review), ("memory", memory), ("plan", plan)];
+        let limits = self.content.models.iter().map(|model| ("context_tokens", &model.get_ref().context_tokens));
+        for (name, value) in sections.into_iter().chain(limits) {
+            if let Some(value) = value {
+                return Err(self.bad(value, format!("this version does nothing with {name} yet. Take it out.")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The models that it lists, the default first.
+    pub(super) fn models(&self, options: &Options) -> Result<Vec<ModelEntry>, ConfigError> {
+        let mut lines = HashMap::new();
+        let mut entries = Vec::new();
+        for section in &self.content.models {
+            let section = section.get_ref();
+            let name = self.name(&section.name)?;
+            let line = line_of(&self.text, section.name.span());
+            if let Some(first) = lines.insert(name.clone(), line) {
+                let problem = format!("another model is named {name:?}, on line {first}. Names are unique.");
+                return Err(self.bad(&section.name, problem));
+            }
+            let origin = Origin::File { path: self.path.clone(), line };
+            let choice = self.choice(section, options)?;
+            entries.push(ModelEntry { name, choice, prices: self.prices(section)?, vision: section.vision, origin });
+        }
+        Ok(entries)
+    }
+
+    /// How many hours a call waits for consent, 0 for ever, if the file says so.
+    pub(super) fn consent_wait_hours(&self) -> Result<Option<f64>, ConfigError> {
+        let Some(hours) = self.content.consent.as_ref().and_then(|consent| consent.wait_hours.as_ref()) else {
+            return Ok(None);
+        };
+        let checked = check_wait_hours(*hours.get_ref());
+        checked.map(Some).map_err(|problem| self.bad(hours, format!("wait_hours {problem}")))
+    }
+
+    fn name(&self, name: &Spanned<String>) -> Result<String, ConfigError> {
+        let text = name.get_ref();
+        let is_short = (1..=MAX_NAME_CHARS).contains(&text.chars().count());
+        if !is_short || text.trim() != text || text.chars().any(char::is_control) {
+            let problem = "a model's name is 1 to 100 characters on one line, without spaces around it.";
+            return Err(self.bad(name, problem));
+        }
+        if text.ends_with(RESERVED_ENDING) {
+            let problem = "a model's name cannot end with :plain, by which programs ask for it without tools.";
+            return Err(self.bad(name, problem));
+        }
+        Ok(text.clone())
+    }
+
+    fn choice(&self, section: &ModelSection, options: &Options) -> Result<ModelChoice, ConfigError> {
+        if section.provider.get_ref().eq_ignore_ascii_case("demo") {
+            return self.demo(section, options);
+        }
+        let provider = ProviderKind::from_str(section.provider.get_ref())
+            .map_err(|error| self.bad(&section.provider, error.to_string()))?;
+        let common = for_all_models(options, provider)?;
+        let tool_mode = section
+            .tool_mode
+            .as_ref()
+            .map(|word| ToolMode::from_str(word.get_ref()).map_err(|error| self.bad(word, error.to_string())));
+        let text = |value: &Option<Spanned<String>>| set(value.as_ref().map(|value| value.get_ref().clone()));
+        Ok(ModelChoice::Provider(ModelSettings {
+            base_url: text(&section.base_url),
+            api_key: self.key(section, options, provider)?.map(ApiKey::new),
+            model: text(&section.model),
+            temperature: section.temperature.as_ref().map(|value| *value.get_ref()).or(common.temperature),
+            max_tokens: section.max_tokens.as_ref().map_or(common.max_tokens, |value| *value.get_ref()),
+            tool_mode: tool_mode.transpose()?.unwrap_or(common.tool_mode),
+            ..common
+        }))
+    }
+
+    /// The demo model, of which nothing but its name can be chosen.
+    fn demo(&self, section: &ModelSection, options: &Options) -> Result<ModelChoice, ConfigError> {
+        let spans = [
+            ("model", section.model.as_ref().map(Spanned::span)),
+            ("api_key_env", section.api_key_env.as_ref().map(Spanned::span)),
+            ("base_url", section.base_url.as_ref().map(Spanned::span)),
+            ("temperature", section.temperature.as_ref().map(Spanned::span)),
+            ("max_tokens", section.max_tokens.as_ref().map(Spanned::span)),
+            ("tool_mode", section.tool_mode.as_ref().map(Spanned::span)),
+        ];
+        match spans.into_iter().find_map(|(key, span)| Some((key, span?))) {
+            Some((key, span)) => {
+                Err(bad_at(&self.path, &self.text, span, format!("the demo model has no {key}. Take it out.")))
+            }
+            None => Ok(demo(options)),
+        }
+    }
+
+    /// The key in the variable that is named, else in the provider's own one unless the model is at another address.
+    fn key(
+        &self,
+        section: &ModelSection,
+        options: &Options,
+        provider: ProviderKind,
+    ) -> Result<Option<String>, ConfigError> {
+        let Some(variable) = &section.api_key_env else {
+            return Ok(own_key(options, provider).filter(|_| section.base_url.is_none()));
+        };
+        let name = variable.get_ref();
+        // Names are never repeated: what stands here may be the key itself, put in the wrong place.
+        if !is_variable(name) {
+            let problem =
+                "api_key_env takes the name of an environment variable that holds the key, and never the key.";
+            return Err(self.bad(variable, problem));
+        }
+        let key = set(std::env::var(name).ok());
+        let problem = "the environment variable that api_key_env names here is not set.";
+        key.map(Some).ok_or_else(|| self.bad(variable, problem))
+    }
+
+    fn prices(&self, section: &ModelSection) -> Result<Option<Prices>, ConfigError> {
+        let (input, output) = match (&section.input_price, &section.output_price) {
+            (Some(input), Some(output)) => (input, output),
+            (None, None) => return Ok(None),
+            (Some(one), None) | (None, Some(one)) => {
+                return Err(self.bad(one, "input_price and output_price go together. Give both, or neither."));
+            }
+        };
+        for price in [input, output] {
+            if !(0.0..=1_000_000.0).contains(price.get_ref()) {
+                return Err(self.bad(price, "a price is a number from 0 to 1000000, for a million tokens."));
+            }
+        }
+        Ok(Some(Prices { input: *input.get_ref(), output: *output.get_ref() }))
+    }
+
+    /// Its `[tool_servers.NAME]`.
+    pub(super) fn tool_servers(&self) -> &ToolServerSections {
+        &self.content.tool_servers
+    }
+
+    /// Its `[oauth]`.
+    pub(super) fn oauth(&self) -> Option<&OAuthSettings> {
+        self.content.oauth.as_ref()
+    }
+
+    /// Where a key stands, which is the last of `path` after those of the tables around it.
+    pub(super) fn span_of(&self, path: &[&str]) -> Option<Range<usize>> {
+        let (last, tables) = path.split_last()?;
+        let document = DeTable::parse(&self.text).ok()?;
+        let mut table = document.get_ref();
+        for name in tables {
+            table = table.iter().find(|(key, _)| key.get_ref() == name)?.1.get_ref().as_table()?;
+        }
+        table.keys().find(|key| key.get_ref() == last).map(Spanned::span)
+    }
+
+    pub(super) fn bad<T>(&self, place: &Spanned<T>, problem: impl Into<String>) -> ConfigError {
+        self.bad_at(place.span(), problem.into())
+    }
+
+    /// A complaint about what stands at `span`.
+    pub(super) fn bad_at(&self, span: Range<usize>, problem: String) -> ConfigError {
+        bad_at(&self.path, &self.text, span, problem)
+    }
+}
+
+/// What serde says of a value that is not of the right type, without the value where that is a text.
+fn without_value(message: &str) -> String {
+    match (message.split_once(" \""), message.rsplit_once("\", ")) {
+        (Some((before, _)), Some((_, after))) if before.starts_with("invalid ") => format!("{before}, {after}"),
+        _ => message.to_owned(),
+    }
+}
+
+/// Whether a text can be the name of an environment variable.
+pub(super) fn is_variable(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+fn bad_at(path: &Path, text: &str, span: Range<usize>, problem: String) -> ConfigError {
+    ConfigError::File { origin: Origin::File { path: path.to_owned(), line: line_of(text, span) }, problem }
+}
+
+/// The line on which a span begins, from 1.
+fn line_of(text: &str, span: Range<usize>) -> usize {
+    1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
+}

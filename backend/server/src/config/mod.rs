@@ -1,0 +1,178 @@
+//! Every setting, its default and where it comes from, checked once at the start: `options` are the command line and the
+//! environment, `file` is the settings file, `environment` the model that needs no file, `tool_servers` the tool servers of
+//! both files. A bad value is a sentence that
+//! names the setting.
+
+mod environment;
+mod error;
+mod file;
+mod options;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod tool_servers;
+
+use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use ipnet::IpNet;
+use secrecy::ExposeSecret as _;
+use tallybook_agent::{Limits, SystemPrompt};
+use tallybook_mcp::ToolServersSettings;
+
+use self::{
+    error::bad,
+    file::SettingsFile,
+    options::{Options, set},
+};
+use crate::{
+    accounts::{AccountsMode, AccountsSettings, SignUp},
+    db::DatabaseUrl,
+    http::{self, HostName},
+    models::ModelEntry,
+};
+
+pub use error::ConfigError;
+pub use options::{AdminTask, Task};
+
+const SECS_PER_DAY: u64 = 24 * 60 * 60;
+const SECS_PER_HOUR: f64 = 60.0 * 60.0;
+
+/// What the program is to do, checked.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The address to listen on.
+    pub host: IpAddr,
+    /// The port to listen on; 0 takes a free one.
+    pub port: u16,
+    /// Names by which the server may be asked, besides those of this machine; empty for the default.
+    pub allowed_hosts: Vec<HostName>,
+    /// Who may use it.
+    pub accounts: AccountsSettings,
+    /// What clients may use up; no variable sets it.
+    pub http_limits: http::Limits,
+    /// Where the data is.
+    pub database_url: DatabaseUrl,
+    /// The models, at least one; the first answers where none is chosen.
+    pub models: Vec<ModelEntry>,
+    /// Whether models write titles.
+    pub titles: bool,
+    /// Whether models may read pages of the public web.
+    pub fetch_page: bool,
+    /// What a turn may use up.
+    pub limits: Limits,
+    /// What the model is told of its task.
+    pub system_prompt: SystemPrompt,
+    /// Servers whose tools are offered beside the built-in ones.
+    pub tool_servers: ToolServersSettings,
+    /// How long an event stream may be silent before a sign of life is sent.
+    pub keep_alive: Duration,
+    /// How long a call waits for consent before it is refused; for ever when `None`.
+    pub consent_wait: Option<Duration>,
+    /// How long the events of a finished turn are kept; for ever when `None`.
+    pub journal_retention: Option<Duration>,
+    /// How long a process may be silent before its turns count as abandoned.
+    pub turn_lease: Duration,
+    /// How long running turns may go on at shutdown.
+    pub shutdown_grace: Duration,
+    /// The settings file that was read.
+    pub file: Option<PathBuf>,
+    /// What whoever wrote the settings may not have expected, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+impl Settings {
+    /// Reads the command line, the environment and the settings file, and which task they ask for instead of serving. How a
+    /// model is reached, `models::Catalog` checks.
+    pub fn from_environment() -> Result<(Self, Option<Task>), ConfigError> {
+        let options = Options::read()?;
+        let task = options.task.clone();
+        Ok((check(options)?, task))
+    }
+}
+
+fn check(options: Options) -> Result<Settings, ConfigError> {
+    let host = options.host;
+    let file = file::find(options.config_file.as_deref())?;
+    let (models, remarks) = models(&options, file.as_ref())?;
+    let consent_wait = consent_wait(&options, file.as_ref())?;
+    let tool_servers = tool_servers::tool_servers(&options, file.as_ref())?;
+    let limits = Limits {
+        steps: options.max_tool_turns,
+        turn_time: Duration::from_secs(options.turn_timeout_secs),
+        tool_time: Duration::from_secs(options.tool_timeout_secs),
+        ..Limits::default()
+    };
+    Ok(Settings {
+        host,
+        port: options.port,
+        allowed_hosts: allowed_hosts(options.allowed_hosts)?,
+        accounts: accounts(options.accounts, host, options.sign_up, options.trusted_proxies)?,
+        http_limits: http::Limits::default(),
+        database_url: options.database_url.expose_secret().parse()?,
+        models,
+        titles: options.llm_titles,
+        fetch_page: options.fetch_page,
+        limits,
+        system_prompt: system_prompt(options.system_prompt_file)?,
+        tool_servers,
+        keep_alive: Duration::from_secs(options.keep_alive_secs),
+        consent_wait,
+        journal_retention: Some(Duration::from_secs(options.journal_retention_days * SECS_PER_DAY))
+            .filter(|time| !time.is_zero()),
+        turn_lease: Duration::from_secs(options.turn_lease_secs),
+        shutdown_grace: Duration::from_secs(options.shutdown_grace_secs),
+        file: file.map(|file| file.path),
+        remarks,
+    })
+}
+
+fn consent_wait(options: &Options, file: Option<&SettingsFile>) -> Result<Option<Duration>, ConfigError> {
+    let in_file = file.map_or(Ok(None), SettingsFile::consent_wait_hours)?;
+    let hours = options.consent_wait_hours.or(in_file).filter(|hours| *hours > 0.0);
+    Ok(hours.map(|hours| Duration::from_secs_f64(hours * SECS_PER_HOUR)))
+}
+
+/// The models of the file, else the one that the environment makes.
+fn models(options: &Options, file: Option<&SettingsFile>) -> Result<(Vec<ModelEntry>, Vec<String>), ConfigError> {
+    let models = file.map_or(Ok(Vec::new()), |file| file.models(options))?;
+    let (Some(file), false) = (file, models.is_empty()) else {
+        return Ok((vec![ModelEntry::from_environment(environment::model_choice(options)?)], Vec::new()));
+    };
+    let remark = |name| format!("{name} says nothing here, because {} lists the models.", file.path.display());
+    Ok((models, environment::variables_of_one_model(options).map(remark).collect()))
+}
+
+fn accounts(
+    mode: AccountsMode,
+    host: IpAddr,
+    sign_up: SignUp,
+    trusted_proxies: Vec<IpNet>,
+) -> Result<AccountsSettings, ConfigError> {
+    let required = AccountsSettings::is_required(mode, host).ok_or_else(|| {
+        let problem = format!(
+            "is off, but {host} can be reached from other machines, and whoever reaches it could read and write everything. \
+             Set ACCOUNTS=on, or HOST=127.0.0.1"
+        );
+        bad("ACCOUNTS", problem)
+    })?;
+    Ok(AccountsSettings { required, sign_up, trusted_proxies })
+}
+
+fn allowed_hosts(names: Vec<String>) -> Result<Vec<HostName>, ConfigError> {
+    let parse = |name: String| {
+        name.parse()
+            .map_err(|advice| bad("ALLOWED_HOSTS", format!("holds {name:?}, which no request asks for; {advice}")))
+    };
+    names.into_iter().filter_map(|name| set(Some(name))).map(parse).collect()
+}
+
+fn system_prompt(file: Option<PathBuf>) -> Result<SystemPrompt, ConfigError> {
+    let Some(file) = file.filter(|file| !file.as_os_str().is_empty()) else { return Ok(SystemPrompt::BuiltIn) };
+    let text = std::fs::read_to_string(&file).map_err(|error| {
+        bad("SYSTEM_PROMPT_FILE", format!("names {}, which cannot be read: {error}", file.display()))
+    })?;
+    if text.trim().is_empty() {
+        return Err(bad("SYSTEM_PROMPT_FILE", format!("names {}, which is empty", file.display())));
+    }
+    Ok(SystemPrompt::Own(Arc::from(text)))
+}

@@ -1,0 +1,225 @@
+//! The options of the command line and their variables, as they are read. What they mean is checked elsewhere.
+
+use std::{net::IpAddr, path::PathBuf};
+
+use clap::{
+    Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    builder::{BoolishValueParser, TypedValueParser},
+};
+use ipnet::IpNet;
+use secrecy::SecretString;
+
+use crate::accounts::{AccountsMode, SignUp};
+
+/// A self-hosted chat whose assistant works with tools, and keeps the book on every call.
+///
+/// Every option can also be given as the environment variable shown beside it. An empty variable counts as unset.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "tallybook", version, about)]
+#[expect(clippy::doc_markdown, reason = "these comments are what --help prints, where backticks would be in the way")]
+pub(super) struct Options {
+    #[command(subcommand)]
+    pub(super) task: Option<Task>,
+    /// The address to listen on; 0.0.0.0 listens on all.
+    #[arg(long, env = "HOST", default_value = "127.0.0.1")]
+    pub(super) host: IpAddr,
+    /// The port to listen on; 0 takes a free one.
+    #[arg(long, env = "PORT", default_value_t = 3000)]
+    pub(super) port: u16,
+    /// Names by which the server may be asked, besides those of this machine, separated by commas [default: any, but none
+    /// on a loopback address].
+    #[arg(long, env = "ALLOWED_HOSTS", value_delimiter = ',')]
+    pub(super) allowed_hosts: Vec<String>,
+    /// Whether people must sign in: on, off, or auto, which is off on a loopback address. It cannot be off elsewhere.
+    #[arg(long, env = "ACCOUNTS", value_enum, default_value_t, ignore_case = true)]
+    pub(super) accounts: AccountsMode,
+    /// Who may make an account: everybody, whoever has an admin's link, or nobody, so that admins make them.
+    #[arg(long, env = "SIGN_UP", value_enum, default_value_t, ignore_case = true)]
+    pub(super) sign_up: SignUp,
+    /// Addresses or networks of proxies that are believed when they say from which address a request comes
+    /// (X-Forwarded-For), separated by commas [default: none].
+    #[arg(long, env = "TRUSTED_PROXIES", value_delimiter = ',', value_parser = network)]
+    pub(super) trusted_proxies: Vec<IpNet>,
+    /// The settings file with the models [default: tallybook.toml in the working folder, if it is there].
+    #[arg(long, env = "CONFIG_FILE")]
+    pub(super) config_file: Option<PathBuf>,
+    /// Where the data lies: sqlite://FILE or mysql://USER:PASSWORD@HOST/DATABASE.
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = "sqlite://data/tallybook.db")]
+    pub(super) database_url: SecretString,
+    /// The model's provider: anthropic, openai, openrouter, ollama or demo [default: by the key that is set, else demo].
+    #[arg(long, env = "LLM_PROVIDER", hide_env_values = true)]
+    pub(super) llm_provider: Option<String>,
+    /// The provider's key.
+    #[arg(long, env = "LLM_API_KEY", hide_env_values = true)]
+    pub(super) llm_api_key: Option<String>,
+    /// Anthropic's key; chooses that provider when none is named.
+    #[arg(long, env = "ANTHROPIC_API_KEY", hide_env_values = true)]
+    pub(super) anthropic_api_key: Option<String>,
+    /// OpenAI's key; chooses that provider when none is named.
+    #[arg(long, env = "OPENAI_API_KEY", hide_env_values = true)]
+    pub(super) openai_api_key: Option<String>,
+    /// OpenRouter's key; chooses that provider when none is named.
+    #[arg(long, env = "OPENROUTER_API_KEY", hide_env_values = true)]
+    pub(super) openrouter_api_key: Option<String>,
+    /// The model [default: a mid-size one of the provider's].
+    #[arg(long, env = "LLM_MODEL", hide_env_values = true)]
+    pub(super) llm_model: Option<String>,
+    /// Another name for LLM_MODEL.
+    #[arg(long, env = "LLM_MODEL_NAME", hide_env_values = true)]
+    pub(super) llm_model_name: Option<String>,
+    /// The address of the provider's API [default: its public one].
+    #[arg(long, env = "LLM_BASE_URL", hide_env_values = true)]
+    pub(super) llm_base_url: Option<String>,
+    /// The sampling temperature, 0 to 2 [default: not sent].
+    #[arg(long, env = "LLM_TEMPERATURE", hide_env_values = true, value_parser = temperature)]
+    pub(super) llm_temperature: Option<f64>,
+    /// Whether the model writes the titles of conversations, in one short call after the first answer.
+    #[arg(long, env = "LLM_TITLES", hide_env_values = true, default_value_t = true, action = ArgAction::Set,
+        num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+    pub(super) llm_titles: bool,
+    /// The most tokens that one answer may have.
+    #[arg(long, env = "LLM_MAX_TOKENS", hide_env_values = true, default_value_t = 4096,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(super) llm_max_tokens: u32,
+    /// How many seconds the model may be silent between two pieces of an answer.
+    #[arg(long, env = "LLM_TIMEOUT_SECS", hide_env_values = true, default_value_t = 60, value_parser = seconds())]
+    pub(super) llm_timeout_secs: u64,
+    /// How often a provider that is busy or out of reach is asked again, for each call of the model.
+    #[arg(long, env = "LLM_MAX_RETRIES", hide_env_values = true, default_value_t = 3,
+        value_parser = clap::value_parser!(u32).range(0..=10))]
+    pub(super) llm_max_retries: u32,
+    /// Whether models may search the web; OpenRouter only, which charges for it.
+    #[arg(long, env = "LLM_ENABLE_WEB_SEARCH", hide_env_values = true, default_value_t = false, action = ArgAction::Set,
+        num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+    pub(super) llm_enable_web_search: bool,
+    /// The version of Anthropic's API to ask for [default: 2023-06-01].
+    #[arg(long, env = "LLM_ANTHROPIC_VERSION", hide_env_values = true)]
+    pub(super) llm_anthropic_version: Option<String>,
+    /// How the model is told of tools: native, prompt, or auto, which is native until the model's server takes none.
+    #[arg(long, env = "LLM_TOOL_MODE", hide_env_values = true)]
+    pub(super) llm_tool_mode: Option<String>,
+    /// How many steps of a turn may call tools.
+    #[arg(long, env = "MAX_TOOL_TURNS", hide_env_values = true, default_value_t = 10,
+        value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(super) max_tool_turns: u32,
+    /// How many seconds a turn may take.
+    #[arg(long, env = "TURN_TIMEOUT_SECS", hide_env_values = true, default_value_t = 300, value_parser = seconds())]
+    pub(super) turn_timeout_secs: u64,
+    /// How many seconds one tool call may take.
+    #[arg(long, env = "TOOL_TIMEOUT_SECS", hide_env_values = true, default_value_t = 30, value_parser = seconds())]
+    pub(super) tool_timeout_secs: u64,
+    /// A text file with your own system prompt [default: the built-in one].
+    #[arg(long, env = "SYSTEM_PROMPT_FILE", hide_env_values = true)]
+    pub(super) system_prompt_file: Option<PathBuf>,
+    /// Whether models may read pages of the public web, by the tool fetch_page.
+    #[arg(long, env = "FETCH_PAGE", hide_env_values = true, default_value_t = false, action = ArgAction::Set,
+        num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+    pub(super) fetch_page: bool,
+    /// A JSON file that names tool servers (MCP) [default: .mcp_servers, where it is there].
+    #[arg(long, env = "MCP_SERVERS_FILE", hide_env_values = true)]
+    pub(super) mcp_servers_file: Option<PathBuf>,
+    /// Where tokens for tool servers come from; MCP_OAUTH_CLIENT_ID and MCP_OAUTH_CLIENT_SECRET say for whom.
+    #[arg(long, env = "MCP_OAUTH_TOKEN_URL", hide_env_values = true)]
+    pub(super) mcp_oauth_token_url: Option<String>,
+    /// What those tokens are for, as their endpoint names it.
+    #[arg(long, env = "MCP_OAUTH_SCOPE", hide_env_values = true)]
+    pub(super) mcp_oauth_scope: Option<String>,
+    /// How many hours a tool call waits for consent before it is refused; 0 for ever [default: what the settings file says,
+    /// else 0].
+    #[arg(long, env = "CONSENT_WAIT_HOURS", hide_env_values = true, value_parser = wait_hours)]
+    pub(super) consent_wait_hours: Option<f64>,
+    /// How many milliseconds the demo model pauses between two words.
+    #[arg(long, env = "DEMO_PACE_MS", hide_env_values = true, default_value_t = 20,
+        value_parser = clap::value_parser!(u64).range(0..=1000))]
+    pub(super) demo_pace_ms: u64,
+    /// How many seconds an event stream may be silent before a sign of life is sent.
+    #[arg(long, env = "KEEP_ALIVE_SECS", hide_env_values = true, default_value_t = 5,
+        value_parser = clap::value_parser!(u64).range(1..=30))]
+    pub(super) keep_alive_secs: u64,
+    /// How many days the events of a finished turn are kept for playback; 0 keeps them for ever.
+    #[arg(long, env = "JOURNAL_RETENTION_DAYS", hide_env_values = true, default_value_t = 30,
+        value_parser = clap::value_parser!(u64).range(0..=36_500))]
+    pub(super) journal_retention_days: u64,
+    /// How many seconds a server may be silent before another one takes its turns for abandoned.
+    #[arg(long, env = "TURN_LEASE_SECS", hide_env_values = true, default_value_t = 20, value_parser = seconds())]
+    pub(super) turn_lease_secs: u64,
+    /// How many seconds running turns may go on when the server is asked to stop.
+    #[arg(long, env = "SHUTDOWN_GRACE_SECS", hide_env_values = true, default_value_t = 20, value_parser = seconds())]
+    pub(super) shutdown_grace_secs: u64,
+}
+
+/// What the program is asked to do.
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+pub enum Task {
+    /// Reads the settings, says what they mean or what is wrong with them, and ends.
+    CheckConfig,
+    /// Looks after the server's data, and ends.
+    #[command(subcommand)]
+    Admin(AdminTask),
+}
+
+/// What is to be done to the server's data.
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+pub enum AdminTask {
+    /// Makes an admin's account, with a password that is asked for.
+    Create {
+        /// What the admin signs in with.
+        name: String,
+        /// Reads the password from the standard input, up to the end of its first line.
+        #[arg(long)]
+        password_stdin: bool,
+    },
+}
+
+impl Options {
+    /// Reads the command line and the environment.
+    pub(super) fn read() -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&Self::command().mut_args(without_blank_variable).try_get_matches()?)
+    }
+}
+
+/// Lets an option forget its variable when that holds nothing, as compose files and `.env` files set them: clap would
+/// take it for a value, and a bad one.
+fn without_blank_variable(arg: Arg) -> Arg {
+    let value = arg.get_env().and_then(std::env::var_os);
+    let blank = value.is_some_and(|value| value.to_str().is_some_and(|text| text.trim().is_empty()));
+    if blank { arg.env(None) } else { arg }
+}
+
+/// A network, or a single address.
+fn network(text: &str) -> Result<IpNet, String> {
+    let text = text.trim();
+    let address = text.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
+    address
+        .or_else(|_| text.parse())
+        .map_err(|_| "write an address or a network, as in 192.0.2.1 or 10.0.0.0/8".to_owned())
+}
+
+/// A value with something in it.
+pub(super) fn set(value: Option<String>) -> Option<String> {
+    value.map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+fn seconds() -> impl TypedValueParser<Value = u64> {
+    clap::value_parser!(u64).range(1..=86_400)
+}
+
+/// Ten years are as good as any longer time.
+const MAX_WAIT_HOURS: f64 = 87_600.0;
+
+/// A number of hours, or what is wrong with it.
+pub(super) fn check_wait_hours(hours: f64) -> Result<f64, String> {
+    let fits = (0.0..=MAX_WAIT_HOURS).contains(&hours);
+    if fits { Ok(hours) } else { Err("must be a number of hours from 0 to 87600; 0 waits for ever".to_owned()) }
+}
+
+fn wait_hours(text: &str) -> Result<f64, String> {
+    let hours = text.trim().parse().map_err(|_| "CONSENT_WAIT_HOURS must be a number of hours".to_owned())?;
+    check_wait_hours(hours).map_err(|problem| format!("CONSENT_WAIT_HOURS {problem}"))
+}
+
+/// Checked here too, since the demo model's settings are checked by nobody else.
+fn temperature(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|number| (0.0..=2.0).contains(number));
+    number.ok_or_else(|| "LLM_TEMPERATURE must be a number from 0 to 2".to_owned())
+}

@@ -1,0 +1,64 @@
+//! What the settings mean, for whoever wrote them. Nothing secret is in it.
+
+use std::fmt::Write as _;
+
+use tallybook_llm::{ModelSettings, ToolMode};
+use tallybook_mcp::{ToolServersSettings, check};
+
+use super::Settings;
+use crate::models::{ModelChoice, ModelEntry};
+
+impl Settings {
+    /// What the settings mean, a line each.
+    pub fn summary(&self) -> String {
+        let file = self.file.as_ref().map_or("none".to_owned(), |file| file.display().to_string());
+        let mut lines = format!(
+            "The settings are sound.\n  file:   {file}\n  listen: {}:{}\n  people: {}\n  data:   {}\n  models:\n",
+            self.host,
+            self.port,
+            if self.accounts.required { "sign in" } else { "one, who does not sign in" },
+            self.database_url
+        );
+        for (number, entry) in self.models.iter().enumerate() {
+            let default = if number == 0 { " (the default)" } else { "" };
+            // Writing into a string does not fail.
+            let _ = writeln!(lines, "    {}{default}: {}", entry.name, words(entry));
+        }
+        let ToolServersSettings { servers, oauth } = &self.tool_servers;
+        if !servers.is_empty() {
+            lines += "  tool servers:\n";
+        }
+        for (name, server) in servers {
+            let _ = write!(lines, "    {name}: {server}");
+            let problem = check(server, oauth.as_ref(), |name| std::env::var(name).ok()).err();
+            let problem = problem.map(|problem| format!(". It cannot be used: {problem}")).unwrap_or_default();
+            let _ = writeln!(lines, "{problem}");
+        }
+        for remark in &self.remarks {
+            let _ = writeln!(lines, "  {remark}");
+        }
+        lines
+    }
+}
+
+fn words(entry: &ModelEntry) -> String {
+    let mut words = match &entry.choice {
+        ModelChoice::Demo { .. } => "the built-in demo model".to_owned(),
+        ModelChoice::Provider(settings) => provider_words(settings),
+    };
+    if let Some(prices) = entry.prices {
+        let _ = write!(words, ", costs {} to read and {} to write per million tokens", prices.input, prices.output);
+    }
+    words
+}
+
+fn provider_words(settings: &ModelSettings) -> String {
+    let tools = match settings.tool_mode {
+        ToolMode::Auto => "native as far as its server takes them",
+        ToolMode::Native => "native",
+        ToolMode::Prompt => "in the prompt",
+    };
+    let key = if settings.api_key.is_some() { "with a key" } else { "without a key" };
+    let address = settings.base_url.as_ref().map(|url| format!(" at {url}")).unwrap_or_default();
+    format!("{} {}{address}, {key}, tools {tools}", settings.provider, settings.model_name())
+}

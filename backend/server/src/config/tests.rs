@@ -1,0 +1,102 @@
+//! What options and variables mean.
+
+use clap::Parser;
+use tallybook_llm::{ModelSettings, ProviderKind, ToolMode};
+
+use super::{Settings, check, options::Options};
+use crate::models::ModelChoice;
+
+/// The environment of whoever runs the tests must not matter, so every variable in question is given.
+fn read(extra: &[&str]) -> Result<Settings, String> {
+    let mut args = vec!["tallybook"];
+    for option in ["--llm-provider", "--llm-api-key", "--anthropic-api-key", "--openai-api-key", "--openrouter-api-key"]
+    {
+        if !extra.contains(&option) {
+            args.extend([option, ""]);
+        }
+    }
+    args.extend(extra);
+    let options = Options::try_parse_from(args).map_err(|error| error.to_string())?;
+    check(options).map_err(|error| error.to_string())
+}
+
+fn provider_settings(settings: &Settings) -> &ModelSettings {
+    let ModelChoice::Provider(settings) = &settings.models[0].choice else { panic!("the demo model") };
+    settings
+}
+
+#[test]
+fn without_a_key_the_demo_answers() {
+    assert!(matches!(read(&[]).unwrap().models[0].choice, ModelChoice::Demo { .. }));
+}
+
+#[test]
+fn a_key_chooses_its_provider() {
+    let settings = read(&["--openai-api-key", "sk-secret"]).unwrap();
+    assert_eq!(provider_settings(&settings).provider, ProviderKind::OpenAi);
+    assert!(!format!("{settings:?}").contains("sk-secret"));
+    let both = read(&["--openai-api-key", "sk-1", "--llm-provider", "anthropic", "--anthropic-api-key", "sk-2"]);
+    assert_eq!(provider_settings(&both.unwrap()).provider, ProviderKind::Anthropic);
+}
+
+#[test]
+fn the_password_of_the_database_is_not_printed() {
+    let url = "mysql://tally:s3cret@db.example/book";
+    let settings = read(&["--database-url", url]).unwrap();
+    assert!(!format!("{settings:?}").contains("s3cret"));
+    let options = Options::try_parse_from(["tallybook", "--database-url", url]).unwrap();
+    assert!(!format!("{options:?}").contains("s3cret"));
+}
+
+#[test]
+fn retries_web_search_and_the_version_of_the_api() {
+    let read = |args: &[&str]| {
+        let args = [&["--llm-provider", "openrouter", "--llm-api-key", "sk-1"], args].concat();
+        provider_settings(&read(&args).unwrap()).clone()
+    };
+    let plain = read(&[]);
+    assert_eq!((plain.retries.retries, plain.web_search, plain.anthropic_version), (3, false, None));
+    let args = ["--llm-max-retries", "0", "--llm-enable-web-search", "1", "--llm-anthropic-version", "2024-01-01"];
+    let set = read(&args);
+    assert_eq!((set.retries.retries, set.web_search), (0, true));
+    assert_eq!(set.anthropic_version.as_deref(), Some("2024-01-01"));
+}
+
+#[test]
+fn titles_are_written_unless_that_is_switched_off() {
+    assert!(read(&[]).unwrap().titles);
+    assert!(!read(&["--llm-titles", "false"]).unwrap().titles);
+}
+
+#[test]
+fn the_tool_mode_is_a_word_in_any_case() {
+    for (word, mode) in [(" ", ToolMode::Auto), ("Prompt", ToolMode::Prompt), ("native", ToolMode::Native)] {
+        let settings = read(&["--llm-provider", "ollama", "--llm-tool-mode", word]).unwrap();
+        assert_eq!(provider_settings(&settings).tool_mode, mode);
+    }
+}
+
+#[test]
+fn a_bad_value_is_named() {
+    for (args, name) in [
+        (["--llm-provider", "hal9000"], "LLM_PROVIDER"),
+        (["--llm-temperature", "hot"], "LLM_TEMPERATURE"),
+        (["--llm-tool-mode", "telepathy"], "LLM_TOOL_MODE"),
+        (["--llm-api-key", "sk-1"], "LLM_API_KEY"),
+        (["--system-prompt-file", "/does/not/exist"], "SYSTEM_PROMPT_FILE"),
+        (["--port", "http"], "PORT"),
+        (["--host", "nowhere"], "HOST"),
+        (["--host=0.0.0.0", "--accounts=off"], "ACCOUNTS is off, but 0.0.0.0"),
+        (["--accounts", "perhaps"], "ACCOUNTS"),
+        (["--trusted-proxies", "10.0.0.0/99"], "10.0.0.0/8"),
+        (["--allowed-hosts", "chat.example.org,https://b.example"], "ALLOWED_HOSTS holds \"https://b.example\""),
+        (["--database-url", "postgres://localhost/x"], "DATABASE_URL"),
+        (["--max-tool-turns", "0"], "MAX_TOOL_TURNS"),
+        (["--llm-max-retries", "11"], "LLM_MAX_RETRIES"),
+        (["--llm-enable-web-search", "perhaps"], "LLM_ENABLE_WEB_SEARCH"),
+        (["--llm-titles", "maybe"], "LLM_TITLES"),
+    ] {
+        let error = read(&args).unwrap_err();
+        assert!(error.contains(name), "{error}");
+    }
+}

@@ -1,0 +1,47 @@
+//! SQL on which tools are turned off in a conversation: `conversations.disabled_tools`.
+
+use std::collections::BTreeSet;
+
+use super::rows::ConversationId;
+use crate::db::{Database, Transaction, on_db, on_tx};
+
+const FIND: &str = "SELECT disabled_tools FROM conversations WHERE id = ?";
+
+const LOCK: &str = "UPDATE conversations SET disabled_tools = disabled_tools WHERE id = ?";
+
+const SET: &str = "UPDATE conversations SET disabled_tools = ? WHERE id = ?";
+
+/// The names of the tools that are turned off in a conversation; none in one that has just been deleted.
+pub(crate) async fn find_disabled_tools(db: &Database, id: ConversationId) -> sqlx::Result<BTreeSet<String>> {
+    let column: Option<Option<String>> =
+        on_db!(db, |pool| sqlx::query_scalar(FIND).bind(id).fetch_optional(pool).await)?;
+    Ok(names(column.flatten()))
+}
+
+/// The same, while nobody else can change them until the transaction ends.
+pub(crate) async fn lock_disabled_tools(tx: &mut Transaction, id: ConversationId) -> sqlx::Result<BTreeSet<String>> {
+    on_tx!(&mut *tx, |connection| sqlx::query(LOCK).bind(id).execute(connection).await.map(|_| ()))?;
+    let column: Option<Option<String>> =
+        on_tx!(tx, |connection| sqlx::query_scalar(FIND).bind(id).fetch_optional(connection).await)?;
+    Ok(names(column.flatten()))
+}
+
+/// Has these tools turned off, and no others.
+pub(crate) async fn set_disabled_tools(
+    tx: &mut Transaction,
+    id: ConversationId,
+    names: &BTreeSet<String>,
+) -> sqlx::Result<()> {
+    let column = disabled_tools_column(names);
+    on_tx!(tx, |connection| sqlx::query(SET).bind(column).bind(id).execute(connection).await.map(|_| ()))
+}
+
+/// What the column holds.
+pub(super) fn disabled_tools_column(names: &BTreeSet<String>) -> Option<String> {
+    // A list of strings always serialises.
+    (!names.is_empty()).then(|| serde_json::to_string(names).unwrap_or_default())
+}
+
+fn names(column: Option<String>) -> BTreeSet<String> {
+    column.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()
+}

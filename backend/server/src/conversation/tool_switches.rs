@@ -1,0 +1,103 @@
+//! Which tools are turned off in a conversation. A turn is begun with the others alone, and so is one that goes on.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use tallybook_protocol::{DisabledTools, ToolSwitches};
+use tallybook_tools::{ToolRegistry, is_tool_name};
+use uuid::Uuid;
+
+use super::{
+    ServiceError,
+    context::Context,
+    limits::MAX_DISABLED_TOOLS,
+    service::ConversationService,
+    store::{ConversationId, tool_switches},
+};
+use crate::{accounts::UserId, db::with_retries};
+
+impl ConversationService {
+    /// The tools that are turned off in a conversation.
+    pub async fn disabled_tools(&self, user: UserId, uuid: Uuid) -> Result<DisabledTools, ServiceError> {
+        let row = self.context.find_conversation(user, uuid).await?;
+        Ok(on_the_wire(tool_switches::find_disabled_tools(&self.context.db, row.id).await?))
+    }
+
+    /// Has these tools turned off from the next turn on, and no others.
+    pub async fn set_disabled_tools(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        new: DisabledTools,
+    ) -> Result<DisabledTools, ServiceError> {
+        let new = check_disabled_tools(new.disabled)?;
+        let row = self.context.find_conversation(user, uuid).await?;
+        with_retries(|| self.context.replace_disabled_tools(row.id, &new)).await?;
+        Ok(on_the_wire(new))
+    }
+
+    /// Turns tools on or off, and leaves all others as they are.
+    pub async fn switch_tools(&self, user: UserId, switches: ToolSwitches) -> Result<DisabledTools, ServiceError> {
+        let ToolSwitches { session_id, tools } = switches;
+        let (on, off): (Vec<_>, Vec<_>) = tools.into_iter().partition(|(_, is_on)| *is_on);
+        let on: BTreeSet<String> = on.into_iter().map(|(name, _)| name).collect();
+        let off = check_disabled_tools(off.into_iter().map(|(name, _)| name).collect())?;
+        let row = self.context.find_conversation(user, session_id).await?;
+        let disabled = with_retries(|| self.context.switch_tools(row.id, &on, &off)).await?;
+        disabled.map(on_the_wire).ok_or_else(too_many)
+    }
+}
+
+impl Context {
+    /// The tools that a turn may use which begins or goes on now.
+    pub(super) async fn tools_of(&self, id: ConversationId) -> sqlx::Result<Arc<ToolRegistry>> {
+        let tools = self.tool_servers.tools();
+        let disabled = tool_switches::find_disabled_tools(&self.db, id).await?;
+        Ok(if disabled.is_empty() { tools } else { Arc::new(tools.without(disabled)) })
+    }
+
+    async fn replace_disabled_tools(&self, id: ConversationId, new: &BTreeSet<String>) -> sqlx::Result<()> {
+        let mut tx = self.db.begin().await?;
+        tool_switches::set_disabled_tools(&mut tx, id, new).await?;
+        tx.commit().await
+    }
+
+    /// `None`, and nothing is changed, when there would be too many.
+    async fn switch_tools(
+        &self,
+        id: ConversationId,
+        on: &BTreeSet<String>,
+        off: &BTreeSet<String>,
+    ) -> sqlx::Result<Option<BTreeSet<String>>> {
+        let mut tx = self.db.begin().await?;
+        let mut disabled = tool_switches::lock_disabled_tools(&mut tx, id).await?;
+        disabled.retain(|name| !on.contains(name));
+        disabled.extend(off.iter().cloned());
+        if disabled.len() > MAX_DISABLED_TOOLS {
+            return Ok(None);
+        }
+        tool_switches::set_disabled_tools(&mut tx, id, &disabled).await?;
+        tx.commit().await?;
+        Ok(Some(disabled))
+    }
+}
+
+/// Names that may be stored. What no tool can be called is refused; a name that none has at the moment is kept.
+pub(super) fn check_disabled_tools(names: Vec<String>) -> Result<BTreeSet<String>, ServiceError> {
+    let names: BTreeSet<String> = names.into_iter().collect();
+    if names.len() > MAX_DISABLED_TOOLS {
+        return Err(too_many());
+    }
+    if !names.iter().all(|name| is_tool_name(name)) {
+        let advice = "The name of a tool is 1 to 64 letters, digits, '_' or '-'. GET /api/tools lists those there are.";
+        return Err(ServiceError::Invalid(advice.to_owned()));
+    }
+    Ok(names)
+}
+
+fn too_many() -> ServiceError {
+    ServiceError::Invalid(format!("At most {MAX_DISABLED_TOOLS} tools can be turned off in a conversation."))
+}
+
+fn on_the_wire(names: BTreeSet<String>) -> DisabledTools {
+    DisabledTools { disabled: names.into_iter().collect() }
+}

@@ -1,0 +1,230 @@
+//! Deciding on calls that wait for consent, one by one or several together, and having their turn go on when nothing of it
+//! waits any more. Which calls wait is stored and nowhere else, so any process takes a decision.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use tallybook_protocol::{
+    CallDecision, Decision, MessageId, MessageStatus, NewDecision, NewDecisions, RawJson, ToolCall, ToolCallId,
+};
+use uuid::Uuid;
+
+use super::{
+    super::{
+        ServiceError,
+        context::Context,
+        input::check_decisions,
+        service::ConversationService,
+        store::{
+            approvals::{self, DecidableRow, NewApproval, NewVerdict},
+            messages,
+            rows::{ConversationRow, StateRow},
+            tool_calls,
+            turns::{After, TurnRows},
+        },
+    },
+    go_on::{Going, go_on},
+    start::StartPermit,
+    subscribe::EventsAnswer,
+};
+use crate::{accounts::UserId, db::with_retries};
+
+/// How long a decision waits for the run that asked for it to be over. It comes before that only when somebody is very
+/// quick, or when calls that were approved for good still run.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How often it looks.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What comes of a decision.
+#[derive(Debug)]
+pub enum DecisionAnswer {
+    /// Others of the step still wait. The calls that were decided on.
+    Calls(Vec<ToolCall>),
+    /// The turn goes on.
+    Turn(EventsAnswer),
+}
+
+impl ConversationService {
+    /// Decides on a call.
+    pub async fn decide(
+        &self,
+        user: UserId,
+        tool_call_id: ToolCallId,
+        new: NewDecision,
+    ) -> Result<DecisionAnswer, ServiceError> {
+        let NewDecision { decision, reason, input, remember } = new;
+        self.decide_all(user, None, &[CallDecision { tool_call_id, decision, reason, input, remember }]).await
+    }
+
+    /// Decides on several calls of a conversation: on all of them or on none.
+    pub async fn decide_several(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        new: NewDecisions,
+    ) -> Result<DecisionAnswer, ServiceError> {
+        self.context.find_conversation(user, uuid).await?;
+        self.decide_all(user, Some(uuid), &new.decisions).await
+    }
+
+    async fn decide_all(
+        &self,
+        user: UserId,
+        uuid: Option<Uuid>,
+        decisions: &[CallDecision],
+    ) -> Result<DecisionAnswer, ServiceError> {
+        let context = &self.context;
+        check_decisions(decisions)?;
+        let permit = StartPermit::take(context)?;
+        let calls = find_own_calls(context, user, uuid, decisions).await?;
+        let Some(DecidableRow { message_id, uuid, .. }) = calls.first() else {
+            return Err(ServiceError::NoSuchToolCall);
+        };
+        let (message_id, uuid) = (*message_id, uuid.parse().unwrap_or_default());
+        for call in &calls {
+            check_waits(context, call).await?;
+        }
+        check_tools(context, decisions, &calls).await?;
+        let row = context.find_conversation(user, uuid).await?;
+        wait_for_end_of_run(context, &row, message_id).await?;
+        let decided_by = approvals::find_user_name(&context.db, user).await?;
+        if let Some(id) = with_retries(|| store(context, &decided_by, decisions, &calls)).await? {
+            return Err(already_decided(context, id).await?);
+        }
+        if approvals::list_waiting(&context.db, message_id).await?.is_empty() {
+            if let Some(events) = go_on_decided(context, permit, user, uuid, message_id).await? {
+                return Ok(DecisionAnswer::Turn(events));
+            }
+            // Another process was quicker with that.
+            if let EventsAnswer::Turn(events) = self.events(user, uuid, None).await? {
+                return Ok(DecisionAnswer::Turn(EventsAnswer::Turn(events)));
+            }
+        }
+        let mut told = tool_calls::list_truncated_tool_calls_of(&context.db, message_id).await?;
+        told.retain(|call| decisions.iter().any(|decided| decided.tool_call_id == call.tool_call_id));
+        Ok(DecisionAnswer::Calls(told))
+    }
+}
+
+/// The calls that are decided on, which must all be the user's, and of one conversation.
+async fn find_own_calls(
+    context: &Context,
+    user: UserId,
+    uuid: Option<Uuid>,
+    decisions: &[CallDecision],
+) -> Result<Vec<DecidableRow>, ServiceError> {
+    let mut ids: Vec<ToolCallId> = decisions.iter().map(|decided| decided.tool_call_id).collect();
+    // In one order, so that two who decide on the same calls do not wait for each other.
+    ids.sort_unstable();
+    let uuid = uuid.map(|uuid| uuid.to_string());
+    let mut calls = approvals::find_calls(&context.db, &ids).await?;
+    calls.retain(|call| call.user_id == user && uuid.as_ref().is_none_or(|uuid| *uuid == call.uuid));
+    if calls.len() == ids.len() { Ok(calls) } else { Err(ServiceError::NoSuchToolCall) }
+}
+
+async fn check_waits(context: &Context, call: &DecidableRow) -> Result<(), ServiceError> {
+    if call.is_waiting() { Ok(()) } else { Err(already_decided(context, call.id).await?) }
+}
+
+async fn already_decided(context: &Context, id: ToolCallId) -> sqlx::Result<ServiceError> {
+    let Some(decided) = approvals::find_decision(&context.db, id).await? else {
+        return Ok(ServiceError::AlreadyDecided("it waits for no decision".to_owned()));
+    };
+    let what = if decided.decision == Decision::Approve { "approved" } else { "refused" };
+    let reason = decided.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    Ok(ServiceError::AlreadyDecided(format!("it was {what} by {}{reason}", decided.decided_by)))
+}
+
+/// Refuses to approve a tool that is another one by now than was asked for. The call then waits for a decision on that.
+async fn check_tools(
+    context: &Context,
+    decisions: &[CallDecision],
+    calls: &[DecidableRow],
+) -> Result<(), ServiceError> {
+    let tools = context.tool_servers.tools();
+    let mut changed = None;
+    for call in calls {
+        let is_approved =
+            decisions.iter().any(|decided| decided.tool_call_id == call.id && decided.decision == Decision::Approve);
+        // One that is not there at the moment is found out when it is to run.
+        let Some(tool) = tools.find_spec(&call.tool_name).filter(|_| is_approved) else { continue };
+        let hash = tool.hash();
+        if call.tool_hash.as_ref() != Some(&hash) {
+            approvals::ask_waiting_anew(&context.db, call.id, &hash).await?;
+            let (name, description) = (tool.name.clone(), tool.description.clone());
+            changed.get_or_insert(ServiceError::ToolChanged { name, description });
+        }
+    }
+    changed.map_or(Ok(()), Err)
+}
+
+/// A turn goes on from where its run has left it. What cannot be waited for here goes on by itself (`waiting`).
+async fn wait_for_end_of_run(context: &Context, row: &ConversationRow, message_id: MessageId) -> sqlx::Result<()> {
+    let ended = async {
+        loop {
+            let state = messages::find_state(&context.db, row.id, message_id).await?;
+            if !matches!(state, Some(StateRow { status: MessageStatus::Streaming, .. })) {
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    tokio::time::timeout(END_TIMEOUT, ended).await.unwrap_or(Ok(()))
+}
+
+/// Stores all decisions, or none and gives the call that waits no more.
+async fn store(
+    context: &Context,
+    decided_by: &str,
+    decisions: &[CallDecision],
+    calls: &[DecidableRow],
+) -> sqlx::Result<Option<ToolCallId>> {
+    let decisions: HashMap<ToolCallId, &CallDecision> =
+        decisions.iter().map(|decided| (decided.tool_call_id, decided)).collect();
+    let mut tx = context.db.begin().await?;
+    for call in calls {
+        let Some(decided) = decisions.get(&call.id) else { continue };
+        let reason = decided.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
+        let error = refusal(reason);
+        let verdict = match decided.decision {
+            Decision::Deny => NewVerdict::Deny { error: &error },
+            Decision::Approve => NewVerdict::Approve {
+                tool_hash: call.tool_hash.as_deref().unwrap_or_default(),
+                input: decided.input.as_ref().map(RawJson::as_str),
+                scope: decided.remember,
+            },
+        };
+        let new = NewApproval { tool_call_id: call.id, decided_by, reason, verdict };
+        if !approvals::create_approval(&mut tx, new).await? {
+            return Ok(Some(call.id));
+        }
+    }
+    tx.commit().await?;
+    Ok(None)
+}
+
+/// Said of a refused call, to the model and to readers.
+fn refusal(reason: Option<&str>) -> String {
+    let refused = "A person refused this call, so it did not run";
+    reason.map_or_else(|| format!("{refused}."), |reason| format!("{refused}: {reason}"))
+}
+
+/// Has a turn go on of which nothing waits any more: by its own model, or by another one where that is gone. `None` when it
+/// has gone on, was stopped, or its last run is not over yet.
+pub(super) async fn go_on_decided(
+    context: &Arc<Context>,
+    permit: StartPermit,
+    user: UserId,
+    uuid: Uuid,
+    message_id: MessageId,
+) -> Result<Option<EventsAnswer>, ServiceError> {
+    let row = context.find_conversation(user, uuid).await?;
+    let found = messages::find_message(&context.db, row.id, message_id).await?;
+    let Some(message) = found.filter(|message| message.status == MessageStatus::AwaitingApproval) else {
+        return Ok(None);
+    };
+    let Some(rows) = TurnRows::of_next_run(&message) else { return Ok(None) };
+    let named = [&message.model, &row.model].into_iter().flatten().find_map(|name| context.models.find(name));
+    let model = named.unwrap_or_else(|| context.models.default_model());
+    go_on(context, permit, Going { user, row: &row, message: &message, rows, model, after: After::Consent }).await
+}

@@ -1,0 +1,121 @@
+//! Where a turn goes on that was cut off or has waited for consent: after its last whole step. Nothing that completed runs
+//! again. Calls that were approved are made under their own rows. Of those whose outcome is unknown, those of idempotent
+//! tools are made once more; of the others the model is told that nobody knows whether they ran.
+
+use std::collections::HashSet;
+
+use tallybook_agent::{AnsweredStep, ContinuedTurn, PlannedCall, WaitedCall};
+use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest};
+use tallybook_protocol::{MessageId, ToolCallStatus};
+use tallybook_tools::ToolRegistry;
+
+use super::{
+    super::{
+        context::Context,
+        store::{
+            model_calls,
+            rows::{ModelCallRow, NOT_STARTED_TYPE, ToolCallRow},
+            tool_calls, turns,
+        },
+    },
+    history::last_row,
+};
+
+/// Where a turn goes on, and `history` without the results that are still to come.
+pub(super) async fn continued_turn(
+    context: &Context,
+    tools: &ToolRegistry,
+    message_id: MessageId,
+    history: &mut [ModelMessage],
+) -> sqlx::Result<ContinuedTurn> {
+    let steps = model_calls::list_model_calls(&context.db, &[message_id]).await?;
+    let mut calls = tool_calls::list_tool_calls(&context.db, &[message_id], 0).await?;
+    for call in calls.iter_mut().filter(|call| call.is_approved()) {
+        // What it runs with, whole.
+        if let Some(text) = tool_calls::find_input_text(&context.db, call.id).await? {
+            call.input_text = text;
+        }
+    }
+    let mut whole = whole_steps(&steps);
+    let continued = ContinuedTurn {
+        whole_steps: u32::try_from(whole.len()).unwrap_or(u32::MAX),
+        calls: calls.len(),
+        answered: whole.pop().map(|(record, blocks)| answered_step(record, &blocks, &calls, tools)),
+        next_step: steps.iter().map(|call| number(call.step) + 1).max().unwrap_or(0),
+        usage: steps.iter().map(ModelCallRow::usage).sum(),
+        active: turns::find_active(&context.db, message_id).await?,
+    };
+    if let (Some(ModelMessage::ToolResults(results)), Some(step)) = (history.last_mut(), &continued.answered) {
+        let to_come: HashSet<_> = step.calls.iter().map(|call| call.request.id.as_str()).collect();
+        results.retain(|result| !to_come.contains(result.call_id.as_str()));
+    }
+    Ok(continued)
+}
+
+/// Those steps of a turn whose answers are whole, in order.
+pub(super) fn whole_steps(steps: &[ModelCallRow]) -> Vec<(&ModelCallRow, Vec<AssistantBlock>)> {
+    steps.iter().filter(|call| call.error.is_none()).map(|call| (call, call.blocks())).collect()
+}
+
+fn answered_step(
+    record: &ModelCallRow,
+    blocks: &[AssistantBlock],
+    tool_calls: &[ToolCallRow],
+    tools: &ToolRegistry,
+) -> AnsweredStep {
+    let rows: Vec<&ToolCallRow> = tool_calls.iter().filter(|row| row.step == record.step).collect();
+    let asked: Vec<&ToolCallRequest> = blocks.iter().filter_map(AssistantBlock::tool_call).collect();
+    let mut taken: HashSet<u32> = rows.iter().map(|row| number(row.position)).collect();
+    let mut after_all =
+        taken.iter().max().map_or(0, |last| last + 1).max(u32::try_from(asked.len()).unwrap_or(u32::MAX));
+    let mut calls = Vec::new();
+    for (own, &request) in (0..).zip(&asked) {
+        let row = last_row(rows.iter().copied(), request);
+        if let Some(approved) = row.filter(|row| row.is_approved()) {
+            calls.push(approved_call(approved, request));
+            continue;
+        }
+        if !is_to_run(row, tools) {
+            continue;
+        }
+        let position = if taken.insert(own) {
+            own
+        } else {
+            after_all += 1;
+            after_all - 1
+        };
+        calls.push(PlannedCall { position, request: request.clone(), waited: None });
+    }
+    AnsweredStep {
+        step: number(record.step),
+        stop_reason: record.stop_reason.clone().unwrap_or_default(),
+        has_calls: !asked.is_empty(),
+        calls,
+    }
+}
+
+/// The call that was approved, with the arguments that were.
+fn approved_call(row: &ToolCallRow, request: &ToolCallRequest) -> PlannedCall {
+    let waited = WaitedCall {
+        id: row.id,
+        tool_hash: row.tool_hash.clone().unwrap_or_default(),
+        is_edited: row.proposed_input_text.is_some(),
+    };
+    let request = ToolCallRequest { input_text: row.input_text.clone(), ..request.clone() };
+    PlannedCall { position: number(row.position), request, waited: Some(waited) }
+}
+
+/// A call that was never made, or may be made again because its outcome is unknown.
+fn is_to_run(row: Option<&ToolCallRow>, tools: &ToolRegistry) -> bool {
+    let Some(row) = row else { return true };
+    if row.error_type.as_deref() == Some(NOT_STARTED_TYPE) {
+        return true;
+    }
+    let unknown = matches!(row.status, ToolCallStatus::Interrupted | ToolCallStatus::Cancelled);
+    unknown && tools.find_spec(&row.tool_name).is_some_and(|spec| spec.idempotent)
+}
+
+/// Steps and positions are counted from 0 and stored as signed numbers.
+fn number(stored: i32) -> u32 {
+    u32::try_from(stored).unwrap_or(0)
+}

@@ -1,0 +1,85 @@
+//! A turn that goes on: from its last whole step, under a new epoch, after it was cut off (`continue_turn`) or has waited
+//! for consent (`consent`). What that means for its calls is in `continued`.
+
+use std::{collections::HashMap, sync::Arc};
+
+use tallybook_protocol::{ApprovalDecided, ChatEvent, Decision, MessageStatus, Snapshot, ToolCall, ToolCallId};
+
+use super::{
+    super::{
+        ServiceError,
+        context::Context,
+        store::{
+            approvals::{self, DecisionRow},
+            model_calls,
+            rows::{ConversationRow, MessageRow},
+            tool_calls,
+            turns::{self, After, TurnAgain, TurnRows},
+        },
+    },
+    continued::whole_steps,
+    end::check_statement_size,
+    history::text_of,
+    start::{NewRun, StartPermit, start},
+    step_text::bytes_in,
+    subscribe::EventsAnswer,
+};
+use crate::{accounts::UserId, journal::stored::EncodedEvent, models::Model};
+
+/// A turn that is to go on.
+pub(super) struct Going<'a> {
+    pub(super) user: UserId,
+    pub(super) row: &'a ConversationRow,
+    pub(super) message: &'a MessageRow,
+    /// With the new epoch.
+    pub(super) rows: TurnRows,
+    pub(super) model: &'a Arc<Model>,
+    pub(super) after: After,
+}
+
+/// Has the turn go on and follows it. `None` when something else came first.
+pub(super) async fn go_on(
+    context: &Arc<Context>,
+    permit: StartPermit,
+    going: Going<'_>,
+) -> Result<Option<EventsAnswer>, ServiceError> {
+    let Going { user, row, message, rows, model, after } = going;
+    let steps = model_calls::list_model_calls(&context.db, &[message.id]).await?;
+    let texts: Vec<String> = whole_steps(&steps).iter().map(|(_, blocks)| text_of(blocks)).collect();
+    let bytes = bytes_in(&message.content, &texts);
+    let kept = message.content.get(..bytes).unwrap_or(&message.content).to_owned();
+    let tool_calls = tool_calls::list_truncated_tool_calls_of(&context.db, message.id).await?;
+    let decided = match after {
+        After::CutOff => Vec::new(),
+        After::Consent => decided_events(approvals::list_decisions(&context.db, message.id).await?, &tool_calls),
+    };
+    let snapshot = ChatEvent::Snapshot(Snapshot {
+        assistant_message_id: message.id,
+        epoch: rows.epoch,
+        content: kept.clone(),
+        tool_calls,
+        status: MessageStatus::Streaming,
+    });
+    check_statement_size(&context.db, &kept, &EncodedEvent::of(&snapshot)?).await?;
+    let lease_until = turns::database_now(&context.db).await? + context.lifetimes.lease;
+    let mut tx = context.db.begin().await?;
+    let again = TurnAgain { after, content: &kept, model: model.name(), owner: &context.owner, lease_until };
+    if !turns::continue_turn(&mut tx, row.id, rows, again).await? {
+        return Ok(None);
+    }
+    model_calls::forget_failed_steps(&mut tx, message.id).await?;
+    let first_events = std::iter::once(snapshot).chain(decided).collect();
+    let run = NewRun { user, conversation_id: row.id, rows, model: Arc::clone(model), first_events };
+    start(context, permit, tx, run).await.map(Some)
+}
+
+/// The decisions while no run of the turn was there to tell of them. The snapshot before them says what came of them.
+fn decided_events(decisions: Vec<DecisionRow>, calls: &[ToolCall]) -> Vec<ChatEvent> {
+    let calls: HashMap<ToolCallId, &ToolCall> = calls.iter().map(|call| (call.tool_call_id, call)).collect();
+    let event = |DecisionRow { tool_call_id, decision, decided_by, reason }: DecisionRow| {
+        let edited = calls.get(&tool_call_id).filter(|call| call.proposed_input.is_some());
+        let input = edited.filter(|_| decision == Decision::Approve).map(|call| call.input.clone());
+        ChatEvent::ApprovalDecided(ApprovalDecided { tool_call_id, decision, decided_by, reason, input })
+    };
+    decisions.into_iter().map(event).collect()
+}

@@ -1,0 +1,142 @@
+//! Stopping a turn that waits for consent: what waits is denied, and the turn ends where it stands. There is no run of it,
+//! so its end is a record of its own, under the next epoch.
+
+use std::sync::Arc;
+
+use tallybook_protocol::{
+    ApprovalDecided, ChatEvent, Decision, MessageEnd, MessageId, MessageStatus, ToolCallId, ToolCallStatus,
+};
+
+use super::{
+    super::{
+        ServiceError,
+        context::Context,
+        store::{
+            ConversationId,
+            approvals::{self, NewApproval, NewVerdict},
+            messages,
+            rows::{MessageRow, ToolCallRow},
+            tool_calls, turns,
+        },
+    },
+    end::check_statement_size,
+    stored_end::sum_usage,
+};
+use crate::{
+    accounts::UserId,
+    db::with_retries,
+    journal::{
+        EventId,
+        stored::{self, EncodedEvent},
+    },
+};
+
+/// The reason of the denials.
+const REASON: &str = "stopped";
+
+/// Said of the calls.
+const STOPPED: &str = "The answer was stopped, so this call did not run.";
+
+/// How often it is tried while somebody decides on its calls.
+const MAX_TRIES: u32 = 10;
+
+/// What came of a try.
+enum Try {
+    Stopped,
+    /// It does not wait any more.
+    GoneOn,
+    /// Somebody has decided on a call meanwhile.
+    Overtaken,
+}
+
+/// Stops a turn that waits. False when it does not wait any more.
+pub(super) async fn stop_waiting(
+    context: &Arc<Context>,
+    user: UserId,
+    conversation_id: ConversationId,
+    message_id: MessageId,
+) -> Result<bool, ServiceError> {
+    let decided_by = approvals::find_user_name(&context.db, user).await?;
+    for _ in 0..MAX_TRIES {
+        let found = messages::find_message(&context.db, conversation_id, message_id).await?;
+        let Some(message) = found else { return Ok(false) };
+        match with_retries(|| try_stop(context, &message, &decided_by)).await? {
+            Try::Overtaken => {}
+            Try::GoneOn => return Ok(false),
+            Try::Stopped => {
+                context.turn_counts.count_end(MessageStatus::Stopped);
+                context.changes.announce(user);
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+async fn try_stop(context: &Context, message: &MessageRow, decided_by: &str) -> sqlx::Result<Try> {
+    if message.status != MessageStatus::AwaitingApproval {
+        return Ok(Try::GoneOn);
+    }
+    let (message_id, epoch) = (message.id, message.epoch + 1);
+    let waiting = approvals::list_waiting(&context.db, message_id).await?;
+    let events = events(context, message, &waiting, decided_by).await?;
+    let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
+    if let Some(end) = encoded.last() {
+        check_statement_size(&context.db, &message.content, end).await?;
+    }
+    let mut tx = context.db.begin().await?;
+    if !turns::stop_waiting_turn(&mut tx, message_id, epoch).await? {
+        return Ok(Try::GoneOn);
+    }
+    for &tool_call_id in &waiting {
+        let verdict = NewVerdict::Deny { error: STOPPED };
+        let new = NewApproval { tool_call_id, decided_by, reason: Some(REASON), verdict };
+        if !approvals::create_approval(&mut tx, new).await? {
+            return Ok(Try::Overtaken);
+        }
+    }
+    tool_calls::end_open_tool_calls(&mut tx, message_id, STOPPED).await?;
+    for (seq, event) in (0..).zip(&encoded) {
+        stored::create_event(&mut tx, EventId { message_id, epoch, seq }, event).await?;
+    }
+    tx.commit().await?;
+    Ok(Try::Stopped)
+}
+
+/// The denials and the turn's end, as they are once they are stored.
+async fn events(
+    context: &Context,
+    message: &MessageRow,
+    waiting: &[ToolCallId],
+    decided_by: &str,
+) -> sqlx::Result<Vec<ChatEvent>> {
+    let end_call = |call: &mut ToolCallRow| {
+        if waiting.contains(&call.id) {
+            call.status = ToolCallStatus::Denied;
+            call.error = Some(STOPPED.to_owned());
+        } else {
+            call.end_if_open(STOPPED);
+        }
+    };
+    let denied = |&tool_call_id: &ToolCallId| {
+        ChatEvent::ApprovalDecided(ApprovalDecided {
+            tool_call_id,
+            decision: Decision::Deny,
+            decided_by: decided_by.to_owned(),
+            reason: Some(REASON.to_owned()),
+            input: None,
+        })
+    };
+    let mut events: Vec<ChatEvent> = waiting.iter().map(denied).collect();
+    events.push(ChatEvent::MessageEnd(MessageEnd {
+        assistant_message_id: message.id,
+        content: message.content.clone(),
+        tool_calls: tool_calls::list_changed_tool_calls_of(&context.db, message.id, end_call).await?,
+        status: MessageStatus::Stopped,
+        error: None,
+        error_code: None,
+        stop_reason: None,
+        usage: sum_usage(&context.db, message.id).await?,
+    }));
+    Ok(events)
+}

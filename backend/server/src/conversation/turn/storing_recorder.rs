@@ -1,0 +1,277 @@
+//! The recorder that stores a turn and sends it to whoever follows. What must be stored is stored first; text is sent at
+//! once and stored joined, a few times a second (`writer`).
+
+use std::time::Duration;
+
+use serde_json::Number;
+use tallybook_agent::{Activity, Consent, EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
+use tallybook_llm::RetryWait;
+use tallybook_protocol::{
+    ApprovalRequested, CallsBudget, ChatEvent, ContentDelta, ModelRetry, RawJson, ToolCall, ToolCallEnd, ToolCallId,
+    ToolCallPreparing, ToolCallProgress, ToolCallStart, ToolCallStatus,
+};
+use tallybook_tools::{Progress, ToolSpec};
+use tokio::time::Instant;
+
+use super::{
+    super::{
+        limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
+        store::{approvals, model_calls, tool_calls},
+    },
+    step_text::separator,
+    writer::{TurnWriter, wire_offset},
+};
+use crate::{
+    db::{FailureKind, classify, now, with_retries},
+    journal::stored::EncodedEvent,
+};
+
+/// How often readers are told that a call grows.
+const GROWTH_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Takes down one turn.
+pub(super) struct StoringRecorder<'a> {
+    writer: &'a TurnWriter,
+    /// When readers were last told that a call grows.
+    growth_told_at: Option<Instant>,
+    /// The step that wrote text last.
+    text_step: Option<u32>,
+    /// How many bytes the answer's text has as JSON.
+    json_bytes: usize,
+}
+
+impl<'a> StoringRecorder<'a> {
+    pub(super) fn new(writer: &'a TurnWriter) -> Self {
+        Self { writer, growth_told_at: None, text_step: None, json_bytes: writer.log().read_text(json_bytes) }
+    }
+
+    fn send_text(&self, text: &str) {
+        let log = self.writer.log();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (portion, after) = rest.split_at(rest.floor_char_boundary(MAX_DELTA_BYTES));
+            let offset = wire_offset(log.text_bytes());
+            log.append(ChatEvent::ContentDelta(ContentDelta { offset, delta: portion.to_owned() }));
+            rest = after;
+        }
+    }
+}
+
+impl TurnRecorder for StoringRecorder<'_> {
+    async fn text(&mut self, step: u32, delta: &str) -> Result<(), RecordError> {
+        let separator = if self.text_step == Some(step) { "" } else { self.writer.log().read_text(separator) };
+        self.text_step = Some(step);
+        self.json_bytes += json_bytes(separator) + json_bytes(delta);
+        if self.json_bytes > MAX_ANSWER_JSON_BYTES {
+            return Err(RecordError::TooLong { limit: MAX_ANSWER_JSON_BYTES });
+        }
+        if separator.is_empty() {
+            self.send_text(delta);
+        } else {
+            self.send_text(&format!("{separator}{delta}"));
+        }
+        Ok(())
+    }
+
+    async fn request_consent(&mut self, call: &StartedToolCall<'_>, tool: &ToolSpec) -> Result<Consent, RecordError> {
+        let (writer, hash) = (self.writer, tool.hash());
+        let message_id = writer.rows().assistant_message_id;
+        let is_given = || approvals::is_approved_for_good(writer.db(), message_id, &tool.name, &hash);
+        if with_retries(is_given).await.map_err(record_error)? {
+            return Ok(Consent::Given);
+        }
+        let (asked_at, offset) = (now(), wire_offset(writer.log().text_bytes()));
+        let store = || async {
+            let Some(mut write) = writer.begin().await? else { return Ok(None) };
+            let id = approvals::create_waiting_call(&mut write.tx, message_id, call, offset, &hash, asked_at).await?;
+            let event = asked_event(id, call, tool, offset);
+            writer.create_next_event(&mut write.tx, &EncodedEvent::of(&event)?).await?;
+            write.commit().await?;
+            Ok(Some(event))
+        };
+        let event = stored(with_retries(store).await)?;
+        writer.log().append_at(event, asked_at);
+        Ok(Consent::Awaited)
+    }
+
+    async fn tool_started(&mut self, call: &StartedToolCall<'_>) -> Result<ToolCallId, RecordError> {
+        let writer = self.writer;
+        let (started_at, offset) = (now(), wire_offset(writer.log().text_bytes()));
+        let store = || async {
+            let Some(mut write) = writer.begin().await? else { return Ok(None) };
+            let message_id = writer.rows().assistant_message_id;
+            let id = match call.waited {
+                None => tool_calls::create_tool_call(&mut write.tx, message_id, call, offset, started_at).await?,
+                Some(id) => {
+                    approvals::start_approved_call(&mut write.tx, id, started_at).await?;
+                    id
+                }
+            };
+            let event = start_event(id, call, offset, started_at);
+            writer.create_next_event(&mut write.tx, &EncodedEvent::of(&event)?).await?;
+            write.commit().await?;
+            Ok(Some((id, event)))
+        };
+        let (id, event) = stored(with_retries(store).await)?;
+        writer.log().append_at(event, started_at);
+        Ok(id)
+    }
+
+    async fn tool_ended(&mut self, id: ToolCallId, end: &EndedToolCall) -> Result<(), RecordError> {
+        let event = end_event(id, end);
+        let writer = self.writer;
+        let store = || async {
+            let Some(mut write) = writer.begin().await? else { return Ok(None) };
+            tool_calls::end_tool_call(&mut write.tx, id, end).await?;
+            writer.create_next_event(&mut write.tx, &EncodedEvent::of(&event)?).await?;
+            write.commit().await.map(Some)
+        };
+        stored(with_retries(store).await)?;
+        writer.log().append(event);
+        Ok(())
+    }
+
+    fn activity(&mut self, activity: Activity<'_>) {
+        let event = match activity {
+            Activity::WritingCall { tool_name, bytes } => {
+                if self.growth_told_at.is_some_and(|at| at.elapsed() < GROWTH_INTERVAL) {
+                    return;
+                }
+                self.growth_told_at = Some(Instant::now());
+                let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+                ChatEvent::ToolCallPreparing(ToolCallPreparing { tool_name: tool_name.to_owned(), bytes })
+            }
+            Activity::Retrying(RetryWait { code, attempt, attempts, delay }) => {
+                let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+                ChatEvent::ModelRetry(ModelRetry { code: code.to_owned(), attempt, attempts, delay_ms })
+            }
+            Activity::CallProgress { id: tool_call_id, progress: Progress { progress, total, message } } => {
+                // JSON has no infinities, and nothing is to be shown of them.
+                let Some(progress) = Number::from_f64(*progress) else { return };
+                let (total, message) = (total.and_then(Number::from_f64), message.clone());
+                ChatEvent::ToolCallProgress(ToolCallProgress { tool_call_id, progress, total, message })
+            }
+        };
+        self.writer.log().append_unnumbered(event);
+    }
+
+    async fn step_answered(&mut self, step: &StepRecord) -> Result<(), RecordError> {
+        let writer = self.writer;
+        let store = || async {
+            let Some(mut write) = writer.begin().await? else { return Ok(None) };
+            model_calls::create_model_call(&mut write.tx, writer.rows().assistant_message_id, step).await?;
+            write.commit().await.map(Some)
+        };
+        stored(with_retries(store).await)
+    }
+}
+
+/// How many bytes a text has as JSON (RFC 8259, section 7, as serde writes it).
+fn json_bytes(text: &str) -> usize {
+    let escaped = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
+        0..0x20 => 6,
+        _ => 1,
+    };
+    text.bytes().map(escaped).sum()
+}
+
+/// What came of a write: `None` stands for a turn that is no longer this process's own.
+fn stored<T>(outcome: sqlx::Result<Option<T>>) -> Result<T, RecordError> {
+    outcome.map_err(record_error)?.ok_or(RecordError::LostLease)
+}
+
+/// What a failure of the database means for the turn.
+pub(super) fn record_error(error: sqlx::Error) -> RecordError {
+    match classify(&error) {
+        FailureKind::Transient => RecordError::Unavailable(error.into()),
+        FailureKind::StorageFull => RecordError::Full(error.into()),
+        FailureKind::Permanent => RecordError::Rejected(error.into()),
+    }
+}
+
+fn start_event(
+    id: ToolCallId,
+    call: &StartedToolCall<'_>,
+    offset: i64,
+    started_at: chrono::DateTime<chrono::Utc>,
+) -> ChatEvent {
+    let told = told_call(id, call, offset, started_at);
+    ChatEvent::ToolCallStart(ToolCallStart {
+        tool_call_id: id,
+        tool_name: told.tool_name,
+        input: told.input,
+        input_bytes: told.input_bytes,
+        truncated: told.truncated,
+        offset,
+    })
+}
+
+fn asked_event(id: ToolCallId, call: &StartedToolCall<'_>, tool: &ToolSpec, offset: i64) -> ChatEvent {
+    let told = told_call(id, call, offset, now());
+    ChatEvent::ApprovalRequested(ApprovalRequested {
+        tool_call_id: id,
+        tool_name: told.tool_name,
+        input: told.input,
+        input_bytes: told.input_bytes,
+        truncated: told.truncated,
+        offset,
+        risk: tool.risk.as_str().to_owned(),
+        reviews: Vec::new(),
+    })
+}
+
+/// A call as an event tells of it.
+fn told_call(
+    id: ToolCallId,
+    call: &StartedToolCall<'_>,
+    offset: i64,
+    started_at: chrono::DateTime<chrono::Utc>,
+) -> ToolCall {
+    let mut told = ToolCall {
+        tool_call_id: id,
+        tool_name: call.request.name.clone(),
+        input: RawJson::from_text(&call.request.input_text),
+        input_bytes: None,
+        proposed_input: None,
+        offset,
+        status: ToolCallStatus::Pending,
+        output: None,
+        output_bytes: None,
+        error: None,
+        truncated: false,
+        duration_ms: None,
+        started_at,
+        reviews: Vec::new(),
+    };
+    CallsBudget::default().fit(&mut told);
+    told
+}
+
+fn end_event(id: ToolCallId, end: &EndedToolCall) -> ChatEvent {
+    let mut event = ToolCallEnd {
+        tool_call_id: id,
+        output: end.output.clone(),
+        output_bytes: None,
+        error: end.error.clone(),
+        truncated: false,
+        status: end.status,
+        duration_ms: end.duration_ms,
+    };
+    CallsBudget::default().fit_end(&mut event);
+    ChatEvent::ToolCallEnd(event)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::json_bytes;
+
+    proptest! {
+        #[test]
+        fn the_bytes_are_those_that_serde_writes(text in "[a\"\\\\\n\r\t\u{0}-\u{1f}\u{7f}計🙂]{0,20}") {
+            prop_assert_eq!(json_bytes(&text) + 2, serde_json::to_string(&text).unwrap().len());
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Looking after turns that wait for consent: those that waited for too long are refused, and those of which nothing waits
+//! any more go on, whatever became of the process that took the last decision.
+
+use std::{sync::Arc, time::Duration};
+
+use tallybook_protocol::{MessageId, ToolCallId};
+
+use super::{
+    super::{
+        ServiceError,
+        context::Context,
+        store::{
+            approvals::{self, DecidedTurn, NewApproval, NewVerdict},
+            turns,
+        },
+    },
+    consent::go_on_decided,
+    start::StartPermit,
+};
+use crate::db::{FailureKind, classify, with_retries};
+
+/// How many calls or turns are looked at in one go.
+const MAX_PER_LOOK: u32 = 100;
+
+/// Who decided where nobody did.
+const NOBODY: &str = "nobody";
+
+/// The reason.
+const REASON: &str = "nobody decided";
+
+/// Said of the call.
+const TOO_LATE: &str = "Nobody decided on this call in time, so it did not run.";
+
+/// Looks after turns that wait, of this process and of others, until the server drains.
+pub(in crate::conversation) async fn watch_waiting_turns(context: Arc<Context>) {
+    let every = context.lifetimes.lease / 2;
+    loop {
+        // To its end: what it begins is whole.
+        if let Err(error) = look(&context).await {
+            tracing::warn!(%error, "turns that wait for consent could not be looked after");
+        }
+        if context.draining.run_until_cancelled(tokio::time::sleep(every)).await.is_none() {
+            return;
+        }
+    }
+}
+
+async fn look(context: &Arc<Context>) -> Result<(), ServiceError> {
+    if let Some(wait) = context.lifetimes.consent_wait {
+        refuse_expired(context, wait).await?;
+    }
+    let mut last = MessageId::default();
+    loop {
+        let turns = approvals::list_decided_turns(&context.db, last, MAX_PER_LOOK).await?;
+        let Some(end) = turns.last() else { return Ok(()) };
+        last = end.message_id;
+        for turn in turns {
+            if context.draining.is_cancelled() {
+                return Ok(());
+            }
+            Box::pin(have_go_on(context, turn)).await?;
+        }
+    }
+}
+
+/// Fails when the database takes nothing; one turn that cannot go on keeps none of the others from it.
+async fn have_go_on(context: &Arc<Context>, turn: DecidedTurn) -> Result<(), ServiceError> {
+    let DecidedTurn { message_id, uuid, user_id } = turn;
+    let permit = StartPermit::take(context)?;
+    match go_on_decided(context, permit, user_id, uuid.parse().unwrap_or_default(), message_id).await {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) => {
+            tracing::info!(%message_id, "a turn goes on that had been decided on");
+            Ok(())
+        }
+        Err(ServiceError::Storage(error)) if classify(&error) != FailureKind::Permanent => Err(error.into()),
+        Err(error) => {
+            tracing::error!(%error, %message_id, "a turn that was decided on cannot go on");
+            Ok(())
+        }
+    }
+}
+
+async fn refuse_expired(context: &Context, wait: Duration) -> sqlx::Result<()> {
+    let time = turns::database_now(&context.db).await? - wait;
+    for id in approvals::list_expired(&context.db, time, MAX_PER_LOOK).await? {
+        with_retries(|| refuse(context, id)).await?;
+    }
+    Ok(())
+}
+
+async fn refuse(context: &Context, tool_call_id: ToolCallId) -> sqlx::Result<()> {
+    let verdict = NewVerdict::Deny { error: TOO_LATE };
+    let new = NewApproval { tool_call_id, decided_by: NOBODY, reason: Some(REASON), verdict };
+    let mut tx = context.db.begin().await?;
+    // Somebody may have decided after all.
+    if approvals::create_approval(&mut tx, new).await? {
+        tx.commit().await?;
+        tracing::info!(%tool_call_id, "a call was refused, since nobody decided on it in time");
+    }
+    Ok(())
+}

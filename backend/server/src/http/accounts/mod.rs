@@ -1,0 +1,45 @@
+//! Accounts over HTTP: the API in `session`, `keys` and `people`, the forms for people in `forms`. Who may use which is said
+//! by what a handler takes (`caller`).
+
+mod addresses;
+mod forms;
+mod keys;
+mod people;
+mod session;
+mod words;
+
+use actix_web::{http::Method, web::ServiceConfig};
+
+use super::methods::Endpoint;
+
+pub(super) use addresses::{API_SESSION, INVITATION, SETUP, SIGN_IN, SIGN_OUT};
+pub(super) use forms::setup_required;
+
+/// What stands under `/api`.
+pub(super) fn api(app: &mut ServiceConfig) {
+    app.service(Endpoint::at("/session").on(Method::POST, session::create).on(Method::DELETE, session::delete))
+        .service(Endpoint::at("/sessions").on(Method::GET, session::list).on(Method::DELETE, session::delete_all))
+        .service(Endpoint::at("/sessions/{session_id}").on(Method::DELETE, session::delete_one))
+        .service(Endpoint::at("/keys").on(Method::GET, keys::list).on(Method::POST, keys::create))
+        .service(Endpoint::at("/keys/{key_id}").on(Method::DELETE, keys::delete))
+        .service(Endpoint::at("/users").on(Method::GET, people::list).on(Method::POST, people::create))
+        .service(
+            Endpoint::at("/users/{user_id}")
+                .on(Method::GET, people::find)
+                .on(Method::PATCH, people::update)
+                .on(Method::DELETE, people::deactivate),
+        )
+        .service(Endpoint::at("/invitations").on(Method::POST, people::invite));
+}
+
+/// The forms.
+pub(super) fn pages(app: &mut ServiceConfig) {
+    app.service(Endpoint::at("/sign-in").on(Method::GET, forms::show_sign_in).on(Method::POST, forms::sign_in))
+        .service(Endpoint::at("/sign-out").on(Method::POST, forms::sign_out))
+        .service(Endpoint::at("/setup").on(Method::GET, forms::show_setup).on(Method::POST, forms::set_up))
+        .service(
+            Endpoint::at("/invitation")
+                .on(Method::GET, forms::show_invitation)
+                .on(Method::POST, forms::accept_invitation),
+        );
+}

@@ -1,0 +1,100 @@
+//! `/api/session` and `/api/sessions`: signing in and out, and the browsers that one is signed in with.
+
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, http::header, web};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::super::{
+    caller::{Person, caller_of},
+    client_address, cookie,
+    error::ApiError,
+    state::State,
+};
+use crate::accounts::{Accounts, AccountsError, Browser, NewSession, Password};
+
+/// A name and a password. It has no `Debug`, so that neither gets into a log.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SignIn {
+    name: String,
+    password: String,
+}
+
+pub(super) async fn create(
+    state: State,
+    request: HttpRequest,
+    body: web::Json<SignIn>,
+) -> Result<HttpResponse, ApiError> {
+    let SignIn { name, password } = body.into_inner();
+    let session = sign_in(&state, &request, name, password).await?;
+    Ok(begin(HttpResponse::Ok(), &request, &session).json(json!({"user": session.user})))
+}
+
+/// Signs somebody in, in the place of whom the browser had signed in.
+pub(super) async fn sign_in(
+    state: &State,
+    request: &HttpRequest,
+    name: String,
+    password: String,
+) -> Result<NewSession, ApiError> {
+    check_address(state, request)?;
+    let (browser, before) = (browser_of(state, request), caller_of(request));
+    let password = Password::new(password);
+    let work = |accounts: Accounts| async move { accounts.sign_in(&name, password, browser, before.as_ref()).await };
+    state.run_accounts(work).await
+}
+
+/// Refuses to begin a session where there are none, or where browsers would not keep one.
+pub(super) fn check_address(state: &State, request: &HttpRequest) -> Result<(), ApiError> {
+    if !state.accounts.settings().required {
+        return Err(AccountsError::Off.into());
+    }
+    if cookie::is_refused_by_browsers(request) { Err(ApiError::NoTls) } else { Ok(()) }
+}
+
+/// Who a request says that it comes from.
+pub(super) fn browser_of(state: &State, request: &HttpRequest) -> Browser {
+    let user_agent =
+        request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+    Browser {
+        address: client_address::of(request, &state.accounts.settings().trusted_proxies),
+        user_agent: user_agent.to_owned(),
+    }
+}
+
+/// An answer that has the browser hold a session from now on.
+pub(super) fn begin(
+    mut response: HttpResponseBuilder,
+    request: &HttpRequest,
+    session: &NewSession,
+) -> HttpResponseBuilder {
+    response.cookie(cookie::holding(request, session.secret.expose()));
+    response
+}
+
+/// An answer that has the browser forget its session, and what the page kept of what was being
+/// written. Nothing of it is in the browser's cache.
+pub(super) fn end(mut response: HttpResponseBuilder, request: &HttpRequest) -> HttpResponseBuilder {
+    response.cookie(cookie::forgotten(request)).insert_header(("Clear-Site-Data", "\"storage\""));
+    response
+}
+
+pub(super) async fn delete(state: State, request: HttpRequest, person: Person) -> Result<HttpResponse, ApiError> {
+    state.run_accounts(|accounts: Accounts| async move { accounts.sign_out(&person.0).await }).await?;
+    Ok(end(HttpResponse::NoContent(), &request).finish())
+}
+
+pub(super) async fn list(state: State, person: Person) -> Result<HttpResponse, ApiError> {
+    let items = state.run_accounts(|accounts: Accounts| async move { accounts.list_sessions(&person.0).await }).await?;
+    Ok(HttpResponse::Ok().json(json!({"items": items})))
+}
+
+pub(super) async fn delete_one(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+    state.run_accounts(|accounts: Accounts| async move { accounts.end_session(&person.0, *id).await }).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+pub(super) async fn delete_all(state: State, request: HttpRequest, person: Person) -> Result<HttpResponse, ApiError> {
+    state.run_accounts(|accounts: Accounts| async move { accounts.sign_out_everywhere(&person.0).await }).await?;
+    Ok(end(HttpResponse::NoContent(), &request).finish())
+}

@@ -1,0 +1,125 @@
+//! What the forms say, in each of the page's languages, side by side.
+
+use tallybook_frontend::Language;
+
+use super::super::error::ApiError;
+use crate::accounts::AccountsError;
+
+/// The words of one form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Words {
+    pub(super) title: &'static str,
+    pub(super) lead: &'static str,
+    pub(super) submit: &'static str,
+}
+
+/// The words that all forms have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Labels {
+    pub(super) name: &'static str,
+    pub(super) password: &'static str,
+    pub(super) name_rule: &'static str,
+    pub(super) password_rule: &'static str,
+    pub(super) sign_up: &'static str,
+}
+
+/// Picks the language.
+const fn of(language: Language, english: &'static str, japanese: &'static str) -> &'static str {
+    match language {
+        Language::English => english,
+        Language::Japanese => japanese,
+    }
+}
+
+pub(super) const fn labels(language: Language) -> Labels {
+    Labels {
+        name: of(language, "Name", "名前"),
+        password: of(language, "Password", "パスワード"),
+        name_rule: of(language, "Letters, digits and . _ - @ +", "文字、数字、. _ - @ + が使えます"),
+        password_rule: of(
+            language,
+            "At least 12 characters; several words are easy to remember",
+            "12文字以上。いくつかの言葉をつなげると覚えやすくなります",
+        ),
+        sign_up: of(language, "Make an account", "アカウントを作成"),
+    }
+}
+
+pub(super) const fn sign_in(language: Language) -> Words {
+    Words {
+        title: of(language, "Sign in", "サインイン"),
+        lead: of(language, "Your conversations are kept under your name.", "会話はあなたの名前で保存されます。"),
+        submit: of(language, "Sign in", "サインイン"),
+    }
+}
+
+pub(super) const fn setup(language: Language) -> Words {
+    Words {
+        title: of(language, "Set up Tallybook", "Tallybookの初期設定"),
+        lead: of(
+            language,
+            "Choose a name and a password. You will be the admin, who lets others in.",
+            "名前とパスワードを決めてください。あなたが管理者となり、他の人を招待できます。",
+        ),
+        submit: of(language, "Make the admin's account", "管理者アカウントを作成"),
+    }
+}
+
+pub(super) const fn invitation(language: Language) -> Words {
+    Words {
+        title: of(language, "Make an account", "アカウントを作成"),
+        lead: of(
+            language,
+            "Choose a name and a password to sign in with.",
+            "サインインに使う名前とパスワードを決めてください。",
+        ),
+        submit: of(language, "Make the account", "作成する"),
+    }
+}
+
+pub(super) const fn setup_required(language: Language) -> Words {
+    Words {
+        title: of(language, "Tallybook is not set up yet", "Tallybookの初期設定がまだです"),
+        lead: of(
+            language,
+            "It has no admin. Open the link that the server printed when it started; the link works for an hour, and a new \
+             start prints another. Or run: tallybook admin create NAME",
+            "管理者がまだいません。サーバーが起動時に表示したリンクを開いてください。リンクは1時間有効で、再起動すると新しいものが\
+             表示されます。または tallybook admin create 名前 を実行してください。",
+        ),
+        submit: "",
+    }
+}
+
+/// What went wrong, for whoever filled in a form.
+pub(super) fn problem(language: Language, error: &ApiError) -> String {
+    let ApiError::Accounts(error) = error else {
+        return match (language, error) {
+            (Language::Japanese, ApiError::NoTls) => {
+                "このアドレスの通信は暗号化されていないため、ブラウザはサインインを保てません。https:// のアドレスで開いてください。".to_owned()
+            }
+            _ => error.to_string(),
+        };
+    };
+    if language == Language::English {
+        return error.to_string();
+    }
+    match error {
+        AccountsError::WrongNameOrPassword => "名前またはパスワードが違います。".to_owned(),
+        AccountsError::TooManyAttempts { retry_after_secs } => {
+            format!("試行回数が多すぎます。{retry_after_secs}秒後にもう一度お試しください。")
+        }
+        AccountsError::Busy => "サインインが混み合っています。しばらくしてからもう一度お試しください。".to_owned(),
+        AccountsError::NameTaken => "この名前はすでに使われています。別の名前にしてください。".to_owned(),
+        AccountsError::LinkOver => "このリンクは使用済みか、期限切れです。新しいリンクをもらってください。".to_owned(),
+        AccountsError::SignUpClosed => "アカウントは管理者が作成します。管理者に依頼してください。".to_owned(),
+        AccountsError::Invalid(_) => {
+            let labels = labels(language);
+            format!(
+                "名前またはパスワードが条件に合いません。名前：{}。パスワード：{}。",
+                labels.name_rule, labels.password_rule
+            )
+        }
+        other => other.to_string(),
+    }
+}

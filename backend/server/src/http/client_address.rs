@@ -1,0 +1,55 @@
+//! From which address a request comes. Anybody can write a header, so it is the connection's, unless that is a proxy's that
+//! the operator trusts: then it is the last one before the trusted ones in `X-Forwarded-For`.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use actix_web::HttpRequest;
+use ipnet::IpNet;
+
+const X_FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// The address that a request comes from.
+pub(super) fn of(request: &HttpRequest, trusted: &[IpNet]) -> IpAddr {
+    // A connection whose other end is gone has none any more.
+    let peer = request.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip().to_canonical());
+    let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(&address));
+    let headers: Vec<&str> =
+        request.headers().get_all(X_FORWARDED_FOR).filter_map(|value| value.to_str().ok()).collect();
+    let mut hops = headers.iter().rev().flat_map(|header| header.rsplit(','));
+    let mut address = peer;
+    while is_trusted(address) {
+        let Some(Ok(before)) = hops.next().map(|hop| hop.trim().parse::<IpAddr>()) else { break };
+        address = before.to_canonical();
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use actix_web::test::TestRequest;
+
+    use super::of;
+
+    #[test]
+    fn only_a_trusted_proxy_is_believed() {
+        for (peer, trusted, forwarded, address) in [
+            ("192.0.2.1", "", "198.51.100.7", "192.0.2.1"),
+            ("192.0.2.1", "192.0.2.1/32", "198.51.100.7", "198.51.100.7"),
+            ("192.0.2.9", "192.0.2.1/32", "198.51.100.7", "192.0.2.9"),
+            ("::ffff:192.0.2.1", "192.0.2.1/32", "198.51.100.7", "198.51.100.7"),
+            // Whatever the client wrote itself stands before what the proxy added.
+            ("192.0.2.1", "192.0.2.0/24", "203.0.113.66, 198.51.100.7", "198.51.100.7"),
+            ("192.0.2.1", "192.0.2.0/24", "203.0.113.66, 198.51.100.7, 192.0.2.2", "198.51.100.7"),
+            ("192.0.2.1", "192.0.2.0/24", "203.0.113.66, nonsense", "192.0.2.1"),
+            ("192.0.2.1", "192.0.2.0/24", "", "192.0.2.1"),
+            ("192.0.2.1", "192.0.2.0/24", "192.0.2.3", "192.0.2.3"),
+        ] {
+            let trusted: Vec<_> = trusted.split_terminator(' ').map(|network| network.parse().unwrap()).collect();
+            let peer = std::net::SocketAddr::new(peer.parse().unwrap(), 1);
+            let request = TestRequest::default().peer_addr(peer).insert_header(("x-forwarded-for", forwarded));
+            assert_eq!(of(&request.to_http_request(), &trusted), address.parse::<IpAddr>().unwrap(), "{forwarded}");
+        }
+    }
+}

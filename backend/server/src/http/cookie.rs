@@ -1,0 +1,106 @@
+//! The cookie that holds a session's secret. It travels over TLS only and belongs to this host alone, which its name makes
+//! browsers keep to (`__Host-`); only on this machine, where TLS is rare, it has a plain name and may do without.
+
+use actix_web::{
+    HttpRequest,
+    cookie::{Cookie, SameSite, time::Duration},
+    http::{
+        header,
+        uri::{Authority, Scheme, Uri},
+    },
+};
+
+use super::{guard, hosts::HostName};
+use crate::accounts::ABSOLUTE_LIFETIME;
+
+const SECURE: &str = "__Host-tallybook_session";
+const LOCAL: &str = "tallybook_session";
+
+/// What the browser shows, if it shows a session.
+pub(super) fn shown(request: &HttpRequest) -> Option<String> {
+    request.cookie(name(request)).map(|cookie| cookie.value().to_owned())
+}
+
+/// Has the browser hold a session's secret. The server decides when the session ends, long before the cookie does.
+pub(super) fn holding(request: &HttpRequest, secret: &str) -> Cookie<'static> {
+    cookie(request, secret, Duration::seconds(ABSOLUTE_LIFETIME.num_seconds()))
+}
+
+/// Has the browser forget it.
+pub(super) fn forgotten(request: &HttpRequest) -> Cookie<'static> {
+    cookie(request, "", Duration::ZERO)
+}
+
+/// Whether a browser would keep no session here: it came without TLS, from another machine.
+pub(super) fn is_refused_by_browsers(request: &HttpRequest) -> bool {
+    let origin = request.headers().get(header::ORIGIN).and_then(|origin| Uri::try_from(origin.as_bytes()).ok());
+    origin.is_some_and(|origin| origin.scheme() == Some(&Scheme::HTTP)) && !is_on_this_machine(request)
+}
+
+fn cookie(request: &HttpRequest, value: &str, age: Duration) -> Cookie<'static> {
+    Cookie::build(name(request), value.to_owned())
+        .path("/")
+        .http_only(true)
+        .secure(!is_on_this_machine(request))
+        .same_site(SameSite::Lax)
+        .max_age(age)
+        .finish()
+}
+
+fn name(request: &HttpRequest) -> &'static str {
+    if is_on_this_machine(request) { LOCAL } else { SECURE }
+}
+
+/// Whether the browser asked for a name of its own machine. What a proxy says of it does not count.
+fn is_on_this_machine(request: &HttpRequest) -> bool {
+    let host = guard::asked(request.headers()).ok().flatten();
+    let name = host.as_ref().map(Authority::host).and_then(|name| name.parse::<HostName>().ok());
+    name.is_some_and(|name| name.is_local())
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::{forgotten, holding, is_refused_by_browsers, shown};
+
+    fn asking(host: &'static str) -> TestRequest {
+        TestRequest::default().insert_header(("host", host))
+    }
+
+    #[test]
+    fn it_is_secure_but_on_this_machine() {
+        let common = "HttpOnly; SameSite=Lax;";
+        let elsewhere = holding(&asking("chat.example.org").to_http_request(), "s").to_string();
+        assert!(
+            elsewhere.starts_with(&format!("__Host-tallybook_session=s; {common} Secure; Path=/; Max-Age=")),
+            "{elsewhere}"
+        );
+        assert!(!elsewhere.contains("Domain"), "{elsewhere}");
+        let here = holding(&asking("localhost:3000").to_http_request(), "s").to_string();
+        assert!(here.starts_with(&format!("tallybook_session=s; {common} Path=/; Max-Age=")), "{here}");
+        assert!(forgotten(&asking("127.0.0.1").to_http_request()).to_string().ends_with("Max-Age=0"));
+    }
+
+    #[test]
+    fn elsewhere_a_plain_one_which_anybody_on_the_way_can_set_is_not_read() {
+        let plain = |host| shown(&asking(host).insert_header(("cookie", "tallybook_session=x")).to_http_request());
+        assert_eq!((plain("localhost"), plain("chat.example.org")), (Some("x".to_owned()), None));
+    }
+
+    #[test]
+    fn only_without_tls_and_from_elsewhere_browsers_refuse_it() {
+        for (host, origin, refused) in [
+            ("chat.example.org", Some("http://chat.example.org"), true),
+            ("chat.example.org", Some("https://chat.example.org"), false),
+            ("localhost:3000", Some("http://localhost:3000"), false),
+            ("chat.example.org", None, false),
+        ] {
+            let mut request = asking(host);
+            if let Some(origin) = origin {
+                request = request.insert_header(("origin", origin));
+            }
+            assert_eq!(is_refused_by_browsers(&request.to_http_request()), refused, "{host} {origin:?}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Finds out who sends a request, before any route sees it: by a key, by a session's cookie, or, where the server has no
+//! accounts, nobody is asked. Whoever is not known gets in nowhere but where strangers are let in by name, so an address
+//! that is added is closed to them. What those who are known may do, the handlers say by what they take (`caller`).
+
+use std::{
+    future::Future as _,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use actix_web::{
+    Error, HttpMessage as _, HttpResponse, ResponseError as _,
+    body::{BodySize, BoxBody, EitherBody, MessageBody},
+    dev::{ServiceRequest, ServiceResponse},
+    http::{
+        Method,
+        header::{self, HeaderValue},
+    },
+    middleware::Next,
+    web::Bytes,
+};
+use tokio_util::sync::WaitForCancellationFutureOwned;
+use url::form_urlencoded;
+
+use super::{
+    accounts, assets, cookie,
+    error::ApiError,
+    state::{AppState, State},
+};
+use crate::accounts::{Accounts, AccountsError, Caller, Credential, OpenStream};
+
+/// Where strangers are let in: the forms, which do what they do for strangers, and the end of a session that may be over.
+const FOR_STRANGERS: [&str; 3] = [accounts::SIGN_IN, accounts::SIGN_OUT, accounts::INVITATION];
+
+/// Passes a request on with the [`Caller`] who sent it, and ends the streams of those whose rights end.
+pub(super) async fn identify<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<EitherBody<B>>, Error> {
+    let Some(state) = request.app_data::<State>().cloned() else {
+        return Err(ApiError::NotSignedIn.into());
+    };
+    match caller_of(&state, &request).await {
+        Ok(Some(caller)) => {
+            request.extensions_mut().insert(caller.clone());
+            Ok(until_over(next.call(request).await?, &state.accounts, &caller))
+        }
+        Ok(None) => Ok(next.call(request).await?.map_into_left_body()),
+        Err(refusal) => Ok(refused(&state, request, &refusal).map_into_right_body()),
+    }
+}
+
+/// Who sends a request; `None` for a stranger who may send it.
+async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<Caller>, ApiError> {
+    if !state.accounts.settings().required {
+        return Ok(Some(Caller::local()));
+    }
+    let path = request.path();
+    if path == "/healthz" || path == accounts::SETUP || is_file(path) {
+        return Ok(None);
+    }
+    let is_for_strangers = FOR_STRANGERS.contains(&path)
+        || (path == accounts::API_SESSION && request.method() == Method::POST)
+        || path == "/readyz";
+    let shown = Shown::by(request);
+    let find = |accounts: Accounts| async move {
+        if accounts.is_set_up().await? { shown.identify(&accounts).await.map(Some) } else { Ok(None) }
+    };
+    match state.run_accounts(find).await?.ok_or(ApiError::SetupRequired)? {
+        Some(caller) => {
+            check_change(request, &caller)?;
+            Ok(Some(caller))
+        }
+        None if is_for_strangers => Ok(None),
+        None => Err(ApiError::NotSignedIn),
+    }
+}
+
+/// The page's files, which are the same for everybody.
+fn is_file(path: &str) -> bool {
+    let versioned = path.strip_prefix("/pkg/").is_some_and(|rest| rest.split('/').count() == 2);
+    versioned || assets::UNVERSIONED.contains(&path) || path == "/service-worker.js"
+}
+
+/// What a request shows of who sent it.
+enum Shown {
+    Key(String),
+    Session(String),
+    Nothing,
+}
+
+impl Shown {
+    /// A key where there is the header for one, else the cookie: a key that is wrong is not made up for by a cookie.
+    fn by(request: &ServiceRequest) -> Self {
+        if let Some(authorization) = request.headers().get(header::AUTHORIZATION) {
+            let key = authorization.to_str().ok().and_then(bearer);
+            return key.map_or(Self::Nothing, |key| Self::Key(key.to_owned()));
+        }
+        cookie::shown(request.request()).map_or(Self::Nothing, Self::Session)
+    }
+
+    async fn identify(self, accounts: &Accounts) -> Result<Option<Caller>, AccountsError> {
+        match self {
+            Self::Key(key) => accounts.identify_key(&key).await,
+            Self::Session(secret) => accounts.identify_session(&secret).await,
+            Self::Nothing => Ok(None),
+        }
+    }
+}
+
+fn bearer(authorization: &str) -> Option<&str> {
+    let (scheme, key) = authorization.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+}
+
+/// A browser sends its cookies along with what other sites' pages made it send. The guard refuses those that name another
+/// origin; of those that name none, a browser says whether they come from here, and forms of other sites are not JSON.
+fn check_change(request: &ServiceRequest, caller: &Caller) -> Result<(), ApiError> {
+    let is_change = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    if !is_change || !matches!(caller.credential, Credential::Session(_)) {
+        return Ok(());
+    }
+    let headers = request.headers();
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    if site.is_some_and(|site| site != b"same-origin" && site != b"none") {
+        return Err(ApiError::ForeignOrigin);
+    }
+    let content_type = headers.get(header::CONTENT_TYPE).map(|kind| kind.to_str().unwrap_or_default());
+    let is_json =
+        |kind: &str| kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"));
+    if is_for_programs(request.path()) && content_type.is_some_and(|kind| !is_json(kind)) {
+        return Err(ApiError::NotJson);
+    }
+    Ok(())
+}
+
+/// Whether a refusal is for a program to read; a reader of the page is led on instead.
+fn is_for_programs(path: &str) -> bool {
+    let is_under =
+        |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    is_under("/api") || is_under("/v1") || path == "/metrics" || path == "/readyz"
+}
+
+fn refused(state: &AppState, request: ServiceRequest, refusal: &ApiError) -> ServiceResponse {
+    let is_reading = matches!(*request.method(), Method::GET | Method::HEAD);
+    if is_for_programs(request.path()) || !is_reading {
+        return request.into_response(refusal.error_response());
+    }
+    let response = match refusal {
+        ApiError::NotSignedIn => to_sign_in(request.uri().path_and_query().map_or("/", |asked| asked.as_str())),
+        ApiError::SetupRequired => accounts::setup_required(state, request.request()),
+        other => other.error_response(),
+    };
+    request.into_response(response)
+}
+
+/// Leads to the form, and from there back to what was asked for.
+fn to_sign_in(asked: &str) -> HttpResponse {
+    let query = form_urlencoded::Serializer::new(String::new()).append_pair("next", asked).finish();
+    let address = if asked == "/" { accounts::SIGN_IN.to_owned() } else { format!("{}?{query}", accounts::SIGN_IN) };
+    HttpResponse::SeeOther().insert_header((header::LOCATION, address)).finish()
+}
+
+/// Has an event stream end when its reader's rights do.
+fn until_over<B: MessageBody + 'static>(
+    response: ServiceResponse<B>,
+    accounts: &Accounts,
+    caller: &Caller,
+) -> ServiceResponse<EitherBody<B>> {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    if kind.is_none_or(|kind| !kind.as_bytes().starts_with(b"text/event-stream")) {
+        return response.map_into_left_body();
+    }
+    let Some(open) = accounts.open_stream(caller) else { return response.map_into_left_body() };
+    response.map_body(|_, body| {
+        let ended = Box::pin(open.ended());
+        EitherBody::right(BoxBody::new(UntilOver { body: BoxBody::new(body), ended, _open: open }))
+    })
+}
+
+/// A stream's body, up to the end of its reader's rights.
+struct UntilOver {
+    body: BoxBody,
+    ended: Pin<Box<WaitForCancellationFutureOwned>>,
+    _open: OpenStream,
+}
+
+impl MessageBody for UntilOver {
+    type Error = Box<dyn std::error::Error>;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        if self.ended.as_mut().poll(context).is_ready() {
+            return Poll::Ready(None);
+        }
+        Pin::new(&mut self.body).poll_next(context)
+    }
+}

@@ -1,0 +1,123 @@
+//! What is anchored in an answer's text, and how events change it. Each kind of item is a variant here that knows its own
+//! events; what folds them into a message (`progress`) knows of none.
+
+use chrono::{DateTime, Utc};
+use tallybook_protocol::{
+    ApprovalDecided, ApprovalRequested, CallsBudget, ChatEvent, Snapshot, ToolCall, ToolCallEnd, ToolCallId,
+    ToolCallStart, ToolCallStatus,
+};
+
+/// What stands at a place in an answer's text.
+#[derive(Clone, Debug)]
+pub(super) enum Item {
+    /// A tool call, with as much of its texts as one event may carry.
+    Call(ToolCall),
+}
+
+impl Item {
+    /// The items that a snapshot holds.
+    pub(super) fn list_of(snapshot: &Snapshot) -> impl Iterator<Item = Self> {
+        snapshot.tool_calls.iter().cloned().map(Self::Call)
+    }
+
+    /// The item that begins with this event, which happened at `at`.
+    pub(super) fn begun_by(event: &ChatEvent, at: DateTime<Utc>) -> Option<Self> {
+        match event {
+            ChatEvent::ToolCallStart(start) => Some(Self::Call(begun_call(start, at))),
+            ChatEvent::ApprovalRequested(asked) => Some(Self::Call(waiting_call(asked.clone(), at))),
+            _ => None,
+        }
+    }
+
+    /// Takes in what happened at `at`. False when that is no event of this item.
+    pub(super) fn apply(&mut self, event: &ChatEvent, at: DateTime<Utc>, held: &mut CallsBudget) -> bool {
+        let Self::Call(call) = self;
+        if call_of(event) != Some(call.tool_call_id) {
+            return false;
+        }
+        match event {
+            ChatEvent::ToolCallStart(_) => {
+                // It had waited for consent.
+                call.status = ToolCallStatus::Pending;
+                call.started_at = at;
+            }
+            // It is asked for anew.
+            ChatEvent::ApprovalRequested(_) => call.status = ToolCallStatus::AwaitingApproval,
+            ChatEvent::ApprovalDecided(decided) => decide(call, decided),
+            ChatEvent::ToolCallReview(review) => call.reviews.push(review.clone()),
+            ChatEvent::ToolCallEnd(end) => end_call(call, end, held),
+            _ => {}
+        }
+        true
+    }
+
+    /// Counts the item's texts, and cuts what is beyond the budget.
+    pub(super) fn fit(&mut self, held: &mut CallsBudget) {
+        let Self::Call(call) = self;
+        held.fit(call);
+    }
+
+    /// Those of the items that are calls.
+    pub(super) fn calls(items: &[Self]) -> impl Iterator<Item = &ToolCall> {
+        items.iter().map(|Self::Call(call)| call)
+    }
+
+    /// The same, for who has no use for the items any more.
+    pub(super) fn into_calls(items: Vec<Self>) -> Vec<ToolCall> {
+        items.into_iter().map(|Self::Call(call)| call).collect()
+    }
+}
+
+/// The call that an event of the record tells of.
+fn call_of(event: &ChatEvent) -> Option<ToolCallId> {
+    match event {
+        ChatEvent::ToolCallStart(start) => Some(start.tool_call_id),
+        ChatEvent::ToolCallEnd(end) => Some(end.tool_call_id),
+        ChatEvent::ApprovalRequested(asked) => Some(asked.tool_call_id),
+        ChatEvent::ApprovalDecided(decided) => Some(decided.tool_call_id),
+        ChatEvent::ToolCallReview(review) => Some(review.tool_call_id),
+        _ => None,
+    }
+}
+
+fn decide(call: &mut ToolCall, decided: &ApprovalDecided) {
+    if let Some(input) = &decided.input {
+        let proposed = std::mem::replace(&mut call.input, input.clone());
+        call.proposed_input.get_or_insert(proposed);
+    }
+}
+
+fn end_call(call: &mut ToolCall, end: &ToolCallEnd, held: &mut CallsBudget) {
+    call.status = end.status;
+    call.output.clone_from(&end.output);
+    call.output_bytes = end.output_bytes;
+    call.error.clone_from(&end.error);
+    call.truncated |= end.truncated;
+    call.duration_ms = Some(end.duration_ms);
+    held.fit_result(call);
+}
+
+fn begun_call(start: &ToolCallStart, at: DateTime<Utc>) -> ToolCall {
+    ToolCall {
+        tool_call_id: start.tool_call_id,
+        tool_name: start.tool_name.clone(),
+        input: start.input.clone(),
+        input_bytes: start.input_bytes,
+        proposed_input: None,
+        offset: start.offset,
+        status: ToolCallStatus::Pending,
+        output: None,
+        output_bytes: None,
+        error: None,
+        truncated: start.truncated,
+        duration_ms: None,
+        started_at: at,
+        reviews: Vec::new(),
+    }
+}
+
+fn waiting_call(asked: ApprovalRequested, at: DateTime<Utc>) -> ToolCall {
+    let ApprovalRequested { tool_call_id, tool_name, input, input_bytes, truncated, offset, reviews, .. } = asked;
+    let start = ToolCallStart { tool_call_id, tool_name, input, input_bytes, truncated, offset };
+    ToolCall { status: ToolCallStatus::AwaitingApproval, reviews, ..begun_call(&start, at) }
+}

@@ -1,0 +1,103 @@
+//! Which models answer: what the settings say of each (here), and those that can be asked (`catalog`). How a provider is
+//! asked is in the crate `llm`.
+
+mod catalog;
+
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+
+use tallybook_demo_model::DemoModel;
+use tallybook_llm::{ConnectError, ModelClient, ModelSettings, connect};
+use tallybook_protocol::Prices;
+
+pub use catalog::{Catalog, CatalogError, Model};
+
+/// One model as the settings have it.
+#[derive(Clone, Debug)]
+pub struct ModelEntry {
+    /// What people and programs call it; unique.
+    pub name: String,
+    /// Which model that is.
+    pub choice: ModelChoice,
+    /// What it costs, if that is known.
+    pub prices: Option<Prices>,
+    /// Whether it reads images.
+    pub vision: bool,
+    /// Where the settings say so.
+    pub origin: Origin,
+}
+
+/// Where a model's settings stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// In the variables `LLM_…`.
+    Environment,
+    /// In the settings file.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line on which the model begins, from 1.
+        line: usize,
+    },
+}
+
+/// Which model.
+#[derive(Clone, Debug)]
+pub enum ModelChoice {
+    /// The built-in demo model, which needs no key and no network.
+    Demo {
+        /// How long it pauses between two words.
+        pace: Duration,
+    },
+    /// A model behind some provider's API.
+    Provider(ModelSettings),
+}
+
+impl ModelEntry {
+    /// The one model that the environment alone makes, under its provider's name for it.
+    pub fn from_environment(choice: ModelChoice) -> Self {
+        let name = match &choice {
+            ModelChoice::Demo { .. } => "demo".to_owned(),
+            ModelChoice::Provider(settings) => settings.model_name().to_owned(),
+        };
+        Self { name, choice, prices: None, vision: false, origin: Origin::Environment }
+    }
+}
+
+impl Origin {
+    /// A setting that `llm` knows by this name, as whoever wrote the settings knows it.
+    fn name_of(&self, setting: &str) -> String {
+        match (self, setting) {
+            (Self::File { .. }, "api_key") => "api_key_env".to_owned(),
+            (Self::File { .. }, "base_url" | "temperature" | "max_tokens") => setting.to_owned(),
+            _ => format!("LLM_{}", setting.to_ascii_uppercase()),
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    /// What stands before a sentence about the settings; nothing for the environment, whose variables name themselves.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Environment => Ok(()),
+            Self::File { path, line } => write!(f, "{}, line {line}: ", path.display()),
+        }
+    }
+}
+
+impl ModelChoice {
+    /// The model for answers.
+    fn connect(&self) -> Result<Arc<dyn ModelClient>, ConnectError> {
+        match self {
+            Self::Demo { pace } => Ok(Arc::new(DemoModel::new(*pace))),
+            Self::Provider(settings) => connect(settings),
+        }
+    }
+
+    /// The model for titles; `None` for the demo model, which cannot write any.
+    fn connect_for_titles(&self) -> Result<Option<Arc<dyn ModelClient>>, ConnectError> {
+        match self {
+            Self::Demo { .. } => Ok(None),
+            Self::Provider(settings) => connect(&settings.for_titles()).map(Some),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The accepted definitions of tool servers' tools, in a database that all replicas share (`tool_pins`). What follows from a
+//! definition that is not accepted is `mcp`'s business.
+
+use std::{collections::HashMap, sync::Arc};
+
+use futures_util::{FutureExt as _, future::BoxFuture};
+use sha2::{Digest as _, Sha256};
+use sqlx::error::DatabaseError;
+use tallybook_mcp::{DefinitionHash, PinError, PinStore};
+
+use crate::db::{Database, now, on_db, on_tx, with_retries};
+
+/// Tools of one server that are remembered. A server that shows ever new names fills no table, and nothing is forgotten for
+/// them: what comes beyond it counts as changed.
+const MAX_PINS: u32 = 1000;
+
+const LIST: &str = "SELECT tool, hash FROM tool_pins WHERE server = ? ORDER BY id LIMIT ?";
+
+const CREATE: &str = "INSERT INTO tool_pins (id, server, tool, hash, first_seen_at) VALUES (?, ?, ?, ?, ?)";
+
+const ACCEPT: &str = "UPDATE tool_pins SET hash = ?, accepted_at = ? WHERE id = ?";
+
+/// The definitions that are accepted.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolPins {
+    db: Database,
+}
+
+impl ToolPins {
+    pub(crate) fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn list(&self, server: &str) -> sqlx::Result<HashMap<String, String>> {
+        let rows: Vec<(String, String)> =
+            on_db!(&self.db, |pool| sqlx::query_as(LIST).bind(server).bind(MAX_PINS).fetch_all(pool).await)?;
+        Ok(rows.into_iter().collect())
+    }
+
+    /// The accepted definitions of the tools that were seen, those included that are seen for the first time.
+    async fn list_with(
+        &self,
+        server: &str,
+        seen: &[(String, DefinitionHash)],
+    ) -> sqlx::Result<HashMap<String, DefinitionHash>> {
+        let mut known = self.list(server).await?;
+        let room = usize::try_from(MAX_PINS).unwrap_or(0).saturating_sub(known.len());
+        let new: Vec<_> = seen.iter().filter(|(tool, _)| !known.contains_key(tool)).take(room).collect();
+        if !new.is_empty() {
+            // Another replica may see the same tools at this moment. One of them waits until the other is done.
+            match with_retries(|| self.create(server, &new)).await {
+                Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {}
+                outcome => outcome?,
+            }
+            known = self.list(server).await?;
+        }
+        let hash = |(tool, _): &(String, DefinitionHash)| Some((tool.clone(), bytes(known.get(tool)?)?));
+        Ok(seen.iter().filter_map(hash).collect())
+    }
+
+    async fn create(&self, server: &str, new: &[&(String, DefinitionHash)]) -> sqlx::Result<()> {
+        let mut tx = self.db.begin().await?;
+        for (tool, hash) in new.iter().copied() {
+            on_tx!(&mut tx, |connection| {
+                let query = sqlx::query(CREATE).bind(id(server, tool)).bind(server).bind(tool).bind(hex::encode(hash));
+                query.bind(now()).execute(connection).await.map(|_| ())
+            })?;
+        }
+        tx.commit().await
+    }
+
+    async fn set(&self, server: &str, tool: &str, hash: DefinitionHash) -> sqlx::Result<()> {
+        on_db!(&self.db, |pool| {
+            let query = sqlx::query(ACCEPT).bind(hex::encode(hash)).bind(now()).bind(id(server, tool));
+            // There is no row where there was no room for one.
+            if query.execute(pool).await?.rows_affected() == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
+        })
+    }
+}
+
+impl PinStore for ToolPins {
+    fn accepted(
+        &self,
+        server: Arc<str>,
+        seen: Vec<(String, DefinitionHash)>,
+    ) -> BoxFuture<'_, Result<HashMap<String, DefinitionHash>, PinError>> {
+        async move { Ok(self.list_with(&server, &seen).await?) }.boxed()
+    }
+
+    fn accept(&self, server: Arc<str>, tool: String, hash: DefinitionHash) -> BoxFuture<'_, Result<(), PinError>> {
+        async move { Ok(with_retries(|| self.set(&server, &tool, hash)).await?) }.boxed()
+    }
+}
+
+/// Names may be longer than an index takes, or differ in nothing but spaces at their end.
+fn id(server: &str, tool: &str) -> String {
+    hex::encode(Sha256::digest(format!("{server}\0{tool}")))
+}
+
+fn bytes(text: &str) -> Option<DefinitionHash> {
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(text, &mut bytes).ok()?;
+    Some(bytes)
+}

@@ -1,0 +1,326 @@
+//! Who may do what: every address that the server takes, asked by everybody. The addresses are read from the source, so one
+//! that is added and not judged here fails the test.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+use uuid::Uuid;
+
+use super::kit::{ADMIN, PASSWORD, Team, Who};
+use crate::support::{Engine, on_every_engine};
+
+/// What everybody is answered: nobody, another person, the owner, an admin, whoever signed out, and another's key.
+type Answers = [u16; 6];
+
+/// For what is one's own, of which everybody has some.
+const OWN: Answers = [401, 200, 200, 200, 401, 200];
+/// The same, of which programs are told nothing.
+const PERSONAL: Answers = [401, 200, 200, 200, 401, 403];
+/// For what is somebody's, if it is answered with 200.
+const SOMEBODYS: Answers = somebodys(200);
+/// For what only admins may.
+const ADMINS: Answers = admins(200);
+/// For what is the same for everybody.
+const PUBLIC: Answers = [200; 6];
+/// The page's files, which a build without a page does not have.
+const FILE: Answers = [404; 6];
+
+const fn somebodys(status: u16) -> Answers {
+    [401, 404, status, 404, 401, 404]
+}
+
+const fn admins(status: u16) -> Answers {
+    [401, 403, 403, status, 401, 403]
+}
+
+/// What is sent: `{}` as JSON unless something else is said.
+enum Body {
+    Nothing,
+    Json(Value),
+    Form(&'static str),
+}
+
+struct Row {
+    method: Method,
+    /// As the table of routes has it.
+    route: &'static str,
+    /// What follows the address.
+    query: &'static str,
+    body: Body,
+    answers: Answers,
+}
+
+fn row(method: Method, route: &'static str, answers: Answers) -> Row {
+    Row { method, route, query: "", body: Body::Nothing, answers }
+}
+
+impl Row {
+    fn json(self, body: Value) -> Self {
+        Self { body: Body::Json(body), ..self }
+    }
+
+    fn form(self, body: &'static str) -> Self {
+        Self { body: Body::Form(body), ..self }
+    }
+
+    fn query(self, query: &'static str) -> Self {
+        Self { query, ..self }
+    }
+}
+
+/// Every address by every method, with what each is answered.
+fn rows() -> Vec<Row> {
+    let (get, post, patch, delete) = (Method::GET, Method::POST, Method::PATCH, Method::DELETE);
+    let wrong = || json!({"name": "stranger", "password": "whatever it is"});
+    vec![
+        row(get.clone(), "/api/conversations", OWN),
+        row(post.clone(), "/api/conversations", [401, 201, 201, 201, 401, 201]).json(json!({})),
+        row(get.clone(), "/api/conversations/{uuid}", SOMEBODYS),
+        row(patch.clone(), "/api/conversations/{uuid}", SOMEBODYS).json(json!({"title": "New"})),
+        row(get.clone(), "/api/conversations/{uuid}/export", SOMEBODYS).query("?format=json"),
+        row(post.clone(), "/api/conversations/{uuid}/messages", SOMEBODYS).json(json!({"content": "Again"})),
+        row(post.clone(), "/api/conversations/{uuid}/messages/{message_id}/regenerate", SOMEBODYS),
+        row(post.clone(), "/api/conversations/{uuid}/messages/{message_id}/select", SOMEBODYS),
+        row(get.clone(), "/api/conversations/{uuid}/events", somebodys(204)),
+        row(post.clone(), "/api/conversations/{uuid}/continue", somebodys(409)),
+        row(post.clone(), "/api/conversations/{uuid}/stop", somebodys(204)),
+        row(get.clone(), "/api/conversations/{uuid}/search", SOMEBODYS).query("?query=sum"),
+        row(get.clone(), "/api/tool-calls/{tool_call_id}", SOMEBODYS),
+        row(delete.clone(), "/api/conversations/{uuid}", somebodys(204)),
+        row(get.clone(), "/api/conversations/{uuid}/tools", SOMEBODYS),
+        row(Method::PUT, "/api/conversations/{uuid}/tools", SOMEBODYS).json(json!({"disabled": ["add"]})),
+        row(post.clone(), "/api/tools/settings", [401, 404, 404, 404, 401, 404])
+            .json(json!({"session_id": Uuid::nil(), "tools": {}})),
+        row(post.clone(), "/api/tool-servers/{server}/tools/{tool}/accept", admins(404)),
+        row(post.clone(), "/api/conversations/{uuid}/decisions", [401, 404, 422, 404, 401, 403])
+            .json(json!({"decisions": []})),
+        row(post.clone(), "/api/tool-calls/{tool_call_id}/decision", [401, 404, 409, 404, 401, 403])
+            .json(json!({"decision": "approve"})),
+        row(get.clone(), "/api/approvals", OWN),
+        row(delete.clone(), "/api/approvals/{approval_id}", [401, 404, 404, 404, 401, 403]),
+        row(get.clone(), "/api/search", OWN).query("?query=sum"),
+        row(get.clone(), "/api/events", OWN),
+        row(get.clone(), "/api/models", OWN),
+        row(get.clone(), "/api/tools", OWN),
+        row(get.clone(), "/api/sessions", PERSONAL),
+        row(delete.clone(), "/api/sessions/{session_id}", [401, 404, 204, 404, 401, 403]),
+        row(get.clone(), "/api/keys", PERSONAL),
+        row(post.clone(), "/api/keys", [401, 201, 201, 201, 401, 403]).json(json!({"name": "mine"})),
+        row(delete.clone(), "/api/keys/{key_id}", [401, 404, 204, 404, 401, 403]),
+        row(get.clone(), "/api/users", ADMINS),
+        row(post.clone(), "/api/users", admins(201)).json(json!({"name": "zoe", "password": PASSWORD})),
+        row(get.clone(), "/api/users/{user_id}", ADMINS),
+        row(patch, "/api/users/{user_id}", ADMINS).json(json!({"role": "user"})),
+        row(delete.clone(), "/api/users/{user_id}", admins(204)),
+        row(post.clone(), "/api/invitations", admins(201)),
+        row(get.clone(), "/healthz", PUBLIC),
+        row(get.clone(), "/readyz", PUBLIC),
+        row(get.clone(), "/metrics", ADMINS),
+        row(get.clone(), "/pkg/{version}/{file}", FILE),
+        row(get.clone(), "/service-worker.js", FILE),
+        row(get.clone(), "/favicon.svg", FILE),
+        row(get.clone(), "/manifest.webmanifest", FILE),
+        row(get.clone(), "/icon-192.png", FILE),
+        row(get.clone(), "/icon-512.png", FILE),
+        row(get.clone(), "/icon-maskable-512.png", FILE),
+        row(get.clone(), "/sign-in", [200, 303, 303, 303, 200, 303]),
+        row(post.clone(), "/sign-in", [401; 6]).form("name=nobody&password=whatever&next=/"),
+        row(get.clone(), "/setup", [410; 6]).query("?token=x"),
+        row(post.clone(), "/setup", [410; 6]).form("name=eve&password=a+password+of+some+length&token=x"),
+        row(get, "/invitation", [410; 6]).query("?token=x"),
+        row(post.clone(), "/invitation", [410; 6]).form("name=eve&password=a+password+of+some+length&token=x"),
+        // From here on a session ends with each of them.
+        row(post.clone(), "/api/session", [401; 6]).json(wrong()),
+        row(post, "/sign-out", [303; 6]),
+        row(delete.clone(), "/api/session", [401, 204, 204, 204, 401, 403]),
+        row(delete, "/api/sessions", [401, 204, 204, 204, 401, 403]),
+    ]
+}
+
+/// Who asks, in the order of [`Answers`].
+const NAMES: [&str; 6] = ["nobody", "another", "the owner", "an admin", "who signed out", "another's key"];
+
+/// In the order in which they ask: the owner, who may take it away, last.
+const ORDER: [usize; 6] = [0, 4, 5, 1, 3, 2];
+
+struct People {
+    team: Team,
+    key: Who,
+    signed_out: Who,
+}
+
+impl People {
+    async fn start(engine: &Engine, model: &MockLlm) -> Self {
+        let team = Team::start(engine, model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (other, _) = team.person(&admin, "otto").await;
+        let key = team.program(&other).await;
+        let (signed_out, _) = team.person(&admin, "olga").await;
+        team.json(&signed_out, Method::DELETE, "/api/session", Value::Null, 204).await;
+        Self { team, key, signed_out }
+    }
+
+    async fn each(&self) -> [Who; 6] {
+        let signed_in = async |name| self.team.sign_in(name).await;
+        let (other, owner, admin) = (signed_in("otto").await, signed_in("olga").await, signed_in(ADMIN).await);
+        [Who::default(), other, owner, admin, self.signed_out.clone(), self.key.clone()]
+    }
+
+    /// The address of something of the owner's, made for this one row.
+    async fn address(&self, model: &MockLlm, route: &str, owner: &Who, admin: &Who) -> String {
+        let team = &self.team;
+        // Of these there are none: what matters is who learns that.
+        let mut address = route.replace("{approval_id}", "1").replace("{server}", "none").replace("{tool}", "none");
+        if route.contains("{uuid}") || route.contains("{tool_call_id}") {
+            let uuid = team.conversation(owner).await;
+            model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
+            model.reply([text("The sum is 3.")]);
+            team.ask(owner, &uuid, "What is the sum?").await;
+            let path = format!("/api/conversations/{uuid}");
+            let whole = team.json(owner, Method::GET, &path, Value::Null, 200).await;
+            let answer = &whole["messages"][1];
+            address = address
+                .replace("{uuid}", &uuid)
+                .replace("{message_id}", &answer["id"].to_string())
+                .replace("{tool_call_id}", &answer["tool_calls"][0]["tool_call_id"].to_string());
+        }
+        if route.contains("{session_id}") {
+            let spare = team.sign_in("olga").await;
+            let list = team.json(&spare, Method::GET, "/api/sessions", Value::Null, 200).await;
+            let spare = list["items"].as_array().unwrap().iter().find(|session| session["current"] == true).unwrap();
+            address = address.replace("{session_id}", &spare["id"].to_string());
+        }
+        if route.contains("{key_id}") {
+            let key = team.json(owner, Method::POST, "/api/keys", json!({"name": "spare"}), 201).await;
+            address = address.replace("{key_id}", &key["id"].to_string());
+        }
+        if route.contains("{user_id}") {
+            let name = format!("spare{}", Uuid::new_v4().simple());
+            let body = json!({"name": name, "password": PASSWORD});
+            let user = team.json(admin, Method::POST, "/api/users", body, 201).await;
+            address = address.replace("{user_id}", &user["id"].to_string());
+        }
+        address
+    }
+}
+
+on_every_engine! {
+    async fn everybody_may_do_so_much_and_no_more(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let people = People::start(&engine, &model).await;
+        let mut each = people.each().await;
+        for row in rows() {
+            let ends_sessions = row.answers.contains(&204) && row.route.starts_with("/api/session")
+                || row.route == "/sign-out"
+                || row.route == "/api/session";
+            let address = people.address(&model, row.route, &each[2], &each[3]).await + row.query;
+            for place in ORDER {
+                let starts_turn = row.route.ends_with("/messages") || row.route.ends_with("/regenerate");
+                if starts_turn && place == 2 {
+                    model.reply([text("Once more.")]);
+                }
+                let request = people.team.request(&each[place], row.method.clone(), &address);
+                let request = match &row.body {
+                    Body::Nothing => request,
+                    Body::Json(body) => request.json(body),
+                    Body::Form(body) => request
+                        .header("content-type", "application/x-www-form-urlencoded")
+                        .body(*body),
+                };
+                let response = request.send().await.unwrap();
+                let status = response.status().as_u16();
+                let is_file = row.answers == FILE && status == 200;
+                assert!(
+                    status == row.answers[place] || is_file,
+                    "{} {} by {}: {status} instead of {}",
+                    row.method, row.route, NAMES[place], row.answers[place]
+                );
+                if starts_turn && place == 2 {
+                    // To its end, so that the next row has the conversation to itself.
+                    response.text().await.unwrap();
+                }
+            }
+            if ends_sessions {
+                each = people.each().await;
+            }
+        }
+        model.assert_calls_paired();
+    }
+
+    /// The page is led to by the form, and is somebody's, too.
+    async fn pages_are_their_owners(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let people = People::start(&engine, &model).await;
+        let each = people.each().await;
+        let team = &people.team;
+        let uuid = team.conversation(&each[2]).await;
+        let path = format!("/c/{uuid}");
+        for (place, status) in [(0, 303), (1, 404), (2, 200), (3, 404), (4, 303), (5, 404)] {
+            let page = team.get(&each[place], &path).await;
+            assert_eq!(page.status().as_u16(), status, "{}", NAMES[place]);
+            if status == 303 {
+                assert_eq!(page.headers()["location"], format!("/sign-in?next=%2Fc%2F{uuid}").as_str());
+            } else {
+                // Going back after signing out must find nothing.
+                assert_eq!(page.headers()["cache-control"], "no-store");
+                assert_eq!(page.text().await.unwrap().contains("olga"), place == 2, "{}", NAMES[place]);
+            }
+        }
+    }
+}
+
+/// The table has every address that the source has, and nothing else.
+#[test]
+fn every_address_is_judged() {
+    let judged: BTreeSet<_> = rows().iter().map(|row| (row.method.to_string(), row.route.to_owned())).collect();
+    let there = routes();
+    assert!(there.len() > 40, "{there:?}");
+    assert_eq!(judged, there);
+}
+
+/// Every address with its methods, wherever in `http` it is registered: what is in a function named `api` is under `/api`.
+fn routes() -> BTreeSet<(String, String)> {
+    let http = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/http");
+    let mut found = BTreeSet::new();
+    let mut folders = vec![http];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.extend(routes_of(&fs::read_to_string(path).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+fn routes_of(source: &str) -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    let mut before = String::new();
+    for part in source.split("Endpoint::at(").collect::<Vec<_>>().windows(2) {
+        before += part[0];
+        let function = before.rsplit("\nfn ").next().unwrap_or_default();
+        let function =
+            before.rsplit("\npub(super) fn ").next().filter(|it| it.len() < function.len()).unwrap_or(function);
+        let prefix = if function.starts_with("api(") { "/api" } else { "" };
+        let addresses: Vec<&str> = match part[1].strip_prefix('"') {
+            Some(rest) => vec![rest.split('"').next().unwrap()],
+            // The names of files, which stand in a list.
+            None if part[1].starts_with("file)") => {
+                let assets = include_str!("../../../src/http/assets.rs");
+                let list = assets.split("UNVERSIONED: [").nth(1).unwrap().split(';').nth(1).unwrap();
+                list.split('"').skip(1).step_by(2).collect()
+            }
+            None => panic!("an address that is no text: {}", &part[1][..40]),
+        };
+        for method in part[1].split(".on(Method::").skip(1) {
+            let method = method.split(',').next().unwrap();
+            found.extend(addresses.iter().map(|address| (method.to_owned(), format!("{prefix}{address}"))));
+        }
+    }
+    found
+}

@@ -1,0 +1,241 @@
+//! Signing in and out, and the attacks on it.
+
+use std::time::Duration;
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tallybook::accounts::AccountsSettings;
+use tallybook_mock_llm::MockLlm;
+
+use super::kit::{ADMIN, PASSWORD, Team, Who, cookie_of, kind_of, required};
+use crate::support::{Engine, execute, on_every_engine, rows};
+
+/// As a form sends it.
+fn form(fields: &[(&str, &str)]) -> String {
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
+}
+
+on_every_engine! {
+    async fn a_session_begins_and_ends(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let first = team.sign_in(ADMIN).await;
+        let second = team.sign_in(ADMIN).await;
+        assert_ne!(first.cookie, second.cookie);
+        let list = team.json(&first, Method::GET, "/api/sessions", Value::Null, 200).await;
+        let items = list["items"].as_array().unwrap();
+        assert_eq!(items.len(), 2);
+        assert_eq!(items.iter().filter(|session| session["current"] == true).count(), 1);
+        assert_eq!(items[0]["address"], "127.0.0.1");
+
+        // What was a session is none after signing out, however often it is shown.
+        let out = team.send(&first, Method::DELETE, "/api/session", Value::Null).await;
+        assert_eq!(out.status(), StatusCode::NO_CONTENT);
+        assert!(out.headers()["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
+        for _ in 0..2 {
+            assert_eq!(team.get(&first, "/api/conversations").await.status(), StatusCode::UNAUTHORIZED);
+        }
+        assert_eq!(team.get(&second, "/api/conversations").await.status(), StatusCode::OK);
+        let third = team.sign_in(ADMIN).await;
+        team.json(&second, Method::DELETE, "/api/sessions", Value::Null, 204).await;
+        for who in [&second, &third] {
+            assert_eq!(team.get(who, "/api/conversations").await.status(), StatusCode::UNAUTHORIZED);
+        }
+    }
+
+    /// Neither a cookie that somebody planted nor the one of before is the session's.
+    async fn a_session_has_a_new_id_at_each_sign_in(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let body = json!({"name": ADMIN, "password": PASSWORD});
+        let planted = Who { cookie: Some(format!("tallybook_session={}", "a".repeat(64))), key: None };
+        let response = team.send(&planted, Method::POST, "/api/session", body.clone()).await;
+        let first = Who { cookie: cookie_of(&response), key: None };
+        assert_ne!(first.cookie, planted.cookie);
+        assert_eq!(team.get(&planted, "/api/models").await.status(), StatusCode::UNAUTHORIZED);
+
+        let response = team.send(&first, Method::POST, "/api/session", body).await;
+        let second = Who { cookie: cookie_of(&response), key: None };
+        assert_ne!(second.cookie, first.cookie);
+        assert_eq!(team.get(&first, "/api/models").await.status(), StatusCode::UNAUTHORIZED, "it was replaced");
+        assert_eq!(team.get(&second, "/api/models").await.status(), StatusCode::OK);
+    }
+
+    /// Sessions end by themselves, and the database has nothing that anybody could show.
+    async fn sessions_end_in_time_and_are_kept_as_hashes(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let who = team.sign_in(ADMIN).await;
+        let program = team.program(&who).await;
+        let secret = who.cookie.as_ref().unwrap().split_once('=').unwrap().1.to_owned();
+        let kept: Vec<(String,)> = rows!(team.app, (String,), "SELECT token_hash FROM sessions");
+        let keys: Vec<(String,)> = rows!(team.app, (String,), "SELECT hash FROM api_keys");
+        assert_eq!((kept.len(), keys.len()), (1, 1));
+        assert!(kept[0].0.len() == 64 && !kept[0].0.contains(&secret));
+        assert!(!program.key.as_ref().unwrap().contains(&keys[0].0));
+        let shown = Who { cookie: Some(format!("tallybook_session={}", kept[0].0)), key: None };
+        assert_eq!(team.get(&shown, "/api/models").await.status(), StatusCode::UNAUTHORIZED);
+        execute!(team.app, "UPDATE sessions SET expires_at = '2020-01-01 00:00:00'");
+        assert_eq!(team.get(&who, "/api/models").await.status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(team.get(&program, "/api/models").await.status(), StatusCode::OK);
+    }
+
+    /// A name that nobody has, one that nobody can sign in to any more, and a wrong password are the same to who guesses.
+    async fn guessing_tells_nothing_and_takes_ever_longer(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (_, gone) = team.person(&admin, "gone").await;
+        team.json(&admin, Method::DELETE, &format!("/api/users/{gone}"), Value::Null, 204).await;
+        let mut answers = Vec::new();
+        for (name, password) in [(ADMIN, "a wrong password"), ("nobody", PASSWORD), ("gone", PASSWORD), ("' OR 1=1 --", PASSWORD)] {
+            let response = team.try_sign_in(name, password).await;
+            assert_eq!((response.status(), cookie_of(&response)), (StatusCode::UNAUTHORIZED, None), "{name}");
+            let mut problem: Value = response.json().await.unwrap();
+            problem["request_id"] = Value::Null;
+            answers.push(problem);
+        }
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+
+        // Many at once are not more than one after the other.
+        for name in [ADMIN, "nobody"] {
+            let tries = (0..16).map(|_| team.try_sign_in(name, "a wrong password"));
+            let answers = futures_util::future::join_all(tries).await;
+            let refused: Vec<_> =
+                answers.iter().filter(|answer| answer.status() == StatusCode::TOO_MANY_REQUESTS).collect();
+            assert!(refused.len() >= 4, "{name}: {} were refused", refused.len());
+            let wait: u64 = refused[0].headers()["retry-after"].to_str().unwrap().parse().unwrap();
+            assert!((1..=300).contains(&wait), "{wait}");
+        }
+        // Until the wait is over the right one does not help either, and after it does.
+        execute!(team.app, "UPDATE sign_in_attempts SET blocked_until = '2037-01-01 00:00:00'");
+        let right = team.try_sign_in(ADMIN, PASSWORD).await;
+        assert_eq!(kind_of(right).await, "/problems/too-many-attempts");
+        execute!(team.app, "UPDATE sign_in_attempts SET blocked_until = '2020-01-01 00:00:00'");
+        team.sign_in(ADMIN).await;
+    }
+
+    /// Whoever tries one password on many names is held up by the address, whatever headers say of it.
+    async fn an_address_cannot_be_made_up(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let guess = async |team: &Team, number: u32| {
+            let request = team.request(&Who::default(), Method::POST, "/api/session");
+            let request = request
+                .header("x-forwarded-for", format!("198.51.100.{number}"))
+                .header("forwarded", format!("for=198.51.100.{number}"));
+            request.json(&json!({"name": format!("name{number}"), "password": "x"})).send().await.unwrap().status()
+        };
+        let mut statuses = Vec::new();
+        for number in 1..=28 {
+            statuses.push(guess(&team, number).await);
+        }
+        assert_eq!(statuses[0], StatusCode::UNAUTHORIZED);
+        assert_eq!(statuses.last(), Some(&StatusCode::TOO_MANY_REQUESTS), "{statuses:?}");
+
+        // Behind a proxy that the operator trusts each has an address of its own.
+        let settings = AccountsSettings { trusted_proxies: vec!["127.0.0.1/32".parse().unwrap()], ..required() };
+        if engine.is_sqlite() {
+            team.app.shut_down().await;
+        }
+        let behind = Team::join(&engine, &model, settings).await;
+        assert_eq!(guess(&behind, 99).await, StatusCode::UNAUTHORIZED);
+    }
+
+    /// The form does without scripts what the API does, and leads only to addresses of this server.
+    async fn the_form_signs_in_and_out(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let nobody = Who::default();
+        let send = async |path: &str, fields: &[(&str, &str)], who: &Who| {
+            let request = team.request(who, Method::POST, path).header("origin", &team.app.address);
+            let request = request.header("content-type", "application/x-www-form-urlencoded").body(form(fields));
+            request.send().await.unwrap()
+        };
+        let page = team.get(&nobody, "/sign-in?next=%2Fc%2F%22%3E%3Cb%3E").await;
+        let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
+        assert!(policy.contains("default-src 'none'") && !policy.contains("script-src"), "{policy}");
+        let html = page.text().await.unwrap();
+        assert!(html.contains("name=\"password\"") && !html.contains("<script") && !html.contains("\"><b>"), "{html}");
+
+        let wrong = send("/sign-in", &[("name", "<i>root"), ("password", "not the password")], &nobody).await;
+        assert_eq!((wrong.status(), cookie_of(&wrong)), (StatusCode::UNAUTHORIZED, None));
+        let html = wrong.text().await.unwrap();
+        assert!(html.contains("The name or the password is wrong.") && !html.contains("not the password"), "{html}");
+        assert!(!html.contains("<i>root"), "{html}");
+        let fields = [("name", "ROOT"), ("password", PASSWORD), ("next", "//evil.example")];
+        let right = send("/sign-in", &fields, &nobody).await;
+        assert_eq!((right.status(), &right.headers()["location"]), (StatusCode::SEE_OTHER, &"/".parse().unwrap()));
+        let cookie = right.headers()["set-cookie"].to_str().unwrap();
+        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax") && cookie.contains("Path=/"), "{cookie}");
+        let who = Who { cookie: cookie_of(&right), key: None };
+        assert!(team.get(&who, "/").await.text().await.unwrap().contains("action=\"/sign-out\""));
+        let out = send("/sign-out", &[], &who).await;
+        assert_eq!((out.status(), &out.headers()["location"]), (StatusCode::SEE_OTHER, &"/sign-in".parse().unwrap()));
+        assert_eq!(team.get(&who, "/api/models").await.status(), StatusCode::UNAUTHORIZED);
+    }
+
+    /// What other sites make a browser send does nothing, with the cookie or without.
+    async fn other_sites_cannot_act_for_a_person(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let who = team.sign_in(ADMIN).await;
+        for (header, value, kind) in [
+            ("origin", "https://evil.example", "/problems/foreign-origin"),
+            ("sec-fetch-site", "cross-site", "/problems/foreign-origin"),
+            ("sec-fetch-site", "same-site", "/problems/foreign-origin"),
+            ("content-type", "text/plain", "/problems/not-json"),
+        ] {
+            for (method, path) in [(Method::POST, "/api/conversations"), (Method::DELETE, "/api/sessions")] {
+                let request = team.request(&who, method, path).body("{}").header(header, value);
+                assert_eq!(kind_of(request.send().await.unwrap()).await, kind, "{header}: {value}");
+            }
+        }
+        assert_eq!(team.get(&who, "/api/models").await.status(), StatusCode::OK, "the session is still there");
+        // Without TLS a browser elsewhere would not keep what it is given.
+        let request = team.request(&Who::default(), Method::POST, "/api/session");
+        let request = request.header("host", "chat.localhost").header("origin", "http://chat.localhost");
+        let here = request.json(&json!({"name": ADMIN, "password": PASSWORD})).send().await.unwrap();
+        assert_eq!(here.status(), StatusCode::OK);
+    }
+
+    async fn a_key_is_told_once_and_revoked_for_good(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let who = team.sign_in(ADMIN).await;
+        let made = team.json(&who, Method::POST, "/api/keys", json!({"name": "Backup"}), 201).await;
+        let key = made["key"].as_str().unwrap().to_owned();
+        assert!(key.starts_with("tb_") && key.starts_with(made["prefix"].as_str().unwrap()));
+        let program = Who { cookie: None, key: Some(key.clone()) };
+        assert_eq!(team.get(&program, "/metrics").await.status(), StatusCode::OK);
+        let list = team.json(&who, Method::GET, "/api/keys", Value::Null, 200).await;
+        assert_eq!(list["items"][0]["prefix"], made["prefix"]);
+        assert!(list["items"][0]["last_used_at"].is_string() && !list.to_string().contains(&key), "{list}");
+
+        // Managing people takes a person, also where the key is an admin's.
+        let refused = team.get(&program, "/api/users").await;
+        assert_eq!(kind_of(refused).await, "/problems/persons-only");
+        // A wrong key is not made up for by a cookie.
+        let both = Who { key: Some(format!("{key}0")), ..who.clone() };
+        assert_eq!(team.get(&both, "/api/models").await.status(), StatusCode::UNAUTHORIZED);
+        team.json(&who, Method::DELETE, &format!("/api/keys/{}", made["id"]), Value::Null, 204).await;
+        assert_eq!(team.get(&program, "/api/models").await.status(), StatusCode::UNAUTHORIZED);
+        let actions: Vec<(String,)> = rows!(team.app, (String,), "SELECT action FROM audit_log ORDER BY id");
+        let actions: Vec<_> = actions.iter().map(|(action,)| action.as_str()).collect();
+        assert_eq!(actions, ["user_created", "signed_in", "key_created", "key_revoked"]);
+    }
+}
+
+/// How long an answer takes does not tell whether a name exists: the slow part is done either way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unknown_name_takes_as_long() {
+    let engine = Engine::sqlite();
+    let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+    let admin = team.sign_in(ADMIN).await;
+    for number in 0..4 {
+        team.person(&admin, &format!("known{number}")).await;
+    }
+    let mut fastest = [Duration::MAX; 2];
+    for number in 0..4 {
+        for (place, name) in [format!("known{number}"), format!("unknown{number}")].iter().enumerate() {
+            let begun = std::time::Instant::now();
+            team.try_sign_in(name, "not the password").await;
+            fastest[place] = fastest[place].min(begun.elapsed());
+        }
+    }
+    // Without the hash it would be a tenth.
+    assert!(fastest[1] * 2 > fastest[0], "known: {:?}, unknown: {:?}", fastest[0], fastest[1]);
+}

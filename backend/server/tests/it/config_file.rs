@@ -1,0 +1,222 @@
+//! The settings file: what it means, and what is said of a mistake in it.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+/// A key that must never be shown.
+const KEY: &str = "sk-test-4711";
+
+/// Has the program check the settings in `folder`, with nothing in its environment but a key.
+fn check(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tallybook"));
+    command.env_clear().env("A_KEY", KEY).current_dir(folder).arg("check-config");
+    command
+}
+
+/// What it says, on stdout where the settings are sound, else on stderr. Neither has the key in it.
+fn said(output: &Output) -> String {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(!out.contains(KEY) && !err.contains(KEY), "{out}{err}");
+    let (said, silent) = if output.status.success() { (out, err) } else { (err, out) };
+    assert_eq!(silent, "");
+    said.into_owned()
+}
+
+fn check_text(text: &str) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tallybook.toml"), text).unwrap();
+    check(folder.path()).output().unwrap()
+}
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tallybook.example.toml")
+}
+
+#[test]
+fn the_example_is_sound_and_has_every_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = check(folder.path()).env("CONFIG_FILE", example()).env("ANTHROPIC_API_KEY", KEY).output().unwrap();
+    let said = said(&output);
+    assert!(output.status.success(), "{said}");
+    let sonnet = "Sonnet (the default): anthropic claude-sonnet-5-5, with a key, tools native as far as its server takes them, \
+                  costs 3 to read and 15 to write per million tokens";
+    for words in [
+        sonnet,
+        "Local: openai qwen3-30b at http://127.0.0.1:8000/v1, without a key, tools in the prompt",
+        "Demo: ",
+        "docs: https://docs.example.org, with a token, calls need consent but for those of tools that it calls read-only, \
+         tools that change are withheld. It cannot be used: the environment variable that client_id_env names is not set\n",
+        "everything: the program npx, every call needs consent\n",
+        "intern: http://tools.internal:8080, with a token, every call needs consent",
+    ] {
+        assert!(said.contains(words), "{words} is not in {said}");
+    }
+    let text = std::fs::read_to_string(example()).unwrap();
+    // What the program takes, it says of a key that it does not.
+    for (section, some) in [
+        ("[[models]]\nname = \"A\"\nprovider = \"demo\"\n", ["name", "output_price"]),
+        ("[tool_servers.a]\n", ["url", "pin"]),
+        ("[tool_servers.a.oauth]\n", ["token_url", "scope"]),
+    ] {
+        let output = check_text(&format!("{section}anything = 1\n"));
+        let refusal = String::from_utf8(output.stderr).unwrap();
+        let known: Vec<&str> = refusal.split('`').skip(3).step_by(2).collect();
+        assert!(some.iter().all(|key| known.contains(key)), "{refusal}");
+        for key in known.into_iter().filter(|key| *key != "context_tokens") {
+            let is_shown = text.contains(&format!("\n{key} = ")) || text.contains(&format!(".{key}]"));
+            assert!(is_shown, "the example does not show {key}");
+        }
+    }
+}
+
+#[test]
+fn without_a_file_the_environment_makes_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = check(folder.path()).output().unwrap();
+    assert!(said(&output).contains("demo (the default): the built-in demo model"));
+    let output = check(folder.path()).env("OPENAI_API_KEY", KEY).env("LLM_MODEL", "gpt-x").output().unwrap();
+    assert!(said(&output).contains("gpt-x (the default): openai gpt-x, with a key"));
+    // A file that lists no models changes nothing of that.
+    std::fs::write(folder.path().join("tallybook.toml"), "# nothing yet\n").unwrap();
+    let output = check(folder.path()).env("OPENAI_API_KEY", KEY).env("LLM_BASE_URL", "ftp://x").output().unwrap();
+    let said = said(&output);
+    assert!(!output.status.success() && said.contains("LLM_BASE_URL \"x\" must begin with http"), "{said}");
+}
+
+#[test]
+fn what_the_environment_says_of_all_models_holds_where_one_says_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let models = "[[models]]\nname = \"A\"\nprovider = \"ollama\"\n\n[[models]]\nname = \"B\"\nprovider = \"ollama\"\n\
+                  tool_mode = \"native\"\nmodel = \"small\"\n";
+    std::fs::write(folder.path().join("tallybook.toml"), models).unwrap();
+    let output = check(folder.path()).env("LLM_TOOL_MODE", "prompt").env("LLM_MODEL", "other").output().unwrap();
+    let said = said(&output);
+    for words in [
+        "A (the default): ollama qwen3, without a key, tools in the prompt\n",
+        "B: ollama small, without a key, tools native\n",
+        "LLM_MODEL says nothing here, because tallybook.toml lists the models.",
+    ] {
+        assert!(said.contains(words), "{words} is not in {said}");
+    }
+}
+
+#[test]
+fn a_mistake_is_told_with_its_file_and_line() {
+    let model = |rest: &str| format!("[[models]]\nname = \"A\"\nprovider = \"openai\"\n{rest}\n");
+    for (text, line, words) in [
+        ("models = ".to_owned(), 1, ""),
+        ("\n\nhost = \"x\"\n".to_owned(), 3, "unknown field `host`"),
+        (model(&format!("api_key = \"{KEY}\"")), 4, "unknown field `api_key`"),
+        (model(&format!("api_key_env = \"{KEY}\"")), 4, "api_key_env takes the name of an environment variable"),
+        (model("api_key_env = \"NOT_SET\""), 4, "the environment variable that api_key_env names here is not set"),
+        (model(""), 2, "api_key_env is not set. openai needs a key: set OPENAI_API_KEY"),
+        (
+            model("api_key_env = \"A_KEY\"\nbase_url = \"http://me:hunter2@x/\""),
+            2,
+            "base_url \"x\" must not hold a user",
+        ),
+        (model("api_key_env = \"A_KEY\"\ntemperature = 3"), 2, "temperature must be a number from 0 to 2"),
+        (model("max_tokens = \"many\""), 4, "invalid type: string"),
+        (model("tool_mode = \"telepathy\""), 4, "is no tool mode"),
+        (model("api_key_env = \"A_KEY\"\ninput_price = 1"), 5, "input_price and output_price go together"),
+        (model("api_key_env = \"A_KEY\"\ninput_price = 1\noutput_price = -1"), 6, "a price is a number from 0"),
+        (model("context_tokens = 1000"), 4, "this version does nothing with context_tokens yet"),
+        ("[[models]]\nprovider = \"demo\"".to_owned(), 1, "missing field `name`"),
+        ("[[models]]\nname = \"A\"\nprovider = \"hal9000\"".to_owned(), 3, "\"hal9000\" is no model provider"),
+        ("[[models]]\nname = \"A\"\nprovider = \"demo\"\nmodel = \"x\"".to_owned(), 4, "the demo model has no model"),
+        ("[[models]]\nname = \" A\"\nprovider = \"demo\"".to_owned(), 2, "a model's name is 1 to 100 characters"),
+        ("[[models]]\nname = \"A:plain\"\nprovider = \"demo\"".to_owned(), 2, "cannot end with :plain"),
+        ([model("api_key_env = \"A_KEY\""), model("")].concat(), 6, "another model is named \"A\", on line 2"),
+        ("[review]\nquorum = 2".to_owned(), 1, "this version does nothing with review yet"),
+        ("[consent]\nwait_hours = -1".to_owned(), 2, "wait_hours must be a number of hours from 0 to 87600"),
+        ("[review]\nmodels = []".to_owned(), 1, "this version does nothing with review yet"),
+    ] {
+        let output = check_text(&text);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{text} was taken: {said}");
+        assert!(said.starts_with(&format!("tallybook: tallybook.toml, line {line}: ")), "{text}: {said}");
+        assert!(said.contains(words) && !said.contains("hunter2"), "{text}: {said}");
+    }
+}
+
+#[test]
+fn a_mistake_in_a_tool_server_is_told_with_its_line() {
+    let server = |rest: &str| format!("[tool_servers.docs]\nurl = \"https://x/mcp\"\n{rest}\n");
+    let oauth = |rest: &str| {
+        let own = "[tool_servers.docs.oauth]\ntoken_url = \"https://x\"\nclient_id_env = \"ID\"\n";
+        format!("{}{own}{rest}\n", server("requires_auth = true\n"))
+    };
+    for (text, line, words) in [
+        (server("adress = 1"), 3, "unknown field `adress`"),
+        (server("args = \"--password hunter2\""), 3, "invalid type: string, expected a sequence"),
+        (server("risk = \"none\""), 3, "unknown variant `none`"),
+        (server("pin = true"), 3, "wanted string or table"),
+        (server("timeout_secs = 0"), 3, "timeout_secs is 1 to 86400"),
+        (server("command = \"npx\""), 3, "it has a url and a command"),
+        (server("env = { LEVEL = \"1\" }"), 3, "env says nothing here"),
+        (server("headers = { Host = \"x\" }"), 3, "\"Host\" cannot be a header of its own"),
+        (server("[tool_servers.docs.headers]\nX-Key = \"hunter2\""), 4, "Write X-Key as \"${NAME_OF_A_VARIABLE}\""),
+        (server("requires_auth = true"), 3, "nothing says where tokens come from"),
+        (oauth("client_secret_env = \"hunter2!\""), 8, "client_secret_env takes the name of an environment variable"),
+        (oauth("client_secret = \"hunter2\""), 8, "unknown field `client_secret`"),
+        (oauth("client_secret_env = \"S\"").replace("\"https://x\"", "\"http://x\""), 6, "its token_url must be https"),
+        (server("[oauth]\ntoken_url = 1"), 4, "invalid type"),
+        ("[tool_servers.docs]\nrisk = \"low\"".to_owned(), 1, "it has neither a url nor a command"),
+        ("\n[tool_servers.docs]\nurl = \"http://x/mcp\"".to_owned(), 3, "its url must be https; set allow_http"),
+        ("[tool_servers.docs]\nurl = \"https://me:hunter2@x/mcp\"".to_owned(), 2, "must not hold a user name"),
+        ("[tool_servers.docs]\ncommand = \"\"".to_owned(), 2, "its command is empty"),
+        ("[tool_servers.\"\"]\ncommand = \"x\"".to_owned(), 1, "a tool server's name is 1 to 50 characters"),
+    ] {
+        let output = check_text(&text);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{text} was taken: {said}");
+        assert!(said.starts_with(&format!("tallybook: tallybook.toml, line {line}: ")), "{text}: {said}");
+        assert!(said.contains(words) && !said.contains("hunter2"), "{text}: {said}");
+    }
+}
+
+#[test]
+fn the_tool_servers_of_both_files_are_united() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let section = |name: &str| format!("\n[tool_servers.{name}]\ncommand = \"${{PROGRAM:-x}}\"\nrisk = \"low\"\n");
+    write("tallybook.toml", &[section("zoo"), section("ape")].concat());
+    write(
+        ".mcp_servers",
+        r#"{"httpStreamableServers": {"met": {"url": "https://x/mcp?key=hunter2", "requiresAuth": true}}}"#,
+    );
+    let output = check(folder.path()).env("MCP_OAUTH_TOKEN_URL", "https://x/token").output().unwrap();
+    let understood = said(&output);
+    let expected = "  tool servers:\n    zoo: the program ${PROGRAM:-x}, no call needs consent\n    \
+                    ape: the program ${PROGRAM:-x}, no call needs consent\n    \
+                    met: https://x, with a token, every call needs consent. It cannot be used: ";
+    assert!(output.status.success() && understood.contains(expected), "{understood}");
+    write("tallybook.toml", &[section("ape"), section("met")].concat());
+    let output = check(folder.path()).output().unwrap();
+    let refused = said(&output);
+    let twice = "tallybook: tallybook.toml, line 6: there are two tool servers named \"met\"; give one of them another name. \
+                 The other one is in .mcp_servers.\n";
+    assert!(!output.status.success() && refused == twice, "{refused}");
+}
+
+#[test]
+fn a_file_that_is_named_must_be_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = check(folder.path()).env("CONFIG_FILE", "elsewhere.toml").output().unwrap();
+    let said = said(&output);
+    assert!(!output.status.success() && said.contains("elsewhere.toml cannot be read"), "{said}");
+}
+
+/// A start checks no less than `check-config` does.
+#[test]
+fn a_server_does_not_start_with_a_mistake() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tallybook.toml"), "[[models]]\nname = 1\n").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tallybook"));
+    let output = command.env_clear().env("PORT", "0").current_dir(folder.path()).output().unwrap();
+    let said = said(&output);
+    assert!(!output.status.success() && said.contains("tallybook.toml, line 2: "), "{said}");
+    assert!(!folder.path().join("data").exists());
+}

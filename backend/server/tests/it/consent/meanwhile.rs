@@ -1,0 +1,111 @@
+//! What happens to servers while a turn waits, and what time does.
+
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use serde_json::json;
+use tallybook_agent::Limits;
+use tallybook_mock_llm::{MockLlm, text};
+use tallybook_protocol::{ChatEvent, MessageStatus};
+
+use super::{Fixture, Orders, asked, order, tools};
+use crate::support::{
+    Counts, Engine, EventReader, Provider, TestApp, end_of, eventually, execute, on_every_engine, rows,
+};
+
+on_every_engine! {
+    async fn a_turn_waits_over_a_restart_of_the_server(engine: Engine) {
+        let fixture = Fixture::set_up(&engine).await;
+        let ids = fixture.ask(&["pizza"]).await;
+        let Fixture { app, model, orders, counts, conversation } = fixture;
+        app.shut_down().await;
+        let settings = Provider::Anthropic.settings(model.url());
+        let app = TestApp::spawn_with_tools(&engine, settings, tools(&orders, &counts)).await;
+        assert_eq!(app.conversation(&conversation).await["awaiting_approval"], true);
+        let fixture = Fixture { app, model, orders, counts, conversation };
+        fixture.model.reply([text("Enjoy.")]);
+        let events = fixture.decide_last(ids[0], json!({ "decision": "approve" })).await;
+        assert_eq!(end_of(&events).status, MessageStatus::Complete);
+        assert_eq!(fixture.orders.orders(), ["pizza"]);
+        fixture.model.assert_calls_paired();
+    }
+
+    /// The decision is all that is stored when the process dies.
+    async fn a_turn_goes_on_whose_server_died_right_after_the_last_decision(engine: Engine) {
+        let fixture = Fixture::set_up(&engine).await;
+        fixture.ask(&["pizza", "soup"]).await;
+        fixture.model.reply([text("Enjoy.")]);
+        execute!(fixture.app, "UPDATE tool_calls SET decided_at = started_at");
+        eventually("the turn goes on by itself", async || {
+            fixture.app.conversation(&fixture.conversation).await["messages"][1]["status"] == "complete"
+        })
+        .await;
+        assert_eq!(fixture.orders.orders(), ["pizza", "soup"]);
+        fixture.model.assert_calls_paired();
+    }
+
+    async fn a_call_on_which_nobody_decides_in_time_is_refused(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let orders = Orders::default();
+        let (tools, wait) = (tools(&orders, &Counts::default()), Some(Duration::from_millis(10)));
+        let app = TestApp::spawn_with_consent(&engine, &model, tools, wait, Limits::default()).await;
+        let conversation = app.create_conversation().await;
+        model.reply([order("pizza")]);
+        model.reply([text("Then not.")]);
+        app.send(&conversation, "I am hungry").await.all().await;
+        eventually("the turn goes on", async || {
+            app.conversation(&conversation).await["messages"][1]["status"] == "complete"
+        })
+        .await;
+        assert!(orders.orders().is_empty());
+        let approvals = rows!(app, (String, String, Option<String>), "SELECT decision, decided_by, reason FROM approvals");
+        assert_eq!(approvals, [("deny".to_owned(), "nobody".to_owned(), Some("nobody decided".to_owned()))]);
+        let told = model.requests().last().unwrap().body_text.clone();
+        assert!(told.contains("Nobody decided on this call in time"), "{told}");
+        model.assert_calls_paired();
+    }
+
+    /// What counts is how long it ran, before and after.
+    async fn the_time_a_turn_waits_is_not_its_time(engine: Engine) {
+        let fixture = Fixture::set_up(&engine).await;
+        let ids = fixture.ask(&["pizza"]).await;
+        let ran = rows!(fixture.app, (i64,), "SELECT active_ms FROM messages WHERE role = 'assistant'");
+        assert!((0..60_000).contains(&ran[0].0), "{ran:?}");
+        fixture.model.reply([order("soup")]);
+        let events = fixture.decide_last(ids[0], json!({ "decision": "approve" })).await;
+        assert_eq!(end_of(&events).status, MessageStatus::AwaitingApproval);
+        let ids = asked(&events);
+        // Five minutes are all that a turn has.
+        execute!(fixture.app, "UPDATE messages SET active_ms = 300000 WHERE role = 'assistant'");
+        let events = fixture.decide_last(ids[0], json!({ "decision": "approve" })).await;
+        let Some(ChatEvent::Error(error)) = events.last() else { panic!("{events:?}") };
+        assert_eq!(error.code, "turn_timeout");
+        assert_eq!(fixture.orders.orders(), ["pizza"]);
+        let call = rows!(fixture.app, (String, Option<String>), "SELECT status, error_type FROM tool_calls ORDER BY id DESC");
+        assert_eq!(call[0], ("cancelled".to_owned(), Some("not_started".to_owned())));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_replica_takes_the_decision() {
+    for engine in Engine::every_mysql().await {
+        let fixture = Fixture::set_up(&engine).await;
+        let ids = fixture.ask(&["pizza", "soup"]).await;
+        let settings = Provider::Anthropic.settings(fixture.model.url());
+        let tools = tools(&fixture.orders, &fixture.counts);
+        let other = TestApp::spawn_with_tools(&engine, settings, tools).await;
+        let path = |id: i64| format!("/api/tool-calls/{id}/decision");
+        let approve = json!({ "decision": "approve" });
+        let (first, last) = (path(ids[0]), path(ids[1]));
+        let (here, there) = tokio::join!(fixture.decide(ids[0], approve.clone()), other.post(&first, approve.clone()));
+        let mut statuses = [here.status(), there.status()];
+        statuses.sort();
+        assert_eq!(statuses, [StatusCode::OK, StatusCode::CONFLICT]);
+        fixture.model.reply([text("Enjoy.")]);
+        let events = EventReader::new(other.post(&last, approve).await).all().await;
+        assert_eq!(end_of(&events).status, MessageStatus::Complete);
+        assert_eq!(fixture.orders.orders(), ["pizza", "soup"]);
+        assert_eq!(fixture.app.idle_conversation(&fixture.conversation).await["messages"][1]["status"], "complete");
+        fixture.model.assert_calls_paired();
+    }
+}

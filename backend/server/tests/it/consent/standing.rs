@@ -1,0 +1,82 @@
+//! Approvals that reach beyond their own call: in the conversation, or always; revoked; and void when the tool is another.
+
+use reqwest::StatusCode;
+use serde_json::json;
+use tallybook_mock_llm::text;
+use tallybook_protocol::MessageStatus;
+
+use super::{Fixture, order, problem};
+use crate::support::{Engine, TestApp, end_of, execute, on_every_engine, rows};
+
+/// The statuses of all calls, in order.
+async fn statuses(app: &TestApp) -> Vec<String> {
+    rows!(app, (String,), "SELECT status FROM tool_calls ORDER BY id").into_iter().map(|(status,)| status).collect()
+}
+
+on_every_engine! {
+    async fn a_tool_approved_in_a_conversation_runs_unasked_there_alone(engine: Engine) {
+        let mut fixture = Fixture::set_up(&engine).await;
+        let ids = fixture.ask(&["pizza"]).await;
+        // A later call of the same turn, and one of a later turn.
+        fixture.model.reply([order("soup")]);
+        fixture.model.reply([text("Both.")]);
+        fixture.decide_last(ids[0], json!({ "decision": "approve", "remember": "conversation" })).await;
+        fixture.model.reply([order("cake")]);
+        fixture.model.reply([text("Done.")]);
+        let events = fixture.app.send(&fixture.conversation, "Dessert").await.all().await;
+        assert_eq!(end_of(&events).status, MessageStatus::Complete);
+        assert_eq!(fixture.orders.orders(), ["pizza", "soup", "cake"]);
+        let listed = fixture.app.get_json("/api/approvals").await["items"].clone();
+        assert_eq!((&listed[0]["tool_name"], &listed[0]["scope"]), (&json!("order"), &json!("conversation")));
+        assert_eq!(listed[0]["conversation_id"], json!(fixture.conversation));
+        fixture.conversation = fixture.app.create_conversation().await;
+        assert_eq!(fixture.ask(&["tea"]).await.len(), 1);
+    }
+
+    async fn a_tool_approved_always_runs_unasked_until_that_is_revoked(engine: Engine) {
+        let mut fixture = Fixture::set_up(&engine).await;
+        let ids = fixture.ask(&["pizza"]).await;
+        fixture.model.reply([text("Done.")]);
+        fixture.decide_last(ids[0], json!({ "decision": "approve", "remember": "always" })).await;
+        fixture.conversation = fixture.app.create_conversation().await;
+        fixture.model.reply([order("soup")]);
+        fixture.model.reply([text("Done.")]);
+        let events = fixture.app.send(&fixture.conversation, "Soup").await.all().await;
+        assert_eq!(end_of(&events).status, MessageStatus::Complete);
+        assert_eq!(statuses(&fixture.app).await, ["success", "success"]);
+
+        let id = fixture.app.get_json("/api/approvals").await["items"][0]["id"].clone();
+        let revoke = async || {
+            let path = fixture.app.url(&format!("/api/approvals/{id}"));
+            fixture.app.client.delete(path).send().await.unwrap().status()
+        };
+        assert_eq!(revoke().await, StatusCode::NO_CONTENT);
+        assert_eq!(revoke().await, StatusCode::NOT_FOUND);
+        assert_eq!(fixture.app.get_json("/api/approvals").await["items"], json!([]));
+        assert_eq!(fixture.ask(&["tea"]).await.len(), 1);
+        assert_eq!(fixture.orders.orders(), ["pizza", "soup"]);
+    }
+
+    async fn an_approval_is_void_when_the_tool_is_another(engine: Engine) {
+        let fixture = Fixture::set_up(&engine).await;
+        let ids = fixture.ask(&["pizza"]).await;
+        fixture.model.reply([text("Done.")]);
+        fixture.decide_last(ids[0], json!({ "decision": "approve", "remember": "always" })).await;
+        execute!(fixture.app, "UPDATE approvals SET tool_hash = 'of another definition'");
+        assert_eq!(fixture.ask(&["soup"]).await.len(), 1);
+        assert_eq!(fixture.orders.orders(), ["pizza"]);
+    }
+
+    async fn a_call_whose_tool_changed_since_it_was_asked_for_is_asked_for_anew(engine: Engine) {
+        let fixture = Fixture::set_up(&engine).await;
+        let ids = fixture.ask(&["pizza"]).await;
+        execute!(fixture.app, "UPDATE tool_calls SET tool_hash = 'of another definition'");
+        let refused = problem(fixture.decide(ids[0], json!({ "decision": "approve" })).await, StatusCode::CONFLICT).await;
+        assert_eq!(refused["type"], "/problems/tool_changed");
+        assert!(refused["detail"].as_str().unwrap().contains("Orders a dish."), "{refused}");
+        assert!(fixture.orders.orders().is_empty());
+        fixture.model.reply([text("Done.")]);
+        fixture.decide_last(ids[0], json!({ "decision": "approve" })).await;
+        assert_eq!(fixture.orders.orders(), ["pizza"]);
+    }
+}

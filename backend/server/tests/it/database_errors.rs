@@ -1,0 +1,148 @@
+//! How the errors of real databases are classified: passing, full, lasting.
+
+use sqlx::{AssertSqlSafe, Connection, MySqlPool, SqlitePool};
+use tallybook::db::{Database, FailureKind, classify};
+
+use crate::support::Engine;
+
+const SQLITE: [(&str, FailureKind); 7] = [
+    ("INSERT INTO users SELECT * FROM users", FailureKind::Permanent),
+    ("INSERT INTO sessions VALUES (1, 'x', 77, '', '')", FailureKind::Permanent),
+    ("SELECT * FROM nowhere", FailureKind::Permanent),
+    (
+        "CREATE TRIGGER refuses BEFORE INSERT ON sessions BEGIN SELECT RAISE(ABORT, 'no'); END; \
+         INSERT INTO sessions VALUES (1, 'x', 1, '', '')",
+        FailureKind::Permanent,
+    ),
+    ("SELECT zeroblob(2000000000)", FailureKind::Permanent),
+    ("PRAGMA query_only = 1; DELETE FROM sessions", FailureKind::StorageFull),
+    (
+        "PRAGMA query_only = 0; PRAGMA max_page_count = 1; CREATE TABLE x AS SELECT zeroblob(1000000)",
+        FailureKind::StorageFull,
+    ),
+];
+
+const MYSQL: [(&str, FailureKind); 7] = [
+    ("INSERT INTO users SELECT * FROM users", FailureKind::Permanent),
+    ("UPDATE conversations SET title = REPEAT('x', 201)", FailureKind::Permanent),
+    ("UPDATE tool_calls SET input = '{'", FailureKind::Permanent),
+    ("SELECT * FROM nowhere", FailureKind::Permanent),
+    ("SIGNAL SQLSTATE '45000'", FailureKind::Permanent),
+    ("START TRANSACTION READ ONLY; DELETE FROM sessions", FailureKind::StorageFull),
+    ("ROLLBACK; KILL QUERY CONNECTION_ID()", FailureKind::Transient),
+];
+
+async fn sqlite(engine: &Engine) -> SqlitePool {
+    let Database::Sqlite(pool) = engine.database().await else { unreachable!("the engine is SQLite") };
+    pool
+}
+
+async fn mysql(engine: &Engine) -> MySqlPool {
+    let Database::MySql(pool) = engine.database().await else { unreachable!("the engine is MySQL") };
+    pool
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn errors_of_sqlite() {
+    let engine = Engine::sqlite();
+    let pool = sqlite(&engine).await;
+    let mut connection = pool.acquire().await.unwrap();
+    for (sql, failure) in SQLITE {
+        let error = sqlx::raw_sql(sql).execute(&mut *connection).await.unwrap_err();
+        assert_eq!(classify(&error), failure, "{sql}: {error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_locked_database_passes() {
+    let engine = Engine::sqlite();
+    let pool = sqlite(&engine).await;
+    let mut other = pool.acquire().await.unwrap();
+    sqlx::raw_sql("PRAGMA busy_timeout = 0").execute(&mut *other).await.unwrap();
+    let _held = pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    let error = other.begin_with("BEGIN IMMEDIATE").await.unwrap_err();
+    assert_eq!(classify(&error), FailureKind::Transient, "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn errors_of_mysql() {
+    for engine in Engine::every_mysql().await {
+        let pool = mysql(&engine).await;
+        // So that there are rows to be refused.
+        sqlx::raw_sql(
+            "INSERT INTO conversations (id, uuid, user_id, title, created_at, updated_at) \
+                 VALUES (1, 'u', 1, 't', NOW(6), NOW(6)); \
+             INSERT INTO messages (id, conversation_id, role, content, status, created_at) \
+                 VALUES (1, 1, 'assistant', '', 'complete', NOW(6)); \
+             INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, step, position, text_offset, \
+                 started_at) VALUES (1, '', '', '{}', '{}', 0, 0, 0, NOW(6))",
+        )
+        .execute(&pool)
+        .await
+        .unwrap();
+        let mut connection = pool.acquire().await.unwrap();
+        for (sql, failure) in MYSQL {
+            let error = sqlx::raw_sql(sql).execute(&mut *connection).await.unwrap_err();
+            assert_eq!(classify(&error), failure, "{sql}: {error}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_locked_row_and_a_killed_connection_pass() {
+    for engine in Engine::every_mysql().await {
+        let pool = mysql(&engine).await;
+        let mut other = pool.acquire().await.unwrap();
+        sqlx::raw_sql("SET SESSION innodb_lock_wait_timeout = 1").execute(&mut *other).await.unwrap();
+        let mut held = pool.begin().await.unwrap();
+        let update = "UPDATE users SET name = 'x' WHERE id = 1";
+        sqlx::query(update).execute(&mut *held).await.unwrap();
+        let error = sqlx::query(update).execute(&mut *other).await.unwrap_err();
+        assert_eq!(classify(&error), FailureKind::Transient, "{error}");
+        let id: u64 = sqlx::query_scalar("SELECT CONNECTION_ID()").fetch_one(&mut *held).await.unwrap();
+        sqlx::raw_sql(AssertSqlSafe(format!("KILL {id}"))).execute(&mut *other).await.unwrap();
+        let error = sqlx::query(update).execute(&mut *held).await.unwrap_err();
+        assert_eq!(classify(&error), FailureKind::Transient, "{error}");
+    }
+}
+
+/// Of two transactions that wait for each other one is rolled back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deadlock_passes() {
+    for engine in Engine::every_mysql().await {
+        let pool = mysql(&engine).await;
+        sqlx::raw_sql("INSERT INTO users (id, name, created_at) VALUES (2, 'other', NOW(6))")
+            .execute(&pool)
+            .await
+            .unwrap();
+        let lock = |id: i64| sqlx::query("SELECT id FROM users WHERE id = ? FOR UPDATE").bind(id);
+        let (mut one, mut two) = (pool.begin().await.unwrap(), pool.begin().await.unwrap());
+        lock(1).execute(&mut *one).await.unwrap();
+        lock(2).execute(&mut *two).await.unwrap();
+        let both = tokio::join!(async { lock(2).execute(&mut *one).await }, async {
+            let outcome = lock(1).execute(&mut *two).await;
+            // If this one was not rolled back, the other one can go on now.
+            two.rollback().await.unwrap();
+            outcome
+        });
+        let error = both.0.and(both.1).unwrap_err();
+        assert_eq!(classify(&error), FailureKind::Transient, "{error}");
+    }
+}
+
+/// A server that is sent too large a packet says so and closes the connection. Whether a client that is still sending sees
+/// the former or only the latter is a matter of luck, so the limit is there to be asked for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn how_large_a_statement_may_be_is_known() {
+    for engine in Engine::every_mysql().await {
+        let db = engine.database().await;
+        let limit = usize::try_from(db.max_statement_bytes().await.unwrap()).unwrap();
+        let Database::MySql(pool) = &db else { unreachable!("the engine is MySQL") };
+        let send = async |bytes| sqlx::query("SELECT LENGTH(?)").bind("x".repeat(bytes)).execute(pool).await;
+        send(limit - 1024).await.unwrap();
+        let error = send(limit).await.unwrap_err();
+        let told = error.as_database_error().is_some();
+        assert_eq!(classify(&error), if told { FailureKind::Permanent } else { FailureKind::Transient }, "{error}");
+        pool.acquire().await.unwrap().ping().await.unwrap();
+    }
+}

@@ -1,0 +1,299 @@
+//! The database goes away in the middle of a turn, in every way that each engine has: no tool runs without its row, the
+//! reader is told, the turn is closed when the database is back, and chatting works again without a restart.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use reqwest::StatusCode;
+use serde_json::json;
+use tallybook::db::Database;
+use tallybook_mock_llm::{Gate, MockLlm, hang, text, tool_call};
+use tallybook_protocol::{ChatEvent, ContentDelta, MessageStatus, ToolCallStatus};
+use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry};
+use tokio::sync::Notify;
+
+use crate::support::{Counts, Engine, EventReader, NoArgs, Provider, TestApp, eventually, rows};
+
+/// Runs until it is let go.
+#[derive(Clone, Default)]
+struct Waits(Arc<Notify>);
+
+impl Tool for Waits {
+    type Args = NoArgs;
+    const NAME: &'static str = "waits";
+    const DESCRIPTION: &'static str = "Waits.";
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        self.0.notified().await;
+        Ok(ToolOutput::text("waited"))
+    }
+}
+
+/// A server whose only tool counts, and a turn in it that is about to call it.
+struct Fixture {
+    app: TestApp,
+    model: MockLlm,
+    runs: Counts,
+    conversation: String,
+    turn: EventReader,
+    gate: Gate,
+    /// The id of the last event seen.
+    last_id: Option<String>,
+}
+
+impl Fixture {
+    async fn set_up(engine: &Engine) -> Self {
+        let model = MockLlm::start().await.unwrap();
+        let runs = Counts::default();
+        let tools = ToolRegistry::default().with(runs.clone()).unwrap();
+        let app = TestApp::spawn_with_tools(engine, Provider::Anthropic.settings(model.url()), tools).await;
+        Self::begin(app, model, runs, "counts").await
+    }
+
+    async fn begin(app: TestApp, model: MockLlm, runs: Counts, tool: &str) -> Self {
+        let conversation = app.create_conversation().await;
+        let gate = model.reply_gated([text("I begin. ")], [tool_call(tool, r"{}")]);
+        let mut turn = app.send(&conversation, "Count").await;
+        let last_id = turn.until_text("I begin. ").await.id;
+        gate.reached().await;
+        Self { app, model, runs, conversation, turn, gate, last_id }
+    }
+
+    /// Lets the model ask for the tool while the database is away: the tool does not run, and the reader is told why.
+    async fn assert_refused(&mut self, code: &str) {
+        self.gate.open();
+        let told = self.turn.next().await.unwrap();
+        let ChatEvent::Error(error) = &told.event else { panic!("{told:?}") };
+        assert_eq!((error.code.as_str(), error.assistant_message_id), (code, None));
+        assert_eq!(told.id, self.last_id, "it has no id of its own");
+        assert!(self.turn.next().await.is_none(), "nothing more is said");
+        assert_eq!(self.runs.runs(), 0, "no tool runs without its row");
+    }
+
+    /// The database is back: the turn is closed, whoever comes back is told so, and the next message works.
+    async fn assert_recovers(self) {
+        let Self { app, model, conversation, .. } = self;
+        let stored = app.idle_conversation(&conversation).await;
+        let answer = &stored["messages"][1];
+        assert_eq!((&answer["status"], &answer["content"]), (&"interrupted".into(), &"I begin. ".into()));
+        let owed = app.follow(&conversation, self.last_id.as_deref()).await.all().await;
+        let [ChatEvent::MessageEnd(end)] = &owed[..] else { panic!("{owed:?}") };
+        assert_eq!((end.status, end.content.as_str()), (MessageStatus::Interrupted, "I begin. "));
+        let open = rows!(app, (i64,), "SELECT COUNT(*) FROM tool_calls WHERE status = 'pending'");
+        assert_eq!(open, [(0,)]);
+        assert_eq!(app.get("/readyz").await.status(), StatusCode::OK);
+        model.reply([text("Going on.")]);
+        let next = app.send(&conversation, "And now?").await.all().await;
+        assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Going on."), "{next:?}");
+        model.assert_calls_paired();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_database_is_gone_before_the_start_row() {
+    for engine in Engine::every_mysql().await {
+        let (engine, proxy) = engine.behind_proxy().await;
+        let mut fixture = Fixture::set_up(&engine).await;
+        proxy.cut();
+        fixture.assert_refused("storage_unavailable").await;
+        let away = fixture.app.get("/api/conversations").await;
+        assert_eq!(away.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(away.text().await.unwrap().contains("/problems/storage-unavailable"));
+        assert_eq!(fixture.app.get("/readyz").await.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(fixture.app.get("/healthz").await.status(), StatusCode::OK);
+        proxy.restore();
+        fixture.assert_recovers().await;
+    }
+}
+
+/// It neither answers nor closes its connections.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_database_falls_silent_before_the_start_row() {
+    // Side by side, since the server is patient with each.
+    join_all(Engine::every_mysql().await.into_iter().map(fall_silent)).await;
+}
+
+async fn fall_silent(engine: Engine) {
+    let (engine, proxy) = engine.behind_proxy().await;
+    let mut fixture = Fixture::set_up(&engine).await;
+    proxy.stall();
+    fixture.assert_refused("storage_unavailable").await;
+    proxy.restore();
+    fixture.assert_recovers().await;
+}
+
+/// Nobody can know whether the tool ran, since its result could not be stored: the row says so, and so does the end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_database_is_gone_while_a_tool_runs() {
+    for engine in Engine::every_mysql().await {
+        let (engine, proxy) = engine.behind_proxy().await;
+        let model = MockLlm::start().await.unwrap();
+        let waits = Waits::default();
+        let tools = ToolRegistry::default().with(waits.clone()).unwrap();
+        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("I begin. "), tool_call("waits", "{}")]);
+        let mut turn = app.send(&conversation, "Wait").await;
+        let started = turn.until("tool_call_start").await;
+        proxy.cut();
+        waits.0.notify_one();
+        let ChatEvent::Error(error) = turn.until("error").await.event else { unreachable!() };
+        assert_eq!((error.code.as_str(), error.assistant_message_id), ("storage_unavailable", None));
+        proxy.restore();
+        let stored = app.idle_conversation(&conversation).await;
+        assert_eq!(stored["messages"][1]["status"], "interrupted");
+        let owed = app.follow(&conversation, started.id.as_deref()).await.all().await;
+        let Some(ChatEvent::MessageEnd(end)) = owed.last() else { panic!("{owed:?}") };
+        assert_eq!(end.tool_calls[0].status, ToolCallStatus::Interrupted);
+        assert_eq!(stored["messages"][1]["tool_calls"][0]["status"], "interrupted");
+        assert_eq!(stored["messages"][1]["tool_calls"][0]["error"], end.tool_calls[0].error.as_deref().unwrap());
+        model.reply([text("Going on.")]);
+        let next = app.send(&conversation, "And now?").await.all().await;
+        assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Going on."), "{next:?}");
+        model.assert_calls_paired();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_database_is_slow() {
+    for engine in Engine::every_mysql().await {
+        let (engine, proxy) = engine.behind_proxy().await;
+        let fixture = Fixture::set_up(&engine).await;
+        proxy.slow_down(Duration::from_millis(20));
+        fixture.model.reply([text("Counted.")]);
+        fixture.gate.open();
+        let rest = fixture.turn.all().await;
+        assert!(matches!(rest.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "I begin. \n\nCounted."));
+        assert_eq!(fixture.runs.runs(), 1);
+    }
+}
+
+/// The answer is whole, and only its end cannot be stored: it is stored as it is when the database is back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_database_is_gone_at_the_end() {
+    for engine in Engine::every_mysql().await {
+        let (engine, proxy) = engine.behind_proxy().await;
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        let gate = model.reply_gated([text("Nearly ")], [text("whole.")]);
+        let mut turn = app.send(&conversation, "Go").await;
+        let id = turn.until("content_delta").await.id;
+        gate.reached().await;
+        proxy.cut();
+        gate.open();
+        let error = turn.until("error").await.event;
+        assert!(matches!(error, ChatEvent::Error(error) if error.code == "storage_unavailable"));
+        assert!(turn.next().await.is_none());
+        proxy.restore();
+        let stored = app.idle_conversation(&conversation).await;
+        assert_eq!(stored["messages"][1]["content"], "Nearly whole.");
+        let owed = app.follow(&conversation, id.as_deref()).await.all().await;
+        assert!(matches!(owed.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Nearly whole."), "{owed:?}");
+    }
+}
+
+/// For longer than the lease, with a replica beside it that looks for abandoned turns: it does not take this one for such.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_database_is_gone_at_the_end_for_longer_than_the_lease() {
+    for engine in Engine::every_mysql().await {
+        let (behind, proxy) = engine.clone().behind_proxy().await;
+        let model = MockLlm::start().await.unwrap();
+        let (owner, _other) = (TestApp::spawn(&behind, &model).await, TestApp::spawn(&behind, &model).await);
+        let conversation = owner.create_conversation().await;
+        let gate = model.reply_gated([text("Nearly ")], [text("whole.")]);
+        let mut turn = owner.send(&conversation, "Go").await;
+        turn.until("content_delta").await;
+        gate.reached().await;
+        proxy.cut();
+        gate.open();
+        turn.until("error").await;
+        eventually("the lease runs out", async || {
+            let left = "SELECT COUNT(*) FROM messages WHERE status = 'streaming' AND lease_until > UTC_TIMESTAMP(6)";
+            rows!(engine, (i64,), left) == [(0,)]
+        })
+        .await;
+        proxy.restore();
+        let stored = owner.idle_conversation(&conversation).await;
+        assert_eq!(stored["messages"][1]["content"], "Nearly whole.", "nobody else knows more than was stored");
+    }
+}
+
+/// The connection breaks between a commit and its answer, so that nobody knows whether it was done: no text is stored
+/// twice, and none is lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_whose_answer_is_lost() {
+    for engine in Engine::every_mysql().await {
+        let (engine, proxy) = engine.behind_proxy().await;
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        let gate = model.reply_late([text("Not twice. "), hang()]);
+        let mut turn = app.send(&conversation, "Go").await;
+        turn.until("message_start").await;
+        proxy.lose_next_commit();
+        gate.open();
+        // The first thing to be committed is the text.
+        eventually("a commit's answer is lost", async || !proxy.is_waiting_for_commit()).await;
+        app.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
+        let ChatEvent::MessageEnd(end) = turn.until("message_end").await.event else { unreachable!() };
+        assert_eq!((end.status, end.content.as_str()), (MessageStatus::Stopped, "Not twice. "));
+        let texts =
+            rows!(engine, (String,), "SELECT data FROM journal_events WHERE event = 'content_delta' ORDER BY seq");
+        let texts = texts.iter().map(|row| serde_json::from_str::<ContentDelta>(&row.0).unwrap().delta);
+        assert_eq!(texts.collect::<String>(), "Not twice. ");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_database_is_locked_before_the_start_row() {
+    let engine = Engine::sqlite();
+    let mut fixture = Fixture::set_up(&engine).await;
+    let Database::Sqlite(pool) = engine.database().await else { unreachable!("the engine is SQLite") };
+    let held = pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    fixture.assert_refused("storage_unavailable").await;
+    // Reading goes on all the while.
+    assert_eq!(fixture.app.conversation(&fixture.conversation).await["running"], true);
+    held.rollback().await.unwrap();
+    fixture.assert_recovers().await;
+}
+
+/// The real program under a limit on the size of files, which a full disk is like.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_disk_is_full_before_the_start_row() {
+    use crate::support::Program;
+
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    // Without this the program would be killed for the attempt to write.
+    let app = TestApp::launch_command(&engine, &mut Program::command_after("trap '' XFSZ", &engine, &model));
+    let mut fixture = Fixture::begin(app, model, Counts::default(), "add").await;
+    fixture.app.process().limit_files("0");
+    fixture.assert_refused("storage_full").await;
+    assert_eq!(fixture.app.conversation(&fixture.conversation).await["running"], true);
+    fixture.app.process().limit_files("unlimited");
+    fixture.assert_recovers().await;
+}
+
+/// Triggers that fail as full tables do: a disk of the server's own cannot be filled here.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_servers_disk_is_full_before_the_start_row() {
+    const WRITES: [(&str, &str); 3] = [
+        ("full_rows", "UPDATE ON messages"),
+        ("full_calls", "INSERT ON tool_calls"),
+        ("full_log", "INSERT ON journal_events"),
+    ];
+    for engine in Engine::every_mysql().await {
+        let mut fixture = Fixture::set_up(&engine).await;
+        for (name, write) in WRITES {
+            let full = "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'The table is full'";
+            engine.run(format!("CREATE TRIGGER {name} BEFORE {write} FOR EACH ROW {full}")).await;
+        }
+        fixture.assert_refused("storage_full").await;
+        assert_eq!(fixture.app.conversation(&fixture.conversation).await["running"], true);
+        for (name, _) in WRITES {
+            engine.run(format!("DROP TRIGGER {name}")).await;
+        }
+        fixture.assert_recovers().await;
+    }
+}

@@ -1,0 +1,255 @@
+//! What `fetch_page` reads and refuses, against a server of the test's own on real connections.
+
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+    task::JoinHandle,
+};
+
+use super::{FetchPage, fetch::Fetcher, public_address::is_public};
+use crate::{ToolError, ToolRegistry};
+
+/// A server that gives each connection the next of its answers, as bytes, and then closes.
+struct Server {
+    port: u16,
+    task: JoinHandle<()>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Server {
+    async fn start(answers: Vec<Vec<u8>>) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let task = tokio::spawn(async move {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                count.fetch_add(1, Ordering::SeqCst);
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(stream.read_u8().await.unwrap());
+                }
+                // The tool may have read enough already.
+                let _ = stream.write_all(&answer).await;
+            }
+        });
+        Self { port, task, asked }
+    }
+
+    async fn page(kind: &str, body: impl AsRef<[u8]>) -> Self {
+        Self::start(vec![answer(&format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}"), body)]).await
+    }
+
+    fn url(&self) -> String {
+        format!("http://pages.example:{}/a/page", self.port)
+    }
+}
+
+fn answer(head: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut bytes =
+        format!("{head}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.as_ref().len()).into_bytes();
+    bytes.extend_from_slice(body.as_ref());
+    bytes
+}
+
+fn redirect(target: &str) -> Vec<u8> {
+    answer(&format!("HTTP/1.1 302 Found\r\nlocation: {target}"), "")
+}
+
+/// A registry whose tool finds `pages.example` on this machine, `inside.example` there too though it says it is
+/// elsewhere, and takes 127.0.0.1 for public. Everything else of this machine and its network stays refused.
+fn registry() -> ToolRegistry {
+    let look_up = |host: String| -> futures_util::future::BoxFuture<'static, std::io::Result<Vec<IpAddr>>> {
+        Box::pin(async move {
+            match host.as_str() {
+                "pages.example" => Ok(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]),
+                "inside.example" => Ok(vec!["10.1.2.3".parse().unwrap(), "::1".parse().unwrap()]),
+                "both.example" => Ok(vec!["10.1.2.3".parse().unwrap(), IpAddr::V4(Ipv4Addr::LOCALHOST)]),
+                _ => Err(std::io::Error::other("no such name")),
+            }
+        })
+    };
+    let is_allowed = |address: IpAddr| address == IpAddr::V4(Ipv4Addr::LOCALHOST) || is_public(address);
+    let fetcher = Fetcher::with(Arc::new(look_up), is_allowed).unwrap();
+    ToolRegistry::default().with(FetchPage { fetcher }).unwrap()
+}
+
+async fn fetch(url: &str) -> Result<String, ToolError> {
+    fetch_from(url, 0).await
+}
+
+async fn fetch_from(url: &str, skip: usize) -> Result<String, ToolError> {
+    let input = json!({ "url": url, "skip": skip }).to_string();
+    registry().call("fetch_page", &input).await.map(|output| output.text)
+}
+
+#[tokio::test]
+async fn a_page_is_read_as_text() {
+    let html = "<!doctype html><html><head><title> The\n news </title><style>p{}</style></head><body>\
+        <nav><a href=/home>Home</a></nav><main><h1>Rain</h1><p>It <b>rains</b> in&nbsp;Kyoto, see <a href='/maps?a=1&amp;b=2'>the \
+        map</a>.<script>alert('<p>no</p>')</script></p><ul><li>Monday<li>Tuesday</ul><pre>a  b\n c</pre>\
+        <table><tr><th>Day<td>Rain</table></main><footer>Imprint</footer></body>";
+    let server = Server::page("text/html; charset=utf-8", html).await;
+    let text = fetch(&server.url()).await.unwrap();
+    let port = server.port;
+    let expected = format!(
+        "The news\nhttp://pages.example:{port}/a/page\n\n# Rain\n\nIt rains in Kyoto, see \
+        [the map](http://pages.example:{port}/maps?a=1&b=2).\n\n- Monday\n- Tuesday\n\n```\na  b\n c\n```\n\n| Day | Rain"
+    );
+    assert_eq!(text, expected);
+}
+
+#[tokio::test]
+async fn text_that_is_no_html_stays_as_it_is() {
+    for (kind, body) in
+        [("text/plain", "a <b> c\n  d"), ("application/json", "{\"a\": [1,  2]}"), ("application/ld+json", "{}")]
+    {
+        let server = Server::page(kind, body).await;
+        assert!(fetch(&server.url()).await.unwrap().ends_with(&format!("\n\n{body}")), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn encodings_of_old_pages_are_understood() {
+    let (japanese, _, _) = encoding_rs::SHIFT_JIS.encode("<title>天気</title><p>京都は雨です。");
+    let named = Server::page("text/html; charset=Shift_JIS", &japanese).await;
+    assert!(fetch(&named.url()).await.unwrap().contains("京都は雨です。"));
+    let (within, _, _) = encoding_rs::EUC_JP.encode("<meta charset=\"euc-jp\"><p>京都は雨です。");
+    let sniffed = Server::page("text/html", &within).await;
+    assert!(fetch(&sniffed.url()).await.unwrap().contains("京都は雨です。"));
+}
+
+#[tokio::test]
+async fn a_long_text_is_read_in_parts() {
+    let words = "word ".repeat(10_000);
+    let part = |skip| {
+        let words = words.clone();
+        async move {
+            let server = Server::page("text/html", &words).await;
+            fetch_from(&server.url(), skip).await
+        }
+    };
+    assert!(part(0).await.unwrap().ends_with("[29999 more characters; skip 20000 to read on]"));
+    assert!(!part(40_000).await.unwrap().contains("read on"));
+    assert_eq!(part(49_999).await.unwrap_err().message, "invalid_skip: the text has 49999 characters");
+}
+
+#[tokio::test]
+async fn addresses_that_are_not_public_are_refused() {
+    for url in [
+        "http://10.0.0.1/",
+        "http://192.168.1.1:8080/admin",
+        "http://169.254.169.254/latest/meta-data/",
+        "http://[::1]/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://0x0a.1/",
+        "http://2130706434/",
+        "http://0/",
+    ] {
+        let error = fetch(url).await.unwrap_err();
+        assert!(error.message.ends_with("is not on the public internet"), "{url}: {}", error.message);
+    }
+    for (url, reason) in [
+        ("file:///etc/passwd", "must begin with https://"),
+        ("ftp://pages.example/", "must begin with https://"),
+        ("javascript:alert(1)", "must begin with https://"),
+        ("/page", "is not an address"),
+        ("", "is not an address"),
+        ("http://me:secret@pages.example/", "a user name or a password"),
+    ] {
+        let error = fetch(url).await.unwrap_err();
+        assert!(error.error_type == "invalid_argument" && error.message.contains(reason), "{url}: {}", error.message);
+    }
+    assert!(fetch(&format!("http://{}.example/", "x".repeat(100_000))).await.unwrap_err().message.len() < 200);
+}
+
+#[tokio::test]
+async fn a_name_that_leads_inside_is_refused() {
+    let server = Server::page("text/plain", "secret").await;
+    let url = format!("http://inside.example:{}/", server.port);
+    let error = fetch(&url).await.unwrap_err();
+    assert_eq!(error.message, "inside.example could not be read: it is not on the public internet");
+    assert_eq!(server.asked.load(Ordering::SeqCst), 0);
+    // Of several addresses only the public ones are asked.
+    assert!(fetch(&format!("http://both.example:{}/", server.port)).await.unwrap().ends_with("secret"));
+}
+
+#[tokio::test]
+async fn redirects_are_followed_and_checked_again() {
+    let page = answer("HTTP/1.1 200 OK\r\ncontent-type: text/plain", "there");
+    let server = Server::start(vec![redirect("../b"), page]).await;
+    let text = fetch(&server.url()).await.unwrap();
+    assert_eq!(text, format!("http://pages.example:{}/b\n\nthere", server.port));
+    for target in [
+        "http://10.0.0.1/",
+        "http://[fe80::1]/",
+        "file:///etc/passwd",
+        "//user@pages.example/",
+        "http://169.254.169.254/",
+    ] {
+        let server = Server::start(vec![redirect(target)]).await;
+        let error = fetch(&server.url()).await.unwrap_err();
+        assert!(error.message.starts_with("pages.example redirects to "), "{target}: {}", error.message);
+    }
+    let server = Server::start(vec![redirect("http://inside.example/")]).await;
+    assert!(fetch(&server.url()).await.unwrap_err().message.ends_with("it is not on the public internet"));
+}
+
+#[tokio::test]
+async fn redirects_without_end_are_given_up() {
+    let server = Server::start(vec![redirect("/again"); 20]).await;
+    assert_eq!(fetch(&server.url()).await.unwrap_err().message, "more than 5 redirects");
+    assert_eq!(server.asked.load(Ordering::SeqCst), 6);
+}
+
+#[tokio::test]
+async fn what_is_not_text_or_too_large_or_empty_is_refused() {
+    let large = vec![b'x'; 3 * 1024 * 1024];
+    for (kind, body, error_type) in [
+        ("image/png", b"\x89PNG".to_vec(), "not_text"),
+        ("application/octet-stream", b"abc".to_vec(), "not_text"),
+        ("text/html", large, "too_large"),
+        ("text/html", b"<script>document.write('x')</script>".to_vec(), "no_text"),
+    ] {
+        let server = Server::page(kind, &body).await;
+        assert_eq!(fetch(&server.url()).await.unwrap_err().error_type, error_type, "{kind}");
+    }
+    let server =
+        Server::start(vec![answer("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-encoding: br", "x")]).await;
+    assert_eq!(fetch(&server.url()).await.unwrap_err().error_type, "fetch_failed");
+    let server = Server::start(vec![answer("HTTP/1.1 404 Not Found\r\ncontent-type: text/html", "x")]).await;
+    assert_eq!(fetch(&server.url()).await.unwrap_err().message, "pages.example answered with 404 Not Found");
+    assert!(fetch("http://nowhere.example/").await.unwrap_err().message.contains("no such name"));
+}
+
+#[tokio::test]
+async fn markup_made_to_hurt_is_only_text() {
+    for html in [
+        "<div>".repeat(200_000) + "deep",
+        "<a href=".repeat(100_000) + "deep",
+        format!("<p {}>deep", "a=b ".repeat(200_000)),
+        "<pre><table><li>".repeat(50_000) + "deep",
+        "</div></pre></nav></main></a>".repeat(50_000) + "deep",
+        "<nav><main>".repeat(50_000) + "deep",
+    ] {
+        let server = Server::page("text/html", &html).await;
+        let result = fetch(&server.url()).await;
+        assert!(result.is_ok() || result.is_err_and(|error| error.error_type == "no_text"));
+    }
+}

@@ -1,0 +1,120 @@
+// A first visit to a page, and what it costs.
+
+import { type BrowserType, type Page, expect } from "@playwright/test";
+import { chromium } from "../kit/chromium.ts";
+
+/** Nothing happens for so long: the page has settled. */
+const QUIET_MS = 1000;
+/** By how many times a slow processor is slower than this one. */
+const SLOWDOWN = 4;
+/** What the files of a page are called in the table, by what their addresses end in. */
+const KINDS = [".js", ".wasm", ".css", ".svg"];
+
+declare global {
+  interface Window {
+    first: { paint: number; shift: number; blocking: number; last: number; usable: number };
+  }
+}
+
+/** What one visit cost. */
+export interface Visit {
+  /** Bytes on the wire, headers included, by the kind of file. */
+  bytes: Map<string, number>;
+  /** When the largest thing was painted, in milliseconds. */
+  paint: number;
+  /** The cumulative layout shift. */
+  shift: number;
+  /** How long tasks went on beyond 50 ms, summed up. */
+  blocking: number;
+  /** When it was `alive`, in milliseconds. */
+  usable: number;
+}
+
+/** What a visit is to be beside the usual. */
+interface How {
+  /** Done when the page has settled; then what is told is what this cost. */
+  act?: (page: Page) => Promise<void>;
+  /** Whether the browser's processor is a slow one (`slowDown`). */
+  slow?: boolean;
+}
+
+/** Visits a page with a browser that never saw it, until it is `alive` and settled. */
+export async function visit(browsers: BrowserType, address: string, alive: string, how: How = {}): Promise<Visit> {
+  const { act, slow } = how;
+  const browser = await browsers.launch(chromium.launchOptions);
+  const page = await browser.newPage();
+  const bytes = await count(page);
+  if (slow) await slowDown(page);
+  await page.addInitScript(observe, alive);
+  await page.goto(address);
+  await page.locator(alive).waitFor();
+  await settled(page);
+  if (act) {
+    bytes.clear();
+    await page.evaluate(() => {
+      window.first.blocking = 0;
+    });
+    await act(page);
+    await settled(page);
+  }
+  const { paint, shift, blocking, usable } = await page.evaluate(() => window.first);
+  expect(paint, "something was painted").toBeGreaterThan(0);
+  await browser.close();
+  return { bytes, paint, shift, blocking, usable };
+}
+
+/** Makes the processor slower for a page. */
+export async function slowDown(page: Page): Promise<void> {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("Emulation.setCPUThrottlingRate", { rate: SLOWDOWN });
+}
+
+async function settled(page: Page): Promise<void> {
+  await page.waitForFunction((quiet) => performance.now() - window.first.last > quiet, QUIET_MS, { polling: 100 });
+}
+
+/** Counts what is loaded from now on. What goes on without end, as a stream of events does, is not counted. */
+async function count(page: Page): Promise<Map<string, number>> {
+  const bytes = new Map<string, number>();
+  const kinds = new Map<string, string>();
+  const network = await page.context().newCDPSession(page);
+  await network.send("Network.enable");
+  network.on("Network.requestWillBeSent", ({ requestId, request, type }) => {
+    const { pathname } = new URL(request.url);
+    const kind = type === "Document" ? "document" : (KINDS.find((end) => pathname.endsWith(end)) ?? "data");
+    kinds.set(requestId, kind);
+  });
+  network.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
+    const kind = kinds.get(requestId) ?? "data";
+    bytes.set(kind, (bytes.get(kind) ?? 0) + encodedDataLength);
+  });
+  return bytes;
+}
+
+/** Notes, in the page, what it is like for the visitor. */
+function observe(alive: string): void {
+  const first = { paint: 0, shift: 0, blocking: 0, last: 0, usable: 0 };
+  window.first = first;
+  const look = () => {
+    if (document.querySelector(alive)) first.usable = performance.now();
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+  const note = (type: string, take: (entry: PerformanceEntry) => void) =>
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) {
+        take(entry);
+        first.last = performance.now();
+      }
+    }).observe({ type, buffered: true });
+  note("largest-contentful-paint", (entry) => {
+    first.paint = entry.startTime;
+  });
+  note("layout-shift", (entry) => {
+    first.shift += (entry as PerformanceEntry & { value: number }).value;
+  });
+  note("longtask", (entry) => {
+    first.blocking += entry.duration - 50;
+  });
+  note("resource", () => {});
+}

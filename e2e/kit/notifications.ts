@@ -1,0 +1,24 @@
+// Notifications as a page asks the browser for them.
+
+import type { Page } from "@playwright/test";
+
+/** What the page asked the browser to notify of. The browser under test shows none. */
+export async function watchNotifications(page: Page, permission: string): Promise<() => Promise<string[]>> {
+  await page.addInitScript((permission) => {
+    const shown: string[] = [];
+    class Told extends EventTarget {
+      static permission = "default";
+      static async requestPermission() {
+        Told.permission = permission;
+        return permission;
+      }
+      constructor(title: string, options: NotificationOptions) {
+        super();
+        shown.push(`${title}: ${options.body}`);
+      }
+      close() {}
+    }
+    Object.assign(window, { Notification: Told, shown });
+  }, permission);
+  return () => page.evaluate(() => (window as unknown as { shown: string[] }).shown);
+}

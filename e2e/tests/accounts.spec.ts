@@ -1,0 +1,155 @@
+// A server with accounts: the way in, and two people who see their own conversations and never the other's.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import AxeBuilder from "@axe-core/playwright";
+import type { Browser, BrowserContext, Page } from "@playwright/test";
+import { ChatPage } from "../kit/chat.ts";
+import { expect, test as base } from "../kit/test.ts";
+
+const PASSWORD = "a password of some length";
+const ADMIN = "root";
+
+/** A server that has an admin. */
+const test = base.extend<object, { admin: void }>({
+  admin: [
+    async ({ server }, use) => {
+      const program = spawn(process.env.TALLYBOOK_BIN!, ["admin", "create", ADMIN, "--password-stdin"], {
+        env: { PATH: process.env.PATH, DATABASE_URL: server.database },
+        stdio: ["pipe", "ignore", "inherit"],
+      });
+      program.stdin.end(`${PASSWORD}\n`);
+      const [code] = await once(program, "exit");
+      expect(code).toBe(0);
+      await use();
+    },
+    { scope: "worker", auto: true },
+  ],
+});
+
+test.use({ settings: { ACCOUNTS: "on" } });
+
+/** Fills in the form that is open. */
+async function fillIn(page: Page, name: string, password = PASSWORD): Promise<void> {
+  await page.getByLabel("Name").fill(name);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button").click();
+}
+
+/** A browser of one's own, with its own cookies. */
+async function browserOf(browser: Browser, baseURL: string, options = {}): Promise<[BrowserContext, Page]> {
+  const context = await browser.newContext({ baseURL, serviceWorkers: "block", ...options });
+  return [context, await context.newPage()];
+}
+
+/** Lets somebody in by an admin's invitation. */
+async function invite(admin: Page, guest: Page, name: string): Promise<void> {
+  const made = await admin.request.post("/api/invitations", { data: {} });
+  const { url } = await made.json();
+  await guest.goto(url);
+  await fillIn(guest, name);
+  await expect(guest.getByTestId("person")).toContainText(name);
+}
+
+test("two people in two browsers see their own conversations and never the other's", async ({ page, browser, baseURL }) => {
+  await page.goto("/");
+  await expect(page).toHaveURL(/\/sign-in$/);
+  await fillIn(page, ADMIN);
+  await expect(page.getByTestId("person")).toContainText(ADMIN);
+
+  const [ann, anns] = await browserOf(browser, baseURL!);
+  const [ben, bens] = await browserOf(browser, baseURL!);
+  await invite(page, anns, "ann");
+  await invite(page, bens, "ben");
+  await new ChatPage(anns).ask("What is 1 + 2?");
+  await new ChatPage(bens).ask("What is 3 + 4?");
+  const links = (of: Page) => of.locator(".conversation-link");
+  for (const [own, other, words] of [
+    [anns, bens, "1 + 2"],
+    [bens, anns, "3 + 4"],
+  ] as const) {
+    await own.reload();
+    await expect(links(own)).toHaveCount(1);
+    await expect(links(own)).toContainText(words);
+    await expect(links(other)).not.toContainText(words);
+    const answer = await other.request.get(new URL(own.url()).pathname.replace("/c/", "/api/conversations/"));
+    expect(answer.status()).toBe(404);
+    expect(await answer.text()).not.toContain(words);
+  }
+
+  await test.step("whoever signs out leaves nothing to whom comes next at the same browser", async () => {
+    const address = anns.url();
+    await anns.getByTestId("composer").fill("Something not sent yet");
+    await anns.getByTestId("sign-out").click();
+    await expect(anns).toHaveURL(/\/sign-in$/);
+    await anns.goBack();
+    await expect(anns.getByLabel("Password")).toBeVisible();
+    await expect(anns.getByText("1 + 2")).toHaveCount(0);
+    await anns.goto(address);
+    await fillIn(anns, "ben");
+    // The way back leads to what ben may not see.
+    await expect(anns).toHaveURL(address);
+    await expect(anns.getByTestId("person")).toContainText("ben");
+    await expect(anns.getByText("1 + 2")).toHaveCount(0);
+    await anns.goto("/");
+    await expect(anns.getByTestId("composer")).toHaveValue("");
+  });
+  await ann.close();
+  await ben.close();
+});
+
+test.describe("elsewhere", () => {
+  // The page is told that nobody is signed in any more, and the browser says so in its console.
+  test.use({ tolerated: [/Service Worker registration blocked by Playwright|status of 401/] });
+
+  test("a session that was ended elsewhere leads to the form", async ({ page, browser, baseURL }) => {
+    await page.goto("/sign-in");
+    await fillIn(page, ADMIN);
+    await expect(page.getByTestId("composer")).toBeEnabled();
+    const [elsewhere, other] = await browserOf(browser, baseURL!);
+    await other.goto("/sign-in");
+    await fillIn(other, ADMIN);
+    await expect(other.getByTestId("person")).toContainText(ADMIN);
+    await other.request.delete("/api/sessions");
+    await expect(page).toHaveURL(/\/sign-in$/);
+    await elsewhere.close();
+  });
+});
+
+for (const javaScriptEnabled of [true, false]) {
+  for (const [colorScheme, locale, code] of [
+    ["light", "en-GB", "en"],
+    ["dark", "ja-JP", "ja"],
+  ] as const) {
+    const scripts = javaScriptEnabled ? "with" : "without";
+    test(`the forms are for everybody, ${colorScheme}, ${locale}, ${scripts} scripts`, async ({ browser, baseURL }) => {
+      const viewport = { width: 360, height: 640 };
+      const [context, page] = await browserOf(browser, baseURL!, { javaScriptEnabled, colorScheme, locale, viewport });
+      const [looking, view] = await browserOf(browser, baseURL!, { colorScheme, locale, viewport });
+      for (const path of ["/sign-in", "/setup?token=x", "/invitation?token=x"]) {
+        await page.goto(path);
+        await expect(page.locator("html")).toHaveAttribute("lang", code);
+        expect(await page.evaluate(() => document.scripts.length).catch(() => 0)).toBe(0);
+        // axe is a script itself, and the page is the same with scripts and without.
+        await view.goto(path);
+        expect(await view.locator("main").innerHTML()).toBe(await page.locator("main").innerHTML());
+        const { violations } = await new AxeBuilder({ page: view }).analyze();
+        expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join("\n")}`)).toEqual([]);
+      }
+      await page.goto("/sign-in?next=/c/nowhere");
+      await page.locator("#name").fill(ADMIN);
+      await page.locator("#password").fill("not the password");
+      await page.locator("button").click();
+      await expect(page.getByTestId("problem")).toHaveText(
+        code === "ja" ? "名前またはパスワードが違います。" : "The name or the password is wrong.",
+      );
+      await expect(page.locator("#name")).toHaveValue(ADMIN);
+      await page.locator("#password").fill(PASSWORD);
+      await page.locator("button").click();
+      await expect(page).toHaveURL(/\/c\/nowhere$/);
+      await expect(page.getByTestId("person")).toContainText(ADMIN);
+      await context.close();
+      await looking.close();
+    });
+  }
+}

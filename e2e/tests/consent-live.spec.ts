@@ -1,0 +1,123 @@
+// Consent with a real tool server: a call that waits outlives the server, another tab hears what was decided, and the model
+// is told what came of it.
+
+import { rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "@playwright/test";
+import { ChatPage } from "../kit/chat.ts";
+import type { ScriptedModel } from "../kit/model.ts";
+import { expect, test } from "../kit/test.ts";
+
+const everything = join(import.meta.dirname, "../node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+const file = join(tmpdir(), `tallybook-consent-${process.pid}.json`);
+const ECHO = "everything__echo";
+
+// The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
+if (process.env.TEST_WORKER_INDEX !== undefined) {
+  const program = { command: process.execPath, args: [everything, "stdio"] };
+  writeFileSync(file, JSON.stringify({ mcpServers: { everything: program } }));
+}
+
+test.use({ scripted: true, settings: { MCP_SERVERS_FILE: file, LLM_TITLES: "false" } });
+
+test.afterAll(() => rmSync(file, { force: true }));
+
+/** Waits until the tool server is connected. */
+async function connected(page: Page): Promise<void> {
+  const status = async () => {
+    const { servers }: { servers: { status: string }[] } = await (await page.request.get("/api/tools")).json();
+    return servers[0]!.status;
+  };
+  await expect.poll(status, { timeout: 30_000 }).toBe("connected");
+}
+
+/** Asks something that the model wants so many calls of `echo` for. */
+async function askForCalls(page: Page, model: ScriptedModel, ...messages: string[]): Promise<ChatPage> {
+  await connected(page);
+  const chat = new ChatPage(page);
+  model.answer(messages.map((message) => ({ tool: ECHO, input: JSON.stringify({ message }) })));
+  await page.goto("/");
+  await chat.send("Say it");
+  await expect(page.getByTestId("consent")).toHaveCount(messages.length);
+  await expect(page.getByTestId("allow-once").first()).toBeEnabled();
+  return chat;
+}
+
+test("a call that waits outlives the server and runs with another input", async ({ page, model, server, tolerated }) => {
+  tolerated.push(/net::ERR_|Failed to load resource/);
+  const chat = await askForCalls(page, model, "こだま");
+  await server.kill();
+  await server.restart();
+  await connected(page);
+  await page.reload();
+  await expect(page.getByTestId("consent").locator(".consent-risk")).toContainText("everything");
+  await expect(page).toHaveTitle(/^\(!\) /);
+  await expect(page.getByTestId("row-waits")).toBeVisible();
+  model.answer(["It came back."]);
+  await page.getByTestId("change-input").click();
+  await page.getByTestId("input-field").fill('{"message": "山びこ"}');
+  await page.getByTestId("allow-once").click();
+  await expect(chat.answers).toHaveAttribute("data-status", "complete");
+  await expect(chat.answers).toContainText("It came back.");
+  await expect(page.getByTestId("row-waits")).toHaveCount(0);
+  const stored = await (await page.request.get(chat.api())).json();
+  const [call] = stored.messages[1].tool_calls;
+  expect([call.status, call.output, call.input, call.proposed_input]).toEqual([
+    "success", "Echo: 山びこ", { message: "山びこ" }, { message: "こだま" },
+  ]);
+  for (const again of [false, true]) {
+    if (again) await page.reload();
+    await page.getByTestId("tool-call").click();
+    await expect(page.getByTestId("tool-call-details")).toContainText("こだま");
+    await expect(page.getByRole("heading", { name: "Input, changed by you" })).toBeVisible();
+  }
+});
+
+test("another tab hears what was decided, and the answer goes on in both", async ({ page, model, context }) => {
+  const chat = await askForCalls(page, model, "one", "two");
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await expect(other.getByTestId("consent")).toHaveCount(2);
+  model.answer(["One of them came back."]);
+  await page.getByTestId("consent").first().focus();
+  await page.keyboard.press("3");
+  await page.getByTestId("deny-reason").fill("Not that");
+  await page.keyboard.press("Enter");
+  await expect(page.getByTestId("consent")).toHaveCount(1);
+  await page.getByTestId("consent").focus();
+  await page.keyboard.press("1");
+  await expect(chat.answers).toContainText("One of them came back.");
+  const there = new ChatPage(other);
+  await expect(there.answers).toHaveAttribute("data-status", "complete");
+  await expect(there.answers).toContainText("One of them came back.");
+  const stored = await (await page.request.get(chat.api())).json();
+  const calls: { status: string; output: string | null; error: string | null }[] = stored.messages[1].tool_calls;
+  expect(calls.map(({ status }) => status)).toEqual(["denied", "success"]);
+  expect(calls[0]!.error).toContain("Not that");
+  await other.close();
+});
+
+test("what was allowed from now on asks no more, until that is taken back", async ({ page, model }) => {
+  const chat = await askForCalls(page, model, "one");
+  model.answer(["First."]);
+  await page.getByTestId("scope").selectOption("always");
+  await page.getByTestId("allow-from-now-on").click();
+  await expect(chat.answers).toContainText("First.");
+  model.answer([{ tool: ECHO, input: '{"message":"two"}' }]);
+  model.answer(["Second."]);
+  await expect(await chat.ask("Again"), "it was not asked for").toContainText("Second.");
+  await page.locator("#thread").focus();
+  await page.keyboard.press("Control+/");
+  await page.getByTestId("show-approvals").click();
+  await expect(page.getByTestId("approval")).toHaveText(/everything__echo\s*always/);
+  await page.getByTestId("revoke").click();
+  await expect(page.getByTestId("approval")).toHaveCount(0);
+  await page.keyboard.press("Escape");
+  model.answer([{ tool: ECHO, input: '{"message":"three"}' }]);
+  await chat.send("And again");
+  await expect(page.getByTestId("consent")).toHaveCount(1);
+  await page.getByTestId("stop").click();
+  await expect(chat.answers.last()).toHaveAttribute("data-status", "stopped");
+  await expect(page.getByTestId("consent"), "nothing waits any more").toHaveCount(0);
+});

@@ -1,0 +1,271 @@
+// A call that waits for a decision, as its reader meets it: who asks for what, the choices by hand and by key, what is
+// sent, and what becomes of it. What the server does with a decision is in consent-live.spec.ts.
+
+import type { Page, Request, Route } from "@playwright/test";
+import { watchNotifications } from "../kit/notifications.ts";
+import { type Call, call, conversation, open } from "../kit/seed.ts";
+import { expect, test } from "../kit/test.ts";
+
+const WAITS = { status: "awaiting_approval", output: null, duration_ms: null } as const;
+const REVIEW = { model: "Sonnet", verdict: "reject", reason: "The amount is high.", duration_ms: 900 };
+const TOOLS = {
+  items: [{ name: "bank__pay", server: "bank", description: "Pays.", input_schema: {}, risk: "high", idempotent: false, enabled: true }],
+  servers: [{ name: "bank", status: "connected", tools: 1, left_out: [] }],
+};
+
+function pay(amount: number, other: Partial<Call> = {}): Call {
+  return call("bank__pay", { amount, to: "Ada" }, { ...WAITS, ...other });
+}
+
+/** A conversation whose answer waits for decisions on these calls. */
+function waiting(...calls: Call[]) {
+  return conversation("Payments", [["Pay Ada", { content: "I would pay.", status: "awaiting_approval", calls }]]);
+}
+
+/** Opens it, with the server of its tools known. */
+async function openWaiting(page: Page, told: ReturnType<typeof conversation>): Promise<void> {
+  await page.route("**/api/tools", (route) => route.fulfill({ json: TOOLS }));
+  await open(page, told);
+  await expect(page.getByTestId("consent").first()).toBeVisible();
+}
+
+/** The turn goes on: it ends with these calls. */
+function goOn(route: Route, told: ReturnType<typeof conversation>, calls: Call[], content = "I would pay.\n\nPaid."): Promise<void> {
+  const assistant_message_id = told.messages.at(-1)!.id;
+  const events: [string, object][] = [
+    ["snapshot", { assistant_message_id, epoch: 2, content: "I would pay.", tool_calls: calls, status: "streaming" }],
+    [
+      "message_end",
+      {
+        assistant_message_id, content, tool_calls: calls, status: "complete", stop_reason: "end_turn",
+        usage: { input_tokens: 0, output_tokens: 0, cached_tokens: 0 },
+      },
+    ],
+  ];
+  const body = events.map(([event, data], at) => `id: 2.2.${at}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`).join("");
+  return route.fulfill({ contentType: "text/event-stream", body });
+}
+
+/** Answers the next decisions, and gives what was sent. */
+async function onDecision(page: Page, answer: (route: Route) => Promise<void>): Promise<Request[]> {
+  const sent: Request[] = [];
+  await page.route(/\/(decision|decisions)$/, (route) => {
+    sent.push(route.request());
+    return answer(route);
+  });
+  return sent;
+}
+
+test("a call that waits says who asks for what and why that is risky, and is in no fold", async ({ page }) => {
+  const one = pay(5);
+  one.reviews = [{ ...REVIEW, tool_call_id: one.tool_call_id }];
+  const before = [call("add", { a: 1 }), call("add", { a: 2 })];
+  await openWaiting(page, waiting(...before, one));
+  const card = page.getByTestId("consent");
+  await expect(card.getByRole("heading", { level: 3 }).first()).toHaveText("May bank__pay run?");
+  await expect(card.locator(".consent-risk")).toContainText("the server “bank”");
+  await expect(card.locator(".rows")).toContainText("amount");
+  await expect(card.getByTestId("reviews")).toHaveText(/Sonnet\s*rejects\s*The amount is high\./);
+  await expect(page.getByTestId("tool-group"), "what ended before folds without it").toHaveText(/^2 tool calls/);
+  await page.locator("#thread").focus();
+  await page.keyboard.press("e");
+  await page.keyboard.press("e");
+  await expect(card).toBeVisible();
+  await expect(page).toHaveTitle("(!) Payments · Tallybook");
+  await expect(page.getByTestId("row-waits")).toHaveAccessibleName("Waits for your decision");
+  await expect(page.getByTestId("consent-note")).toHaveText("A tool call waits for your decision.");
+  expect(await page.locator("#thread").evaluate((area) => area.scrollWidth - area.clientWidth)).toBe(0);
+});
+
+test("the keys decide when nobody writes, and Esc refuses nothing", async ({ page }) => {
+  const one = pay(5);
+  const stored = waiting(one);
+  await openWaiting(page, stored);
+  const sent = await onDecision(page, (route) => goOn(route, stored, [{ ...one, status: "success", output: "Paid." }]));
+  const stops: string[] = [];
+  page.on("request", (request) => request.url().endsWith("/stop") && stops.push(request.url()));
+  await page.getByTestId("composer").focus();
+  await page.keyboard.press("1");
+  await expect(page.getByTestId("composer"), "it is written").toHaveValue("1");
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("consent")).toBeFocused();
+  expect([sent.length, stops.length]).toEqual([0, 0]);
+  await page.keyboard.press("1");
+  const answer = page.locator('article[data-role="assistant"]');
+  await expect(answer).toHaveAttribute("data-status", "complete");
+  await expect(answer, "in the same message").toContainText("Paid.");
+  await expect(answer).toHaveCount(1);
+  expect(sent[0]!.url()).toContain(`/api/tool-calls/${one.tool_call_id}/decision`);
+  expect(sent[0]!.postDataJSON()).toEqual({ decision: "approve" });
+  await expect(page.getByTestId("consent")).toHaveCount(0);
+  await expect(page).toHaveTitle("Payments · Tallybook");
+});
+
+test("allowing from now on says how far", async ({ page }) => {
+  const one = pay(5);
+  const stored = waiting(one);
+  await openWaiting(page, stored);
+  const sent = await onDecision(page, (route) => goOn(route, stored, [{ ...one, status: "success", output: "Paid." }]));
+  await page.getByTestId("scope").selectOption("always");
+  await page.getByTestId("consent").focus();
+  await page.keyboard.press("2");
+  await expect(page.getByTestId("consent")).toHaveCount(0);
+  expect(sent[0]!.postDataJSON()).toEqual({ decision: "approve", remember: "always" });
+});
+
+test("denying asks why not, which need not be said", async ({ page }) => {
+  const one = pay(5);
+  const stored = waiting(one);
+  await openWaiting(page, stored);
+  const denied = { ...one, status: "denied", error: "A person refused this call, so it did not run: Too much" } as Call;
+  const sent = await onDecision(page, (route) => goOn(route, stored, [denied]));
+  await page.getByTestId("consent").focus();
+  await page.keyboard.press("3");
+  const reason = page.getByTestId("deny-reason");
+  await expect(reason).toBeFocused();
+  await page.keyboard.press("Escape");
+  await expect(reason).toHaveCount(0);
+  await expect(page.getByTestId("consent")).toBeFocused();
+  expect(sent).toEqual([]);
+  await page.keyboard.press("3");
+  await reason.fill("Too much");
+  await page.keyboard.press("Enter");
+  await expect(page.getByTestId("tool-call")).toHaveAttribute("data-status", "denied");
+  expect(sent[0]!.postDataJSON()).toEqual({ decision: "deny", reason: "Too much" });
+  await page.getByTestId("tool-call").click();
+  await expect(page.getByTestId("tool-call-details")).toContainText("Too much");
+});
+
+test("the input can be changed, and what is no JSON says where", async ({ page }) => {
+  const one = pay(5);
+  const stored = waiting(one);
+  await openWaiting(page, stored);
+  const changed = { ...one, status: "success", output: "Paid.", input: { amount: 4 }, proposed_input: one.input } as Call;
+  const sent = await onDecision(page, (route) => goOn(route, stored, [changed]));
+  await page.getByTestId("change-input").click();
+  const field = page.getByTestId("input-field");
+  await expect(field).toBeFocused();
+  await expect(field).toHaveValue('{\n  "amount": 5,\n  "to": "Ada"\n}');
+  await field.fill('{\n  "amount": 4,\n}');
+  await expect(page.locator(".consent-flaw")).toHaveText("This is not JSON: line 3, column 1");
+  await expect(page.getByTestId("allow-once")).toBeDisabled();
+  await expect(page.getByTestId("deny")).toBeEnabled();
+  await field.fill("[4]");
+  await expect(page.locator(".consent-flaw")).toContainText("one object");
+  await field.fill('{"amount": 4.00000000000000000001}');
+  await expect(page.locator(".consent-flaw")).toBeEmpty();
+  await page.getByTestId("allow-once").click();
+  await expect(page.getByTestId("tool-call")).toHaveAttribute("data-status", "success");
+  expect(sent[0]!.postData()).toBe('{"decision":"approve","input":{"amount": 4.00000000000000000001}}');
+  await page.getByTestId("tool-call").click();
+  const details = page.getByTestId("tool-call-details");
+  await expect(details.getByRole("heading", { name: "Proposed by the model" })).toBeVisible();
+  await expect(details.getByRole("heading", { name: "Input, changed by you" })).toBeVisible();
+});
+
+test("several calls are decided one by one, or all at once", async ({ page }) => {
+  const [one, other, third] = [pay(5), pay(6), pay(7)];
+  const stored = waiting(one, other, third);
+  await openWaiting(page, stored);
+  await expect(page.getByTestId("consent-note")).toHaveText("3 tool calls wait for your decision.");
+  await expect(page.getByTestId("consent").nth(0).locator("kbd"), "the keys are the first one's").toHaveCount(3);
+  await expect(page.getByTestId("consent").nth(1).locator("kbd")).toHaveCount(0);
+  const ended = [one, other, third].map((each) => ({ ...each, status: "success", output: "Paid." }) as Call);
+  const sent = await onDecision(page, (route) => {
+    if (route.request().url().endsWith("decisions")) return goOn(route, stored, ended);
+    Object.assign(one, { status: "denied", error: "A person refused this call." });
+    return route.fulfill({ json: one });
+  });
+  await page.getByTestId("consent").first().getByTestId("deny").click();
+  await page.getByTestId("deny-now").click();
+  await expect(page.getByTestId("consent")).toHaveCount(2);
+  await page.getByTestId("allow-all").click();
+  await expect(page.locator('article[data-role="assistant"]')).toHaveAttribute("data-status", "complete");
+  const decisions = [other, third].map(({ tool_call_id }) => ({ tool_call_id, decision: "approve" }));
+  expect(sent[1]!.postDataJSON()).toEqual({ decisions });
+});
+
+for (const [type, words] of [
+  ["already_decided", "it was approved by Ada"],
+  ["tool_changed", "It says of itself now: Pays twice."],
+] as const) {
+  test(`a decision that the server refuses is told with how things stand (${type})`, async ({ page, tolerated }) => {
+    tolerated.push(/Failed to load resource/);
+    const one = pay(5);
+    const stored = waiting(one);
+    await openWaiting(page, stored);
+    await onDecision(page, (route) => {
+      if (type === "already_decided") {
+        Object.assign(one, { status: "success", output: "Paid." });
+        Object.assign(stored.messages.at(-1)!, { status: "complete" });
+      }
+      const problem = { type: `/problems/${type}`, title: "No", status: 409, detail: words, request_id: "1" };
+      return route.fulfill({ status: 409, contentType: "application/problem+json", json: problem });
+    });
+    await page.getByTestId("allow-once").click();
+    await expect(page.getByTestId("notice")).toHaveText(words);
+    await expect(page.getByTestId("consent")).toHaveCount(type === "already_decided" ? 0 : 1);
+  });
+}
+
+test("what is sent meanwhile waits, and Stop ends the turn", async ({ page }) => {
+  const one = pay(5);
+  const stored = waiting(one);
+  await openWaiting(page, stored);
+  await expect(page.locator("#composer-hint")).toContainText("Decide above first");
+  await page.getByTestId("composer").fill("And Grace?");
+  await page.getByTestId("send").click();
+  await expect(page.getByTestId("queued")).toHaveText(/And Grace\?/);
+  await page.route("**/stop", (route) => {
+    Object.assign(one, { status: "denied", error: "The answer was stopped." });
+    Object.assign(stored.messages.at(-1)!, { status: "stopped" });
+    return route.fulfill({ status: 202, body: "" });
+  });
+  await page.getByTestId("stop").click();
+  await expect(page.locator('article[data-role="assistant"]')).toHaveAttribute("data-status", "stopped");
+  await expect(page.getByTestId("consent")).toHaveCount(0);
+  await expect(page.getByTestId("queued"), "it waits for a word").toHaveCount(1);
+});
+
+test("a hidden tab says in its title that a decision is needed, and so does the system when asked to", async ({ page }) => {
+  const shown = await watchNotifications(page, "granted");
+  const stored = waiting(pay(5));
+  const answer = stored.messages.at(-1)!;
+  Object.assign(answer, { status: "streaming" });
+  stored.active_message_id = answer.id;
+  await page.route("**/api/conversations/*/events", () => {});
+  await open(page, stored);
+  await page.keyboard.press("Control+/");
+  await page.getByTestId("notifications").check();
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("consent"), "others of its step still run").toContainText("You can decide as soon as");
+  await expect(page.getByTestId("allow-once")).toBeDisabled();
+  await page.evaluate(() => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
+    document.dispatchEvent(new Event("visibilitychange", { bubbles: true }));
+  });
+  Object.assign(answer, { status: "awaiting_approval" });
+  stored.active_message_id = null;
+  await expect(page, "it looks every few seconds").toHaveTitle(/^\(!\) Payments/, { timeout: 25_000 });
+  await expect.poll(shown).toEqual(["A decision is needed: Payments · Tallybook"]);
+  await expect(page.getByTestId("allow-once")).toBeEnabled();
+});
+
+test("standing approvals are listed, and can be taken back", async ({ page }) => {
+  const approval = { id: 7, tool_name: "bank__pay", scope: "always", tool_call_id: 1, decided_by: "Ada", created_at: "2026-11-01T12:00:00Z" };
+  const here = { ...approval, id: 8, scope: "conversation", conversation_id: "00000000-0000-4000-8000-000000000001" };
+  await page.route("**/api/approvals", (route) => route.fulfill({ json: { items: [approval, here], next_cursor: null } }));
+  const revoked: string[] = [];
+  await page.route("**/api/approvals/*", (route) => {
+    revoked.push(`${route.request().method()} ${new URL(route.request().url()).pathname}`);
+    return route.fulfill({ status: 204 });
+  });
+  await page.goto("/");
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  await page.keyboard.press("Control+/");
+  await page.getByTestId("show-approvals").click();
+  await expect(page.getByTestId("approval")).toHaveText([/bank__pay always/, /bank__pay in one conversation/]);
+  await page.getByTestId("revoke").first().click();
+  await expect(page.getByTestId("approval")).toHaveCount(1);
+  expect(revoked).toEqual(["DELETE /api/approvals/7"]);
+});

@@ -1,0 +1,68 @@
+// The list of conversations on a phone: over the page, and nothing behind it.
+
+import type { Page } from "@playwright/test";
+import { chooseInMenu, row } from "../kit/sidebar.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 700 } });
+
+async function openDrawer(page: Page): Promise<void> {
+  await page.getByTestId("open-sidebar").tap();
+  await expect(page.getByTestId("search")).toBeVisible();
+}
+
+const focusedWithin = (page: Page, place: string) =>
+  page.evaluate((place) => document.activeElement === document.body || document.activeElement?.closest(place) !== null, place);
+
+test.beforeEach(async ({ page, request }) => {
+  for (const title of ["Rivers", "Lakes"]) await request.post("/api/conversations", { data: { title } });
+  await page.goto("/");
+  await expect(page.getByTestId("composer")).toBeEnabled();
+});
+
+test("the open list keeps the focus, and gives it back", async ({ page }) => {
+  await openDrawer(page);
+  await expect(page.locator("#main")).toHaveJSProperty("inert", true);
+  await expect(page.locator("#close-sidebar")).toBeFocused();
+  for (let press = 0; press < 12; press++) {
+    await page.keyboard.press("Tab");
+    expect(await focusedWithin(page, "#sidebar"), "the focus stays in the list").toBe(true);
+  }
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("search")).toBeHidden();
+  await expect(page.locator("#main")).toHaveJSProperty("inert", false);
+  await expect(page.getByTestId("open-sidebar")).toBeFocused();
+
+  await openDrawer(page);
+  await page.touchscreen.tap(380, 400);
+  await expect(page.getByTestId("search")).toBeHidden();
+  await expect(page.getByTestId("open-sidebar")).toBeFocused();
+});
+
+test("a row has one button, with a menu under the thumb", async ({ page }) => {
+  await openDrawer(page);
+  const rivers = row(page, "Rivers");
+  await expect(rivers.getByRole("button")).toHaveCount(1);
+  const box = (await rivers.getByTestId("row-menu").boundingBox())!;
+  expect(Math.min(box.width, box.height)).toBeGreaterThanOrEqual(44);
+  await rivers.getByTestId("row-menu").tap();
+  await expect(page.getByTestId("archive")).toBeInViewport({ ratio: 1 });
+  await page.getByTestId("delete").tap();
+  await expect(page.getByTestId("undo")).toBeFocused();
+  await page.getByTestId("undo").tap();
+  await expect(row(page, "Rivers").getByTestId("conversation-link")).toBeFocused();
+});
+
+test("who goes somewhere from the list is there, and a wide window has no list over it", async ({ page }) => {
+  await openDrawer(page);
+  await row(page, "Lakes").getByTestId("conversation-link").tap();
+  await expect(page).toHaveURL(/\/c\//);
+  await expect(page.getByTestId("search")).toBeHidden();
+  await expect(page.locator("#main")).toHaveJSProperty("inert", false);
+
+  await openDrawer(page);
+  await page.setViewportSize({ width: 1200, height: 700 });
+  await expect(page.locator("#main")).toHaveJSProperty("inert", false);
+  await chooseInMenu(row(page, "Lakes"), "archive");
+  await expect(page.getByTestId("archived-notice")).toBeVisible();
+});

@@ -1,0 +1,51 @@
+// The end of an answer that is written while nobody sees the tab.
+
+import type { Page } from "@playwright/test";
+import { ChatPage } from "../kit/chat.ts";
+import { gate } from "../kit/model.ts";
+import { watchNotifications } from "../kit/notifications.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
+
+/** Makes a tab hidden or shown, as far as its page can tell. */
+async function setHidden(page: Page, hidden: boolean): Promise<void> {
+  await page.evaluate((hidden) => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+    document.dispatchEvent(new Event("visibilitychange", { bubbles: true }));
+  }, hidden);
+}
+
+test("a hidden tab's title says that an answer has ended, and so does the system when asked to", async ({ page, model }) => {
+  const shown = await watchNotifications(page, "granted");
+  await page.goto("/");
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  await page.keyboard.press("Control+/");
+  const wish = page.getByTestId("notifications");
+  await expect(wish, "off until asked for").not.toBeChecked();
+  await wish.check();
+  await expect(page.locator("html")).toHaveAttribute("data-notifications", "on");
+  await page.keyboard.press("Escape");
+
+  const chat = new ChatPage(page);
+  const end = gate();
+  model.answer(
+    (async function* () {
+      yield "So far.";
+      await end.opened;
+    })(),
+  );
+  await chat.send("One");
+  await expect(chat.answers).toContainText("So far.");
+  await setHidden(page, true);
+  end.open();
+  await expect(page, "it looks every few seconds").toHaveTitle(/^● /, { timeout: 25_000 });
+  await expect.poll(shown).toHaveLength(1);
+  expect((await shown())[0]).toMatch(/^The answer has ended: /);
+  await setHidden(page, false);
+  await expect(page).not.toHaveTitle(/●/);
+  await page.reload();
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  await page.keyboard.press("Control+/");
+  await expect(wish).toBeChecked();
+});

@@ -1,0 +1,61 @@
+// What makes the page one that can be installed, and what it says while the server is out of reach.
+
+import { expect, test } from "../kit/test.ts";
+
+test.use({ serviceWorkers: "allow" });
+
+test("the page names what it is installed as, with icons that are there", async ({ page, request }) => {
+  await page.goto("/");
+  const address = await page.locator('link[rel="manifest"]').getAttribute("href");
+  const answer = await request.get(address!);
+  expect(answer.headers()["content-type"]).toContain("application/manifest+json");
+  const manifest = await answer.json();
+  expect(manifest).toMatchObject({ name: "Tallybook", start_url: "/", display: "standalone" });
+  const sizes = await page.evaluate(async (icons: { src: string }[]) => {
+    const load = async ({ src }: { src: string }) => {
+      const image = new Image();
+      image.src = src;
+      await image.decode();
+      return `${image.naturalWidth}x${image.naturalHeight}`;
+    };
+    return Promise.all(icons.filter(({ src }) => src.endsWith(".png")).map(load));
+  }, manifest.icons);
+  expect(sizes).toEqual(["192x192", "512x512", "512x512"]);
+  expect(manifest.icons.filter(({ purpose }: { purpose?: string }) => purpose === "maskable")).toHaveLength(1);
+  // The browser's own judgement.
+  const session = await page.context().newCDPSession(page);
+  const { errors } = await session.send("Page.getAppManifest");
+  expect(errors).toEqual([]);
+  const { installabilityErrors } = await session.send("Page.getInstallabilityErrors");
+  const grave = installabilityErrors.filter(({ errorId }) => errorId !== "in-incognito");
+  expect(grave).toEqual([]);
+});
+
+test("without the server the page says so, keeps nothing, and comes back", async ({ page, context, tolerated }) => {
+  tolerated.push(/Failed to load resource/, /net::ERR_/);
+  await page.goto("/");
+  await page.evaluate(() => navigator.serviceWorker.ready);
+  await expect(page.getByTestId("composer")).toBeEnabled();
+
+  await context.setOffline(true);
+  expect(await page.evaluate(() => fetch("/api/conversations").then(() => "answered", () => "failed"))).toBe("failed");
+  await page.goto("/c/00000000-0000-4000-8000-000000000001");
+  await expect(page.getByRole("heading", { name: "Tallybook cannot be reached" })).toBeVisible();
+  const colours = await page.evaluate(() => getComputedStyle(document.body).display);
+  expect(colours, "its style is allowed").toBe("grid");
+  expect(await page.evaluate(() => caches.keys())).toEqual([]);
+
+  await context.setOffline(false);
+  await page.getByRole("link", { name: "Try again" }).click();
+  await expect(page.getByText("There is no conversation at this address.").first()).toBeVisible();
+});
+
+test("it says so in the language of the page", async ({ page, context, tolerated }) => {
+  tolerated.push(/Failed to load resource/);
+  await context.addCookies([{ name: "tallybook_language", value: "ja", url: "http://127.0.0.1" }]);
+  await page.goto("/");
+  await page.evaluate(() => navigator.serviceWorker.ready);
+  await context.setOffline(true);
+  await page.goto("/");
+  await expect(page.getByRole("heading", { name: "Tallybookに接続できません" })).toBeVisible();
+});

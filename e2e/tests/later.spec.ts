@@ -1,0 +1,95 @@
+// The parts of the page's program that come later: when somebody uses the page, and missed by nobody.
+
+import type { Page } from "@playwright/test";
+import { ChatPage } from "../kit/chat.ts";
+import { converse } from "../kit/converse.ts";
+import { gate } from "../kit/model.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ demoPaceMs: 0 });
+
+const PARTS = /split_\w+\.wasm/;
+const MESSAGES = /split_messages\.wasm/;
+const OTHERS = /split_others\.wasm/;
+
+function notice(page: Page) {
+  return page.getByRole("alert").filter({ has: page.getByRole("link", { name: "Reload the page" }) });
+}
+
+async function open(page: Page): Promise<void> {
+  await page.goto("/");
+  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+}
+
+test("a new chat does without them, and the first key or pointer has them come", async ({ page }) => {
+  for (const sign of [() => page.keyboard.press("Shift"), () => page.mouse.move(200, 200)]) {
+    let asked = 0;
+    page.on("request", (request) => (asked += PARTS.test(request.url()) ? 1 : 0));
+    await open(page);
+    await page.evaluate(() => new Promise((done) => requestIdleCallback(done)));
+    expect(asked).toBe(0);
+    const parts = [page.waitForResponse(MESSAGES), page.waitForResponse(OTHERS)];
+    await sign();
+    for (const part of parts) expect((await part).ok()).toBe(true);
+  }
+});
+
+test("what is wanted while it does not come is said, and drawn when it comes", async ({ page, tolerated }) => {
+  tolerated.push(/status of 503|Failed to load|MIME|WebAssembly|HTTP status/i);
+  let asked = 0;
+  await page.route(OTHERS, (route) => (asked++ < 3 ? route.fulfill({ status: 503 }) : route.continue()));
+  await open(page);
+  await page.mouse.move(200, 200);
+  await expect.poll(() => asked, "asked for before it is wanted").toBeGreaterThan(0);
+  await expect(notice(page), "which nobody misses yet").toBeHidden();
+  await page.getByTestId("open-help").click();
+  await expect(notice(page)).toContainText("could not be loaded");
+  await expect(page.getByTestId("help")).toBeVisible({ timeout: 15_000 });
+  await expect(notice(page)).toBeHidden();
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("help")).toBeHidden();
+  await expect(page.getByTestId("open-help"), "the focus goes back").toBeFocused();
+});
+
+test("keys pressed before the palette's options are here are meant for them", async ({ page, request }) => {
+  await request.post("/api/conversations", { data: { title: "A train to Kyoto" } });
+  const held = gate();
+  await page.route(OTHERS, async (route) => {
+    await held.opened;
+    await route.continue();
+  });
+  await open(page);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("kyo");
+  await page.keyboard.press("Enter");
+  await expect(page.getByTestId("palette-field")).toHaveValue("kyo");
+  held.open();
+  await expect(page.getByTestId("conversation-menu")).toHaveText("A train to Kyoto");
+  await expect(page.getByTestId("palette")).toBeHidden();
+});
+
+test("a message is sent, and read, also while the part that draws it comes late", async ({ page, tolerated }) => {
+  tolerated.push(/status of 503|Failed to load|MIME|WebAssembly|HTTP status/i);
+  let asked = 0;
+  await page.route(MESSAGES, (route) => (asked++ < 2 ? route.fulfill({ status: 503 }) : route.continue()));
+  await open(page);
+  const chat = new ChatPage(page);
+  await page.getByTestId("composer").fill("What is 1 + 2?");
+  await page.keyboard.press("Enter");
+  await expect(chat.answers).toHaveAttribute("data-status", "complete", { timeout: 15_000 });
+  await expect(chat.messages.first()).toContainText("What is 1 + 2?");
+  await expect(notice(page)).toBeHidden();
+});
+
+test("a conversation can be read before it can be used, and says why it cannot", async ({ page, request, tolerated }) => {
+  tolerated.push(/status of 503|Failed to load|preload|MIME|WebAssembly|HTTP status/i);
+  let works = false;
+  await page.route(MESSAGES, (route) => (works ? route.continue() : route.fulfill({ status: 503 })));
+  await page.goto(await converse(request, 1));
+  await expect(notice(page)).toContainText("could not be loaded");
+  await expect(new ChatPage(page).answers, "what the server drew").toHaveCount(1);
+  works = true;
+  await expect(page.locator("body")).toHaveAttribute("data-alive", "", { timeout: 20_000 });
+  await expect(notice(page)).toBeHidden();
+  await expect(new ChatPage(page).answers).toHaveCount(1);
+});

@@ -1,0 +1,65 @@
+// Several models to choose from: for a conversation, for one answer written anew, and what is left of one that is gone.
+
+import { rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ChatPage } from "../kit/chat.ts";
+import { expect, test } from "../kit/test.ts";
+
+const file = join(tmpdir(), `tallybook-models-${process.pid}.toml`);
+
+/** Both are the built-in model; what counts here is under which name it answers. */
+const ARITHMETIC = '[[models]]\nname = "Arithmetic"\nprovider = "demo"\n';
+const SUMS = '[[models]]\nname = "Sums"\nprovider = "demo"\ninput_price = 3.0\noutput_price = 15.0\n';
+
+// The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
+if (process.env.TEST_WORKER_INDEX !== undefined) writeFileSync(file, ARITHMETIC + SUMS);
+
+test.use({ demoPaceMs: 0, settings: { CONFIG_FILE: file } });
+test.afterAll(() => rmSync(file, { force: true }));
+
+test("a conversation has the model that was chosen, and an answer is written anew by another", async ({ page, request }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  const picker = page.locator("select[data-testid=model]");
+  await expect(picker).toHaveValue("Arithmetic");
+  await picker.selectOption("Sums");
+  const answer = await chat.ask("2 + 3");
+  await expect(answer).toContainText("= 5");
+  const author = answer.getByTestId("author");
+  await expect(author.locator("option:checked")).toHaveText("Sums");
+  expect((await (await request.get(chat.api())).json()).model).toBe("Sums");
+  await expect(answer.locator(".usage"), "what it cost").toContainText("0.00");
+  await page.reload();
+  await expect(picker).toHaveValue("Sums");
+
+  await author.selectOption("Arithmetic");
+  await expect(author.locator("option:checked")).toHaveText("Arithmetic");
+  await expect(answer).toContainText("2/2");
+  await expect(answer).toHaveAttribute("data-status", "complete");
+  const { model, messages } = await (await request.get(chat.api())).json();
+  expect([model, messages[1].model], "the conversation keeps its own").toEqual(["Sums", "Arithmetic"]);
+});
+
+test("a model that is gone says so and leaves the choice of another", async ({ page, server, tolerated }) => {
+  tolerated.push(/net::ERR_|Failed to load resource/);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  const picker = page.locator("select[data-testid=model]");
+  await picker.selectOption("Sums");
+  await chat.ask("2 + 3");
+  await server.kill();
+  writeFileSync(file, ARITHMETIC + SUMS.replace("Sums", "Totals"));
+  await server.restart();
+  await page.reload();
+  await expect(picker).toHaveAttribute("aria-invalid", "true");
+  await expect(picker.locator("option:checked")).toContainText("Sums");
+  await chat.send("And 4 + 5?");
+  await expect(page.getByTestId("notice")).toContainText("Sums");
+  await expect(page.getByTestId("composer"), "what was written is kept").toHaveValue("And 4 + 5?");
+  await picker.selectOption("Totals");
+  await expect(picker).not.toHaveAttribute("aria-invalid", "true");
+  await page.getByTestId("send").click();
+  await expect(chat.answers.nth(1)).toContainText("= 9");
+  await expect(chat.answers.nth(1).getByTestId("author").locator("option:checked")).toHaveText("Totals");
+});

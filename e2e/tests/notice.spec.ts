@@ -1,0 +1,58 @@
+// Notifications that are refused, what is dropped on the page, and keys that are switched off.
+
+import { ChatPage } from "../kit/chat.ts";
+import { watchNotifications } from "../kit/notifications.ts";
+import { expect, test } from "../kit/test.ts";
+
+test("a browser that refuses is named", async ({ page }) => {
+  await watchNotifications(page, "denied");
+  await page.goto("/");
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  await page.keyboard.press("Control+/");
+  // Not `check`, which insists that it stays checked.
+  await page.getByTestId("notifications").click();
+  await expect(page.getByTestId("help")).toContainText("Your browser refuses.");
+  await expect(page.getByTestId("notifications")).not.toBeChecked();
+});
+
+test("a file that is dropped does not take the page's place, and a text goes into the field", async ({ page }) => {
+  await page.goto("/");
+  const field = page.getByTestId("composer");
+  await field.fill("Half a thought");
+  const drop = (kind: "file" | "text") =>
+    page.evaluate((kind) => {
+      const dataTransfer = new DataTransfer();
+      if (kind === "file") dataTransfer.items.add(new File(["x"], "x.html", { type: "text/html" }));
+      else dataTransfer.setData("text/plain", "and the rest");
+      const init = { bubbles: true, cancelable: true, dataTransfer };
+      const target = document.querySelector("#thread")!;
+      const taken = [new DragEvent("dragover", init), new DragEvent("drop", init)].map((event) => !target.dispatchEvent(event));
+      return taken;
+    }, kind);
+  expect(await drop("file")).toEqual([true, true]);
+  await expect(page.getByTestId("notice")).toHaveText("Files cannot be attached yet. Paste their text instead.");
+  await expect(field).toHaveValue("Half a thought");
+  expect(await drop("text")).toEqual([true, true]);
+  await expect(field).toHaveValue("Half a thought\nand the rest");
+});
+
+test("keys of one character can be switched off, also for the next visit", async ({ page }) => {
+  await page.goto("/");
+  await new ChatPage(page).ask("What is 1 + 2?");
+  const line = page.locator(".tool-line").last();
+  await page.locator("#thread").focus();
+  await page.keyboard.press("e");
+  await expect(line).toHaveAttribute("aria-expanded", "true");
+  await page.keyboard.press("Control+/");
+  await page.getByTestId("single-keys").uncheck();
+  await page.keyboard.press("Escape");
+  for (const visit of ["now", "later"]) {
+    const was = await line.getAttribute("aria-expanded");
+    await page.locator("#thread").focus();
+    for (const key of ["e", "[", "]"]) await page.keyboard.press(key);
+    await expect(line, visit).toHaveAttribute("aria-expanded", was!);
+    await expect(page.locator("#thread")).toBeFocused();
+    await page.reload();
+    await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+  }
+});

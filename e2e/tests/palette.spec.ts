@@ -1,0 +1,113 @@
+// The command palette.
+
+import { ChatPage } from "../kit/chat.ts";
+import { expect, test } from "../kit/test.ts";
+
+test("the palette finds conversations and commands by the keyboard alone", async ({ page, request }) => {
+  const titles = ["Taxes of 2025", "A train to Kyoto", "Oaks"];
+  for (const title of titles) await request.post("/api/conversations", { data: { title } });
+  await page.goto("/");
+  const composer = page.getByTestId("composer");
+  await composer.fill("half a thought");
+  const palette = page.getByTestId("palette");
+  const field = page.getByTestId("palette-field");
+  const options = page.getByTestId("palette-option");
+  const chosen = palette.locator('[aria-selected="true"]');
+
+  await test.step("no key is lost, and what fits is marked", async () => {
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("kyo");
+    await expect(field).toHaveValue("kyo");
+    await expect(options.first()).toHaveText("A train to Kyoto");
+    await expect(options.first().locator("mark")).toHaveText("Kyo");
+    await expect(field).toHaveAttribute("aria-activedescendant", (await options.first().getAttribute("id"))!);
+  });
+
+  await test.step("Esc gives the focus back", async () => {
+    await page.keyboard.press("Escape");
+    await expect(palette).toBeHidden();
+    await expect(composer).toBeFocused();
+    await expect(composer).toHaveValue("half a thought");
+    await page.keyboard.press("Control+k");
+    await expect(field, "it begins anew").toHaveValue("");
+    await page.keyboard.press("Control+k");
+    await expect(palette).toBeHidden();
+  });
+
+  await test.step("arrows and Enter", async () => {
+    await page.keyboard.press("Control+k");
+    await expect(options.first(), "the latest first").toHaveText("Oaks");
+    await page.keyboard.press("ArrowDown");
+    await expect(chosen).toHaveText("A train to Kyoto");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowUp");
+    await expect(chosen, "and round").toHaveText("Shortcuts and settings");
+    await expect(chosen).toBeInViewport({ ratio: 1 });
+    await page.keyboard.press("Enter");
+    await expect(page.getByTestId("help")).toBeVisible();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("taxes");
+    await page.keyboard.press("Enter");
+    await expect(page).toHaveURL(/\/c\//);
+    await expect(page.getByTestId("conversation-menu")).toHaveText("Taxes of 2025");
+  });
+
+  await test.step("commands for what is open", async () => {
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("rename this");
+    await page.keyboard.press("Enter");
+    await expect(page.getByTestId("rename-field")).toBeFocused();
+    await page.keyboard.type("Taxes");
+    await page.keyboard.press("Enter");
+    await expect(page.getByTestId("conversation-menu")).toHaveText("Taxes");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("archive this");
+    await page.keyboard.press("Enter");
+    await expect(page.getByTestId("archived-notice")).toBeVisible();
+    await expect(page.getByTestId("undo")).toBeFocused();
+    await page.keyboard.press("Enter");
+    await expect(page.getByTestId("archived-notice")).toHaveCount(0);
+    await page.keyboard.press("Control+k");
+    const saved = page.waitForEvent("download");
+    await page.keyboard.type("as json");
+    await page.keyboard.press("Enter");
+    expect((await saved).suggestedFilename()).toMatch(/\.json$/);
+  });
+
+  await test.step("the theme follows", async () => {
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("dark");
+    await page.keyboard.press("Enter");
+    await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+    await expect(page.getByTestId("theme")).toHaveValue("dark");
+  });
+});
+
+test("commands that make no sense now are absent", async ({ page }) => {
+  const options = page.getByTestId("palette-option");
+  await page.goto("/");
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  await page.keyboard.press("Control+k");
+  await expect(options.filter({ hasText: "New chat" })).toHaveCount(1);
+  for (const label of ["this conversation", "Stop", "Copy the last answer"]) {
+    await expect(options.filter({ hasText: label }), label).toHaveCount(0);
+  }
+  await page.keyboard.press("Escape");
+  await new ChatPage(page).ask("What is 2 + 3?");
+  await page.keyboard.press("Control+k");
+  await expect(options.filter({ hasText: "Copy the last answer" })).toHaveCount(1);
+  await expect(options.filter({ hasText: "Delete this conversation" })).toHaveCount(1);
+});
+
+test("a conversation that is not in the list yet is found by the server", async ({ page, request }) => {
+  await request.post("/api/conversations", { data: { title: "Quinces of old" } });
+  for (let number = 0; number < 55; number++) await request.post("/api/conversations", { data: { title: `Newer ${number}` } });
+  await page.goto("/");
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("quinces");
+  await expect(page.getByTestId("palette-option")).toHaveText(["Quinces of old"]);
+  await page.getByTestId("palette-option").click();
+  await expect(page.getByTestId("conversation-menu"), "its name is known, too").toHaveText("Quinces of old");
+});

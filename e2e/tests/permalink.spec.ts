@@ -1,0 +1,112 @@
+// The lasting address of a message: copied, opened, wherever the message is, and what is said when it is gone.
+
+import { ChatPage } from "../kit/chat.ts";
+import { converse, question } from "../kit/converse.ts";
+import { gate } from "../kit/model.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ demoPaceMs: 0, contextOptions: { permissions: ["clipboard-read", "clipboard-write"] } });
+
+/** The row ids of the messages of a conversation, oldest first. */
+async function ids(request: import("@playwright/test").APIRequestContext, address: string): Promise<number[]> {
+  const told = await (await request.get(`/api${address.replace("/c/", "/conversations/")}`)).json();
+  return told.messages.map(({ id }: { id: number }) => id);
+}
+
+test("a copied link leads to its message, also far up, and back again", async ({ page, request }) => {
+  const address = await converse(request, 30);
+  const all = await ids(request, address);
+  await page.goto(address);
+  await expect(page.getByTestId("composer")).toBeEnabled();
+
+  await test.step("it is copied", async () => {
+    await page.getByTestId("copy-link").last().click();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    expect(copied).toBe(`${new URL(page.url()).origin}${address}#message-${all.at(-1)}`);
+  });
+
+  await test.step("one that is here is in sight, marked, and has the focus", async () => {
+    await page.goto("/");
+    const here = all[40]!;
+    await page.goto(`${address}#message-${here}`);
+    const message = page.locator(`#message-${here}`);
+    await expect(message).toHaveAttribute("data-goal", "");
+    await expect(message).toBeFocused();
+    await expect(message).toBeInViewport();
+    await expect(page.getByTestId("jump")).toBeVisible();
+  });
+
+  await test.step("one that is not loaded is, without a new page", async () => {
+    const far = all[2]!;
+    await page.evaluate((fragment) => (location.hash = fragment), `message-${far}`);
+    const message = page.locator(`#message-${far}`);
+    await expect(message).toContainText(question(1));
+    await expect(message).toBeFocused();
+    await expect(message).toBeInViewport();
+    await expect(page.locator("[data-goal]")).toHaveCount(1);
+    await page.goBack();
+    await expect(page.locator(`#message-${all[40]}`)).toBeFocused();
+  });
+
+  await test.step("and so it is in a page that is opened there", async () => {
+    await page.goto("about:blank");
+    await page.goto(`${address}#message-${all[1]}`);
+    await expect(page.locator(`#message-${all[1]}`)).toBeFocused();
+    await expect(page.locator(`#message-${all[1]}`)).toBeInViewport();
+  });
+});
+
+test("one is told that one goes there, and when that comes to nothing", async ({ page, request, tolerated }) => {
+  tolerated.push(/Failed to load resource/);
+  const address = await converse(request, 28);
+  const [first] = await ids(request, address);
+  const held = gate();
+  await page.route(/before=/, async (route) => {
+    await held.opened;
+    await route.abort();
+  });
+  await page.goto(`${address}#message-${first}`);
+  await expect(page.getByText("Going to the message…")).toBeVisible();
+  held.open();
+  await expect(page.getByTestId("notice")).toContainText("cannot be reached");
+  await expect(page.getByText("Going to the message…")).toHaveCount(0);
+});
+
+test("a message that is gone is said to be", async ({ page, request, tolerated }) => {
+  tolerated.push(/Failed to load resource/);
+  const address = await converse(request, 1);
+  await page.goto(`${address}#message-99999999`);
+  await expect(page.getByTestId("notice")).toContainText("not there any more");
+  await expect(new ChatPage(page).messages).toHaveCount(2);
+});
+
+test("a message of another version brings that version back", async ({ page, request }) => {
+  const address = await converse(request, 1);
+  const [, answer] = await ids(request, address);
+  await page.goto(address);
+  const chat = new ChatPage(page);
+  await chat.messages.first().getByTestId("edit").click();
+  await page.getByTestId("edit-field").fill("What is 5 + 6?");
+  await page.keyboard.press("Enter");
+  await expect(chat.answers.last()).toContainText("11");
+  await expect(chat.answers.last()).toHaveAttribute("data-status", "complete");
+  await page.goto("about:blank");
+  await page.goto(`${address}#message-${answer}`);
+  await expect(page.locator(`#message-${answer}`)).toBeFocused();
+  await expect(chat.messages.first()).toContainText(question(0));
+});
+
+test("each message says when it was written, and an answer by which model", async ({ page, request }) => {
+  const address = await converse(request, 1);
+  await page.goto(address);
+  const times = page.getByTestId("message-time");
+  await expect(times).toHaveCount(2);
+  const told = await times.last().evaluate((time: HTMLTimeElement) => [time.dateTime, time.title, time.textContent]);
+  expect(Date.now() - Date.parse(told[0]!)).toBeLessThan(60_000);
+  expect(told[1]).toContain(String(new Date().getFullYear()));
+  expect(told[2]).toMatch(/^\d{1,2}:\d\d\s?(AM|PM)?$/);
+  await expect(page.getByTestId("author")).toHaveText("demo");
+  // What is heard as it happens has its time too.
+  await new ChatPage(page).ask("What is 2 + 3?");
+  await expect(times).toHaveCount(4);
+});

@@ -1,0 +1,168 @@
+// Conversations that are pinned, put into the archive, or dealt with several at once.
+
+import type { APIRequestContext, Page } from "@playwright/test";
+import { ChatPage } from "../kit/chat.ts";
+import { gate } from "../kit/model.ts";
+import { startServer } from "../kit/server.ts";
+import { chooseInMenu, row } from "../kit/sidebar.ts";
+import { test as base, expect } from "../kit/test.ts";
+
+/** Each test has a server of its own, without other conversations in its lists. */
+const test = base.extend({
+  baseURL: async ({ mysqlServer, demoPaceMs, settings }, use) => {
+    const server = await startServer({ mysqlServer, demoPaceMs, settings });
+    await use(server.url);
+    await server.stop();
+  },
+});
+
+/** Makes conversations of these titles, the last one newest, and opens the page. */
+async function openWith(page: Page, request: APIRequestContext, titles: string[]): Promise<Record<string, string>> {
+  const made: Record<string, string> = {};
+  for (const title of titles) {
+    made[title] = (await (await request.post("/api/conversations", { data: { title } })).json()).uuid;
+  }
+  await page.goto("/");
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  return made;
+}
+
+const lines = (page: Page) => page.locator(".conversations > li");
+const links = (page: Page) => page.getByTestId("conversation-link");
+
+test("pinned conversations stand first under their heading, here and in another tab", async ({ page, context, request }) => {
+  await openWith(page, request, ["Oaks", "Elms", "Limes"]);
+  const other = await context.newPage();
+  await other.goto("/");
+  await expect(lines(other)).toHaveText(["Today", "Limes", "Elms", "Oaks"]);
+  await chooseInMenu(row(page, "Oaks"), "pin");
+  for (const tab of [page, other]) await expect(lines(tab)).toHaveText(["Pinned", "Oaks", "Today", "Limes", "Elms"]);
+  await page.reload();
+  await expect(lines(page)).toHaveText(["Pinned", "Oaks", "Today", "Limes", "Elms"]);
+
+  await links(page).filter({ hasText: "Oaks" }).click();
+  await expect(page).toHaveURL(/\/c\//);
+  await page.getByTestId("conversation-menu").click();
+  await expect(page.getByTestId("menu-pin")).toHaveText("Unpin");
+  await page.getByTestId("menu-pin").click();
+  for (const tab of [page, other]) await expect(lines(tab)).toHaveText(["Today", "Limes", "Elms", "Oaks"]);
+});
+
+test("a pin that the server refuses is taken back, with the reason", async ({ page, request, tolerated }) => {
+  tolerated.push(/Failed to load resource/);
+  await openWith(page, request, ["Oaks", "Elms"]);
+  const held = gate();
+  await page.route("**/api/conversations/*", async (route) => {
+    if (route.request().method() !== "PATCH") return route.fallback();
+    await held.opened;
+    const problem = { type: "x/invalid-input", title: "No", status: 422, detail: "100 conversations are pinned.", request_id: "1" };
+    return route.fulfill({ status: 422, json: problem });
+  });
+  await chooseInMenu(row(page, "Oaks"), "pin");
+  await expect(lines(page)).toHaveText(["Pinned", "Oaks", "Today", "Elms"]);
+  held.open();
+  await expect(lines(page)).toHaveText(["Today", "Elms", "Oaks"]);
+  await expect(page.getByTestId("list-trouble")).toContainText("100 conversations are pinned.");
+});
+
+test("what is archived is out of the list, can be taken back at once or later, and says so when open", async ({ page, request }) => {
+  const made = await openWith(page, request, ["Oaks", "Elms"]);
+  await chooseInMenu(row(page, "Oaks"), "archive");
+  await expect(links(page)).toHaveText(["Elms"]);
+  await expect(page.getByTestId("undo")).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(links(page)).toHaveText(["Elms", "Oaks"]);
+  await expect(links(page).nth(1)).toBeFocused();
+  const stored = async () => (await (await request.get(`/api/conversations/${made.Oaks}`)).json()).archived;
+  await expect.poll(stored).toBe(false);
+
+  await chooseInMenu(row(page, "Oaks"), "archive");
+  await expect.poll(stored).toBe(true);
+  await page.getByTestId("open-archive").click();
+  await expect(page.getByTestId("leave-archive")).toBeFocused();
+  await expect(links(page)).toHaveText(["Oaks"]);
+  await links(page).click();
+  await expect(page.getByTestId("archived-notice")).toBeVisible();
+  await expect(page.getByTestId("conversation-menu")).toHaveText("Oaks");
+
+  await test.step("by its button", async () => {
+    await page.getByTestId("unarchive").click();
+    await expect(page.getByTestId("archived-notice")).toHaveCount(0);
+    await expect(page.getByText("Conversations that you archive are kept here.")).toBeVisible();
+    await page.getByTestId("leave-archive").click();
+    await expect(page.getByTestId("open-archive")).toBeFocused();
+    await expect(links(page)).toHaveText(["Elms", "Oaks"]);
+  });
+
+  await test.step("by a message", async () => {
+    await request.patch(`/api/conversations/${made.Oaks}`, { data: { archived: true } });
+    await expect(page.getByTestId("archived-notice")).toBeVisible();
+    await page.reload();
+    await expect(page.getByTestId("archived-notice")).toBeVisible();
+    await expect(page.getByTestId("composer")).toBeEnabled();
+    await new ChatPage(page).ask("What is 2 + 3?");
+    await expect(page.getByTestId("archived-notice")).toHaveCount(0);
+    await expect(links(page)).toHaveText(["Oaks", "Elms"]);
+  });
+});
+
+test("several are chosen, by the keyboard too, and dealt with at once with one way back", async ({ page, request }) => {
+  const made = await openWith(page, request, ["One", "Two", "Three", "Four", "Five", "Six"]);
+  const writing = new Set<string>();
+  let most = 0;
+  page.on("request", (asked) => {
+    if (asked.method() !== "PATCH") return;
+    writing.add(asked.url());
+    most = Math.max(most, writing.size);
+  });
+  page.on("requestfinished", (asked) => writing.delete(asked.url()));
+
+  await chooseInMenu(row(page, "Six"), "select");
+  const choose = (title: string) => row(page, title).getByTestId("choose");
+  await expect(choose("Six")).toBeChecked();
+  await choose("Two").click({ modifiers: ["Shift"] });
+  await expect(page.getByTestId("selection")).toContainText("5 chosen");
+  await choose("Four").press("Space");
+  await expect(choose("Four")).not.toBeChecked();
+  await expect(page.getByTestId("selection")).toContainText("4 chosen");
+
+  await page.getByTestId("archive-chosen").press("Enter");
+  await expect(links(page)).toHaveText(["Four", "One"]);
+  await expect(page.getByTestId("undo")).toHaveCount(1);
+  await expect(page.locator(".undo-note")).toContainText("Archived 4 conversations.");
+  await expect(page.getByTestId("undo")).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(links(page)).toHaveText(["Six", "Five", "Four", "Three", "Two", "One"]);
+  const archived = async () => (await (await request.get("/api/conversations?archived=true")).json()).items.length;
+  await expect.poll(archived).toBe(0);
+  expect(most).toBeLessThanOrEqual(3);
+
+  await chooseInMenu(row(page, "One"), "select");
+  await choose("Two").click();
+  await page.getByTestId("pin-chosen").click();
+  await expect(lines(page)).toHaveText(["Pinned", "Two", "One", "Today", "Six", "Five", "Four", "Three"]);
+
+  await chooseInMenu(row(page, "Three"), "select");
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("selection")).toHaveCount(0);
+  await expect(links(page).filter({ hasText: "Three" })).toBeFocused();
+
+  await chooseInMenu(row(page, "Three"), "select");
+  await choose("Four").click();
+  await page.getByTestId("delete-chosen").click();
+  await expect(links(page)).toHaveText(["Two", "One", "Six", "Five"]);
+  // What is left undone is done when the page is left.
+  await page.goto("about:blank");
+  for (const title of ["Three", "Four"]) {
+    await expect.poll(async () => (await request.get(`/api/conversations/${made[title]}`)).status()).toBe(404);
+  }
+});
+
+test("new chat and search stay in sight above a long list", async ({ page, request }) => {
+  await openWith(page, request, Array.from({ length: 40 }, (_, number) => `Sum ${number}`));
+  await page.getByTestId("sidebar").evaluate((element) => element.scrollTo(0, 600));
+  await expect(row(page, "Sum 39")).not.toBeInViewport();
+  await expect(page.getByTestId("new-chat")).toBeInViewport({ ratio: 1 });
+  await expect(page.getByTestId("search")).toBeInViewport({ ratio: 1 });
+  await expect(page.getByTestId("theme")).toBeInViewport({ ratio: 1 });
+});

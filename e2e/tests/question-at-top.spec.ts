@@ -1,0 +1,57 @@
+// A new question goes to the top, and its answer grows below it.
+
+import { ChatPage } from "../kit/chat.ts";
+import { converse } from "../kit/converse.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ demoPaceMs: 0 });
+
+test("the question stands at the top, nothing jumps at the end, and no room stays that is not needed", async ({ page, request }) => {
+  await page.setViewportSize({ width: 900, height: 700 });
+  const chat = new ChatPage(page);
+  await page.goto(await converse(request, 8));
+  const thread = page.locator("#thread");
+  const room = () => page.locator(".room").evaluate((room) => room.clientHeight);
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  expect(await room(), "an open conversation has none").toBe(0);
+
+  const answer = await chat.ask("What is 2 + 3?");
+  const question = chat.messages.last().locator("xpath=preceding-sibling::article[1]");
+  const top = async () => (await question.boundingBox())!.y - (await thread.boundingBox())!.y;
+  await expect.poll(top, "at the top").toBeLessThan(8);
+  await expect(answer.getByTestId("copy-answer")).toBeVisible();
+  expect(await top()).toBeGreaterThan(-8);
+  expect(await room()).toBeGreaterThan(0);
+  await expect(page.getByTestId("jump")).toHaveCount(0);
+
+  await thread.hover();
+  await page.mouse.wheel(0, -100_000);
+  await expect.poll(room, "whoever goes up leaves the room behind").toBe(0);
+  await page.getByTestId("jump").click();
+  await expect(answer.getByTestId("copy-answer")).toBeInViewport();
+
+  await page.reload();
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  expect(await room()).toBe(0);
+});
+
+test("a long message of one's own folds", async ({ page }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await page.getByTestId("composer").fill(`What is 2 + 3?\n${"line\n".repeat(40)}the end`);
+  await page.getByTestId("send").click();
+  await expect(chat.answers).toHaveAttribute("data-status", "complete");
+  const bubble = page.locator(".bubble-text");
+  const fold = page.getByTestId("fold");
+  await expect(fold).toHaveAttribute("aria-expanded", "false");
+  const height = async () => (await bubble.boundingBox())!.height;
+  const folded = await height();
+  await fold.press("Enter");
+  await expect(fold).toHaveAttribute("aria-expanded", "true");
+  expect(await height()).toBeGreaterThan(2 * folded);
+  await expect(fold).toBeFocused();
+  await fold.press("Enter");
+  expect(await height()).toBe(folded);
+  await page.reload();
+  await expect(fold, "also as the server draws it").toHaveAttribute("aria-expanded", "false");
+});

@@ -1,0 +1,91 @@
+// What is sent while an answer is being written waits for its end.
+
+import { ChatPage } from "../kit/chat.ts";
+import { gate } from "../kit/model.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
+
+async function* held(words: string, until: Promise<void>) {
+  yield words;
+  await until;
+}
+
+test("messages wait in order, can be changed and taken out, and go one after the other", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  const field = page.getByTestId("composer");
+  const queued = page.getByTestId("queued");
+  const first = gate();
+  model.answer(held("First answer.", first.opened));
+  model.answer(["Second answer."]);
+  model.answer(["Third answer."]);
+  await page.goto("/");
+  await chat.send("One");
+  await expect(chat.answers).toContainText("First answer.");
+
+  for (const words of ["Tow", "Not this", "Three"]) {
+    await field.fill(words);
+    await expect(page.getByTestId("send")).toHaveAccessibleName("Send when the answer ends");
+    await field.press("Enter");
+    await expect(field).toHaveValue("");
+  }
+  await expect(queued).toHaveText(["Tow", "Not this", "Three"]);
+  await expect(page.getByTestId("stop"), "Stop stays within reach").toBeVisible();
+  await queued.nth(1).getByTestId("queue-remove").click();
+  await queued.nth(0).getByTestId("queue-edit").click();
+  const change = page.getByTestId("queue-field");
+  await expect(change).toBeFocused();
+  await change.fill("Two");
+  await change.press("Enter");
+  await expect(queued).toHaveText(["Two", "Three"]);
+
+  await page.reload();
+  await expect(queued, "a reload loses nothing").toHaveText(["Two", "Three"]);
+  first.open();
+  await expect(chat.answers.nth(2)).toContainText("Third answer.");
+  await expect(page.getByTestId("queue")).toHaveCount(0);
+  const asked = page.locator('article[data-role="user"] .bubble');
+  await expect(asked).toHaveText(["One", "Two", "Three"]);
+  await page.reload();
+  await expect(asked, "each is stored once").toHaveText(["One", "Two", "Three"]);
+});
+
+test("after Stop they wait until they are sent by hand", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  model.answer(held("First answer.", new Promise(() => {})));
+  model.answer(["Second answer."]);
+  await page.goto("/");
+  await chat.send("One");
+  await expect(chat.answers).toContainText("First answer.");
+  await page.getByTestId("composer").fill("Two");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+  await expect(chat.answers).toHaveAttribute("data-status", "stopped");
+  await expect(page.getByTestId("queue")).toContainText("The last answer did not end as it should");
+  await page.getByTestId("send-now").click();
+  await expect(chat.answers.nth(1)).toContainText("Second answer.");
+  await expect(page.getByTestId("queue")).toHaveCount(0);
+});
+
+test("what waits stays with its conversation", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  const first = gate();
+  model.answer(held("First answer.", first.opened));
+  model.answer(["Second answer."]);
+  await page.goto("/");
+  await chat.send("One");
+  await expect(chat.answers).toContainText("First answer.");
+  await page.getByTestId("composer").fill("Two");
+  await page.keyboard.press("Enter");
+  await expect(page.getByTestId("queued")).toHaveText(["Two"]);
+  const address = page.url();
+  await page.getByTestId("new-chat").click();
+  await expect(page.getByTestId("queue")).toHaveCount(0);
+  first.open();
+  await page.goto(address);
+  await expect(chat.answers).toHaveAttribute("data-status", "complete");
+  // Whoever comes back later decides.
+  await expect(page.getByTestId("queue")).toContainText("These were not sent yet.");
+  await page.getByTestId("send-now").click();
+  await expect(chat.answers.nth(1)).toContainText("Second answer.");
+});

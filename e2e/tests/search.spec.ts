@@ -1,0 +1,196 @@
+// Searching in everything, and finding something in one conversation.
+
+import type { APIRequestContext, Page } from "@playwright/test";
+import { ChatPage } from "../kit/chat.ts";
+import { converse, question } from "../kit/converse.ts";
+import { gate } from "../kit/model.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ demoPaceMs: 0 });
+
+const UUID = "00000000-0000-4000-8000-000000000001";
+
+/** Places in messages, as the API tells of them. */
+function hits(from: number, count: number): object[] {
+  return Array.from({ length: count }, (_, at) => ({
+    conversation_uuid: UUID,
+    title: "Taxes",
+    message_id: from + at,
+    role: "user",
+    shown: true,
+    snippet: [{ text: `Number ${from + at}: `, is_match: false }, { text: "tax", is_match: true }],
+    created_at: "2026-11-01T12:00:00Z",
+  }));
+}
+
+async function openSearch(page: Page, words: string): Promise<void> {
+  await page.goto("/");
+  await expect(page.getByTestId("search")).toBeEnabled();
+  await page.keyboard.press("Control+Shift+F");
+  await expect(page.getByTestId("search")).toBeFocused();
+  await page.keyboard.type(words);
+}
+
+/** Asks something, and waits for the answer. */
+async function say(request: APIRequestContext, title: string, content: string): Promise<string> {
+  const { uuid } = await (await request.post("/api/conversations", { data: { title } })).json();
+  await (await request.post(`/api/conversations/${uuid}/messages`, { data: { content } })).text();
+  return uuid;
+}
+
+test("what is found in a message is gone to, marked there, with the arrow keys and Enter", async ({ page, request }) => {
+  const uuid = await say(request, "Zebra crossing", "What is 77001 + 5?");
+  await openSearch(page, "77001");
+  const found = page.getByTestId("search-hit");
+  // The question, the call and what the answer says of it.
+  await expect(found.first()).toContainText("Zebra crossing");
+  await expect(found.first().locator("mark").first()).toHaveText("77001");
+  await expect(page.getByTestId("search-status")).toHaveText(/^\d+ places$/);
+  await expect(page.getByTestId("conversation-link")).toHaveText(["Zebra crossing"]);
+  const asked = found.filter({ hasText: "You" });
+  await expect(asked).toHaveCount(1);
+  const place = await found.evaluateAll((rows) => rows.findIndex((row) => row.textContent.includes("You")));
+  // The conversation comes before them.
+  for (let down = 0; down <= place + 1; down++) await page.keyboard.press("ArrowDown");
+  await expect(asked).toBeFocused();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(new RegExp(`/c/${uuid}#message-\\d+$`));
+  const message = page.locator('[data-role="user"][data-goal]');
+  await expect(message).toBeFocused();
+  const marked = () => page.evaluate(() => [...(CSS.highlights.get("found") ?? [])].map((range) => String(range)));
+  expect(await marked()).toEqual(["77001"]);
+});
+
+test("what is found in a call opens that call, in a group too", async ({ page, request }) => {
+  await say(request, "Calls", "What is (88002 + 7.25) × 4?");
+  await openSearch(page, "88002");
+  await page.getByTestId("search-hit").filter({ hasText: "add" }).first().click();
+  const line = page.getByTestId("tool-call").first();
+  await expect(line).toHaveAttribute("aria-expanded", "true");
+  await expect(line).toBeFocused();
+  await expect(line).toBeInViewport();
+});
+
+test("the list can be left upwards, and Esc ends the search", async ({ page, request }) => {
+  await say(request, "Yellow titles", "What is 1 + 99003?");
+  await openSearch(page, "99003");
+  await expect(page.getByTestId("search-hit").first()).toBeVisible();
+  await page.keyboard.press("ArrowDown");
+  await expect(page.getByTestId("search")).not.toBeFocused();
+  await page.keyboard.press("ArrowUp");
+  await expect(page.getByTestId("search")).toBeFocused();
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("search-hit")).toHaveCount(0);
+  await expect(page.getByTestId("search-status")).toHaveText("");
+});
+
+test("nothing found, a failure, and the way to try again are said", async ({ page, tolerated }) => {
+  tolerated.push(/Failed to load resource/);
+  await openSearch(page, "qwertzuiop");
+  await expect(page.getByTestId("search-status")).toContainText("Nothing in messages");
+  await page.route("**/api/search?*", (route) => route.abort());
+  await page.getByTestId("search").fill("qwert");
+  await expect(page.getByTestId("search-status")).toContainText("cannot be reached");
+  await page.unroute("**/api/search?*");
+  await page.getByTestId("search-on").click();
+  await expect(page.getByTestId("search-status")).toContainText("Nothing in messages");
+});
+
+test("a late answer is dropped, and pages join", async ({ page }) => {
+  const held = gate();
+  const asked: (string | null)[][] = [];
+  await page.route("**/api/search?*", async (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    asked.push([query.get("query"), query.get("cursor")]);
+    if (query.get("query") === "ta") {
+      await held.opened;
+      // The page may have let go of it.
+      return route.fulfill({ json: { items: hits(900, 1), next_cursor: null, complete: true } }).catch(() => {});
+    }
+    const more = query.get("cursor") !== null;
+    const items = more ? hits(21, 3) : hits(1, 20);
+    await route.fulfill({ json: { items, next_cursor: more ? null : "20", complete: true } });
+  });
+  await openSearch(page, "ta");
+  await expect.poll(() => asked).toEqual([["ta", null]]);
+  await page.keyboard.type("x");
+  const found = page.getByTestId("search-hit");
+  await expect(found).toHaveCount(20);
+  held.open();
+  await expect(page.getByTestId("search-status")).toHaveText("20+ places");
+  await page.getByTestId("search-on").click();
+  await expect(found).toHaveCount(23);
+  await expect(found.last()).toContainText("Number 23");
+  await expect(page.getByTestId("search-status")).toHaveText("23 places");
+  expect(asked).toEqual([["ta", null], ["tax", null], ["tax", "20"]]);
+});
+
+test("a search that takes long goes on by itself and says so", async ({ page }) => {
+  const held = gate();
+  await page.route("**/api/search?*", async (route) => {
+    const cursor = new URL(route.request().url()).searchParams.get("cursor");
+    if (cursor === null) return route.fulfill({ json: { items: [], next_cursor: "1", complete: false } });
+    await held.opened;
+    await route.fulfill({ json: { items: hits(1, 2), next_cursor: null, complete: true } });
+  });
+  await openSearch(page, "tax");
+  await expect(page.getByTestId("search-status")).toContainText("Still searching");
+  held.open();
+  await expect(page.getByTestId("search-hit")).toHaveCount(2);
+});
+
+test.describe("within a conversation", () => {
+  test("places are gone through, also those that are not loaded, and Esc gives the focus back", async ({ page, request }) => {
+    const address = await converse(request, 30);
+    await page.goto(address);
+    const chat = new ChatPage(page);
+    await expect(page.getByTestId("composer")).toBeEnabled();
+    await page.locator("#thread").focus();
+    await page.keyboard.press("/");
+    const field = page.getByTestId("find-field");
+    await expect(field).toBeFocused();
+    const place = page.getByTestId("find-place");
+    // Said by the question, by a call, and not again.
+    await page.keyboard.type(`"${question(29)}"`);
+    await expect(place).toHaveText("1 of 1");
+    await expect(page.locator("[data-goal]")).toContainText(question(29));
+    await field.fill(`"${question(1)}"`);
+    await expect(place).toHaveText("1 of 1");
+    await expect(page.locator("[data-goal]")).toContainText(question(1));
+    await expect(page.locator("[data-goal]")).toBeInViewport();
+    await expect(field).toBeFocused();
+    await expect(chat.messages).not.toHaveCount(50);
+
+    await field.fill('"What is (2"');
+    await expect(place).toHaveText("1 of 11");
+    await page.keyboard.press("Enter");
+    await expect(place).toHaveText("2 of 11");
+    await page.keyboard.press("Shift+Enter");
+    await page.keyboard.press("Shift+Enter");
+    await expect(place).toHaveText("11 of 11");
+    await page.getByTestId("find-next").click();
+    await expect(place).toHaveText("1 of 11");
+    await field.fill("not there at all");
+    await expect(place).toHaveText("Not found");
+    await field.press("Escape");
+    await expect(page.getByTestId("find")).toHaveCount(0);
+    await expect(page.locator("#thread")).toBeFocused();
+    await expect(page.locator("[data-goal]")).toHaveCount(0);
+  });
+
+  test("the bar opens from the menu, and closes with its conversation", async ({ page, request }) => {
+    const address = await converse(request, 1);
+    await page.goto(address);
+    await page.getByTestId("conversation-menu").click();
+    await page.getByTestId("menu-find").click();
+    await expect(page.getByTestId("find-field")).toBeFocused();
+    await page.keyboard.type("7.25");
+    await expect(page.getByTestId("find-place")).toHaveText(/^\d of \d$/);
+    await page.keyboard.press("Control+Shift+O");
+    await expect(page.getByTestId("find")).toHaveCount(0);
+    await page.goBack();
+    await expect(page.getByTestId("find")).toHaveCount(0);
+  });
+});

@@ -1,0 +1,62 @@
+// What is taken from an answer into other programs, and footnotes.
+
+import { readFile } from "node:fs/promises";
+import { conversation, open } from "../kit/seed.ts";
+import { expect, test } from "../kit/test.ts";
+
+const LONG = `let words = "${"word ".repeat(80)}";`;
+const ANSWER = [
+  "See[^1].",
+  `\`\`\`rust\n${LONG}\n\`\`\``,
+  '| Item | Sum |\n|-|-:|\n| A, "big" | -5 |\n| =1+2 | **3** |',
+  "[^1]: The note.",
+].join("\n\n");
+
+test("code wraps and is saved under its language's name, a table is copied as CSV", async ({ page, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open(page, conversation("Code", [["Write", { content: ANSWER }]]));
+  const wrap = page.getByTestId("wrap-code");
+  const pre = page.locator(".code pre");
+  const scrolls = () => pre.evaluate((pre) => pre.scrollWidth > pre.clientWidth);
+  expect(await scrolls()).toBe(true);
+  await wrap.click();
+  await expect(wrap).toHaveAttribute("aria-pressed", "true");
+  expect(await scrolls()).toBe(false);
+  await wrap.press("Enter");
+  await expect(wrap).toHaveAttribute("aria-pressed", "false");
+  expect(await scrolls()).toBe(true);
+
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByTestId("download-code").click()]);
+  expect(file.suggestedFilename()).toBe("code.rs");
+  expect(await readFile((await file.path())!, "utf8")).toBe(`${LONG}\n`);
+
+  const copy = page.getByTestId("copy-table");
+  await copy.click();
+  await expect(copy).toHaveAttribute("data-copied", "");
+  const csv = await page.evaluate(() => navigator.clipboard.readText());
+  expect(csv.replaceAll("\r\n", "\n")).toBe('Item,Sum\n"A, ""big""",-5\n\'=1+2,3\n');
+});
+
+test("a footnote and its reference lead to each other, and ids are unique", async ({ page }) => {
+  await open(page, conversation("Notes", [["One", { content: ANSWER }], ["Two", { content: ANSWER }]]));
+  const ids = await page.locator("[id]").evaluateAll((all) => all.map((element) => element.id));
+  expect(new Set(ids).size).toBe(ids.length);
+  const address = page.url();
+  const reference = page.getByRole("link", { name: "Footnote 1" }).last();
+  await reference.click();
+  await expect(page.locator(".footnote:target")).toContainText("The note.");
+  await expect(page.locator(".footnote:target")).toBeInViewport();
+  await page.locator(".footnote:target").getByRole("link", { name: "Back to 1" }).click();
+  await expect(page.locator(".footnote-ref a:target")).toBeInViewport();
+  expect(page.url().split("#")[0], "it stays the same page").toBe(address);
+});
+
+for (const width of [360, 768]) {
+  test(`nothing sticks out at ${width} pixels`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 700 });
+    await open(page, conversation("Code", [["Write", { content: ANSWER }]]));
+    const thread = page.locator("#thread");
+    expect(await thread.evaluate((area) => area.scrollWidth - area.clientWidth)).toBe(0);
+    await expect(page.getByTestId("copy-code")).toBeInViewport();
+  });
+}

@@ -1,0 +1,81 @@
+// Tools of a real tool server, over its standard streams and over HTTP: called in a turn, their progress told, and stopped.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ChatPage, toolCalls } from "../kit/chat.ts";
+import { expect, test } from "../kit/test.ts";
+
+const everything = join(import.meta.dirname, "../node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+const file = join(tmpdir(), `tallybook-tool-servers-${process.pid}.json`);
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+const port = await freePort();
+let overHttp: ChildProcess | undefined;
+
+// The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
+if (process.env.TEST_WORKER_INDEX !== undefined) {
+  const program = { command: process.execPath, args: [everything, "stdio"], risk: "low" };
+  const address = { url: `http://127.0.0.1:${port}/mcp`, risk: "low" };
+  writeFileSync(file, JSON.stringify({ mcpServers: { process: program }, httpStreamableServers: { http: address } }));
+}
+
+test.use({ scripted: true, settings: { MCP_SERVERS_FILE: file, LLM_TITLES: "false" } });
+
+test.beforeAll(() => {
+  // Tallybook tries again until it is there.
+  const env = { PATH: process.env.PATH, PORT: String(port) };
+  overHttp = spawn(process.execPath, [everything, "streamableHttp"], { env, stdio: "ignore" });
+});
+
+test.afterAll(() => {
+  overHttp?.kill("SIGKILL");
+  rmSync(file, { force: true });
+});
+
+for (const server of ["process", "http"]) {
+  test(`a turn calls tools of a real server (${server}), and Stop ends one that takes long`, async ({ page, model, request }) => {
+    const status = async () => {
+      const { servers }: { servers: { name: string; status: string }[] } = await (await request.get("/api/tools")).json();
+      return servers.find(({ name }) => name === server)!.status;
+    };
+    await expect.poll(status, { timeout: 30_000 }).toBe("connected");
+    const chat = new ChatPage(page);
+    model.answer([
+      { tool: `${server}__echo`, input: '{"message":"こだま"}' },
+      { tool: `${server}__get-sum`, input: '{"a":2,"b":40}' },
+    ]);
+    model.answer(["Both came back."]);
+    await page.goto("/");
+    const answer = await chat.ask("Try it");
+    await expect(answer).toContainText("Both came back.");
+    const stored = await (await request.get(chat.api())).json();
+    const calls: { status: string; output: string }[] = stored.messages[1].tool_calls;
+    expect(calls.map(({ status, output }) => [status, output])).toEqual([
+      ["success", "Echo: こだま"],
+      ["success", "The sum of 2 and 40 is 42."],
+    ]);
+
+    model.answer([{ tool: `${server}__trigger-long-running-operation`, input: '{"duration":60,"steps":60}' }]);
+    const long = await chat.send("Take long");
+    await expect(toolCalls(long)).toHaveCount(1);
+    await expect(long.getByTestId("tool-progress")).toHaveText(/^\d+ of 60/);
+    await page.getByTestId("stop").click();
+    await expect(long).toHaveAttribute("data-status", "stopped");
+    await expect(long.getByTestId("tool-progress")).toHaveCount(0);
+    model.answer([{ tool: `${server}__echo`, input: '{"message":"again"}' }]);
+    model.answer(["It still works."]);
+    await expect(await chat.ask("And now?")).toContainText("It still works.");
+  });
+}

@@ -1,0 +1,152 @@
+// The main ways through the page by touch, on a phone: everything is reached by tapping and scrolling alone.
+
+import type { Locator, Page } from "@playwright/test";
+import { ChatPage, toolCalls } from "../kit/chat.ts";
+import { converse, question } from "../kit/converse.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 700 }, demoPaceMs: 0 });
+
+/** What the page's main controls are wide and high, in CSS pixels. */
+const MAIN = 44;
+/** The same for every other: WCAG 2.5.8 Target Size (Minimum). */
+const LEAST = 24;
+
+async function open(page: Page, address: string): Promise<ChatPage> {
+  await page.goto(address);
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  return new ChatPage(page);
+}
+
+/** Goes to a conversation by the list. */
+async function goTo(page: Page, address: string): Promise<void> {
+  await page.getByTestId("open-sidebar").tap();
+  await page.getByTestId("sidebar").locator(`[href="${address}"]`).tap();
+  await expect(page).toHaveURL(address);
+  await expect(page.getByTestId("search"), "the list makes way").toBeHidden();
+}
+
+/** Draws the page down by a finger, again and again. Playwright has taps alone. */
+async function swipeDown(page: Page, times: number): Promise<void> {
+  const screen = await page.context().newCDPSession(page);
+  const send = (type: "touchStart" | "touchMove" | "touchEnd", ...touchPoints: { x: number; y: number }[]) =>
+    screen.send("Input.dispatchTouchEvent", { type, touchPoints });
+  for (let swipe = 0; swipe < times; swipe++) {
+    await send("touchStart", { x: 195, y: 120 });
+    for (let y = 150; y <= 510; y += 60) await send("touchMove", { x: 195, y });
+    await send("touchEnd");
+  }
+  await screen.detach();
+}
+
+async function expectSize(target: Locator, least: number): Promise<void> {
+  const { width, height } = (await target.boundingBox())!;
+  expect(Math.min(width, height), await target.evaluate((element) => element.outerHTML.slice(0, 200))).toBeGreaterThanOrEqual(least);
+}
+
+/** Those of the controls in sight that are too small for a finger. Links within a text may be as high as its lines. */
+function tooSmall(page: Page): Promise<string[]> {
+  return page.evaluate((least) => {
+    const controls = document.querySelectorAll<HTMLElement>("a[href], button, input, select, textarea, summary, [role=option]");
+    return [...controls]
+      .filter((control) => control.checkVisibility({ visibilityProperty: true }) && !control.matches(".prose p a, .skip-link"))
+      .filter((control) => {
+        const { width, height } = control.getBoundingClientRect();
+        return Math.min(width, height) < least;
+      })
+      .map((control) => control.outerHTML.slice(0, 200));
+  }, LEAST);
+}
+
+test("a question is sent by the button, since Enter breaks the line, and its calls open under a finger", async ({ page }) => {
+  const chat = await open(page, "/");
+  const field = page.getByTestId("composer");
+  await expect(field, "nothing brings up the keyboard unasked").not.toBeFocused();
+  await expect(field).toHaveAttribute("enterkeyhint", "enter");
+  await expect(field).toHaveAccessibleDescription("The button sends");
+  await field.tap();
+  await page.keyboard.type("What is");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("(12.5 + 7.25) × 4?");
+  await expect(field).toHaveValue("What is\n(12.5 + 7.25) × 4?");
+  await page.getByTestId("send").tap();
+  const answer = chat.answers.first();
+  await expect(answer).toHaveAttribute("data-status", "complete");
+  await expect(field).toHaveValue("");
+
+  await answer.getByTestId("tool-group").tap();
+  const call = toolCalls(answer).last();
+  const details = answer.getByTestId("tool-call-details");
+  await call.tap();
+  await expect(details).toContainText("79");
+  await call.tap();
+  await expect(details).toBeHidden();
+});
+
+test("the list leads to another chat, a new one and back", async ({ page, request }) => {
+  const [first, second] = [await converse(request, 1), await converse(request, 1)];
+  const chat = await open(page, first);
+  await goTo(page, second);
+  await expect(chat.messages).toHaveCount(2);
+  await page.getByTestId("open-sidebar").tap();
+  await page.getByTestId("new-chat").tap();
+  await expect(page).toHaveURL("/");
+  await expect(page.getByTestId("search")).toBeHidden();
+  await page.getByTestId("example").first().tap();
+  await expect(chat.answers).toHaveAttribute("data-status", "complete");
+  await goTo(page, first);
+  await expect(chat.messages).toHaveCount(2);
+});
+
+test("a swipe scrolls the messages, loads those before them, and a button leads back down", async ({ page, request }) => {
+  const chat = await open(page, await converse(request, 30));
+  await expect(chat.messages.last()).toBeInViewport();
+  await swipeDown(page, 3);
+  await expect(chat.messages.last()).not.toBeInViewport();
+  await expect(page.getByTestId("jump")).toBeVisible();
+  await expect(async () => {
+    await swipeDown(page, 10);
+    await expect(page.getByText(question(0))).toBeInViewport({ timeout: 100 });
+  }).toPass();
+  await expect(chat.messages).toHaveCount(60);
+  expect(await page.evaluate(() => document.documentElement.scrollTop), "the page itself stays").toBe(0);
+  await page.getByTestId("jump").tap();
+  await expect(chat.messages.last()).toBeInViewport();
+});
+
+test("the menu of a conversation opens, renames and closes", async ({ page, request }) => {
+  await open(page, await converse(request, 1));
+  const menu = page.getByTestId("conversation-menu");
+  await menu.tap();
+  await expect(page.getByTestId("markdown")).toBeInViewport({ ratio: 1 });
+  await page.touchscreen.tap(195, 650);
+  await expect(page.getByTestId("markdown"), "a tap beside it closes it").toBeHidden();
+  await menu.tap();
+  await page.getByTestId("menu-rename").tap();
+  await page.getByTestId("rename-field").fill("By touch");
+  await page.keyboard.press("Enter");
+  await expect(menu).toHaveText("By touch");
+});
+
+test("every target is large enough for a finger", async ({ page, request }) => {
+  const chat = await open(page, await converse(request, 1));
+  await chat.answers.first().getByTestId("tool-group").tap();
+  await toolCalls(chat.answers).first().tap();
+  for (const name of ["open-sidebar", "conversation-menu", "send", "tool-group"]) await expectSize(page.getByTestId(name), MAIN);
+  await expectSize(toolCalls(chat.answers).first(), MAIN);
+  expect(await tooSmall(page), "in a conversation").toEqual([]);
+
+  await page.getByTestId("conversation-menu").tap();
+  for (const name of ["menu-rename", "markdown"]) await expectSize(page.getByTestId(name), MAIN);
+  await page.keyboard.press("Escape");
+
+  await page.getByTestId("open-sidebar").tap();
+  await expect(page.getByTestId("search")).toBeVisible();
+  for (const name of ["new-chat", "search"]) await expectSize(page.getByTestId(name), MAIN);
+  await expectSize(page.getByTestId("conversation-link").first(), MAIN);
+  expect(await tooSmall(page), "in the list").toEqual([]);
+
+  await page.getByTestId("new-chat").tap();
+  await expectSize(page.getByTestId("example").first(), MAIN);
+  expect(await tooSmall(page), "in a new chat").toEqual([]);
+});

@@ -1,0 +1,49 @@
+// Says that the server is out of reach, in place of the browser's own error page, and does nothing else. It keeps nothing:
+// every page and every answer comes from the server, so none is ever out of date. The page asks for it with its language.
+
+const WORDS = {
+  en: [
+    "Tallybook cannot be reached",
+    "You are offline, or the server is away. Your conversations are kept there.",
+    "Try again",
+  ],
+  ja: [
+    "Tallybookに接続できません",
+    "オフラインか、サーバーが停止しています。会話はサーバーに保存されています。",
+    "もう一度試す",
+  ],
+};
+
+const STYLE =
+  ":root{color-scheme:light dark}body{display:grid;place-content:center;gap:1rem;min-height:90vh;margin:0 1.5rem;" +
+  "background:light-dark(#fff,#101613);color:light-dark(#14201b,#e4ece7);font:1rem/1.6 system-ui,sans-serif}" +
+  "h1,p{margin:0;max-width:30rem}h1{font-size:1.5rem}a{color:light-dark(#0b6a4c,#6fd0a8)}";
+
+function offline() {
+  const language = new URL(location.href).searchParams.get("lang") === "ja" ? "ja" : "en";
+  const [title, text, again] = WORDS[language];
+  const page =
+    `<!DOCTYPE html><html lang="${language}"><meta charset="utf-8">` +
+    `<meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${STYLE}</style>` +
+    `<main><h1>${title}</h1><p>${text}</p><p><a href="">${again}</a></p></main></html>`;
+  return new Response(page, {
+    status: 503,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "no-store",
+      "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
+    },
+  });
+}
+
+// A new version takes the place of an old one at once: neither holds anything.
+addEventListener("install", () => skipWaiting());
+addEventListener("activate", (event) => event.waitUntil(clients.claim()));
+
+addEventListener("fetch", (event) => {
+  const { mode, url } = event.request;
+  // Files that are saved are navigations, too.
+  if (mode === "navigate" && !new URL(url).pathname.startsWith("/api/")) {
+    event.respondWith(fetch(event.request).catch(offline));
+  }
+});

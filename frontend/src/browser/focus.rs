@@ -1,0 +1,48 @@
+//! Who hears the next key.
+
+use wasm_bindgen::JsCast;
+use web_sys::{FocusOptions, HtmlElement};
+
+use super::window;
+
+/// Gives the focus to the element that `selector` begins to name by its id. False when there is none that takes it.
+pub(crate) fn focus(selector: &str) -> bool {
+    let Some(document) = window().ok().and_then(|window| window.document()) else { return false };
+    let Some(element) = document.query_selector(&format!("#{selector}")).ok().flatten() else { return false };
+    let focused = element.dyn_ref::<web_sys::HtmlElement>().is_some_and(|element| element.focus().is_ok());
+    focused && document.active_element().as_ref() == Some(&element)
+}
+
+/// Scrolls no further than it takes to see an element.
+pub(crate) fn scroll_into_view(id: &str) {
+    let Some(element) = window().ok().and_then(|window| window.document()?.get_element_by_id(id)) else { return };
+    let options = web_sys::ScrollIntoViewOptions::new();
+    options.set_block(web_sys::ScrollLogicalPosition::Nearest);
+    element.scroll_into_view_with_scroll_into_view_options(&options);
+}
+
+/// Presses a button, as a hand would.
+pub(crate) fn press(id: &str) {
+    let element = window().ok().and_then(|window| window.document()?.get_element_by_id(id));
+    if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+        element.click();
+    }
+}
+
+/// Gives the focus as [`focus`] does, unless something has it already.
+pub(crate) fn focus_if_free(selector: &str) -> bool {
+    is_focus_free() && focus(selector)
+}
+
+/// Whether nothing has the focus, so that taking it takes it from nobody.
+pub(crate) fn is_focus_free() -> bool {
+    let focused = window().ok().and_then(|window| window.document()?.active_element());
+    focused.is_none_or(|element| element.tag_name().eq_ignore_ascii_case("body"))
+}
+
+/// Gives the focus to an element without scrolling to it.
+pub(crate) fn focus_in_place(element: &HtmlElement) {
+    let options = FocusOptions::new();
+    options.set_prevent_scroll(true);
+    let _ = element.focus_with_options(&options);
+}

@@ -1,0 +1,57 @@
+//! Above the message field: that calls wait for a decision, the way to them, and a word for all of them at once.
+
+use leptos::prelude::*;
+use tallybook_protocol::{Decision, ToolCallId};
+
+use crate::{
+    browser,
+    components::consent_card::{card_id, plain_decision, waiting_calls},
+    language::use_language,
+    session::{Phase, Session},
+};
+
+/// The calls that wait for a decision while nothing else goes on.
+pub(crate) fn use_waiting_calls(session: Session) -> Memo<Vec<ToolCallId>> {
+    Memo::new(move |_| {
+        // Asked first, so that an answer under way is not looked through at each word.
+        if session.phase.get() != Phase::Awaiting {
+            return Vec::new();
+        }
+        session.transcript.with(|transcript| transcript.awaiting().map(waiting_calls)).unwrap_or_default()
+    })
+}
+
+/// Moves the focus to the first call that waits, where keys decide.
+pub(crate) fn go_to_first(waiting: Memo<Vec<ToolCallId>>) {
+    if let Some(first) = waiting.with_untracked(|waiting| waiting.first().copied()) {
+        browser::focus(&card_id(first));
+    }
+}
+
+/// What waits; nothing where nothing does.
+#[component]
+pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> impl IntoView {
+    let text = use_language();
+    let count = Memo::new(move |_| waiting.with(Vec::len));
+    let words = move || Some(count.get()).filter(|count| *count > 0).map(|count| text.calls_wait(count));
+    let decide = move |decision: Decision| {
+        session.decide(waiting.get_untracked().into_iter().map(|id| plain_decision(id, decision)).collect());
+    };
+    let button = move |name: &'static str, label: &'static str, run: Callback<()>| {
+        view! {
+            <button type="button" class="button small" data-testid=name on:click=move |_| run.run(())>{label}</button>
+        }
+        .into_any()
+    };
+    view! {
+        <div class="consent-note">
+            <span role="status" data-testid="consent-note">{words}</span>
+            {move || (count.get() > 0).then(|| button("show-calls", text.show_calls(), Callback::new(move |()| go_to_first(waiting))))}
+            {move || (count.get() > 1).then(|| [
+                button("allow-all", text.allow_all(), Callback::new(move |()| decide(Decision::Approve))),
+                button("deny-all", text.deny_all(), Callback::new(move |()| decide(Decision::Deny))),
+            ].collect_view())}
+        </div>
+    }
+    .into_any()
+}

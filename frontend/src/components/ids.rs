@@ -1,0 +1,17 @@
+//! The ids of elements that others give the focus to.
+
+use uuid::Uuid;
+
+/// The button that closes a sidebar which lies over the page.
+pub(crate) const CLOSE_ID: &str = "close-sidebar";
+
+/// The message field.
+pub(crate) const COMPOSER_ID: &str = "composer";
+
+/// The search field.
+pub(crate) const SEARCH_ID: &str = "search";
+
+/// The link to a conversation in the list.
+pub(crate) fn link_id(conversation: Uuid) -> String {
+    format!("conversation-{conversation}")
+}

@@ -1,0 +1,207 @@
+//! The parts of the page that a first visit can do without: messages, and what few visits use. The code of each kind is in a
+//! file of its own, which comes with the first sign that somebody uses the page; a part that is wanted sooner is drawn when
+//! it is here. Where the file does not come, the page says so and goes on asking for it.
+//!
+//! What is drawn at once in a new chat, or has to hear the next key, is in no other file than the page's first.
+
+use std::time::Duration;
+
+use futures_util::{FutureExt as _, future::LocalBoxFuture};
+use leptos::{
+    prelude::*,
+    task::spawn_local,
+    wasm_split::{SplitLoaderError, wasm_split},
+};
+use tallybook_protocol::MessageId;
+use uuid::Uuid;
+
+use crate::{
+    browser,
+    components::{
+        find_bar::FindBar,
+        help::{Help, HelpSheet},
+        messages::Messages,
+        palette::Palette,
+        palette_options::PaletteOptions,
+        queue::Queue,
+        search_results::SearchResults,
+        selection_bar::SelectionBar,
+        title_field::TitleField,
+        tools_panel,
+        undo_notes::{ListTrouble, UndoNotes},
+    },
+    conversation_list::ConversationList,
+    goal::Goal,
+    palette::Action,
+    reactive::effect,
+    session::Session,
+};
+
+/// How often a file is asked for while it is wanted, with pauses of 2, 4, 8 … seconds between.
+const ATTEMPTS: u32 = 6;
+
+/// A part, with what it is drawn from.
+pub(crate) enum Part {
+    Messages { session: Session, ids: Memo<Vec<MessageId>> },
+    Other(Other),
+}
+
+/// A part that few visits use.
+pub(crate) enum Other {
+    FindBar { conversation: Uuid, session: Session, open: RwSignal<bool> },
+    Help(HelpSheet),
+    ListTrouble { words: String, list: ConversationList },
+    PaletteOptions { palette: Palette, list: ConversationList, run: Callback<Action> },
+    Queue(Session),
+    SearchResults { list: ConversationList, go: Callback<Goal> },
+    SelectionBar(ConversationList),
+    TitleField { title: String, done: Callback<Option<String>> },
+    Tools(tools_panel::Panel),
+    UndoNotes(ConversationList),
+}
+
+impl From<Other> for Part {
+    fn from(part: Other) -> Self {
+        Self::Other(part)
+    }
+}
+
+#[wasm_split(messages, wasm_split_path = ::leptos::wasm_split, preload(load_messages), fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
+fn draw_messages(session: Session, ids: Memo<Vec<MessageId>>) -> Result<AnyView, SplitLoaderError> {
+    Ok(view! { <Messages session ids /> }.into_any())
+}
+
+#[wasm_split(others, wasm_split_path = ::leptos::wasm_split, preload(load_others), fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
+fn draw_other(part: Other) -> Result<AnyView, SplitLoaderError> {
+    Ok(match part {
+        Other::FindBar { conversation, session, open } => view! { <FindBar conversation session open /> }.into_any(),
+        Other::Help(sheet) => view! { <Help sheet /> }.into_any(),
+        Other::ListTrouble { words, list } => view! { <ListTrouble words list /> }.into_any(),
+        Other::PaletteOptions { palette, list, run } => view! { <PaletteOptions palette list run /> }.into_any(),
+        Other::Queue(session) => view! { <Queue session /> }.into_any(),
+        Other::SearchResults { list, go } => view! { <SearchResults list go /> }.into_any(),
+        Other::SelectionBar(list) => view! { <SelectionBar list /> }.into_any(),
+        Other::Tools(panel) => tools_panel::content(panel),
+        Other::TitleField { title, done } => view! { <TitleField title done /> }.into_any(),
+        Other::UndoNotes(list) => view! { <UndoNotes list /> }.into_any(),
+    })
+}
+
+/// How it stands with the files.
+#[derive(Clone, Copy)]
+pub(crate) struct Later {
+    messages: File,
+    others: File,
+}
+
+impl Later {
+    /// `has_messages` says whether the page begins with some.
+    pub(crate) fn new(has_messages: bool) -> Self {
+        Self {
+            messages: File::new(MESSAGES, has_messages),
+            others: File::new(|| load_others().map(|loaded| loaded.is_ok()).boxed_local(), false),
+        }
+    }
+
+    /// Provides it to the whole page, and asks for the files once somebody uses that.
+    pub(crate) fn provide(self) {
+        provide_context(self);
+        effect(move || {
+            browser::at_first_use(move || {
+                self.messages.fetch();
+                self.others.fetch();
+            });
+        });
+    }
+
+    fn file_of(self, part: &Part) -> File {
+        match part {
+            Part::Messages { .. } => self.messages,
+            Part::Other(_) => self.others,
+        }
+    }
+}
+
+/// Loads a file, and says whether it came.
+type Load = fn() -> LocalBoxFuture<'static, bool>;
+
+const MESSAGES: Load = || load_messages().map(|loaded| loaded.is_ok()).boxed_local();
+
+/// Loads the code of messages for a page that begins with some. What the server drew of them stands there meanwhile.
+#[cfg(feature = "browser")]
+pub(crate) async fn load_first() -> bool {
+    load(MESSAGES, || true).await
+}
+
+/// Asks for a file until it comes. Where that takes long and it is wanted, the page says so.
+async fn load(load: Load, is_wanted: impl Fn() -> bool) -> bool {
+    for attempt in 1..=ATTEMPTS {
+        if load().await {
+            browser::tell_unloaded(false);
+            return true;
+        }
+        if !is_wanted() {
+            break;
+        }
+        browser::tell_unloaded(true);
+        browser::sleep(Duration::from_secs(1 << attempt)).await;
+    }
+    false
+}
+
+/// One of the files.
+#[derive(Clone, Copy)]
+struct File {
+    load: Load,
+    is_here: RwSignal<bool>,
+    is_coming: StoredValue<bool>,
+    is_wanted: StoredValue<bool>,
+}
+
+impl File {
+    fn new(load: Load, is_here: bool) -> Self {
+        let (is_coming, is_wanted) = (StoredValue::new(false), StoredValue::new(false));
+        Self { load, is_here: RwSignal::new(is_here), is_coming, is_wanted }
+    }
+
+    /// Asks for it, unless it is here or on its way.
+    fn fetch(self) {
+        if self.is_here.get_untracked() || self.is_coming.get_value() {
+            return;
+        }
+        self.is_coming.set_value(true);
+        spawn_local(async move {
+            let is_here = load(self.load, move || self.is_wanted.get_value()).await;
+            self.is_coming.set_value(false);
+            self.is_here.set(is_here);
+        });
+    }
+}
+
+/// A part, as long as there is something to draw it from.
+pub(crate) fn later<P: Into<Part>>(part: impl Fn() -> Option<P> + Send + 'static) -> AnyView {
+    draw_when_here(Box::new(move || part().map(Into::into)))
+}
+
+fn draw_when_here(part: Box<dyn Fn() -> Option<Part> + Send>) -> AnyView {
+    let later = use_context::<Later>();
+    let content = move || {
+        let part = part()?;
+        // The server has all of the program.
+        if browser::IS_HERE {
+            let file = later?.file_of(&part);
+            if !file.is_here.get() {
+                file.is_wanted.set_value(true);
+                file.fetch();
+                return None;
+            }
+        }
+        match part {
+            Part::Messages { session, ids } => draw_messages(session, ids).now_or_never()?.ok(),
+            Part::Other(part) => draw_other(part).now_or_never()?.ok(),
+        }
+    };
+    content.into_any()
+}

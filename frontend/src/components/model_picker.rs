@@ -1,0 +1,97 @@
+//! Which model answers in the open conversation, and choosing another one, there or to write one answer anew.
+
+use leptos::prelude::*;
+use uuid::Uuid;
+
+use crate::{
+    browser,
+    components::shown::{OptionalEntry, read},
+    language::use_language,
+    models::Models,
+    reactive::memo,
+    session::Session,
+};
+
+/// The model of the open conversation: told where there is one alone, else a list to choose from.
+#[component]
+pub(crate) fn ModelPicker(models: Models, current: Signal<Option<Uuid>>) -> impl IntoView {
+    let text = use_language();
+    if !models.is_choice() {
+        return models.all().into_iter().next().map(|model| {
+            let told = text.model(&model.provider, &model.name);
+            view! {
+                <p class="header-model" data-testid="model" title=told>
+                    <span class="visually-hidden">{text.model_label()}</span>
+                    <span class="header-provider">{model.provider}</span>
+                    <span class="header-model-name">{model.name}</span>
+                </p>
+            }
+            .into_any()
+        });
+    }
+    let default_name = models.default_name();
+    let chosen = memo(move |_| models.chosen(current.get()).unwrap_or_else(|| default_name.clone()));
+    let names: Vec<String> = models.all().into_iter().map(|model| model.name).collect();
+    // What is gone stays in the list as long as it is the conversation's, so that nothing else looks chosen.
+    let gone = memo(move |_| Some(chosen.get()).filter(|name| !names.contains(name)));
+    let options = models.all().into_iter().map(|model| {
+        let (name, words) = (model.name.clone(), text.model_choice(&model));
+        let is_chosen = move || chosen.with(|chosen| *chosen == name);
+        view! {
+            <option value=model.name selected=is_chosen.clone() prop:selected=is_chosen>{words}</option>
+        }
+    });
+    let options = options.collect_view();
+    Some(
+        view! {
+            <div class="model-picker">
+                <select
+                    class="field"
+                    data-testid="model"
+                    aria-label=text.choose_model()
+                    title=text.choose_model()
+                    aria-invalid=move || gone.get().map(|_| "true")
+                    disabled=!browser::IS_HERE
+                    on:change:target=move |event| models.choose(current.get_untracked(), event.target().value())
+                >
+                    {move || gone.get().map(|name| view! {
+                        <option value=name.clone() disabled selected prop:selected=true>{text.model_gone(&name)}</option>
+                    })}
+                    {options}
+                </select>
+                {move || models.notice.get().map(|notice| view! {
+                    <p class="failure" role="alert" data-testid="model-notice">{notice}</p>
+                })}
+            </div>
+        }
+        .into_any(),
+    )
+}
+
+/// Which model wrote an answer, as the head of a list of the others, which could write it anew.
+#[component]
+pub(crate) fn Author(entry: OptionalEntry, session: Session, models: Models, name: String) -> impl IntoView {
+    let text = use_language();
+    let others = models.all().into_iter().filter(|model| model.name != name);
+    let others = others.map(|model| view! { <option value=model.name.clone()>{text.model_choice(&model)}</option> });
+    let others = others.collect_view();
+    let label = format!("{} {name}. {}", text.model_label(), text.regenerate_by());
+    view! {
+        <select
+            class="field author"
+            data-testid="author"
+            aria-label=label
+            title=text.regenerate_by()
+            disabled=move || !browser::IS_HERE || session.is_busy()
+            on:change:target=move |event| {
+                let chosen = event.target().value();
+                // The list goes on to show who wrote the answer that stands there, whatever becomes of this.
+                event.target().set_value("");
+                session.regenerate_by(read(entry, |entry| entry.id), chosen);
+            }
+        >
+            <option value="" selected>{name}</option>
+            {others}
+        </select>
+    }
+}

@@ -1,0 +1,191 @@
+//! What can be chosen in the command palette: conversations and commands that fit what is typed, below its field.
+
+use std::time::Duration;
+
+use leptos::{prelude::*, task::spawn_local};
+use uuid::Uuid;
+
+use crate::{
+    api::{self, Listed},
+    browser,
+    components::{
+        icon::{Draw, Icon},
+        palette::{Key, Palette, option_id},
+    },
+    conversation_list::ConversationList,
+    language::{Language, use_language},
+    palette::{Action, Choice, Hit, Order, hits, orders},
+    reactive::{effect, memo},
+};
+
+/// The server is asked for what was typed after so long without another key.
+const TYPING_PAUSE: Duration = Duration::from_millis(200);
+
+/// The options.
+#[component]
+pub(crate) fn PaletteOptions(palette: Palette, list: ConversationList, run: Callback<Action>) -> impl IntoView {
+    let text = use_language();
+    let Palette { situation, query, chosen, count, keys, .. } = palette;
+    let further = further_conversations(query);
+    let found = memo(move |_| {
+        let Some(situation) = situation.get() else { return Vec::new() };
+        let conversations = further.with(|further| conversations(list, further));
+        let orders = orders(&situation).into_iter();
+        let orders = orders.map(|order| Choice { action: Action::Order(order), label: text.order(order) });
+        query.with(|query| hits(query, conversations, orders.collect()))
+    });
+    effect(move || count.set(found.with(Vec::len)));
+    let choose = move |action: Action| {
+        palette.close();
+        run.run(action);
+    };
+    let take = move |key: Key| {
+        let count = found.with_untracked(Vec::len);
+        let at = chosen.get_untracked();
+        let next = match key {
+            Key::Down => (at + 1) % count.max(1),
+            Key::Up => (at + count.max(1) - 1) % count.max(1),
+            Key::First => 0,
+            Key::Last => count.saturating_sub(1),
+            Key::Choose => {
+                if let Some(action) = found.with_untracked(|found| found.get(at).map(|hit| hit.choice.action)) {
+                    choose(action);
+                }
+                return;
+            }
+        };
+        chosen.set(next);
+        request_animation_frame(move || browser::scroll_into_view(&option_id(next)));
+    };
+    effect(move || {
+        if keys.with(|keys| !keys.is_empty()) {
+            keys.try_update(std::mem::take).into_iter().flatten().for_each(take);
+        }
+    });
+    let rows = move || {
+        let row = |(at, hit): (usize, Hit)| {
+            let action = hit.choice.action;
+            view! {
+                <li
+                    class="palette-option"
+                    role="option"
+                    id=option_id(at)
+                    data-testid="palette-option"
+                    aria-selected=move || (chosen.get() == at).to_string()
+                    on:click=move |_| choose(action)
+                >
+                    <Draw icon=icon_of(action) />
+                    <span class="palette-label">{marked(&hit)}</span>
+                </li>
+            }
+            .into_any()
+        };
+        found.get().into_iter().enumerate().map(row).collect_view()
+    };
+    view! {
+        <ul class="palette-options" role="listbox" id="palette-options" aria-label=text.palette_title()>
+            {rows}
+        </ul>
+        <p class="palette-note" role="status">{move || found.with(Vec::is_empty).then(|| text.palette_nothing())}</p>
+    }
+    .into_any()
+}
+
+/// Conversations that fit what is typed and are perhaps not in the list here.
+fn further_conversations(query: RwSignal<String>) -> RwSignal<Vec<Choice>> {
+    let further = RwSignal::new(Vec::new());
+    effect(move || {
+        let asked = query.get();
+        further.set(Vec::new());
+        if asked.trim().is_empty() {
+            return;
+        }
+        spawn_local(async move {
+            browser::sleep(TYPING_PAUSE).await;
+            let is_asked = || query.try_with_untracked(|query| *query == asked) == Some(true);
+            if !is_asked() {
+                return;
+            }
+            // Without an answer there is what the list has.
+            let found = api::list_conversations(Listed::Matching(asked.trim()), None).await;
+            if let Some(page) = found.ok().filter(|_| is_asked()) {
+                let found = page.items.into_iter().map(|item| conversation(item.uuid, item.title));
+                further.set(found.collect());
+            }
+        });
+    });
+    further
+}
+
+/// The conversations that are here, and those that the server named beside them.
+fn conversations(list: ConversationList, further: &[Choice]) -> Vec<Choice> {
+    let mut here: Vec<Choice> = list.recent().into_iter().map(|item| conversation(item.uuid, item.title)).collect();
+    let is_new = |other: &&Choice| here.iter().all(|held| held.action != other.action);
+    let new: Vec<Choice> = further.iter().filter(is_new).cloned().collect();
+    here.extend(new);
+    here
+}
+
+fn conversation(uuid: Uuid, label: String) -> Choice {
+    Choice { action: Action::Conversation(uuid), label }
+}
+
+/// The label, with what fits marked.
+fn marked(hit: &Hit) -> AnyView {
+    let label = &hit.choice.label;
+    let mut parts = Vec::new();
+    let mut end = 0;
+    for range in &hit.marks {
+        let plain = label.get(end..range.start).unwrap_or_default().to_owned();
+        let mark = label.get(range.clone()).unwrap_or_default().to_owned();
+        parts.push(view! { {plain}<mark>{mark}</mark> }.into_any());
+        end = range.end;
+    }
+    parts.push(label.get(end..).unwrap_or_default().to_owned().into_any());
+    parts.into_any()
+}
+
+fn icon_of(action: Action) -> Icon {
+    match action {
+        Action::Conversation(_) => Icon::Speech,
+        Action::Order(Order::NewChat) => Icon::Plus,
+        Action::Order(Order::Rename(_)) => Icon::Pencil,
+        Action::Order(Order::Pin(..)) => Icon::Pin,
+        Action::Order(Order::Archive(..) | Order::OpenArchive) => Icon::Box,
+        Action::Order(Order::Export(..)) => Icon::Download,
+        Action::Order(Order::Delete(_)) => Icon::Bin,
+        Action::Order(Order::Stop) => Icon::Square,
+        Action::Order(Order::CopyAnswer) => Icon::Copy,
+        Action::Order(Order::ToggleSidebar) => Icon::Panel,
+        Action::Order(Order::Tools) => Icon::Sliders,
+        Action::Order(Order::Select) => Icon::Check,
+        Action::Order(Order::Search | Order::Theme(_) | Order::Language(_) | Order::Help) => Icon::Command,
+    }
+}
+
+impl Language {
+    /// What a command is called in the palette.
+    fn order(self, order: Order) -> String {
+        match order {
+            Order::Stop => self.key_stop().to_owned(),
+            Order::CopyAnswer => self.copy_last_answer().to_owned(),
+            Order::NewChat => self.new_chat().to_owned(),
+            Order::Rename(_) => self.rename_this().to_owned(),
+            Order::Pin(_, true) => self.pin_this().to_owned(),
+            Order::Pin(_, false) => self.unpin_this().to_owned(),
+            Order::Archive(_, true) => self.archive_this().to_owned(),
+            Order::Archive(_, false) => self.unarchive_this().to_owned(),
+            Order::Export(_, "json") => self.export_json().to_owned(),
+            Order::Export(..) => self.export_markdown().to_owned(),
+            Order::Delete(_) => self.delete_this().to_owned(),
+            Order::Search => self.search().to_owned(),
+            Order::Select => self.select().to_owned(),
+            Order::OpenArchive => self.open_archive().to_owned(),
+            Order::ToggleSidebar => self.toggle_sidebar().to_owned(),
+            Order::Theme(theme) => format!("{}: {}", self.theme_label(), self.theme(theme)),
+            Order::Language(language) => format!("{}: {}", self.language_label(), language.name()),
+            Order::Tools => self.tools_choose().to_owned(),
+            Order::Help => self.help_title().to_owned(),
+        }
+    }
+}

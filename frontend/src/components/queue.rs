@@ -1,0 +1,125 @@
+//! The messages that wait for the end of the answer, above the message field.
+
+use leptos::{ev::KeyboardEvent, html, prelude::*};
+
+use crate::{
+    components::{
+        composer::sends,
+        icon::{Draw, Icon},
+    },
+    language::use_language,
+    reactive::{effect, memo},
+    session::{self, Phase, Queued, Session},
+};
+
+/// What waits, in order; nothing when nothing does.
+#[component]
+pub(crate) fn Queue(session: Session) -> impl IntoView {
+    let text = use_language();
+    let shown = memo(move |_| session.queue.get());
+    let is_idle = memo(move |_| session.phase.get() == Phase::Idle);
+    let says = move || match session.transcript.with(crate::transcript::Transcript::is_answered) {
+        _ if !is_idle.get() => text.queue_goes_on(),
+        true => text.queue_rests(),
+        false => text.queue_waits(),
+    };
+    move || {
+        let session::Queue { messages, is_sending, edited, .. } = shown.get();
+        (!messages.is_empty()).then(|| {
+            let rows = messages.into_iter().enumerate().map(|(at, queued)| match &edited {
+                Some(id) if *id == queued.id => edited_row(queued, session),
+                _ => row(queued, is_sending && at == 0, session),
+            });
+            view! {
+                <section class="queue" data-testid="queue" aria-label=text.queue_label()>
+                    <ol>{rows.collect_view()}</ol>
+                    <div class="queue-foot">
+                        <p role="status">{says}</p>
+                        {move || is_idle.get().then(|| view! {
+                            <button type="button" class="button small" data-testid="send-now" on:click=move |_| session.send_now()>
+                                {text.send_now()}
+                            </button>
+                        })}
+                    </div>
+                </section>
+            }
+        })
+    }
+}
+
+fn row(Queued { id, text: content }: Queued, is_sending: bool, session: Session) -> AnyView {
+    let text = use_language();
+    let button = |label: &'static str, name: &'static str, icon: Icon, run: Box<dyn Fn()>| {
+        view! {
+            <button
+                type="button"
+                class="button icon-only quiet small"
+                data-testid=name
+                aria-label=label
+                title=label
+                disabled=is_sending
+                on:click=move |_| run()
+            >
+                <Draw icon />
+            </button>
+        }
+        .into_any()
+    };
+    let edited = id.clone();
+    view! {
+        <li data-testid="queued">
+            <p class="queue-text" dir="auto">{content}</p>
+            {is_sending.then(|| text.queue_sending())}
+            {button(text.queue_edit(), "queue-edit", Icon::Pencil, Box::new(move || session.edit_queued(Some(edited.clone()))))}
+            {button(text.queue_remove(), "queue-remove", Icon::Cross, Box::new(move || session.unqueue(id.clone())))}
+        </li>
+    }
+    .into_any()
+}
+
+fn edited_row(Queued { text: content, .. }: Queued, session: Session) -> AnyView {
+    let text = use_language();
+    let field = NodeRef::<html::Textarea>::new();
+    effect(move || {
+        if let Some(field) = field.get() {
+            request_animation_frame(move || {
+                let _ = field.focus();
+            });
+        }
+    });
+    let save = move || {
+        if let Some(field) = field.get_untracked() {
+            session.change_queued(field.value());
+        }
+    };
+    view! {
+        <li data-testid="queued">
+            <textarea
+                class="field queue-text"
+                data-testid="queue-field"
+                rows="2"
+                dir="auto"
+                autocomplete="off"
+                aria-label=text.queue_field()
+                node_ref=field
+                prop:value=content
+                on:keydown=move |event: KeyboardEvent| {
+                    if sends(&event) {
+                        event.prevent_default();
+                        save();
+                    } else if event.key() == "Escape" && !event.is_composing() {
+                        event.stop_propagation();
+                        session.edit_queued(None);
+                    }
+                }
+            ></textarea>
+            <button type="button" class="button small" data-testid="queue-cancel" on:click=move |_| session.edit_queued(None)>
+                {text.cancel()}
+            </button>
+            <button type="button" class="button small primary" data-testid="queue-save" on:click=move |_| save()>
+                {text.save()}
+            </button>
+        </li>
+    }
+    .into_any()
+}

@@ -1,0 +1,163 @@
+//! What a search finds in messages and tool calls, below the titles that match: each place with its conversation, the words
+//! around what was found, who wrote them and when.
+
+use leptos::{
+    ev::{self, KeyboardEvent, MouseEvent},
+    prelude::*,
+};
+use tallybook_protocol::{Role, SearchHit};
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
+
+use crate::{
+    address::is_plain,
+    browser,
+    components::ids::SEARCH_ID,
+    conversation_list::ConversationList,
+    goal::{Goal, permalink},
+    language::{Language, use_language},
+    reactive::{effect, memo},
+    search::{Finder, Search, Stage},
+};
+
+/// What can be gone through with the arrow keys while one searches.
+const RESULTS: &str = ".conversation-link, .hit";
+/// The places found.
+#[component]
+pub(crate) fn SearchResults(
+    /// Its search is ours.
+    list: ConversationList,
+    /// Goes to one of them.
+    go: Callback<Goal>,
+) -> impl IntoView {
+    let text = use_language();
+    let finder = Finder::new(None);
+    effect(move || finder.search_for(list.search.get()));
+    effect(move || {
+        let listener = window_event_listener(ev::keydown, move |event| {
+            if list.search.with_untracked(|words| !words.trim().is_empty()) {
+                step_with_arrows(&event);
+            }
+        });
+        on_cleanup(move || listener.remove());
+    });
+    let is_on = memo(move |_| finder.search.with(|search| *search.stage() != Stage::Off));
+    let rows = move || {
+        finder.search.with(|search| {
+            let row = |hit: &SearchHit| row(hit, search.answered(), go, text);
+            search.hits().iter().filter_map(row).collect::<Vec<_>>()
+        })
+    };
+    let said = memo(move |_| finder.search.with(|search| said_of(search, text)));
+    let way_on = memo(move |_| finder.search.with(|search| way_on_of(search, text)));
+    let content = move || {
+        view! {
+            <h2 class="sidebar-heading">{text.found_in_messages()}</h2>
+            <ul class="hits">{rows}</ul>
+            {move || way_on.get().map(|label| view! {
+                <button type="button" class="button small show-more" data-testid="search-on" on:click=move |_| finder.find_more()>
+                    {label}
+                </button>
+            })}
+        }
+        .into_any()
+    };
+    view! {
+        {move || is_on.get().then(content)}
+        // There from the beginning, so that it is heard when it says something.
+        <p class="sidebar-note" role="status" data-testid="search-status">{said}</p>
+    }
+    .into_any()
+}
+
+/// How the search stands, in words.
+fn said_of(search: &Search, text: Language) -> Option<String> {
+    let count = search.hits().iter().filter(|hit| hit.message_id.is_some()).count();
+    let words = match search.stage() {
+        Stage::Off => return None,
+        Stage::Asking if search.has_more() => text.searching_on(),
+        // What is shown is still that of the search before.
+        Stage::Typing | Stage::Asking => text.searching(),
+        Stage::Failed(error) => return Some(error.message(text)),
+        Stage::More if count == 0 => text.nothing_yet(),
+        Stage::Done if count == 0 => text.nothing_in_messages(),
+        Stage::More | Stage::Done => return Some(text.places(count, search.has_more())),
+    };
+    Some(words.to_owned())
+}
+
+/// What the button says that finds more, or tries again.
+fn way_on_of(search: &Search, text: Language) -> Option<&'static str> {
+    match search.stage() {
+        Stage::More => Some(text.search_on()),
+        Stage::Failed(_) => Some(text.reload()),
+        Stage::Off | Stage::Typing | Stage::Asking | Stage::Done => None,
+    }
+}
+
+/// A place in a message; titles are shown above.
+fn row(hit: &SearchHit, query: &str, go: Callback<Goal>, text: Language) -> Option<AnyView> {
+    let goal = Goal::of_hit(hit, query)?;
+    let href = permalink(goal.conversation, goal.message);
+    let snippet = hit.snippet.iter().map(|part| {
+        let words = part.text.clone();
+        if part.is_match { view! { <mark>{words}</mark> }.into_any() } else { words.into_any() }
+    });
+    let snippet: Vec<AnyView> = snippet.collect();
+    let who = match (&hit.tool_name, hit.role) {
+        (Some(tool), _) => tool.clone(),
+        (None, Some(Role::User)) => text.you().to_owned(),
+        (None, _) => text.answer().to_owned(),
+    };
+    let who = if hit.shown { who } else { format!("{who} · {}", text.in_other_version()) };
+    let at = browser::local_time(hit.created_at.timestamp_millis(), text);
+    let follow = move |event: MouseEvent| {
+        if is_plain(&event) {
+            event.prevent_default();
+            go.run(goal.clone());
+        }
+    };
+    let row = view! {
+        <li>
+            <a class="hit" href=href data-testid="search-hit" on:click=follow>
+                <span class="hit-title">{hit.title.clone()}</span>
+                <span class="hit-words" dir="auto">{snippet}</span>
+                <span class="hit-about">
+                    <span class="hit-who">{who}</span>
+                    {at.map(|at| view! { <time datetime=at.iso title=at.full>{at.short}</time> })}
+                </span>
+            </a>
+        </li>
+    };
+    Some(row.into_any())
+}
+
+/// Goes from the field to what was found, from one to the next, and back to the field.
+fn step_with_arrows(event: &KeyboardEvent) {
+    let by = match event.key().as_str() {
+        "ArrowDown" => 1,
+        "ArrowUp" => -1,
+        _ => return,
+    };
+    let (Some(list), Some(focused)) = (document().get_element_by_id("sidebar"), document().active_element()) else {
+        return;
+    };
+    let Ok(found) = list.query_selector_all(RESULTS) else { return };
+    let results = (0..found.length()).filter_map(|at| found.item(at)?.dyn_into::<HtmlElement>().ok());
+    // What leaves, or is out of sight, takes no focus.
+    let results: Vec<HtmlElement> = results.filter(|result| result.offset_parent().is_some()).collect();
+    let is_field = focused.id() == SEARCH_ID;
+    let at = results.iter().position(|result| **result == focused);
+    let to = match at {
+        Some(at) => at.checked_add_signed(by),
+        None if is_field && by > 0 => Some(0),
+        None => return,
+    };
+    event.prevent_default();
+    match to.map(|to| results.get(to)) {
+        Some(Some(result)) => drop(result.focus()),
+        // At the end one stays.
+        Some(None) => {}
+        None => drop(browser::focus(SEARCH_ID)),
+    }
+}

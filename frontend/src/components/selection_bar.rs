@@ -1,0 +1,79 @@
+//! What can be done with the conversations that are chosen, in sight while one chooses.
+
+use leptos::prelude::*;
+use uuid::Uuid;
+
+use crate::{
+    browser,
+    components::ids::link_id,
+    conversation_list::{ConversationList, View},
+    language::use_language,
+    reactive::memo,
+};
+
+/// The bar; nothing while nobody chooses.
+#[component]
+pub(crate) fn SelectionBar(list: ConversationList) -> impl IntoView {
+    let text = use_language();
+    let is_selecting = memo(move |_| list.is_selecting());
+    let chosen = memo(move |_| list.chosen());
+    let are_archived = memo(move |_| list.view() == View::Archive);
+    let are_pinned =
+        memo(move |_| chosen.with(|chosen| chosen.iter().all(|uuid| list.find(*uuid).is_some_and(|item| item.pinned))));
+    let act = move |name: &'static str, label: Signal<&'static str>, run: fn(ConversationList, &[Uuid])| {
+        view! {
+            <button
+                type="button"
+                class="button small"
+                class:danger=name == "delete-chosen"
+                data-testid=name
+                disabled=move || chosen.with(Vec::is_empty)
+                on:click=move |_| {
+                    let chosen = chosen.get_untracked();
+                    run(list, &chosen);
+                    end(list, &chosen);
+                }
+            >
+                {label}
+            </button>
+        }
+        .into_any()
+    };
+    let pin_label = Signal::derive(move || if are_pinned.get() { text.unpin() } else { text.pin() });
+    let archive_label = Signal::derive(move || if are_archived.get() { text.unarchive() } else { text.archive() });
+    move || {
+        is_selecting.get().then(|| {
+            view! {
+                <div class="selection" role="group" aria-label=text.select() data-testid="selection">
+                    <p class="selection-count" role="status">{move || text.chosen(chosen.with(Vec::len))}</p>
+                    {(!are_archived.get()).then(|| act("pin-chosen", pin_label, |list, chosen| {
+                        let are_pinned = untrack(|| chosen.iter().all(|uuid| list.find(*uuid).is_some_and(|item| item.pinned)));
+                        list.pin(chosen, !are_pinned);
+                    }))}
+                    {act("archive-chosen", archive_label, |list, chosen| {
+                        list.archive(chosen, untrack(|| list.view() != View::Archive));
+                    })}
+                    {act("delete-chosen", Signal::stored(text.delete()), ConversationList::delete)}
+                    <button
+                        type="button"
+                        class="button small quiet"
+                        data-testid="cancel-selection"
+                        on:click=move |_| end(list, &chosen.get_untracked())
+                    >
+                        {text.cancel()}
+                    </button>
+                </div>
+            }
+            .into_any()
+        })
+    }
+}
+
+/// Ends choosing. The focus goes to the first that was chosen, where it is still shown; else to the list's first link.
+pub(crate) fn end(list: ConversationList, chosen: &[Uuid]) {
+    let first = chosen.first().map(|uuid| link_id(*uuid));
+    list.end_selection();
+    request_animation_frame(move || {
+        let _ = first.is_some_and(|first| browser::focus_if_free(&first)) || browser::focus_if_free("new-chat");
+    });
+}

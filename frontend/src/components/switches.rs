@@ -1,0 +1,74 @@
+//! Choices between on and off, kept in cookies as the theme is.
+
+use leptos::{prelude::*, task::spawn_local};
+
+use crate::{
+    browser,
+    language::use_language,
+    notification::{self, Permission},
+    preferences::{NOTIFICATIONS_COOKIE, Preferences, SINGLE_KEYS_COOKIE, switch_name},
+};
+
+/// Whether keys that are single characters do something.
+#[component]
+pub(crate) fn SingleKeysSwitch() -> impl IntoView {
+    let is_on = RwSignal::new(use_context::<Preferences>().unwrap_or_default().single_keys);
+    let choose = move |wanted| {
+        is_on.set(wanted);
+        keep(SINGLE_KEYS_COOKIE, "data-single-keys", wanted);
+    };
+    switch(use_language().single_keys(), "single-keys", is_on, choose)
+}
+
+/// Whether the reader's system tells the end of an answer in a hidden tab.
+#[component]
+pub(crate) fn NotificationSwitch() -> impl IntoView {
+    let text = use_language();
+    let is_on = RwSignal::new(use_context::<Preferences>().unwrap_or_default().notifications);
+    let obstacle = RwSignal::new(None);
+    let choose = move |wanted| {
+        is_on.set(wanted);
+        obstacle.set(None);
+        if !wanted {
+            return keep(NOTIFICATIONS_COOKIE, "data-notifications", false);
+        }
+        spawn_local(async move {
+            let permission = notification::ask().await;
+            let is_granted = permission == Permission::Granted;
+            obstacle.set(match permission {
+                Permission::Granted => None,
+                Permission::Refused => Some(text.notifications_refused()),
+                Permission::Missing => Some(text.notifications_missing()),
+            });
+            is_on.set(is_granted);
+            keep(NOTIFICATIONS_COOKIE, "data-notifications", is_granted);
+        });
+    };
+    view! {
+        {switch(text.notifications(), "notifications", is_on, choose)}
+        <p class="help-note" role="status">{move || obstacle.get()}</p>
+    }
+    .into_any()
+}
+
+fn keep(cookie: &str, mark: &str, is_on: bool) {
+    browser::remember(cookie, switch_name(is_on));
+    browser::mark_root(mark, switch_name(is_on));
+}
+
+fn switch(label: &'static str, name: &'static str, is_on: RwSignal<bool>, choose: impl Fn(bool) + 'static) -> AnyView {
+    view! {
+        <label class="switch">
+            <input
+                type="checkbox"
+                data-testid=name
+                autocomplete="off"
+                disabled=!browser::IS_HERE
+                prop:checked=move || is_on.get()
+                on:change:target=move |event| choose(event.target().checked())
+            />
+            {label}
+        </label>
+    }
+    .into_any()
+}

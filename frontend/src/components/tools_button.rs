@@ -1,0 +1,77 @@
+//! The button that opens the panel of tools, and the modal `<dialog>` that the panel stands in.
+
+use leptos::{html, prelude::*};
+use uuid::Uuid;
+
+use crate::{
+    browser,
+    components::{
+        icon::{Draw, Icon},
+        later::{Other, later},
+        tools_panel::Panel,
+    },
+    language::use_language,
+    tools::Tools,
+};
+
+/// The button's element.
+pub(crate) const BUTTON_ID: &str = "open-tools";
+
+/// The button and, out of sight until it is pressed, the panel.
+#[component]
+pub(crate) fn ToolsButton(tools: Tools, current: Signal<Option<Uuid>>) -> impl IntoView {
+    let text = use_language();
+    let dialog = NodeRef::<html::Dialog>::new();
+    let is_open = RwSignal::new(false);
+    let panel = Panel { tools, current, query: RwSignal::new(String::new()), text };
+    let count = Memo::new(move |_| tools.count(current.get()));
+    let open = move |_| {
+        let Some(dialog) = dialog.get_untracked().filter(|dialog| !dialog.open()) else { return };
+        panel.query.set(String::new());
+        tools.load(current.get_untracked());
+        is_open.set(true);
+        // It fails only where it is open already.
+        let _ = dialog.show_modal();
+    };
+    let title = move || {
+        let (on, all) = count.get();
+        text.tools_on(on, all)
+    };
+    let shown = move || match count.get() {
+        (on, all) if on == all => all.to_string(),
+        (on, all) => format!("{on}/{all}"),
+    };
+    view! {
+        <button
+            type="button"
+            class="button quiet tools-button"
+            id=BUTTON_ID
+            data-testid="open-tools"
+            title=title
+            aria-haspopup="dialog"
+            disabled=!browser::IS_HERE
+            on:click=open
+        >
+            <Draw icon=Icon::Sliders />
+            <span class="visually-hidden">{text.tools_open()}" "</span>
+            <span data-testid="tools-count">{shown}</span>
+        </button>
+        <dialog
+            class="sheet tools-panel"
+            data-testid="tools-panel"
+            aria-labelledby="tools-title"
+            closedby="any"
+            node_ref=dialog
+            on:close=move |_| is_open.set(false)
+        >
+            <form method="dialog" class="sheet-top">
+                <h2 id="tools-title">{text.tools_title()}</h2>
+                <button class="button icon-only quiet" aria-label=text.tools_close() title=text.tools_close()>
+                    <Draw icon=Icon::Cross />
+                </button>
+            </form>
+            {later(move || is_open.get().then_some(Other::Tools(panel)))}
+        </dialog>
+    }
+    .into_any()
+}

@@ -1,0 +1,204 @@
+//! What stands in the panel of tools: those of the open conversation, by server, what each does, how it stands with its
+//! server, and a switch for each.
+
+use leptos::prelude::*;
+use tallybook_protocol::{ChangedTool, LeftOutTool, ToolInfo, ToolServerInfo};
+use uuid::Uuid;
+
+use crate::{components::load_button::LoadButton, language::Language, session::Loading, tools::Tools};
+
+/// So many tools are found by looking at them; more by typing, too.
+const FEW: usize = 20;
+
+/// What the panel is drawn with.
+#[derive(Clone, Copy)]
+pub(crate) struct Panel {
+    pub(crate) tools: Tools,
+    pub(crate) current: Signal<Option<Uuid>>,
+    /// What one looks for among many tools.
+    pub(crate) query: RwSignal<String>,
+    pub(crate) text: Language,
+}
+
+/// What stands in the panel.
+pub(crate) fn content(panel: Panel) -> AnyView {
+    let Panel { tools, current, query, text } = panel;
+    // Switches change no list, so that nothing is drawn anew under the hand.
+    let list = Memo::new(move |_| tools.list.get());
+    let trouble = Memo::new(move |_| matches!(tools.loading.get(), Loading::Failed(_)) || list.with(Option::is_none));
+    let servers = move || {
+        list.get().map(|list| {
+            let many = list.items.len() > FEW;
+            let mut items = list.items;
+            let built_in: Vec<ToolInfo> = items.extract_if(.., |tool| tool.server.is_none()).collect();
+            let empty = built_in.is_empty() && list.servers.is_empty();
+            let servers = list.servers.into_iter().map(|server| {
+                let own = items.extract_if(.., |tool| tool.server.as_ref() == Some(&server.name)).collect();
+                server_view(panel, Some(server), own)
+            });
+            let servers = servers.collect_view();
+            view! {
+                {many.then(|| search_field(query, text))}
+                {(!built_in.is_empty()).then(|| server_view(panel, None, built_in))}
+                {servers}
+                {empty.then(|| view! { <p class="sheet-note">{text.tools_none()}</p> })}
+            }
+        })
+    };
+    view! {
+        <p class="sheet-note">{text.tools_note()}</p>
+        {move || tools.notice.get().map(|notice| view! {
+            <p class="failure" role="alert" data-testid="tools-notice">{notice}</p>
+        })}
+        {move || trouble.get().then(|| view! {
+            <LoadButton
+                name="load-tools"
+                loading=tools.loading.into()
+                label=text.reload().to_owned()
+                loading_label=text.tools_loading()
+                load=move || tools.load(current.get_untracked())
+            />
+        })}
+        {servers}
+    }
+    .into_any()
+}
+
+fn search_field(query: RwSignal<String>, text: Language) -> AnyView {
+    view! {
+        <input
+            type="search"
+            class="field"
+            data-testid="find-tool"
+            autocomplete="off"
+            aria-label=text.tools_find()
+            placeholder=text.tools_find()
+            on:input:target=move |event| query.set(event.target().value().to_lowercase())
+        />
+    }
+    .into_any()
+}
+
+/// The tools of a server, or those that are built in.
+fn server_view(panel: Panel, server: Option<ToolServerInfo>, own: Vec<ToolInfo>) -> AnyView {
+    let text = panel.text;
+    let title = server.as_ref().map_or_else(|| text.tools_built_in().to_owned(), |server| server.name.clone());
+    let names: Vec<String> = own.iter().map(|tool| tool.name.clone()).collect();
+    let switch = (!names.is_empty()).then(|| switch_view(panel, names, text.all_tools_of(&title), "server-switch"));
+    let status = server.as_ref().map(|server| {
+        let words = text.server_status(server);
+        view! { <span class="server-status" data-status=server.status.clone() data-testid="server-status">{words}</span> }
+    });
+    let rows = own.into_iter().map(|tool| tool_row(panel, tool)).collect_view();
+    let rest = server.map(|server| rest_of_server(panel, server));
+    view! {
+        <section class="tool-server" data-testid="tool-server">
+            <div class="tool-server-head">
+                <h3>{title}</h3>
+                {status}
+                {switch}
+            </div>
+            <ul>{rows}</ul>
+            {rest}
+        </section>
+    }
+    .into_any()
+}
+
+/// What is wrong with a server, and the tools that are left out.
+fn rest_of_server(panel: Panel, server: ToolServerInfo) -> AnyView {
+    let text = panel.text;
+    let ToolServerInfo { name, status, error, left_out, .. } = server;
+    let advice = match status.as_str() {
+        "connected" => None,
+        "connecting" => Some(text.server_connecting_note()),
+        _ => Some(text.server_failed_note()),
+    };
+    let left_out = left_out.into_iter().map(|LeftOutTool { name: tool, reason, changed }| {
+        let changed = changed.map(|changed| changed_view(panel, name.clone(), changed));
+        view! { <li class="tool-row"><span class="tool-row-name">{tool}</span><p lang="en">{reason}</p>{changed}</li> }
+    });
+    let left_out = left_out.collect_view();
+    view! {
+        {error.map(|error| view! { <p class="failure" lang="en">{error}</p> })}
+        {advice.map(|advice| view! { <p class="sheet-note">{advice}</p> })}
+        {(!left_out.is_empty()).then(|| view! {
+            <h4 class="tools-left-out">{text.tools_left_out()}</h4>
+            <ul data-testid="left-out">{left_out}</ul>
+        })}
+    }
+    .into_any()
+}
+
+/// One tool: its switch, its name, its risk, and what it says of itself, which is written for models, in English.
+fn tool_row(panel: Panel, tool: ToolInfo) -> AnyView {
+    let text = panel.text;
+    let ToolInfo { name, description, server, risk, changed, .. } = tool;
+    let shown = match &server {
+        Some(_) => name.split_once("__").map_or(name.as_str(), |(_, own)| own).to_owned(),
+        None => name.clone(),
+    };
+    let (risk_name, risk_about) = if risk == "low" {
+        (text.risk_low(), text.risk_low_about())
+    } else {
+        (text.risk_high(), text.risk_high_about())
+    };
+    let words = format!("{name} {description}").to_lowercase();
+    let changed = server.zip(changed).map(|(server, changed)| changed_view(panel, server, changed));
+    view! {
+        <li class="tool-row" data-testid="tool-row" hidden=move || panel.query.with(|query| !words.contains(query.as_str()))>
+            <div class="tool-row-head">
+                <span class="tool-row-name" title=name.clone()>{shown.clone()}</span>
+                <span class="risk" data-risk=risk title=risk_about>{risk_name}</span>
+                {switch_view(panel, vec![name], shown, "tool-switch")}
+            </div>
+            <p class="tool-row-about" lang="en" dir="auto">{description}</p>
+            {changed}
+        </li>
+    }
+    .into_any()
+}
+
+/// A tool that its server describes in another way than before.
+fn changed_view(panel: Panel, server: String, changed: ChangedTool) -> AnyView {
+    let Panel { tools, current, text, .. } = panel;
+    let ChangedTool { tool, hash, description } = changed;
+    view! {
+        <p class="sheet-note">{text.tool_was_changed()}</p>
+        <p class="tool-row-about" lang="en" dir="auto">{description}</p>
+        <button
+            type="button"
+            class="button small"
+            data-testid="accept-tool"
+            on:click=move |_| tools.accept(current.get_untracked(), server.clone(), tool.clone(), hash.clone())
+        >
+            {text.tool_accept()}
+        </button>
+    }
+    .into_any()
+}
+
+/// Turns tools on or off; half on where some are.
+fn switch_view(panel: Panel, names: Vec<String>, label: String, name: &'static str) -> AnyView {
+    let Panel { tools, current, .. } = panel;
+    let known = names.clone();
+    let on = Memo::new(move |_| {
+        let on = known.iter().filter(|name| tools.is_on(current.get(), name)).count();
+        (on == known.len(), on > 0 && on < known.len())
+    });
+    view! {
+        <input
+            type="checkbox"
+            class="toggle"
+            role="switch"
+            data-testid=name
+            autocomplete="off"
+            aria-label=label
+            disabled=move || !tools.is_known(current.get())
+            prop:checked=move || on.get().0
+            prop:indeterminate=move || on.get().1
+            on:change:target=move |event| tools.switch(current.get_untracked(), &names, event.target().checked())
+        />
+    }
+    .into_any()
+}

@@ -1,0 +1,87 @@
+//! What was done to conversations a moment ago, with the way back, and what could not be done. Above the page, so that it is
+//! seen wherever it was asked for.
+
+use leptos::{html, prelude::*};
+
+use crate::{
+    browser,
+    components::{
+        each::Each,
+        icon::{Draw, Icon},
+        ids::{CLOSE_ID, link_id},
+    },
+    conversation_list::{Batch, ConversationList},
+    language::use_language,
+    reactive::effect,
+};
+
+/// What was done.
+#[component]
+pub(crate) fn UndoNotes(list: ConversationList) -> impl IntoView {
+    view! {
+        <Each
+            each=move || list.batches()
+            // A conversation may leave a batch.
+            key=|batch| (batch.number, batch.conversations.len())
+            children=move |batch| view! { <UndoNote batch list /> }
+        />
+    }
+}
+
+/// What could not be done.
+#[component]
+pub(crate) fn ListTrouble(words: String, list: ConversationList) -> impl IntoView {
+    let text = use_language();
+    view! {
+        <p class="failure" role="alert" data-testid="list-trouble">
+            {words}
+            <button
+                type="button"
+                class="button icon-only quiet small"
+                aria-label=text.help_close()
+                on:click=move |_| list.trouble.set(None)
+            >
+                <Draw icon=Icon::Cross />
+            </button>
+        </p>
+    }
+    .into_any()
+}
+
+#[component]
+fn UndoNote(batch: Batch, list: ConversationList) -> impl IntoView {
+    let text = use_language();
+    let button = NodeRef::<html::Button>::new();
+    let number = batch.number;
+    // What was pressed is gone; the next key should find this button.
+    effect(move || {
+        if let Some(button) = button.get() {
+            request_animation_frame(move || {
+                let _ = button.focus();
+            });
+        }
+    });
+    on_cleanup(|| {
+        // Its time is over, perhaps with the focus on it.
+        if browser::IS_HERE {
+            request_animation_frame(|| {
+                let _ = browser::focus_if_free("main") || browser::focus_if_free(CLOSE_ID);
+            });
+        }
+    });
+    let take_back = move |_| {
+        let first = list.take_back(number).map(link_id);
+        request_animation_frame(move || {
+            let _ = first.is_some_and(|first| browser::focus(&first));
+        });
+    };
+    view! {
+        <p class="undo-note">
+            <span>{text.done_to(batch.deed, &batch.conversations)}</span>
+            <button type="button" class="button small" data-testid="undo" node_ref=button on:click=take_back>
+                {text.undo()}
+            </button>
+        </p>
+    }
+    .into_any()
+}

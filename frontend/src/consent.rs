@@ -1,0 +1,51 @@
+//! What a person writes in place of the arguments that a model chose. Pure.
+
+use serde::de::IgnoredAny;
+use tallybook_protocol::RawJson;
+
+/// Why a text cannot be the arguments of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// It is no JSON, from this place on, counted from 1.
+    NoJson { line: usize, column: usize },
+    /// It is JSON, and no object.
+    NoObject,
+}
+
+/// The arguments in a text, with every digit as it was written.
+pub(crate) fn edited_input(text: &str) -> Result<RawJson, Flaw> {
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
+        return Err(Flaw::NoJson { line: error.line(), column: error.column() });
+    }
+    let input = RawJson::from_text(text.trim());
+    // What nests too deep became a string.
+    if input.as_str().starts_with('{') { Ok(input) } else { Err(Flaw::NoObject) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Flaw, edited_input};
+
+    #[test]
+    fn arguments_are_one_object_with_every_digit() {
+        let text = " {\n  \"b\": 0.10000000000000000000000001,\n  \"a\": [1e400]\n} ";
+        assert_eq!(edited_input(text).unwrap().as_str(), text.trim());
+        assert_eq!(edited_input("{}").unwrap().as_str(), "{}");
+    }
+
+    #[test]
+    fn a_flaw_is_told_by_its_place() {
+        for (text, flaw) in [
+            ("", Flaw::NoJson { line: 1, column: 0 }),
+            ("{\n  \"a\": 1,\n}", Flaw::NoJson { line: 3, column: 1 }),
+            ("{} {}", Flaw::NoJson { line: 1, column: 4 }),
+            ("[1]", Flaw::NoObject),
+            ("\"{}\"", Flaw::NoObject),
+            (&format!("{{\"a\":{}{}}}", "[".repeat(110), "]".repeat(110)), Flaw::NoObject),
+        ] {
+            assert_eq!(edited_input(text), Err(flaw), "{text}");
+        }
+        let deep = "[".repeat(100_000);
+        assert!(edited_input(&deep).is_err());
+    }
+}

@@ -1,0 +1,241 @@
+//! What is known of the conversations: the pages of the list, of the archive and of what was searched for, and the one that
+//! is open. Pure.
+
+use tallybook_protocol::{ConversationSummary, Page};
+use uuid::Uuid;
+
+type Conversations = Page<ConversationSummary>;
+
+/// What of it is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum View {
+    /// All but those in the archive, the pinned ones first.
+    #[default]
+    Conversations,
+    Archive,
+    /// What was searched for.
+    Search,
+}
+
+/// All that was loaded. A conversation may stand in several pages, and is the same in each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pages {
+    /// The newest, and the pinned ones however old they are; nothing as long as they could not be loaded.
+    pub(super) newest: Option<Conversations>,
+    /// Loaded when it is first opened.
+    pub(super) archive: Option<Conversations>,
+    pub(super) found: Option<Conversations>,
+    /// The one that is open, which may be in none of the pages.
+    pub(super) open: Option<ConversationSummary>,
+}
+
+impl Pages {
+    pub(super) fn page(&self, view: View) -> Option<&Conversations> {
+        match view {
+            View::Conversations => self.newest.as_ref(),
+            View::Archive => self.archive.as_ref(),
+            View::Search => self.found.as_ref(),
+        }
+    }
+
+    /// The conversations of a view, in its order.
+    pub(super) fn shown(&self, view: View) -> Vec<&ConversationSummary> {
+        let items = self.page(view).into_iter().flat_map(|page| &page.items);
+        match view {
+            View::Search => items.collect(),
+            View::Archive => items.filter(|item| item.archived).collect(),
+            View::Conversations => {
+                let (pinned, others): (Vec<_>, Vec<_>) =
+                    items.filter(|item| !item.archived).partition(|item| item.pinned);
+                [pinned, others].concat()
+            }
+        }
+    }
+
+    /// A conversation, wherever it stands.
+    pub(super) fn find(&self, uuid: Uuid) -> Option<&ConversationSummary> {
+        let pages = [&self.newest, &self.archive, &self.found].into_iter().flatten();
+        pages.flat_map(|page| &page.items).chain(&self.open).find(|item| item.uuid == uuid)
+    }
+
+    /// Changes a conversation wherever it stands.
+    pub(super) fn change(&mut self, uuid: Uuid, change: &dyn Fn(&mut ConversationSummary)) {
+        let pages = [&mut self.newest, &mut self.archive, &mut self.found].into_iter().flatten();
+        let items = pages.flat_map(|page| &mut page.items).chain(&mut self.open);
+        items.filter(|item| item.uuid == uuid).for_each(change);
+    }
+
+    /// Has a conversation be as it is now, also in lists that it has come into.
+    pub(super) fn put(&mut self, item: &ConversationSummary) {
+        self.change(item.uuid, &|held| held.clone_from(item));
+        for (page, belongs) in [(&mut self.newest, !item.archived), (&mut self.archive, item.archived)] {
+            if let Some(page) = page.as_mut().filter(|_| belongs) {
+                if page.items.iter().all(|held| held.uuid != item.uuid) {
+                    page.items.push(item.clone());
+                }
+                sort(&mut page.items);
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, uuid: Uuid) {
+        for page in [&mut self.newest, &mut self.archive, &mut self.found].into_iter().flatten() {
+            page.items.retain(|item| item.uuid != uuid);
+        }
+        self.open.take_if(|open| open.uuid == uuid);
+    }
+
+    /// Takes the list as it was read again: its first page and all that is pinned.
+    pub(super) fn renew(&mut self, newest: Conversations, pinned: Vec<ConversationSummary>) {
+        let held = self.newest.take().map(|mut held| {
+            // Those that are left are no longer told by the list alone, but by `pinned` or the archive.
+            held.items.retain(|item| !item.pinned && !item.archived);
+            held
+        });
+        let mut page = joined(newest, held);
+        add(&mut page.items, pinned);
+        if let Some(open) = &mut self.open
+            && let Some(item) = page.items.iter().find(|item| item.uuid == open.uuid)
+        {
+            open.clone_from(item);
+        }
+        self.newest = Some(page);
+    }
+
+    /// Adds the page after `cursor`, unless another list has taken the place of the one that it belongs to.
+    pub(super) fn append(&mut self, view: View, cursor: &str, page: Conversations) {
+        let held = match view {
+            View::Conversations => &mut self.newest,
+            View::Archive => &mut self.archive,
+            View::Search => &mut self.found,
+        };
+        if let Some(held) = held.as_mut().filter(|held| held.next_cursor.as_deref() == Some(cursor)) {
+            add(&mut held.items, page.items);
+            held.next_cursor = page.next_cursor;
+        }
+    }
+}
+
+fn add(items: &mut Vec<ConversationSummary>, more: Vec<ConversationSummary>) {
+    for item in more {
+        if items.iter().all(|held| held.uuid != item.uuid) {
+            items.push(item);
+        }
+    }
+    sort(items);
+}
+
+/// Newest first; those of one time stay as they were.
+fn sort(items: &mut [ConversationSummary]) {
+    items.sort_by_key(|item| std::cmp::Reverse(item.updated_at));
+}
+
+/// The newest page before the older ones that were loaded already.
+fn joined(newest: Conversations, held: Option<Conversations>) -> Conversations {
+    let (Some(held), Some(last)) = (held.filter(|_| newest.next_cursor.is_some()), newest.items.last()) else {
+        return newest;
+    };
+    let last = last.updated_at;
+    let is_older =
+        |item: &ConversationSummary| item.updated_at < last && newest.items.iter().all(|newer| newer.uuid != item.uuid);
+    let older: Vec<_> = held.items.into_iter().filter(is_older).collect();
+    if older.is_empty() {
+        return newest;
+    }
+    Page { items: newest.items.into_iter().chain(older).collect(), next_cursor: held.next_cursor }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta};
+    use tallybook_protocol::{ConversationSummary, Page};
+    use uuid::Uuid;
+
+    use super::{Pages, View, joined};
+
+    fn summary(uuid: u128, seconds: i64) -> ConversationSummary {
+        let at = DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds);
+        ConversationSummary {
+            uuid: Uuid::from_u128(uuid),
+            title: "Sums".to_owned(),
+            running: false,
+            awaiting_approval: false,
+            pinned: false,
+            archived: false,
+            model: None,
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
+    fn pinned(uuid: u128, seconds: i64) -> ConversationSummary {
+        ConversationSummary { pinned: true, ..summary(uuid, seconds) }
+    }
+
+    fn page(items: &[(u128, i64)], next_cursor: Option<&str>) -> Page<ConversationSummary> {
+        let items = items.iter().map(|&(uuid, seconds)| summary(uuid, seconds)).collect();
+        Page { items, next_cursor: next_cursor.map(str::to_owned) }
+    }
+
+    fn shown(pages: &Pages, view: View) -> Vec<u128> {
+        pages.shown(view).iter().map(|item| item.uuid.as_u128()).collect()
+    }
+
+    #[test]
+    fn older_pages_stay_when_the_newest_is_read_again() {
+        let held = page(&[(1, 50), (2, 40), (3, 30), (4, 20)], Some("after 4"));
+        // 3 was written to, and 2 is the last of the first page now.
+        let newest = page(&[(3, 60), (1, 50), (2, 40)], Some("after 2"));
+        assert_eq!(joined(newest, Some(held)), page(&[(3, 60), (1, 50), (2, 40), (4, 20)], Some("after 4")));
+    }
+
+    #[test]
+    fn a_newest_page_that_is_all_there_is_replaces_what_was_held() {
+        let held = page(&[(1, 50), (2, 40)], None);
+        assert_eq!(joined(page(&[(1, 50)], None), Some(held.clone())), page(&[(1, 50)], None));
+        assert_eq!(joined(held.clone(), None), held);
+    }
+
+    #[test]
+    fn pinned_ones_stand_first_however_old_they_are_and_the_archive_is_apart() {
+        let mut pages = Pages::default();
+        pages.renew(page(&[(1, 50), (2, 40)], Some("after 2")), vec![pinned(9, 5)]);
+        assert_eq!(shown(&pages, View::Conversations), [9, 1, 2]);
+        pages.append(View::Conversations, "after 2", page(&[(3, 30), (9, 5)], None));
+        assert_eq!(shown(&pages, View::Conversations), [9, 1, 2, 3], "nothing stands there twice");
+
+        pages.put(&pinned(2, 40));
+        assert_eq!(shown(&pages, View::Conversations), [2, 9, 1, 3]);
+        let put_away = ConversationSummary { archived: true, ..summary(1, 50) };
+        pages.archive = Some(page(&[], None));
+        pages.put(&put_away);
+        assert_eq!((shown(&pages, View::Conversations), shown(&pages, View::Archive)), (vec![2, 9, 3], vec![1]));
+        pages.put(&summary(1, 50));
+        assert_eq!((shown(&pages, View::Conversations), shown(&pages, View::Archive)), (vec![2, 9, 1, 3], vec![]));
+    }
+
+    #[test]
+    fn what_is_no_longer_pinned_or_was_deleted_is_gone_once_the_list_was_read_again() {
+        let mut pages = Pages::default();
+        pages.renew(page(&[(1, 50)], Some("after 1")), vec![pinned(8, 6), pinned(9, 5)]);
+        pages.renew(page(&[(1, 50)], Some("after 1")), vec![pinned(9, 5)]);
+        assert_eq!(shown(&pages, View::Conversations), [9, 1]);
+    }
+
+    #[test]
+    fn what_leaves_one_list_comes_back_into_another_that_does_not_have_it() {
+        let mut pages = Pages { archive: Some(page(&[(7, 70)], None)), ..Pages::default() };
+        pages.renew(page(&[(1, 50)], None), Vec::new());
+        pages.put(&summary(7, 70));
+        assert_eq!((shown(&pages, View::Conversations), shown(&pages, View::Archive)), (vec![7, 1], vec![]));
+    }
+
+    #[test]
+    fn the_open_one_is_known_though_no_page_has_it() {
+        let mut pages = Pages { open: Some(summary(5, 1)), ..Pages::default() };
+        pages.change(Uuid::from_u128(5), &|item| item.archived = true);
+        assert!(pages.find(Uuid::from_u128(5)).is_some_and(|item| item.archived));
+        pages.remove(Uuid::from_u128(5));
+        assert_eq!(pages.find(Uuid::from_u128(5)), None);
+    }
+}

@@ -1,0 +1,69 @@
+//! Several conversations chosen at once. Pure.
+
+use uuid::Uuid;
+
+/// Which they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Selection {
+    chosen: Vec<Uuid>,
+    /// The one that was chosen last, where a stretch begins.
+    anchor: Option<Uuid>,
+}
+
+impl Selection {
+    /// Chooses one, or no longer.
+    pub(super) fn toggle(&mut self, uuid: Uuid) {
+        if self.holds(uuid) {
+            self.chosen.retain(|other| *other != uuid);
+        } else {
+            self.chosen.push(uuid);
+        }
+        self.anchor = Some(uuid);
+    }
+
+    /// Chooses all from the one before to this one, as they are `shown`.
+    pub(super) fn extend(&mut self, uuid: Uuid, shown: &[Uuid]) {
+        let place = |wanted: Uuid| shown.iter().position(|other| *other == wanted);
+        let Some((from, to)) = self.anchor.and_then(place).zip(place(uuid)) else { return self.toggle(uuid) };
+        for &between in &shown[from.min(to)..=from.max(to)] {
+            if !self.holds(between) {
+                self.chosen.push(between);
+            }
+        }
+        self.anchor = Some(uuid);
+    }
+
+    pub(super) fn holds(&self, uuid: Uuid) -> bool {
+        self.chosen.contains(&uuid)
+    }
+
+    /// Those that are still `shown`.
+    pub(super) fn among(&self, shown: &[Uuid]) -> Vec<Uuid> {
+        shown.iter().copied().filter(|uuid| self.holds(*uuid)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Selection, Uuid};
+
+    #[test]
+    fn stretches_go_from_the_last_choice_either_way() {
+        let shown: Vec<_> = (0..6).map(Uuid::from_u128).collect();
+        let chosen = |selection: &Selection| -> Vec<_> { selection.among(&shown).iter().map(Uuid::as_u128).collect() };
+        let mut selection = Selection::default();
+        selection.extend(shown[3], &shown);
+        assert_eq!(chosen(&selection), [3], "there is nothing to go on from");
+        selection.extend(shown[1], &shown);
+        assert_eq!(chosen(&selection), [1, 2, 3]);
+        selection.toggle(shown[2]);
+        selection.toggle(shown[4]);
+        selection.extend(shown[5], &shown);
+        assert_eq!(chosen(&selection), [1, 3, 4, 5]);
+        assert_eq!(selection.among(&shown[..2]), [shown[1]], "those that left the list are not chosen any more");
+        let gone = Uuid::from_u128(9);
+        selection.toggle(gone);
+        selection.extend(shown[0], &shown);
+        assert_eq!(chosen(&selection), [0, 1, 3, 4, 5], "a stretch from one that is gone is a choice");
+    }
+}

@@ -1,0 +1,143 @@
+//! A message that one goes to: how an address names it, which of its calls is meant, and which words are marked there. Pure;
+//! the way there is the session's, what is seen of it is in `reveal`.
+
+use std::ops::Range;
+
+use tallybook_protocol::{MessageId, SearchHit, ToolCallId};
+use uuid::Uuid;
+
+/// So many places of words are marked in one text. More are no help to a reader.
+const MAX_MARKS: usize = 200;
+
+/// A place to go to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Goal {
+    pub(crate) conversation: Uuid,
+    pub(crate) message: MessageId,
+    /// The call of the message that is to be opened.
+    pub(crate) call: Option<ToolCallId>,
+    /// What is marked there, in lower case.
+    pub(crate) words: Vec<String>,
+    /// Whether the focus goes there too.
+    pub(crate) takes_focus: bool,
+}
+
+impl Goal {
+    /// The place that the fragment of an address names, as `#message-12`; `None` when it names no message.
+    pub(crate) fn of_fragment(conversation: Uuid, fragment: &str) -> Option<Self> {
+        let id = fragment.strip_prefix("#message-")?.parse().ok()?;
+        Some(Self { conversation, message: MessageId(id), call: None, words: Vec::new(), takes_focus: true })
+    }
+
+    /// The place where a search for `query` found something; `None` when that is a title.
+    pub(crate) fn of_hit(hit: &SearchHit, query: &str) -> Option<Self> {
+        Some(Self {
+            conversation: hit.conversation_uuid,
+            message: hit.message_id?,
+            call: hit.tool_call_id,
+            words: words_of(query),
+            takes_focus: true,
+        })
+    }
+}
+
+/// The id of a message's element.
+pub(crate) fn element_id(message: MessageId) -> String {
+    format!("message-{message}")
+}
+
+/// The lasting address of a message, without the server's.
+pub(crate) fn permalink(conversation: Uuid, message: MessageId) -> String {
+    format!("/c/{conversation}#{}", element_id(message))
+}
+
+/// The words of a search, as the server reads it: what stands in double quotes is one of them.
+fn words_of(query: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for (number, piece) in query.split('"').enumerate() {
+        if number % 2 == 1 {
+            words.push(lower(piece.trim()));
+        } else {
+            words.extend(piece.split_whitespace().map(lower));
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Letter by letter, as texts are compared with it: a sigma at the end of a word is none there.
+fn lower(text: &str) -> String {
+    text.chars().flat_map(char::to_lowercase).collect()
+}
+
+/// Where any of the words stand in a text, in UTF-16 units, as browsers count. None reaches into another.
+pub(crate) fn marks(text: &str, words: &[String]) -> Vec<Range<u32>> {
+    let mut marks = Vec::new();
+    let (mut units, mut rest) = (0, text);
+    while let Some(next) = rest.chars().next() {
+        let found = words.iter().filter_map(|word| match_bytes(rest, word)).max().filter(|bytes| *bytes > 0);
+        let (part, after) = rest.split_at(found.unwrap_or(next.len_utf8()));
+        let length = part.chars().fold(0, |sum, c| sum + u32::from(c.len_utf16() == 2) + 1);
+        if found.is_some() {
+            marks.push(units..units + length);
+            if marks.len() == MAX_MARKS {
+                break;
+            }
+        }
+        (units, rest) = (units + length, after);
+    }
+    marks
+}
+
+/// How many bytes at the beginning of a text are the word, which is in lower case. White space is all the same.
+fn match_bytes(text: &str, word: &str) -> Option<usize> {
+    let mut wanted = word.chars().peekable();
+    for (at, c) in text.char_indices() {
+        if wanted.peek().is_none() {
+            return Some(at);
+        }
+        let is_same = |wanted: char, c: char| wanted == c || (wanted.is_whitespace() && c.is_whitespace());
+        if !c.to_lowercase().all(|c| wanted.next().is_some_and(|wanted| is_same(wanted, c))) {
+            return None;
+        }
+    }
+    wanted.peek().is_none().then_some(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use tallybook_protocol::MessageId;
+    use uuid::Uuid;
+
+    use super::{Goal, MAX_MARKS, marks, permalink, words_of};
+
+    #[test]
+    fn an_address_names_a_message() {
+        let nil = Uuid::nil();
+        let address = permalink(nil, MessageId(12));
+        assert_eq!(address, format!("/c/{nil}#message-12"));
+        let fragment = &address[address.find('#').unwrap()..];
+        assert_eq!(Goal::of_fragment(nil, fragment).map(|goal| goal.message), Some(MessageId(12)));
+        for fragment in ["", "#", "#main", "#message-", "#message-x", "#message-1x", "message-1"] {
+            assert_eq!(Goal::of_fragment(nil, fragment), None, "{fragment}");
+        }
+    }
+
+    #[test]
+    fn words_are_marked_where_they_stand_as_browsers_count() {
+        for (text, query, expected) in [
+            ("Tax and TAX", "tax", &[(0, 3), (8, 11)][..]),
+            ("🙂 tax", "tax", &[(3, 6)]),
+            ("大阪城と大阪", "大阪", &[(0, 2), (4, 6)]),
+            ("taxation", "tax taxation", &[(0, 8)]),
+            ("a\n b", "\"a  b\"", &[(0, 4)]),
+            ("İstanbul", "i̇stanbul", &[(0, 8)]),
+            ("nothing", "else", &[]),
+            ("nothing", "\"\"", &[]),
+        ] {
+            let marked: Vec<_> = marks(text, &words_of(query)).iter().map(|mark| (mark.start, mark.end)).collect();
+            assert_eq!(marked, expected, "{text}: {query}");
+        }
+        assert_eq!(marks(&"a ".repeat(5000), &words_of("a")).len(), MAX_MARKS);
+    }
+}

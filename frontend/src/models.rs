@@ -1,0 +1,106 @@
+//! The models that one can choose from, and which of them the open conversation has. A new chat has a choice of its own,
+//! which goes with it when it becomes a conversation.
+
+use leptos::{prelude::*, task::spawn_local};
+use tallybook_protocol::{CatalogModel, FeedKind, ModelInfo, ModelList};
+use uuid::Uuid;
+
+use crate::{
+    api,
+    feed::{Feed, News},
+    language::{Language, use_language},
+};
+
+/// The models of this page. Its signals belong to the component that made it.
+#[derive(Clone, Copy)]
+pub(crate) struct Models {
+    catalog: StoredValue<Vec<CatalogModel>>,
+    /// A conversation, or the new chat, and the model that was chosen there; without one it has the default.
+    chosen: RwSignal<(Option<Uuid>, Option<String>)>,
+    /// Why the last choice could not be stored, for the reader.
+    pub(crate) notice: RwSignal<Option<String>>,
+    text: Language,
+}
+
+impl Models {
+    /// The models of `list`; `opened` is the conversation that the page begins with, and its model.
+    pub(crate) fn new(list: ModelList, opened: (Option<Uuid>, Option<String>), feed: Feed) -> Self {
+        let models = Self {
+            catalog: StoredValue::new(list.items),
+            chosen: RwSignal::new(opened),
+            notice: RwSignal::new(None),
+            text: use_language(),
+        };
+        feed.subscribe(move |news| {
+            if let News::Event(event) = news
+                && event.kind == FeedKind::ConversationUpdated
+                && models.chosen.with_untracked(|(uuid, _)| *uuid == Some(event.conversation_id))
+            {
+                models.learn(Some(event.conversation_id), event.model);
+            }
+        });
+        models
+    }
+
+    /// All of them, the default first.
+    pub(crate) fn all(self) -> Vec<CatalogModel> {
+        self.catalog.get_value()
+    }
+
+    /// Whether there is anything to choose.
+    pub(crate) fn is_choice(self) -> bool {
+        self.catalog.with_value(|catalog| catalog.len() > 1)
+    }
+
+    /// The name of the default.
+    pub(crate) fn default_name(self) -> String {
+        self.catalog.with_value(|catalog| {
+            let default = catalog.iter().find(|model| model.is_default);
+            default.map(|model| model.name.clone()).unwrap_or_default()
+        })
+    }
+
+    /// The model that was chosen for a conversation, or for a new chat.
+    pub(crate) fn chosen(self, conversation: Option<Uuid>) -> Option<String> {
+        self.chosen.with(|(uuid, model)| model.clone().filter(|_| *uuid == conversation))
+    }
+
+    /// The same, of one that is about to become a conversation.
+    pub(crate) fn chosen_for_new_chat(self) -> Option<String> {
+        untrack(|| self.chosen(None))
+    }
+
+    /// Learns which model a conversation has.
+    pub(crate) fn learn(self, conversation: Option<Uuid>, model: Option<String>) {
+        let now = (conversation, model);
+        // Gone with the page when an answer comes late.
+        if self.chosen.try_with_untracked(|chosen| *chosen != now) == Some(true) {
+            self.chosen.set(now);
+        }
+    }
+
+    /// Chooses a model for a conversation, or for a new chat. What the server does not take is taken back.
+    pub(crate) fn choose(self, conversation: Option<Uuid>, name: String) {
+        let before = untrack(|| self.chosen(conversation));
+        let model = Some(name).filter(|name| *name != self.default_name());
+        self.notice.set(None);
+        self.learn(conversation, model.clone());
+        let Some(uuid) = conversation else { return };
+        spawn_local(async move {
+            if let Err(error) = api::choose_model(uuid, model.clone()).await {
+                let is_still = self.chosen.try_with_untracked(|chosen| *chosen == (conversation, model));
+                if is_still == Some(true) {
+                    self.learn(conversation, before);
+                    self.notice.set(Some(error.message(self.text)));
+                }
+            }
+        });
+    }
+}
+
+/// What the default is, as the offer of a new chat knows it.
+pub(crate) fn default_info(list: &ModelList) -> ModelInfo {
+    let default = list.items.iter().find(|model| model.is_default);
+    let info = default.map(|model| ModelInfo { provider: model.provider.clone(), model: model.name.clone() });
+    info.unwrap_or(ModelInfo { provider: String::new(), model: String::new() })
+}

@@ -1,0 +1,115 @@
+//! The sidebar where it lies over the page: on a small screen, and where it was folded away. As long as it is open nothing
+//! behind it can be reached; when it closes, the focus goes back to where it came from.
+
+use leptos::{
+    ev,
+    prelude::*,
+    task::{spawn_local, tick},
+};
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlElement, HtmlInputElement};
+
+use crate::{
+    browser,
+    components::ids::{CLOSE_ID, SEARCH_ID},
+    preferences::Sidebar,
+    reactive::effect,
+};
+
+/// The sidebar over the page.
+#[derive(Clone, Copy)]
+pub(crate) struct Drawer {
+    /// Whether it was asked for.
+    pub(crate) open: RwSignal<bool>,
+    /// Whether it is open and lies over the page, which nobody can use meanwhile.
+    pub(crate) is_modal: Signal<bool>,
+}
+
+impl Drawer {
+    pub(crate) fn new() -> Self {
+        let open = RwSignal::new(false);
+        let is_modal = RwSignal::new(false);
+        let came_from = StoredValue::new_local(None::<HtmlElement>);
+        Effect::new(move |was: Option<bool>| {
+            let is = open.get() && lies_over_page();
+            is_modal.set(is);
+            match (was.unwrap_or(false), is) {
+                (false, true) => {
+                    let focused = document().active_element().and_then(|element| element.dyn_into().ok());
+                    came_from.set_value(focused);
+                    request_animation_frame(|| {
+                        if !is_in_sidebar() {
+                            browser::focus(CLOSE_ID);
+                        }
+                    });
+                }
+                (true, false) => {
+                    // What was hidden or behind it can be reached again in the next frame.
+                    let back = came_from.try_update_value(Option::take).flatten();
+                    request_animation_frame(move || {
+                        if let Some(back) = back.filter(|_| browser::is_focus_free() || is_in_sidebar()) {
+                            let _ = back.focus();
+                        }
+                    });
+                }
+                (true, true) | (false, false) => {}
+            }
+            is
+        });
+        // A window that became wide shows it beside the page.
+        effect(move || {
+            let resized = window_event_listener(ev::resize, move |_| {
+                if open.get_untracked() && !lies_over_page() {
+                    open.set(false);
+                }
+            });
+            on_cleanup(move || resized.remove());
+        });
+        Self { open, is_modal: is_modal.into() }
+    }
+
+    /// Shows it where it has to be opened to be seen.
+    pub(crate) fn show(self) {
+        self.open.set(lies_over_page());
+    }
+
+    /// Shows it, with the focus in the search before the next key comes, which should not be lost.
+    pub(crate) fn search(self) {
+        self.show();
+        if try_focus_search() {
+            return;
+        }
+        spawn_local(async {
+            // A sidebar that was out of sight is shown by then, or in the next frame.
+            tick().await;
+            if !try_focus_search() {
+                request_animation_frame(|| {
+                    try_focus_search();
+                });
+            }
+        });
+    }
+}
+
+/// Whether the sidebar would lie over the page: where it has a button to open it, or was folded away.
+pub(super) fn lies_over_page() -> bool {
+    is_narrow() || browser::preferences().sidebar == Sidebar::Folded
+}
+
+/// Whether the screen is so narrow that the sidebar is opened by its button.
+pub(super) fn is_narrow() -> bool {
+    let button = document().get_element_by_id("open-sidebar").and_then(|button| button.dyn_into::<HtmlElement>().ok());
+    button.is_some_and(|button| button.offset_parent().is_some())
+}
+
+fn is_in_sidebar() -> bool {
+    document().active_element().is_some_and(|focused| matches!(focused.closest("#sidebar"), Ok(Some(_))))
+}
+
+fn try_focus_search() -> bool {
+    let field = document().get_element_by_id(SEARCH_ID);
+    let Some(field) = field.and_then(|field| field.dyn_into::<HtmlInputElement>().ok()) else { return false };
+    let _ = field.focus();
+    field.select();
+    document().active_element().is_some_and(|focused| focused.id() == SEARCH_ID)
+}

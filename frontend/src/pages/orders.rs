@@ -1,0 +1,120 @@
+//! Carrying out what is chosen in the command palette.
+
+use leptos::{prelude::*, task::spawn_local};
+use tallybook_protocol::Role;
+use uuid::Uuid;
+
+use super::drawer::{Drawer, is_narrow};
+use crate::{
+    address::{Address, Navigation},
+    api, browser,
+    components::{
+        help::{self, HelpSheet},
+        settings::{choose_language, choose_theme},
+        tools_button,
+    },
+    conversation_list::ConversationList,
+    palette::{Action, Open, Order, Situation},
+    session::{Phase, Session},
+    transcript::Transcript,
+};
+
+/// All that a command may need.
+#[derive(Clone, Copy)]
+pub(super) struct Orders {
+    pub(super) list: ConversationList,
+    pub(super) navigation: Navigation,
+    /// The session of the pane that is open.
+    pub(super) session: RwSignal<Option<Session>>,
+    /// The conversation whose title is being changed in the bar above it.
+    pub(super) renaming: RwSignal<Option<Uuid>>,
+    pub(super) drawer: Drawer,
+    pub(super) sheet: HelpSheet,
+}
+
+impl Orders {
+    /// What is the case now.
+    pub(super) fn situation(self) -> Situation {
+        untrack(move || {
+            let uuid = self.navigation.get_untracked().uuid();
+            let open = uuid.filter(|uuid| !self.list.is_leaving(*uuid)).and_then(|uuid| self.list.find(uuid));
+            let preferences = browser::preferences();
+            Situation {
+                open: open.map(|item| Open { uuid: item.uuid, pinned: item.pinned, archived: item.archived }),
+                is_busy: self.session().is_some_and(|session| session.phase.get_untracked() != Phase::Idle),
+                has_answer: self.last_answer().is_some(),
+                has_conversations: !self.list.items().is_empty(),
+                theme: preferences.theme,
+                language: preferences.language,
+            }
+        })
+    }
+
+    /// Whether the address is that of a conversation.
+    pub(super) fn is_in_conversation(self) -> bool {
+        self.navigation.get_untracked().uuid().is_some()
+    }
+
+    /// Goes where an entry leads, or does what it says.
+    pub(super) fn run(self, action: Action) {
+        match action {
+            Action::Conversation(uuid) => self.navigation.go(Address::Conversation(uuid)),
+            Action::Order(order) => self.carry_out(order),
+        }
+    }
+
+    /// Shows the search.
+    pub(super) fn search(self) {
+        self.drawer.search();
+    }
+
+    fn carry_out(self, order: Order) {
+        match order {
+            Order::Stop => {
+                if let Some(session) = self.session() {
+                    session.stop();
+                }
+            }
+            Order::CopyAnswer => {
+                if let Some(answer) = self.last_answer() {
+                    spawn_local(async move {
+                        // The browser may refuse; there is a button beside the answer, too.
+                        let _ = browser::copy(&answer).await;
+                    });
+                }
+            }
+            Order::NewChat => self.navigation.go(Address::NewChat),
+            Order::Rename(uuid) => self.renaming.set(Some(uuid)),
+            Order::Pin(uuid, pinned) => self.list.pin(&[uuid], pinned),
+            Order::Archive(uuid, archived) => self.list.archive(&[uuid], archived),
+            Order::Export(uuid, format) => browser::download(&api::export_url(uuid, format)),
+            Order::Delete(uuid) => self.list.delete(&[uuid]),
+            Order::Search => self.search(),
+            Order::Select => {
+                self.drawer.show();
+                self.list.begin_selection(None);
+            }
+            Order::OpenArchive => {
+                self.drawer.show();
+                self.list.show_archive(true);
+            }
+            Order::ToggleSidebar => browser::press(if is_narrow() { "open-sidebar" } else { "fold-sidebar" }),
+            Order::Tools => browser::press(tools_button::BUTTON_ID),
+            Order::Theme(theme) => choose_theme(theme),
+            Order::Language(language) => choose_language(language),
+            Order::Help => help::toggle(self.sheet),
+        }
+    }
+
+    fn session(self) -> Option<Session> {
+        self.session.try_get_untracked().flatten()
+    }
+
+    fn last_answer(self) -> Option<String> {
+        let entries = |transcript: &Transcript| {
+            let answer = transcript.entries().iter().rev().find(|entry| entry.role == Role::Assistant)?;
+            (!answer.text.is_empty()).then(|| answer.text.clone())
+        };
+        self.session()?.transcript.try_with_untracked(entries).flatten()
+    }
+}

@@ -1,0 +1,257 @@
+//! The command palette: which commands make sense at the moment, and what fits the words that are typed. Pure; it is drawn
+//! and carried out in the components.
+
+use std::ops::Range;
+
+use uuid::Uuid;
+
+use crate::{language::Language, preferences::Theme};
+
+/// Most entries that are shown.
+const MAX_HITS: usize = 50;
+/// How well a label fits of which only the letters fit, in their order.
+const LETTERS: u8 = 4;
+/// So many conversations stand before the commands while nothing is typed.
+const RECENT: usize = 6;
+
+/// What can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Stop,
+    CopyAnswer,
+    NewChat,
+    Rename(Uuid),
+    Pin(Uuid, bool),
+    Archive(Uuid, bool),
+    Export(Uuid, &'static str),
+    Delete(Uuid),
+    Search,
+    Select,
+    OpenArchive,
+    ToggleSidebar,
+    Tools,
+    Theme(Theme),
+    Language(Language),
+    Help,
+}
+
+/// What an entry leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Conversation(Uuid),
+    Order(Order),
+}
+
+/// What can be chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) action: Action,
+    pub(crate) label: String,
+}
+
+/// A choice that fits, and which bytes of its label fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hit {
+    pub(crate) choice: Choice,
+    pub(crate) marks: Vec<Range<usize>>,
+}
+
+/// The conversation that is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Open {
+    pub(crate) uuid: Uuid,
+    pub(crate) pinned: bool,
+    pub(crate) archived: bool,
+}
+
+/// What is the case while the palette is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Situation {
+    pub(crate) open: Option<Open>,
+    /// Whether an answer is being written.
+    pub(crate) is_busy: bool,
+    /// Whether there is an answer to copy.
+    pub(crate) has_answer: bool,
+    /// Whether there are conversations to choose from.
+    pub(crate) has_conversations: bool,
+    pub(crate) theme: Theme,
+    pub(crate) language: Language,
+}
+
+/// The commands that make sense.
+pub(crate) fn orders(situation: &Situation) -> Vec<Order> {
+    let &Situation { open, is_busy, has_answer, has_conversations, theme, language } = situation;
+    let mut orders = Vec::new();
+    orders.extend(is_busy.then_some(Order::Stop));
+    orders.extend((has_answer && !is_busy).then_some(Order::CopyAnswer));
+    orders.push(Order::NewChat);
+    if let Some(Open { uuid, pinned, archived }) = open {
+        orders.push(Order::Rename(uuid));
+        orders.extend((!archived).then_some(Order::Pin(uuid, !pinned)));
+        orders.push(Order::Archive(uuid, !archived));
+        orders.extend(["markdown", "json"].map(|format| Order::Export(uuid, format)));
+        orders.push(Order::Delete(uuid));
+    }
+    orders.push(Order::Search);
+    orders.extend(has_conversations.then_some(Order::Select));
+    orders.extend([Order::Tools, Order::OpenArchive, Order::ToggleSidebar]);
+    orders.extend(Theme::ALL.into_iter().filter(|other| *other != theme).map(Order::Theme));
+    orders.extend(Language::ALL.into_iter().filter(|other| *other != language).map(Order::Language));
+    orders.push(Order::Help);
+    orders
+}
+
+/// What fits `query`, best first: of conversations and commands that fit as well, conversations first, each in their order.
+pub(crate) fn hits(query: &str, conversations: Vec<Choice>, orders: Vec<Choice>) -> Vec<Hit> {
+    let query = query.trim();
+    if query.is_empty() {
+        let choices = conversations.into_iter().take(RECENT).chain(orders);
+        return choices.map(|choice| Hit { choice, marks: Vec::new() }).take(MAX_HITS).collect();
+    }
+    let choices = conversations.into_iter().chain(orders);
+    let mut found: Vec<(u8, Hit)> = choices
+        .filter_map(|choice| find(query, &choice.label).map(|(rank, marks)| (rank, Hit { choice, marks })))
+        .collect();
+    found.sort_by_key(|(rank, _)| *rank);
+    // Letters alone fit nearly everything, so they count only where nothing else does.
+    if found.first().is_some_and(|(rank, _)| *rank < LETTERS) {
+        found.retain(|(rank, _)| *rank < LETTERS);
+    }
+    found.into_iter().map(|(_, hit)| hit).take(MAX_HITS).collect()
+}
+
+/// How well `query` fits `label`, 0 best, and which bytes of it; `None` when it does not fit. The beginning is better than
+/// the beginning of a word, and that than the middle; then all words wherever they are, then all letters in their order.
+fn find(query: &str, label: &str) -> Option<(u8, Vec<Range<usize>>)> {
+    let letters: Vec<(usize, char)> = label.char_indices().map(|(at, c)| (at, folded(c))).collect();
+    let bytes = |from: usize, to: usize| {
+        let end = letters.get(to).map_or(label.len(), |(at, _)| *at);
+        letters[from].0..end
+    };
+    let place = |wanted: &[char]| {
+        letters.windows(wanted.len().max(1)).position(|window| window.iter().map(|(_, c)| c).eq(wanted))
+    };
+    let words: Vec<Vec<char>> = query.split_whitespace().map(|word| word.chars().map(folded).collect()).collect();
+    let whole: Vec<char> = query.chars().map(folded).collect();
+    if let Some(at) = place(&whole) {
+        let begins_word = at == 0 || !letters[at - 1].1.is_alphanumeric();
+        let rank = if at == 0 {
+            0
+        } else if begins_word {
+            1
+        } else {
+            2
+        };
+        return Some((rank, vec![bytes(at, at + whole.len())]));
+    }
+    let places: Option<Vec<_>> = words.iter().map(|word| Some((place(word)?, word.len()))).collect();
+    if let Some(mut places) = places {
+        places.sort_unstable();
+        return Some((3, merged(places.into_iter().map(|(at, length)| bytes(at, at + length)))));
+    }
+    let wanted: Vec<char> = words.concat();
+    let mut at = 0;
+    let mut marks = Vec::new();
+    for c in wanted {
+        let next = at + letters[at..].iter().position(|(_, letter)| *letter == c)?;
+        marks.push(bytes(next, next + 1));
+        at = next + 1;
+    }
+    Some((LETTERS, merged(marks.into_iter())))
+}
+
+/// One letter for another: a label keeps as many letters as it has, so that what fits can be marked.
+fn folded(c: char) -> char {
+    c.to_lowercase().next().unwrap_or(c)
+}
+
+/// Ranges in their order, with those joined that touch.
+fn merged(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::{Action, Choice, Hit, Open, Order, Situation, hits, orders};
+
+    fn conversation(number: u128, label: &str) -> Choice {
+        Choice { action: Action::Conversation(Uuid::from_u128(number)), label: label.to_owned() }
+    }
+
+    fn order(label: &str) -> Choice {
+        Choice { action: Action::Order(Order::Help), label: label.to_owned() }
+    }
+
+    /// The labels that fit, with what fits in brackets.
+    fn told(query: &str, conversations: &[&str], orders: &[&str]) -> Vec<String> {
+        let conversations = (0..).zip(conversations).map(|(number, label)| conversation(number, label)).collect();
+        let orders = orders.iter().map(|label| order(label)).collect();
+        let marked = |Hit { choice, marks }: Hit| {
+            let mut label = choice.label;
+            for range in marks.into_iter().rev() {
+                label.insert(range.end, ']');
+                label.insert(range.start, '[');
+            }
+            label
+        };
+        hits(query, conversations, orders).into_iter().map(marked).collect()
+    }
+
+    #[test]
+    fn the_best_comes_first_and_shows_why() {
+        let conversations = ["My taxes", "Syntax", "Tax return", "Table of axes", "Pears"];
+        assert_eq!(told("tax", &conversations, &[]), ["[Tax] return", "My [tax]es", "Syn[tax]"]);
+        assert_eq!(told("tbax", &conversations, &[]), ["[T]a[b]le of [ax]es"], "letters where nothing else fits");
+        assert_eq!(told("return tax", &conversations, &[]), ["[Tax] [return]"]);
+        assert_eq!(told("TAX RET", &conversations, &[]), ["[Tax ret]urn"]);
+        assert_eq!(told("cherries", &conversations, &["New chat"]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn conversations_come_before_commands_that_fit_as_well() {
+        assert_eq!(told("new", &["A new one", "News"], &["New chat"]), ["[New]s", "[New] chat", "A [new] one"]);
+    }
+
+    #[test]
+    fn with_nothing_typed_the_latest_conversations_come_first() {
+        let conversations = ["1", "2", "3", "4", "5", "6", "7", "8"];
+        assert_eq!(told(" ", &conversations, &["New chat"]), ["1", "2", "3", "4", "5", "6", "New chat"]);
+    }
+
+    #[test]
+    fn letters_of_any_language_are_marked_whole() {
+        assert_eq!(told("計算", &["消費税の計算", "İstanbul"], &[]), ["消費税の[計算]"]);
+        assert_eq!(told("ıİ", &["ıİ", "é"], &[]), ["[ıİ]"]);
+        assert_eq!(told("算税", &["消費税の計算"], &[]), Vec::<String>::new(), "only in their order");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_not_offered() {
+        let empty = orders(&Situation::default());
+        let has = |orders: &[Order], wanted: fn(&Order) -> bool| orders.iter().any(wanted);
+        assert!(!has(&empty, |order| {
+            use Order::{Archive, CopyAnswer, Delete, Export, Pin, Rename, Select, Stop};
+            matches!(order, Stop | CopyAnswer | Rename(_) | Pin(..) | Archive(..) | Export(..) | Delete(_) | Select)
+        }));
+        assert!(has(&empty, |order| *order == Order::NewChat));
+        let uuid = Uuid::nil();
+        let open = Some(Open { uuid, pinned: true, archived: false });
+        let busy = orders(&Situation { open, is_busy: true, has_answer: true, ..Situation::default() });
+        assert!(busy.contains(&Order::Stop) && !busy.contains(&Order::CopyAnswer));
+        assert!(busy.contains(&Order::Pin(uuid, false)) && busy.contains(&Order::Archive(uuid, true)));
+        let open = Some(Open { uuid, pinned: true, archived: true });
+        let put_away = orders(&Situation { open, ..Situation::default() });
+        assert!(
+            put_away.contains(&Order::Archive(uuid, false)) && !has(&put_away, |order| matches!(order, Order::Pin(..)))
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! The shell around a search: the only part of it that touches the browser.
+
+use std::time::Duration;
+
+use futures_util::future::AbortHandle;
+use leptos::prelude::*;
+use uuid::Uuid;
+
+use super::{Effect, Input, Search};
+use crate::{api, browser, task::spawn};
+
+/// One searches for what was typed after so long without another key.
+const TYPING_PAUSE: Duration = Duration::from_millis(250);
+
+/// A search while the page lives. Its signals belong to the component that made it; its task ends with that component.
+#[derive(Clone, Copy)]
+pub(crate) struct Finder {
+    /// What is known.
+    pub(crate) search: RwSignal<Search>,
+    /// The one conversation that is searched; everything when there is none.
+    conversation: Option<Uuid>,
+    task: StoredValue<Option<AbortHandle>>,
+}
+
+impl Finder {
+    /// A search of one conversation, or of everything, that has not begun.
+    pub(crate) fn new(conversation: Option<Uuid>) -> Self {
+        let finder = Self { search: RwSignal::default(), conversation, task: StoredValue::new(None) };
+        on_cleanup(move || finder.let_go());
+        finder
+    }
+
+    /// Searches for `words` once no more are typed.
+    pub(crate) fn search_for(self, words: String) {
+        self.feed(Input::Typed(words));
+    }
+
+    /// Finds more, or tries again.
+    pub(crate) fn find_more(self) {
+        self.feed(Input::More);
+    }
+
+    fn feed(self, input: Input) {
+        let Some(Some(effect)) = self.search.try_update(|search| search.take(input)) else { return };
+        self.let_go();
+        let task = match effect {
+            Effect::LetGo => return,
+            Effect::Pause(ticket) => spawn(async move {
+                browser::sleep(TYPING_PAUSE).await;
+                self.feed(Input::Paused(ticket));
+            }),
+            Effect::Ask(ticket, query, cursor) => spawn(async move {
+                let found = api::search(self.conversation, &query, cursor.as_deref()).await;
+                self.feed(Input::Found(ticket, found));
+            }),
+        };
+        self.task.set_value(Some(task));
+    }
+
+    fn let_go(self) {
+        if let Some(Some(task)) = self.task.try_update_value(Option::take) {
+            task.abort();
+        }
+    }
+}

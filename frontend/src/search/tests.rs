@@ -1,0 +1,103 @@
+//! A search step by step.
+
+use chrono::DateTime;
+use tallybook_protocol::{MessageId, Role, SearchHit, SearchPage};
+use uuid::Uuid;
+
+use super::{Effect, Input, PAGES_ON_ITS_OWN, Search, Stage};
+use crate::api::ApiError;
+
+#[expect(clippy::unnecessary_wraps, reason = "it is what a request gives")]
+fn page(ids: &[i64], cursor: Option<&str>, complete: bool) -> Result<SearchPage, ApiError> {
+    let hit = |id: &i64| SearchHit {
+        conversation_uuid: Uuid::nil(),
+        title: "Sums".to_owned(),
+        message_id: Some(MessageId(*id)),
+        role: Some(Role::User),
+        tool_call_id: None,
+        tool_name: None,
+        shown: true,
+        snippet: Vec::new(),
+        created_at: DateTime::UNIX_EPOCH,
+    };
+    Ok(SearchPage { items: ids.iter().map(hit).collect(), next_cursor: cursor.map(str::to_owned), complete })
+}
+
+fn typed(search: &mut Search, text: &str) -> u32 {
+    match search.take(Input::Typed(text.to_owned())) {
+        Some(Effect::Pause(ticket)) => ticket,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Types and waits; the ticket of what is asked then.
+fn asked(search: &mut Search, text: &str) -> u32 {
+    let pause = typed(search, text);
+    match search.take(Input::Paused(pause)) {
+        Some(Effect::Ask(ticket, query, None)) if query == text => ticket,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn ids(search: &Search) -> Vec<i64> {
+    search.hits().iter().filter_map(|hit| Some(hit.message_id?.0)).collect()
+}
+
+#[test]
+fn only_the_last_of_what_is_typed_is_asked_for() {
+    let mut search = Search::default();
+    let first = typed(&mut search, "t");
+    let second = typed(&mut search, "ta ");
+    assert_eq!(search.take(Input::Paused(first)), None);
+    assert_eq!(search.take(Input::Typed(" ta".to_owned())), None, "that is the same");
+    assert!(matches!(search.take(Input::Paused(second)), Some(Effect::Ask(_, query, None)) if query == "ta"));
+}
+
+#[test]
+fn a_late_answer_changes_nothing_and_what_was_found_stays_until_there_is_another() {
+    let mut search = Search::default();
+    let first = asked(&mut search, "tax");
+    assert_eq!(search.take(Input::Found(first, page(&[1], None, true))), None);
+    assert_eq!((ids(&search), search.answered(), search.stage()), (vec![1], "tax", &Stage::Done));
+    let late = asked(&mut search, "taxi");
+    let last = asked(&mut search, "taxis");
+    search.take(Input::Found(late, page(&[2], None, true)));
+    assert_eq!((ids(&search), search.answered()), (vec![1], "tax"));
+    search.take(Input::Found(last, page(&[], None, true)));
+    assert_eq!((ids(&search), search.answered()), (vec![], "taxis"));
+    assert_eq!(search.take(Input::Typed(String::new())), Some(Effect::LetGo));
+    assert_eq!((search.stage(), search.hits().len()), (&Stage::Off, 0));
+    search.take(Input::Found(last, page(&[3], None, true)));
+    assert!(search.hits().is_empty());
+}
+
+#[test]
+fn pages_join_and_come_when_asked_for() {
+    let mut search = Search::default();
+    let first = asked(&mut search, "tax");
+    assert_eq!(search.take(Input::Found(first, page(&[1, 2], Some("2"), true))), None);
+    assert_eq!(search.stage(), &Stage::More);
+    let Some(Effect::Ask(more, _, Some(cursor))) = search.take(Input::More) else { panic!("{search:?}") };
+    assert_eq!(cursor, "2");
+    assert_eq!(search.take(Input::More), None, "one at a time");
+    search.take(Input::Found(more, Err(ApiError::Unreachable)));
+    assert_eq!((ids(&search), search.stage()), (vec![1, 2], &Stage::Failed(ApiError::Unreachable)));
+    let Some(Effect::Ask(again, _, Some(_))) = search.take(Input::More) else { panic!("{search:?}") };
+    search.take(Input::Found(again, page(&[3], None, true)));
+    assert_eq!((ids(&search), search.stage()), (vec![1, 2, 3], &Stage::Done));
+}
+
+#[test]
+fn a_search_that_takes_long_goes_on_by_itself_for_a_while() {
+    let mut search = Search::default();
+    let mut ticket = asked(&mut search, "tax");
+    for number in 1..PAGES_ON_ITS_OWN {
+        match search.take(Input::Found(ticket, page(&[], Some("on"), false))) {
+            Some(Effect::Ask(next, ..)) => ticket = next,
+            other => panic!("{number}: {other:?}"),
+        }
+    }
+    assert_eq!(search.take(Input::Found(ticket, page(&[], Some("on"), false))), None);
+    assert_eq!(search.stage(), &Stage::More);
+    assert!(matches!(search.take(Input::More), Some(Effect::Ask(..))), "and for another while when it is asked to");
+}

@@ -1,0 +1,119 @@
+//! Calls that wait for a person's decision: what is asked of the server, and what comes of it.
+
+use tallybook_protocol::{CallDecision, Decision, MessageStatus::AwaitingApproval};
+
+use super::*;
+
+pub(super) fn decision(id: ToolCallId) -> CallDecision {
+    CallDecision { tool_call_id: id, decision: Decision::Approve, reason: None, input: None, remember: None }
+}
+
+/// A conversation whose answer waits for decisions on these calls.
+fn paused(calls: &[i64]) -> Conversation {
+    let mut stored = conversation(&[(1, "Q1", AwaitingApproval)]);
+    stored.messages[1].tool_calls =
+        calls.iter().map(|id| waiting_call(*id, ToolCallStatus::AwaitingApproval)).collect();
+    stored
+}
+
+fn waiting(calls: &[i64]) -> Told {
+    Told::new(Place::Open(HERE), Some(paused(calls)), "")
+}
+
+/// What it asks of the server: the calls that are decided on.
+fn asked(here: &Told) -> Vec<i64> {
+    let (_, Request::Decide(HERE, decisions)) = here.waits_for() else { panic!("{:?}", here.waits_for()) };
+    decisions.iter().map(|decision| decision.tool_call_id.0).collect()
+}
+
+fn decide(here: &mut Told, ids: &[i64]) {
+    here.act(Action::Decide(ids.iter().map(|id| decision(ToolCallId(*id))).collect()));
+}
+
+#[test]
+fn after_the_last_decision_the_turn_goes_on_in_the_same_answer() {
+    let mut here = waiting(&[7]);
+    assert_eq!(here.state.phase(), Phase::Awaiting);
+    decide(&mut here, &[7]);
+    assert_eq!((asked(&here), here.state.phase()), (vec![7], Phase::Following));
+    let sent = here.done.len();
+    decide(&mut here, &[7]);
+    assert_eq!(here.done.len(), sent, "once is enough");
+    here.answer(Answer::Opened(Ok(())));
+    here.events(vec![end(1, "Paid.")]);
+    assert_eq!((here.texts(), here.state.phase()), (vec!["Q1", "Paid."], Phase::Idle));
+}
+
+#[test]
+fn while_others_wait_it_is_read_how_things_stand() {
+    let mut here = waiting(&[7, 8]);
+    decide(&mut here, &[7]);
+    here.answer(Answer::Noted);
+    assert!(matches!(here.waits_for().1, Request::Find(HERE, _)));
+    let mut stored = paused(&[7, 8]);
+    stored.messages[1].tool_calls[0].status = ToolCallStatus::Denied;
+    here.answer(Answer::Found(Ok(Some(stored))));
+    assert_eq!(here.state.phase(), Phase::Awaiting);
+    decide(&mut here, &[7, 8]);
+    assert_eq!(asked(&here), [8], "the other is decided");
+}
+
+#[test]
+fn a_decision_that_came_too_late_is_told_with_what_is_the_case_now() {
+    let mut here = waiting(&[7]);
+    decide(&mut here, &[7]);
+    here.answer(Answer::Opened(Err(refused(409))));
+    assert!(matches!(here.waits_for().1, Request::Find(HERE, _)));
+    let stored = conversation(&[(1, "Q1", MessageStatus::Streaming)]);
+    here.answer(Answer::Found(Ok(Some(stored))));
+    assert_eq!(here.state.notice.as_deref(), Some("No."));
+    assert!(matches!(here.waits_for().1, Request::Join(HERE, None)), "what somebody else has going on is read");
+}
+
+#[test]
+fn what_is_written_meanwhile_waits_for_the_end_of_the_answer() {
+    let mut here = waiting(&[7]);
+    here.send("And then?");
+    assert_eq!(here.state.queue.messages.len(), 1);
+    decide(&mut here, &[7]);
+    here.answer(Answer::Opened(Ok(())));
+    here.events(vec![end(1, "Paid.")]);
+    let (_, Request::Send(HERE, message)) = here.waits_for() else { panic!("{:?}", here.waits_for()) };
+    assert_eq!(message.content, "And then?");
+}
+
+#[test]
+fn a_message_for_a_conversation_that_turns_out_to_wait_is_given_back() {
+    let mut here = Told::new(Place::Loading(HERE), None, "");
+    here.send("For here");
+    here.answer(Answer::Found(Ok(Some(paused(&[7])))));
+    assert_eq!((here.state.draft.as_str(), here.state.phase()), ("For here", Phase::Awaiting));
+    assert!(here.state.notice.as_deref().is_some_and(|notice| notice.contains("decision")));
+}
+
+#[test]
+fn stop_ends_a_turn_that_waits() {
+    for outcome in [Ok(()), Err(refused(409))] {
+        let mut here = waiting(&[7]);
+        here.act(Action::Stop);
+        assert_eq!(here.stops(), 1);
+        decide(&mut here, &[7]);
+        assert!(!here.done.iter().any(|effect| matches!(effect, Effect::Read(_, Request::Decide(..)))), "too late");
+        here.tell(Input::Stopped(here.state.stop_ticket, outcome));
+        assert!(matches!(here.waits_for().1, Request::Find(HERE, _)), "nobody reads a turn that has paused");
+        here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", MessageStatus::Stopped)])))));
+        assert_eq!((here.state.phase(), here.state.stopping), (Phase::Idle, false));
+    }
+}
+
+#[test]
+fn what_is_decided_elsewhere_is_heard() {
+    for kind in [FeedKind::TurnStarted, FeedKind::TurnEnded, FeedKind::ConversationUpdated] {
+        let mut here = waiting(&[7, 8]);
+        here.tell(news(kind));
+        assert!(matches!(here.waits_for().1, Request::Find(HERE, _)), "{kind:?}");
+        assert_eq!(here.state.phase(), Phase::Awaiting, "one can decide meanwhile");
+        decide(&mut here, &[7]);
+        assert_eq!(asked(&here), [7]);
+    }
+}

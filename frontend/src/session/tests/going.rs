@@ -1,0 +1,136 @@
+//! Going to a message, step by step.
+
+use tallybook_protocol::{
+    Earlier,
+    MessageStatus::{Complete, Streaming},
+    Window,
+};
+
+use super::*;
+use crate::goal::Goal;
+
+fn goal(message: i64) -> Goal {
+    let fragment = format!("#message-{message}");
+    Goal::of_fragment(HERE, &fragment).unwrap()
+}
+
+fn with_earlier(turns: &[(i64, &str, MessageStatus)]) -> Conversation {
+    Conversation { earlier: Some(Earlier { count: 8, usage: Usage::default() }), ..conversation(turns) }
+}
+
+/// The third turn of four or more, with others before it.
+fn far() -> Told {
+    Told::new(Place::Open(HERE), Some(with_earlier(&[(5, "Q5", Complete)])), "")
+}
+
+impl Told {
+    fn revealed(&self) -> Vec<i64> {
+        let revealed = |effect: &Effect| match effect {
+            Effect::Reveal(goal) => Some(goal.message.0),
+            _ => None,
+        };
+        self.done.iter().filter_map(revealed).collect()
+    }
+
+    /// Answers the last request for earlier messages.
+    fn load(&mut self, page: Result<Option<Conversation>, ApiError>) -> Option<MessageId> {
+        let last = self.done.iter().rev().find_map(|effect| match effect {
+            Effect::LoadEarlier(ticket, _, first, from) => Some((*ticket, *first, *from)),
+            _ => None,
+        });
+        let (ticket, first, from) = last.unwrap();
+        self.tell(Input::Earlier(ticket, first, Box::new(page)));
+        while let Some(Effect::DrawEarlier(ticket)) = self.done.last() {
+            let ticket = *ticket;
+            self.tell(Input::Drawn(ticket));
+        }
+        from
+    }
+}
+
+#[test]
+fn a_message_that_is_here_is_shown_at_once() {
+    let mut here = Told::open("Q1");
+    here.act(Action::GoTo(goal(11)));
+    assert_eq!((here.revealed(), here.state.goal.as_ref()), (vec![11], None));
+    let elsewhere = Goal { conversation: Uuid::from_u128(8), ..goal(11) };
+    here.act(Action::GoTo(elsewhere));
+    assert_eq!((here.revealed(), here.state.goal.as_ref()), (vec![11], None), "that is for another session");
+}
+
+#[test]
+fn a_message_further_up_is_loaded_with_all_that_comes_after_it() {
+    let mut here = far();
+    here.act(Action::GoTo(goal(31)));
+    assert!(here.revealed().is_empty());
+    let page = with_earlier(&[(3, "Q3", Complete), (4, "Q4", Complete)]);
+    assert_eq!(here.load(Ok(Some(page))), Some(MessageId(31)));
+    assert_eq!((here.revealed(), here.state.notice.as_ref()), (vec![31], None));
+    assert_eq!(here.texts(), ["Q3", "A3", "Q4", "A4", "Q5", "A5"]);
+}
+
+#[test]
+fn what_is_on_its_way_comes_first() {
+    let mut here = far();
+    here.act(Action::LoadEarlier);
+    here.act(Action::GoTo(goal(21)));
+    assert_eq!(here.load(Ok(Some(with_earlier(&[(4, "Q4", Complete)])))), None);
+    assert!(here.revealed().is_empty());
+    assert_eq!(here.load(Ok(Some(conversation(&[(2, "Q2", Complete), (3, "Q3", Complete)])))), Some(MessageId(21)));
+    assert_eq!(here.revealed(), [21]);
+}
+
+#[test]
+fn a_message_of_a_conversation_that_is_on_its_way_waits_for_it() {
+    let mut here = Told::new(Place::Loading(HERE), None, "");
+    here.act(Action::GoTo(goal(11)));
+    assert!(here.revealed().is_empty());
+    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
+    assert_eq!(here.revealed(), [11]);
+}
+
+#[test]
+fn another_version_is_shown() {
+    let mut here = Told::open("Q1");
+    here.act(Action::GoTo(goal(21)));
+    let window = Window { limit: Some(50), from: Some(MessageId(21)), before: None };
+    assert_eq!(here.waits_for().1, Request::Select(HERE, MessageId(21), window));
+    here.answer(Answer::Selected(Ok(conversation(&[(2, "Q2", Complete)]))));
+    assert_eq!(here.revealed(), [21]);
+    assert!(!here.done.iter().any(|effect| matches!(effect, Effect::FocusVersion(..))));
+}
+
+#[test]
+fn a_message_that_is_gone_is_said_to_be() {
+    for (refusal, words) in [
+        (refused(404), Language::English.message_gone()),
+        (refused(409), Language::English.message_elsewhere()),
+        (ApiError::Unreachable, Language::English.unreachable()),
+    ] {
+        let mut here = far();
+        here.act(Action::GoTo(goal(999)));
+        here.load(Ok(Some(conversation(&[(4, "Q4", Complete)]))));
+        here.answer(Answer::Selected(Err(refusal)));
+        assert_eq!((here.state.notice.as_deref(), here.state.goal.as_ref()), (Some(words), None));
+        assert!(here.revealed().is_empty());
+        here.act(Action::GoTo(goal(51)));
+        assert_eq!((here.state.notice.as_ref(), here.revealed()), (None, vec![51]));
+    }
+}
+
+#[test]
+fn what_cannot_be_loaded_is_not_waited_for() {
+    let mut here = far();
+    here.act(Action::GoTo(goal(31)));
+    here.load(Err(ApiError::Unreachable));
+    assert_eq!((here.state.notice.is_some(), here.state.goal.as_ref()), (true, None));
+}
+
+#[test]
+fn another_version_is_not_shown_while_an_answer_is_written() {
+    let mut here = Told::new(Place::Open(HERE), Some(conversation(&[(1, "Q1", Streaming)])), "");
+    here.answer(Answer::Joined(Ok(true)));
+    here.act(Action::GoTo(goal(21)));
+    assert_eq!(here.state.notice.as_deref(), Some(Language::English.message_elsewhere()));
+    assert_eq!((here.state.goal.as_ref(), here.state.phase()), (None, Phase::Following));
+}

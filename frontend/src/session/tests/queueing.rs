@@ -1,0 +1,188 @@
+//! Messages that are sent while an answer is being written.
+
+use tallybook_protocol::MessageStatus::{Complete, Stopped, Streaming};
+
+use super::*;
+use crate::session::queue::{MAX_QUEUED, Queue};
+
+/// A conversation whose second answer is being written.
+fn busy() -> Told {
+    let mut here = Told::open("Q1");
+    here.send("Q2");
+    here.answer(Answer::Opened(Ok(())));
+    here.events(vec![start(2, "Q2")]);
+    here
+}
+
+fn waiting(told: &Told) -> Vec<&str> {
+    told.state.queue.messages.iter().map(|queued| queued.text.as_str()).collect()
+}
+
+fn sent(told: &Told) -> Option<NewMessage> {
+    match told.waits_for().1 {
+        Request::Send(HERE, message) => Some(message),
+        _ => None,
+    }
+}
+
+fn ended(turn: i64, status: MessageStatus) -> ChatEvent {
+    let ChatEvent::MessageEnd(end) = end(turn, "A") else { unreachable!() };
+    ChatEvent::MessageEnd(MessageEnd { status, ..end })
+}
+
+#[test]
+fn what_is_sent_while_an_answer_is_written_goes_one_by_one_when_it_ends() {
+    let mut here = busy();
+    here.send("Q3");
+    here.send("Q4");
+    assert_eq!((waiting(&here), here.state.draft.as_str()), (vec!["Q3", "Q4"], ""));
+    here.events(vec![end(2, "A2")]);
+    let message = sent(&here).unwrap();
+    assert_eq!((message.content.as_str(), message.client_message_id.as_deref()), ("Q3", Some("id of Q3")));
+    assert_eq!(here.state.phase(), Phase::Sending);
+    assert_eq!(here.state.unsent(), "", "it is kept in the queue, and not twice");
+    here.answer(Answer::Opened(Ok(())));
+    here.events(vec![start(3, "Q3"), end(3, "A3")]);
+    assert_eq!(sent(&here).unwrap().content, "Q4");
+    here.answer(Answer::Opened(Ok(())));
+    here.events(vec![start(4, "Q4"), end(4, "A4")]);
+    assert_eq!((waiting(&here), here.state.phase()), (Vec::new(), Phase::Idle));
+    assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2", "Q3", "A3", "Q4", "A4"]);
+}
+
+#[test]
+fn after_an_answer_that_did_not_end_well_it_waits_for_its_reader() {
+    let mut here = busy();
+    here.send("Q3");
+    here.send("Q4");
+    here.events(vec![ended(2, Stopped)]);
+    assert_eq!((waiting(&here), here.state.phase()), (vec!["Q3", "Q4"], Phase::Idle));
+    here.act(Action::SendNow);
+    assert_eq!(sent(&here).unwrap().content, "Q3");
+    here.answer(Answer::Opened(Ok(())));
+    here.events(vec![start(3, "Q3"), end(3, "A3")]);
+    assert_eq!(sent(&here).unwrap().content, "Q4", "and then goes on by itself");
+}
+
+#[test]
+fn what_could_not_be_sent_is_back_in_front_and_is_the_same_message_when_it_goes() {
+    for error in [refused(500), ApiError::Unreachable] {
+        let mut here = busy();
+        here.send("Q3");
+        here.send("Q4");
+        here.events(vec![end(2, "A2")]);
+        here.answer(Answer::Opened(Err(error)));
+        here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
+        assert_eq!((waiting(&here), here.state.phase()), (vec!["Q3", "Q4"], Phase::Idle));
+        assert!(here.state.notice.is_some());
+        here.act(Action::SendNow);
+        assert_eq!(sent(&here).unwrap().client_message_id.as_deref(), Some("id of Q3"));
+    }
+}
+
+#[test]
+fn when_another_tab_was_quicker_it_waits_for_the_end_of_that_answer() {
+    let mut here = busy();
+    here.send("Q3");
+    here.events(vec![end(2, "A2")]);
+    here.answer(Answer::Opened(Err(refused(409))));
+    assert_eq!((waiting(&here), here.state.notice.as_ref()), (vec!["Q3"], None));
+    let other = [(1, "Q1", Complete), (2, "Q2", Complete), (5, "Other", Streaming)];
+    here.answer(Answer::Found(Ok(Some(conversation(&other)))));
+    here.answer(Answer::Joined(Ok(true)));
+    here.events(vec![end(5, "A5")]);
+    assert_eq!(sent(&here).unwrap().content, "Q3");
+}
+
+#[test]
+fn what_was_stored_although_nobody_heard_of_it_is_sent_no_more() {
+    let mut here = busy();
+    here.send("Q3");
+    here.events(vec![end(2, "A2")]);
+    here.answer(Answer::Opened(Err(ApiError::Unreachable)));
+    let stored = [(1, "Q1", Complete), (2, "Q2", Complete), (3, "Q3", Complete)];
+    here.answer(Answer::Found(Ok(Some(conversation(&stored)))));
+    assert_eq!((waiting(&here), here.state.notice.as_ref()), (Vec::new(), None));
+    assert_eq!(here.state.draft, "");
+}
+
+#[test]
+fn it_is_there_again_when_the_page_is_loaded_anew() {
+    let mut here = busy();
+    here.send("Q3");
+    here.send("Q4");
+    let kept = here.state.queue.to_text();
+    let mut again = Told::new(Place::Loading(HERE), None, "");
+    again.state.restore_queue(Queue::from_text(&kept));
+    again.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
+    again.answer(Answer::Joined(Ok(true)));
+    again.events(vec![end(2, "A2")]);
+    assert_eq!(sent(&again).unwrap().client_message_id.as_deref(), Some("id of Q3"), "what ran goes on");
+
+    // Reloaded while the first was on its way, and it arrived.
+    let kept = again.state.queue.to_text();
+    let mut later = Told::new(Place::Loading(HERE), None, "");
+    later.state.restore_queue(Queue::from_text(&kept));
+    let stored = [(1, "Q1", Complete), (2, "Q2", Complete), (3, "Q3", Complete)];
+    later.answer(Answer::Found(Ok(Some(conversation(&stored)))));
+    assert_eq!(waiting(&later), ["Q4"]);
+
+    let mut idle = Told::new(Place::Loading(HERE), None, "");
+    idle.state.restore_queue(Queue::from_text(&kept));
+    idle.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
+    assert_eq!((waiting(&idle), idle.state.phase()), (vec!["Q3", "Q4"], Phase::Idle), "what is over waits");
+    assert_eq!(Queue::from_text("no JSON"), Queue::default());
+}
+
+#[test]
+fn it_can_be_changed_and_taken_out_and_is_bounded() {
+    let mut here = busy();
+    for number in 0..=MAX_QUEUED {
+        here.send(&format!("M{number}"));
+    }
+    assert_eq!(waiting(&here).len(), MAX_QUEUED);
+    assert_eq!(here.state.draft, format!("M{MAX_QUEUED}"), "what finds no room stays in the field");
+    assert!(here.state.notice.is_some());
+    here.act(Action::Unqueue("id of M1".to_owned()));
+    assert_eq!(waiting(&here)[..2], ["M0", "M2"]);
+    here.act(Action::EditQueued(Some("id of M0".to_owned())));
+    here.events(vec![end(2, "A2")]);
+    assert_eq!(here.state.phase(), Phase::Idle, "what is being changed is not sent, nor overtaken");
+    here.act(Action::ChangeQueued(" Better \n".to_owned(), "another".to_owned()));
+    assert_eq!(sent(&here).unwrap().content, "Better");
+    here.act(Action::Unqueue("another".to_owned()));
+    assert_eq!(waiting(&here)[0], "Better", "what is on its way cannot be taken back");
+}
+
+#[test]
+fn what_waits_in_a_conversation_that_is_deleted_goes_on_in_a_new_chat() {
+    let mut here = busy();
+    here.send("Q3");
+    here.act(Action::Write("Half a thought".to_owned()));
+    here.tell(news(FeedKind::ConversationDeleted));
+    assert_eq!((waiting(&here), here.state.draft.as_str()), (Vec::new(), "Q3\nHalf a thought"));
+}
+
+#[test]
+fn a_hidden_tab_looks_for_the_end_and_sends_what_waits() {
+    let mut here = busy();
+    here.send("Q3");
+    here.tell(Input::Hidden(true));
+    assert_eq!((here.waits_for().1, here.state.phase()), (Request::HiddenPause, Phase::Hidden));
+    here.answer(Answer::Second);
+    assert!(matches!(here.waits_for().1, Request::Find(HERE, _)));
+    assert_eq!(here.state.phase(), Phase::Hidden);
+    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
+    assert_eq!(here.waits_for().1, Request::HiddenPause, "it still runs");
+    here.answer(Answer::Second);
+    here.answer(Answer::Found(Err(ApiError::Unreachable)));
+    assert_eq!(here.waits_for().1, Request::HiddenPause);
+    here.answer(Answer::Second);
+    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
+    assert_eq!(sent(&here).unwrap().content, "Q3");
+    here.answer(Answer::Opened(Ok(())));
+    here.events(vec![start(3, "Q3")]);
+    assert_eq!(here.waits_for().1, Request::HiddenPause, "and holds no connection for it");
+    here.tell(Input::Hidden(false));
+    assert!(matches!(here.waits_for().1, Request::Find(HERE, _)));
+}

@@ -1,0 +1,187 @@
+//! What is said of tools: of those on offer, of calls that wait for somebody's decision, and of how far a call is.
+
+use tallybook_protocol::{ApprovalScope, ToolServerInfo, Verdict};
+
+use crate::{language::Language, transcript::Progress};
+
+texts! {
+    tool_texts;
+
+    // The tools on offer.
+    tools_title: "Tools", "ツール";
+    tools_open: "Tools of this conversation", "この会話で使うツール";
+    tools_choose: "Choose tools", "ツールを選ぶ";
+    tools_note:
+        "A tool that is off is not offered to the model in this conversation.",
+        "オフにしたツールは、この会話ではモデルに提供されません。";
+    tools_close: "Close", "閉じる";
+    tools_find: "Find a tool", "ツールを検索";
+    tools_loading: "Loading the tools…", "ツールを読み込んでいます…";
+    tools_none:
+        "There are no tools here yet. The README says how to add one, or how to connect a tool server.",
+        "ツールはまだありません。追加の方法とツールサーバーへの接続方法は、READMEをご覧ください。";
+    tools_built_in: "Built in", "内蔵";
+    server_connected: "connected", "接続済み";
+    server_connecting: "connecting…", "接続しています…";
+    server_failed: "not connected", "未接続";
+    server_connecting_note: "Its tools are offered once it is connected.", "接続が済むと、ツールが提供されます。";
+    server_failed_note:
+        "Its tools are not offered meanwhile. Tallybook goes on trying; check its address and token in the settings, and its log.",
+        "接続できるまで、ツールは提供されません。Tallybookは接続を試し続けます。設定のアドレスとトークン、サーバーのログを確認してください。";
+    risk_low: "low risk", "低リスク";
+    risk_low_about: "Runs without asking", "確認なしで実行されます";
+    risk_high: "high risk", "高リスク";
+    risk_high_about: "May change things, so it asks before it runs", "変更を伴う可能性があるため、実行の前に確認します";
+    tool_was_changed:
+        "Its server describes it in another way than before.",
+        "サーバーによる説明が以前と変わりました。";
+    tool_accept: "Accept it as it is now", "今の内容で受け入れる";
+    tools_left_out: "Left out", "提供されないツール";
+
+    // Calls that wait for a decision.
+    decision_needed: "A decision is needed", "承認が必要です";
+    awaiting_badge: "Waits for your decision", "承認待ち";
+    decide_first:
+        "A tool call waits for your decision. Decide on it first, or stop the answer.",
+        "ツールの呼び出しが承認を待っています。先に承認または拒否するか、回答を停止してください。";
+    send_after_decision:
+        "Decide above first. What you send now waits for the end of the answer.",
+        "先に承認または拒否してください。今送信したものは、回答が終わるまで待ちます。";
+    decide_soon:
+        "You can decide as soon as the other calls of this step have ended.",
+        "このステップのほかの呼び出しが終わると、決定できます。";
+    risk_of_tool:
+        "It may change something outside of this conversation, and that cannot be undone here.",
+        "この会話の外にあるものを変更する可能性があり、ここから元に戻すことはできません。";
+    allow_once: "Allow once", "今回だけ許可";
+    allow_from_now_on: "Allow from now on", "今後も許可";
+    how_far: "How far this reaches", "許可の範囲";
+    deny: "Deny", "拒否";
+    deny_reason: "Why not? The model is told (optional)", "理由（任意）。モデルに伝えられます";
+    change_input: "Edit input", "入力を編集";
+    leave_input: "Leave it as it was", "元のままにする";
+    input_as_json: "Input as JSON", "入力（JSON）";
+    input_is_no_object: "The input must be one object: { … }", "入力は1つのオブジェクト { … } にしてください";
+    show_calls: "Show", "表示";
+    allow_all: "Allow all once", "すべて今回だけ許可";
+    deny_all: "Deny all", "すべて拒否";
+    reviews: "Reviewers", "レビュー";
+    verdict_approve: "approves", "賛成";
+    verdict_reject: "rejects", "反対";
+    verdict_abstain: "abstains", "棄権";
+    proposed_input: "Proposed by the model", "モデルの提案";
+    changed_input: "Input, changed by you", "入力（変更済み）";
+    denied_because: "Reason", "理由";
+    call_allowed: "allowed, runs next", "許可済み・実行待ち";
+    key_choose: "Decide on a call that waits", "待っている呼び出しを承認・拒否";
+
+    // Standing approvals.
+    approvals: "Standing approvals", "継続的な許可";
+    approvals_show: "Show what runs without asking", "確認なしで実行されるものを表示";
+    approvals_loading: "Loading…", "読み込んでいます…";
+    approvals_none: "Every call of high risk asks first.", "高リスクの呼び出しは、すべて先に確認されます。";
+    approval_always: "always", "常に";
+    approval_here: "in this conversation", "この会話で";
+    approval_in_one: "in one conversation", "1つの会話で";
+    revoke: "Revoke", "取り消す";
+}
+
+impl Language {
+    /// Asks for a decision.
+    pub(crate) fn may_it_run(self, tool: &str) -> String {
+        match self {
+            Self::English => format!("May {tool} run?"),
+            Self::Japanese => format!("{tool} を実行してもよいですか？"),
+        }
+    }
+
+    /// Why a call asks, which comes from a tool server.
+    pub(crate) fn risk_of_server(self, server: &str) -> String {
+        match self {
+            Self::English => {
+                format!(
+                    "A tool of the server “{server}”. It may change something there, and that cannot be undone here."
+                )
+            }
+            Self::Japanese => format!(
+                "サーバー「{server}」のツールです。そこにあるものを変更する可能性があり、ここから元に戻すことはできません。"
+            ),
+        }
+    }
+
+    /// How many calls wait.
+    pub(crate) fn calls_wait(self, count: usize) -> String {
+        match self {
+            Self::English if count == 1 => "A tool call waits for your decision.".to_owned(),
+            Self::English => format!("{count} tool calls wait for your decision."),
+            Self::Japanese => format!("ツールの呼び出し{count}件が承認を待っています。"),
+        }
+    }
+
+    /// Where a text is no JSON, counted from 1.
+    pub(crate) fn no_json(self, line: usize, column: usize) -> String {
+        match self {
+            Self::English => format!("This is not JSON: line {line}, column {column}"),
+            Self::Japanese => format!("JSONとして読めません（{line}行{column}文字目）"),
+        }
+    }
+
+    /// How many tools are on, of how many.
+    pub(crate) fn tools_on(self, on: usize, all: usize) -> String {
+        match self {
+            Self::English if on == all => format!("Tools: {all}"),
+            Self::English => format!("Tools: {on} of {all} on"),
+            Self::Japanese if on == all => format!("ツール: {all}件"),
+            Self::Japanese => format!("ツール: {all}件中{on}件がオン"),
+        }
+    }
+
+    /// The switch above the tools of a server.
+    pub(crate) fn all_tools_of(self, server: &str) -> String {
+        match self {
+            Self::English => format!("All tools: {server}"),
+            Self::Japanese => format!("すべてのツール: {server}"),
+        }
+    }
+
+    /// How it stands with a tool server, in a word or two.
+    pub(crate) fn server_status(self, server: &ToolServerInfo) -> &'static str {
+        match server.status.as_str() {
+            "connected" => self.server_connected(),
+            "connecting" => self.server_connecting(),
+            _ => self.server_failed(),
+        }
+    }
+
+    /// How far an approval reaches; `is_here` for one in the conversation that is open.
+    pub(crate) const fn scope(self, scope: ApprovalScope, is_here: bool) -> &'static str {
+        match scope {
+            ApprovalScope::Always => self.approval_always(),
+            ApprovalScope::Conversation if is_here => self.approval_here(),
+            ApprovalScope::Conversation => self.approval_in_one(),
+        }
+    }
+
+    /// What a reviewing model advises.
+    pub(crate) const fn verdict(self, verdict: Verdict) -> &'static str {
+        match verdict {
+            Verdict::Approve => self.verdict_approve(),
+            Verdict::Reject => self.verdict_reject(),
+            Verdict::Abstain | Verdict::Unknown => self.verdict_abstain(),
+        }
+    }
+
+    /// How far a call is, as its tool counts.
+    pub(crate) fn progress(self, progress: &Progress) -> String {
+        let Progress { done, total, message, .. } = progress;
+        let count = match (self, total) {
+            (Self::English, Some(total)) => format!("{done} of {total}"),
+            (Self::Japanese, Some(total)) => format!("{total}中{done}"),
+            (_, None) => done.clone(),
+        };
+        match message {
+            Some(message) => format!("{count} · {message}"),
+            None => count,
+        }
+    }
+}

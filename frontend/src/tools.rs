@@ -1,0 +1,185 @@
+//! The tools on offer and where they come from, and which of them are off in the open conversation. A new chat has a choice
+//! of its own, which goes with it when it becomes a conversation.
+
+mod choice;
+
+use choice::{Choice, Names};
+use leptos::{prelude::*, task::spawn_local};
+use tallybook_protocol::{DisabledTools, ToolInfo, ToolList};
+use uuid::Uuid;
+
+use crate::{
+    api,
+    language::{Language, use_language},
+    session::Loading,
+};
+
+/// The tools of this page. Its signals belong to the component that made it.
+#[derive(Clone, Copy)]
+pub(crate) struct Tools {
+    /// As they were told last; nothing before somebody wanted to see them.
+    pub(crate) list: RwSignal<Option<ToolList>>,
+    pub(crate) loading: RwSignal<Loading>,
+    /// How many there were when the page was made.
+    offered: usize,
+    was_asked: StoredValue<bool>,
+    choice: RwSignal<Choice>,
+    /// Why the last choice could not be stored, for the reader.
+    pub(crate) notice: RwSignal<Option<String>>,
+    text: Language,
+}
+
+impl Tools {
+    /// So many tools, of which no more is known yet.
+    pub(crate) fn new(offered: usize) -> Self {
+        Self {
+            list: RwSignal::new(None),
+            loading: RwSignal::new(Loading::Idle),
+            offered,
+            was_asked: StoredValue::new(false),
+            choice: RwSignal::default(),
+            notice: RwSignal::new(None),
+            text: use_language(),
+        }
+    }
+
+    /// Asks the server for the tools, and for which of them are off in this conversation, or would be in a new chat.
+    pub(crate) fn load(self, place: Option<Uuid>) {
+        if self.loading.get_untracked() == Loading::Running {
+            return;
+        }
+        self.loading.set(Loading::Running);
+        self.notice.set(None);
+        if !self.choice.with_untracked(|choice| choice.is_at(place)) {
+            self.choice.set(Choice::at(place));
+        }
+        spawn_local(async move {
+            let off = match place {
+                Some(uuid) => api::disabled_tools(uuid).await.map(|told| Some(told.disabled)),
+                None => Ok(None),
+            };
+            let loaded = match (api::list_tools().await, off) {
+                (Ok(list), Ok(off)) => {
+                    // Of a new chat it is known which tools it begins without; what was chosen there stays.
+                    let off = off.or_else(|| self.is_unknown().then(|| names_of(&list, |tool| !tool.enabled)));
+                    if let Some(off) = off {
+                        self.learn(place, off);
+                    }
+                    self.list.try_set(Some(list));
+                    Loading::Idle
+                }
+                (Err(error), _) | (_, Err(error)) => Loading::Failed(error.message(self.text)),
+            };
+            self.loading.try_set(loaded);
+        });
+    }
+
+    /// The same for whoever wants no more than to know which tools there are; asked once.
+    pub(crate) fn load_once(self) {
+        let was_asked = self.was_asked.try_update_value(|asked| std::mem::replace(asked, true));
+        if was_asked == Some(false) && self.list.with_untracked(Option::is_none) {
+            spawn_local(async move {
+                // Without an answer the names say which server a tool is of.
+                if let Ok(list) = api::list_tools().await {
+                    self.list.try_set(Some(list));
+                }
+            });
+        }
+    }
+
+    fn is_unknown(self) -> bool {
+        self.choice.try_with_untracked(|choice| choice.off().is_none()) == Some(true)
+    }
+
+    /// Learns which tools are off in a conversation.
+    fn learn(self, place: Option<Uuid>, off: Vec<String>) {
+        if self.choice.try_with_untracked(|choice| choice.is_at(place)) == Some(true) {
+            self.choice.update(|choice| choice.learn(off.into_iter().collect()));
+        }
+    }
+
+    /// Whether it is known what is off in this place, so that it can be changed.
+    pub(crate) fn is_known(self, place: Option<Uuid>) -> bool {
+        self.choice.with(|choice| choice.is_at(place) && choice.off().is_some())
+    }
+
+    /// Whether a tool is on in this place, as far as that is known.
+    pub(crate) fn is_on(self, place: Option<Uuid>, name: &str) -> bool {
+        self.choice.with(|choice| !choice.is_at(place) || choice.off().is_none_or(|off| !off.contains(name)))
+    }
+
+    /// How many tools are on, and how many there are.
+    pub(crate) fn count(self, place: Option<Uuid>) -> (usize, usize) {
+        self.list.with(|list| match list {
+            None => (self.offered, self.offered),
+            Some(list) => {
+                let on = list.items.iter().filter(|tool| self.is_on(place, &tool.name)).count();
+                (on, list.items.len())
+            }
+        })
+    }
+
+    /// Turns tools on or off in this place. What the server does not take is taken back.
+    pub(crate) fn switch(self, place: Option<Uuid>, names: &[String], on: bool) {
+        self.notice.set(None);
+        let is_here = self.choice.with_untracked(|choice| choice.is_at(place));
+        if let Some(Some(next)) = is_here.then(|| self.choice.try_update(|choice| choice.switch(names, on)).flatten()) {
+            self.tell(next);
+        }
+    }
+
+    fn tell(self, (uuid, off): (Uuid, Names)) {
+        spawn_local(async move {
+            let told = DisabledTools { disabled: off.into_iter().collect() };
+            let taken = match api::disable_tools(uuid, &told).await {
+                Ok(taken) => Some(taken.disabled.into_iter().collect()),
+                Err(error) => {
+                    self.notice.try_set(Some(error.message(self.text)));
+                    None
+                }
+            };
+            if let Some(Some(next)) = self.choice.try_update(|choice| choice.told(uuid, taken)) {
+                self.tell(next);
+            }
+        });
+    }
+
+    /// What is off in a new chat that is about to become a conversation.
+    pub(crate) fn chosen_for_new_chat(self) -> Vec<String> {
+        self.choice.with_untracked(|choice| {
+            let off = choice.off().filter(|_| choice.is_at(None));
+            off.map(|off| off.iter().cloned().collect()).unwrap_or_default()
+        })
+    }
+
+    /// The new chat became this conversation, without these tools.
+    pub(crate) fn became(self, uuid: Uuid, off: Vec<String>) {
+        let mut choice = Choice::at(Some(uuid));
+        choice.learn(off.into_iter().collect());
+        self.choice.try_set(choice);
+    }
+
+    /// The server of a tool; what its name says as long as nothing else is known. None for one that is built in.
+    pub(crate) fn server_of(self, tool: &str) -> Option<String> {
+        self.list.with(|list| match list.as_ref().and_then(|list| list.items.iter().find(|item| item.name == tool)) {
+            Some(known) => known.server.clone(),
+            None => tool.split_once("__").map(|(server, _)| server.to_owned()),
+        })
+    }
+
+    /// Takes what a tool is now that its server changed.
+    pub(crate) fn accept(self, place: Option<Uuid>, server: String, tool: String, hash: String) {
+        spawn_local(async move {
+            match api::accept_tool(&server, &tool, hash).await {
+                Ok(()) => self.load(place),
+                Err(error) => {
+                    self.notice.try_set(Some(error.message(self.text)));
+                }
+            }
+        });
+    }
+}
+
+fn names_of(list: &ToolList, is_wanted: impl Fn(&ToolInfo) -> bool) -> Vec<String> {
+    list.items.iter().filter(|tool| is_wanted(tool)).map(|tool| tool.name.clone()).collect()
+}

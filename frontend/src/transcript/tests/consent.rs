@@ -1,0 +1,167 @@
+//! Calls that wait for a decision, and how far those are that run.
+
+use serde_json::Number;
+use tallybook_protocol::{
+    ApprovalDecided, ApprovalRequested, ChatEvent, Decision, MessageEnd, MessageStatus, RawJson, ToolCall, ToolCallId,
+    ToolCallProgress, ToolCallReview, ToolCallStart, ToolCallStatus, Usage, Verdict,
+};
+
+use super::{
+    super::{Call, Segment, Transcript, fold, lines},
+    call_end, call_of, call_start, delta, folded, snapshot, start, stored_call,
+};
+
+const PROPOSED: &str = r#"{"a":1,"b":2}"#;
+const EDITED: &str = r#"{"a":1,"b":3}"#;
+
+fn asked(id: i64) -> ChatEvent {
+    ChatEvent::ApprovalRequested(ApprovalRequested {
+        tool_call_id: ToolCallId(id),
+        tool_name: "add".to_owned(),
+        input: RawJson::from_text(PROPOSED),
+        input_bytes: None,
+        truncated: false,
+        offset: 0,
+        risk: "high".to_owned(),
+        reviews: Vec::new(),
+    })
+}
+
+fn decided(id: i64, decision: Decision, input: Option<&str>) -> ChatEvent {
+    ChatEvent::ApprovalDecided(ApprovalDecided {
+        tool_call_id: ToolCallId(id),
+        decision,
+        decided_by: "Ada".to_owned(),
+        reason: (decision == Decision::Deny).then(|| "Too much".to_owned()),
+        input: input.map(RawJson::from_text),
+    })
+}
+
+fn started_with(id: i64, input: &str) -> ChatEvent {
+    let ChatEvent::ToolCallStart(start) = call_start(id, 0) else { unreachable!() };
+    ChatEvent::ToolCallStart(ToolCallStart { input: RawJson::from_text(input), ..start })
+}
+
+fn review(model: &str, verdict: Verdict) -> ChatEvent {
+    let (tool_call_id, reason) = (ToolCallId(100), "It is a sum.".to_owned());
+    ChatEvent::ToolCallReview(ToolCallReview { tool_call_id, model: model.to_owned(), verdict, reason, duration_ms: 7 })
+}
+
+fn progress(done: u32) -> ChatEvent {
+    ChatEvent::ToolCallProgress(ToolCallProgress {
+        tool_call_id: ToolCallId(100),
+        progress: Number::from(done),
+        total: Some(Number::from(10)),
+        message: None,
+    })
+}
+
+fn paused(tool_calls: Vec<ToolCall>) -> ChatEvent {
+    ChatEvent::MessageEnd(MessageEnd {
+        assistant_message_id: tallybook_protocol::MessageId(11),
+        content: "I would add.".to_owned(),
+        tool_calls,
+        status: MessageStatus::AwaitingApproval,
+        error: None,
+        error_code: None,
+        stop_reason: None,
+        usage: Usage::default(),
+    })
+}
+
+fn waiting(id: i64) -> ToolCall {
+    ToolCall { status: ToolCallStatus::AwaitingApproval, ..stored_call(id, 0, false) }
+}
+
+fn only_call(transcript: &Transcript) -> &Call {
+    call_of(transcript.entries().last().unwrap())
+}
+
+/// Each event again, and all before it: nothing changes.
+fn heard_twice(events: &[ChatEvent]) -> Transcript {
+    let mut transcript = Transcript::default();
+    for (at, event) in events.iter().enumerate() {
+        fold(&mut transcript, event.clone());
+        let once = transcript.clone();
+        for again in &events[..=at] {
+            fold(&mut transcript, again.clone());
+        }
+        assert_eq!(transcript, once, "after {event:?}");
+    }
+    transcript
+}
+
+#[test]
+fn a_call_waits_is_approved_with_another_input_and_runs() {
+    let events =
+        [start(1), asked(100), decided(100, Decision::Approve, Some(EDITED)), started_with(100, EDITED), call_end(100)];
+    let waits = folded(events[..2].to_vec());
+    assert!(only_call(&waits).awaits_decision() && !only_call(&waits).is_over());
+    let runs = folded(events[..4].to_vec());
+    assert_eq!(only_call(&runs).status, ToolCallStatus::Pending);
+    let over = heard_twice(&events);
+    let call = only_call(&over);
+    assert_eq!((call.status, &*call.input.text), (ToolCallStatus::Success, EDITED));
+    assert_eq!(call.proposed.as_ref().map(|proposed| &*proposed.text), Some(PROPOSED));
+    assert_eq!(call.decided.as_ref().map(|decided| decided.by.as_str()), Some("Ada"));
+}
+
+#[test]
+fn a_refusal_keeps_its_reason_and_a_call_that_is_approved_as_it_is_was_not_changed() {
+    let denied = heard_twice(&[start(1), asked(100), decided(100, Decision::Deny, None)]);
+    let call = only_call(&denied);
+    assert_eq!(call.status, ToolCallStatus::Denied);
+    assert_eq!(call.decided.as_ref().and_then(|decided| decided.reason.as_deref()), Some("Too much"));
+    let approved =
+        heard_twice(&[start(1), asked(100), decided(100, Decision::Approve, None), started_with(100, PROPOSED)]);
+    assert_eq!(only_call(&approved).proposed, None);
+}
+
+#[test]
+fn an_answer_that_waits_is_the_last_and_neither_runs_nor_is_answered() {
+    let mut transcript = heard_twice(&[start(1), delta(0, "I would add."), asked(100), paused(vec![waiting(100)])]);
+    assert!(!transcript.runs() && !transcript.is_answered());
+    assert_eq!(transcript.awaiting().map(|entry| entry.id.0), Some(11));
+    // It goes on under the next lease, as what was decided.
+    let ChatEvent::Snapshot(next) = snapshot(1, "I would add.", vec![stored_call(100, 0, false)]) else {
+        unreachable!()
+    };
+    fold(&mut transcript, ChatEvent::Snapshot(tallybook_protocol::Snapshot { epoch: 2, ..next }));
+    assert!(transcript.runs() && transcript.awaiting().is_none());
+}
+
+#[test]
+fn a_snapshot_of_before_a_decision_takes_nothing_back() {
+    let decision = decided(100, Decision::Approve, None);
+    let transcript = folded([start(1), asked(100), decision, snapshot(1, "", vec![waiting(100)])]);
+    assert_eq!(only_call(&transcript).status, ToolCallStatus::Pending);
+}
+
+#[test]
+fn reviewers_vote_once_each() {
+    let votes = [review("Sonnet", Verdict::Approve), review("GPT", Verdict::Reject), review("GPT", Verdict::Abstain)];
+    let transcript = folded([start(1), asked(100)].into_iter().chain(votes));
+    let told: Vec<_> = only_call(&transcript).reviews.iter().map(|vote| (vote.model.as_str(), vote.verdict)).collect();
+    assert_eq!(told, [("Sonnet", Verdict::Approve), ("GPT", Verdict::Abstain)]);
+}
+
+#[test]
+fn a_call_that_waits_never_folds() {
+    let calls = [stored_call(99, 0, true), waiting(100), stored_call(101, 0, true)];
+    let transcript = folded([start(1), paused(calls.to_vec())]);
+    let entry = transcript.entries().last().unwrap();
+    let Some(Segment::Items(keys)) = entry.segments().into_iter().next() else { panic!("{entry:?}") };
+    assert_eq!(lines(&keys, &entry.items).len(), 3, "no group stands around it");
+}
+
+#[test]
+fn a_call_says_how_far_it_is_while_it_runs() {
+    let mut transcript = folded([start(1), progress(1), call_start(100, 0), progress(3), progress(3)]);
+    assert_eq!(only_call(&transcript).progress.as_ref().and_then(|progress| progress.percent), Some(30));
+    // Who looks anew in between goes on from there.
+    fold(&mut transcript, snapshot(1, "", vec![stored_call(100, 0, false)]));
+    assert_eq!(only_call(&transcript).progress.as_ref().map(|progress| progress.done.as_str()), Some("3"));
+    fold(&mut transcript, call_end(100));
+    fold(&mut transcript, progress(4));
+    assert_eq!(only_call(&transcript).progress, None);
+}

@@ -1,0 +1,71 @@
+//! Footnotes: where one is referred to, and where it stands, with links back and forth.
+//!
+//! The blocks of a text are read apart, and a reference is one only where its footnote is defined. So each block is read
+//! with the footnotes that it could mean in front of it.
+
+use std::fmt::Write as _;
+
+use crate::{
+    Labels,
+    blocks::Note,
+    node::{Element, Node, element},
+};
+
+/// Defines the footnotes that `source` seems to refer to, and ends so that nothing of it belongs to them.
+pub(crate) fn head(source: &str, notes: &[Note]) -> String {
+    let mut head = String::new();
+    if !notes.is_empty() && source.contains("[^") {
+        for note in notes.iter().filter(|note| source.contains(&format!("[^{}]", note.label))) {
+            let _ = writeln!(head, "[^{}]: x", note.label);
+        }
+        if !head.is_empty() {
+            head.push_str("\n***\n\n");
+        }
+    }
+    head
+}
+
+/// The footnotes of a text, for one of its blocks.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Footnotes<'a> {
+    pub(crate) notes: &'a [Note],
+    /// What ids begin with.
+    pub(crate) name: &'a str,
+    /// Where the block begins in the text, in bytes.
+    pub(crate) start: usize,
+}
+
+impl Footnotes<'_> {
+    fn find(&self, label: &str) -> Option<(usize, &Note)> {
+        self.notes.iter().enumerate().find(|(_, note)| note.label == label)
+    }
+
+    /// A reference that stands at `begin` in the block. The first one is where the footnote leads back to.
+    pub(crate) fn reference(&self, label: &str, begin: usize, labels: &Labels) -> Element {
+        let mut link = element("a").with("aria-label", format!("{} {label}", labels.footnote)).saying(label);
+        if let Some((at, note)) = self.find(label) {
+            link = link.with("href", format!("#{}-note-{at}", self.name));
+            if note.referenced == Some(self.start + begin) {
+                link = link.with("id", format!("{}-ref-{at}", self.name));
+            }
+        }
+        element("sup").with("class", "footnote-ref").around(vec![link.into()])
+    }
+
+    /// A footnote that begins at `begin` in the block. Of several with one label the first counts.
+    pub(crate) fn note(&self, label: &str, begin: usize, words: Vec<Node>, labels: &Labels) -> Element {
+        let known = self.find(label).filter(|(_, note)| note.defined == self.start + begin);
+        let mark = match known {
+            Some((at, Note { referenced: Some(_), .. })) => element("a")
+                .with("href", format!("#{}-ref-{at}", self.name))
+                .with("aria-label", format!("{} {label}", labels.footnote_back)),
+            _ => element("span"),
+        };
+        let mut note = element("div").with("class", "footnote");
+        if let Some((at, _)) = known {
+            note = note.with("id", format!("{}-note-{at}", self.name));
+        }
+        let mark = mark.with("class", "footnote-mark").saying(label);
+        note.around(vec![mark.into(), element("div").with("dir", "auto").around(words).into()])
+    }
+}

@@ -1,0 +1,24 @@
+//! What a server does wrong, by name.
+
+use clap::ValueEnum;
+
+/// What a server does wrong with every connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Fault {
+    /// It knows `initialize` alone, as servers did before 2026-07-28.
+    OlderEra,
+    /// It answers what it does not know with an empty result, `server/discover` among it.
+    AnswersAnything,
+    /// Each page of its tools names the same next page.
+    EndlessCursor,
+    /// Each page of its tools names another next page.
+    EndlessPages,
+    /// One of its tools has a number for a name, and one no schema.
+    MalformedTool,
+    /// Two of its tools have one name once the characters are replaced, and one is called like a built-in tool.
+    NameClash,
+    /// A tool's schema has a `oneOf` at the top, another refers to another document.
+    OddSchemas,
+    /// It writes lines to its standard output that are no messages, and floods its standard error.
+    Chatty,
+}

@@ -1,0 +1,259 @@
+//! Streamable HTTP, sessions of the older era and tokens included. Runs on a thread of its own and stops when dropped.
+
+use std::{
+    collections::HashSet,
+    io,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, dev::ServerHandle, web};
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{Fault, machine::Machine};
+
+/// How long a test waits for something that must happen.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A tool server on a port of 127.0.0.1, with its own token endpoint.
+pub struct MockMcp {
+    port: u16,
+    state: Arc<State>,
+    handle: ServerHandle,
+}
+
+struct State {
+    machine: Machine,
+    /// Whether requests need a token.
+    closed: bool,
+    tokens_down: AtomicBool,
+    tokens_given: AtomicUsize,
+    good_tokens: Mutex<HashSet<String>>,
+    sessions_given: AtomicUsize,
+    good_sessions: Mutex<HashSet<String>>,
+    redirect: Mutex<Option<String>>,
+    received: Mutex<Vec<String>>,
+}
+
+impl MockMcp {
+    /// A server with these faults.
+    pub async fn start(faults: &[Fault]) -> io::Result<Self> {
+        Self::on_port(faults, false, 0).await
+    }
+
+    /// A server that wants tokens.
+    pub async fn start_closed(faults: &[Fault]) -> io::Result<Self> {
+        Self::on_port(faults, true, 0).await
+    }
+
+    /// A server on this port.
+    pub async fn on_port(faults: &[Fault], closed: bool, port: u16) -> io::Result<Self> {
+        let state = Arc::new(State {
+            machine: Machine::new(faults.to_vec()),
+            closed,
+            tokens_down: AtomicBool::new(false),
+            tokens_given: AtomicUsize::new(0),
+            good_tokens: Mutex::default(),
+            sessions_given: AtomicUsize::new(0),
+            good_sessions: Mutex::default(),
+            redirect: Mutex::default(),
+            received: Mutex::default(),
+        });
+        let (port, handle) = spawn(state.clone(), port).await?;
+        Ok(Self { port, state, handle })
+    }
+
+    /// The address of the server.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/mcp", self.port)
+    }
+
+    /// The address of its token endpoint. The client is `id` with the secret `secret`.
+    pub fn token_url(&self) -> String {
+        format!("http://127.0.0.1:{}/token", self.port)
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// How many tokens it gave.
+    pub fn tokens_given(&self) -> usize {
+        self.state.tokens_given.load(Ordering::SeqCst)
+    }
+
+    /// All tokens so far are no good any more.
+    pub fn expire_tokens(&self) {
+        lock(&self.state.good_tokens).clear();
+    }
+
+    /// The token endpoint fails, or works again.
+    pub fn set_tokens_down(&self, down: bool) {
+        self.state.tokens_down.store(down, Ordering::SeqCst);
+    }
+
+    /// All sessions so far are forgotten.
+    pub fn lose_sessions(&self) {
+        lock(&self.state.good_sessions).clear();
+    }
+
+    /// All requests are led to this address.
+    pub fn redirect_to(&self, address: &str) {
+        *lock(&self.state.redirect) = Some(address.to_owned());
+    }
+
+    /// Replaces the description of the first tool, without a word about it.
+    pub fn describe_first_tool(&self, description: &str) {
+        self.state.machine.tools()[0]["description"] = json!(description);
+    }
+
+    /// The methods of all messages so far.
+    pub fn seen(&self) -> Vec<String> {
+        self.state.machine.seen().borrow().clone()
+    }
+
+    /// All that it was sent, each message with its headers.
+    pub fn received(&self) -> Vec<String> {
+        lock(&self.state.received).clone()
+    }
+
+    /// Waits until a message of this method came, or until it is noted that a call was `cancelled`.
+    ///
+    /// # Panics
+    /// When that does not happen within 20 seconds.
+    pub async fn has_seen(&self, method: &str) {
+        let mut seen = self.state.machine.seen();
+        let waited = tokio::time::timeout(WAIT_TIMEOUT, seen.wait_for(|all| all.iter().any(|one| one == method))).await;
+        assert!(waited.is_ok(), "the tool server has not seen {method:?}, but {:?}", self.seen());
+    }
+
+    /// Stops the server at once.
+    pub async fn stop(&self) {
+        self.handle.stop(false).await;
+    }
+}
+
+impl Drop for MockMcp {
+    fn drop(&mut self) {
+        drop(self.handle.stop(false));
+    }
+}
+
+async fn spawn(state: Arc<State>, port: u16) -> io::Result<(u16, ServerHandle)> {
+    let (started, start) = oneshot::channel();
+    std::thread::Builder::new().name("mock-mcp".to_owned()).spawn(move || {
+        actix_web::rt::System::new().block_on(async move {
+            match bind(state, port) {
+                Ok((port, server)) => {
+                    let _ = started.send(Ok((port, server.handle())));
+                    // It ends when the handle stops it; an error then has nobody left to hear it.
+                    let _ = server.await;
+                }
+                Err(error) => drop(started.send(Err(error))),
+            }
+        });
+    })?;
+    start.await.map_err(io::Error::other)?
+}
+
+fn bind(state: Arc<State>, port: u16) -> io::Result<(u16, actix_web::dev::Server)> {
+    let server = HttpServer::new(move || {
+        App::new()
+            .app_data(web::Data::from(state.clone()))
+            .route("/mcp", web::post().to(message))
+            .route("/mcp", web::delete().to(HttpResponse::NoContent))
+            .route("/mcp", web::to(HttpResponse::MethodNotAllowed))
+            .route("/token", web::post().to(token))
+    })
+    .workers(1)
+    .disable_signals()
+    .tcp_nodelay(true)
+    .h1_allow_half_closed(false)
+    .shutdown_timeout(0)
+    .bind(("127.0.0.1", port))?;
+    let port = server.addrs().first().map_or(port, std::net::SocketAddr::port);
+    Ok((port, server.run()))
+}
+
+/// Gives a token that lasts an hour.
+async fn token(state: web::Data<State>, request: HttpRequest, form: Bytes) -> HttpResponse {
+    state.machine.note("token");
+    if state.tokens_down.load(Ordering::SeqCst) {
+        return HttpResponse::ServiceUnavailable().finish();
+    }
+    // id:secret
+    let is_client = header(&request, "authorization") == Some("Basic aWQ6c2VjcmV0");
+    if !is_client || !String::from_utf8_lossy(&form).contains("grant_type=client_credentials") {
+        return HttpResponse::Unauthorized().json(json!({ "error": "invalid_client" }));
+    }
+    let token = format!("token-{}", state.tokens_given.fetch_add(1, Ordering::SeqCst) + 1);
+    lock(&state.good_tokens).insert(token.clone());
+    HttpResponse::Ok().json(json!({ "access_token": token, "token_type": "Bearer", "expires_in": 3600 }))
+}
+
+async fn message(state: web::Data<State>, request: HttpRequest, body: Bytes) -> HttpResponse {
+    lock(&state.received).push(format!("{:?} {}", request.headers(), String::from_utf8_lossy(&body)));
+    if let Some(address) = lock(&state.redirect).clone() {
+        return HttpResponse::TemporaryRedirect().append_header(("location", address)).finish();
+    }
+    if state.closed {
+        let token = header(&request, "authorization").and_then(|value| value.strip_prefix("Bearer "));
+        if !token.is_some_and(|token| lock(&state.good_tokens).contains(token)) {
+            state.machine.note("unauthorized");
+            return HttpResponse::Unauthorized().append_header(("www-authenticate", "Bearer")).finish();
+        }
+    }
+    let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let method = message["method"].as_str().unwrap_or_default().to_owned();
+    let session = header(&request, "mcp-session-id").map(str::to_owned);
+    if session.is_some_and(|session| !lock(&state.good_sessions).contains(&session)) {
+        return HttpResponse::NotFound().finish();
+    }
+    let (out, mut answers) = mpsc::channel(16);
+    if message.get("id").is_none() {
+        state.machine.take(&message, &out).await;
+        return HttpResponse::Accepted().finish();
+    }
+    if method == "tools/call" && message["params"]["name"] == "die" {
+        state.machine.note("tools/call die");
+        let cut = async_stream::stream! {
+            tokio::task::yield_now().await;
+            yield Err::<Bytes, _>(io::Error::other("cut, as scripted"));
+        };
+        return HttpResponse::Ok().content_type("application/json").streaming(cut);
+    }
+    if method == "tools/call" {
+        let state = state.into_inner();
+        let work = async move { state.machine.take(&message, &out).await };
+        actix_web::rt::spawn(work);
+        let events = async_stream::stream! {
+            while let Some(answer) = answers.recv().await {
+                yield Ok::<_, io::Error>(Bytes::from(format!("event: message\ndata: {answer}\n\n")));
+            }
+        };
+        return HttpResponse::Ok().content_type("text/event-stream").streaming(events);
+    }
+    state.machine.take(&message, &out).await;
+    let answer = answers.recv().await.unwrap_or_default();
+    let mut response = HttpResponse::Ok();
+    if method == "initialize" {
+        let session = format!("session-{}", state.sessions_given.fetch_add(1, Ordering::SeqCst) + 1);
+        lock(&state.good_sessions).insert(session.clone());
+        response.append_header(("mcp-session-id", session));
+    }
+    response.json(answer)
+}
+
+fn header<'a>(request: &'a HttpRequest, name: &str) -> Option<&'a str> {
+    request.headers().get(name)?.to_str().ok()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

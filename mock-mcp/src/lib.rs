@@ -1,0 +1,15 @@
+//! A tool server for tests that speaks MCP as a hostile or broken one would, over a program's standard streams
+//! ([`stdio`]) and over Streamable HTTP ([`MockMcp`]). What it does wrong is named by [`Fault`] or by the tool that is
+//! called; its README.md lists them.
+
+mod fault;
+mod http;
+mod machine;
+mod program;
+mod stdio;
+mod tools;
+
+pub use fault::Fault;
+pub use http::MockMcp;
+pub use program::{Program, serve_if_asked};
+pub use stdio::stdio;

@@ -1,0 +1,37 @@
+//! The tools that it lists.
+
+use serde_json::{Value, json};
+
+use crate::Fault;
+
+/// A tool that takes anything.
+pub(crate) fn tool(name: &str) -> Value {
+    json!({ "name": name, "description": format!("The tool {name}."), "inputSchema": { "type": "object" } })
+}
+
+fn read_only(name: &str) -> Value {
+    let mut tool = tool(name);
+    tool["annotations"] = json!({ "readOnlyHint": true, "idempotentHint": true });
+    tool
+}
+
+/// What it lists at first.
+pub(crate) fn listed(faults: &[Fault]) -> Vec<Value> {
+    let mut tools = vec![read_only("echo"), read_only("env")];
+    let names = ["slow", "fail", "ask", "mixed", "structured", "big", "die", "spawn", "seen", "change"];
+    tools.extend(names.iter().map(|name| tool(name)));
+    if faults.contains(&Fault::MalformedTool) {
+        tools.push(json!({ "name": 7, "inputSchema": {} }));
+        tools.push(json!({ "name": "schemaless" }));
+    }
+    if faults.contains(&Fault::NameClash) {
+        tools.extend([tool("a.b"), tool("a:b"), tool("add")]);
+    }
+    if faults.contains(&Fault::OddSchemas) {
+        let alternatives = json!({ "type": "object", "oneOf": [{ "required": ["a"] }, { "required": ["b"] }] });
+        tools.push(json!({ "name": "alternatives", "inputSchema": alternatives }));
+        let elsewhere = json!({ "type": "object", "properties": { "a": { "$ref": "https://example.com/a" } } });
+        tools.push(json!({ "name": "elsewhere", "inputSchema": elsewhere }));
+    }
+    tools
+}

@@ -1,0 +1,102 @@
+//! People, their sessions and keys, and invitations, as the API shows them. No secret is among them but where it is made.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+/// What a person may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UserRole {
+    /// Has conversations.
+    #[default]
+    User,
+    /// Also makes accounts and looks after the server.
+    Admin,
+}
+
+impl UserRole {
+    /// The word for it, on the wire and in tables.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+impl From<String> for UserRole {
+    /// Any word but `admin` gives no more rights than everybody has.
+    fn from(word: String) -> Self {
+        if word == "admin" { Self::Admin } else { Self::User }
+    }
+}
+
+/// A person who has an account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct User {
+    /// Names the account in addresses.
+    pub id: i64,
+    /// What the person signs in with; in lower case.
+    pub name: String,
+    /// What the person may do.
+    pub role: UserRole,
+    /// When the account was made.
+    pub created_at: DateTime<Utc>,
+    /// Since when nobody can sign in to it; absent while somebody can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deactivated_at: Option<DateTime<Utc>>,
+}
+
+/// A browser that somebody signed in with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// Names the session in addresses; it is not what the browser shows.
+    pub id: i64,
+    /// Whether it is the one that asks.
+    pub current: bool,
+    /// When it was signed in.
+    pub created_at: DateTime<Utc>,
+    /// When it was last heard of, to the minute.
+    pub last_seen_at: DateTime<Utc>,
+    /// When it ends unless it is heard of again.
+    pub expires_at: DateTime<Utc>,
+    /// What the browser calls itself.
+    pub user_agent: String,
+    /// The address it came from.
+    pub address: String,
+}
+
+/// A key by which a program asks in a person's name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyInfo {
+    /// Names the key in addresses.
+    pub id: i64,
+    /// What its owner calls it.
+    pub name: String,
+    /// How it begins.
+    pub prefix: String,
+    /// When it was made.
+    pub created_at: DateTime<Utc>,
+    /// When it was last used, to the minute.
+    pub last_used_at: Option<DateTime<Utc>>,
+}
+
+/// A key just made. Nobody is told it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeKey {
+    /// Names the key in addresses.
+    pub id: i64,
+    /// The key itself.
+    pub key: String,
+    /// How it begins, which lists show.
+    pub prefix: String,
+}
+
+/// A link that makes one account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invitation {
+    /// The link's path and query, on this server.
+    pub url: String,
+    /// Until when it can be used.
+    pub expires_at: DateTime<Utc>,
+}

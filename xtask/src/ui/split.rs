@@ -1,0 +1,113 @@
+//! Splitting a program into what runs at once and parts that are loaded when they are first needed. Where a part begins stands in
+//! the program (`wasm_split`); what only that reaches goes into it, and what several parts reach into one that they share.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use wasm_split_cli_support::{Options, transform};
+
+/// By this name the program imports what loads its second part.
+const LINK: &str = "./link.js";
+
+/// What the linker has to leave in the file, since only that tells which code belongs to what.
+pub(crate) const LINK_ARGUMENT: &str = "link-arg=--emit-relocs";
+
+/// The files of these parts, with what they share.
+pub(crate) fn files_of(parts: &[&str]) -> Vec<String> {
+    let shared = (parts.len() > 1).then_some("shared");
+    parts.iter().copied().chain(shared).map(|part| format!("split_{part}.wasm")).collect()
+}
+
+/// A program in parts.
+pub(crate) struct Split {
+    /// The first, as it goes to wasm-bindgen.
+    pub(crate) main: PathBuf,
+    /// What loads the others.
+    link: PathBuf,
+    folder: PathBuf,
+}
+
+/// Splits cargo's WASM file of the program `name`, in a folder of its own that is empty.
+pub(crate) fn split(wasm: &Path, name: &str, folder: &Path) -> Result<Split> {
+    let program = fs::read(wasm).with_context(|| format!("cannot read {}", wasm.display()))?;
+    let main = folder.join("main.wasm");
+    let module = format!("./{name}.js");
+    let mut options = Options::new(&program);
+    options.output_dir = folder;
+    options.main_out_path = &main;
+    options.link_name = LINK;
+    options.main_module = &module;
+    transform(options).map_err(|error| anyhow!("cannot split {}: {error:#}", wasm.display()))?;
+    Ok(Split { link: folder.join(LINK), folder: folder.to_owned(), main })
+}
+
+impl Split {
+    /// Puts the other parts beside the first, and what loads them into the first's JavaScript: as a file of its own it would
+    /// import that by the name of a module that may have failed, while the page runs one that it asked for again.
+    pub(crate) fn join(&self, parts: &[&str], script: &Path) -> Result<()> {
+        let (program, mut link) = (read(script)?, read(&self.link)?);
+        for file in files_of(parts) {
+            let mut made = self.folder.join(&file);
+            if !made.is_file() {
+                // What is shared is named after its number.
+                made = self.shared()?;
+                let number = made.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                link = link.replace(&number, &file);
+            }
+            let place = script.with_file_name(file);
+            fs::rename(made, &place).with_context(|| format!("cannot write {}", place.display()))?;
+        }
+        fs::write(script, with_link(&program, &link)?).with_context(|| format!("cannot write {}", script.display()))
+    }
+
+    fn shared(&self) -> Result<PathBuf> {
+        let files = fs::read_dir(&self.folder)?.collect::<Result<Vec<_>, _>>()?;
+        let mut chunks = files.iter().filter(|file| file.file_name().to_string_lossy().starts_with("chunk_"));
+        match (chunks.next(), chunks.next()) {
+            (Some(chunk), None) => Ok(chunk.path()),
+            _ => bail!("the parts of the program do not share what was expected"),
+        }
+    }
+}
+
+/// wasm-bindgen's JavaScript with the splitter's in it. The one imports the other, once for each part, and is imported by it.
+fn with_link(program: &str, link: &str) -> Result<String> {
+    let from_link = format!(" from \"{LINK}\"");
+    let name_of = |line: &str| Some(line.strip_prefix("import * as ")?.split_once(&from_link)?.0.to_owned());
+    let names: Vec<_> = program.lines().filter_map(name_of).collect();
+    if names.is_empty() {
+        bail!("the program imports nothing that loads its parts");
+    }
+    let exported = |line: &str| Some(line.strip_prefix("export const ")?.split(' ').next()?.to_owned());
+    let loaders = link.lines().filter_map(exported).collect::<Vec<_>>().join(", ");
+    let program = program.lines().filter(|line| name_of(line).is_none()).map(str::to_owned);
+    let link = link.lines().filter(|line| !line.starts_with("import "));
+    let link = link.map(|line| line.trim_start_matches("export ").to_owned());
+    let imports = names.into_iter().map(|name| format!("const {name} = {{ {loaders} }};"));
+    Ok(program.chain(link).chain(imports).map(|line| line + "\n").collect())
+}
+
+fn read(file: &Path) -> Result<String> {
+    fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_loads_the_parts_goes_into_the_program() -> Result<()> {
+        let program = "import * as a from \"./link.js\"\nimport * as b from \"./link.js\"\nfunction initSync() {}\n";
+        let link = "import { initSync } from \"./page.js\";\nexport const load_later = () => initSync();\n";
+        assert_eq!(
+            with_link(program, link)?,
+            "function initSync() {}\nconst load_later = () => initSync();\n\
+             const a = { load_later };\nconst b = { load_later };\n"
+        );
+        assert!(with_link("function initSync() {}", link).is_err());
+        Ok(())
+    }
+}
