@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::{Serialize, de::DeserializeOwned};
 use tallybook_protocol::{
     AcceptTool, AnswerAgain, Approval, ApprovalId, CallDecision, ChatEvent, Conversation, ConversationSummary,
-    DisabledTools, FeedEvent, MessageId, NewConversation, NewDecision, NewDecisions, NewMessage, PAGE_HEADER, Page,
-    Problem, SearchPage, ToolCall, ToolCallId, ToolList, UpdateConversation, Window,
+    DisabledTools, FeedEvent, MessageId, NewConversation, NewDecision, NewDecisions, NewMessage, NewShare, PAGE_HEADER,
+    Page, Playback, Problem, SearchPage, Share, ShareId, ToolCall, ToolCallId, ToolList, UpdateConversation, Window,
     sse::{Decoder, Frame},
 };
 use uuid::Uuid;
@@ -319,6 +319,23 @@ pub(crate) async fn revoke_approval(id: ApprovalId) -> Result<(), ApiError> {
     Ok(())
 }
 
+/// `POST /api/conversations/{uuid}/shares`
+pub(crate) async fn share(uuid: Uuid, tool_calls: bool) -> Result<Share, ApiError> {
+    call("POST", &format!("{}/shares", conversation_url(uuid)), Some(&NewShare { tool_calls })).await
+}
+
+/// `GET /api/shares`
+pub(crate) async fn list_shares() -> Result<Vec<Share>, ApiError> {
+    let page: Page<Share> = call("GET", "/api/shares", NO_BODY).await?;
+    Ok(page.items)
+}
+
+/// `DELETE /api/shares/{id}`
+pub(crate) async fn revoke_share(id: ShareId) -> Result<(), ApiError> {
+    request("DELETE", &format!("/api/shares/{id}"), NO_BODY).await?.text().await?;
+    Ok(())
+}
+
 /// `GET /api/tools`
 pub(crate) async fn list_tools() -> Result<ToolList, ApiError> {
     call("GET", "/api/tools", NO_BODY).await
@@ -339,6 +356,12 @@ pub(crate) async fn accept_tool(server: &str, tool: &str, hash: String) -> Resul
     let url = format!("/api/tool-servers/{}/tools/{}/accept", encoded(server), encoded(tool));
     request("POST", &url, Some(&AcceptTool { hash: Some(hash) })).await?.text().await?;
     Ok(())
+}
+
+/// `GET /api/conversations/{uuid}/messages/{id}/playback`: a page of a turn's events, after `after`.
+pub(crate) async fn playback(uuid: Uuid, id: MessageId, after: Option<&str>) -> Result<Playback, ApiError> {
+    let after = after.map(|after| format!("?after={}", encoded(after))).unwrap_or_default();
+    call("GET", &format!("{}/messages/{id}/playback{after}", conversation_url(uuid)), NO_BODY).await
 }
 
 /// `POST /api/conversations/{uuid}/stop`

@@ -30,6 +30,7 @@ mod notification;
 mod offer;
 mod pages;
 mod palette;
+mod playback;
 mod preferences;
 mod reactive;
 mod reveal;
@@ -46,6 +47,8 @@ mod waiting;
 pub use app::shell;
 pub use data::{PageData, PageError, PageFuture};
 pub use language::Language;
+#[cfg(feature = "ssr")]
+pub use pages::shared::shared_page;
 pub use preferences::{
     LANGUAGE_COOKIE, NOTIFICATIONS_COOKIE, Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE,
     Theme,

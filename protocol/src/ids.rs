@@ -41,3 +41,8 @@ id! {
     /// Row id of a decision on a tool call.
     ApprovalId
 }
+
+id! {
+    /// Row id of a link to a shared conversation.
+    ShareId
+}

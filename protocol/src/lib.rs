@@ -7,9 +7,11 @@ mod event;
 mod feed;
 mod ids;
 mod model;
+mod playback;
 mod raw_json;
 mod resource;
 mod search;
+mod share;
 pub mod sse;
 mod status;
 mod truncate;
@@ -24,8 +26,9 @@ pub use event::{
     ToolCallProgress, ToolCallStart, TurnError, Usage,
 };
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
-pub use ids::{ApprovalId, MessageId, ToolCallId};
+pub use ids::{ApprovalId, MessageId, ShareId, ToolCallId};
 pub use model::{CatalogModel, ModelList, Prices, ToolOffer};
+pub use playback::{Playback, PlayedEvent};
 pub use raw_json::{RawJson, json_depth};
 pub use resource::{
     AcceptTool, AnswerAgain, ChangedTool, Conversation, ConversationSummary, Earlier, LeftOutTool, Message,
@@ -33,5 +36,6 @@ pub use resource::{
     UpdateConversation, Window,
 };
 pub use search::{SearchHit, SearchPage, SnippetPart};
+pub use share::{NewShare, Share, SharedConversation};
 pub use status::{MessageStatus, Role, ToolCallStatus};
 pub use truncate::{CallsBudget, MAX_CALL_ERROR_BYTES, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES};

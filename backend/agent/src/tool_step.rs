@@ -78,9 +78,9 @@ impl ToolRunner {
         Ok((!is_waiting).then(|| run.results.into_iter().flatten().collect()))
     }
 
-    /// The call with its timeout. It keeps its slot until the tool is through, whoever
-    /// still waits for it, or its time is up. What a tool has put on a thread of its own goes on beyond that, without a
-    /// slot: nothing can end it, so tools bound what they compute there.
+    /// The call with its timeout. It keeps its slot until the tool is through, whoever still waits for it, or its time is
+    /// up. What a tool computes on a thread may go on beyond that, since nothing can end it; those threads have a bound of
+    /// their own, in `tallybook_tools`.
     fn call(
         &self,
         call: BoxFuture<'static, ToolReturn>,

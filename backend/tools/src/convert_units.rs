@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::{
     Tool, ToolError, ToolOutput,
+    compute::compute,
     decimal::Decimal,
     notation::{plain, shortened, shortened_to},
 };
@@ -66,8 +67,7 @@ impl Tool for ConvertUnits {
     async fn call(&self, Args { value, from, to }: Args) -> Result<ToolOutput, ToolError> {
         let from = unit("from", &from)?;
         let to = unit("to", &to)?;
-        let converted = tokio::task::spawn_blocking(move || convert(&value, &from, &to)).await;
-        converted.map_err(|error| ToolError::other("conversion_failed", error.to_string()))?.map(ToolOutput::text)
+        compute(move || convert(&value, &from, &to)).await.map(ToolOutput::text)
     }
 }
 

@@ -2,6 +2,7 @@
 //! models, SQL, HTTP or the page.
 
 mod add;
+mod compute;
 mod convert_units;
 mod current_time;
 mod decimal;

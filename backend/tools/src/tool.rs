@@ -26,7 +26,7 @@ pub trait Tool: Send + Sync + 'static {
     const IDEMPOTENT: bool = false;
 
     /// Does the work. Runs as a task of its own under a timeout; an error or a panic becomes a result that the model
-    /// sees. Work that computes for more than a millisecond belongs in `tokio::task::spawn_blocking`.
+    /// sees. Work that computes for more than a millisecond belongs in `compute`.
     fn call(&self, args: Self::Args) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 }
 

@@ -51,7 +51,8 @@ impl Part {
         }
     }
 
-    fn heading(self, call: Option<&Call>, text: Language) -> &'static str {
+    /// What stands above it.
+    pub(crate) fn heading(self, call: Option<&Call>, text: Language) -> &'static str {
         match self {
             Self::Proposed => text.proposed_input(),
             Self::Input if call.is_some_and(|call| call.proposed.is_some()) => text.changed_input(),

@@ -88,6 +88,10 @@ pub(crate) fn ChatPane(
         Place::Open(uuid) => Some(uuid).filter(|_| finding.get()),
         _ => None,
     });
+    let played = Memo::new(move |_| match session.place.get() {
+        Place::Open(uuid) => session.played.get().map(|message| (uuid, message)),
+        _ => None,
+    });
     hear_keys(session, finding, waiting);
     let trouble = Memo::new(move |_| match session.place.get() {
         Place::Missing => Some(Trouble::Missing),
@@ -102,6 +106,11 @@ pub(crate) fn ChatPane(
     let conversation = move || {
         view! {
             {move || heading.get().map(|heading| view! { <h1 class="visually-hidden">{heading}</h1> })}
+            {later(move || played.get().map(|(conversation, message)| Other::Playback {
+                conversation,
+                message,
+                played: session.played,
+            }))}
             {later(move || found_in.get().map(|conversation| Other::FindBar { conversation, session, open: finding }))}
             <Thread session />
             <p class="visually-hidden" role="status">

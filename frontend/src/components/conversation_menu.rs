@@ -27,6 +27,7 @@ pub(crate) fn ConversationMenu(
     list: ConversationList,
     /// Finds something in it.
     find: Callback<()>,
+    share: Callback<()>,
     rename: Callback<()>,
 ) -> impl IntoView {
     let text = use_language();
@@ -43,7 +44,7 @@ pub(crate) fn ConversationMenu(
                 <Draw icon=Icon::Chevron />
             </button>
             <div class="menu" id=HEADER_MENU popover="auto">
-                {items(Menu { id: HEADER_MENU, prefix: "menu-" }, uuid, list, Some(find), rename)}
+                {items(Menu { id: HEADER_MENU, prefix: "menu-" }, uuid, list, Some((find, share)), rename)}
             </div>
         </div>
     }
@@ -69,7 +70,14 @@ struct Menu {
     prefix: &'static str,
 }
 
-fn items(menu: Menu, uuid: Uuid, list: ConversationList, find: Option<Callback<()>>, rename: Callback<()>) -> AnyView {
+/// `open` finds something in the open conversation, and shares it.
+fn items(
+    menu: Menu,
+    uuid: Uuid,
+    list: ConversationList,
+    open: Option<(Callback<()>, Callback<()>)>,
+    rename: Callback<()>,
+) -> AnyView {
     let text = use_language();
     let flags = memo(move |_| list.find(uuid).map_or((false, false), |item| (item.pinned, item.archived)));
     // The button stays the same whatever it says: one that is replaced while it is pressed would not close the menu.
@@ -111,10 +119,11 @@ fn items(menu: Menu, uuid: Uuid, list: ConversationList, find: Option<Callback<(
     let select = Callback::new(move |()| list.begin_selection(Some(uuid)));
     let delete = Callback::new(move |()| list.delete(&[uuid]));
     view! {
-        {find.map(|find| act(Icon::Magnifier, "find", text.find_here().into(), find))}
+        {open.map(|(find, _)| act(Icon::Magnifier, "find", text.find_here().into(), find))}
         {act(Icon::Pencil, "rename", text.rename().into(), rename)}
         {act(Icon::Pin, "pin", pin_label, pin)}
         {act(Icon::Box, "archive", archive_label, archive)}
+        {open.map(|(_, share)| act(Icon::Link, "share", text.share().into(), share))}
         {file("markdown", text.export_markdown())}
         {file("json", text.export_json())}
         {(menu.id == ROW_MENU).then(|| act(Icon::Check, "select", text.select().into(), select))}

@@ -44,6 +44,7 @@ pub(crate) fn Header(
         renaming.set(None);
     });
     let open = Memo::new(move |_| current.get().zip(title.get()));
+    let sharing = RwSignal::new(None);
     let named = move || match open.get() {
         None => view! { <span class="header-title header-name narrow-only">{PRODUCT}</span> }.into_any(),
         Some((uuid, title)) if renaming.get() == Some(uuid) => {
@@ -58,7 +59,8 @@ pub(crate) fn Header(
         }
         Some((uuid, title)) => {
             let rename = Callback::new(move |()| renaming.set(Some(uuid)));
-            view! { <ConversationMenu uuid title list find rename /> }.into_any()
+            let share = Callback::new(move |()| sharing.set(Some(uuid)));
+            view! { <ConversationMenu uuid title list find share rename /> }.into_any()
         }
     };
     view! {
@@ -79,6 +81,7 @@ pub(crate) fn Header(
             {named}
             <ModelPicker models current />
             <ToolsButton tools current />
+            {later(move || sharing.get().map(|conversation| Other::Share { conversation, sharing }))}
         </header>
     }
     .into_any()

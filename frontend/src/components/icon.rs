@@ -30,6 +30,7 @@ pub(crate) enum Icon {
     Speech,
     Command,
     Sliders,
+    Play,
 }
 
 impl Icon {
@@ -38,6 +39,7 @@ impl Icon {
             Self::Sliders => {
                 "M2.5 5H8M12 5h1.5M2.5 11H4M8 11h5.5M10 3.2a1.8 1.8 0 1 0 0 3.6 1.8 1.8 0 1 0 0-3.6M6 9.2a1.8 1.8 0 1 0 0 3.6 1.8 1.8 0 1 0 0-3.6"
             }
+            Self::Play => "M5 3.5 12 8 5 12.5z",
             Self::Check => "M3.5 8.5 6.5 11.5 12.5 4.5",
             Self::Cross => "M4 4 12 12M12 4 4 12",
             Self::Bar => "M3.5 8h9",

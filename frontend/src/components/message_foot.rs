@@ -56,6 +56,10 @@ pub(crate) fn AnswerFoot(
                         </Show>
                     }
                 })}
+                {session.map(|session| {
+                    let play = move || session.played.set(Some(read(entry, |entry| entry.id)));
+                    view! { <Action session label=text.playback() icon=Icon::Play name="play-again" run=play /> }
+                })}
                 {move || author.get().map(|(provider, model)| match (session, models) {
                     (Some(session), Some(models)) if models.is_choice() => {
                         view! { <Author entry session models name=model /> }.into_any()

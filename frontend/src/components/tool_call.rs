@@ -203,13 +203,20 @@ impl Pace {
 }
 
 fn status_icon(status: ToolCallStatus) -> AnyView {
-    let icon = match status {
-        ToolCallStatus::Pending => return view! { <span class="spinner" aria-hidden="true"></span> }.into_any(),
+    match outcome_icon(status) {
+        Some(icon) => view! { <Draw icon /> }.into_any(),
+        None => view! { <span class="spinner" aria-hidden="true"></span> }.into_any(),
+    }
+}
+
+/// The mark of how a call stands; none while it runs.
+pub(crate) fn outcome_icon(status: ToolCallStatus) -> Option<Icon> {
+    Some(match status {
+        ToolCallStatus::Pending => return None,
         ToolCallStatus::AwaitingApproval => Icon::Hand,
         ToolCallStatus::Success => Icon::Check,
         ToolCallStatus::Error => Icon::Cross,
         ToolCallStatus::Denied | ToolCallStatus::Cancelled | ToolCallStatus::Unknown => Icon::Bar,
         ToolCallStatus::Interrupted => Icon::Broken,
-    };
-    view! { <Draw icon /> }.into_any()
+    })
 }

@@ -4,3 +4,5 @@ pub(crate) mod chat;
 mod drawer;
 pub(crate) mod not_found;
 mod orders;
+#[cfg(feature = "ssr")]
+pub(crate) mod shared;

@@ -61,6 +61,8 @@ pub(crate) struct Session {
     busy: Memo<bool>,
     /// The text being sent, until the server has stored it.
     pub(crate) unstored: RwSignal<Option<String>>,
+    /// The answer that is being played again.
+    pub(crate) played: RwSignal<Option<MessageId>>,
     /// What is in the message field. It is there again when the page is loaded anew.
     pub(crate) draft: RwSignal<String>,
     /// What went wrong with the last thing asked for.
@@ -117,6 +119,7 @@ impl Session {
             phase,
             busy: Memo::new(move |_| phase.get() != Phase::Idle),
             unstored: RwSignal::new(None),
+            played: RwSignal::new(None),
             draft,
             notice: RwSignal::new(None),
             stopping: RwSignal::new(false),

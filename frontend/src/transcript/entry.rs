@@ -76,7 +76,7 @@ impl Entry {
     }
 
     /// A message as it is stored, with what was `held` of the texts of its items before.
-    pub(super) fn stored(message: Message, held: &[Item]) -> Self {
+    pub(crate) fn stored(message: Message, held: &[Item]) -> Self {
         Self {
             id: message.id,
             role: message.role,

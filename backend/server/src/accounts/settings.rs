@@ -35,6 +35,8 @@ pub struct AccountsSettings {
     pub required: bool,
     /// Who may make an account.
     pub sign_up: SignUp,
+    /// Whether conversations may be shared by links.
+    pub sharing: bool,
     /// The proxies whose word on a client's address is taken.
     pub trusted_proxies: Vec<IpNet>,
 }

@@ -14,7 +14,6 @@ mod tool_servers;
 
 use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use ipnet::IpNet;
 use secrecy::ExposeSecret as _;
 use tallybook_agent::{Limits, SystemPrompt};
 use tallybook_mcp::ToolServersSettings;
@@ -25,7 +24,7 @@ use self::{
     options::{Options, set},
 };
 use crate::{
-    accounts::{AccountsMode, AccountsSettings, SignUp},
+    accounts::AccountsSettings,
     db::DatabaseUrl,
     http::{self, HostName},
     models::ModelEntry,
@@ -95,6 +94,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
     let file = file::find(options.config_file.as_deref())?;
     let (models, remarks) = models(&options, file.as_ref())?;
     let consent_wait = consent_wait(&options, file.as_ref())?;
+    let accounts = accounts(&options, host)?;
     let tool_servers = tool_servers::tool_servers(&options, file.as_ref())?;
     let limits = Limits {
         steps: options.max_tool_turns,
@@ -106,7 +106,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         host,
         port: options.port,
         allowed_hosts: allowed_hosts(options.allowed_hosts)?,
-        accounts: accounts(options.accounts, host, options.sign_up, options.trusted_proxies)?,
+        accounts,
         http_limits: http::Limits::default(),
         database_url: options.database_url.expose_secret().parse()?,
         models,
@@ -142,20 +142,20 @@ fn models(options: &Options, file: Option<&SettingsFile>) -> Result<(Vec<ModelEn
     Ok((models, environment::variables_of_one_model(options).map(remark).collect()))
 }
 
-fn accounts(
-    mode: AccountsMode,
-    host: IpAddr,
-    sign_up: SignUp,
-    trusted_proxies: Vec<IpNet>,
-) -> Result<AccountsSettings, ConfigError> {
-    let required = AccountsSettings::is_required(mode, host).ok_or_else(|| {
+fn accounts(options: &Options, host: IpAddr) -> Result<AccountsSettings, ConfigError> {
+    let required = AccountsSettings::is_required(options.accounts, host).ok_or_else(|| {
         let problem = format!(
             "is off, but {host} can be reached from other machines, and whoever reaches it could read and write everything. \
              Set ACCOUNTS=on, or HOST=127.0.0.1"
         );
         bad("ACCOUNTS", problem)
     })?;
-    Ok(AccountsSettings { required, sign_up, trusted_proxies })
+    Ok(AccountsSettings {
+        required,
+        sign_up: options.sign_up,
+        sharing: options.sharing,
+        trusted_proxies: options.trusted_proxies.clone(),
+    })
 }
 
 fn allowed_hosts(names: Vec<String>) -> Result<Vec<HostName>, ConfigError> {

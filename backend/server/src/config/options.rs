@@ -36,6 +36,10 @@ pub(super) struct Options {
     /// Who may make an account: everybody, whoever has an admin's link, or nobody, so that admins make them.
     #[arg(long, env = "SIGN_UP", value_enum, default_value_t, ignore_case = true)]
     pub(super) sign_up: SignUp,
+    /// Whether people may share conversations by links, which show them to whoever has one.
+    #[arg(long, env = "SHARING", hide_env_values = true, default_value_t = true, action = ArgAction::Set,
+        num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+    pub(super) sharing: bool,
     /// Addresses or networks of proxies that are believed when they say from which address a request comes
     /// (X-Forwarded-For), separated by commas [default: none].
     #[arg(long, env = "TRUSTED_PROXIES", value_delimiter = ',', value_parser = network)]

@@ -70,6 +70,15 @@ pub enum ServiceError {
     /// As many exports are being written as may be.
     #[error("Other conversations are being exported. Try again when one of them has been downloaded.")]
     TooManyExports,
+    /// There is no such link to a shared conversation, or it is somebody else's.
+    #[error("There is no such link. It may have been taken back.")]
+    NoSuchShare,
+    /// A user has as many links as may be.
+    #[error("You share as many conversations as you may. Take back a link that nobody needs any more.")]
+    TooManyShares,
+    /// The conversation is too long for one page.
+    #[error("This conversation is too long to be shared as one page. Export it instead.")]
+    TooLargeToShare,
     /// The input breaks a rule.
     #[error("{0}")]
     Invalid(String),

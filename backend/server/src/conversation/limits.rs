@@ -64,6 +64,12 @@ pub(super) const MAX_WINDOW: u32 = 200;
 /// Bytes of messages' texts in one answer, but for an exchange that alone has more. Of calls it carries what one event does.
 pub(super) const MAX_WINDOW_TEXT_BYTES: i64 = 16 * 1024 * 1024;
 
+/// Links to shared conversations that a user may have; a list of them is whole.
+pub(super) const MAX_SHARES: i64 = 200;
+
+/// Bytes of a shared conversation's messages, as JSON: one row, which every engine takes in one statement.
+pub(super) const MAX_SHARED_BYTES: usize = 8 * 1024 * 1024;
+
 /// Conversations that a user may have pinned.
 pub(crate) const MAX_PINNED: u32 = 100;
 

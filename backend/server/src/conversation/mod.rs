@@ -1,7 +1,7 @@
 //! Conversations: their list (`list`), which branch of one is shown and how much of it (`branch`), where something stands
 //! in them (`search`), which model answers (`model`) with which tools (`tool_switches`), the turns that run in them (`turn`),
 //! one of their tool calls (`tool_call`), what is approved for good (`approvals`), a conversation as a file
-//! (`export`), and what is stored (`store`). Knows no HTTP.
+//! (`export`) or by a link (`share`), and what is stored (`store`). Knows no HTTP.
 
 mod approvals;
 mod branch;
@@ -16,6 +16,7 @@ mod list;
 mod model;
 mod search;
 mod service;
+mod share;
 mod store;
 mod tool_call;
 mod tool_switches;

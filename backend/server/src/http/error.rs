@@ -37,6 +37,9 @@ pub(super) enum ApiError {
         "Tallybook has no admin yet. Open the link that it printed when it started, or run: tallybook admin create NAME"
     )]
     SetupRequired,
+    /// The operator allows no links to conversations.
+    #[error("Conversations are not shared from this server: SHARING is off.")]
+    SharingOff,
     /// Browsers keep no session that came without TLS from another machine.
     #[error(
         "What goes to this address is not encrypted, so browsers would not keep you signed in. Open Tallybook by https://, \
@@ -116,6 +119,9 @@ impl ApiError {
             Self::Service(ServiceError::TooManyExports) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "too-many-exports", "Too many exports")
             }
+            Self::Service(
+                error @ (ServiceError::NoSuchShare | ServiceError::TooManyShares | ServiceError::TooLargeToShare),
+            ) => share_kind(error),
             Self::Service(ServiceError::Invalid(_)) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "Invalid input")
             }
@@ -134,6 +140,7 @@ impl ApiError {
             Self::AdminsOnly => (StatusCode::FORBIDDEN, "admins-only", "Only for admins"),
             Self::PersonsOnly => (StatusCode::FORBIDDEN, "persons-only", "Not with a key"),
             Self::SetupRequired => (StatusCode::SERVICE_UNAVAILABLE, "setup-required", "Not set up yet"),
+            Self::SharingOff => (StatusCode::FORBIDDEN, "sharing-off", "Nothing is shared"),
             Self::NoTls => (StatusCode::FORBIDDEN, "no-tls", "Not encrypted"),
             Self::Service(ServiceError::Encode(_)) | Self::Metrics(_) | Self::Page(_) | Self::Task(_) => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error")
@@ -162,6 +169,15 @@ fn consent_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str
         }
         ServiceError::NoSuchApproval => (StatusCode::NOT_FOUND, "no-such-approval", "No such approval"),
         _ => (StatusCode::CONFLICT, "already_decided", "Already decided"),
+    }
+}
+
+/// The same for what concerns sharing.
+fn share_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str) {
+    match error {
+        ServiceError::TooManyShares => (StatusCode::CONFLICT, "too-many", "As many as there may be"),
+        ServiceError::TooLargeToShare => (StatusCode::UNPROCESSABLE_ENTITY, "too-large-to-share", "Too large"),
+        _ => (StatusCode::NOT_FOUND, "no-such-share", "No such link"),
     }
 }
 

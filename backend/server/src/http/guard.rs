@@ -50,6 +50,10 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (header::PERMISSIONS_POLICY, "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 ];
 
+/// For pages without scripts: they load the style and pictures, send their forms here, and run nothing.
+pub(super) const WITHOUT_SCRIPTS: &str = "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self'; \
+     base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
 /// For what is no page: shown as one it may load nothing and run nothing, and stands in no other site's frame, where
 /// clicks could be led astray. Pages bring a policy of their own.
 const NO_CONTENT: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -25,6 +25,7 @@ use url::form_urlencoded;
 use super::{
     accounts, assets, cookie,
     error::ApiError,
+    shares,
     state::{AppState, State},
 };
 use crate::accounts::{Accounts, AccountsError, Caller, Credential, OpenStream};
@@ -56,7 +57,7 @@ async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<
         return Ok(Some(Caller::local()));
     }
     let path = request.path();
-    if path == "/healthz" || path == accounts::SETUP || is_file(path) {
+    if path == "/healthz" || path == accounts::SETUP || is_file(path) || shares::is_shared(path) {
         return Ok(None);
     }
     let is_for_strangers = FOR_STRANGERS.contains(&path)

@@ -1,5 +1,5 @@
 //! What happens in a conversation: sending a message, answering one anew, showing another version of one, following its
-//! turn, stopping it.
+//! turn, playing it again, stopping it.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
@@ -49,6 +49,19 @@ pub(super) async fn select(
     };
     let shown = state.run(work).await?;
     Ok(HttpResponse::Ok().json(shown))
+}
+
+pub(super) async fn playback(
+    state: State,
+    user: UserId,
+    path: web::Path<(Uuid, MessageId)>,
+    query: web::Query<EventsQuery>,
+) -> Result<HttpResponse, ApiError> {
+    let (uuid, id) = path.into_inner();
+    // As for readers of a running turn: what is no id of ours is as good as none.
+    let after = query.after.as_deref().and_then(|id| id.parse().ok());
+    let playback = move |service: ConversationService| async move { service.playback(user, uuid, id, after).await };
+    Ok(HttpResponse::Ok().json(state.run(playback).await?))
 }
 
 pub(super) async fn subscribe(

@@ -30,6 +30,7 @@ mod request_id;
 mod routes;
 mod search;
 mod server;
+mod shares;
 mod site;
 mod sse;
 mod state;

@@ -20,7 +20,7 @@ use super::{
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
     messages,
     methods::{self, Endpoint, READING},
-    models, page, search,
+    models, page, search, shares,
     state::AppState,
     tool_calls, tools,
     trace::{self, RequestSpan},
@@ -69,6 +69,7 @@ fn configure(app: &mut web::ServiceConfig, state: &AppState) {
                 app.service(Endpoint::at(file).on(Method::GET, assets::unversioned));
             }
         })
+        .service(Endpoint::at("/s/{token}").on(Method::GET, shares::show))
         .configure(accounts::pages)
         .configure(|app| page::configure(app, state))
         // All other addresses are the page's, which is only ever read.
@@ -93,6 +94,9 @@ fn api() -> Scope {
                 .on(Method::POST, messages::regenerate),
         )
         .service(Endpoint::at("/conversations/{uuid}/messages/{message_id}/select").on(Method::POST, messages::select))
+        .service(
+            Endpoint::at("/conversations/{uuid}/messages/{message_id}/playback").on(Method::GET, messages::playback),
+        )
         .service(Endpoint::at("/conversations/{uuid}/events").on(Method::GET, messages::subscribe))
         .service(Endpoint::at("/conversations/{uuid}/continue").on(Method::POST, messages::continue_turn))
         .service(Endpoint::at("/conversations/{uuid}/stop").on(Method::POST, messages::stop))
@@ -102,6 +106,9 @@ fn api() -> Scope {
                 .on(Method::GET, tools::find_disabled)
                 .on(Method::PUT, tools::set_disabled),
         )
+        .service(Endpoint::at("/conversations/{uuid}/shares").on(Method::POST, shares::create))
+        .service(Endpoint::at("/shares").on(Method::GET, shares::list))
+        .service(Endpoint::at("/shares/{share_id}").on(Method::DELETE, shares::revoke))
         .service(Endpoint::at("/conversations/{uuid}/search").on(Method::GET, search::in_conversation))
         .service(Endpoint::at("/search").on(Method::GET, search::everywhere))
         .service(Endpoint::at("/events").on(Method::GET, feed::subscribe))
@@ -144,6 +151,8 @@ fn no_such_thing(request: &HttpRequest) -> ApiError {
         ServiceError::NoSuchMessage
     } else if is_bad("approval_id", is_number) {
         ServiceError::NoSuchApproval
+    } else if is_bad("share_id", is_number) {
+        ServiceError::NoSuchShare
     } else {
         ServiceError::NoSuchToolCall
     })

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     limits::{MAX_LOGGED_PATH_BYTES, MAX_PROXY_ID_BYTES},
-    request_id,
+    request_id, shares,
     state::State,
 };
 
@@ -44,7 +44,8 @@ pub(super) struct RequestSpan;
 
 impl RootSpanBuilder for RequestSpan {
     fn on_request_start(request: &ServiceRequest) -> Span {
-        let path = request.path();
+        // What leads to a shared conversation is its link alone.
+        let path = if shares::is_shared(request.path()) { "/s/…" } else { request.path() };
         tracing::info_span!(
             "request",
             id = %id_of(request),

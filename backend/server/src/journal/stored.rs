@@ -21,6 +21,12 @@ const LIST_SIZES_AFTER: &str = "SELECT seq, CAST(OCTET_LENGTH(data) AS SIGNED) F
 const LIST_BETWEEN: &str = "SELECT seq, event, data, created_at FROM journal_events \
      WHERE message_id = ? AND epoch = ? AND seq > ? AND seq <= ? ORDER BY seq";
 
+const LIST_SIZES_FROM: &str = "SELECT epoch, seq, CAST(OCTET_LENGTH(data) AS SIGNED) FROM journal_events \
+     WHERE message_id = ? AND (epoch > ? OR (epoch = ? AND seq > ?)) ORDER BY epoch, seq LIMIT ?";
+
+const LIST_RAW: &str = "SELECT epoch, seq, event, data, created_at FROM journal_events \
+     WHERE message_id = ? AND (epoch > ? OR (epoch = ? AND seq > ?)) ORDER BY epoch, seq LIMIT ?";
+
 // By the time of the events, which is indexed; a turn goes as a whole, so that none is played back by half.
 const LIST_ENDED_BEFORE: &str = "SELECT DISTINCT j.message_id FROM journal_events j \
      JOIN messages m ON m.id = j.message_id \
@@ -113,6 +119,39 @@ pub(crate) async fn list_events_after(db: &Database, last: EventId) -> sqlx::Res
         Ok(StoredEvent { seq, event: parse(&event, &data)?, created_at })
     };
     rows.into_iter().map(stored).collect()
+}
+
+/// An event as it was stored, unread.
+#[derive(Clone, Debug)]
+pub(crate) struct RawEvent {
+    pub(crate) id: EventId,
+    pub(crate) event: String,
+    pub(crate) data: String,
+    pub(crate) created_at: DateTime<Utc>,
+}
+
+/// What a turn sent under any lease after an event: as much of it as is read at a time, and nothing only when there is
+/// nothing.
+pub(crate) async fn list_raw_events_after(db: &Database, last: EventId) -> sqlx::Result<Vec<RawEvent>> {
+    let EventId { message_id, epoch, seq } = last;
+    let sizes: Vec<(i32, i64, i64)> = on_db!(db, |pool| {
+        let query = sqlx::query_as(LIST_SIZES_FROM).bind(message_id).bind(epoch).bind(epoch).bind(seq);
+        query.bind(MAX_STORED_EVENTS_PER_READ).fetch_all(pool).await
+    })?;
+    // Numbered in their order, since numbers begin anew under each lease.
+    let numbered: Vec<(i64, i64)> = (1..).zip(sizes.into_iter().map(|(_, _, bytes)| bytes)).collect();
+    let Some(count) = end_of_read(&numbered) else { return Ok(Vec::new()) };
+    let rows: Vec<(i32, i64, String, String, DateTime<Utc>)> = on_db!(db, |pool| {
+        let query = sqlx::query_as(LIST_RAW).bind(message_id).bind(epoch).bind(epoch).bind(seq);
+        query.bind(count).fetch_all(pool).await
+    })?;
+    let raw = |(epoch, seq, event, data, created_at)| RawEvent {
+        id: EventId { message_id, epoch, seq },
+        event,
+        data,
+        created_at,
+    };
+    Ok(rows.into_iter().map(raw).collect())
 }
 
 /// The number of the last of these events, given with their sizes, that is read at once. One at least is read, however

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use self::fetch::{Fetcher, Page};
-use super::{Tool, ToolError, ToolOutput};
+use super::{Tool, ToolError, ToolOutput, compute::compute};
 
 /// How much of a text one call gives.
 const MAX_TEXT_CHARS: usize = 20_000;
@@ -57,8 +57,7 @@ impl Tool for FetchPage {
     async fn call(&self, Args { url, skip }: Args) -> Result<ToolOutput, ToolError> {
         let page = self.fetcher.get(&url).await?;
         // Two megabytes of markup take some milliseconds.
-        let shown = tokio::task::spawn_blocking(move || show(&page, skip)).await;
-        shown.map_err(|error| ToolError::other("fetch_failed", error.to_string()))?.map(ToolOutput::text)
+        compute(move || show(&page, skip)).await.map(ToolOutput::text)
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
-use tallybook_protocol::{MessageId, Role, SearchHit, SearchPage, SnippetPart, ToolCallId};
+use tallybook_protocol::{MessageId, SearchHit, SearchPage, SnippetPart, ToolCallId};
 use tokio::{
     sync::OwnedSemaphorePermit,
     time::{Instant, timeout_at},
@@ -263,7 +263,7 @@ impl Branches {
 
 /// The message in which, or in a call of which, something was found.
 fn message_id(row: &HitRow) -> Option<MessageId> {
-    row.role.as_ref().map(|_| MessageId(row.cursor().message))
+    row.role().map(|_| MessageId(row.cursor().message))
 }
 
 /// `None` for a row that no program of ours wrote.
@@ -272,7 +272,7 @@ fn hit(row: HitRow, shown: bool, snippet: Vec<SnippetPart>) -> Option<SearchHit>
     Some(SearchHit {
         conversation_uuid: Uuid::parse_str(&row.uuid).ok()?,
         message_id: message_id(&row),
-        role: row.role.map(Role::from),
+        role: row.role(),
         title: row.title,
         tool_call_id: row.tool_name.as_ref().map(|_| ToolCallId(cursor.call)),
         tool_name: row.tool_name,

@@ -65,7 +65,7 @@ const LIST_DECISIONS: &str = "SELECT a.tool_call_id, a.decision, a.decided_by, a
 
 const LIST_EXPIRED: &str = "SELECT t.id FROM tool_calls t JOIN messages m ON m.id = t.message_id \
      WHERE t.status = 'awaiting_approval' AND t.decided_at IS NULL AND t.started_at < ? \
-     AND m.status = 'awaiting_approval' ORDER BY t.started_at, t.id LIMIT ?";
+     AND m.status = 'awaiting_approval' AND t.id > ? ORDER BY t.id LIMIT ?";
 
 const LIST_DECIDED_TURNS: &str = "SELECT m.id AS message_id, c.uuid, c.user_id \
      FROM messages m JOIN conversations c ON c.id = m.conversation_id \
@@ -283,8 +283,13 @@ pub(crate) async fn list_decisions(db: &Database, message_id: MessageId) -> sqlx
 }
 
 /// At most `limit` calls that have waited since before `time`.
-pub(crate) async fn list_expired(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<Vec<ToolCallId>> {
-    on_db!(db, |pool| sqlx::query_scalar(LIST_EXPIRED).bind(time).bind(limit).fetch_all(pool).await)
+pub(crate) async fn list_expired(
+    db: &Database,
+    time: DateTime<Utc>,
+    after: ToolCallId,
+    limit: u32,
+) -> sqlx::Result<Vec<ToolCallId>> {
+    on_db!(db, |pool| sqlx::query_scalar(LIST_EXPIRED).bind(time).bind(after).bind(limit).fetch_all(pool).await)
 }
 
 /// At most `limit` turns after the message `after` that may go on.

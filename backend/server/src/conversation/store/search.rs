@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 use sqlx::{Encode, QueryBuilder, Type};
-use tallybook_protocol::MessageId;
+use tallybook_protocol::{MessageId, Role};
 
 use super::{pattern::Pattern, rows::ConversationId};
 use crate::{
@@ -83,7 +83,7 @@ pub(crate) struct HitRow {
     cursor_time: DateTime<Utc>,
     cursor_message: i64,
     cursor_call: i64,
-    pub(crate) role: Option<String>,
+    role: Option<String>,
     pub(crate) tool_name: Option<String>,
     pub(crate) started_at: Option<DateTime<Utc>>,
     content_at: Option<i64>,
@@ -93,6 +93,11 @@ pub(crate) struct HitRow {
 }
 
 impl HitRow {
+    /// Who wrote the message; `None` when a title was found.
+    pub(crate) fn role(&self) -> Option<Role> {
+        self.role.clone().map(Role::from)
+    }
+
     pub(crate) fn cursor(&self) -> Cursor {
         Cursor { time: self.cursor_time, message: self.cursor_message, call: self.cursor_call }
     }

@@ -1,5 +1,5 @@
 //! Turns: how one begins (`begin`, `start`), goes on (`continue_turn`, `consent`, `go_on`), runs (`run`), is stored (`writer`, `storing_recorder`) and ends (`end`);
-//! what its model is told (`history`, `continued`); how readers follow it (`subscribe`, `remote_tail`, `stored_end`), how it is
+//! what its model is told (`history`, `continued`); how readers follow it (`subscribe`, `remote_tail`, `stored_end`) and play it again (`playback`), how it is
 //! stopped (`stop`), and what is done about turns whose process is gone (`recovery`) or that are long over (`retention`).
 
 mod begin;
@@ -9,6 +9,7 @@ mod continued;
 mod end;
 mod go_on;
 mod history;
+mod playback;
 pub(super) mod recovery;
 mod remote_tail;
 pub(super) mod retention;

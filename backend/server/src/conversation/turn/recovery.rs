@@ -47,11 +47,13 @@ pub(in crate::conversation) struct Recovery {
     context: Arc<Context>,
     /// Turns that could not be closed, of which the log has heard.
     reported: HashSet<MessageId>,
+    /// The next look begins after this turn, with which the time of the last one was up.
+    after: MessageId,
 }
 
 impl Recovery {
     pub(in crate::conversation) fn new(context: Arc<Context>) -> Self {
-        Self { context, reported: HashSet::new() }
+        Self { context, reported: HashSet::new(), after: MessageId::default() }
     }
 
     /// Closes, at the start of this process, what earlier ones left running in an embedded database. It has one owner, this
@@ -62,7 +64,7 @@ impl Recovery {
             return Ok(());
         }
         let now = turns::database_now(&self.context.db).await?;
-        self.close_turns_expired_before(now + chrono::Duration::days(36_500)).await
+        self.close_turns_expired_before(now + chrono::Duration::days(36_500), None).await
     }
 
     /// Closes turns that other processes abandoned, until this one drains. After the database was out of reach, or slow to
@@ -77,7 +79,7 @@ impl Recovery {
                 let now = turns::database_now(&context.db).await?;
                 let is_prompt = asked.elapsed() < every / 2;
                 if was_prompt && is_prompt {
-                    self.close_turns_expired_before(now).await?;
+                    self.close_turns_expired_before(now, Some(asked + every)).await?;
                 }
                 Ok::<_, sqlx::Error>(is_prompt)
             };
@@ -89,18 +91,24 @@ impl Recovery {
         }
     }
 
-    /// Ends every turn whose owner is gone, page by page; one that cannot be closed, or that somebody holds locked, keeps none
-    /// of the others from it. Fails when the database takes nothing.
-    async fn close_turns_expired_before(&mut self, time: DateTime<Utc>) -> sqlx::Result<()> {
-        let mut last = MessageId::default();
+    /// Ends the turns whose owner is gone, page by page; one that cannot be closed, or that somebody holds locked, which takes
+    /// some seconds to find out, keeps none of the others from it. What is left at `until` comes first in the next look. Fails
+    /// when the database takes nothing.
+    async fn close_turns_expired_before(&mut self, time: DateTime<Utc>, until: Option<Instant>) -> sqlx::Result<()> {
         loop {
-            let page = turns::list_abandoned_turns(&self.context.db, time, last, MAX_TURNS_PER_READ).await?;
-            let Some(end) = page.last() else { return Ok(()) };
-            last = end.message_id;
+            let page = turns::list_abandoned_turns(&self.context.db, time, self.after, MAX_TURNS_PER_READ).await?;
+            if page.is_empty() {
+                self.after = MessageId::default();
+                return Ok(());
+            }
             for turn in page {
+                self.after = turn.message_id;
                 // One of our own, which waits for the database to take its end, knows more than is stored.
                 if !self.context.running.contains(turn.message_id) {
                     Box::pin(self.close(turn)).await?;
+                }
+                if until.is_some_and(|until| Instant::now() >= until) {
+                    return Ok(());
                 }
             }
         }
@@ -208,19 +216,23 @@ async fn interrupted_event(context: &Context, message_id: MessageId, text: &str)
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+        time::Instant,
     };
 
+    use tallybook_protocol::NewConversation;
     use tracing::{Level, Subscriber, subscriber};
     use tracing_subscriber::{
         Layer,
         layer::{Context, SubscriberExt as _},
     };
 
-    use super::{super::testing::Fixture, Recovery};
-    use crate::db::Database;
+    use super::{super::testing::Fixture, Recovery, turns};
+    use crate::{accounts::UserId, db::Database};
 
     /// Counts errors.
     struct Errors(Arc<AtomicUsize>);
@@ -253,5 +265,23 @@ mod tests {
         sqlx::raw_sql("DROP TRIGGER refuse").execute(pool).await.unwrap();
         recovery.close_at_start().await.unwrap();
         assert!(recovery.reported.is_empty() && !context.running.contains(rows.assistant_message_id));
+    }
+    #[tokio::test]
+    async fn what_is_left_when_the_time_of_a_look_is_up_is_closed_by_the_next() {
+        let mut fixture = Fixture::set_up().await;
+        let context = Arc::clone(&fixture.service.context);
+        for _ in 0..2 {
+            let (tx, _) = fixture.begin_turn().await;
+            tx.commit().await.unwrap();
+            let other = fixture.service.create_conversation(UserId::LOCAL, NewConversation::default()).await.unwrap();
+            fixture.conversation_id = context.find_conversation(UserId::LOCAL, other.uuid).await.unwrap().id;
+        }
+        let ever = turns::database_now(&context.db).await.unwrap() + chrono::Duration::days(1);
+        let mut recovery = Recovery::new(Arc::clone(&context));
+        for left in [1, 0, 0] {
+            recovery.close_turns_expired_before(ever, Some(Instant::now())).await.unwrap();
+            let abandoned = turns::list_abandoned_turns(&context.db, ever, Default::default(), 9).await.unwrap();
+            assert_eq!(abandoned.len(), left);
+        }
     }
 }

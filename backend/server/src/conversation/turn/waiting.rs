@@ -81,12 +81,23 @@ async fn have_go_on(context: &Arc<Context>, turn: DecidedTurn) -> Result<(), Ser
     }
 }
 
+/// Fails when the database takes nothing; one call that cannot be refused keeps none of the others waiting.
 async fn refuse_expired(context: &Context, wait: Duration) -> sqlx::Result<()> {
     let time = turns::database_now(&context.db).await? - wait;
-    for id in approvals::list_expired(&context.db, time, MAX_PER_LOOK).await? {
-        with_retries(|| refuse(context, id)).await?;
+    let mut last = ToolCallId::default();
+    loop {
+        let calls = approvals::list_expired(&context.db, time, last, MAX_PER_LOOK).await?;
+        let Some(&end) = calls.last() else { return Ok(()) };
+        last = end;
+        for id in calls {
+            match with_retries(|| refuse(context, id)).await {
+                Err(error) if classify(&error) == FailureKind::Permanent => {
+                    tracing::error!(%error, tool_call_id = %id, "a call on which nobody decided cannot be refused");
+                }
+                refused => refused?,
+            }
+        }
     }
-    Ok(())
 }
 
 async fn refuse(context: &Context, tool_call_id: ToolCallId) -> sqlx::Result<()> {
@@ -99,4 +110,37 @@ async fn refuse(context: &Context, tool_call_id: ToolCallId) -> sqlx::Result<()>
         tracing::info!(%tool_call_id, "a call was refused, since nobody decided on it in time");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, time::Duration};
+
+    use super::{super::testing::Fixture, refuse_expired};
+    use crate::db::Database;
+
+    #[tokio::test]
+    async fn a_call_that_cannot_be_refused_keeps_no_other_waiting() {
+        let fixture = Fixture::set_up().await;
+        let context = Arc::clone(&fixture.service.context);
+        let (tx, rows) = fixture.begin_turn().await;
+        tx.commit().await.unwrap();
+        let Database::Sqlite(pool) = &context.db else { panic!("the database is embedded") };
+        let id = rows.assistant_message_id;
+        let set_up = format!(
+            "UPDATE messages SET status = 'awaiting_approval' WHERE id = {id}; \
+             INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, status, step, position, \
+             text_offset, started_at) VALUES \
+             ({id}, 'a', 'pay', '{{}}', '{{}}', 'awaiting_approval', 0, 0, 0, '2020-01-01T00:00:00+00:00'), \
+             ({id}, 'b', 'pay', '{{}}', '{{}}', 'awaiting_approval', 0, 1, 0, '2020-01-01T00:00:00+00:00'); \
+             CREATE TRIGGER refuse BEFORE UPDATE ON tool_calls WHEN NEW.tool_call_id = 'a' \
+             BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        );
+        sqlx::raw_sql(sqlx::AssertSqlSafe(set_up)).execute(pool).await.unwrap();
+        refuse_expired(&context, Duration::ZERO).await.unwrap();
+        let found: Vec<(String, String)> =
+            sqlx::query_as("SELECT tool_call_id, status FROM tool_calls ORDER BY id").fetch_all(pool).await.unwrap();
+        let waiting = ("a".to_owned(), "awaiting_approval".to_owned());
+        assert_eq!(found, [waiting, ("b".to_owned(), "denied".to_owned())]);
+    }
 }

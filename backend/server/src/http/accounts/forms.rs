@@ -18,6 +18,7 @@ use super::{
     super::{
         caller::caller_of,
         error::ApiError,
+        guard::WITHOUT_SCRIPTS,
         preferences,
         state::{AppState, State},
     },
@@ -26,10 +27,6 @@ use super::{
     words::{self, Labels, Words},
 };
 use crate::accounts::{Accounts, AccountsError, NewSession, Password, SignUp};
-
-/// These pages load the style and pictures, send their form here, and run nothing.
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self'; base-uri 'none'; \
-     form-action 'self'; frame-ancestors 'none'";
 
 /// A form, or what stands in its place.
 #[derive(Template)]
@@ -256,7 +253,7 @@ fn answer(status: StatusCode, page: &FormPage<'_>) -> HttpResponse {
     match page.render() {
         Ok(html) => HttpResponse::build(status)
             .content_type("text/html; charset=utf-8")
-            .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
+            .insert_header((header::CONTENT_SECURITY_POLICY, WITHOUT_SCRIPTS))
             .body(html),
         Err(error) => ApiError::Page(error).error_response(),
     }

@@ -15,7 +15,7 @@ pub(super) const ADMIN: &str = "root";
 
 /// Settings of a server that demands accounts.
 pub(super) fn required() -> AccountsSettings {
-    AccountsSettings { required: true, ..AccountsSettings::default() }
+    AccountsSettings { required: true, sharing: true, ..AccountsSettings::default() }
 }
 
 /// By what somebody is known to the server; by nothing at first.

@@ -4,5 +4,6 @@
 mod kit;
 mod links;
 mod rights;
+mod sharing;
 mod sign_in;
 mod streams;

@@ -83,11 +83,16 @@ fn rows() -> Vec<Row> {
         row(post.clone(), "/api/conversations/{uuid}/messages", SOMEBODYS).json(json!({"content": "Again"})),
         row(post.clone(), "/api/conversations/{uuid}/messages/{message_id}/regenerate", SOMEBODYS),
         row(post.clone(), "/api/conversations/{uuid}/messages/{message_id}/select", SOMEBODYS),
+        row(get.clone(), "/api/conversations/{uuid}/messages/{message_id}/playback", SOMEBODYS),
         row(get.clone(), "/api/conversations/{uuid}/events", somebodys(204)),
         row(post.clone(), "/api/conversations/{uuid}/continue", somebodys(409)),
         row(post.clone(), "/api/conversations/{uuid}/stop", somebodys(204)),
         row(get.clone(), "/api/conversations/{uuid}/search", SOMEBODYS).query("?query=sum"),
         row(get.clone(), "/api/tool-calls/{tool_call_id}", SOMEBODYS),
+        row(post.clone(), "/api/conversations/{uuid}/shares", [401, 404, 201, 404, 401, 403]),
+        row(get.clone(), "/api/shares", OWN),
+        row(delete.clone(), "/api/shares/{share_id}", [401, 404, 404, 404, 401, 403]),
+        row(get.clone(), "/s/{token}", [404; 6]),
         row(delete.clone(), "/api/conversations/{uuid}", somebodys(204)),
         row(get.clone(), "/api/conversations/{uuid}/tools", SOMEBODYS),
         row(Method::PUT, "/api/conversations/{uuid}/tools", SOMEBODYS).json(json!({"disabled": ["add"]})),
@@ -173,6 +178,7 @@ impl People {
         let team = &self.team;
         // Of these there are none: what matters is who learns that.
         let mut address = route.replace("{approval_id}", "1").replace("{server}", "none").replace("{tool}", "none");
+        address = address.replace("{share_id}", "999999").replace("{token}", &Uuid::nil().to_string());
         if route.contains("{uuid}") || route.contains("{tool_call_id}") {
             let uuid = team.conversation(owner).await;
             model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);

@@ -1,0 +1,94 @@
+//! Sharing a conversation by a link: a copy of it as it was, which whoever has the link can read.
+
+use tallybook_protocol::{Message, NewShare, Share, ShareId, SharedConversation, Window};
+use uuid::Uuid;
+
+use super::{
+    ServiceError,
+    limits::{MAX_SHARED_BYTES, MAX_SHARES},
+    service::ConversationService,
+    store::shares::{self, NewShareRow},
+};
+use crate::{accounts::UserId, db::now};
+
+impl ConversationService {
+    /// Copies the branch that is shown, and makes a link to the copy. `TurnRunning` while an answer is being written, and
+    /// `AwaitingApproval` while one waits: what is shared is what was said.
+    pub async fn share_conversation(&self, user: UserId, uuid: Uuid, new: NewShare) -> Result<Share, ServiceError> {
+        let db = &self.context.db;
+        let id = self.context.find_conversation(user, uuid).await?.id;
+        let found = self.find_conversation(user, uuid, Window::default()).await?.ok_or(ServiceError::NotFound)?;
+        if found.summary.awaiting_approval {
+            return Err(ServiceError::AwaitingApproval);
+        }
+        if found.active_message_id.is_some() {
+            return Err(ServiceError::TurnRunning);
+        }
+        if found.messages.is_empty() {
+            return Err(ServiceError::Invalid("There is nothing in this conversation to share yet.".to_owned()));
+        }
+        if shares::count(db, user).await? >= MAX_SHARES {
+            return Err(ServiceError::TooManyShares);
+        }
+        let shared: Vec<Message> = found.messages.into_iter().map(|message| shared(message, new.tool_calls)).collect();
+        let messages = serde_json::to_string(&shared)?;
+        if found.earlier.is_some() || messages.len() > MAX_SHARED_BYTES {
+            return Err(ServiceError::TooLargeToShare);
+        }
+        let (token, created_at, title) = (Uuid::new_v4(), now(), found.summary.title);
+        let row = NewShareRow {
+            conversation_id: id,
+            token,
+            title: &title,
+            has_tool_calls: new.tool_calls,
+            messages: &messages,
+            created_at,
+        };
+        let id = shares::create(db, row).await?;
+        let path = path(token);
+        Ok(Share { id, path, conversation_uuid: uuid, title, tool_calls: new.tool_calls, created_at })
+    }
+
+    /// A user's links, the newest first; there are no more than are listed.
+    pub async fn list_shares(&self, user: UserId) -> Result<Vec<Share>, ServiceError> {
+        let limit = u32::try_from(MAX_SHARES).unwrap_or(u32::MAX);
+        let rows = shares::list(&self.context.db, user, limit).await?;
+        let share = |row: shares::ShareRow| {
+            Some(Share {
+                id: row.id,
+                path: path(row.token.parse().ok()?),
+                conversation_uuid: row.uuid.parse().ok()?,
+                title: row.title,
+                tool_calls: row.has_tool_calls,
+                created_at: row.created_at,
+            })
+        };
+        Ok(rows.into_iter().filter_map(share).collect())
+    }
+
+    /// What a link shows to everybody; `None` when there is no such link, or no longer.
+    pub async fn find_shared(&self, token: Uuid) -> Result<Option<SharedConversation>, ServiceError> {
+        let Some(row) = shares::find(&self.context.db, token).await? else { return Ok(None) };
+        let messages = serde_json::from_str(&row.messages)?;
+        Ok(Some(SharedConversation { title: row.title, messages, shared_at: row.created_at }))
+    }
+
+    /// Takes a link back: from now on it shows nothing.
+    pub async fn revoke_share(&self, user: UserId, id: ShareId) -> Result<(), ServiceError> {
+        if shares::delete(&self.context.db, user, id).await? { Ok(()) } else { Err(ServiceError::NoSuchShare) }
+    }
+}
+
+fn path(token: Uuid) -> String {
+    format!("/s/{token}")
+}
+
+/// What is shared of a message: what was said, and what was done if that is wanted. Not what it cost, nor what other
+/// versions of it there are.
+fn shared(message: Message, has_tool_calls: bool) -> Message {
+    let mut tool_calls = if has_tool_calls { message.tool_calls } else { Vec::new() };
+    for call in &mut tool_calls {
+        call.reviews.clear();
+    }
+    Message { tool_calls, siblings: Vec::new(), usage: None, ..message }
+}

@@ -1,0 +1,82 @@
+//! `/api/shares`, and `/s/{token}`: the pages that links show to everybody who has one. Those run no scripts, and no search
+//! engine keeps them.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{StatusCode, header},
+    web,
+};
+use tallybook_protocol::{NewShare, Page, Share, ShareId};
+use uuid::Uuid;
+
+use super::{
+    body::OptionalBody,
+    caller::Person,
+    error::ApiError,
+    guard::WITHOUT_SCRIPTS,
+    preferences,
+    state::{AppState, State},
+};
+use crate::{accounts::UserId, conversation::ConversationService};
+
+/// Whether a path is one of a link's.
+pub(super) fn is_shared(path: &str) -> bool {
+    path.strip_prefix("/s/").is_some_and(|token| !token.contains('/'))
+}
+
+pub(super) async fn create(
+    state: State,
+    Person(caller): Person,
+    uuid: web::Path<Uuid>,
+    body: OptionalBody<NewShare>,
+) -> Result<HttpResponse, ApiError> {
+    if !state.accounts.settings().sharing {
+        return Err(ApiError::SharingOff);
+    }
+    let new = body.0;
+    let share =
+        move |service: ConversationService| async move { service.share_conversation(caller.user, *uuid, new).await };
+    Ok(HttpResponse::Created().json(state.run(share).await?))
+}
+
+pub(super) async fn list(state: State, user: UserId) -> Result<HttpResponse, ApiError> {
+    let items = state.run(move |service| async move { service.list_shares(user).await }).await?;
+    Ok(HttpResponse::Ok().json(Page::<Share> { items, next_cursor: None }))
+}
+
+pub(super) async fn revoke(
+    state: State,
+    Person(caller): Person,
+    id: web::Path<ShareId>,
+) -> Result<HttpResponse, ApiError> {
+    let id = id.into_inner();
+    state.run(move |service| async move { service.revoke_share(caller.user, id).await }).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// What a link shows; the same where there is no such link, no longer one, and where nothing is shared any more.
+pub(super) async fn show(state: State, request: HttpRequest, token: web::Path<String>) -> HttpResponse {
+    let chosen = preferences::of(&request);
+    let found = find(&state, &token).await;
+    let status = match &found {
+        Ok(Some(_)) => StatusCode::OK,
+        Ok(None) => StatusCode::NOT_FOUND,
+        Err(error) => actix_web::ResponseError::status_code(error),
+    };
+    let found = found.map_err(|error| {
+        tracing::error!(%error, "a shared conversation cannot be shown");
+        error.to_string()
+    });
+    HttpResponse::build(status)
+        .content_type("text/html; charset=utf-8")
+        .insert_header((header::CONTENT_SECURITY_POLICY, WITHOUT_SCRIPTS))
+        // It may be taken back at any time.
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .insert_header(("X-Robots-Tag", "noindex, nofollow, noarchive"))
+        .body(tallybook_frontend::shared_page(state.site.folder(), chosen, found))
+}
+
+async fn find(state: &AppState, token: &str) -> Result<Option<tallybook_protocol::SharedConversation>, ApiError> {
+    let Some(token) = token.parse::<Uuid>().ok().filter(|_| state.accounts.settings().sharing) else { return Ok(None) };
+    state.run(move |service| async move { service.find_shared(token).await }).await
+}

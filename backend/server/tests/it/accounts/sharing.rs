@@ -1,0 +1,104 @@
+//! Conversations that are shared by links: who sees what, as it was when, and until when.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tallybook::accounts::AccountsSettings;
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+
+use super::kit::{ADMIN, Team, Who, kind_of, required};
+use crate::support::{Engine, on_every_engine};
+
+/// Shares a conversation, and gives the id and the path of the link.
+async fn share(team: &Team, owner: &Who, uuid: &str, tool_calls: bool) -> (i64, String) {
+    let path = format!("/api/conversations/{uuid}/shares");
+    let made = team.json(owner, Method::POST, &path, json!({"tool_calls": tool_calls}), 201).await;
+    (made["id"].as_i64().unwrap(), made["path"].as_str().unwrap().to_owned())
+}
+
+async fn seen_by_all(team: &Team, path: &str) -> (StatusCode, String) {
+    let answer = team.get(&Who::default(), path).await;
+    let headers = answer.headers().clone();
+    assert_eq!(headers["x-robots-tag"], "noindex, nofollow, noarchive");
+    assert_eq!(headers["cache-control"], "no-store");
+    let policy = headers["content-security-policy"].to_str().unwrap();
+    assert!(policy.starts_with("default-src 'none'") && !policy.contains("script-src"), "{policy}");
+    (answer.status(), answer.text().await.unwrap())
+}
+
+async fn refused(team: &Team, owner: &Who, uuid: &str) -> (u16, String) {
+    let answer = team.send(owner, Method::POST, &format!("/api/conversations/{uuid}/shares"), json!({})).await;
+    (answer.status().as_u16(), kind_of(answer).await)
+}
+
+on_every_engine! {
+    async fn a_link_shows_a_conversation_as_it_was_until_it_is_taken_back(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (owner, owner_id) = team.person(&admin, "olga").await;
+        let (other, _) = team.person(&admin, "otto").await;
+        let uuid = team.conversation(&owner).await;
+        model.reply([tool_call("add", r#"{"a":1,"b":20.5}"#)]);
+        model.reply([text("It is **21.5**. <script>alert(1)</script>")]);
+        team.ask(&owner, &uuid, "What is <b>1 + 20.5</b>?").await;
+        let (plain_id, plain) = share(&team, &owner, &uuid, false).await;
+        let (_, whole) = share(&team, &owner, &uuid, true).await;
+
+        let (status, page) = seen_by_all(&team, &plain).await;
+        assert_eq!(status, StatusCode::OK);
+        assert!(page.contains("What is &lt;b&gt;1 + 20.5&lt;/b&gt;?") && page.contains("<strong>21.5</strong>"), "{page}");
+        assert!(!page.contains("<script") && !page.contains("<details"), "{page}");
+        let (_, page_with_calls) = seen_by_all(&team, &whole).await;
+        assert!(page_with_calls.contains("<details") && page_with_calls.contains("add"), "{page_with_calls}");
+
+        // What is said later is not shown.
+        model.reply([text("Nothing more to say.")]);
+        team.ask(&owner, &uuid, "And then?").await;
+        assert_eq!(seen_by_all(&team, &plain).await, (StatusCode::OK, page));
+
+        let listed = |who| { let team = &team; async move { team.json(who, Method::GET, "/api/shares", Value::Null, 200).await } };
+        assert_eq!(listed(&owner).await["items"].as_array().unwrap().len(), 2);
+        assert_eq!(listed(&other).await["items"], json!([]));
+        let address = format!("/api/shares/{plain_id}");
+        team.json(&other, Method::DELETE, &address, Value::Null, 404).await;
+        team.json(&owner, Method::DELETE, &address, Value::Null, 204).await;
+        assert_eq!(seen_by_all(&team, &plain).await.0, StatusCode::NOT_FOUND);
+
+        // Whoever may not come in any more shares nothing, and what is deleted is not shared.
+        let second = team.conversation(&other).await;
+        model.reply([text("Yes.")]);
+        team.ask(&other, &second, "Is anybody here?").await;
+        let (_, others) = share(&team, &other, &second, false).await;
+        assert_eq!(seen_by_all(&team, &others).await.0, StatusCode::OK);
+        team.json(&other, Method::DELETE, &format!("/api/conversations/{second}"), Value::Null, 204).await;
+        assert_eq!(seen_by_all(&team, &others).await.0, StatusCode::NOT_FOUND);
+        team.json(&admin, Method::DELETE, &format!("/api/users/{owner_id}"), Value::Null, 204).await;
+        assert_eq!(seen_by_all(&team, &whole).await.0, StatusCode::NOT_FOUND);
+    }
+
+    async fn only_what_was_said_is_shared_and_only_where_that_is_allowed(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let uuid = team.conversation(&admin).await;
+        assert_eq!(refused(&team, &admin, &uuid).await, (422, "/problems/invalid-input".to_owned()), "it is empty");
+        let gate = model.reply_gated([text("Wait")], [text(" for it.")]);
+        let asked = tokio::join!(team.ask(&admin, &uuid, "Well?"), async {
+            gate.reached().await;
+            let refused = refused(&team, &admin, &uuid).await;
+            gate.open();
+            refused
+        });
+        assert_eq!(asked.1, (409, "/problems/turn-running".to_owned()));
+        let (_, path) = share(&team, &admin, &uuid, false).await;
+        for path in ["/s/seven", "/s/00000000-0000-0000-0000-000000000000"] {
+            assert_eq!(seen_by_all(&team, path).await.0, StatusCode::NOT_FOUND, "{path}");
+        }
+        team.app.shut_down().await;
+
+        let off = Team::join(&engine, &model, AccountsSettings { sharing: false, ..required() }).await;
+        let admin = off.sign_in(ADMIN).await;
+        assert_eq!(refused(&off, &admin, &uuid).await, (403, "/problems/sharing-off".to_owned()));
+        assert_eq!(seen_by_all(&off, &path).await.0, StatusCode::NOT_FOUND);
+    }
+}

@@ -1,0 +1,61 @@
+//! Computing on threads beside those that serve requests. What is put on a thread cannot be ended, so how many there are is
+//! bounded here, whatever became of the calls that they compute for.
+
+use std::panic::resume_unwind;
+
+use tokio::{sync::Semaphore, task::spawn_blocking};
+
+use super::ToolError;
+
+/// How many computations of all calls run at once; the others wait, each within its call's time.
+static PLACES: Semaphore = Semaphore::const_new(16);
+
+/// Runs what computes for more than a millisecond. A computation keeps its place to its end, also when its call's time is
+/// up, so calls that come again and again cannot fill the machine with threads. A panic in `work` is one of the call.
+pub(super) async fn compute<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    compute_in(&PLACES, work).await
+}
+
+async fn compute_in<T: Send + 'static>(
+    places: &'static Semaphore,
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let failed = |cause: &dyn std::fmt::Display| ToolError::other("computation_failed", cause.to_string());
+    let place = places.acquire().await.map_err(|closed| failed(&closed))?;
+    let task = spawn_blocking(move || {
+        let _place = place;
+        work()
+    });
+    match task.await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            Err(cancelled) => Err(failed(&cancelled)),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use futures_util::FutureExt as _;
+    use tokio::sync::Semaphore;
+
+    use super::compute_in;
+
+    static ONE: Semaphore = Semaphore::const_new(1);
+
+    #[tokio::test]
+    async fn a_computation_whose_call_is_over_keeps_its_place_until_it_is_done() {
+        let (finish, told) = mpsc::channel();
+        let call = compute_in(&ONE, move || Ok(told.recv().is_ok()));
+        assert!(call.now_or_never().is_none(), "the call's time is up at once");
+        let mut next = Box::pin(compute_in(&ONE, || Ok(7)));
+        assert!((&mut next).now_or_never().is_none(), "the place is taken");
+        finish.send(()).unwrap();
+        assert_eq!(next.await, Ok(7));
+    }
+}

@@ -1,0 +1,54 @@
+// Sharing a conversation by a link: made on the page, read by somebody without an account and without scripts, taken back.
+
+import AxeBuilder from "@axe-core/playwright";
+import { ChatPage } from "../kit/chat.ts";
+import { ALL, watch } from "../kit/hostile.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
+
+test("a link shows a conversation to whoever has it, without scripts, until it is taken back", async ({ page, browser, baseURL, model }) => {
+  model.answer([{ tool: "add", input: '{"a":1,"b":20.5}' }]);
+  model.answer([`It is **21.5**.\n\n| a | b |\n|-|-|\n| 1 | 2 |\n\n\`\`\`\n${"long ".repeat(50)}\n\`\`\`\n\n${ALL}`]);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("What is 1 + 20.5?");
+  await page.getByTestId("conversation-menu").click();
+  await page.getByTestId("menu-share").click();
+  const sheet = page.getByTestId("share-sheet");
+  await sheet.getByTestId("share-calls").check();
+  await sheet.getByTestId("make-link").click();
+  const link = sheet.getByTestId("share").getByRole("link");
+  await expect(link).toHaveText(/^http:\/\/.*\/s\/[0-9a-f-]{36}$/);
+  expect((await new AxeBuilder({ page }).include("[data-testid=share-sheet]").analyze()).violations).toEqual([]);
+  const address = (await link.getAttribute("href"))!;
+
+  const context = await browser.newContext({ baseURL: baseURL!, javaScriptEnabled: false, viewport: { width: 360, height: 700 } });
+  const guest = await context.newPage();
+  const harmless = await watch(guest);
+  await guest.goto(address);
+  await expect(guest.getByText("What is 1 + 20.5?").last()).toBeVisible();
+  await expect(guest.locator(".prose strong").first()).toHaveText("21.5");
+  await guest.locator("summary").click();
+  await expect(guest.locator("details pre").first()).toContainText("20.5");
+  await harmless();
+  await expect(guest.locator("script, button:visible, form")).toHaveCount(0);
+
+  await test.step("its page passes axe in both themes and scrolls one way only", async () => {
+    const looking = await browser.newContext({ baseURL: baseURL!, viewport: { width: 360, height: 700 }, serviceWorkers: "block" });
+    const looked = await looking.newPage();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await looked.emulateMedia({ colorScheme });
+      await looked.goto(address);
+      await looked.locator("summary").click();
+      expect((await new AxeBuilder({ page: looked }).analyze()).violations, colorScheme).toEqual([]);
+      expect(await looked.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+    }
+    await looking.close();
+  });
+
+  await sheet.getByTestId("revoke-share").click();
+  await expect(sheet.getByTestId("share")).toHaveCount(0);
+  expect((await guest.goto(address))!.status()).toBe(404);
+  await context.close();
+});

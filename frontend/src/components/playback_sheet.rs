@@ -1,0 +1,272 @@
+//! Playing an answer again as it came about: when its text and its calls were to be seen, with pause, speed and steps.
+
+use leptos::{html, prelude::*, task::spawn_local};
+use tallybook_protocol::{MessageId, PlayedEvent};
+use uuid::Uuid;
+
+use crate::{
+    api::{self, ApiError},
+    browser,
+    components::{
+        icon::{Draw, Icon},
+        load_button::LoadButton,
+        message::ShownMessage,
+        shown::Shown,
+    },
+    format,
+    language::{Language, use_language},
+    playback::{Recording, Scene},
+    session::Loading,
+    transcript::ExpandAll,
+};
+
+/// The answer that is being played again.
+pub(crate) type Played = RwSignal<Option<MessageId>>;
+
+/// Events that are played at most, so that no answer fills the memory.
+const MAX_EVENTS: usize = 100_000;
+
+/// How fast it can be played.
+const SPEEDS: [(&str, f64); 5] = [("0.5", 0.5), ("1", 1.0), ("2", 2.0), ("4", 4.0), ("8", 8.0)];
+
+/// What is played, and how far it is.
+#[derive(Clone, Copy)]
+struct Player {
+    recording: StoredValue<Recording>,
+    scene: StoredValue<Scene>,
+    /// Milliseconds from the beginning.
+    at: RwSignal<i64>,
+    is_playing: RwSignal<bool>,
+    speed: RwSignal<f64>,
+    answer: RwSignal<crate::session::DrawnEntry>,
+}
+
+impl Player {
+    fn new() -> Self {
+        Self {
+            recording: StoredValue::default(),
+            scene: StoredValue::default(),
+            at: RwSignal::new(0),
+            is_playing: RwSignal::new(false),
+            speed: RwSignal::new(1.0),
+            answer: RwSignal::new(None),
+        }
+    }
+
+    fn duration_ms(self) -> i64 {
+        self.recording.try_with_value(Recording::duration_ms).unwrap_or_default()
+    }
+
+    /// Shows what was to be seen then. False when the sheet is gone.
+    fn go_to(self, ms: i64) -> bool {
+        let ms = ms.clamp(0, self.duration_ms());
+        let shown = self.recording.try_with_value(|recording| {
+            self.scene.try_update_value(|scene| {
+                scene.go_to(recording, recording.happened(ms));
+                scene.answer()
+            })
+        });
+        let Some(Some(answer)) = shown else { return false };
+        self.at.set(ms);
+        if answer != self.answer.get_untracked() {
+            self.answer.set(answer);
+        }
+        true
+    }
+
+    /// Goes on by so many events, or back.
+    fn step(self, by: isize) {
+        self.is_playing.set(false);
+        let wanted = self.recording.with_value(|recording| {
+            let now = recording.happened(self.at.get_untracked());
+            // Several happen at the same moment; a step always shows another one.
+            let place = recording.ms_of(now);
+            let mut count = now;
+            while let Some(next) = count.checked_add_signed(by).filter(|next| *next <= recording.len()) {
+                count = next;
+                if recording.ms_of(count) != place {
+                    break;
+                }
+            }
+            recording.ms_of(count)
+        });
+        self.go_to(wanted);
+    }
+
+    fn play(self) {
+        if self.at.get_untracked() >= self.duration_ms() {
+            self.go_to(0);
+        }
+        self.is_playing.set(true);
+        spawn_local(async move {
+            let mut before = browser::now();
+            loop {
+                browser::next_frame().await;
+                if self.is_playing.try_get_untracked() != Some(true) {
+                    return;
+                }
+                let now = browser::now();
+                let passed = passed_ms(now - before, self.speed.get_untracked());
+                // Less than a millisecond of it is kept for the next frame.
+                if passed == 0 {
+                    continue;
+                }
+                before = now;
+                if !self.go_to(self.at.get_untracked() + passed) {
+                    return;
+                }
+                if self.at.get_untracked() >= self.duration_ms() {
+                    self.is_playing.set(false);
+                }
+            }
+        });
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "a frame takes some milliseconds")]
+fn passed_ms(ms: i64, speed: f64) -> i64 {
+    (ms as f64 * speed) as i64
+}
+
+/// The sheet, which begins to play when it has loaded.
+#[component]
+pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Played) -> impl IntoView {
+    let text = use_language();
+    let place = NodeRef::<html::Dialog>::new();
+    let player = Player::new();
+    let loading = RwSignal::new(Loading::Running);
+    let load = move || {
+        loading.set(Loading::Running);
+        spawn_local(async move {
+            let loaded = load_events(conversation, message).await;
+            loading.try_set(match loaded {
+                Ok(events) if !events.is_empty() => {
+                    player.recording.try_update_value(|recording| *recording = Recording::new(&events));
+                    Loading::Idle
+                }
+                Ok(_) => Loading::Failed(text.playback_gone().to_owned()),
+                Err(error) => Loading::Failed(error.message(text)),
+            });
+            if loading.try_get_untracked() == Some(Loading::Idle) {
+                player.go_to(0);
+                player.play();
+            }
+        });
+    };
+    Effect::new(move || {
+        if let Some(dialog) = place.get() {
+            // It fails only where it is open already.
+            let _ = dialog.show_modal();
+            load();
+        }
+    });
+    let is_ready = Memo::new(move |_| loading.get() == Loading::Idle);
+    let has_answer = Memo::new(move |_| player.answer.with(Option::is_some));
+    let shown =
+        Shown { entry: player.answer.read_only(), expand_all: RwSignal::new(ExpandAll::default()), session: None };
+    view! {
+        <dialog
+            class="sheet playback"
+            data-testid="playback"
+            aria-labelledby="playback-title"
+            closedby="any"
+            node_ref=place
+            on:close=move |_| played.set(None)
+        >
+            <form method="dialog" class="sheet-top">
+                <h2 id="playback-title">{text.playback_title()}</h2>
+                <button class="button icon-only quiet" aria-label=text.playback_close() title=text.playback_close()>
+                    <Draw icon=Icon::Cross />
+                </button>
+            </form>
+            {move || if is_ready.get() {
+                controls(player, text)
+            } else {
+                view! {
+                    <LoadButton
+                        name="load-playback"
+                        loading=loading.into()
+                        label=text.reload().to_owned()
+                        loading_label=text.playback_loading()
+                        load
+                    />
+                }
+                .into_any()
+            }}
+            <div class="playback-answer">
+                {move || has_answer.get().then(|| view! { <ShownMessage id=MessageId(-message.0) shown /> })}
+            </div>
+        </dialog>
+    }
+    .into_any()
+}
+
+fn controls(player: Player, text: Language) -> AnyView {
+    let duration = player.duration_ms();
+    let told = move || format!("{} / {}", format::duration(text, player.at.get()), format::duration(text, duration));
+    let toggle = move |_| {
+        if player.is_playing.get_untracked() {
+            player.is_playing.set(false);
+        } else {
+            player.play();
+        }
+    };
+    let button = |name: &'static str, label: &'static str, by: isize| {
+        view! {
+            <button type="button" class="button small" data-testid=name on:click=move |_| player.step(by)>{label}</button>
+        }
+        .into_any()
+    };
+    let speeds = SPEEDS.map(|(word, speed)| {
+        view! { <option value=word selected=speed == player.speed.get_untracked()>{format!("{word}×")}</option> }
+    });
+    let choose = move |word: String| {
+        let chosen = SPEEDS.iter().find(|(known, _)| *known == word);
+        player.speed.set(chosen.map_or(1.0, |(_, speed)| *speed));
+    };
+    view! {
+        <div class="playback-controls">
+            <button type="button" class="button small primary" data-testid="playback-toggle" on:click=toggle>
+                {move || if player.is_playing.get() { text.playback_pause() } else { text.playback_play() }}
+            </button>
+            {button("playback-back", text.playback_back(), -1)}
+            {button("playback-on", text.playback_on(), 1)}
+            <label>
+                <span class="visually-hidden">{text.playback_speed()}</span>
+                <select class="field" data-testid="playback-speed" on:change:target=move |event| choose(event.target().value())>
+                    {speeds.into_iter().collect_view()}
+                </select>
+            </label>
+            <span class="playback-time" data-testid="playback-time">{told}</span>
+            <input
+                type="range"
+                data-testid="playback-place"
+                min="0"
+                max=duration
+                aria-label=text.playback_place()
+                aria-valuetext=told
+                prop:value=move || player.at.get().to_string()
+                on:input:target=move |event| {
+                    player.is_playing.set(false);
+                    player.go_to(event.target().value().parse().unwrap_or_default());
+                }
+            />
+        </div>
+    }
+    .into_any()
+}
+
+/// All events of a turn, page by page.
+async fn load_events(conversation: Uuid, message: MessageId) -> Result<Vec<PlayedEvent>, ApiError> {
+    let mut events = Vec::new();
+    let mut after = None;
+    loop {
+        let page = api::playback(conversation, message, after.as_deref()).await?;
+        let is_last = page.items.is_empty() || page.next.is_none();
+        events.extend(page.items);
+        if is_last || events.len() >= MAX_EVENTS {
+            return Ok(events);
+        }
+        after = page.next;
+    }
+}

@@ -1,0 +1,159 @@
+//! Sharing the open conversation: making a link to it as it is now, and the links that there are, to be copied or taken back.
+
+use std::sync::Arc;
+
+use leptos::{html, prelude::*, task::spawn_local};
+use tallybook_protocol::{Share, ShareId};
+use uuid::Uuid;
+
+use crate::{
+    api::{self, ApiError},
+    browser,
+    components::{
+        copy::CopyButton,
+        icon::{Draw, Icon},
+        load_button::LoadButton,
+    },
+    language::{Language, use_language},
+    session::Loading,
+};
+
+/// The conversation whose sheet is open.
+pub(crate) type Sharing = RwSignal<Option<Uuid>>;
+
+/// The links of one conversation.
+#[derive(Clone, Copy)]
+struct Links {
+    conversation: Uuid,
+    shares: RwSignal<Vec<Share>>,
+    loading: RwSignal<Loading>,
+    text: Language,
+}
+
+impl Links {
+    /// Unless it fails, nobody waits for it.
+    fn load(self) {
+        self.end(async move {
+            let shares = api::list_shares().await?;
+            let own = shares.into_iter().filter(|share| share.conversation_uuid == self.conversation);
+            self.shares.try_set(own.collect());
+            Ok(())
+        });
+    }
+
+    fn make(self, tool_calls: bool) {
+        if self.loading.get_untracked() == Loading::Running {
+            return;
+        }
+        self.loading.set(Loading::Running);
+        self.end(async move {
+            let made = api::share(self.conversation, tool_calls).await?;
+            self.shares.try_update(|shares| shares.insert(0, made));
+            Ok(())
+        });
+    }
+
+    fn revoke(self, id: ShareId) {
+        self.end(async move {
+            match api::revoke_share(id).await {
+                Err(error) if !error.is_not_found() => Err(error),
+                // One that is gone was taken back elsewhere.
+                Ok(()) | Err(_) => {
+                    self.shares.try_update(|shares| shares.retain(|share| share.id != id));
+                    Ok(())
+                }
+            }
+        });
+    }
+
+    /// What comes back when the sheet is closed is told to nobody.
+    fn end(self, work: impl Future<Output = Result<(), ApiError>> + 'static) {
+        spawn_local(async move {
+            self.loading.try_set(match work.await {
+                Ok(()) => Loading::Idle,
+                Err(error) => Loading::Failed(error.message(self.text)),
+            });
+        });
+    }
+}
+
+/// The sheet, opened as soon as it is there.
+#[component]
+pub(crate) fn ShareSheet(conversation: Uuid, sharing: Sharing) -> impl IntoView {
+    let text = use_language();
+    let place = NodeRef::<html::Dialog>::new();
+    let links = Links { conversation, shares: RwSignal::default(), loading: RwSignal::new(Loading::Idle), text };
+    Effect::new(move || {
+        if let Some(dialog) = place.get() {
+            // It fails only where it is open already.
+            let _ = dialog.show_modal();
+            links.load();
+        }
+    });
+    let with_calls = RwSignal::new(false);
+    let rows = move || links.shares.get().into_iter().map(|share| row(links, share)).collect_view();
+    view! {
+        <dialog
+            class="sheet"
+            data-testid="share-sheet"
+            aria-labelledby="share-title"
+            closedby="any"
+            node_ref=place
+            on:close=move |_| sharing.set(None)
+        >
+            <form method="dialog" class="sheet-top">
+                <h2 id="share-title">{text.share_title()}</h2>
+                <button class="button icon-only quiet" aria-label=text.share_close() title=text.share_close()>
+                    <Draw icon=Icon::Cross />
+                </button>
+            </form>
+            <p class="sheet-note">{text.share_note()}</p>
+            <label class="share-choice">
+                <input
+                    type="checkbox"
+                    class="toggle"
+                    role="switch"
+                    data-testid="share-calls"
+                    autocomplete="off"
+                    prop:checked=move || with_calls.get()
+                    on:change:target=move |event| with_calls.set(event.target().checked())
+                />
+                {text.share_tool_calls()}
+            </label>
+            <LoadButton
+                name="make-link"
+                loading=links.loading.into()
+                label=text.share_make().to_owned()
+                loading_label=text.share_making()
+                load=move || links.make(with_calls.get_untracked())
+            />
+            <Show when=move || links.shares.with(|shares| !shares.is_empty())>
+                <h3>{text.share_links()}</h3>
+            </Show>
+            <ul class="shares" data-testid="shares">{rows}</ul>
+        </dialog>
+    }
+    .into_any()
+}
+
+fn row(links: Links, share: Share) -> AnyView {
+    let text = links.text;
+    let Share { id, path, tool_calls, created_at, .. } = share;
+    let when = browser::local_time(created_at.timestamp_millis(), text).map(|time| time.full).unwrap_or_default();
+    let calls = if tool_calls { text.share_with_calls() } else { text.share_without_calls() };
+    let url: Arc<str> = browser::whole_address(&path).into();
+    let copied = StoredValue::new(Arc::clone(&url));
+    view! {
+        <li data-testid="share">
+            <a href=path rel="external" target="_blank">{url.to_string()}</a>
+            <p class="sheet-note">{format!("{when} · {calls}")}</p>
+            <p class="share-acts">
+                <CopyButton content=move || copied.try_get_value() load=|| () loading=Memo::new(|_| Loading::Idle) />
+                <button type="button" class="button small" data-testid="revoke-share" on:click=move |_| links.revoke(id)>
+                    {text.share_revoke()}
+                </button>
+            </p>
+        </li>
+    }
+    .into_any()
+}

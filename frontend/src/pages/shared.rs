@@ -1,0 +1,165 @@
+//! The page that a link to a shared conversation shows, as a whole document. The server draws it, for everybody, and no
+//! script runs in it: what can be opened are the browser's own details.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+use tallybook_protocol::{Role, SharedConversation};
+
+use crate::{
+    components::{call_text::Part, icon::Draw, nothing_here::NothingHere, tool_call::outcome_icon},
+    format, json,
+    language::{Language, use_language},
+    markdown::Stretch,
+    preferences::Preferences,
+    text::{PRODUCT, page_title},
+    transcript::{Call, CallText, Entry, Item, Segment},
+};
+
+/// Characters of each text of a call that are shown; there is nothing here to ask for more with.
+const MAX_CALL_CHARS: usize = 20_000;
+
+/// The document with what a link shows: nothing where it is `None`, and why it cannot be shown where that is an error.
+/// `folder` is the address of the folder with the page's style.
+pub fn shared_page(
+    folder: &str,
+    preferences: Preferences,
+    found: Result<Option<SharedConversation>, String>,
+) -> String {
+    let Preferences { language, theme, .. } = preferences;
+    let title = match &found {
+        Ok(Some(shared)) => page_title(Some(&shared.title)),
+        Ok(None) | Err(_) => page_title(Some(language.not_found_title())),
+    };
+    let style = format!("{folder}/tallybook.css");
+    Owner::new().with(|| {
+        provide_context(language);
+        let content = match found {
+            Ok(Some(shared)) => view! { <SharedPage shared /> }.into_any(),
+            Ok(None) => view! { <main class="alone"><NothingHere message=language.not_shared() /></main> }.into_any(),
+            Err(message) => view! { <main class="alone"><p role="alert">{message}</p></main> }.into_any(),
+        };
+        let document = view! {
+            <html lang=language.code() data-theme=theme.name()>
+                <head>
+                    <meta charset="utf-8" />
+                    <meta name="viewport" content="width=device-width, initial-scale=1" />
+                    <meta name="color-scheme" content="light dark" />
+                    <meta name="robots" content="noindex, nofollow" />
+                    <title>{title}</title>
+                    <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
+                    <link rel="stylesheet" href=style />
+                </head>
+                <body>{content}</body>
+            </html>
+        };
+        format!("<!DOCTYPE html>{}", document.to_html())
+    })
+}
+
+#[component]
+fn SharedPage(shared: SharedConversation) -> impl IntoView {
+    let text = use_language();
+    let SharedConversation { title, messages, shared_at } = shared;
+    let messages = messages.into_iter().map(|message| {
+        let role = message.role;
+        let entry = Entry::stored(message, &[]);
+        match role {
+            Role::User => view! { <Question entry /> }.into_any(),
+            Role::Assistant => view! { <Answer entry /> }.into_any(),
+        }
+    });
+    view! {
+        <main class="shared">
+            <header>
+                <p class="brand">{PRODUCT}</p>
+                <h1 dir="auto">{title}</h1>
+                <p class="shared-note">{text.shared_on(&shared_at.format("%Y-%m-%d").to_string())}</p>
+            </header>
+            <div class="messages">{messages.collect_view()}</div>
+        </main>
+    }
+}
+
+#[component]
+fn Question(entry: Entry) -> impl IntoView {
+    let text = use_language();
+    view! {
+        <article class="message" data-role="user">
+            <h2 class="visually-hidden">{text.question()}</h2>
+            <div class="bubble" dir="auto">{entry.text}</div>
+        </article>
+    }
+}
+
+#[component]
+fn Answer(entry: Entry) -> impl IntoView {
+    let text = use_language();
+    let pieces = entry.segments().into_iter().map(|segment| match segment {
+        Segment::Text(range) => {
+            let (message, start) = (entry.id, range.start);
+            let words = entry.text.get(range).unwrap_or_default().to_owned();
+            Stretch { message, start, text: words, complete: true, language: text }.into_any()
+        }
+        Segment::Items(keys) => {
+            let items = entry.items.iter().filter(|item| keys.contains(&item.key()));
+            let calls = items.filter_map(Item::as_call).map(|call| call_view(call, text));
+            view! { <div class="tools">{calls.collect_view()}</div> }.into_any()
+        }
+    });
+    let cut_off = entry.is_cut_off().then(|| view! { <p class="note">{text.shared_cut_off()}</p> });
+    view! {
+        <article class="message" data-role="assistant">
+            <h2 class="visually-hidden">{text.answer()}</h2>
+            {pieces.collect_view()}
+            {cut_off}
+        </article>
+    }
+}
+
+fn call_view(call: &Arc<Call>, text: Language) -> impl IntoView + use<> {
+    let outcome = call.outcome().map(|words| {
+        view! {
+            <span class="tool-arrow" aria-hidden="true">"→"</span>
+            <span class="tool-result">{words}</span>
+        }
+    });
+    let parts = Part::ALL.map(|part| {
+        part.of(call).map(|held| {
+            view! {
+                <div class="tool-part">
+                    <h3 class:tool-error-heading=part == Part::Error>{part.heading(Some(call), text)}</h3>
+                </div>
+                {part_view(part, held, text)}
+            }
+        })
+    });
+    view! {
+        <details class="tool">
+            <summary class="tool-line" data-status=call.status.as_str()>
+                <span class="tool-status">{outcome_icon(call.status).map(|icon| view! { <Draw icon /> })}</span>
+                <span class="tool-name">{call.name.clone()}</span>
+                <span class="tool-summary">{call.summary()}</span>
+                {outcome}
+                <span class="tool-space"></span>
+                <span class="tool-state">{text.call_status(call.status)}</span>
+                <span class="tool-duration">{call.duration_ms.map(|ms| format::duration(text, ms))}</span>
+            </summary>
+            <div class="tool-details">{parts.into_iter().collect_view()}</div>
+        </details>
+    }
+}
+
+fn part_view(part: Part, held: &CallText, text: Language) -> impl IntoView + use<> {
+    let words = match part {
+        Part::Proposed | Part::Input => json::readable(&held.text),
+        Part::Output => json::readable_output(&held.text),
+        Part::Error => held.text.to_string(),
+    };
+    let (beginning, is_cut) = format::beginning(&words, MAX_CALL_CHARS);
+    let note = (is_cut || !held.is_whole()).then(|| view! { <p class="tool-note">{text.shared_beginning()}</p> });
+    view! {
+        <div class="tool-text"><pre tabindex="0">{beginning.to_owned()}</pre></div>
+        {note}
+    }
+}
