@@ -76,7 +76,7 @@ fn SharedPage(shared: SharedConversation) -> impl IntoView {
                 <h1 dir="auto">{title}</h1>
                 <p class="shared-note">{text.shared_on(&shared_at.format("%Y-%m-%d").to_string())}</p>
             </header>
-            <div class="messages">{messages.collect_view()}</div>
+            <div class="shared-messages">{messages.collect_view()}</div>
         </main>
     }
 }
