@@ -68,7 +68,9 @@ impl Scene {
             *self = Self::default();
         }
         let events = recording.events.get(self.happened..count).unwrap_or_default();
-        events.iter().for_each(|(_, event)| fold(&mut self.transcript, event.clone()));
+        for (_, event) in events {
+            fold(&mut self.transcript, event.clone());
+        }
         self.happened = count;
     }
 

@@ -1,32 +1,99 @@
 //! `tallybook admin`: what an operator does to the server's data from a terminal, also while the server runs.
 
-use std::io::{BufRead as _, Read as _};
+use std::{
+    fmt::Write as _,
+    io::{BufRead as _, Read as _},
+    path::Path,
+};
 
 use tallybook::{
     accounts::{Accounts, Password},
     config::{AdminTask, Settings},
-    db::Database,
+    consistency,
+    db::{self, Database},
 };
+use tallybook_protocol::User;
 
 /// The longest line that is read for a password; a longer password is refused anyway.
 const MAX_LINE_BYTES: u64 = 4096;
 
 /// Does what is asked for, and gives what there is to say of it.
 pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String> {
-    let AdminTask::Create { name, password_stdin } = task;
-    let password = if password_stdin { first_line()? } else { asked()? };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(create(settings, &name, Password::new(password)))?;
-    Ok(format!("The admin {} can sign in.\n", name.trim().to_lowercase()))
+    match task {
+        AdminTask::Create { name, password_stdin } => {
+            let password = password(password_stdin)?;
+            let create = async |accounts: Accounts| accounts.create_admin(&name, password).await;
+            runtime.block_on(with_accounts(settings, create))??;
+            Ok(format!("The admin {} can sign in.\n", name.trim().to_lowercase()))
+        }
+        AdminTask::Users => {
+            let list = async |accounts: Accounts| accounts.list_all_users().await;
+            Ok(users_table(&runtime.block_on(with_accounts(settings, list))??))
+        }
+        AdminTask::Password { name, password_stdin } => {
+            let password = password(password_stdin)?;
+            let reset = async |accounts: Accounts| accounts.reset_password(&name, password).await;
+            runtime.block_on(with_accounts(settings, reset))??;
+            Ok(format!("{} has another password, and is signed out everywhere.\n", name.trim().to_lowercase()))
+        }
+        AdminTask::Backup { file } => runtime.block_on(back_up(settings, &file)),
+        AdminTask::Restore { file } => runtime.block_on(restore(settings, &file)),
+        AdminTask::Check => runtime.block_on(check(settings)),
+    }
 }
 
-/// A server that runs on an embedded database has it locked, which only means that what runs there is its own. An account
-/// can be made beside it.
-async fn create(settings: &Settings, name: &str, password: Password) -> anyhow::Result<()> {
+/// A server that runs on an embedded database has it locked, which only means that what runs there is its own. Accounts
+/// can be worked on beside it.
+async fn with_accounts<T>(settings: &Settings, work: impl AsyncFnOnce(Accounts) -> T) -> anyhow::Result<T> {
     let db = Database::connect(&settings.database_url).await?;
-    let created = Accounts::new(db.clone(), settings.accounts.clone()).create_admin(name, password).await;
+    let done = work(Accounts::new(db.clone(), settings.accounts.clone())).await;
     db.close().await;
-    Ok(created?)
+    Ok(done)
+}
+
+fn users_table(users: &[User]) -> String {
+    let widest = users.iter().map(|user| user.name.chars().count()).max().unwrap_or_default();
+    let mut table = String::new();
+    for user in users {
+        let deactivated = user.deactivated_at.map(|at| format!("  deactivated {}", at.format("%Y-%m-%d")));
+        let _ = writeln!(
+            table,
+            "{:widest$}  {:5}  since {}{}",
+            user.name,
+            user.role.as_str(),
+            user.created_at.format("%Y-%m-%d"),
+            deactivated.unwrap_or_default()
+        );
+    }
+    table
+}
+
+async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<String> {
+    let db = Database::connect(&settings.database_url).await?;
+    let written = db.back_up(file).await;
+    db.close().await;
+    written?;
+    Ok(format!("The database as it was a moment ago is in {}.\n", file.display()))
+}
+
+async fn restore(settings: &Settings, file: &Path) -> anyhow::Result<String> {
+    let kept = db::restore(&settings.database_url, file).await?;
+    let kept = kept.map(|kept| format!(" What was there before is in {}.", kept.display()));
+    Ok(format!("The database is what {} holds.{}\n", file.display(), kept.unwrap_or_default()))
+}
+
+async fn check(settings: &Settings) -> anyhow::Result<String> {
+    let db = Database::connect(&settings.database_url).await?;
+    let found = consistency::check(&db).await;
+    db.close().await;
+    let found = found?;
+    anyhow::ensure!(found.is_empty(), "the database does not fit together:\n  {}", found.join("\n  "));
+    Ok(format!("What the database holds fits together, by {} rules.\n", consistency::count_rules()))
+}
+
+fn password(from_stdin: bool) -> anyhow::Result<Password> {
+    Ok(Password::new(if from_stdin { first_line()? } else { asked()? }))
 }
 
 fn first_line() -> anyhow::Result<String> {

@@ -5,6 +5,7 @@
 pub mod accounts;
 pub mod application;
 pub mod config;
+pub mod consistency;
 pub mod conversation;
 pub mod db;
 pub mod http;

@@ -27,6 +27,7 @@ pub(crate) type Played = RwSignal<Option<MessageId>>;
 const MAX_EVENTS: usize = 100_000;
 
 /// How fast it can be played.
+const USUAL_SPEED: &str = "1";
 const SPEEDS: [(&str, f64); 5] = [("0.5", 0.5), ("1", 1.0), ("2", 2.0), ("4", 4.0), ("8", 8.0)];
 
 /// What is played, and how far it is.
@@ -132,8 +133,8 @@ fn passed_ms(ms: i64, speed: f64) -> i64 {
 #[component]
 pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Played) -> impl IntoView {
     let text = use_language();
-    let place = NodeRef::<html::Dialog>::new();
-    let player = Player::new();
+    let dialog = NodeRef::<html::Dialog>::new();
+    let showing = Player::new();
     let loading = RwSignal::new(Loading::Running);
     let load = move || {
         loading.set(Loading::Running);
@@ -141,36 +142,36 @@ pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Play
             let loaded = load_events(conversation, message).await;
             loading.try_set(match loaded {
                 Ok(events) if !events.is_empty() => {
-                    player.recording.try_update_value(|recording| *recording = Recording::new(&events));
+                    showing.recording.try_update_value(|recording| *recording = Recording::new(&events));
                     Loading::Idle
                 }
                 Ok(_) => Loading::Failed(text.playback_gone().to_owned()),
                 Err(error) => Loading::Failed(error.message(text)),
             });
             if loading.try_get_untracked() == Some(Loading::Idle) {
-                player.go_to(0);
-                player.play();
+                showing.go_to(0);
+                showing.play();
             }
         });
     };
     Effect::new(move || {
-        if let Some(dialog) = place.get() {
+        if let Some(dialog) = dialog.get() {
             // It fails only where it is open already.
             let _ = dialog.show_modal();
             load();
         }
     });
     let is_ready = Memo::new(move |_| loading.get() == Loading::Idle);
-    let has_answer = Memo::new(move |_| player.answer.with(Option::is_some));
+    let has_answer = Memo::new(move |_| showing.answer.with(Option::is_some));
     let shown =
-        Shown { entry: player.answer.read_only(), expand_all: RwSignal::new(ExpandAll::default()), session: None };
+        Shown { entry: showing.answer.read_only(), expand_all: RwSignal::new(ExpandAll::default()), session: None };
     view! {
         <dialog
             class="sheet playback"
             data-testid="playback"
             aria-labelledby="playback-title"
             closedby="any"
-            node_ref=place
+            node_ref=dialog
             on:close=move |_| played.set(None)
         >
             <form method="dialog" class="sheet-top">
@@ -180,7 +181,7 @@ pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Play
                 </button>
             </form>
             {move || if is_ready.get() {
-                controls(player, text)
+                controls(showing, text)
             } else {
                 view! {
                     <LoadButton
@@ -217,8 +218,8 @@ fn controls(player: Player, text: Language) -> AnyView {
         }
         .into_any()
     };
-    let speeds = SPEEDS.map(|(word, speed)| {
-        view! { <option value=word selected=speed == player.speed.get_untracked()>{format!("{word}×")}</option> }
+    let speeds = SPEEDS.map(|(word, _)| {
+        view! { <option value=word selected=word == USUAL_SPEED>{format!("{word}×")}</option> }
     });
     let choose = move |word: String| {
         let chosen = SPEEDS.iter().find(|(known, _)| *known == word);

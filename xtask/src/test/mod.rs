@@ -5,6 +5,8 @@ mod login;
 mod mysql;
 mod python;
 
+use std::env;
+
 use anyhow::Result;
 
 use self::browser::Browser;
@@ -12,6 +14,14 @@ use crate::{
     progress::{Step, say},
     shell, ui, workspace,
 };
+
+/// How many tests of a program run at once.
+const THREADS: &str = "RUST_TEST_THREADS";
+
+/// Two a core: half of the time a test waits for a database, a lease or a model.
+fn threads() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
 
 /// Runs the Rust tests on each database, then the browser tests against the program.
 pub(crate) fn run() -> Result<()> {
@@ -33,6 +43,9 @@ pub(crate) fn run() -> Result<()> {
     let step = Step::begin("running the Rust tests", "");
     let mut tests = shell::cargo();
     tests.args(["test", "--workspace", "--no-fail-fast"]);
+    if env::var_os(THREADS).is_none() {
+        tests.env(THREADS, threads().to_string());
+    }
     let rust = shell::run(tests.env(mysql::VARIABLE, mysql.urls()).env(python::VARIABLE, &python));
     step.done(if rust.is_ok() { "all passed" } else { "some failed" });
 

@@ -105,16 +105,37 @@ impl Accounts {
     pub(crate) async fn set_password(&self, admin: &Caller, id: i64, password: Password) -> Result<(), AccountsError> {
         self.find_user(id).await?;
         let hash = self.context.hasher.hash(password).await?;
-        with_retries(|| self.store_password(admin.user, UserId(id), &hash)).await?;
+        with_retries(|| self.store_password(Some(admin.user), UserId(id), &hash)).await?;
         self.context.streams.look_now();
         Ok(())
     }
 
-    async fn store_password(&self, admin: UserId, id: UserId, hash: &str) -> Result<(), AccountsError> {
+    /// The same for the operator, who knows the account by its name.
+    pub async fn reset_password(&self, name: &str, password: Password) -> Result<(), AccountsError> {
+        let name = UserName::parse(name)?;
+        let user = users::find_password(&self.context.db, name.as_str()).await?.ok_or(AccountsError::NoSuchUser)?;
+        let hash = self.context.hasher.hash(password).await?;
+        with_retries(|| self.store_password(None, user.id, &hash)).await
+    }
+
+    /// All accounts, for the operator.
+    pub async fn list_all_users(&self) -> Result<Vec<User>, AccountsError> {
+        let (mut all, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = self.list_users(cursor.as_deref()).await?;
+            all.extend(page.items);
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                return Ok(all);
+            }
+        }
+    }
+
+    async fn store_password(&self, admin: Option<UserId>, id: UserId, hash: &str) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
         users::update_password(&mut tx, id, hash).await?;
         sessions::delete_all(&mut tx, id).await?;
-        audit::note(&mut tx, Some(admin), id, Action::PasswordChanged, "").await?;
+        audit::note(&mut tx, admin, id, Action::PasswordChanged, "").await?;
         Ok(tx.commit().await?)
     }
 

@@ -17,6 +17,7 @@ use crate::accounts::{AccountsMode, SignUp};
 #[derive(Clone, Debug, Parser)]
 #[command(name = "tallybook", version, about)]
 #[expect(clippy::doc_markdown, reason = "these comments are what --help prints, where backticks would be in the way")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub(super) struct Options {
     #[command(subcommand)]
     pub(super) task: Option<Task>,
@@ -173,6 +174,28 @@ pub enum AdminTask {
         #[arg(long)]
         password_stdin: bool,
     },
+    /// Lists the accounts: name, role, when it was made, and since when it is deactivated.
+    Users,
+    /// Gives an account another password, which is asked for; it is signed out everywhere.
+    Password {
+        /// What somebody signs in with.
+        name: String,
+        /// Reads the password from the standard input, up to the end of its first line.
+        #[arg(long)]
+        password_stdin: bool,
+    },
+    /// Writes a copy of the embedded database to a file, also while the server runs.
+    Backup {
+        /// A file that is not there yet.
+        file: PathBuf,
+    },
+    /// Puts a copy in the place of the embedded database, while no server runs; what was there is kept beside it.
+    Restore {
+        /// A file that `backup` has written.
+        file: PathBuf,
+    },
+    /// Checks that what the database holds fits together; fails when it does not.
+    Check,
 }
 
 impl Options {

@@ -60,6 +60,24 @@ pub enum DbError {
         /// How many names the file has.
         links: u64,
     },
+    /// It cannot be copied as a file.
+    #[error(
+        "only an embedded database (sqlite:) is backed up and restored by Tallybook. For MySQL use its own tools, such as \
+         mysqldump --single-transaction."
+    )]
+    NotEmbedded,
+    /// Nothing that is there is overwritten.
+    #[error("{path} is there already. Name a file that is not.")]
+    FileExists {
+        /// The file.
+        path: String,
+    },
+    /// SQLite takes names in Unicode alone.
+    #[error("the name {path} is not in Unicode. Choose another one.")]
+    BadPath {
+        /// The file.
+        path: String,
+    },
     /// The file is something else.
     #[error("{path} is no SQLite database. Set DATABASE_URL to another file.")]
     NotADatabase {

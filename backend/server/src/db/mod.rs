@@ -2,11 +2,13 @@
 //! text serves both engines. Queries themselves live with what they store (`conversation::store`, …); this module knows
 //! no table but those that it needs for itself.
 
+mod backup;
 mod clock;
 mod database;
 mod error;
 mod failure;
 mod inserted_id;
+mod integrity;
 mod lock;
 mod migrations;
 mod on_db;
@@ -17,6 +19,7 @@ mod timeouts;
 mod url;
 mod write_check;
 
+pub use backup::restore;
 pub use clock::now;
 pub use database::{Database, Transaction};
 pub use error::DbError;
@@ -26,5 +29,5 @@ pub(crate) use inserted_id::InsertedId;
 pub use lock::DatabaseLock;
 pub(crate) use on_db::{on_db, on_tx};
 pub(crate) use retry::with_retries;
-pub(crate) use timeouts::{in_long_time, in_time};
+pub(crate) use timeouts::{in_command_time, in_long_time, in_time};
 pub use url::DatabaseUrl;

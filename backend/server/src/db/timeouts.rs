@@ -19,6 +19,9 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// database goes on with what nobody waits for.
 const LONG_STATEMENT_TIMEOUT: Duration = Duration::from_mins(1);
 
+/// How long a statement of a command may take that reads the whole database. An operator sees it, and can end it.
+const COMMAND_TIMEOUT: Duration = Duration::from_hours(1);
+
 /// The outcome of `work`, or an error when it takes too long.
 // Not `async`, which would hold the work twice and so make every future that uses the database larger.
 pub(crate) fn in_time<T>(work: impl Future<Output = sqlx::Result<T>>) -> impl Future<Output = sqlx::Result<T>> {
@@ -28,6 +31,11 @@ pub(crate) fn in_time<T>(work: impl Future<Output = sqlx::Result<T>>) -> impl Fu
 /// The same for statements that take long and that somebody keeps an account of.
 pub(crate) fn in_long_time<T>(work: impl Future<Output = sqlx::Result<T>>) -> impl Future<Output = sqlx::Result<T>> {
     within(LONG_STATEMENT_TIMEOUT, work)
+}
+
+/// The same for a command of the operator's that reads the whole database.
+pub(crate) fn in_command_time<T>(work: impl Future<Output = sqlx::Result<T>>) -> impl Future<Output = sqlx::Result<T>> {
+    within(COMMAND_TIMEOUT, work)
 }
 
 /// The same with a limit of the caller's own.

@@ -40,6 +40,7 @@ mod methods;
 mod metrics;
 mod migrations;
 mod models;
+mod operating;
 mod other_versions;
 mod page;
 mod pins;

@@ -231,7 +231,7 @@ mod tests {
         layer::{Context, SubscriberExt as _},
     };
 
-    use super::{super::testing::Fixture, Recovery, turns};
+    use super::{super::testing::Fixture, MessageId, Recovery, turns};
     use crate::{accounts::UserId, db::Database};
 
     /// Counts errors.
@@ -280,7 +280,7 @@ mod tests {
         let mut recovery = Recovery::new(Arc::clone(&context));
         for left in [1, 0, 0] {
             recovery.close_turns_expired_before(ever, Some(Instant::now())).await.unwrap();
-            let abandoned = turns::list_abandoned_turns(&context.db, ever, Default::default(), 9).await.unwrap();
+            let abandoned = turns::list_abandoned_turns(&context.db, ever, MessageId::default(), 9).await.unwrap();
             assert_eq!(abandoned.len(), left);
         }
     }

@@ -1,0 +1,82 @@
+//! Copies of an embedded database: one made while it is used, and one put in its place. Servers of MySQL have tools of their
+//! own for that.
+
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    database::Database, error::DbError, lock::DatabaseLock, open::create_folder_of, timeouts::in_command_time,
+    url::DatabaseUrl,
+};
+
+/// What SQLite keeps beside a database.
+const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
+
+impl Database {
+    /// Writes a copy as it is at this moment, whole, while others go on reading and writing. `file` must not be there yet.
+    pub async fn back_up(&self, file: &Path) -> Result<(), DbError> {
+        let Self::Sqlite(pool) = self else { return Err(DbError::NotEmbedded) };
+        if file.exists() {
+            return Err(DbError::FileExists { path: file.display().to_string() });
+        }
+        create_folder_of(file).await?;
+        let path = file.to_str().ok_or_else(|| DbError::BadPath { path: file.display().to_string() })?;
+        in_command_time(sqlx::query("VACUUM INTO ?").bind(path).execute(pool)).await?;
+        Ok(())
+    }
+}
+
+/// Puts a copy in the place of the database that `url` names, which no server may use meanwhile. What was there is kept
+/// beside it, under the name that is given back. The copy is opened first, and brought up to date, so that what is no
+/// database of ours, or of a newer version, takes no place.
+pub async fn restore(url: &DatabaseUrl, copy: &Path) -> Result<Option<PathBuf>, DbError> {
+    let file = url.file().ok_or(DbError::NotEmbedded)?;
+    let had_data = file.metadata().is_ok_and(|file| file.len() > 0);
+    let _lock = DatabaseLock::take(url).await?;
+    let file = file.canonicalize().map_err(|source| unusable(file, source))?;
+    let incoming = beside(&file, ".restoring");
+    let copied = tokio::fs::copy(copy, &incoming).await.map(|_| ());
+    copied.map_err(|source| unusable(copy, source))?;
+    let checked = check(&incoming).await;
+    if let Err(error) = checked {
+        // What remains of it is nothing that anybody asked for.
+        let _ = tokio::fs::remove_file(&incoming).await;
+        return Err(error);
+    }
+    let kept = beside(&file, &format!(".before-{}", chrono::Utc::now().format("%Y%m%d-%H%M%S")));
+    for end in [""].iter().chain(&COMPANIONS) {
+        let (from, to) = (beside(&file, end), beside(&kept, end));
+        match tokio::fs::rename(&from, &to).await {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unusable(&from, error)),
+            _ => {}
+        }
+    }
+    tokio::fs::rename(&incoming, &file).await.map_err(|source| unusable(&file, source))?;
+    Ok(had_data.then_some(kept))
+}
+
+/// Opens a database file and closes it again, so that nothing of it is left beside it.
+async fn check(file: &Path) -> Result<(), DbError> {
+    let at = || file.display().to_string();
+    let url: DatabaseUrl =
+        format!("sqlite://{}", file.to_str().ok_or_else(|| DbError::BadPath { path: at() })?).parse()?;
+    if file.metadata().is_ok_and(|file| file.len() == 0) {
+        return Err(DbError::NotADatabase { path: at() });
+    }
+    let db = Database::connect(&url).await?;
+    db.close().await;
+    Ok(())
+}
+
+fn beside(file: &Path, end: &str) -> PathBuf {
+    let mut name = OsString::from(file);
+    name.push(end);
+    name.into()
+}
+
+fn unusable(path: &Path, source: io::Error) -> DbError {
+    DbError::Lock { path: path.display().to_string(), source }
+}
