@@ -4,7 +4,7 @@ use tallybook_protocol::ToolCallId;
 
 use tallybook_tools::ToolSpec;
 
-use super::super::{Activity, Consent, EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
+use super::super::{Activity, Consent, EndedToolCall, RecordError, ModelCallRecord, Purpose, Review, StartedToolCall, TurnRecorder};
 
 /// What a [`MemoryRecorder`] was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) enum RecordedEvent {
     ToolStarted(i64, String, String),
     /// [`TurnRecorder::tool_ended`].
     ToolEnded(i64, EndedToolCall),
-    /// [`TurnRecorder::step_answered`]: the step, and why the model stopped or failed.
+    /// [`TurnRecorder::model_called`] for an answer: the step, and why the model stopped or failed.
     StepAnswered(u32, Result<String, String>),
 }
 
@@ -31,6 +31,8 @@ pub(super) struct MemoryRecorder {
     /// Tools that were approved for good.
     pub(super) approved: Vec<&'static str>,
     pub(super) last_key: i64,
+    /// What reviewers said, call by call.
+    pub(super) reviews: Vec<Review>,
 }
 
 impl MemoryRecorder {
@@ -53,14 +55,24 @@ impl TurnRecorder for MemoryRecorder {
         Ok(())
     }
 
-    async fn request_consent(&mut self, call: &StartedToolCall<'_>, tool: &ToolSpec) -> Result<Consent, RecordError> {
+    async fn is_approved_for_good(&mut self, tool: &ToolSpec) -> Result<bool, RecordError> {
+        Ok(self.approved.contains(&tool.name.as_str()))
+    }
+
+    async fn request_consent(
+        &mut self,
+        call: &StartedToolCall<'_>,
+        tool: &ToolSpec,
+        review: &Review,
+    ) -> Result<Consent, RecordError> {
         if self.approved.contains(&tool.name.as_str()) {
             return Ok(Consent::Given);
         }
+        self.reviews.push(review.clone());
         let (name, input) = (call.request.name.clone(), call.request.input_text.clone());
         let ToolCallId(key) = self.key(call);
         self.events.push(RecordedEvent::Asked(key, name, input));
-        Ok(Consent::Awaited)
+        Ok(Consent::Asked(ToolCallId(key)))
     }
 
     async fn tool_started(&mut self, call: &StartedToolCall<'_>) -> Result<ToolCallId, RecordError> {
@@ -83,7 +95,10 @@ impl TurnRecorder for MemoryRecorder {
         });
     }
 
-    async fn step_answered(&mut self, step: &StepRecord) -> Result<(), RecordError> {
+    async fn model_called(&mut self, step: &ModelCallRecord) -> Result<(), RecordError> {
+        if step.purpose != Purpose::Answer {
+            return Ok(());
+        }
         let end = match (&step.stop_reason, &step.error) {
             (Some(reason), _) => Ok(reason.clone()),
             (None, error) => Err(error.clone().unwrap_or_default()),
