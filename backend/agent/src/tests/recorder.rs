@@ -4,7 +4,9 @@ use tallybook_protocol::ToolCallId;
 
 use tallybook_tools::ToolSpec;
 
-use super::super::{Activity, Consent, EndedToolCall, RecordError, ModelCallRecord, Purpose, Review, StartedToolCall, TurnRecorder};
+use super::super::{
+    Activity, Consent, EndedToolCall, ModelCallRecord, Purpose, RecordError, Review, StartedToolCall, TurnRecorder,
+};
 
 /// What a [`MemoryRecorder`] was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +33,6 @@ pub(super) struct MemoryRecorder {
     /// Tools that were approved for good.
     pub(super) approved: Vec<&'static str>,
     pub(super) last_key: i64,
-    /// What reviewers said, call by call.
-    pub(super) reviews: Vec<Review>,
 }
 
 impl MemoryRecorder {
@@ -63,12 +63,11 @@ impl TurnRecorder for MemoryRecorder {
         &mut self,
         call: &StartedToolCall<'_>,
         tool: &ToolSpec,
-        review: &Review,
+        _: &Review,
     ) -> Result<Consent, RecordError> {
         if self.approved.contains(&tool.name.as_str()) {
             return Ok(Consent::Given);
         }
-        self.reviews.push(review.clone());
         let (name, input) = (call.request.name.clone(), call.request.input_text.clone());
         let ToolCallId(key) = self.key(call);
         self.events.push(RecordedEvent::Asked(key, name, input));

@@ -55,11 +55,7 @@ pub(super) fn review(
     Ok(Some(ReviewSettings { models: names, mode, quorum, timeout: Duration::from_secs(seconds) }))
 }
 
-fn reviewers(
-    file: &SettingsFile,
-    section: &ReviewSection,
-    models: &[ModelEntry],
-) -> Result<Vec<String>, ConfigError> {
+fn reviewers(file: &SettingsFile, section: &ReviewSection, models: &[ModelEntry]) -> Result<Vec<String>, ConfigError> {
     let named = section.models.get_ref();
     if !(1..=MAX_REVIEWERS).contains(&named.len()) {
         return Err(file.bad(&section.models, format!("1 to {MAX_REVIEWERS} models review.")));

@@ -27,7 +27,8 @@ impl ReviewSettings {
         for entry in self.models.iter().filter_map(|name| entries.iter().find(|entry| entry.name == *name)) {
             let failed = |source| CatalogError::Model { origin: entry.origin.clone(), source };
             if let Some(client) = entry.choice.connect_for_reviews().map_err(failed)? {
-                let model = entry.prices.map_or_else(|| Arc::clone(&client), |prices| priced(Arc::clone(&client), prices));
+                let model =
+                    entry.prices.map_or_else(|| Arc::clone(&client), |prices| priced(Arc::clone(&client), prices));
                 models.push(Reviewer { name: entry.name.clone(), model });
             }
         }

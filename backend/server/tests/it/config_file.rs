@@ -169,7 +169,10 @@ fn a_mistake_in_the_review_is_told_with_its_line() {
         assert!(said.contains(words), "{text}: {said}");
     }
     let said = said(&check_text(&review("models = [\"A\", \"B\"]\nmode = \"decide\"")));
-    assert!(said.contains("review: A, B decide on high-risk calls by 2 votes or more; they have 30 seconds\n"), "{said}");
+    assert!(
+        said.contains("review: A, B decide on high-risk calls by 2 votes or more; they have 30 seconds\n"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -15,7 +15,8 @@ const CREATE: &str = "INSERT INTO tool_call_reviews \
 
 const DELETE: &str = "DELETE FROM tool_call_reviews WHERE tool_call_id = ?";
 
-const LIST: &str = "SELECT tool_call_id, model, verdict, reason, duration_ms FROM tool_call_reviews WHERE tool_call_id IN (";
+const LIST: &str =
+    "SELECT tool_call_id, model, verdict, reason, duration_ms FROM tool_call_reviews WHERE tool_call_id IN (";
 
 /// A row of `tool_call_reviews`, as far as readers are told of it.
 #[derive(sqlx::FromRow)]

@@ -4,11 +4,7 @@ use std::sync::Arc;
 
 use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, ToolCall, TurnError, Usage};
 
-use super::super::store::{
-    ConversationId, messages, model_calls,
-    rows::MessageRow,
-    tool_calls,
-};
+use super::super::store::{ConversationId, messages, model_calls, rows::MessageRow, tool_calls};
 use crate::{
     db::Database,
     journal::{EventId, TurnLog, stored},
