@@ -18,7 +18,7 @@ if (process.env.TEST_WORKER_INDEX !== undefined) writeFileSync(file, ARITHMETIC 
 test.use({ demoPaceMs: 0, settings: { CONFIG_FILE: file } });
 test.afterAll(() => rmSync(file, { force: true }));
 
-test("a conversation has the model that was chosen, and an answer is written anew by another", async ({ page, request }) => {
+test("a conversation has the model that was chosen, and one answer or one message another", async ({ page, request }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   const picker = page.locator("select[data-testid=model]");
@@ -39,6 +39,13 @@ test("a conversation has the model that was chosen, and an answer is written ane
   await expect(answer).toHaveAttribute("data-status", "complete");
   const { model, messages } = await (await request.get(chat.api())).json();
   expect([model, messages[1].model], "the conversation keeps its own").toEqual(["Sums", "Arithmetic"]);
+
+  await picker.selectOption("next:Arithmetic");
+  await expect(picker.locator("option:checked")).toHaveText("Arithmetic (next message only)");
+  const next = await chat.ask("4 + 5");
+  await expect(next.getByTestId("author").locator("option:checked")).toHaveText("Arithmetic");
+  await expect(picker, "the one after it goes to the conversation's own").toHaveValue("Sums");
+  expect((await (await request.get(chat.api())).json()).model).toBe("Sums");
 });
 
 test("a model that is gone says so and leaves the choice of another", async ({ page, server, tolerated }) => {

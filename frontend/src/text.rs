@@ -209,6 +209,7 @@ texts! {
     export_json: "Export as JSON", "JSONで書き出す";
     model_label: "Model:", "モデル:";
     choose_model: "Model of this conversation", "この会話のモデル";
+    next_message_only: "Only for the next message", "次のメッセージのみ";
     tools_native: "tools", "ツール対応";
     tools_in_prompt: "tools by prompt", "プロンプトでツール";
     regenerate_by: "Regenerate with another model", "別のモデルで作り直す";

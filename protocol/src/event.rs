@@ -181,6 +181,12 @@ pub struct MessageEnd {
     pub stop_reason: Option<String>,
     /// Tokens of the whole turn.
     pub usage: Usage,
+    /// Who provides the model that wrote its last step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The catalog's name of that model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// The turn failed; or, when it names no assistant's message (its frame has no id then), this reader cannot be served and
@@ -214,6 +220,12 @@ pub struct Snapshot {
     pub tool_calls: Vec<ToolCall>,
     /// Where the message stands.
     pub status: MessageStatus,
+    /// Who provides the model that writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The catalog's name of that model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// What a reader of a turn receives.

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::{
     error::AgentError,
     halt::Halt,
-    recorder::{Activity, StepRecord, TurnRecorder},
+    recorder::{Activity, ModelCallRecord, Purpose, TurnRecorder},
     result::bounded_call,
     turn::PlannedCall,
 };
@@ -21,6 +21,7 @@ pub(super) struct Answer {
     pub(super) blocks: Vec<AssistantBlock>,
     pub(super) stop_reason: StopReason,
     pub(super) usage: Usage,
+    purpose: Purpose,
     attempts: u32,
     asked_at: Instant,
     first_event_at: Option<Instant>,
@@ -28,12 +29,13 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    fn new() -> Self {
+    pub(super) fn new(purpose: Purpose) -> Self {
         let now = Instant::now();
         Self {
             blocks: Vec::new(),
             stop_reason: StopReason::Other("unfinished".to_owned()),
             usage: Usage::default(),
+            purpose,
             attempts: 1,
             asked_at: now,
             first_event_at: None,
@@ -52,10 +54,11 @@ impl Answer {
         self.blocks.retain(|block| block.tool_call().is_none());
     }
 
-    pub(super) fn record(&self, step: u32, model: &ModelInfo, error: Option<&AgentError>) -> StepRecord {
+    pub(super) fn record(&self, step: u32, model: &ModelInfo, error: Option<&AgentError>) -> ModelCallRecord {
         let millis = |until: Instant| i64::try_from((until - self.asked_at).as_millis()).unwrap_or(i64::MAX);
-        StepRecord {
+        ModelCallRecord {
             step,
+            purpose: self.purpose,
             provider: model.provider.clone(),
             model: model.model.clone(),
             stop_reason: error.is_none().then(|| self.stop_reason.as_str().to_owned()),
@@ -69,7 +72,29 @@ impl Answer {
         }
     }
 
-    fn add_text(&mut self, delta: &str) {
+    /// The provider is asked, for the first time or once more: what an attempt before began to say is no part of this answer.
+    pub(super) fn begin(&mut self, attempt: u32) {
+        self.attempts = attempt;
+        self.blocks.clear();
+        self.first_event_at = None;
+    }
+
+    /// Nothing more comes.
+    pub(super) fn end(&mut self) {
+        self.ended_at = Instant::now();
+    }
+
+    /// Its words.
+    pub(super) fn text(&self) -> String {
+        let text = |block: &AssistantBlock| match block {
+            AssistantBlock::Text { text } => text.clone(),
+            AssistantBlock::ToolCall(_) | AssistantBlock::Opaque { .. } => String::new(),
+        };
+        self.blocks.iter().map(text).collect()
+    }
+
+    pub(super) fn add_text(&mut self, delta: &str) {
+        self.first_event_at.get_or_insert_with(Instant::now);
         if let Some(AssistantBlock::Text { text }) = self.blocks.last_mut() {
             text.push_str(delta);
         } else {
@@ -87,16 +112,16 @@ pub(super) async fn ask(
     recorder: &mut impl TurnRecorder,
     halt: &Halt<'_>,
 ) -> Result<Answer, AgentError> {
-    let mut answer = Answer::new();
+    let mut answer = Answer::new(Purpose::Answer);
     let followed = follow(model, step, request, &mut answer, recorder, halt).await;
-    answer.ended_at = Instant::now();
+    answer.end();
     match followed {
         Ok(()) => Ok(answer),
         Err(error @ AgentError::Record(_)) => Err(error),
         Err(error) => {
             // Calls of a broken answer never ran; they must not look as if they were waiting for results.
             answer.drop_calls();
-            recorder.step_answered(&answer.record(step, model.info(), Some(&error))).await?;
+            recorder.model_called(&answer.record(step, model.info(), Some(&error))).await?;
             Err(error)
         }
     }
@@ -130,12 +155,7 @@ async fn follow(
             ModelEvent::CallGrew { name, bytes } => {
                 recorder.activity(Activity::WritingCall { tool_name: &name, bytes });
             }
-            ModelEvent::Attempt(attempt) => {
-                answer.attempts = attempt;
-                answer.blocks.clear();
-                // What the attempt before began to say is no part of this answer.
-                answer.first_event_at = None;
-            }
+            ModelEvent::Attempt(attempt) => answer.begin(attempt),
             ModelEvent::TextDelta(delta) => {
                 answer.add_text(&delta);
                 recorder.text(step, &delta).await?;

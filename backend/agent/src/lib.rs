@@ -1,13 +1,17 @@
 //! The loop between a model and its tools. It knows no SQL and no HTTP: what has to be stored or shown goes through a
 //! [`TurnRecorder`], whose every call returns only when that is done.
 
+mod aside;
 mod ask;
+mod consent;
 mod error;
 mod halt;
 mod limits;
 mod prompt;
 mod recorder;
 mod result;
+mod review;
+mod running;
 mod service;
 #[cfg(test)]
 mod tests;
@@ -15,11 +19,15 @@ mod title;
 mod tool_step;
 mod turn;
 
+pub use aside::Aside;
 pub use error::AgentError;
-pub use limits::Limits;
+pub use limits::{Limits, MAX_REVIEWERS};
 pub use prompt::SystemPrompt;
-pub use recorder::{Activity, Cause, Consent, EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
+pub use recorder::{
+    Activity, Cause, Consent, EndedToolCall, ModelCallRecord, Purpose, RecordError, StartedToolCall, TurnRecorder,
+};
 pub use result::{EditedInput, error_json, success_json};
+pub use review::{Review, ReviewMode, Reviewer, Reviewers, Ruling, Vote};
 pub use service::AgentService;
 pub use title::TitleWriter;
 pub use tool_step::CUT_OFF;

@@ -28,6 +28,23 @@ pub(super) const MAX_TITLE_INPUT_BYTES: usize = 2000;
 /// Bytes that the model may write for a title. It needs few, but some models think aloud first.
 pub(super) const MAX_TITLE_ANSWER_BYTES: usize = 8 * 1024;
 
+/// Calls of one step that are reviewed; a person decides on the others alone. Each has up to so many votes
+/// ([`MAX_REVIEWERS`]), which stand in the turn's end: with a turn's steps and the longest reasons that is less than half of
+/// what readers take.
+pub(super) const MAX_REVIEWED_CALLS: usize = 8;
+/// Models that may review.
+pub const MAX_REVIEWERS: usize = 5;
+/// Votes of one step that are asked for at the same time.
+pub(super) const MAX_VOTES_AT_ONCE: usize = 10;
+/// Bytes of the person's request that a reviewer is told.
+pub(super) const MAX_REVIEWED_REQUEST_BYTES: usize = 16 * 1024;
+/// The longest arguments that are reviewed. Who is told a part of them cannot say whether the whole is harmless.
+pub(super) const MAX_REVIEWED_INPUT_BYTES: usize = 64 * 1024;
+/// Bytes that a reviewer may write. It needs few, but some models think aloud first.
+pub(super) const MAX_REVIEW_ANSWER_BYTES: usize = 16 * 1024;
+/// Characters of a reviewer's reason that are kept.
+pub(super) const MAX_REASON_CHARS: usize = 300;
+
 /// What a turn may use up.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {

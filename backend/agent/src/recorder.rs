@@ -7,18 +7,24 @@ use tallybook_llm::{RetryWait, ToolCallRequest};
 use tallybook_protocol::{ToolCallId, ToolCallStatus, Usage};
 use tallybook_tools::{Progress, ToolSpec};
 
+use super::review::Review;
+
 /// Records a turn. Every method returns only when what must be stored is stored and whoever follows the turn has been
 /// told. After an error the agent does nothing more.
 pub trait TurnRecorder: Send {
     /// The model wrote text in a step.
     fn text(&mut self, step: u32, delta: &str) -> impl Future<Output = Result<(), RecordError>> + Send;
 
-    /// A high-risk call wants to run, which takes a person's consent. Where nobody has given it for good, the call is
-    /// stored as one that waits, and who follows the turn is told.
+    /// Whether a person has given consent to a tool for good.
+    fn is_approved_for_good(&mut self, tool: &ToolSpec) -> impl Future<Output = Result<bool, RecordError>> + Send;
+
+    /// A high-risk call wants to run, which takes consent. Where nobody has given it for good, the call is stored as one that
+    /// waits, with what reviewers said of it and, where they decide, their decision; and who follows the turn is told.
     fn request_consent(
         &mut self,
         call: &StartedToolCall<'_>,
         tool: &ToolSpec,
+        review: &Review,
     ) -> impl Future<Output = Result<Consent, RecordError>> + Send;
 
     /// A call is about to run. Gives its id.
@@ -37,8 +43,9 @@ pub trait TurnRecorder: Send {
     /// Something goes on that is worth telling now and not worth keeping.
     fn activity(&mut self, activity: Activity<'_>);
 
-    /// The model's answer of a step is whole, and none of its calls has begun; or the model failed in it.
-    fn step_answered(&mut self, step: &StepRecord) -> impl Future<Output = Result<(), RecordError>> + Send;
+    /// A model was asked: its answer of a step is whole and none of its calls has begun, a reviewer has voted, or the model
+    /// failed.
+    fn model_called(&mut self, call: &ModelCallRecord) -> impl Future<Output = Result<(), RecordError>> + Send;
 }
 
 /// Whether a high-risk call may run.
@@ -46,8 +53,8 @@ pub trait TurnRecorder: Send {
 pub enum Consent {
     /// Its tool was approved for good.
     Given,
-    /// It waits for a decision.
-    Awaited,
+    /// It was asked for under this id, and waits for a decision unless its review has one.
+    Asked(ToolCallId),
 }
 
 /// What goes on while nothing of the answer comes.
@@ -145,18 +152,42 @@ pub struct EndedToolCall {
     pub duration_ms: i64,
 }
 
+/// What a model was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A step of an answer.
+    Answer,
+    /// What it thinks of a call.
+    Review,
+    /// A conversation's title.
+    Title,
+}
+
+impl Purpose {
+    /// The word in the tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Answer => "answer",
+            Self::Review => "review",
+            Self::Title => "title",
+        }
+    }
+}
+
 /// One model call, as the tables keep it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StepRecord {
-    /// The step, from 0.
+pub struct ModelCallRecord {
+    /// The step, from 0; the one whose call was reviewed.
     pub step: u32,
+    /// What the model was asked for.
+    pub purpose: Purpose,
     /// The provider's name.
     pub provider: String,
     /// The provider's name of the model.
     pub model: String,
     /// Why the model stopped; absent when it failed.
     pub stop_reason: Option<String>,
-    /// Tokens of this step.
+    /// Tokens of this call.
     pub usage: Usage,
     /// How often the provider was asked until it answered, or was given up.
     pub attempts: u32,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tallybook_llm::{ModelClient, ModelMessage, ModelRequest, StopReason, ToolChoice, ToolResult};
+use tallybook_llm::{ModelClient, ModelMessage, ModelRequest, StopReason, ToolChoice, ToolResult, UserPart};
 use tallybook_protocol::Usage;
 use tokio_util::sync::CancellationToken;
 
@@ -13,6 +13,7 @@ use super::{
     limits::Limits,
     prompt::SystemPrompt,
     recorder::TurnRecorder,
+    review::Reviewers,
     tool_step::ToolRunner,
     turn::{ContinuedTurn, EndReason, TurnInput, TurnOutcome},
 };
@@ -35,6 +36,12 @@ impl AgentService {
         Self { runner: ToolRunner::new(limits), prompt, limits }
     }
 
+    /// The same with models that review high-risk calls.
+    #[must_use]
+    pub fn with_reviewers(self, reviewers: Reviewers) -> Self {
+        Self { runner: self.runner.with_reviewers(reviewers), ..self }
+    }
+
     /// What a turn may use up.
     pub fn limits(&self) -> Limits {
         self.limits
@@ -53,6 +60,7 @@ impl AgentService {
         let specs = tools.specs();
         let system = vec![self.prompt.render(&specs)?];
         let mut messages = input.history;
+        let asked_for = last_request(&messages);
         let ContinuedTurn { answered, next_step: mut step, mut whole_steps, mut calls, mut usage, active } =
             input.continued.unwrap_or_default();
         let halt = Halt::new(cancel, self.limits.turn_time, active);
@@ -64,8 +72,9 @@ impl AgentService {
                 // The answer was whole; only its end had not been written down.
                 return Ok(over(&before.stop_reason, usage));
             }
-            let results = self.runner.run(&tools, before.step, &before.calls, recorder, &halt).await?;
-            let Some(results) = results else { return Ok(TurnOutcome { reason: EndReason::AwaitsApproval, usage }) };
+            let end = self.runner.run(&tools, &asked_for, before.step, &before.calls, recorder, &halt).await?;
+            usage += end.usage;
+            let Some(results) = end.results else { return Ok(waits(usage)) };
             add_results(&mut messages, results);
         }
         loop {
@@ -81,11 +90,12 @@ impl AgentService {
             if last {
                 answer.drop_calls();
             }
-            recorder.step_answered(&answer.record(step, model.info(), None)).await?;
+            recorder.model_called(&answer.record(step, model.info(), None)).await?;
             let asked = answer.calls();
             calls += asked.len();
-            let results = self.runner.run(&tools, step, &asked, recorder, &halt).await?;
-            let Some(results) = results else { return Ok(TurnOutcome { reason: EndReason::AwaitsApproval, usage }) };
+            let end = self.runner.run(&tools, &asked_for, step, &asked, recorder, &halt).await?;
+            usage += end.usage;
+            let Some(results) = end.results else { return Ok(waits(usage)) };
             let paused = answer.stop_reason == StopReason::Pause;
             if last || (results.is_empty() && !paused) {
                 let stop_reason = if last { STEP_LIMIT } else { answer.stop_reason.as_str() };
@@ -101,6 +111,19 @@ impl AgentService {
 
 fn over(stop_reason: &str, usage: Usage) -> TurnOutcome {
     TurnOutcome { reason: EndReason::Over(stop_reason.to_owned()), usage }
+}
+
+fn waits(usage: Usage) -> TurnOutcome {
+    TurnOutcome { reason: EndReason::AwaitsApproval, usage }
+}
+
+/// What the person asked for that the turn answers.
+fn last_request(history: &[ModelMessage]) -> String {
+    let last = history.iter().rev().find_map(|message| match message {
+        ModelMessage::User(parts) => Some(UserPart::join_texts(parts)),
+        ModelMessage::Assistant(_) | ModelMessage::ToolResults(_) => None,
+    });
+    last.unwrap_or_default()
 }
 
 /// Adds the results of a step's calls; those that came before the turn was cut off stand there already.

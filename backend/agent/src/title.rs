@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use askama::Template;
-use futures_util::StreamExt;
-use tallybook_llm::{ModelClient, ModelError, ModelEvent, ModelMessage, ModelRequest, ToolChoice};
-use tokio::time::timeout;
+use futures_util::future::pending;
+use tallybook_llm::ModelClient;
+use tokio::time::Instant;
 
 use super::{
+    aside::{Aside, Question, ask_aside},
     error::AgentError,
     limits::{MAX_TITLE_ANSWER_BYTES, MAX_TITLE_INPUT_BYTES, TITLE_TIMEOUT},
+    recorder::Purpose,
 };
 
-/// Asks a model for titles. Its tokens belong to no turn and are counted in none.
+/// Asks a model for titles. Its tokens are those of no turn.
 #[derive(Clone)]
 pub struct TitleWriter {
     model: Arc<dyn ModelClient>,
@@ -31,40 +33,18 @@ impl TitleWriter {
         Self { model }
     }
 
-    /// What the model writes when it is asked for a title, unchecked.
-    pub async fn write(&self, question: &str, answer: &str) -> Result<String, AgentError> {
-        let prompt = Prompt { question: beginning(question), answer: beginning(answer) }.render()?;
-        let request = ModelRequest {
+    /// What the model writes when it is asked for a title, unchecked. Fails where it cannot even be asked.
+    pub async fn write(&self, question: &str, answer: &str) -> Result<Aside, AgentError> {
+        let words = Prompt { question: beginning(question), answer: beginning(answer) }.render()?;
+        let question = Question {
+            purpose: Purpose::Title,
+            step: 0,
             system: Vec::new(),
-            messages: vec![ModelMessage::user_text(prompt)],
-            tools: Arc::new([]),
-            tool_choice: ToolChoice::None,
+            words,
+            max_bytes: MAX_TITLE_ANSWER_BYTES,
+            deadline: Instant::now() + TITLE_TIMEOUT,
         };
-        let written = timeout(TITLE_TIMEOUT, self.read(request)).await;
-        Ok(written.unwrap_or(Err(ModelError::Timeout { seconds: TITLE_TIMEOUT.as_secs() }))?)
-    }
-
-    async fn read(&self, request: ModelRequest) -> Result<String, ModelError> {
-        let mut stream = self.model.stream(request);
-        let mut text = String::new();
-        while let Some(event) = stream.next().await {
-            match event? {
-                ModelEvent::TextDelta(delta) => text.push_str(&delta),
-                ModelEvent::Ended { usage, .. } => {
-                    tracing::debug!(?usage, "a model wrote a title");
-                    return Ok(text);
-                }
-                ModelEvent::Attempt(_)
-                | ModelEvent::RetryIn(_)
-                | ModelEvent::CallGrew { .. }
-                | ModelEvent::ToolCall(_)
-                | ModelEvent::Opaque(_) => {}
-            }
-            if text.len() > MAX_TITLE_ANSWER_BYTES {
-                return Err(ModelError::BadStream { detail: "it is too long for a title".to_owned() });
-            }
-        }
-        Err(ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() })
+        Ok(ask_aside(&*self.model, question, pending()).await)
     }
 }
 

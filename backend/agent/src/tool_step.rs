@@ -4,78 +4,90 @@
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
-    future::poll_fn,
     sync::Arc,
-    time::Duration,
 };
 
 use futures_util::future::BoxFuture;
 use tallybook_llm::ToolResult;
-use tallybook_protocol::{ToolCallId, ToolCallStatus};
-use tallybook_tools::{Progress, ProgressSender, Risk, ToolError, ToolOutput, ToolRegistry};
+use tallybook_protocol::{ToolCallStatus, Usage};
+use tallybook_tools::{Progress, Risk, ToolError, ToolRegistry};
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
-    task::{Id, JoinError, JoinSet},
-    time::{Instant, sleep_until, timeout, timeout_at},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::{Id, JoinError},
+    time::{Instant, timeout, timeout_at},
 };
-use tokio_util::sync::PollSemaphore;
 
 use super::{
     error::AgentError,
     halt::Halt,
     limits::{CANCEL_TIMEOUT, Limits},
-    recorder::{Activity, Consent, EndedToolCall, TurnRecorder},
+    recorder::{Activity, EndedToolCall, TurnRecorder},
     result::{bounded_error, error_json, shorten, success_json},
+    review::Reviewers,
+    running::{Next, Running, RunningCall, ToolReturn},
     turn::PlannedCall,
 };
 
 /// Said of a call whose turn ended first.
 pub const CUT_OFF: &str = "the turn ended while the tool ran; its outcome is unknown";
 
-/// How often it is told how far a call is.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
-/// Words of tools on how far they are that wait to be looked at; further ones are lost, as newer ones follow.
-const MAX_WAITING_PROGRESS: usize = 64;
-
-type ToolReturn = Result<ToolOutput, ToolError>;
-
 /// Runs the calls of all turns. Its clones share the slots in which calls run.
 #[derive(Clone)]
 pub(super) struct ToolRunner {
-    limits: Limits,
+    pub(super) limits: Limits,
     slots: Arc<Semaphore>,
+    /// Who reviews high-risk calls.
+    pub(super) reviewers: Option<Arc<Reviewers>>,
+}
+
+/// What is left of a step when its calls are done.
+pub(super) struct StepEnd {
+    /// The results in the order asked for; nothing when some of the calls wait for consent.
+    pub(super) results: Option<Vec<ToolResult>>,
+    /// What reviewing cost.
+    pub(super) usage: Usage,
 }
 
 impl ToolRunner {
     pub(super) fn new(limits: Limits) -> Self {
-        Self { limits, slots: Arc::new(Semaphore::new(limits.concurrent_calls.max(1))) }
+        Self { limits, slots: Arc::new(Semaphore::new(limits.concurrent_calls.max(1))), reviewers: None }
     }
 
-    /// Runs the calls of one step. Gives their results in the order asked for, or nothing when some of the calls wait for
-    /// consent. A call that must wait for its start has no row yet; when the turn ends first, it never gets one.
+    pub(super) fn with_reviewers(self, reviewers: Reviewers) -> Self {
+        Self { reviewers: Some(Arc::new(reviewers)), ..self }
+    }
+
+    /// Runs the calls of one step, by which the model does what `request` asks for. A call that must wait for its start, or
+    /// for its reviewers, has no row yet; when the turn ends first, it never gets one.
     pub(super) async fn run(
         &self,
         tools: &ToolRegistry,
+        request: &str,
         step: u32,
         calls: &[PlannedCall],
         recorder: &mut impl TurnRecorder,
         halt: &Halt<'_>,
-    ) -> Result<Option<Vec<ToolResult>>, AgentError> {
+    ) -> Result<StepEnd, AgentError> {
         let (high, low): (Vec<usize>, Vec<usize>) = (0..calls.len()).partition(|&index| is_alone(tools, &calls[index]));
         let running = Running::new(self.slots.clone());
         let results = vec![None; calls.len()];
-        let mut run = StepRun { runner: self, tools, step, calls, recorder, halt, running, results };
+        let (calls, usage) = (calls.to_vec(), Usage::default());
+        let mut run = StepRun { runner: self, tools, step, calls, recorder, halt, running, results, usage };
         run.batch(low.into()).await?;
+        let mut reviews = run.review(&high, request).await?;
         let mut is_waiting = false;
         for index in high {
-            let is_given = run.consent(index).await? == Consent::Given;
-            is_waiting |= !is_given;
-            // The calls after one that waits keep their places behind it.
-            if !is_waiting {
-                run.batch(vec![index].into()).await?;
+            match run.consent(index, reviews.remove(&index).unwrap_or_default()).await? {
+                Leave::Given if is_waiting => {
+                    // The calls after one that waits keep their places behind it.
+                }
+                Leave::Given => run.batch(vec![index].into()).await?,
+                Leave::Refused => {}
+                Leave::Awaited => is_waiting = true,
             }
         }
-        Ok((!is_waiting).then(|| run.results.into_iter().flatten().collect()))
+        let results = (!is_waiting).then(|| run.results.into_iter().flatten().collect());
+        Ok(StepEnd { results, usage: run.usage })
     }
 
     /// The call with its timeout. It keeps its slot until the tool is through, whoever still waits for it, or its time is
@@ -99,90 +111,26 @@ impl ToolRunner {
 }
 
 /// One step that is being run.
-struct StepRun<'a, R> {
-    runner: &'a ToolRunner,
-    tools: &'a ToolRegistry,
-    step: u32,
-    calls: &'a [PlannedCall],
-    recorder: &'a mut R,
-    halt: &'a Halt<'a>,
+pub(super) struct StepRun<'a, R> {
+    pub(super) runner: &'a ToolRunner,
+    pub(super) tools: &'a ToolRegistry,
+    pub(super) step: u32,
+    pub(super) calls: Vec<PlannedCall>,
+    pub(super) recorder: &'a mut R,
+    pub(super) halt: &'a Halt<'a>,
     running: Running,
-    results: Vec<Option<ToolResult>>,
+    pub(super) results: Vec<Option<ToolResult>>,
+    /// What reviewing cost.
+    pub(super) usage: Usage,
 }
 
-/// The calls that run, and what is known of each.
-struct Running {
-    /// Keeps its place among those that wait for a slot.
-    slots: PollSemaphore,
-    tasks: JoinSet<ToolReturn>,
-    calls: HashMap<Id, RunningCall>,
-    progress_in: mpsc::Sender<(usize, Progress)>,
-    progress_out: mpsc::Receiver<(usize, Progress)>,
-    /// How far calls are that is not told yet, the latest of each.
-    untold: BTreeMap<usize, Progress>,
-    /// When the next is told.
-    tell_at: Instant,
-}
-
-struct RunningCall {
-    index: usize,
-    id: ToolCallId,
-    started_at: Instant,
-}
-
-/// What happens next in a step.
-enum Next {
-    /// The turn is over.
-    Halt(AgentError),
-    /// The next call may start.
-    Start(Option<OwnedSemaphorePermit>),
-    /// A call ended.
-    Ended(Result<(Id, ToolReturn), JoinError>),
-    /// These calls are so far.
-    Progress(BTreeMap<usize, Progress>),
-}
-
-impl Running {
-    fn new(slots: Arc<Semaphore>) -> Self {
-        let (progress_in, progress_out) = mpsc::channel(MAX_WAITING_PROGRESS);
-        let (tasks, calls, untold) = (JoinSet::new(), HashMap::new(), BTreeMap::new());
-        Self {
-            slots: PollSemaphore::new(slots),
-            tasks,
-            calls,
-            progress_in,
-            progress_out,
-            untold,
-            tell_at: Instant::now(),
-        }
-    }
-
-    /// Where the call with this index says how far it is.
-    fn progress_of(&self, index: usize) -> ProgressSender {
-        let told = self.progress_in.clone();
-        ProgressSender::new(move |progress| drop(told.try_send((index, progress))))
-    }
-
-    /// Waits; `None` when nothing runs and nothing may start.
-    async fn next(&mut self, may_start: bool, halt: &Halt<'_>) -> Option<Next> {
-        if !may_start && self.tasks.is_empty() {
-            return None;
-        }
-        loop {
-            let Self { slots, tasks, progress_out, untold, tell_at, .. } = self;
-            tokio::select! {
-                biased;
-                error = halt.reached() => return Some(Next::Halt(error)),
-                slot = poll_fn(|context| slots.poll_acquire(context)), if may_start => return Some(Next::Start(slot)),
-                Some(ended) = tasks.join_next_with_id() => return Some(Next::Ended(ended)),
-                () = sleep_until(*tell_at), if !untold.is_empty() => {
-                    *tell_at = Instant::now() + PROGRESS_INTERVAL;
-                    return Some(Next::Progress(std::mem::take(untold)));
-                }
-                Some((index, progress)) = progress_out.recv() => drop(untold.insert(index, progress)),
-            }
-        }
-    }
+/// Whether a call may run.
+pub(super) enum Leave {
+    Given,
+    /// It never will. The model is told.
+    Refused,
+    /// Somebody has to decide.
+    Awaited,
 }
 
 impl<R: TurnRecorder> StepRun<'_, R> {
@@ -207,18 +155,6 @@ impl<R: TurnRecorder> StepRun<'_, R> {
                 }
             }
         }
-    }
-
-    /// Whether a call has the consent that it needs. One whose tool is another by now than the one that was approved is
-    /// asked for anew.
-    async fn consent(&mut self, index: usize) -> Result<Consent, AgentError> {
-        let PlannedCall { request, waited, .. } = &self.calls[index];
-        let Some(tool) = self.tools.find_spec(&request.name) else { return Ok(Consent::Given) };
-        let is_approved = waited.as_ref().is_some_and(|waited| waited.tool_hash == tool.hash());
-        if is_approved || tool.risk == Risk::Low {
-            return Ok(Consent::Given);
-        }
-        Ok(self.recorder.request_consent(&self.calls[index].started(self.step), tool).await?)
     }
 
     /// Stores the call's row, then starts it.
@@ -312,7 +248,7 @@ fn is_alone(tools: &ToolRegistry, call: &PlannedCall) -> bool {
     call.waited.is_some() || tools.find_spec(&call.request.name).is_some_and(|spec| spec.risk == Risk::High)
 }
 
-fn result_for_model(call: &PlannedCall, returned: &ToolReturn, shown_bytes: usize) -> ToolResult {
+pub(super) fn result_for_model(call: &PlannedCall, returned: &ToolReturn, shown_bytes: usize) -> ToolResult {
     let request = &call.request;
     let edited = call.waited.as_ref().filter(|waited| waited.is_edited).map(|_| request.input_text.as_str());
     let content = match returned {

@@ -39,3 +39,5 @@ pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_mins(1);
 pub(crate) const MAX_TOKENS: u32 = 1_000_000;
 /// How many tokens a title may take; models that think before they write need more than a title has.
 pub(crate) const MAX_TITLE_TOKENS: u32 = 1024;
+/// The same of a vote on a call.
+pub(crate) const MAX_REVIEW_TOKENS: u32 = 2048;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{
     api_key::ApiKey,
-    limits::{MAX_TITLE_TOKENS, MAX_TOKENS},
+    limits::{MAX_REVIEW_TOKENS, MAX_TITLE_TOKENS, MAX_TOKENS},
     provider::ProviderKind,
     retry_policy::RetryPolicy,
     tool_mode::ToolMode,
@@ -66,6 +66,17 @@ impl ModelSettings {
         Self {
             max_tokens: self.max_tokens.min(MAX_TITLE_TOKENS),
             retries: RetryPolicy { retries: 0, ..self.retries },
+            web_search: false,
+            tool_mode: ToolMode::Native,
+            ..self.clone()
+        }
+    }
+
+    /// The same model for votes on calls, in few words.
+    #[must_use]
+    pub fn for_reviews(&self) -> Self {
+        Self {
+            max_tokens: self.max_tokens.min(MAX_REVIEW_TOKENS),
             web_search: false,
             tool_mode: ToolMode::Native,
             ..self.clone()

@@ -94,7 +94,10 @@ impl Application {
         let address = listener.local_addr().map_err(StartError::Server)?;
         let lock = DatabaseLock::take(&settings.database_url).await?;
         let db = Database::connect(&settings.database_url).await?;
-        let agent = AgentService::new(settings.system_prompt, settings.limits);
+        let mut agent = AgentService::new(settings.system_prompt, settings.limits);
+        if let Some(review) = &settings.review {
+            agent = agent.with_reviewers(review.connect(&settings.models)?);
+        }
         let lifetimes = Lifetimes {
             lease: settings.turn_lease,
             journal: settings.journal_retention,

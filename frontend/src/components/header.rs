@@ -17,6 +17,7 @@ use crate::{
     language::use_language,
     models::Models,
     preferences::{Preferences, SIDEBAR_COOKIE, Sidebar},
+    session::Session,
     text::PRODUCT,
     tools::Tools,
 };
@@ -26,6 +27,8 @@ use crate::{
 pub(crate) fn Header(
     models: Models,
     tools: Tools,
+    /// The session of what is open.
+    session: RwSignal<Option<Session>>,
     /// The open conversation.
     current: Signal<Option<Uuid>>,
     /// Its title, once it has one.
@@ -79,7 +82,7 @@ pub(crate) fn Header(
             </button>
             <FoldButton sidebar_open />
             {named}
-            <ModelPicker models current />
+            <ModelPicker models current session />
             <ToolsButton tools current />
             {later(move || sharing.get().map(|conversation| Other::Share { conversation, sharing }))}
         </header>

@@ -303,6 +303,8 @@ mod tests {
                 error_code: None,
                 stop_reason: None,
                 usage: Usage::default(),
+                provider: None,
+                model: None,
             }),
         );
         let owner = Owner::new();

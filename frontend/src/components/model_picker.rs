@@ -1,6 +1,8 @@
-//! Which model answers in the open conversation, and choosing another one, there or to write one answer anew.
+//! Which model answers in the open conversation, and choosing another one: there, for the next message alone, or to write
+//! one answer anew.
 
 use leptos::prelude::*;
+use tallybook_protocol::CatalogModel;
 use uuid::Uuid;
 
 use crate::{
@@ -12,9 +14,17 @@ use crate::{
     session::Session,
 };
 
+/// What stands before a model's name in the value of a choice that is for the next message alone.
+const NEXT: &str = "next:";
+
 /// The model of the open conversation: told where there is one alone, else a list to choose from.
 #[component]
-pub(crate) fn ModelPicker(models: Models, current: Signal<Option<Uuid>>) -> impl IntoView {
+pub(crate) fn ModelPicker(
+    models: Models,
+    current: Signal<Option<Uuid>>,
+    /// The session of what is open.
+    session: RwSignal<Option<Session>>,
+) -> impl IntoView {
     let text = use_language();
     if !models.is_choice() {
         return models.all().into_iter().next().map(|model| {
@@ -34,14 +44,32 @@ pub(crate) fn ModelPicker(models: Models, current: Signal<Option<Uuid>>) -> impl
     let names: Vec<String> = models.all().into_iter().map(|model| model.name).collect();
     // What is gone stays in the list as long as it is the conversation's, so that nothing else looks chosen.
     let gone = memo(move |_| Some(chosen.get()).filter(|name| !names.contains(name)));
-    let options = models.all().into_iter().map(|model| {
-        let (name, words) = (model.name.clone(), text.model_choice(&model));
-        let is_chosen = move || chosen.with(|chosen| *chosen == name);
-        view! {
-            <option value=model.name selected=is_chosen.clone() prop:selected=is_chosen>{words}</option>
+    let next = memo(move |_| session.get().and_then(|session| session.next_model.get()));
+    let options = |is_next: bool| {
+        let option = move |model: CatalogModel| {
+            let name = model.name.clone();
+            let (value, words) = if is_next {
+                (format!("{NEXT}{name}"), text.model_for_next(&name))
+            } else {
+                (name.clone(), text.model_choice(&model))
+            };
+            let is_chosen = move || match next.get() {
+                Some(next) => is_next && next == name,
+                None => !is_next && chosen.with(|chosen| *chosen == name),
+            };
+            view! { <option value=value selected=is_chosen.clone() prop:selected=is_chosen>{words}</option> }
+        };
+        models.all().into_iter().map(option).collect_view()
+    };
+    let choose = move |value: String| {
+        let Some(session) = session.get_untracked() else { return };
+        if let Some(name) = value.strip_prefix(NEXT) {
+            session.choose_next(Some(name.to_owned()));
+        } else {
+            session.choose_next(None);
+            models.choose(current.get_untracked(), value);
         }
-    });
-    let options = options.collect_view();
+    };
     Some(
         view! {
             <div class="model-picker">
@@ -52,12 +80,13 @@ pub(crate) fn ModelPicker(models: Models, current: Signal<Option<Uuid>>) -> impl
                     title=text.choose_model()
                     aria-invalid=move || gone.get().map(|_| "true")
                     disabled=!browser::IS_HERE
-                    on:change:target=move |event| models.choose(current.get_untracked(), event.target().value())
+                    on:change:target=move |event| choose(event.target().value())
                 >
                     {move || gone.get().map(|name| view! {
                         <option value=name.clone() disabled selected prop:selected=true>{text.model_gone(&name)}</option>
                     })}
-                    {options}
+                    {options(false)}
+                    <optgroup label=text.next_message_only()>{options(true)}</optgroup>
                 </select>
                 {move || models.notice.get().map(|notice| view! {
                     <p class="failure" role="alert" data-testid="model-notice">{notice}</p>

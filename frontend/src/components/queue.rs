@@ -47,7 +47,7 @@ pub(crate) fn Queue(session: Session) -> impl IntoView {
     }
 }
 
-fn row(Queued { id, text: content }: Queued, is_sending: bool, session: Session) -> AnyView {
+fn row(Queued { id, text: content, model }: Queued, is_sending: bool, session: Session) -> AnyView {
     let text = use_language();
     let button = |label: &'static str, name: &'static str, icon: Icon, run: Box<dyn Fn()>| {
         view! {
@@ -69,6 +69,7 @@ fn row(Queued { id, text: content }: Queued, is_sending: bool, session: Session)
     view! {
         <li data-testid="queued">
             <p class="queue-text" dir="auto">{content}</p>
+            {model.map(|name| view! { <span class="queue-model">{name}</span> })}
             {is_sending.then(|| text.queue_sending())}
             {button(text.queue_edit(), "queue-edit", Icon::Pencil, Box::new(move || session.edit_queued(Some(edited.clone()))))}
             {button(text.queue_remove(), "queue-remove", Icon::Cross, Box::new(move || session.unqueue(id.clone())))}

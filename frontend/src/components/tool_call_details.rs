@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use leptos::prelude::*;
+use tallybook_protocol::ToolCallStatus;
 
 use crate::{
     components::{
@@ -29,7 +30,10 @@ pub(crate) fn ToolCallDetails(
         let nothing = !has(Part::Output) && !has(Part::Error);
         nothing.then(|| call.with(|call| text.call_note(call.as_ref()?.status))).flatten()
     });
-    let reason = Memo::new(move |_| call.with(|call| call.as_ref()?.decided.as_ref()?.reason.clone()));
+    let reason = Memo::new(move |_| {
+        let denied = move |call: &&Arc<Call>| call.status == ToolCallStatus::Denied;
+        call.with(|call| call.as_ref().filter(denied)?.decided.as_ref()?.reason.clone())
+    });
     let parts = Part::ALL.map(|part| {
         let is_here = Memo::new(move |_| has(part));
         let id = format!("{id}-{}", part.name());

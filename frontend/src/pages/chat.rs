@@ -117,7 +117,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         <div class="page" class:sidebar-open=drawer.open>
             <Sidebar list current open=drawer.open sheet go />
             <main class="main" id="main" tabindex="-1" prop:inert=drawer.is_modal>
-                <Header models tools current title=title.into() find list renaming sidebar_open=drawer.open />
+                <Header models tools session current title=title.into() find list renaming sidebar_open=drawer.open />
                 <Outdated feed />
                 // Each pane is built anew: what was said long ago in one is no news in another.
                 <Each

@@ -25,6 +25,11 @@ impl Session {
         self.act(Action::Say(words));
     }
 
+    /// Chooses a model for the next message alone, or none.
+    pub(crate) fn choose_next(self, model: Option<String>) {
+        self.act(Action::ChooseNext(model));
+    }
+
     /// Sends what is in the message field, or has it wait for the end of the answer. It stays there when neither can be.
     pub(crate) fn send_draft(self) {
         self.act(Action::SendDraft(browser::random_id()));

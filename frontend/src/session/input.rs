@@ -44,6 +44,8 @@ pub(crate) enum Action {
     Add(String),
     /// Is to be told this about what could not be done.
     Say(String),
+    /// Chooses a model for the next message alone, or none.
+    ChooseNext(Option<String>),
     /// Sends what is in the message field, or has it wait for the end of the answer. With an id for the message, in case it is a new one.
     SendDraft(String),
     /// Sends something else, with an id for it.

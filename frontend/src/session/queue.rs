@@ -12,11 +12,15 @@ pub(crate) struct Queued {
     /// Its `client_message_id`: however often it is sent, it is stored once.
     pub(crate) id: String,
     pub(crate) text: String,
+    /// The model that was chosen for it alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
 }
 
 impl Queued {
     pub(super) fn to_message(&self) -> NewMessage {
-        NewMessage { content: self.text.clone(), client_message_id: Some(self.id.clone()), ..NewMessage::default() }
+        let (content, model) = (self.text.clone(), self.model.clone());
+        NewMessage { content, client_message_id: Some(self.id.clone()), model, ..NewMessage::default() }
     }
 }
 

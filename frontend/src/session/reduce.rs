@@ -62,6 +62,7 @@ impl State {
             Action::Write(text) => self.draft = text,
             Action::Add(text) => self.draft = joined(&self.draft, &text),
             Action::Say(words) => self.notice = Some(words),
+            Action::ChooseNext(model) => self.next_model = model,
             Action::SendDraft(id) => self.send_draft(id, out),
             Action::Send(content, id) => {
                 self.post(&content, None, id, out);

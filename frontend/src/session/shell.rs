@@ -80,6 +80,8 @@ pub(crate) struct Session {
     calls: RwSignal<BTreeMap<ToolCallId, Loading>>,
     /// The message of one's own that is being changed.
     pub(crate) edited: RwSignal<Option<Edited>>,
+    /// The model that was chosen for the next message alone.
+    pub(crate) next_model: RwSignal<Option<String>>,
     /// What waits for the end of the answer.
     pub(crate) queue: RwSignal<Queue>,
     /// What was last kept of what is being written and of what waits, and for which conversation.
@@ -129,6 +131,7 @@ impl Session {
             expand_all: RwSignal::new(ExpandAll::default()),
             calls: RwSignal::default(),
             edited: RwSignal::new(None),
+            next_model: RwSignal::new(None),
             queue,
             kept: StoredValue::new((uuid, kept, kept_queue)),
             reading: StoredValue::new(None),
@@ -211,6 +214,7 @@ impl Session {
             set(self.earlier, &state.earlier);
             set(self.is_going, &state.goal.is_some());
             set(self.edited, &state.edited);
+            set(self.next_model, &state.next_model);
             set(self.queue, &state.queue);
             set(self.calls, &state.calls);
         });

@@ -180,6 +180,8 @@ pub(crate) struct State {
     pub(crate) unstored: Option<String>,
     /// The message of one's own that is being changed.
     pub(crate) edited: Option<Edited>,
+    /// The model that was chosen for the next message alone.
+    pub(crate) next_model: Option<String>,
     /// What waits for the end of the answer.
     pub(crate) queue: Queue,
     /// What went wrong with the last thing asked for.
@@ -236,6 +238,7 @@ impl State {
             draft,
             unstored: None,
             edited: None,
+            next_model: None,
             queue: Queue::default(),
             notice: None,
             stopping: false,
@@ -342,6 +345,7 @@ impl State {
             self.edited = Some(Edited { id, text: message.content });
         } else {
             self.draft = joined(&message.content, &self.draft);
+            self.next_model = message.model.or(self.next_model.take());
         }
     }
 

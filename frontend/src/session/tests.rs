@@ -178,6 +178,8 @@ fn end(turn: i64, text: &str) -> ChatEvent {
         error_code: None,
         stop_reason: Some("end_turn".to_owned()),
         usage: Usage::default(),
+        provider: None,
+        model: None,
     })
 }
 

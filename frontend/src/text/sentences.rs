@@ -284,6 +284,14 @@ impl Language {
         format!("{} · {} · {tools}", model.name, model.provider)
     }
 
+    /// A model as the choice for the next message alone.
+    pub(crate) fn model_for_next(self, name: &str) -> String {
+        match self {
+            Self::English => format!("{name} (next message only)"),
+            Self::Japanese => format!("{name}（次のメッセージのみ）"),
+        }
+    }
+
     /// A conversation's model that cannot be chosen any more.
     pub(crate) fn model_gone(self, name: &str) -> String {
         match self {

@@ -116,6 +116,7 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     entry.stop_reason = end.stop_reason;
     entry.items = items_from(end.tool_calls, &entry.items);
     entry.usage = Some(end.usage).filter(|usage| *usage != Usage::default());
+    entry.author = end.provider.zip(end.model).or(entry.author.take());
 }
 
 fn turn_error(transcript: &mut Transcript, error: TurnError) {
@@ -146,7 +147,8 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
         let siblings = std::mem::take(&mut entry.siblings);
         let items = items_from(snapshot.tool_calls, &entry.items);
         let (epoch, text, status) = (snapshot.epoch, snapshot.content, snapshot.status);
-        *entry = Entry { text, items, status, siblings, epoch, ..Entry::assistant(entry.id) };
+        let author = snapshot.provider.zip(snapshot.model);
+        *entry = Entry { text, items, status, siblings, epoch, author, ..Entry::assistant(entry.id) };
         transcript.expected_len = 0;
         return;
     }
@@ -166,4 +168,5 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
         entry.items.append(&mut held);
     }
     entry.status = snapshot.status;
+    entry.author = snapshot.provider.zip(snapshot.model).or(entry.author.take());
 }

@@ -92,6 +92,8 @@ fn snapshot(turn: i64, content: &str, tool_calls: Vec<ToolCall>) -> ChatEvent {
         content: content.to_owned(),
         tool_calls,
         status: MessageStatus::Streaming,
+        provider: None,
+        model: None,
     })
 }
 
@@ -105,6 +107,8 @@ fn end(turn: i64, content: &str, tool_calls: Vec<ToolCall>) -> ChatEvent {
         error_code: None,
         stop_reason: Some("end_turn".to_owned()),
         usage: Usage::default(),
+        provider: None,
+        model: None,
     })
 }
 

@@ -4,7 +4,9 @@ use tallybook_protocol::ToolCallId;
 
 use tallybook_tools::ToolSpec;
 
-use super::super::{Activity, Consent, EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
+use super::super::{
+    Activity, Consent, EndedToolCall, ModelCallRecord, Purpose, RecordError, Review, StartedToolCall, TurnRecorder,
+};
 
 /// What a [`MemoryRecorder`] was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +19,7 @@ pub(super) enum RecordedEvent {
     ToolStarted(i64, String, String),
     /// [`TurnRecorder::tool_ended`].
     ToolEnded(i64, EndedToolCall),
-    /// [`TurnRecorder::step_answered`]: the step, and why the model stopped or failed.
+    /// [`TurnRecorder::model_called`] for an answer: the step, and why the model stopped or failed.
     StepAnswered(u32, Result<String, String>),
 }
 
@@ -53,14 +55,23 @@ impl TurnRecorder for MemoryRecorder {
         Ok(())
     }
 
-    async fn request_consent(&mut self, call: &StartedToolCall<'_>, tool: &ToolSpec) -> Result<Consent, RecordError> {
+    async fn is_approved_for_good(&mut self, tool: &ToolSpec) -> Result<bool, RecordError> {
+        Ok(self.approved.contains(&tool.name.as_str()))
+    }
+
+    async fn request_consent(
+        &mut self,
+        call: &StartedToolCall<'_>,
+        tool: &ToolSpec,
+        _: &Review,
+    ) -> Result<Consent, RecordError> {
         if self.approved.contains(&tool.name.as_str()) {
             return Ok(Consent::Given);
         }
         let (name, input) = (call.request.name.clone(), call.request.input_text.clone());
         let ToolCallId(key) = self.key(call);
         self.events.push(RecordedEvent::Asked(key, name, input));
-        Ok(Consent::Awaited)
+        Ok(Consent::Asked(ToolCallId(key)))
     }
 
     async fn tool_started(&mut self, call: &StartedToolCall<'_>) -> Result<ToolCallId, RecordError> {
@@ -83,7 +94,10 @@ impl TurnRecorder for MemoryRecorder {
         });
     }
 
-    async fn step_answered(&mut self, step: &StepRecord) -> Result<(), RecordError> {
+    async fn model_called(&mut self, step: &ModelCallRecord) -> Result<(), RecordError> {
+        if step.purpose != Purpose::Answer {
+            return Ok(());
+        }
         let end = match (&step.stop_reason, &step.error) {
             (Some(reason), _) => Ok(reason.clone()),
             (None, error) => Err(error.clone().unwrap_or_default()),

@@ -1,6 +1,5 @@
-//! The settings file: finding it, reading it, and the models in it; its tool servers are checked in `tool_servers`. Every
-//! complaint names the file and the line, and none
-//! repeats a value that could be a secret.
+//! The settings file: finding it, reading it, and the models in it; its tool servers are checked in `tool_servers`, its
+//! reviewers in `review`. Every complaint names the file and the line, and none repeats a value that could be a secret.
 
 use std::{
     collections::HashMap,
@@ -20,6 +19,7 @@ use super::{
     environment::{demo, for_all_models, own_key},
     error::ConfigError,
     options::{Options, check_wait_hours, set},
+    review::ReviewSection,
 };
 use crate::models::{ModelChoice, ModelEntry, Origin};
 
@@ -39,7 +39,7 @@ pub(super) struct SettingsFile {
     content: Content,
 }
 
-/// What the file holds. The sections after `oauth` are known so that whoever writes one is told that it has no effect.
+/// What the file holds. The last sections are known so that whoever writes one is told that it has no effect.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
@@ -49,7 +49,7 @@ struct Content {
     tool_servers: ToolServerSections,
     oauth: Option<OAuthSettings>,
     consent: Option<ConsentSection>,
-    review: Option<Spanned<IgnoredAny>>,
+    review: Option<ReviewSection>,
     memory: Option<Spanned<IgnoredAny>>,
     plan: Option<Spanned<IgnoredAny>>,
 }
@@ -106,8 +106,8 @@ impl SettingsFile {
     }
 
     fn refuse_what_is_to_come(&self) -> Result<(), ConfigError> {
-        let Content { review, memory, plan, .. } = &self.content;
-        let sections = [("review", review), ("memory", memory), ("plan", plan)];
+        let Content { memory, plan, .. } = &self.content;
+        let sections = [("memory", memory), ("plan", plan)];
         let limits = self.content.models.iter().map(|model| ("context_tokens", &model.get_ref().context_tokens));
         for (name, value) in sections.into_iter().chain(limits) {
             if let Some(value) = value {
@@ -236,6 +236,11 @@ impl SettingsFile {
             }
         }
         Ok(Some(Prices { input: *input.get_ref(), output: *output.get_ref() }))
+    }
+
+    /// Its `[review]`.
+    pub(super) fn review(&self) -> Option<&ReviewSection> {
+        self.content.review.as_ref()
     }
 
     /// Its `[tool_servers.NAME]`.

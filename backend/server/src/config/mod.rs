@@ -1,12 +1,12 @@
 //! Every setting, its default and where it comes from, checked once at the start: `options` are the command line and the
-//! environment, `file` is the settings file, `environment` the model that needs no file, `tool_servers` the tool servers of
-//! both files. A bad value is a sentence that
-//! names the setting.
+//! environment, `file` is the settings file, `environment` the model that needs no file, `review` the models that review
+//! calls, `tool_servers` the tool servers of both files. A bad value is a sentence that names the setting.
 
 mod environment;
 mod error;
 mod file;
 mod options;
+mod review;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -27,7 +27,7 @@ use crate::{
     accounts::AccountsSettings,
     db::DatabaseUrl,
     http::{self, HostName},
-    models::ModelEntry,
+    models::{ModelEntry, ReviewSettings},
 };
 
 pub use error::ConfigError;
@@ -53,6 +53,8 @@ pub struct Settings {
     pub database_url: DatabaseUrl,
     /// The models, at least one; the first answers where none is chosen.
     pub models: Vec<ModelEntry>,
+    /// The models that review high-risk calls, if any do.
+    pub review: Option<ReviewSettings>,
     /// Whether models write titles.
     pub titles: bool,
     /// Whether models may read pages of the public web.
@@ -93,6 +95,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
     let host = options.host;
     let file = file::find(options.config_file.as_deref())?;
     let (models, remarks) = models(&options, file.as_ref())?;
+    let review = review::review(file.as_ref(), &models)?;
     let consent_wait = consent_wait(&options, file.as_ref())?;
     let accounts = accounts(&options, host)?;
     let tool_servers = tool_servers::tool_servers(&options, file.as_ref())?;
@@ -110,6 +113,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         http_limits: http::Limits::default(),
         database_url: options.database_url.expose_secret().parse()?,
         models,
+        review,
         titles: options.llm_titles,
         fetch_page: options.fetch_page,
         limits,

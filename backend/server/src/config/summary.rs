@@ -24,6 +24,9 @@ impl Settings {
             // Writing into a string does not fail.
             let _ = writeln!(lines, "    {}{default}: {}", entry.name, words(entry));
         }
+        if let Some(review) = &self.review {
+            let _ = writeln!(lines, "  review: {review}");
+        }
         let ToolServersSettings { servers, oauth } = &self.tool_servers;
         if !servers.is_empty() {
             lines += "  tool servers:\n";

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
-use tallybook_protocol::ChatEvent;
+use tallybook_protocol::{ChatEvent, ToolCall, ToolCallReview};
 
 use super::EventId;
 
@@ -69,20 +69,18 @@ impl WeakLogEntry {
 
 /// About how many bytes of memory an event takes: its texts.
 pub(super) fn event_bytes(event: &ChatEvent) -> usize {
-    let calls = |calls: &[tallybook_protocol::ToolCall]| -> usize {
-        calls
-            .iter()
-            .map(|call| call.input.as_str().len() + text_bytes(call.output.as_ref()) + text_bytes(call.error.as_ref()))
-            .sum()
+    let reviews = |reviews: &[ToolCallReview]| reviews.iter().map(|review| review.reason.len()).sum::<usize>();
+    let call = |call: &ToolCall| {
+        let texts = call.input.as_str().len() + text_bytes(call.output.as_ref()) + text_bytes(call.error.as_ref());
+        texts + reviews(&call.reviews)
     };
+    let calls = |calls: &[ToolCall]| calls.iter().map(call).sum::<usize>();
     let texts = match event {
         ChatEvent::MessageStart(start) => start.content.len(),
         ChatEvent::ToolCallPreparing(preparing) => preparing.tool_name.len(),
         ChatEvent::ToolCallProgress(progress) => text_bytes(progress.message.as_ref()),
         ChatEvent::ModelRetry(retry) => retry.code.len(),
-        ChatEvent::ApprovalRequested(asked) => {
-            asked.input.as_str().len() + asked.reviews.iter().map(|review| review.reason.len()).sum::<usize>()
-        }
+        ChatEvent::ApprovalRequested(asked) => asked.input.as_str().len() + reviews(&asked.reviews),
         ChatEvent::ApprovalDecided(decided) => {
             text_bytes(decided.reason.as_ref()) + decided.input.as_ref().map_or(0, |input| input.as_str().len())
         }

@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{
     ApprovalDecided, ApprovalRequested, CallsBudget, ChatEvent, Snapshot, ToolCall, ToolCallEnd, ToolCallId,
-    ToolCallStart, ToolCallStatus,
+    ToolCallReview, ToolCallStart, ToolCallStatus,
 };
 
 /// What stands at a place in an answer's text.
@@ -41,10 +41,13 @@ impl Item {
                 call.status = ToolCallStatus::Pending;
                 call.started_at = at;
             }
-            // It is asked for anew.
-            ChatEvent::ApprovalRequested(_) => call.status = ToolCallStatus::AwaitingApproval,
+            ChatEvent::ApprovalRequested(asked) => {
+                // It is asked for anew.
+                call.status = ToolCallStatus::AwaitingApproval;
+                call.reviews.clone_from(&asked.reviews);
+            }
             ChatEvent::ApprovalDecided(decided) => decide(call, decided),
-            ChatEvent::ToolCallReview(review) => call.reviews.push(review.clone()),
+            ChatEvent::ToolCallReview(review) => review_call(call, review),
             ChatEvent::ToolCallEnd(end) => end_call(call, end, held),
             _ => {}
         }
@@ -87,13 +90,22 @@ fn decide(call: &mut ToolCall, decided: &ApprovalDecided) {
     }
 }
 
+/// A vote may stand there already, since a request tells of all.
+fn review_call(call: &mut ToolCall, review: &ToolCallReview) {
+    match call.reviews.iter_mut().find(|held| held.model == review.model) {
+        Some(held) => held.clone_from(review),
+        None => call.reviews.push(review.clone()),
+    }
+}
+
 fn end_call(call: &mut ToolCall, end: &ToolCallEnd, held: &mut CallsBudget) {
     call.status = end.status;
     call.output.clone_from(&end.output);
     call.output_bytes = end.output_bytes;
     call.error.clone_from(&end.error);
     call.truncated |= end.truncated;
-    call.duration_ms = Some(end.duration_ms);
+    // One that was refused never ran.
+    call.duration_ms = Some(end.duration_ms).filter(|_| end.status != ToolCallStatus::Denied);
     held.fit_result(call);
 }
 

@@ -2,14 +2,16 @@
 //! it (`item`), with as much of that as one event may carry.
 
 use chrono::{DateTime, Utc};
-use tallybook_protocol::{CallsBudget, ChatEvent, ToolCall};
+use tallybook_protocol::{CallsBudget, ChatEvent, MessageStatus, Snapshot, ToolCall};
 
-use super::item::Item;
+use super::{event_id::EventId, item::Item};
 
 /// The message as far as it is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Progress {
     pub(super) content: String,
+    /// Who provides the model that writes it, and the catalog's name of that.
+    author: Option<(String, String)>,
     /// In the order in which they began.
     items: Vec<Item>,
     /// Bytes of the items' texts as they are held; beyond one budget they are cut.
@@ -20,7 +22,7 @@ impl Progress {
     /// A message as its rows have it.
     pub(super) fn of(content: String, calls: Vec<ToolCall>) -> Self {
         let items = calls.into_iter().map(Item::Call).collect();
-        Self { content, items, held: CallsBudget::default() }
+        Self { content, items, ..Self::default() }
     }
 
     /// The calls so far.
@@ -28,17 +30,28 @@ impl Progress {
         Item::calls(&self.items)
     }
 
-    /// The text and the calls so far.
-    pub(super) fn into_parts(self) -> (String, Vec<ToolCall>) {
-        (self.content, Item::into_calls(self.items))
+    /// The message as far as it had come with the event `id`.
+    pub(super) fn into_snapshot(self, id: EventId) -> Snapshot {
+        let (provider, model) = self.author.unzip();
+        Snapshot {
+            assistant_message_id: id.message_id,
+            epoch: id.epoch,
+            content: self.content,
+            tool_calls: Item::into_calls(self.items),
+            status: MessageStatus::Streaming,
+            provider,
+            model,
+        }
     }
 
     /// Takes in what happened at `at`.
     pub(super) fn apply(&mut self, event: &ChatEvent, at: DateTime<Utc>) {
         match event {
             ChatEvent::ContentDelta(delta) => self.content.push_str(&delta.delta),
+            ChatEvent::MessageStart(start) => self.author = start.provider.clone().zip(start.model.clone()),
             ChatEvent::Snapshot(snapshot) => {
                 self.content.clone_from(&snapshot.content);
+                self.author = snapshot.provider.clone().zip(snapshot.model.clone());
                 self.items.clear();
                 self.held = CallsBudget::default();
                 Item::list_of(snapshot).for_each(|item| self.add(item));

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{ChatEvent, MessageStatus, Snapshot};
+use tallybook_protocol::ChatEvent;
 use tokio::sync::watch;
 
 use super::{
@@ -110,14 +110,7 @@ impl TurnSubscription {
 
 /// The message as far as it had come with the event `id`.
 fn snapshot(progress: Progress, id: EventId) -> LogEntry {
-    let (content, tool_calls) = progress.into_parts();
-    let event = ChatEvent::Snapshot(Snapshot {
-        assistant_message_id: id.message_id,
-        epoch: id.epoch,
-        content,
-        tool_calls,
-        status: MessageStatus::Streaming,
-    });
+    let event = ChatEvent::Snapshot(progress.into_snapshot(id));
     LogEntry::new(Some(id), event)
 }
 
@@ -156,6 +149,8 @@ mod tests {
             error_code: None,
             stop_reason: None,
             usage: Usage::default(),
+            provider: None,
+            model: None,
         })
     }
 

@@ -1,7 +1,9 @@
-//! Which models answer: what the settings say of each (here), and those that can be asked (`catalog`). How a provider is
+//! Which models answer: what the settings say of each (here), those that can be asked (`catalog`) and those that review
+//! calls (`review`). How a provider is
 //! asked is in the crate `llm`.
 
 mod catalog;
+mod review;
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
@@ -10,6 +12,7 @@ use tallybook_llm::{ConnectError, ModelClient, ModelSettings, connect};
 use tallybook_protocol::Prices;
 
 pub use catalog::{Catalog, CatalogError, Model};
+pub use review::ReviewSettings;
 
 /// One model as the settings have it.
 #[derive(Clone, Debug)]
@@ -98,6 +101,14 @@ impl ModelChoice {
         match self {
             Self::Demo { .. } => Ok(None),
             Self::Provider(settings) => connect(&settings.for_titles()).map(Some),
+        }
+    }
+
+    /// The model for votes on calls; `None` for the demo model, which has no opinion.
+    fn connect_for_reviews(&self) -> Result<Option<Arc<dyn ModelClient>>, ConnectError> {
+        match self {
+            Self::Demo { .. } => Ok(None),
+            Self::Provider(settings) => connect(&settings.for_reviews()).map(Some),
         }
     }
 }

@@ -48,6 +48,7 @@ fn the_example_is_sound_and_has_every_key() {
         "Demo: ",
         "docs: https://docs.example.org, with a token, calls need consent but for those of tools that it calls read-only, \
          tools that change are withheld. It cannot be used: the environment variable that client_id_env names is not set\n",
+        "review: Sonnet, Local advise on high-risk calls, and a person decides; they have 30 seconds\n",
         "everything: the program npx, every call needs consent\n",
         "intern: http://tools.internal:8080, with a token, every call needs consent",
     ] {
@@ -58,6 +59,7 @@ fn the_example_is_sound_and_has_every_key() {
     for (section, some) in [
         ("[[models]]\nname = \"A\"\nprovider = \"demo\"\n", ["name", "output_price"]),
         ("[tool_servers.a]\n", ["url", "pin"]),
+        ("[review]\n", ["models", "timeout_secs"]),
         ("[tool_servers.a.oauth]\n", ["token_url", "scope"]),
     ] {
         let output = check_text(&format!("{section}anything = 1\n"));
@@ -129,9 +131,8 @@ fn a_mistake_is_told_with_its_file_and_line() {
         ("[[models]]\nname = \" A\"\nprovider = \"demo\"".to_owned(), 2, "a model's name is 1 to 100 characters"),
         ("[[models]]\nname = \"A:plain\"\nprovider = \"demo\"".to_owned(), 2, "cannot end with :plain"),
         ([model("api_key_env = \"A_KEY\""), model("")].concat(), 6, "another model is named \"A\", on line 2"),
-        ("[review]\nquorum = 2".to_owned(), 1, "this version does nothing with review yet"),
+        ("[plan]\nmax_attempts = 2".to_owned(), 1, "this version does nothing with plan yet"),
         ("[consent]\nwait_hours = -1".to_owned(), 2, "wait_hours must be a number of hours from 0 to 87600"),
-        ("[review]\nmodels = []".to_owned(), 1, "this version does nothing with review yet"),
     ] {
         let output = check_text(&text);
         let said = said(&output);
@@ -139,6 +140,39 @@ fn a_mistake_is_told_with_its_file_and_line() {
         assert!(said.starts_with(&format!("tallybook: tallybook.toml, line {line}: ")), "{text}: {said}");
         assert!(said.contains(words) && !said.contains("hunter2"), "{text}: {said}");
     }
+}
+
+#[test]
+fn a_mistake_in_the_review_is_told_with_its_line() {
+    let named = |name: &str| {
+        let more = "provider = \"ollama\"\nmodel = \"m\"";
+        format!("[[models]]\nname = \"{name}\"\n{more}\n")
+    };
+    let models = [named("A"), named("B"), "[[models]]\nname = \"D\"\nprovider = \"demo\"\n".to_owned()].concat();
+    let review = |rest: &str| format!("{models}[review]\n{rest}\n");
+    for (text, line, words) in [
+        (review("quorum = 2"), 12, "missing field `models`"),
+        (review("models = []"), 13, "1 to 5 models review"),
+        (review("models = [\n\"A\",\n\"Z\"]"), 15, "there is no model named \"Z\". There are: A, B, D."),
+        (review("models = [\"A\", \"D\"]"), 13, "the demo model cannot review"),
+        (review("models = [\"A\", \"A\"]"), 13, "\"A\" has one vote"),
+        (review("models = [\"A\", \"B\"]\nquorum = 3"), 14, "quorum is 1 to 2"),
+        (review("models = [\"A\"]\nquorum = 0"), 14, "quorum is 1 to 1"),
+        (review("models = [\"A\"]\nmode = \"veto\""), 14, "mode is advise, or decide"),
+        (review("models = [\"A\"]\ntimeout_secs = 0"), 14, "timeout_secs is 1 to 600"),
+        (review("models = [\"A\"]\nvoters = 1"), 14, "unknown field `voters`"),
+    ] {
+        let output = check_text(&text);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{text} was taken: {said}");
+        assert!(said.starts_with(&format!("tallybook: tallybook.toml, line {line}: ")), "{text}: {said}");
+        assert!(said.contains(words), "{text}: {said}");
+    }
+    let said = said(&check_text(&review("models = [\"A\", \"B\"]\nmode = \"decide\"")));
+    assert!(
+        said.contains("review: A, B decide on high-risk calls by 2 votes or more; they have 30 seconds\n"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Consent: high-risk calls wait, and whatever process is there takes the decision. What stands beyond one call is in
-//! `consent/standing`, what servers and time do meanwhile in `consent/meanwhile`.
+//! `consent/standing`, what servers and time do meanwhile in `consent/meanwhile`, what models say of calls in
+//! `consent/reviews`.
 
 mod meanwhile;
+mod reviews;
 mod standing;
 
 use std::sync::{Arc, Mutex};

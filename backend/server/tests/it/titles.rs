@@ -40,8 +40,8 @@ on_every_engine! {
             let tokens = [&asked.body["max_tokens"], &asked.body["max_completion_tokens"]];
             assert!(tokens.iter().any(|tokens| tokens.as_u64().is_some_and(|tokens| tokens <= 1024)), "{tokens:?}");
         }
-        let model_calls = rows!(engine, (i64,), "SELECT COUNT(*) FROM model_calls");
-        assert_eq!(model_calls, [(4,)], "a title is no step of a turn");
+        let model_calls = rows!(engine, (String, i64), "SELECT purpose, COUNT(*) FROM model_calls GROUP BY purpose ORDER BY purpose");
+        assert_eq!(model_calls, [("answer".to_owned(), 4), ("title".to_owned(), 2)], "a title is no step of a turn");
     }
 
     /// The turn is over before the title comes, and whoever gave another title meanwhile has the last word.

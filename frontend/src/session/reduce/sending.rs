@@ -49,16 +49,19 @@ impl State {
         }
     }
 
-    /// The message to send: the one that failed to be sent, when it is the same, so that it is stored once.
-    fn message(&self, content: &str, edit_of: Option<MessageId>, id: String) -> NewMessage {
+    /// The message to send: the one that failed to be sent, when it is the same, so that it is stored once. A new one takes
+    /// along the model that was chosen for it alone.
+    fn message(&mut self, content: &str, edit_of: Option<MessageId>, id: String) -> NewMessage {
         let again = self.failed.as_ref().map(|(failed, _)| failed);
         let again = again.filter(|failed| failed.content == content && failed.edit_of == edit_of);
-        again.cloned().unwrap_or_else(|| NewMessage {
+        let message = again.cloned().unwrap_or_else(|| NewMessage {
             content: content.to_owned(),
             client_message_id: Some(id),
             edit_of,
             ..NewMessage::default()
-        })
+        });
+        let model = if edit_of.is_none() { self.next_model.take() } else { None };
+        NewMessage { model, ..message }
     }
 
     fn deliver(&mut self, uuid: Uuid, message: NewMessage, out: &mut Vec<Effect>) {

@@ -186,3 +186,31 @@ fn a_hidden_tab_looks_for_the_end_and_sends_what_waits() {
     here.tell(Input::Hidden(false));
     assert!(matches!(here.waits_for().1, Request::Find(HERE, _)));
 }
+
+#[test]
+fn a_model_chosen_for_the_next_message_goes_with_that_one_alone() {
+    let mut here = busy();
+    here.act(Action::ChooseNext(Some("GPT".to_owned())));
+    here.send("Q3");
+    assert_eq!(here.state.next_model, None, "what waits has taken it along");
+    here.send("Q4");
+    here.events(vec![end(2, "A2")]);
+    assert_eq!(sent(&here).unwrap().model.as_deref(), Some("GPT"));
+    here.answer(Answer::Opened(Ok(())));
+    here.events(vec![start(3, "Q3"), end(3, "A3")]);
+    assert_eq!(sent(&here).unwrap().model, None);
+}
+
+#[test]
+fn a_message_that_could_not_be_sent_gives_its_model_back() {
+    let mut here = Told::open("Q1");
+    here.act(Action::ChooseNext(Some("GPT".to_owned())));
+    here.send("Q2");
+    assert_eq!(sent(&here).unwrap().model.as_deref(), Some("GPT"));
+    here.answer(Answer::Opened(Err(ApiError::Unreachable)));
+    assert_eq!(here.state.next_model.as_deref(), Some("GPT"));
+    here.act(Action::ChooseNext(None));
+    here.act(Action::SendDraft("another id".to_owned()));
+    let again = sent(&here).unwrap();
+    assert_eq!((again.model, again.client_message_id.as_deref()), (None, Some("id of Q2")), "it is the same message");
+}

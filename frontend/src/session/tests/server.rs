@@ -247,6 +247,8 @@ impl Server {
                 error_code: None,
                 stop_reason: None,
                 usage: Usage::default(),
+                provider: None,
+                model: None,
             }));
             self.feed.push(FeedKind::TurnEnded);
         }
@@ -268,6 +270,8 @@ impl Server {
             content: answer.text.clone(),
             tool_calls: answer.tool_calls(),
             status: answer.status,
+            provider: None,
+            model: None,
         }))
     }
 

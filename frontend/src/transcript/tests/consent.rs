@@ -66,6 +66,8 @@ fn paused(tool_calls: Vec<ToolCall>) -> ChatEvent {
         error_code: None,
         stop_reason: None,
         usage: Usage::default(),
+        provider: None,
+        model: None,
     })
 }
 

@@ -4,7 +4,9 @@
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
-use tallybook_protocol::{ConversationSummary, Message, MessageStatus, Role, ToolCall, ToolCallStatus};
+use tallybook_protocol::{
+    ConversationSummary, Message, MessageStatus, Role, ToolCall, ToolCallReview, ToolCallStatus, Verdict,
+};
 
 use super::sanitize::{is_open, sanitize};
 
@@ -104,11 +106,25 @@ fn push_call(text: &mut String, call: &ToolCall) {
         push_part(text, "Input that the model asked for", "json", proposed.as_str());
     }
     push_part(text, "Input", "json", call.input.as_str());
+    if !call.reviews.is_empty() {
+        let lines: Vec<String> = call.reviews.iter().map(review_line).collect();
+        push_part(text, "Reviews", "text", &lines.join("\n"));
+    }
     for (name, part) in [("Output", &call.output), ("Error", &call.error)] {
         if let Some(part) = part {
             push_part(text, name, "text", part);
         }
     }
+}
+
+/// A reviewing model's vote.
+fn review_line(ToolCallReview { model, verdict, reason, .. }: &ToolCallReview) -> String {
+    let verdict = match verdict {
+        Verdict::Approve => "approves",
+        Verdict::Reject => "rejects",
+        Verdict::Abstain | Verdict::Unknown => "abstains",
+    };
+    format!("{model} {verdict}: {reason}").trim_end_matches([':', ' ']).to_owned()
 }
 
 fn push_part(text: &mut String, name: &str, language: &str, part: &str) {

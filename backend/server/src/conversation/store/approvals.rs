@@ -252,14 +252,10 @@ pub(crate) async fn create_approval(tx: &mut Transaction, new: NewApproval<'_>) 
 }
 
 /// Has a call that waits wait for a decision on the tool as it is now.
-pub(crate) async fn ask_waiting_anew(db: &Database, id: ToolCallId, tool_hash: &str) -> sqlx::Result<()> {
-    on_db!(db, |pool| sqlx::query(ASK_WAITING_ANEW)
-        .bind(tool_hash)
-        .bind(now())
-        .bind(id)
-        .execute(pool)
-        .await
-        .map(|_| ()))
+pub(crate) async fn ask_waiting_anew(tx: &mut Transaction, id: ToolCallId, tool_hash: &str) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| {
+        sqlx::query(ASK_WAITING_ANEW).bind(tool_hash).bind(now()).bind(id).execute(connection).await.map(|_| ())
+    })
 }
 
 /// Calls by their keys, whosever they are.

@@ -4,19 +4,27 @@ use tallybook_protocol::MessageId;
 
 use super::{
     list_of::list_of,
-    rows::{ConversationId, MessageRow, SizeRow, StateRow, TreeNode},
+    rows::{AuthorRow, ConversationId, MessageRow, SizeRow, StateRow, TreeNode},
 };
 use crate::db::{Database, on_db};
 
 const LIST: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
-     (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id ORDER BY k.step DESC LIMIT 1) AS provider, \
-     COALESCE(m.model, (SELECT k.model FROM model_calls k WHERE k.message_id = m.id ORDER BY k.step DESC LIMIT 1)) AS model \
+     (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
+     ORDER BY k.step DESC LIMIT 1) AS provider, \
+     COALESCE(m.model, (SELECT k.model FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
+     ORDER BY k.step DESC LIMIT 1)) AS model \
      FROM messages m WHERE m.id IN (";
 
 const FIND: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
-     (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id ORDER BY k.step DESC LIMIT 1) AS provider, \
-     COALESCE(m.model, (SELECT k.model FROM model_calls k WHERE k.message_id = m.id ORDER BY k.step DESC LIMIT 1)) AS model \
+     (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
+     ORDER BY k.step DESC LIMIT 1) AS provider, \
+     COALESCE(m.model, (SELECT k.model FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
+     ORDER BY k.step DESC LIMIT 1)) AS model \
      FROM messages m WHERE m.id = ? AND m.conversation_id = ?";
+
+const FIND_AUTHOR: &str = "SELECT \
+     (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
+     ORDER BY k.step DESC LIMIT 1) AS provider, m.model FROM messages m WHERE m.id = ?";
 
 const FIND_STATE: &str = "SELECT status, epoch FROM messages WHERE id = ? AND conversation_id = ?";
 
@@ -26,7 +34,8 @@ const LIST_TEXT_BYTES: &str = "SELECT id, OCTET_LENGTH(content) FROM messages WH
 
 // Sums of integers are decimals to MySQL.
 const LIST_SIZES: &str = "SELECT m.id, CAST(OCTET_LENGTH(m.content) \
-     + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) FROM model_calls k WHERE k.message_id = m.id), 0) \
+     + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) FROM model_calls k \
+     WHERE k.message_id = m.id AND k.purpose = 'answer'), 0) \
      + COALESCE((SELECT SUM(CASE WHEN OCTET_LENGTH(t.output) > 65536 THEN 65536 ELSE OCTET_LENGTH(t.output) END) \
      FROM tool_calls t WHERE t.message_id = m.id), 0) AS SIGNED) AS bytes, \
      (SELECT COUNT(*) FROM tool_calls t WHERE t.message_id = m.id) AS calls \
@@ -65,6 +74,11 @@ pub(crate) async fn find_message(
     id: MessageId,
 ) -> sqlx::Result<Option<MessageRow>> {
     on_db!(db, |pool| sqlx::query_as(FIND).bind(id).bind(conversation_id).fetch_optional(pool).await)
+}
+
+/// Which model wrote a message.
+pub(crate) async fn find_author(db: &Database, id: MessageId) -> sqlx::Result<Option<AuthorRow>> {
+    on_db!(db, |pool| sqlx::query_as(FIND_AUTHOR).bind(id).fetch_optional(pool).await)
 }
 
 /// How far one message of a conversation is.

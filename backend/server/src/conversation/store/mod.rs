@@ -1,4 +1,5 @@
-//! The SQL of conversations, messages, turns, their calls and the consent to those, and of what is shared. One text serves both engines, so there is no `RETURNING`,
+//! The SQL of conversations, messages, turns, their calls, the consent to those and the reviews of them, and of what is
+//! shared. One text serves both engines, so there is no `RETURNING`,
 //! no upsert and no `FOR UPDATE`: work is claimed by a conditional UPDATE that changes exactly one row.
 
 pub(super) mod approvals;
@@ -8,6 +9,7 @@ mod list_of;
 pub(super) mod messages;
 pub(super) mod model_calls;
 pub(super) mod pattern;
+pub(super) mod reviews;
 pub(super) mod rows;
 pub(super) mod search;
 pub(super) mod shares;

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use tallybook_llm::AssistantBlock;
 use tallybook_protocol::{
     ConversationSummary, Message, MessageId, MessagePart, MessageStatus, RawJson, Role, ToolCall, ToolCallId,
-    ToolCallStatus, Usage,
+    ToolCallReview, ToolCallStatus, Usage,
 };
 use uuid::Uuid;
 
@@ -38,6 +38,13 @@ pub(crate) struct StateRow {
     #[sqlx(try_from = "String")]
     pub(crate) status: MessageStatus,
     pub(crate) epoch: i32,
+}
+
+/// Which model wrote an answer, as in [`MessageRow`].
+#[derive(Clone, Debug, Default, sqlx::FromRow)]
+pub(crate) struct AuthorRow {
+    pub(crate) provider: Option<String>,
+    pub(crate) model: Option<String>,
 }
 
 /// A row of `messages`, without what only leases need.
@@ -91,6 +98,9 @@ pub(crate) struct ToolCallRow {
     pub(crate) decided_at: Option<DateTime<Utc>>,
     pub(crate) started_at: DateTime<Utc>,
     pub(crate) duration_ms: Option<i64>,
+    /// What reviewing models said of it; read only where the wire carries it.
+    #[sqlx(skip)]
+    pub(crate) reviews: Vec<ToolCallReview>,
 }
 
 /// The beginnings of a call's texts.
@@ -103,16 +113,12 @@ pub(crate) struct ToolCallTextsRow {
     pub(crate) error: Option<String>,
 }
 
-/// A row of `model_calls`, as far as history and usage need it.
+/// A row of `model_calls` that is a step, as far as history needs it.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct ModelCallRow {
     pub(crate) message_id: MessageId,
     pub(crate) step: i32,
     pub(crate) stop_reason: Option<String>,
-    pub(crate) input_tokens: i64,
-    pub(crate) output_tokens: i64,
-    pub(crate) cached_tokens: i64,
-    pub(crate) cost_nanos: Option<i64>,
     /// Why the model failed; absent when its answer is whole.
     pub(crate) error: Option<String>,
     pub(crate) blocks: String,
@@ -135,7 +141,7 @@ pub(crate) struct SizeRow {
     pub(crate) calls: i64,
 }
 
-/// What one turn cost: the sums over its `model_calls`.
+/// What one turn cost: the sums over its `model_calls`, but for its conversation's title.
 #[derive(Clone, Copy, Debug, sqlx::FromRow)]
 pub(crate) struct UsageRow {
     pub(crate) message_id: MessageId,
@@ -146,11 +152,15 @@ pub(crate) struct UsageRow {
 }
 
 impl UsageRow {
+    /// As the turn's end tells it.
+    pub(crate) fn sum(self) -> Usage {
+        let Self { input_tokens, output_tokens, cached_tokens, cost_nanos, .. } = self;
+        Usage { input_tokens, output_tokens, cached_tokens, cost_nanos }
+    }
+
     /// `None` where the provider counts nothing.
     pub(crate) fn usage(self) -> Option<Usage> {
-        let Self { input_tokens, output_tokens, cached_tokens, cost_nanos, .. } = self;
-        Some(Usage { input_tokens, output_tokens, cached_tokens, cost_nanos })
-            .filter(|usage| *usage != Usage::default())
+        Some(self.sum()).filter(|usage| *usage != Usage::default())
     }
 }
 
@@ -212,12 +222,6 @@ impl ModelCallRow {
     pub(crate) fn blocks(&self) -> Vec<AssistantBlock> {
         serde_json::from_str(&self.blocks).unwrap_or_default()
     }
-
-    /// Tokens of the step.
-    pub(crate) fn usage(&self) -> Usage {
-        let Self { input_tokens, output_tokens, cached_tokens, cost_nanos, .. } = *self;
-        Usage { input_tokens, output_tokens, cached_tokens, cost_nanos }
-    }
 }
 
 /// Said of a call that never began: it waited for consent, or for those before it.
@@ -271,7 +275,7 @@ impl ToolCallRow {
             truncated,
             duration_ms: self.duration_ms,
             started_at: self.started_at,
-            reviews: Vec::new(),
+            reviews: self.reviews.clone(),
         }
     }
 }

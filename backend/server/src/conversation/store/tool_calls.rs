@@ -10,6 +10,7 @@ use tallybook_protocol::{CallsBudget, MessageId, ToolCall, ToolCallId, ToolCallS
 use super::{
     columns::{MAX_TOOL_NAME_CHARS, MAX_WORD_CHARS, json_column, stored_id, truncated},
     list_of::{MAX_IDS_PER_QUERY, list_of},
+    reviews::add_reviews,
     rows::{NOT_STARTED, NOT_STARTED_TYPE, ToolCallRow, ToolCallTextsRow},
 };
 use crate::{
@@ -196,6 +197,7 @@ async fn list_carried_tool_calls(db: &Database, message_ids: &[MessageId]) -> sq
             row.error = row.error.take().and(texts.error);
         }
     }
+    add_reviews(db, &mut rows).await?;
     Ok(rows)
 }
 
@@ -206,5 +208,8 @@ pub(crate) async fn find_input_text(db: &Database, id: ToolCallId) -> sqlx::Resu
 
 /// A call of a user's, whole.
 pub(crate) async fn find_tool_call(db: &Database, user: UserId, id: ToolCallId) -> sqlx::Result<Option<ToolCallRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND).bind(id).bind(user).fetch_optional(pool).await)
+    let mut call: Option<ToolCallRow> =
+        on_db!(db, |pool| sqlx::query_as(FIND).bind(id).bind(user).fetch_optional(pool).await)?;
+    add_reviews(db, call.as_mut_slice()).await?;
+    Ok(call)
 }

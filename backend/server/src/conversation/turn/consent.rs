@@ -16,7 +16,7 @@ use super::{
         service::ConversationService,
         store::{
             approvals::{self, DecidableRow, NewApproval, NewVerdict},
-            messages,
+            messages, reviews,
             rows::{ConversationRow, StateRow},
             tool_calls,
             turns::{After, TurnRows},
@@ -26,7 +26,10 @@ use super::{
     start::StartPermit,
     subscribe::EventsAnswer,
 };
-use crate::{accounts::UserId, db::with_retries};
+use crate::{
+    accounts::UserId,
+    db::{now, with_retries},
+};
 
 /// How long a decision waits for the run that asked for it to be over. It comes before that only when somebody is very
 /// quick, or when calls that were approved for good still run.
@@ -150,12 +153,20 @@ async fn check_tools(
         let Some(tool) = tools.find_spec(&call.tool_name).filter(|_| is_approved) else { continue };
         let hash = tool.hash();
         if call.tool_hash.as_ref() != Some(&hash) {
-            approvals::ask_waiting_anew(&context.db, call.id, &hash).await?;
+            with_retries(|| ask_anew(context, call.id, &hash)).await?;
             let (name, description) = (tool.name.clone(), tool.description.clone());
             changed.get_or_insert(ServiceError::ToolChanged { name, description });
         }
     }
     changed.map_or(Ok(()), Err)
+}
+
+/// Has a call wait for a decision on the tool as it is now. What reviewers said was of another one.
+async fn ask_anew(context: &Context, id: ToolCallId, tool_hash: &str) -> sqlx::Result<()> {
+    let mut tx = context.db.begin().await?;
+    approvals::ask_waiting_anew(&mut tx, id, tool_hash).await?;
+    reviews::replace_reviews(&mut tx, id, &[], now()).await?;
+    tx.commit().await
 }
 
 /// A turn goes on from where its run has left it. What cannot be waited for here goes on by itself (`waiting`).

@@ -42,7 +42,7 @@ pub(super) async fn continued_turn(
         calls: calls.len(),
         answered: whole.pop().map(|(record, blocks)| answered_step(record, &blocks, &calls, tools)),
         next_step: steps.iter().map(|call| number(call.step) + 1).max().unwrap_or(0),
-        usage: steps.iter().map(ModelCallRow::usage).sum(),
+        usage: model_calls::find_usage(&context.db, message_id).await?,
         active: turns::find_active(&context.db, message_id).await?,
     };
     if let (Some(ModelMessage::ToolResults(results)), Some(step)) = (history.last_mut(), &continued.answered) {

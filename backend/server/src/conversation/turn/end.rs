@@ -12,18 +12,19 @@ use super::{
         context::Context,
         limits::MAX_FALLBACK_END_BYTES,
         store::{
+            model_calls,
             rows::ToolCallRow,
             tool_calls,
             turns::{self, TurnEnd, TurnRows},
         },
     },
-    stored_end::sum_usage,
     storing_recorder::record_error,
     writer::TurnWriter,
 };
 use crate::{
     db::{Database, with_retries},
     journal::{TurnLog, stored::EncodedEvent},
+    models::Model,
 };
 
 /// The first pause before writing the end of a turn is tried again; each one is twice as long as the one before.
@@ -101,6 +102,8 @@ pub(super) struct EndWriter<'a> {
     pub(super) context: &'a Context,
     pub(super) writer: &'a TurnWriter,
     pub(super) log: &'a Arc<TurnLog>,
+    /// What answered.
+    pub(super) model: &'a Model,
 }
 
 impl EndWriter<'_> {
@@ -222,7 +225,7 @@ impl EndWriter<'_> {
             // Of a turn that broke off, the rows may know of calls and steps of which nobody was told.
             let end_if_open = |call: &mut ToolCallRow| call.end_if_open(CUT_OFF);
             tool_calls = tool_calls::list_changed_tool_calls_of(&self.context.db, message_id, end_if_open).await?;
-            usage = sum_usage(&self.context.db, message_id).await?;
+            usage = model_calls::find_usage(&self.context.db, message_id).await?;
         }
         Ok(ChatEvent::MessageEnd(MessageEnd {
             assistant_message_id: message_id,
@@ -233,6 +236,8 @@ impl EndWriter<'_> {
             error_code: end.error.as_ref().map(|error| error.code().to_owned()),
             stop_reason: end.stop_reason.clone(),
             usage,
+            provider: Some(self.model.client().info().provider.clone()),
+            model: Some(self.model.name().to_owned()),
         }))
     }
 

@@ -59,6 +59,8 @@ pub(super) async fn go_on(
         content: kept.clone(),
         tool_calls,
         status: MessageStatus::Streaming,
+        provider: Some(model.client().info().provider.clone()),
+        model: Some(model.name().to_owned()),
     });
     check_statement_size(&context.db, &kept, &EncodedEvent::of(&snapshot)?).await?;
     let lease_until = turns::database_now(&context.db).await? + context.lifetimes.lease;

@@ -1,8 +1,10 @@
-//! Turns: how one begins (`begin`, `start`), goes on (`continue_turn`, `consent`, `go_on`), runs (`run`), is stored (`writer`, `storing_recorder`) and ends (`end`);
-//! what its model is told (`history`, `continued`); how readers follow it (`subscribe`, `remote_tail`, `stored_end`) and play it again (`playback`), how it is
+//! Turns: how one begins (`begin`, `start`), goes on (`continue_turn`, `consent`, `go_on`), runs (`run`), is stored (`writer`,
+//! `storing_recorder`, `call_events`) and ends (`end`); what its model is told (`history`, `continued`); how readers follow
+//! it (`subscribe`, `remote_tail`, `stored_end`) and play it again (`playback`), how it is
 //! stopped (`stop`), and what is done about turns whose process is gone (`recovery`) or that are long over (`retention`).
 
 mod begin;
+mod call_events;
 mod consent;
 mod continue_turn;
 mod continued;

@@ -14,13 +14,13 @@ use super::{
         context::Context,
         limits::MAX_FALLBACK_END_BYTES,
         store::{
-            rows::ToolCallRow,
+            messages, model_calls,
+            rows::{AuthorRow, ToolCallRow},
             tool_calls,
             turns::{self, AbandonedTurn, TurnEnd},
         },
     },
     end::{REJECTED, REJECTED_CODE, check_statement_size},
-    stored_end::sum_usage,
 };
 use crate::{
     db::{FailureKind, classify, is_rolled_back},
@@ -202,6 +202,7 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
 async fn interrupted_event(context: &Context, message_id: MessageId, text: &str) -> sqlx::Result<ChatEvent> {
     let end_if_open = |call: &mut ToolCallRow| call.end_if_open(CALL_INTERRUPTED);
     let tool_calls = tool_calls::list_changed_tool_calls_of(&context.db, message_id, end_if_open).await?;
+    let AuthorRow { provider, model } = messages::find_author(&context.db, message_id).await?.unwrap_or_default();
     Ok(ChatEvent::MessageEnd(MessageEnd {
         assistant_message_id: message_id,
         content: text.to_owned(),
@@ -210,7 +211,9 @@ async fn interrupted_event(context: &Context, message_id: MessageId, text: &str)
         error: Some(TURN_INTERRUPTED.to_owned()),
         error_code: Some("interrupted".to_owned()),
         stop_reason: None,
-        usage: sum_usage(&context.db, message_id).await?,
+        usage: model_calls::find_usage(&context.db, message_id).await?,
+        provider,
+        model,
     }))
 }
 

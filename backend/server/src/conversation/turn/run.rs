@@ -59,7 +59,7 @@ impl Turn {
         } else {
             let end = End { active: began.elapsed(), ..self.describe(result) };
             complete = end.status == MessageStatus::Complete;
-            let writer = EndWriter { context: &self.context, writer: &writer, log: &self.log };
+            let writer = EndWriter { context: &self.context, writer: &writer, log: &self.log, model: &self.model };
             // While the database does not take the end, nobody may take the turn for abandoned. That somebody did, or that
             // this very end is stored by now, the writer finds out by itself.
             let lease = self.keep_lease().then(|()| std::future::pending());

@@ -144,6 +144,8 @@ mod tests {
             content: String::new(),
             tool_calls: Vec::new(),
             status: MessageStatus::Streaming,
+            provider: None,
+            model: None,
         });
         let model = Arc::clone(context.models.default_model());
         let first_events = vec![first_event];

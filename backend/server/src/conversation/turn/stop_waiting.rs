@@ -14,13 +14,12 @@ use super::{
         store::{
             ConversationId,
             approvals::{self, NewApproval, NewVerdict},
-            messages,
+            messages, model_calls,
             rows::{MessageRow, ToolCallRow},
             tool_calls, turns,
         },
     },
     end::check_statement_size,
-    stored_end::sum_usage,
 };
 use crate::{
     accounts::UserId,
@@ -136,7 +135,9 @@ async fn events(
         error: None,
         error_code: None,
         stop_reason: None,
-        usage: sum_usage(&context.db, message.id).await?,
+        usage: model_calls::find_usage(&context.db, message.id).await?,
+        provider: message.provider.clone(),
+        model: message.model.clone(),
     }));
     Ok(events)
 }

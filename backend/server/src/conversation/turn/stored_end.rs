@@ -4,11 +4,7 @@ use std::sync::Arc;
 
 use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, ToolCall, TurnError, Usage};
 
-use super::super::store::{
-    ConversationId, messages, model_calls,
-    rows::{MessageRow, ModelCallRow},
-    tool_calls,
-};
+use super::super::store::{ConversationId, messages, model_calls, rows::MessageRow, tool_calls};
 use crate::{
     db::Database,
     journal::{EventId, TurnLog, stored},
@@ -33,7 +29,7 @@ pub(super) async fn read_end(
     let log = if message.status == MessageStatus::Failed {
         TurnLog::of_end(id, failed_event(&message), message.content, tool_calls)
     } else {
-        let usage = sum_usage(db, message_id).await?;
+        let usage = model_calls::find_usage(db, message_id).await?;
         TurnLog::of_end(id, ended_event(message, tool_calls, usage), String::new(), Vec::new())
     };
     Ok(Arc::new(log))
@@ -49,6 +45,8 @@ fn ended_event(message: MessageRow, tool_calls: Vec<ToolCall>, usage: Usage) -> 
         tool_calls,
         status: message.status,
         usage,
+        provider: message.provider,
+        model: message.model,
     })
 }
 
@@ -59,9 +57,4 @@ fn failed_event(message: &MessageRow) -> ChatEvent {
         user_message_id: message.parent_id,
         assistant_message_id: Some(message.id),
     })
-}
-
-/// Tokens of a turn's steps.
-pub(super) async fn sum_usage(db: &Database, message_id: MessageId) -> sqlx::Result<Usage> {
-    Ok(model_calls::list_model_calls(db, &[message_id]).await?.iter().map(ModelCallRow::usage).sum())
 }

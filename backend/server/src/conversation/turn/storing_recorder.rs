@@ -4,11 +4,12 @@
 use std::time::Duration;
 
 use serde_json::Number;
-use tallybook_agent::{Activity, Consent, EndedToolCall, RecordError, StartedToolCall, StepRecord, TurnRecorder};
+use tallybook_agent::{
+    Activity, Consent, EndedToolCall, ModelCallRecord, RecordError, Review, Ruling, StartedToolCall, TurnRecorder,
+};
 use tallybook_llm::RetryWait;
 use tallybook_protocol::{
-    ApprovalRequested, CallsBudget, ChatEvent, ContentDelta, ModelRetry, RawJson, ToolCall, ToolCallEnd, ToolCallId,
-    ToolCallPreparing, ToolCallProgress, ToolCallStart, ToolCallStatus,
+    ChatEvent, ContentDelta, Decision, ModelRetry, ToolCallId, ToolCallPreparing, ToolCallProgress,
 };
 use tallybook_tools::{Progress, ToolSpec};
 use tokio::time::Instant;
@@ -16,13 +17,17 @@ use tokio::time::Instant;
 use super::{
     super::{
         limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
-        store::{approvals, model_calls, tool_calls},
+        store::{
+            approvals::{self, NewApproval, NewVerdict},
+            model_calls, reviews, tool_calls,
+        },
     },
+    call_events::{REVIEW, asked_events, end_event, start_event},
     step_text::separator,
     writer::{TurnWriter, wire_offset},
 };
 use crate::{
-    db::{FailureKind, classify, now, with_retries},
+    db::{FailureKind, Transaction, classify, now, with_retries},
     journal::stored::EncodedEvent,
 };
 
@@ -73,25 +78,44 @@ impl TurnRecorder for StoringRecorder<'_> {
         Ok(())
     }
 
-    async fn request_consent(&mut self, call: &StartedToolCall<'_>, tool: &ToolSpec) -> Result<Consent, RecordError> {
+    async fn is_approved_for_good(&mut self, tool: &ToolSpec) -> Result<bool, RecordError> {
         let (writer, hash) = (self.writer, tool.hash());
         let message_id = writer.rows().assistant_message_id;
         let is_given = || approvals::is_approved_for_good(writer.db(), message_id, &tool.name, &hash);
-        if with_retries(is_given).await.map_err(record_error)? {
+        with_retries(is_given).await.map_err(record_error)
+    }
+
+    async fn request_consent(
+        &mut self,
+        call: &StartedToolCall<'_>,
+        tool: &ToolSpec,
+        review: &Review,
+    ) -> Result<Consent, RecordError> {
+        if self.is_approved_for_good(tool).await? {
             return Ok(Consent::Given);
         }
+        let (writer, hash) = (self.writer, tool.hash());
+        let message_id = writer.rows().assistant_message_id;
         let (asked_at, offset) = (now(), wire_offset(writer.log().text_bytes()));
+        // All in one: there is never a call whose votes are there without what they decided.
         let store = || async {
             let Some(mut write) = writer.begin().await? else { return Ok(None) };
             let id = approvals::create_waiting_call(&mut write.tx, message_id, call, offset, &hash, asked_at).await?;
-            let event = asked_event(id, call, tool, offset);
-            writer.create_next_event(&mut write.tx, &EncodedEvent::of(&event)?).await?;
+            reviews::replace_reviews(&mut write.tx, id, &review.votes, asked_at).await?;
+            if let Some(ruling) = &review.ruling {
+                store_ruling(&mut write.tx, id, ruling, &hash).await?;
+            }
+            let events = asked_events(id, call, tool, offset, review);
+            let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
+            writer.create_next_events(&mut write.tx, &encoded).await?;
             write.commit().await?;
-            Ok(Some(event))
+            Ok(Some((id, events)))
         };
-        let event = stored(with_retries(store).await)?;
-        writer.log().append_at(event, asked_at);
-        Ok(Consent::Awaited)
+        let (id, events) = stored(with_retries(store).await)?;
+        for event in events {
+            writer.log().append_at(event, asked_at);
+        }
+        Ok(Consent::Asked(id))
     }
 
     async fn tool_started(&mut self, call: &StartedToolCall<'_>) -> Result<ToolCallId, RecordError> {
@@ -155,11 +179,11 @@ impl TurnRecorder for StoringRecorder<'_> {
         self.writer.log().append_unnumbered(event);
     }
 
-    async fn step_answered(&mut self, step: &StepRecord) -> Result<(), RecordError> {
+    async fn model_called(&mut self, call: &ModelCallRecord) -> Result<(), RecordError> {
         let writer = self.writer;
         let store = || async {
             let Some(mut write) = writer.begin().await? else { return Ok(None) };
-            model_calls::create_model_call(&mut write.tx, writer.rows().assistant_message_id, step).await?;
+            model_calls::create_model_call(&mut write.tx, writer.rows().assistant_message_id, call).await?;
             write.commit().await.map(Some)
         };
         stored(with_retries(store).await)
@@ -176,6 +200,18 @@ fn json_bytes(text: &str) -> usize {
     text.bytes().map(escaped).sum()
 }
 
+/// Stores what reviewers decided of a call that was just asked for.
+async fn store_ruling(tx: &mut Transaction, id: ToolCallId, ruling: &Ruling, hash: &str) -> sqlx::Result<()> {
+    let error = ruling.refusal();
+    let verdict = match ruling.decision {
+        Decision::Approve => NewVerdict::Approve { tool_hash: hash, input: None, scope: None },
+        Decision::Deny => NewVerdict::Deny { error: &error },
+    };
+    let new = NewApproval { tool_call_id: id, decided_by: REVIEW, reason: Some(&ruling.reason), verdict };
+    // Nobody else has heard of the call.
+    if approvals::create_approval(tx, new).await? { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
+}
+
 /// What came of a write: `None` stands for a turn that is no longer this process's own.
 fn stored<T>(outcome: sqlx::Result<Option<T>>) -> Result<T, RecordError> {
     outcome.map_err(record_error)?.ok_or(RecordError::LostLease)
@@ -188,78 +224,6 @@ pub(super) fn record_error(error: sqlx::Error) -> RecordError {
         FailureKind::StorageFull => RecordError::Full(error.into()),
         FailureKind::Permanent => RecordError::Rejected(error.into()),
     }
-}
-
-fn start_event(
-    id: ToolCallId,
-    call: &StartedToolCall<'_>,
-    offset: i64,
-    started_at: chrono::DateTime<chrono::Utc>,
-) -> ChatEvent {
-    let told = told_call(id, call, offset, started_at);
-    ChatEvent::ToolCallStart(ToolCallStart {
-        tool_call_id: id,
-        tool_name: told.tool_name,
-        input: told.input,
-        input_bytes: told.input_bytes,
-        truncated: told.truncated,
-        offset,
-    })
-}
-
-fn asked_event(id: ToolCallId, call: &StartedToolCall<'_>, tool: &ToolSpec, offset: i64) -> ChatEvent {
-    let told = told_call(id, call, offset, now());
-    ChatEvent::ApprovalRequested(ApprovalRequested {
-        tool_call_id: id,
-        tool_name: told.tool_name,
-        input: told.input,
-        input_bytes: told.input_bytes,
-        truncated: told.truncated,
-        offset,
-        risk: tool.risk.as_str().to_owned(),
-        reviews: Vec::new(),
-    })
-}
-
-/// A call as an event tells of it.
-fn told_call(
-    id: ToolCallId,
-    call: &StartedToolCall<'_>,
-    offset: i64,
-    started_at: chrono::DateTime<chrono::Utc>,
-) -> ToolCall {
-    let mut told = ToolCall {
-        tool_call_id: id,
-        tool_name: call.request.name.clone(),
-        input: RawJson::from_text(&call.request.input_text),
-        input_bytes: None,
-        proposed_input: None,
-        offset,
-        status: ToolCallStatus::Pending,
-        output: None,
-        output_bytes: None,
-        error: None,
-        truncated: false,
-        duration_ms: None,
-        started_at,
-        reviews: Vec::new(),
-    };
-    CallsBudget::default().fit(&mut told);
-    told
-}
-
-fn end_event(id: ToolCallId, end: &EndedToolCall) -> ChatEvent {
-    let mut event = ToolCallEnd {
-        tool_call_id: id,
-        output: end.output.clone(),
-        output_bytes: None,
-        error: end.error.clone(),
-        truncated: false,
-        status: end.status,
-        duration_ms: end.duration_ms,
-    };
-    CallsBudget::default().fit_end(&mut event);
-    ChatEvent::ToolCallEnd(event)
 }
 
 #[cfg(test)]

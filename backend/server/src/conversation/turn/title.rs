@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use tallybook_agent::{AgentError, TitleWriter};
+use tallybook_agent::{AgentError, Aside, TitleWriter};
 
 use super::super::{
     context::Context,
     input::{title_from_message, title_from_model},
-    store::{ConversationId, conversations, messages, turns::TurnRows},
+    store::{ConversationId, conversations, messages, model_calls, turns::TurnRows},
 };
 use crate::{accounts::UserId, models::Model};
 
@@ -60,7 +60,11 @@ async fn write(
     let question = messages::find_message(db, conversation_id, turn.user_message_id).await?;
     let answer = messages::find_message(db, conversation_id, turn.assistant_message_id).await?;
     let (Some(question), Some(answer)) = (question, answer) else { return Ok(()) };
-    let written = writer.write(&question.content, &answer.content).await?;
+    let Aside { text, call } = writer.write(&question.content, &answer.content).await?;
+    let mut tx = db.begin().await?;
+    model_calls::create_model_call(&mut tx, turn.assistant_message_id, &call).await?;
+    tx.commit().await?;
+    let written = text?;
     let Some(title) = title_from_model(&written).filter(|title| *title != automatic) else { return Ok(()) };
     if conversations::replace_title(db, conversation_id, &automatic, &title).await? {
         context.changes.announce(user);

@@ -1,7 +1,7 @@
 //! A turn's way into the database. Every write first makes sure that the turn is still this process's own, and takes along
 //! the text that is not yet stored.
 
-use std::{sync::Arc, time::Duration};
+use std::{slice, sync::Arc, time::Duration};
 
 use tallybook_protocol::{ChatEvent, ContentDelta};
 use tokio::sync::{Mutex, MutexGuard};
@@ -104,7 +104,15 @@ impl TurnWriter {
 
     /// Stores an event under the number that it is about to be sent with.
     pub(super) async fn create_next_event(&self, tx: &mut Transaction, event: &EncodedEvent) -> sqlx::Result<()> {
-        stored::create_event(tx, self.id(self.log.next_seq()), event).await
+        self.create_next_events(tx, slice::from_ref(event)).await
+    }
+
+    /// The same with several that are about to be sent one after another.
+    pub(super) async fn create_next_events(&self, tx: &mut Transaction, events: &[EncodedEvent]) -> sqlx::Result<()> {
+        for (seq, event) in (self.log.next_seq()..).zip(events) {
+            stored::create_event(tx, self.id(seq), event).await?;
+        }
+        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@ use tallybook::{
     config::Settings,
     db::Database,
     http,
-    models::{ModelChoice, ModelEntry},
+    models::{ModelChoice, ModelEntry, ReviewSettings},
 };
 use tallybook_agent::{Limits, SystemPrompt};
 use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy};
@@ -56,6 +56,7 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
         http_limits: http::Limits::default(),
         database_url: engine.url.parse().expect("its address"),
         models: vec![ModelEntry::from_environment(ModelChoice::Provider(model))],
+        review: None,
         titles: false,
         limits,
         system_prompt: SystemPrompt::BuiltIn,
@@ -114,6 +115,18 @@ impl TestApp {
     pub(crate) async fn spawn_with_models(engine: &Engine, models: Vec<ModelEntry>, tools: ToolRegistry) -> Self {
         let unused = Provider::Anthropic.settings(String::new());
         let settings = Settings { models, ..settings(engine, unused, Limits::default()) };
+        Self::start(engine, settings, tools).await
+    }
+
+    /// The same, some of which review high-risk calls.
+    pub(crate) async fn spawn_with_review(
+        engine: &Engine,
+        models: Vec<ModelEntry>,
+        review: ReviewSettings,
+        tools: ToolRegistry,
+    ) -> Self {
+        let unused = Provider::Anthropic.settings(String::new());
+        let settings = Settings { models, review: Some(review), ..settings(engine, unused, Limits::default()) };
         Self::start(engine, settings, tools).await
     }
 

@@ -1,0 +1,97 @@
+//! One model call beside the steps of a turn: words for words, without tools, within its own time and length.
+
+use std::{future::Future, pin::pin, sync::Arc};
+
+use futures_util::StreamExt;
+use tallybook_llm::{AssistantBlock, ModelClient, ModelError, ModelEvent, ModelMessage, ModelRequest, ToolChoice};
+use tokio::time::{Instant, sleep_until};
+
+use super::{
+    ask::Answer,
+    error::AgentError,
+    recorder::{ModelCallRecord, Purpose},
+};
+
+/// What a model is asked beside a turn's steps.
+pub(super) struct Question {
+    pub(super) purpose: Purpose,
+    /// The step that it concerns.
+    pub(super) step: u32,
+    pub(super) system: Vec<String>,
+    pub(super) words: String,
+    /// Bytes that the model may write. It needs few, but some models think aloud first.
+    pub(super) max_bytes: usize,
+    pub(super) deadline: Instant,
+}
+
+/// What came of that.
+#[derive(Debug)]
+pub struct Aside {
+    /// What the model wrote.
+    pub text: Result<String, AgentError>,
+    /// The call, for the tables.
+    pub call: ModelCallRecord,
+}
+
+/// Asks a model, until `halt` ends that.
+pub(super) async fn ask_aside(
+    model: &dyn ModelClient,
+    question: Question,
+    halt: impl Future<Output = AgentError>,
+) -> Aside {
+    let Question { purpose, step, system, words, max_bytes, deadline } = question;
+    let mut answer = Answer::new(purpose);
+    let request = ModelRequest {
+        system,
+        messages: vec![ModelMessage::user_text(words)],
+        tools: Arc::new([]),
+        tool_choice: ToolChoice::None,
+    };
+    let followed = tokio::select! {
+        biased;
+        error = halt => Err(error),
+        followed = follow(model, request, &mut answer, max_bytes, deadline) => followed.map_err(AgentError::from),
+    };
+    answer.end();
+    let call = answer.record(step, model.info(), followed.as_ref().err());
+    Aside { text: followed.map(|()| answer.text()), call }
+}
+
+async fn follow(
+    model: &dyn ModelClient,
+    request: ModelRequest,
+    answer: &mut Answer,
+    max_bytes: usize,
+    deadline: Instant,
+) -> Result<(), ModelError> {
+    let asked = Instant::now();
+    let mut stream = model.stream(request);
+    let mut late = pin!(sleep_until(deadline));
+    loop {
+        let event = tokio::select! {
+            biased;
+            () = &mut late => return Err(ModelError::Timeout { seconds: asked.elapsed().as_secs() }),
+            event = stream.next() => event,
+        };
+        let Some(event) = event else {
+            return Err(ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() });
+        };
+        match event? {
+            ModelEvent::TextDelta(delta) => answer.add_text(&delta),
+            ModelEvent::Attempt(attempt) => answer.begin(attempt),
+            ModelEvent::Ended { stop_reason, usage } => {
+                answer.stop_reason = stop_reason;
+                answer.usage = usage;
+                return Ok(());
+            }
+            ModelEvent::RetryIn(_) | ModelEvent::CallGrew { .. } | ModelEvent::ToolCall(_) | ModelEvent::Opaque(_) => {}
+        }
+        if answer.blocks.iter().map(text_bytes).sum::<usize>() > max_bytes {
+            return Err(ModelError::BadStream { detail: "it is longer than what was asked for".to_owned() });
+        }
+    }
+}
+
+fn text_bytes(block: &AssistantBlock) -> usize {
+    if let AssistantBlock::Text { text } = block { text.len() } else { 0 }
+}

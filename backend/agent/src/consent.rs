@@ -1,0 +1,85 @@
+//! Whether the high-risk calls of a step may run: reviewers vote on them, and they are asked for.
+
+use std::{collections::HashMap, pin::pin};
+
+use futures_util::StreamExt as _;
+use tallybook_protocol::{Decision, ToolCallStatus};
+use tallybook_tools::{Risk, ToolError, ToolRegistry, ToolSpec};
+
+use super::{
+    error::AgentError,
+    limits::{MAX_REVIEWED_CALLS, MAX_REVIEWED_INPUT_BYTES},
+    recorder::{Consent, TurnRecorder},
+    review::{Review, Subject, Vote, Voted},
+    tool_step::{Leave, StepRun, result_for_model},
+    turn::{PlannedCall, WaitedCall},
+};
+
+impl<R: TurnRecorder> StepRun<'_, R> {
+    /// Has those of the high-risk calls reviewed that need consent.
+    pub(super) async fn review(&mut self, high: &[usize], request: &str) -> Result<HashMap<usize, Review>, AgentError> {
+        let Some(reviewers) = self.runner.reviewers.as_deref() else { return Ok(HashMap::new()) };
+        let Self { tools, step, calls, recorder, halt, usage, .. } = self;
+        let (mut indexes, mut subjects) = (Vec::new(), Vec::new());
+        for &index in high {
+            let input = &calls[index].request.input_text;
+            let Some(tool) = tool_to_ask_for(tools, &calls[index]) else { continue };
+            if subjects.len() < MAX_REVIEWED_CALLS
+                && input.len() <= MAX_REVIEWED_INPUT_BYTES
+                && !recorder.is_approved_for_good(tool).await?
+            {
+                indexes.push(index);
+                subjects.push(Subject { request, tool, input });
+            }
+        }
+        let mut votes = pin!(reviewers.votes(&subjects, *step, halt));
+        let mut cast = vec![Vec::new(); subjects.len()];
+        let mut over = None;
+        while let Some(Voted { subject, reviewer, vote, call }) = votes.next().await {
+            if let Some(call) = call {
+                recorder.model_called(&call).await?;
+                *usage += call.usage;
+            }
+            match vote {
+                Ok(vote) => cast[subject].push((reviewer, vote)),
+                Err(error) => over = Some(error),
+            }
+        }
+        if let Some(error) = over {
+            return Err(error);
+        }
+        let review = |mut votes: Vec<(usize, Vote)>| {
+            votes.sort_by_key(|(reviewer, _)| *reviewer);
+            reviewers.review(votes.into_iter().map(|(_, vote)| vote).collect())
+        };
+        Ok(indexes.into_iter().zip(cast.into_iter().map(review)).collect())
+    }
+
+    /// Finds out whether a call may run that needs consent. One whose tool is another by now than the one that was approved
+    /// is asked for anew.
+    pub(super) async fn consent(&mut self, index: usize, review: Review) -> Result<Leave, AgentError> {
+        let call = &mut self.calls[index];
+        let Some(tool) = tool_to_ask_for(self.tools, call) else { return Ok(Leave::Given) };
+        let id = match self.recorder.request_consent(&call.started(self.step), tool, &review).await? {
+            Consent::Given => return Ok(Leave::Given),
+            Consent::Asked(id) => id,
+        };
+        let is_edited = call.waited.as_ref().is_some_and(|waited| waited.is_edited);
+        call.waited = Some(WaitedCall { id, tool_hash: tool.hash(), is_edited });
+        let Some(ruling) = review.ruling else { return Ok(Leave::Awaited) };
+        if ruling.decision == Decision::Approve {
+            return Ok(Leave::Given);
+        }
+        let shown_bytes = self.runner.limits.result_bytes(self.calls.len());
+        let refused = Err(ToolError::other(ToolCallStatus::Denied.as_str(), ruling.refusal()));
+        self.results[index] = Some(result_for_model(&self.calls[index], &refused, shown_bytes));
+        Ok(Leave::Refused)
+    }
+}
+
+/// The tool of a call that needs consent and has not got it.
+fn tool_to_ask_for<'a>(tools: &'a ToolRegistry, call: &PlannedCall) -> Option<&'a ToolSpec> {
+    let tool = tools.find_spec(&call.request.name).filter(|tool| tool.risk == Risk::High)?;
+    let is_approved = call.waited.as_ref().is_some_and(|waited| waited.tool_hash == tool.hash());
+    (!is_approved).then_some(tool)
+}

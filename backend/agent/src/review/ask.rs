@@ -1,0 +1,172 @@
+//! Asking one model what it thinks of a call. Whatever it is told of the call is data, as JSON strings in an envelope; and
+//! whatever it answers that is not the JSON that was asked for is no vote.
+
+use askama::Template;
+use serde::Deserialize;
+use serde_json::json;
+use tallybook_protocol::Verdict;
+use tallybook_tools::ToolSpec;
+use tokio::time::Instant;
+
+use super::{Reviewer, Vote};
+use crate::{
+    aside::{Aside, Question, ask_aside},
+    error::AgentError,
+    halt::Halt,
+    limits::{MAX_REASON_CHARS, MAX_REVIEW_ANSWER_BYTES, MAX_REVIEWED_REQUEST_BYTES},
+    recorder::{ModelCallRecord, Purpose},
+    result::shorten,
+};
+
+/// Said of a reviewer that has no vote.
+const LATE: &str = "It did not answer in time.";
+const NO_VOTE: &str = "Its answer was not the JSON that was asked for.";
+
+/// What is reviewed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Subject<'a> {
+    /// What the person asked for.
+    pub(crate) request: &'a str,
+    pub(crate) tool: &'a ToolSpec,
+    /// The arguments, whole.
+    pub(crate) input: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "review.txt", escape = "none")]
+struct Prompt {
+    max_reason_chars: usize,
+}
+
+/// What a reviewer answers.
+#[derive(Deserialize)]
+struct Answer {
+    verdict: Verdict,
+    #[serde(default)]
+    reason: String,
+}
+
+impl Subject<'_> {
+    /// Asks a reviewer. Its failure is an abstention; only the turn's end is an error.
+    pub(super) async fn ask(
+        &self,
+        reviewer: &Reviewer,
+        step: u32,
+        deadline: Instant,
+        halt: &Halt<'_>,
+    ) -> (Result<Vote, AgentError>, Option<ModelCallRecord>) {
+        let abstention = |reason: &str| Vote {
+            model: reviewer.name.clone(),
+            verdict: Verdict::Abstain,
+            reason: reason.to_owned(),
+            usage: tallybook_protocol::Usage::default(),
+            duration_ms: 0,
+        };
+        if Instant::now() >= deadline {
+            return (Ok(abstention(LATE)), None);
+        }
+        let prompt = match (Prompt { max_reason_chars: MAX_REASON_CHARS }).render() {
+            Ok(prompt) => prompt,
+            Err(error) => return (Err(error.into()), None),
+        };
+        let question = Question {
+            purpose: Purpose::Review,
+            step,
+            system: vec![prompt],
+            words: self.envelope(),
+            max_bytes: MAX_REVIEW_ANSWER_BYTES,
+            deadline,
+        };
+        let Aside { text, call } = ask_aside(&*reviewer.model, question, halt.reached()).await;
+        let voted = match text {
+            Ok(text) => read(&text),
+            Err(AgentError::Model(_)) if Instant::now() >= deadline => (Verdict::Abstain, LATE.to_owned()),
+            Err(AgentError::Model(error)) => {
+                tracing::warn!(reviewer = reviewer.name, code = error.code(), %error, "a reviewer could not be asked");
+                (Verdict::Abstain, format!("It could not be asked ({}).", error.code()))
+            }
+            Err(error) => return (Err(error), Some(call)),
+        };
+        let vote = Vote {
+            verdict: voted.0,
+            reason: voted.1,
+            usage: call.usage,
+            duration_ms: call.duration_ms,
+            ..abstention("")
+        };
+        (Ok(vote), Some(call))
+    }
+
+    /// The call as one JSON object, in which whatever others wrote is a string and so cannot pass for anything else.
+    fn envelope(&self) -> String {
+        let ToolSpec { name, description, .. } = self.tool;
+        let request = shorten(self.request, MAX_REVIEWED_REQUEST_BYTES);
+        json!({"request": request, "tool": {"name": name, "description": description}, "input": self.input}).to_string()
+    }
+}
+
+/// A verdict and its reason. Models like to put a fence around JSON, which says nothing.
+fn read(text: &str) -> (Verdict, String) {
+    let text = text.trim();
+    let fenced = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let json = fenced.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner));
+    // An array of the right values would do for serde.
+    let object = json.trim_start().starts_with('{').then(|| serde_json::from_str(json));
+    match object.unwrap_or_else(|| Err(serde::de::Error::custom("no object"))) {
+        Ok(Answer { verdict: verdict @ (Verdict::Approve | Verdict::Reject | Verdict::Abstain), reason }) => {
+            (verdict, bounded(&reason))
+        }
+        Ok(_) | Err(_) => (Verdict::Abstain, NO_VOTE.to_owned()),
+    }
+}
+
+/// A reason as it is kept: one line within its limit.
+fn bounded(reason: &str) -> String {
+    let line = reason.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let line = line.collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MAX_REASON_CHARS) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tallybook_protocol::Verdict;
+
+    use super::{MAX_REASON_CHARS, NO_VOTE, bounded, read};
+
+    #[test]
+    fn only_the_json_that_was_asked_for_is_a_vote() {
+        let yes = (Verdict::Approve, "It is asked for.".to_owned());
+        for text in [
+            r#"{"verdict":"approve","reason":"It is asked for."}"#,
+            "```json\n{\"reason\": \"It is\\nasked for.\", \"verdict\": \"approve\", \"certainty\": 1}\n```",
+            " {\"verdict\":\"approve\",\"reason\":\"It is asked for.\"}\n",
+        ] {
+            assert_eq!(read(text), yes, "{text}");
+        }
+        assert_eq!(read(r#"{"verdict":"reject"}"#), (Verdict::Reject, String::new()));
+        for text in [
+            "",
+            "I approve.",
+            r#"{"verdict":"yes","reason":"x"}"#,
+            r#"{"verdict":"APPROVE"}"#,
+            r#"{"verdict":"unknown"}"#,
+            r#"{"verdict":"approve","verdict":"reject"}"#,
+            r#"{"verdict":"approve","reason":7}"#,
+            r#"Sure: {"verdict":"approve","reason":"x"}"#,
+            r#"["approve","x"]"#,
+            "```{\"verdict\":\"approve\"",
+        ] {
+            assert_eq!(read(text), (Verdict::Abstain, NO_VOTE.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_reason_is_one_short_line() {
+        assert_eq!(bounded(" a\u{1}b\n\n c "), "a b c");
+        assert_eq!(bounded(&"数".repeat(MAX_REASON_CHARS)).chars().count(), MAX_REASON_CHARS);
+        assert_eq!(bounded(&"数".repeat(MAX_REASON_CHARS + 1)).chars().count(), MAX_REASON_CHARS + 1);
+    }
+}

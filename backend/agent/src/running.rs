@@ -1,0 +1,102 @@
+//! The calls of a step that run: waiting for the next one that may start, that ends, or that says how far it is.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    future::poll_fn,
+    sync::Arc,
+    time::Duration,
+};
+
+use tallybook_protocol::ToolCallId;
+use tallybook_tools::{Progress, ProgressSender, ToolError, ToolOutput};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    task::{Id, JoinError, JoinSet},
+    time::{Instant, sleep_until},
+};
+use tokio_util::sync::PollSemaphore;
+
+use super::{error::AgentError, halt::Halt};
+
+/// How often it is told how far a call is.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
+/// Words of tools on how far they are that wait to be looked at; further ones are lost, as newer ones follow.
+const MAX_WAITING_PROGRESS: usize = 64;
+
+/// What a tool gives back.
+pub(super) type ToolReturn = Result<ToolOutput, ToolError>;
+
+/// The calls that run, and what is known of each.
+pub(super) struct Running {
+    /// Keeps its place among those that wait for a slot.
+    slots: PollSemaphore,
+    pub(super) tasks: JoinSet<ToolReturn>,
+    pub(super) calls: HashMap<Id, RunningCall>,
+    progress_in: mpsc::Sender<(usize, Progress)>,
+    progress_out: mpsc::Receiver<(usize, Progress)>,
+    /// How far calls are that is not told yet, the latest of each.
+    untold: BTreeMap<usize, Progress>,
+    /// When the next is told.
+    tell_at: Instant,
+}
+
+pub(super) struct RunningCall {
+    pub(super) index: usize,
+    pub(super) id: ToolCallId,
+    pub(super) started_at: Instant,
+}
+
+/// What happens next in a step.
+pub(super) enum Next {
+    /// The turn is over.
+    Halt(AgentError),
+    /// The next call may start.
+    Start(Option<OwnedSemaphorePermit>),
+    /// A call ended.
+    Ended(Result<(Id, ToolReturn), JoinError>),
+    /// These calls are so far.
+    Progress(BTreeMap<usize, Progress>),
+}
+
+impl Running {
+    pub(super) fn new(slots: Arc<Semaphore>) -> Self {
+        let (progress_in, progress_out) = mpsc::channel(MAX_WAITING_PROGRESS);
+        let (tasks, calls, untold) = (JoinSet::new(), HashMap::new(), BTreeMap::new());
+        Self {
+            slots: PollSemaphore::new(slots),
+            tasks,
+            calls,
+            progress_in,
+            progress_out,
+            untold,
+            tell_at: Instant::now(),
+        }
+    }
+
+    /// Where the call with this index says how far it is.
+    pub(super) fn progress_of(&self, index: usize) -> ProgressSender {
+        let told = self.progress_in.clone();
+        ProgressSender::new(move |progress| drop(told.try_send((index, progress))))
+    }
+
+    /// Waits; `None` when nothing runs and nothing may start.
+    pub(super) async fn next(&mut self, may_start: bool, halt: &Halt<'_>) -> Option<Next> {
+        if !may_start && self.tasks.is_empty() {
+            return None;
+        }
+        loop {
+            let Self { slots, tasks, progress_out, untold, tell_at, .. } = self;
+            tokio::select! {
+                biased;
+                error = halt.reached() => return Some(Next::Halt(error)),
+                slot = poll_fn(|context| slots.poll_acquire(context)), if may_start => return Some(Next::Start(slot)),
+                Some(ended) = tasks.join_next_with_id() => return Some(Next::Ended(ended)),
+                () = sleep_until(*tell_at), if !untold.is_empty() => {
+                    *tell_at = Instant::now() + PROGRESS_INTERVAL;
+                    return Some(Next::Progress(std::mem::take(untold)));
+                }
+                Some((index, progress)) = progress_out.recv() => drop(untold.insert(index, progress)),
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `[review]`: which models review high-risk calls.
+
+use std::{collections::HashSet, time::Duration};
+
+use serde::Deserialize;
+use tallybook_agent::{MAX_REVIEWERS, ReviewMode};
+use toml::Spanned;
+
+use super::{error::ConfigError, file::SettingsFile};
+use crate::models::{ModelChoice, ModelEntry, ReviewSettings};
+
+/// How long the votes on the calls of a step may take where the file says nothing.
+const DEFAULT_TIMEOUT_SECS: u64 = 30;
+
+/// The longest time that they may be given. It is the turn's.
+const MAX_TIMEOUT_SECS: u64 = 600;
+
+/// The section as it stands in the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReviewSection {
+    models: Spanned<Vec<Spanned<String>>>,
+    quorum: Option<Spanned<usize>>,
+    mode: Option<Spanned<String>>,
+    timeout_secs: Option<Spanned<u64>>,
+}
+
+/// Who reviews, of these models; nobody where the file does not say so.
+pub(super) fn review(
+    file: Option<&SettingsFile>,
+    models: &[ModelEntry],
+) -> Result<Option<ReviewSettings>, ConfigError> {
+    let Some((file, section)) = file.and_then(|file| Some((file, file.review()?))) else { return Ok(None) };
+    let names = reviewers(file, section, models)?;
+    let mode = match &section.mode {
+        None => ReviewMode::Advise,
+        Some(word) => match word.get_ref().as_str() {
+            "advise" => ReviewMode::Advise,
+            "decide" => ReviewMode::Decide,
+            _ => return Err(file.bad(word, "mode is advise, or decide.")),
+        },
+    };
+    let quorum = match &section.quorum {
+        None => names.len() / 2 + 1,
+        Some(quorum) if (1..=names.len()).contains(quorum.get_ref()) => *quorum.get_ref(),
+        Some(quorum) => {
+            return Err(file.bad(quorum, format!("quorum is 1 to {}, as many models as review.", names.len())));
+        }
+    };
+    let seconds = match &section.timeout_secs {
+        None => DEFAULT_TIMEOUT_SECS,
+        Some(seconds) if (1..=MAX_TIMEOUT_SECS).contains(seconds.get_ref()) => *seconds.get_ref(),
+        Some(seconds) => return Err(file.bad(seconds, format!("timeout_secs is 1 to {MAX_TIMEOUT_SECS}."))),
+    };
+    Ok(Some(ReviewSettings { models: names, mode, quorum, timeout: Duration::from_secs(seconds) }))
+}
+
+fn reviewers(file: &SettingsFile, section: &ReviewSection, models: &[ModelEntry]) -> Result<Vec<String>, ConfigError> {
+    let named = section.models.get_ref();
+    if !(1..=MAX_REVIEWERS).contains(&named.len()) {
+        return Err(file.bad(&section.models, format!("1 to {MAX_REVIEWERS} models review.")));
+    }
+    let mut seen = HashSet::new();
+    for name in named {
+        let Some(entry) = models.iter().find(|entry| entry.name == *name.get_ref()) else {
+            let there: Vec<&str> = models.iter().map(|entry| entry.name.as_str()).collect();
+            let problem = format!("there is no model named {:?}. There are: {}.", name.get_ref(), there.join(", "));
+            return Err(file.bad(name, problem));
+        };
+        if matches!(entry.choice, ModelChoice::Demo { .. }) {
+            return Err(file.bad(name, "the demo model cannot review. Take it out."));
+        }
+        if !seen.insert(name.get_ref()) {
+            return Err(file.bad(name, format!("{:?} has one vote, and is named twice.", name.get_ref())));
+        }
+    }
+    Ok(named.iter().map(|name| name.get_ref().clone()).collect())
+}

@@ -1,0 +1,70 @@
+//! SQL on what reviewing models said of calls that wanted to run.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use tallybook_agent::Vote;
+use tallybook_protocol::{ToolCallId, ToolCallReview, Verdict};
+
+use super::{list_of::list_of, rows::ToolCallRow};
+use crate::db::{Database, Transaction, on_tx};
+
+const CREATE: &str = "INSERT INTO tool_call_reviews \
+     (tool_call_id, model, verdict, reason, input_tokens, output_tokens, duration_ms, created_at) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+
+const DELETE: &str = "DELETE FROM tool_call_reviews WHERE tool_call_id = ?";
+
+const LIST: &str =
+    "SELECT tool_call_id, model, verdict, reason, duration_ms FROM tool_call_reviews WHERE tool_call_id IN (";
+
+/// A row of `tool_call_reviews`, as far as readers are told of it.
+#[derive(sqlx::FromRow)]
+struct ReviewRow {
+    tool_call_id: ToolCallId,
+    model: String,
+    #[sqlx(try_from = "String")]
+    verdict: Verdict,
+    reason: String,
+    duration_ms: i64,
+}
+
+impl From<ReviewRow> for ToolCallReview {
+    fn from(row: ReviewRow) -> Self {
+        let ReviewRow { tool_call_id, model, verdict, reason, duration_ms } = row;
+        Self { tool_call_id, model, verdict, reason, duration_ms }
+    }
+}
+
+/// Stores the votes on a call in place of those that it had: where it is asked for anew, those were on another tool.
+pub(crate) async fn replace_reviews(
+    tx: &mut Transaction,
+    id: ToolCallId,
+    votes: &[Vote],
+    at: DateTime<Utc>,
+) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| {
+        sqlx::query(DELETE).bind(id).execute(&mut *connection).await?;
+        for Vote { model, verdict, reason, usage, duration_ms } in votes {
+            let vote = sqlx::query(CREATE).bind(id).bind(model).bind(verdict.as_str()).bind(reason);
+            let vote = vote.bind(usage.input_tokens).bind(usage.output_tokens).bind(*duration_ms).bind(at);
+            vote.execute(&mut *connection).await?;
+        }
+        Ok(())
+    })
+}
+
+/// Adds to calls what was said of them.
+pub(crate) async fn add_reviews(db: &Database, calls: &mut [ToolCallRow]) -> sqlx::Result<()> {
+    // Of others nobody was asked.
+    let ids: Vec<ToolCallId> = calls.iter().filter(|call| call.tool_hash.is_some()).map(|call| call.id).collect();
+    let rows: Vec<ReviewRow> = list_of(db, LIST, &ids, ") ORDER BY id").await?;
+    let mut reviews: HashMap<ToolCallId, Vec<ToolCallReview>> = HashMap::new();
+    for row in rows {
+        reviews.entry(row.tool_call_id).or_default().push(row.into());
+    }
+    for call in calls {
+        call.reviews = reviews.remove(&call.id).unwrap_or_default();
+    }
+    Ok(())
+}

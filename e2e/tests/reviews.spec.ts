@@ -1,0 +1,39 @@
+// Models that review: what they say of a call stands on its card, as it comes and when the page is loaded anew, and a person
+// decides.
+
+import { rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ChatPage } from "../kit/chat.ts";
+import { expect, test } from "../kit/test.ts";
+
+const everything = join(import.meta.dirname, "../node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+const file = join(tmpdir(), `tallybook-reviews-${process.pid}.toml`);
+
+// The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
+if (process.env.TEST_WORKER_INDEX !== undefined) {
+  const args = JSON.stringify([everything, "stdio"]);
+  const server = `[tool_servers.everything]\ncommand = ${JSON.stringify(process.execPath)}\nargs = ${args}\n`;
+  writeFileSync(file, `[review]\nmodels = ["scripted"]\n${server}`);
+}
+
+test.use({ scripted: true, settings: { CONFIG_FILE: file, LLM_TITLES: "false" } });
+test.afterAll(() => rmSync(file, { force: true }));
+
+test("what a reviewer says stands on the card, and a person decides", async ({ page, model }) => {
+  const status = async () => (await (await page.request.get("/api/tools")).json()).servers[0].status;
+  await expect.poll(status, { timeout: 30_000 }).toBe("connected");
+  const chat = new ChatPage(page);
+  model.answer([{ tool: "everything__echo", input: '{"message":"こだま"}' }]);
+  model.answer(['{"verdict": "reject", "reason": "Nobody asked for an echo."}']);
+  await page.goto("/");
+  await chat.send("Say it");
+  const reviews = page.getByTestId("consent").getByTestId("reviews");
+  await expect(reviews).toHaveText(/scripted\s*rejects\s*Nobody asked for an echo\./);
+  await page.reload();
+  await expect(reviews).toHaveText(/scripted\s*rejects\s*Nobody asked for an echo\./);
+  model.answer(["It came back."]);
+  await page.getByTestId("allow-once").click();
+  await expect(chat.answers.last()).toContainText("It came back.");
+  await expect(chat.answers.last()).toHaveAttribute("data-status", "complete");
+});
