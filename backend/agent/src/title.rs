@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use futures_util::StreamExt;
-use tallybook_llm::{ModelClient, ModelError, ModelEvent, ModelMessage, ModelRequest, ToolChoice};
+use tallybook_llm::{ModelClient, ModelError, ModelEvent, ModelMessage, ModelRequest, Sampling, ToolChoice};
 use tokio::time::timeout;
 
 use super::{
@@ -39,6 +39,7 @@ impl TitleWriter {
             messages: vec![ModelMessage::user_text(prompt)],
             tools: Arc::new([]),
             tool_choice: ToolChoice::None,
+            sampling: Sampling::default(),
         };
         let written = timeout(TITLE_TIMEOUT, self.read(request)).await;
         Ok(written.unwrap_or(Err(ModelError::Timeout { seconds: TITLE_TIMEOUT.as_secs() }))?)

@@ -43,6 +43,7 @@ mod models;
 mod other_versions;
 mod page;
 mod pins;
+mod programs;
 mod prompted;
 mod replicas;
 mod search;
