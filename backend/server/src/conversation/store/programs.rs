@@ -1,6 +1,7 @@
 //! SQL on what programs leave behind: which conversation one means by an id of its own (`program_conversations`), and what
 //! one told a turn in place of the stored history (`turn_inputs`).
 
+use chrono::{DateTime, Utc};
 use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
@@ -28,6 +29,9 @@ const MOVE_CHAT: &str =
 const CREATE_INPUT: &str = "INSERT INTO turn_inputs (message_id, input) VALUES (?, ?)";
 
 const FIND_INPUT: &str = "SELECT input FROM turn_inputs WHERE message_id = ?";
+
+const DELETE_INPUTS_BEFORE: &str = "DELETE FROM turn_inputs WHERE EXISTS \
+     (SELECT 1 FROM messages m WHERE m.id = turn_inputs.message_id AND m.completed_at < ?)";
 
 const DELETE_INPUT: &str = "DELETE FROM turn_inputs WHERE message_id = ?";
 
@@ -100,6 +104,11 @@ pub(crate) async fn create_turn_input(tx: &mut Transaction, message_id: MessageI
 /// What a program told a turn that is not complete.
 pub(crate) async fn find_turn_input(db: &Database, message_id: MessageId) -> sqlx::Result<Option<String>> {
     on_db!(db, |pool| sqlx::query_scalar(FIND_INPUT).bind(message_id).fetch_optional(pool).await)
+}
+
+/// Forgets what programs told turns that were over before `time`.
+pub(crate) async fn delete_turn_inputs_before(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
+    on_db!(db, |pool| sqlx::query(DELETE_INPUTS_BEFORE).bind(time).execute(pool).await.map(|_| ()))
 }
 
 /// Forgets what a program told a turn.

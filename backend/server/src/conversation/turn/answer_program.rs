@@ -61,9 +61,12 @@ pub struct ProgramTurn {
 
 /// A turn of a program's that is to begin.
 struct Beginning<'a> {
-    request: &'a ProgramRequest,
+    program: Program,
+    /// What the program calls its new conversation.
+    own_id: Option<&'a str>,
+    question: &'a str,
     model: &'a Arc<Model>,
-    input: &'a Arc<GivenInput>,
+    input: Arc<GivenInput>,
 }
 
 impl ConversationService {
@@ -71,13 +74,16 @@ impl ConversationService {
     /// new one where there is no such conversation, or a turn has claimed it.
     pub async fn answer_program(&self, request: ProgramRequest) -> Result<ProgramTurn, ServiceError> {
         let context = &self.context;
-        let model = context.model_for(request.model.as_deref(), None)?;
-        let known = match &request.chat_id {
-            Some(id) => programs::find_conversation(&context.db, request.program, id).await?,
+        let ProgramRequest { program, chat_id, model, question, input } = request;
+        let model = context.model_for(model.as_deref(), None)?;
+        let known = match &chat_id {
+            Some(id) => programs::find_conversation(&context.db, program, id).await?,
             None => None,
         };
-        let input = Arc::new(request.input.clone());
-        let beginning = Beginning { request: &request, model, input: &input };
+        // The UUID that it was told goes on to mean that conversation, though it is busy.
+        let is_told = |id: &&str| known.as_ref().is_some_and(|row| row.uuid == *id);
+        let own_id = chat_id.as_deref().filter(|id| !is_told(id));
+        let beginning = Beginning { program, own_id, question: &question, model, input: Arc::new(input) };
         if let Some(row) = known.filter(|row| row.active_message_id.is_none())
             && let Some(turn) = begin(context, &beginning, Some(&row)).await?
         {
@@ -106,16 +112,17 @@ async fn begin(
 
 async fn try_begin(
     context: &Arc<Context>,
-    Beginning { request, model, input }: &Beginning<'_>,
+    beginning: &Beginning<'_>,
     row: Option<&ConversationRow>,
 ) -> Result<Option<ProgramTurn>, ServiceError> {
+    let Beginning { program, question, model, input, .. } = beginning;
     let permit = StartPermit::take(context)?;
     let lease_until = turns::database_now(&context.db).await? + context.lifetimes.lease;
-    let parts = [MessagePart::Text { text: request.question.clone() }];
+    let parts = [MessagePart::Text { text: (*question).to_owned() }];
     let mut tx = context.db.begin().await?;
     let (conversation_id, uuid) = match row {
         Some(row) => (row.id, row.uuid.parse().unwrap_or_default()),
-        None => create_conversation(context, &mut tx, request, model).await?,
+        None => create_conversation(context, &mut tx, beginning).await?,
     };
     let question = Question::New { parts: &parts, client_message_id: None, below: Below::Head };
     let new = NewTurn { question, first_title: None, model: model.name(), owner: &context.owner, lease_until };
@@ -127,7 +134,7 @@ async fn try_begin(
     };
     let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, &parts, model, &places))];
     let given = Some(Arc::clone(input));
-    let user = request.program.user;
+    let user = program.user;
     let run = NewRun { user, conversation_id, rows, model: Arc::clone(model), given, first_events };
     match start(context, permit, tx, run).await? {
         EventsAnswer::Turn(events) => {
@@ -141,17 +148,16 @@ async fn try_begin(
 async fn create_conversation(
     context: &Context,
     tx: &mut Transaction,
-    request: &ProgramRequest,
-    model: &Arc<Model>,
+    beginning: &Beginning<'_>,
 ) -> sqlx::Result<(ConversationId, Uuid)> {
-    let ProgramRequest { program, chat_id, question, .. } = request;
+    let Beginning { program, own_id, question, model, .. } = beginning;
     let uuid = Uuid::now_v7();
     let is_default = Arc::ptr_eq(model, context.models.default_model());
     let model = (!is_default).then(|| model.name());
     let id = programs::create_conversation(tx, program.user, uuid, &title_from_message(question), model).await?;
     programs::set_conversation(tx, *program, &uuid.to_string(), id).await?;
-    if let Some(chat_id) = chat_id {
-        programs::set_conversation(tx, *program, chat_id, id).await?;
+    if let Some(own_id) = own_id {
+        programs::set_conversation(tx, *program, own_id, id).await?;
     }
     Ok((id, uuid))
 }

@@ -7,7 +7,7 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
 
 use super::kit::{ChunkReader, ask, conversation_of, ends_as, question, streamed, words};
-use crate::support::{Engine, NoArgs, TestApp, on_every_engine};
+use crate::support::{Engine, NoArgs, TestApp, eventually, on_every_engine, rows};
 
 /// Changes the world.
 struct Orders;
@@ -28,9 +28,11 @@ async fn server(engine: &Engine, model: &MockLlm, wait: Duration) -> TestApp {
     TestApp::spawn_changed(engine, model, tools, |settings| settings.http_limits.approval_wait = wait).await
 }
 
-async fn approve(app: &TestApp, conversation: &str) {
-    ends_as(app, conversation, "awaiting_approval").await;
-    let call = app.conversation(conversation).await["messages"][1]["tool_calls"][0]["tool_call_id"].clone();
+/// Approves a call of the answer as soon as it waits.
+async fn approve(app: &TestApp, conversation: &str, number: usize) {
+    let call = async || app.conversation(conversation).await["messages"][1]["tool_calls"][number].clone();
+    eventually("the call waits", async || call().await["status"] == "awaiting_approval").await;
+    let call = call().await["tool_call_id"].clone();
     let decided = app.post(&format!("/api/tool-calls/{call}/decision"), json!({"decision": "approve"})).await;
     decided.text().await.unwrap();
 }
@@ -51,18 +53,13 @@ on_every_engine! {
         stream.until_text(&link).await;
         stream.until_signs(3).await;
         model.reply([tool_call("order", "{}")]);
-        approve(&app, &uuid).await;
+        approve(&app, &uuid, 0).await;
         model.reply([text("Bon appétit!")]);
-        let second = async || app.conversation(&uuid).await["messages"][1]["tool_calls"][1]["status"] == "awaiting_approval";
-        crate::support::eventually("the second call waits", second).await;
-        let conversation = app.conversation(&uuid).await;
-        let call = &conversation["messages"][1]["tool_calls"][1]["tool_call_id"];
-        let decided = app.post(&format!("/api/tool-calls/{call}/decision"), json!({"decision": "approve"})).await;
-        decided.text().await.unwrap();
-        let end = stream.all().await.pop().unwrap();
-        assert_eq!(end["choices"][0]["finish_reason"], "stop");
-        let line = format!("A tool call waits for your approval: {link}\n\n");
-        assert_eq!(stream.text, format!("Let me order.\n\n{line}\n\nBon appétit!"));
+        approve(&app, &uuid, 1).await;
+        let last = stream.all().await.pop().unwrap();
+        assert_eq!(last["choices"][0]["finish_reason"], "stop");
+        let told_once = format!("A tool call waits for your approval: {link}\n\n");
+        assert_eq!(stream.text, format!("Let me order.\n\n{told_once}\n\nBon appétit!"));
         assert_eq!(app.conversation(&uuid).await["messages"][1]["content"], "Let me order.\n\nBon appétit!");
         let told = &model.requests()[2].body;
         assert_eq!(told["max_tokens"], 99);
@@ -99,4 +96,14 @@ async fn an_answer_that_nobody_decides_on_ends_and_one_that_nobody_reads_is_stop
     drop(stream);
     ends_as(&app, &other, "stopped").await;
     assert_eq!(app.conversation(&other).await["messages"][1]["tool_calls"][0]["status"], "denied");
+    app.shut_down().await;
+
+    // What was told of turns that are over is kept no longer than their journals; what waits goes on with it.
+    let retention = Some(Duration::from_millis(1));
+    let app = TestApp::spawn_changed(&engine, &model, ToolRegistry::default(), |settings| {
+        settings.journal_retention = retention;
+    })
+    .await;
+    let kept = async || rows!(app, (i64,), "SELECT COUNT(*) FROM turn_inputs") == [(1,)];
+    eventually("one of two is forgotten", kept).await;
 }

@@ -73,7 +73,7 @@ pub(super) async fn ends_as(app: &TestApp, conversation: &str, status: &str) {
 /// An answer's stream.
 pub(super) struct ChunkReader {
     response: Response,
-    rest: String,
+    rest: Vec<u8>,
     ready: VecDeque<Value>,
     /// How many signs of life came.
     pub(super) signs: usize,
@@ -86,7 +86,7 @@ impl ChunkReader {
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.headers()[CONTENT_TYPE], "text/event-stream");
         assert_eq!(response.headers()["x-accel-buffering"], "no");
-        let (rest, ready, text) = (String::new(), VecDeque::new(), String::new());
+        let (rest, ready, text) = (Vec::new(), VecDeque::new(), String::new());
         Self { response, rest, ready, signs: 0, text, is_done: false }
     }
 
@@ -105,18 +105,18 @@ impl ChunkReader {
             }
             let bytes = timeout(PATIENCE, self.response.chunk()).await.expect("a chunk within 20 s");
             let Some(bytes) = bytes.expect("the stream ends well") else {
-                assert!(self.is_done && self.rest.is_empty(), "{}", self.rest);
+                assert!(self.is_done && self.rest.is_empty(), "{:?}", self.rest);
                 return None;
             };
-            self.rest += std::str::from_utf8(&bytes).expect("UTF-8, in these tests never split");
-            while let Some((line, rest)) = self.rest.split_once("\n\n") {
-                let data = line.strip_prefix("data: ").unwrap_or_else(|| panic!("no data line: {line}"));
+            self.rest.extend_from_slice(&bytes);
+            while let Some(end) = self.rest.windows(2).position(|two| two == b"\n\n") {
+                let line = String::from_utf8(self.rest.drain(..end + 2).collect()).expect("UTF-8");
+                let data = line.trim_end().strip_prefix("data: ").unwrap_or_else(|| panic!("no data line: {line}"));
                 assert!(!self.is_done && !data.contains('\n'), "{data}");
                 match data {
                     "[DONE]" => self.is_done = true,
                     data => self.ready.push_back(serde_json::from_str(data).expect("JSON")),
                 }
-                self.rest = rest.to_owned();
             }
         }
     }

@@ -9,7 +9,7 @@ use tallybook_tools::ToolRegistry;
 use super::kit::{
     ChunkReader, ask, conversation_of, conversations, ends_as, question, refusal, streamed, tools, words,
 };
-use crate::support::{Counts, Engine, Hangs, TestApp, eventually, on_every_engine};
+use crate::support::{Counts, Engine, Hangs, RawConnection, TestApp, eventually, on_every_engine};
 
 on_every_engine! {
     /// A role, the words, signs of life while nothing comes, the end, and the tokens; live in the page, too.
@@ -101,6 +101,28 @@ async fn a_failure_is_told_by_its_status_or_in_the_stream() {
     let error = chunks.last().unwrap();
     assert!(error.get("choices").is_none() && error["error"]["code"] == "model_bad_stream", "{error}");
     assert_eq!(stream.text, "Half of ");
+}
+
+/// Nothing is written to its connection until it is whole.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_whole_answer_may_take_longer_than_a_connection_may_be_silent() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn_changed(&Engine::sqlite(), &model, tools(), |settings| {
+        settings.http_limits.idle_timeout = Duration::from_millis(500);
+    })
+    .await;
+    let late = model.reply_late([text("At last.")]);
+    let asked = question("How long?");
+    let answer = ask(&app, &[], &asked);
+    let silence = async {
+        late.reached().await;
+        // The limit has passed when this one is broken off.
+        let bytes = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he";
+        RawConnection::ask(&app, bytes).await;
+        late.open();
+    };
+    let (answer, ()) = tokio::join!(answer, silence);
+    assert_eq!(words(answer).await, "At last.");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
