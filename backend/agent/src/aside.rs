@@ -3,7 +3,9 @@
 use std::{future::Future, pin::pin, sync::Arc};
 
 use futures_util::StreamExt;
-use tallybook_llm::{AssistantBlock, ModelClient, ModelError, ModelEvent, ModelMessage, ModelRequest, ToolChoice};
+use tallybook_llm::{
+    AssistantBlock, ModelClient, ModelError, ModelEvent, ModelMessage, ModelRequest, Sampling, ToolChoice,
+};
 use tokio::time::{Instant, sleep_until};
 
 use super::{
@@ -46,6 +48,7 @@ pub(super) async fn ask_aside(
         messages: vec![ModelMessage::user_text(words)],
         tools: Arc::new([]),
         tool_choice: ToolChoice::None,
+        sampling: Sampling::default(),
     };
     let followed = tokio::select! {
         biased;

@@ -58,7 +58,8 @@ impl AgentService {
     ) -> Result<TurnOutcome, AgentError> {
         let tools = input.tools;
         let specs = tools.specs();
-        let system = vec![self.prompt.render(&specs)?];
+        let mut system = vec![self.prompt.render(&specs)?];
+        system.extend(input.system);
         let mut messages = input.history;
         let asked_for = last_request(&messages);
         let ContinuedTurn { answered, next_step: mut step, mut whole_steps, mut calls, mut usage, active } =
@@ -84,6 +85,7 @@ impl AgentService {
                 messages: messages.clone(),
                 tools: Arc::clone(&specs),
                 tool_choice: if last { ToolChoice::None } else { ToolChoice::Auto },
+                sampling: input.sampling.clone(),
             };
             let mut answer = ask(model, step, request, recorder, &halt).await?;
             usage += answer.usage;

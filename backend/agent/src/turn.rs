@@ -2,18 +2,22 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tallybook_llm::{ModelMessage, ToolCallRequest};
+use tallybook_llm::{ModelMessage, Sampling, ToolCallRequest};
 use tallybook_protocol::{ToolCallId, Usage};
 use tallybook_tools::ToolRegistry;
 
 use super::recorder::StartedToolCall;
 
 /// What a turn starts from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TurnInput {
     /// The conversation up to and including the user's message and what was answered before, oldest first. Every call in
     /// it has its result, but for those that `continued` names.
     pub history: Vec<ModelMessage>,
+    /// What the model is told after the agent's own prompt, before the history.
+    pub system: Vec<String>,
+    /// How the model is to write.
+    pub sampling: Sampling,
     /// Set when the turn goes on after it was cut off, or after it waited for consent.
     pub continued: Option<ContinuedTurn>,
     /// The tools that the turn may use, to its end, whatever becomes of them elsewhere.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use futures_util::{FutureExt as _, StreamExt as _};
 use tallybook_llm::{
-    AssistantBlock, ModelClient as _, ModelEvent, ModelMessage, ModelRequest, StopReason, ToolCallRequest, ToolChoice,
-    ToolResult,
+    AssistantBlock, ModelClient as _, ModelEvent, ModelMessage, ModelRequest, Sampling, StopReason, ToolCallRequest,
+    ToolChoice, ToolResult,
 };
 use tallybook_tools::{ToolRegistry, ToolSpec, builtin};
 
@@ -50,6 +50,7 @@ impl Talk {
             messages: self.messages.clone(),
             tools: self.tools.clone(),
             tool_choice,
+            sampling: Sampling::default(),
         };
         let model = DemoModel::new(std::time::Duration::ZERO);
         let events = model.stream(request).map(Result::unwrap).collect::<Vec<_>>().now_or_never().unwrap();

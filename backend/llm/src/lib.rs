@@ -43,7 +43,9 @@ pub use event::{ModelEvent, RetryWait, StopReason};
 pub use model::{ModelClient, ModelStream};
 pub use priced::priced;
 pub use provider::{ProviderKind, UnknownProvider};
-pub use request::{AssistantBlock, ModelMessage, ModelRequest, ToolCallRequest, ToolChoice, ToolResult, UserPart};
+pub use request::{
+    AssistantBlock, ModelMessage, ModelRequest, Sampling, ToolCallRequest, ToolChoice, ToolResult, UserPart,
+};
 pub use retry_policy::RetryPolicy;
 pub use settings::{ConnectError, ModelSettings};
 pub use tool_mode::{ToolMode, UnknownToolMode};

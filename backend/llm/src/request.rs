@@ -17,6 +17,26 @@ pub struct ModelRequest {
     pub tools: Arc<[ToolSpec]>,
     /// Whether the model may call them.
     pub tool_choice: ToolChoice,
+    /// How it is to write.
+    pub sampling: Sampling,
+}
+
+/// How a model is to write an answer. What is absent follows the settings.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Sampling {
+    /// How many tokens the answer may have, where that is less than the settings say.
+    pub max_tokens: Option<u32>,
+    /// From 0 to 2; to a provider with a narrower range its end is sent.
+    pub temperature: Option<f64>,
+    /// Texts before which the model stops.
+    pub stop: Vec<String>,
+}
+
+impl Sampling {
+    /// How many tokens the answer may have under this limit of the settings.
+    pub(super) fn max_tokens_within(&self, limit: u32) -> u32 {
+        self.max_tokens.map_or(limit, |asked| asked.min(limit))
+    }
 }
 
 /// Whether the model may call tools.
@@ -29,7 +49,8 @@ pub enum ToolChoice {
 }
 
 /// One entry of the history that a model is given.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ModelMessage {
     /// What a person sent, part by part.
     User(Vec<UserPart>),
@@ -47,7 +68,8 @@ impl ModelMessage {
 }
 
 /// A part of what a person sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum UserPart {
     /// Words.
     Text(String),
@@ -108,7 +130,7 @@ pub struct ToolCallRequest {
 }
 
 /// What a tool gave back, as the model is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ToolResult {
     /// [`ToolCallRequest::id`] of the call.
     pub call_id: String,

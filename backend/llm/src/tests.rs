@@ -16,8 +16,8 @@ use tallybook_protocol::Usage;
 
 use super::{
     ApiKey, AssistantBlock, ModelClient, ModelError, ModelEvent, ModelMessage, ModelRequest, ModelSettings,
-    ProviderKind, RetryPolicy, StopReason, ToolCallRequest, ToolChoice, ToolMode, ToolResult, UserPart, connect,
-    testing::add_spec,
+    ProviderKind, RetryPolicy, Sampling, StopReason, ToolCallRequest, ToolChoice, ToolMode, ToolResult, UserPart,
+    connect, testing::add_spec,
 };
 
 const KEY: &str = "sk-test-0123456789";
@@ -55,6 +55,7 @@ fn request(messages: Vec<ModelMessage>) -> ModelRequest {
         messages,
         tools: Arc::from(vec![add_spec()]),
         tool_choice: ToolChoice::Auto,
+        sampling: Sampling::default(),
     }
 }
 

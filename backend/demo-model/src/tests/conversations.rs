@@ -3,7 +3,9 @@
 use std::{collections::HashSet, time::Duration};
 
 use futures_util::StreamExt as _;
-use tallybook_llm::{AssistantBlock, ModelClient as _, ModelEvent, ModelMessage, ModelRequest, ToolChoice, ToolResult};
+use tallybook_llm::{
+    AssistantBlock, ModelClient as _, ModelEvent, ModelMessage, ModelRequest, Sampling, ToolChoice, ToolResult,
+};
 
 use super::{DemoModel, Talk};
 
@@ -115,6 +117,7 @@ async fn words_come_one_by_one_at_the_pace_asked_for() {
         messages: vec![ModelMessage::user_text("Hello!")],
         tools: [].into(),
         tool_choice: ToolChoice::Auto,
+        sampling: Sampling::default(),
     };
     let pace = Duration::from_millis(2);
     let started = std::time::Instant::now();

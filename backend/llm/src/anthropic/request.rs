@@ -17,6 +17,9 @@ pub(super) struct Options {
     pub(super) temperature: Option<f64>,
 }
 
+/// The highest temperature that the API takes.
+const MAX_TEMPERATURE: f64 = 1.0;
+
 /// The JSON text of a request.
 pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) -> Result<String, serde_json::Error> {
     let entries = history::repair(info, &request.messages);
@@ -31,9 +34,11 @@ pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) 
     let choice = (!tools.is_empty() && request.tool_choice == ToolChoice::None).then_some(Choice { kind: "none" });
     serde_json::to_string(&Body {
         model: &info.model,
-        max_tokens: options.max_tokens,
+        max_tokens: request.sampling.max_tokens_within(options.max_tokens),
         stream: true,
-        temperature: options.temperature,
+        temperature: request.sampling.temperature.map(|asked| asked.min(MAX_TEMPERATURE)).or(options.temperature),
+        // The API refuses blank ones.
+        stop_sequences: request.sampling.stop.iter().filter(|text| !text.trim().is_empty()).collect(),
         system: system(&request.system),
         tools,
         tool_choice: choice,
@@ -48,6 +53,8 @@ struct Body<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stop_sequences: Vec<&'a String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Known<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -9,7 +9,8 @@ use tallybook_tools::ToolSpec;
 
 use super::{request, stream::Reader};
 use crate::{
-    AssistantBlock, ModelEvent, ModelMessage, ModelRequest, StopReason, ToolCallRequest, ToolChoice, ToolResult,
+    AssistantBlock, ModelEvent, ModelMessage, ModelRequest, Sampling, StopReason, ToolCallRequest, ToolChoice,
+    ToolResult,
     testing::{self, add_spec, calls, stop_reason},
 };
 
@@ -231,7 +232,13 @@ fn too_many_blocks() {
 fn wire(messages: Vec<ModelMessage>, tools: Vec<ToolSpec>, tool_choice: ToolChoice) -> Value {
     let info = ModelInfo { provider: "anthropic".to_owned(), model: "m".to_owned() };
     let options = request::Options { max_tokens: 9, temperature: None };
-    let request = ModelRequest { system: vec!["Be exact.".to_owned()], messages, tools: Arc::from(tools), tool_choice };
+    let request = ModelRequest {
+        system: vec!["Be exact.".to_owned()],
+        messages,
+        tools: Arc::from(tools),
+        tool_choice,
+        sampling: Sampling::default(),
+    };
     serde_json::from_str(&request::body(&info, &options, &request).unwrap()).unwrap()
 }
 
@@ -298,6 +305,7 @@ fn digits_of_replayed_arguments_survive() {
         messages: vec![ModelMessage::user_text("x"), ModelMessage::Assistant(vec![AssistantBlock::ToolCall(call)])],
         tools: Arc::from(vec![add_spec()]),
         tool_choice: ToolChoice::Auto,
+        sampling: Sampling::default(),
     };
     let options = request::Options { max_tokens: 9, temperature: Some(0.5) };
     let text = request::body(&info, &options, &request).unwrap();

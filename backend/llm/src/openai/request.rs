@@ -49,14 +49,16 @@ pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) 
             function: Definition { name: &spec.name, description: &spec.description, parameters: &spec.input_schema },
         })
         .collect();
-    let limit = |field| (options.limit == field).then_some(options.max_tokens);
+    let max_tokens = request.sampling.max_tokens_within(options.max_tokens);
+    let limit = |field| (options.limit == field).then_some(max_tokens);
     serde_json::to_string(&Body {
         model: &info.model,
         stream: true,
         stream_options: StreamOptions { include_usage: true },
         max_tokens: limit(TokenLimit::Plain),
         max_completion_tokens: limit(TokenLimit::Completion),
-        temperature: options.temperature,
+        temperature: request.sampling.temperature.or(options.temperature),
+        stop: &request.sampling.stop,
         plugins: options.web_search.then_some([Plugin { id: "web" }]),
         tool_choice: (!tools.is_empty() && request.tool_choice == ToolChoice::None).then_some("none"),
         tools,
@@ -75,6 +77,8 @@ struct Body<'a> {
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    stop: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     plugins: Option<[Plugin; 1]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

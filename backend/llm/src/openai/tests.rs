@@ -11,7 +11,8 @@ use super::{
     stream::Reader,
 };
 use crate::{
-    AssistantBlock, ModelEvent, ModelMessage, ModelRequest, StopReason, ToolCallRequest, ToolChoice, ToolResult,
+    AssistantBlock, ModelEvent, ModelMessage, ModelRequest, Sampling, StopReason, ToolCallRequest, ToolChoice,
+    ToolResult,
     testing::{self, calls, stop_reason},
 };
 
@@ -216,7 +217,13 @@ fn wire(host: &str, messages: Vec<ModelMessage>, tool_choice: ToolChoice) -> Val
     let info = ModelInfo { provider: "openai".to_owned(), model: "m".to_owned() };
     let options = Options { max_tokens: 9, limit: TokenLimit::of(host), temperature: None, web_search: false };
     let tools = Arc::from(vec![testing::add_spec()]);
-    let request = ModelRequest { system: vec!["Be exact.".to_owned()], messages, tools, tool_choice };
+    let request = ModelRequest {
+        system: vec!["Be exact.".to_owned()],
+        messages,
+        tools,
+        tool_choice,
+        sampling: Sampling::default(),
+    };
     serde_json::from_str(&request::body(&info, &options, &request).unwrap()).unwrap()
 }
 

@@ -42,6 +42,7 @@ impl Prompted {
             messages: transcript::as_text(self.info(), &request.messages),
             tools: Arc::from([]),
             tool_choice: ToolChoice::Auto,
+            sampling: request.sampling.clone(),
         })
     }
 }

@@ -13,7 +13,7 @@ use tallybook_tools::Risk;
 use crate::support::{call, connected, failure, progress, settings, start};
 
 /// Names a Python that has what `mock-mcp/requirements.txt` lists.
-const PYTHON: &str = "MCP_TEST_PYTHON";
+const PYTHON: &str = "TEST_PYTHON";
 
 /// The server, killed when dropped.
 struct PythonServer {
@@ -24,7 +24,7 @@ struct PythonServer {
 impl PythonServer {
     fn start() -> Self {
         let python = std::env::var(PYTHON).unwrap_or_default();
-        let advice = "set MCP_TEST_PYTHON to a Python with mock-mcp/requirements.txt, or run `cargo xtask test`";
+        let advice = "set TEST_PYTHON to a Python with mock-mcp/requirements.txt, or run `cargo xtask test`";
         assert!(!python.is_empty(), "{advice}");
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../mock-mcp/python_sdk_server.py");

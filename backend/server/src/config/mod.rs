@@ -47,7 +47,7 @@ pub struct Settings {
     pub allowed_hosts: Vec<HostName>,
     /// Who may use it.
     pub accounts: AccountsSettings,
-    /// What clients may use up; no variable sets it.
+    /// What clients may use up. Of it a variable sets how long a program's answer waits for consent.
     pub http_limits: http::Limits,
     /// Where the data is.
     pub database_url: DatabaseUrl,
@@ -110,7 +110,10 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         port: options.port,
         allowed_hosts: allowed_hosts(options.allowed_hosts)?,
         accounts,
-        http_limits: http::Limits::default(),
+        http_limits: http::Limits {
+            approval_wait: Duration::from_secs(options.approval_wait_secs),
+            ..http::Limits::default()
+        },
         database_url: options.database_url.expose_secret().parse()?,
         models,
         review,

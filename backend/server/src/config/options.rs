@@ -133,6 +133,11 @@ pub(super) struct Options {
     /// else 0].
     #[arg(long, env = "CONSENT_WAIT_HOURS", hide_env_values = true, value_parser = wait_hours)]
     pub(super) consent_wait_hours: Option<f64>,
+    /// How many seconds a program's answer waits for a person's consent to a tool call, before it ends and says where it goes
+    /// on.
+    #[arg(long, env = "APPROVAL_WAIT_SECS", hide_env_values = true, default_value_t = 300,
+        value_parser = clap::value_parser!(u64).range(0..=86_400))]
+    pub(super) approval_wait_secs: u64,
     /// How many milliseconds the demo model pauses between two words.
     #[arg(long, env = "DEMO_PACE_MS", hide_env_values = true, default_value_t = 20,
         value_parser = clap::value_parser!(u64).range(0..=1000))]

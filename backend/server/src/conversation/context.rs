@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::{
     ServiceError,
     changes::Changes,
-    limits::{MAX_EXPORTS, MAX_SEARCHES},
+    limits::{MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
     turn_counts::TurnCounts,
 };
@@ -42,6 +42,8 @@ pub(super) struct Context {
     pub(super) searches: Arc<Semaphore>,
     /// The right to export a conversation.
     pub(super) exports: Arc<Semaphore>,
+    /// The right to ask a model once.
+    pub(super) plain_calls: Arc<Semaphore>,
     /// Names this process in the leases of its turns.
     pub(super) owner: String,
     pub(super) running: RunningTurns,
@@ -86,6 +88,7 @@ impl Context {
             changes: Changes::default(),
             searches: Arc::new(Semaphore::new(MAX_SEARCHES)),
             exports: Arc::new(Semaphore::new(MAX_EXPORTS)),
+            plain_calls: Arc::new(Semaphore::new(MAX_PLAIN_CALLS)),
             owner: Uuid::new_v4().to_string(),
             running: RunningTurns::default(),
             turn_counts: TurnCounts::default(),

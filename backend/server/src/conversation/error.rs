@@ -67,6 +67,9 @@ pub enum ServiceError {
         /// The names that there are.
         names: String,
     },
+    /// As many models are being asked once as may be.
+    #[error("Too many short questions are being answered. Try again in a moment.")]
+    TooManyPlainCalls,
     /// As many exports are being written as may be.
     #[error("Other conversations are being exported. Try again when one of them has been downloaded.")]
     TooManyExports,

@@ -40,6 +40,12 @@ pub(super) const MAX_EXPORTS: usize = 4;
 /// Portions of an export that may wait for a reader that is slower than the database.
 pub(super) const MAX_WAITING_EXPORT_PARTS: usize = 4;
 
+/// Models that programs ask once at the same time; further ones are refused.
+pub(super) const MAX_PLAIN_CALLS: usize = 32;
+
+/// Pieces of such an answer that may wait for a reader that is slower than the model.
+pub(super) const MAX_WAITING_PLAIN_EVENTS: usize = 64;
+
 /// Characters of the first message that become the title.
 pub(super) const MAX_TITLE_FROM_MESSAGE_CHARS: usize = 60;
 

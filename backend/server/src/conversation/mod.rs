@@ -1,7 +1,7 @@
 //! Conversations: their list (`list`), which branch of one is shown and how much of it (`branch`), where something stands
 //! in them (`search`), which model answers (`model`) with which tools (`tool_switches`), the turns that run in them (`turn`),
-//! one of their tool calls (`tool_call`), what is approved for good (`approvals`), a conversation as a file
-//! (`export`) or by a link (`share`), and what is stored (`store`). Knows no HTTP.
+//! one of their tool calls (`tool_call`), a model that a program asks once (`plain`), what is approved for good
+//! (`approvals`), a conversation as a file (`export`) or by a link (`share`), and what is stored (`store`). Knows no HTTP.
 
 mod approvals;
 mod branch;
@@ -14,6 +14,7 @@ mod lifecycle;
 mod limits;
 mod list;
 mod model;
+mod plain;
 mod search;
 mod service;
 mod share;
@@ -27,8 +28,9 @@ pub use context::Lifetimes;
 pub use error::ServiceError;
 pub use export::{Export, ExportFormat};
 pub(crate) use limits::MAX_PINNED;
+pub use plain::PlainEvent;
 pub use service::ConversationService;
-pub use store::ListFilter;
+pub use store::{ListFilter, Program};
 pub use tool_call::CallPart;
-pub use turn::{DecisionAnswer, EventsAnswer};
+pub use turn::{DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ProgramTurn};
 pub(crate) use turn_counts::TurnCounts;

@@ -14,24 +14,37 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-use super::metrics::OpenConnection;
+use super::{metrics::OpenConnection, peer::Peer};
 
 /// A connection that breaks off when nothing was written to it for too long.
 pub(super) struct Connection {
     stream: TcpStream,
     idle_timeout: Duration,
     end: Pin<Box<Sleep>>,
+    peer: Peer,
     _counted: OpenConnection,
 }
 
 impl Connection {
     pub(super) fn new(stream: TcpStream, idle_timeout: Duration, counted: OpenConnection) -> Self {
-        Self { stream, idle_timeout, end: Box::pin(sleep(idle_timeout)), _counted: counted }
+        let end = Box::pin(sleep(idle_timeout));
+        Self { stream, idle_timeout, end, peer: Peer::default(), _counted: counted }
     }
 
-    /// Pending while the stream is, and an error when nothing was written for too long.
+    /// The client, as handlers know it.
+    pub(super) fn peer(&self) -> Peer {
+        self.peer.clone()
+    }
+
+    /// Pending while the stream is, and an error when nothing was written for too long, unless a long answer is being made.
     fn wait<T>(&mut self, context: &mut Context<'_>) -> Poll<io::Result<T>> {
-        self.end.as_mut().poll(context).map(|()| Err(ErrorKind::TimedOut.into()))
+        while self.end.as_mut().poll(context).is_ready() {
+            if !self.peer.is_served() {
+                return Poll::Ready(Err(ErrorKind::TimedOut.into()));
+            }
+            self.end.as_mut().reset(Instant::now() + self.idle_timeout);
+        }
+        Poll::Pending
     }
 
     fn written(&mut self, result: Poll<io::Result<usize>>, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
@@ -53,7 +66,13 @@ impl AsyncRead for Connection {
         if let Poll::Ready(over) = self.wait(context) {
             return Poll::Ready(over);
         }
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let is_over = buffer.filled().len() == before && buffer.remaining() > 0;
+        if matches!(&read, Poll::Ready(result) if result.is_err() || is_over) {
+            self.peer.note_gone();
+        }
+        read
     }
 }
 

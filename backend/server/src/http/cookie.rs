@@ -52,7 +52,7 @@ fn name(request: &HttpRequest) -> &'static str {
 }
 
 /// Whether the browser asked for a name of its own machine. What a proxy says of it does not count.
-fn is_on_this_machine(request: &HttpRequest) -> bool {
+pub(super) fn is_on_this_machine(request: &HttpRequest) -> bool {
     let host = guard::asked(request.headers()).ok().flatten();
     let name = host.as_ref().map(Authority::host).and_then(|name| name.parse::<HostName>().ok());
     name.is_some_and(|name| name.is_local())

@@ -7,7 +7,14 @@ use actix_web::{
 };
 use tallybook_protocol::Problem;
 
-use super::{limits::MAX_BODY_BYTES, request_id};
+use super::{
+    limits::MAX_BODY_BYTES,
+    openai::{
+        error_body::{self, ErrorBody},
+        refusal::Refusal,
+    },
+    request_id,
+};
 use crate::{
     accounts::AccountsError,
     conversation::ServiceError,
@@ -46,6 +53,9 @@ pub(super) enum ApiError {
          through a proxy that has a certificate."
     )]
     NoTls,
+    /// A program gets no answer.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// A page could not be written.
     #[error("The server cannot write this page.")]
     Page(#[source] askama::Error),
@@ -93,6 +103,20 @@ pub(super) enum ApiError {
 }
 
 impl ApiError {
+    /// The same as OpenAI writes it, with the statuses that its clients know.
+    fn for_programs(&self, status: StatusCode, kind: &str) -> (StatusCode, ErrorBody) {
+        if let Self::Refused(refusal) = self {
+            return (status, refusal.body());
+        }
+        let (status, code) = match status {
+            StatusCode::UNAUTHORIZED => (status, "invalid_api_key".to_owned()),
+            StatusCode::UNPROCESSABLE_ENTITY => (StatusCode::BAD_REQUEST, kind.replace('-', "_")),
+            StatusCode::INSUFFICIENT_STORAGE => (StatusCode::SERVICE_UNAVAILABLE, kind.replace('-', "_")),
+            _ => (status, kind.replace('-', "_")),
+        };
+        (status, ErrorBody::new(status, self.to_string(), None, Some(code)))
+    }
+
     /// Status, the last part of the problem's type, and its title.
     fn kind(&self) -> (StatusCode, &'static str, &'static str) {
         match self {
@@ -122,6 +146,9 @@ impl ApiError {
             Self::Service(
                 error @ (ServiceError::NoSuchShare | ServiceError::TooManyShares | ServiceError::TooLargeToShare),
             ) => share_kind(error),
+            Self::Service(ServiceError::TooManyPlainCalls) => {
+                (StatusCode::TOO_MANY_REQUESTS, "too-many-requests", "Too many requests")
+            }
             Self::Service(ServiceError::Invalid(_)) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "Invalid input")
             }
@@ -136,6 +163,7 @@ impl ApiError {
             }
             Self::Service(ServiceError::Storage(error)) => storage_kind(error),
             Self::Accounts(error) => accounts_kind(error),
+            Self::Refused(refusal) => (refusal.status, "refused", "No answer"),
             Self::NotSignedIn => (StatusCode::UNAUTHORIZED, "not-signed-in", "Not signed in"),
             Self::AdminsOnly => (StatusCode::FORBIDDEN, "admins-only", "Only for admins"),
             Self::PersonsOnly => (StatusCode::FORBIDDEN, "persons-only", "Not with a key"),
@@ -245,6 +273,14 @@ impl ResponseError for ApiError {
         }
         if let Self::MethodNotAllowed { allowed, .. } = self {
             response.insert_header((header::ALLOW, &**allowed));
+        }
+        if let Self::Refused(Refusal { is_stored: true, .. }) = self {
+            // OpenAI's own clients look for it.
+            response.insert_header(("x-should-retry", "false"));
+        }
+        if error_body::is_wanted() {
+            let (status, body) = self.for_programs(status, kind);
+            return response.status(status).json(body);
         }
         response.content_type("application/problem+json").json(Problem {
             kind: format!("/problems/{kind}"),

@@ -11,7 +11,7 @@ use crate::accounts::UserId;
 
 pub(super) async fn subscribe(state: State, user: UserId) -> Result<HttpResponse, ApiError> {
     let mut feed = state.run(|service| async move { service.feed(user).await }).await?;
-    let mut response = sse::respond_with(state.keep_alive, async move || {
+    let mut response = sse::respond_with(state.keep_alive, sse::KEEP_ALIVE, async move || {
         let event = feed.recv().await?;
         let data = serde_json::to_string(&event).ok()?;
         Some(vec![write_frame(None, event.name(), &data).into()])

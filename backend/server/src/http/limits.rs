@@ -32,6 +32,8 @@ pub struct Limits {
     pub idle_timeout: Duration,
     /// How long a client may take to close a connection that it was told to close.
     pub disconnect: Duration,
+    /// How long a program's answer waits for a person's consent to a tool call.
+    pub approval_wait: Duration,
     /// How long requests that are being answered may hold up the end of the server.
     pub shutdown: Duration,
 }
@@ -44,6 +46,7 @@ impl Default for Limits {
             body: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(90),
             disconnect: Duration::from_secs(1),
+            approval_wait: Duration::from_mins(5),
             shutdown: Duration::from_secs(5),
         }
     }

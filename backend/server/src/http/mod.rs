@@ -1,5 +1,5 @@
-//! The only module that knows HTTP: routes, what is read from requests, errors as problem+json, and the writing of
-//! server-sent events.
+//! The only module that knows HTTP: routes, what is read from requests, errors as problem+json, the writing of
+//! server-sent events, and OpenAI's format for programs (`openai`).
 
 mod accounts;
 mod assets;
@@ -23,8 +23,10 @@ mod messages;
 mod methods;
 mod metrics;
 mod models;
+mod openai;
 mod other_versions;
 mod page;
+mod peer;
 mod preferences;
 mod request_id;
 mod routes;

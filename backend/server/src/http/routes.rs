@@ -1,4 +1,4 @@
-//! The table of routes, and what every request goes through on its way to one. `/api` comes before the page's routes.
+//! The table of routes, and what every request goes through on its way to one. `/api` and `/v1` come before the page's routes.
 
 use actix_server::GracefulShutdownSignal;
 use actix_web::{
@@ -20,7 +20,7 @@ use super::{
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
     messages,
     methods::{self, Endpoint, READING},
-    models, page, search, shares,
+    models, openai, page, search, shares,
     state::AppState,
     tool_calls, tools,
     trace::{self, RequestSpan},
@@ -59,6 +59,7 @@ fn configure(app: &mut web::ServiceConfig, state: &AppState) {
         .app_data(web::PathConfig::default().error_handler(|_, request| no_such_thing(request).into()))
         .app_data(web::QueryConfig::default().error_handler(|e, _| ApiError::Query(e.to_string()).into()))
         .service(api())
+        .service(openai::v1())
         .service(Endpoint::at("/healthz").on(Method::GET, health::live))
         .service(Endpoint::at("/readyz").on(Method::GET, health::ready))
         .service(Endpoint::at("/metrics").on(Method::GET, health::metrics))

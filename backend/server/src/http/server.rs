@@ -47,6 +47,7 @@ fn connections_of(
         .client_request_timeout(limits.head)
         .client_disconnect_timeout(limits.disconnect)
         .local_addr(address)
+        .on_connect_ext(|connection: &Connection, data| drop(data.insert(connection.peer())))
         .graceful_shutdown_signal(move || {
             let shutdown = shutdown.clone();
             async move { shutdown.notified().await }

@@ -15,7 +15,8 @@ use crate::{
     journal::{LogEntry, WireFormat},
 };
 
-const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
+/// A sign of life that no reader takes for an event.
+pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
 /// Bytes that are handed to a connection at a time. For a slow reader so much waits in its connection; the rest stays in
 /// the buffer that all readers share.
@@ -25,7 +26,9 @@ const MAX_WRITE_BYTES: usize = 64 * 1024;
 /// none.
 pub(super) fn respond(answer: EventsAnswer, keep_alive: Duration) -> HttpResponse {
     match answer {
-        EventsAnswer::Turn(mut turn) => respond_with(keep_alive, async move || Some(frames(turn.next().await?))),
+        EventsAnswer::Turn(mut turn) => {
+            respond_with(keep_alive, KEEP_ALIVE, async move || Some(frames(turn.next().await?)))
+        }
         EventsAnswer::Nothing => HttpResponse::NoContent().finish(),
     }
 }
@@ -40,6 +43,12 @@ pub(super) struct Frame {
 impl From<String> for Frame {
     fn from(frame: String) -> Self {
         Self { bytes: frame.into(), entry: None }
+    }
+}
+
+impl From<Bytes> for Frame {
+    fn from(bytes: Bytes) -> Self {
+        Self { bytes, entry: None }
     }
 }
 
@@ -64,9 +73,11 @@ fn frame(entry: &LogEntry) -> Bytes {
     }
 }
 
-/// Answers with what `next` gives until it gives nothing more.
+/// Answers with what `next` gives until it gives nothing more, and `sign_of_life` after each `keep_alive` in which it gives
+/// nothing.
 pub(super) fn respond_with(
     keep_alive: Duration,
+    sign_of_life: Bytes,
     next: impl AsyncFnMut() -> Option<Vec<Frame>> + 'static,
 ) -> HttpResponse {
     HttpResponse::Ok()
@@ -74,11 +85,12 @@ pub(super) fn respond_with(
         .insert_header((header::CACHE_CONTROL, "no-store"))
         // Asks proxies (nginx) to pass every event on at once.
         .insert_header(("X-Accel-Buffering", "no"))
-        .streaming(kept_alive(keep_alive, next))
+        .streaming(kept_alive(keep_alive, sign_of_life, next))
 }
 
 fn kept_alive(
     every: Duration,
+    sign_of_life: Bytes,
     mut next: impl AsyncFnMut() -> Option<Vec<Frame>>,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
     stream! {
@@ -91,7 +103,7 @@ fn kept_alive(
                     }
                 }
                 Ok(None) => break,
-                Err(_) => yield Ok(KEEP_ALIVE),
+                Err(_) => yield Ok(sign_of_life.clone()),
             }
         }
     }

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::{
     limits::{MAX_LOGGED_PATH_BYTES, MAX_PROXY_ID_BYTES},
+    openai::error_body,
     request_id, shares,
     state::State,
 };
@@ -25,7 +26,8 @@ pub(super) async fn with_request_id(
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let id = id_of(&request);
-    let mut response = request_id::scope(id, next.call(request)).await?;
+    let path = request.path().to_owned();
+    let mut response = error_body::scope(&path, request_id::scope(id, next.call(request))).await?;
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
         response.headers_mut().insert(X_REQUEST_ID, value);
     }

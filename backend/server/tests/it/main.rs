@@ -45,6 +45,7 @@ mod other_versions;
 mod page;
 mod pins;
 mod playback;
+mod programs;
 mod prompted;
 mod replicas;
 mod search;

@@ -10,7 +10,7 @@ use tallybook_protocol::Usage;
 use super::tools;
 use crate::{
     ApiKey, AssistantBlock, ModelClient, ModelError, ModelEvent, ModelMessage, ModelRequest, ModelSettings,
-    ProviderKind, RetryPolicy, StopReason, ToolCallRequest, ToolChoice, ToolMode, ToolResult, connect,
+    ProviderKind, RetryPolicy, Sampling, StopReason, ToolCallRequest, ToolChoice, ToolMode, ToolResult, connect,
 };
 
 const BLOCK: &str = "```tool\n{\"tool\": \"plus\", \"args\": {\"a\": 1.10, \"b\": 2}}\n```\n";
@@ -29,7 +29,13 @@ fn client(provider: ProviderKind, model: &MockLlm, tool_mode: ToolMode) -> Arc<d
 }
 
 fn request(messages: Vec<ModelMessage>, tool_choice: ToolChoice) -> ModelRequest {
-    ModelRequest { system: vec!["Be exact.".to_owned()], messages, tools: tools(), tool_choice }
+    ModelRequest {
+        system: vec!["Be exact.".to_owned()],
+        messages,
+        tools: tools(),
+        tool_choice,
+        sampling: Sampling::default(),
+    }
 }
 
 fn question() -> Vec<ModelMessage> {

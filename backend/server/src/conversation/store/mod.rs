@@ -9,6 +9,7 @@ mod list_of;
 pub(super) mod messages;
 pub(super) mod model_calls;
 pub(super) mod pattern;
+pub(super) mod programs;
 pub(super) mod reviews;
 pub(super) mod rows;
 pub(super) mod search;
@@ -19,4 +20,5 @@ pub(super) mod turns;
 
 pub(super) use columns::stored_id;
 pub use conversations::ListFilter;
+pub use programs::Program;
 pub(super) use rows::ConversationId;

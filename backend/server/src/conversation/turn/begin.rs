@@ -118,11 +118,11 @@ async fn begin(
     };
     let places = turns::list_versions(&mut tx, row.id, rows.user_message_id).await?;
     let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, model, &places))];
-    start(context, permit, tx, NewRun { user, conversation_id: row.id, rows, model: Arc::clone(model), first_events })
-        .await
+    let model = Arc::clone(model);
+    start(context, permit, tx, NewRun { user, conversation_id: row.id, rows, model, given: None, first_events }).await
 }
 
-fn message_start(
+pub(super) fn message_start(
     conversation_id: Uuid,
     rows: TurnRows,
     parts: &[MessagePart],

@@ -12,7 +12,7 @@ use super::{
         context::Context,
         limits::MAX_FALLBACK_END_BYTES,
         store::{
-            model_calls,
+            model_calls, programs,
             rows::ToolCallRow,
             tool_calls,
             turns::{self, TurnEnd, TurnRows},
@@ -104,6 +104,8 @@ pub(super) struct EndWriter<'a> {
     pub(super) log: &'a Arc<TurnLog>,
     /// What answered.
     pub(super) model: &'a Model,
+    /// Whether a program told the turn what it was to know.
+    pub(super) is_given: bool,
 }
 
 impl EndWriter<'_> {
@@ -206,6 +208,9 @@ impl EndWriter<'_> {
         turns::end_turn(&mut write.tx, message_id, epoch, row).await?;
         if row.status != MessageStatus::AwaitingApproval {
             tool_calls::end_open_tool_calls(&mut write.tx, message_id, CUT_OFF).await?;
+        }
+        if self.is_given && row.status == MessageStatus::Complete {
+            programs::delete_turn_input(&mut write.tx, message_id).await?;
         }
         self.writer.create_next_event(&mut write.tx, encoded).await?;
         write.commit().await?;

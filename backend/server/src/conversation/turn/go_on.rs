@@ -19,6 +19,7 @@ use super::{
     },
     continued::whole_steps,
     end::check_statement_size,
+    given::GivenInput,
     history::text_of,
     start::{NewRun, StartPermit, start},
     step_text::bytes_in,
@@ -70,8 +71,9 @@ pub(super) async fn go_on(
         return Ok(None);
     }
     model_calls::forget_failed_steps(&mut tx, message.id).await?;
+    let given = GivenInput::find(&context.db, message.id).await?.map(Arc::new);
     let first_events = std::iter::once(snapshot).chain(decided).collect();
-    let run = NewRun { user, conversation_id: row.id, rows, model: Arc::clone(model), first_events };
+    let run = NewRun { user, conversation_id: row.id, rows, model: Arc::clone(model), given, first_events };
     start(context, permit, tx, run).await.map(Some)
 }
 

@@ -43,6 +43,25 @@ pub(super) async fn history_of(
     Ok(history(&messages, &model_calls, &tool_calls, limits))
 }
 
+/// The steps of an answer that goes on, as a model is told them.
+pub(super) async fn steps_of(
+    context: &Context,
+    conversation_id: ConversationId,
+    answer: MessageId,
+) -> sqlx::Result<Vec<ModelMessage>> {
+    let limits = context.agent.limits();
+    let Some(message) = messages::find_message(&context.db, conversation_id, answer).await? else {
+        return Ok(Vec::new());
+    };
+    let model_calls = model_calls::list_model_calls(&context.db, &[answer]).await?;
+    let rows = tool_calls::list_tool_calls(&context.db, &[answer], 0).await?;
+    let max_output_bytes = (MAX_READ_BYTES / rows.len().max(1)).clamp(MIN_READ_BYTES, limits.model_output_bytes);
+    let tool_calls = tool_calls::list_tool_calls(&context.db, &[answer], max_output_bytes).await?;
+    let mut steps = Vec::new();
+    push_turn(&message, model_calls.iter(), tool_calls.iter(), true, limits, &mut steps);
+    Ok(steps)
+}
+
 /// How many messages' sizes are asked for at a time.
 const SIZES_PER_READ: usize = 64;
 

@@ -1,16 +1,20 @@
-//! Turns: how one begins (`begin`, `start`), goes on (`continue_turn`, `consent`, `go_on`), runs (`run`), is stored (`writer`,
-//! `storing_recorder`, `call_events`) and ends (`end`); what its model is told (`history`, `continued`); how readers follow
-//! it (`subscribe`, `remote_tail`, `stored_end`) and play it again (`playback`), how it is
+//! Turns: how one begins (`begin`, `answer_program`, `start`), goes on (`continue_turn`, `consent`, `go_on`), runs (`run`), is
+//! stored (`writer`, `storing_recorder`, `call_events`) and ends (`end`); what its model is told (`history`, `given`,
+//! `continued`); how readers follow it (`subscribe`, `next_run`, `remote_tail`, `stored_end`) and play it again (`playback`),
+//! how it is
 //! stopped (`stop`), and what is done about turns whose process is gone (`recovery`) or that are long over (`retention`).
 
+mod answer_program;
 mod begin;
 mod call_events;
 mod consent;
 mod continue_turn;
 mod continued;
 mod end;
+mod given;
 mod go_on;
 mod history;
+mod next_run;
 mod playback;
 pub(super) mod recovery;
 mod remote_tail;
@@ -29,5 +33,8 @@ mod title;
 pub(super) mod waiting;
 mod writer;
 
+pub use answer_program::{ProgramRequest, ProgramTurn};
 pub use consent::DecisionAnswer;
+pub use given::GivenInput;
+pub use next_run::NextRun;
 pub use subscribe::EventsAnswer;

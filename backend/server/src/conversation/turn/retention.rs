@@ -1,8 +1,11 @@
-//! Purging the journals of turns that have been over for longer than the operator keeps them.
+//! Purging the journals of turns that have been over for longer than the operator keeps them, and what programs told them.
 
 use std::{sync::Arc, time::Duration};
 
-use super::super::{context::Context, store::turns};
+use super::super::{
+    context::Context,
+    store::{programs, turns},
+};
 use crate::journal::stored;
 
 /// How often old journals are looked for.
@@ -20,6 +23,7 @@ pub(in crate::conversation) async fn purge_journals(context: Arc<Context>) {
     loop {
         let purged = async {
             let time = turns::database_now(&context.db).await? - kept_for;
+            programs::delete_turn_inputs_before(&context.db, time).await?;
             stored::delete_events_before(&context.db, time, MAX_PURGED_AT_ONCE).await
         };
         let pause = match purged.await {

@@ -18,7 +18,8 @@ use super::{
     },
     continued::continued_turn,
     end::{End, EndError, EndWriter},
-    history::history_of,
+    given::GivenInput,
+    history::{history_of, steps_of},
     storing_recorder::{StoringRecorder, record_error},
     title,
     writer::TurnWriter,
@@ -32,6 +33,8 @@ pub(super) struct Turn {
     pub(super) conversation_id: ConversationId,
     pub(super) rows: TurnRows,
     pub(super) model: Arc<Model>,
+    /// What it is told in place of the stored history.
+    pub(super) given: Option<Arc<GivenInput>>,
     pub(super) log: Arc<TurnLog>,
     pub(super) cancel: CancellationToken,
 }
@@ -59,7 +62,8 @@ impl Turn {
         } else {
             let end = End { active: began.elapsed(), ..self.describe(result) };
             complete = end.status == MessageStatus::Complete;
-            let writer = EndWriter { context: &self.context, writer: &writer, log: &self.log, model: &self.model };
+            let (context, log, model) = (&self.context, &self.log, &self.model);
+            let writer = EndWriter { context, writer: &writer, log, model, is_given: self.given.is_some() };
             // While the database does not take the end, nobody may take the turn for abandoned. That somebody did, or that
             // this very end is stored by now, the writer finds out by itself.
             let lease = self.keep_lease().then(|()| std::future::pending());
@@ -86,13 +90,24 @@ impl Turn {
         let TurnRows { user_message_id, assistant_message_id, epoch } = self.rows;
         let context = &self.context;
         let tools = context.tools_of(self.conversation_id).await?;
-        if epoch == FIRST_EPOCH {
-            let history = history_of(context, self.conversation_id, user_message_id).await?;
-            return Ok(TurnInput { history, continued: None, tools });
-        }
-        let mut history = history_of(context, self.conversation_id, assistant_message_id).await?;
-        let continued = continued_turn(context, &tools, assistant_message_id, &mut history).await?;
-        Ok(TurnInput { history, continued: Some(continued), tools })
+        let is_first = epoch == FIRST_EPOCH;
+        let GivenInput { messages: mut history, system, sampling } = if let Some(given) = self.given.as_deref() {
+            let mut input = given.clone();
+            if !is_first {
+                input.messages.extend(steps_of(context, self.conversation_id, assistant_message_id).await?);
+            }
+            input
+        } else {
+            let head = if is_first { user_message_id } else { assistant_message_id };
+            let messages = history_of(context, self.conversation_id, head).await?;
+            GivenInput { messages, ..GivenInput::default() }
+        };
+        let continued = if is_first {
+            None
+        } else {
+            Some(continued_turn(context, &tools, assistant_message_id, &mut history).await?)
+        };
+        Ok(TurnInput { history, system, sampling, continued, tools })
     }
 
     /// Renews the lease for as long as the turn is this process's own; returns when it no longer is.

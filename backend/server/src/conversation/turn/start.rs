@@ -12,6 +12,7 @@ use super::{
         context::Context,
         store::{ConversationId, turns::TurnRows},
     },
+    given::GivenInput,
     run::Turn,
     subscribe::EventsAnswer,
 };
@@ -44,6 +45,8 @@ pub(super) struct NewRun {
     pub(super) rows: TurnRows,
     /// What answers.
     pub(super) model: Arc<Model>,
+    /// What it is told in place of the stored history.
+    pub(super) given: Option<Arc<GivenInput>>,
     /// The beginning of its record.
     pub(super) first_events: Vec<ChatEvent>,
 }
@@ -55,7 +58,7 @@ pub(super) async fn start(
     mut tx: Transaction,
     run: NewRun,
 ) -> Result<EventsAnswer, ServiceError> {
-    let NewRun { user, conversation_id, rows, model, first_events } = run;
+    let NewRun { user, conversation_id, rows, model, given, first_events } = run;
     let TurnRows { assistant_message_id: message_id, epoch, .. } = rows;
     for (seq, event) in (0..).zip(&first_events) {
         stored::create_event(&mut tx, EventId { message_id, epoch, seq }, &EncodedEvent::of(event)?).await?;
@@ -73,7 +76,7 @@ pub(super) async fn start(
     }
     context.turn_counts.count_start();
     let subscription = log.subscribe();
-    let turn = Turn { context: Arc::clone(context), user, conversation_id, rows, model, log, cancel };
+    let turn = Turn { context: Arc::clone(context), user, conversation_id, rows, model, given, log, cancel };
     context.spawn(turn.run());
     context.changes.announce(user);
     Ok(EventsAnswer::Turn(subscription))
@@ -149,7 +152,8 @@ mod tests {
         });
         let model = Arc::clone(context.models.default_model());
         let first_events = vec![first_event];
-        let run = NewRun { user: UserId::LOCAL, conversation_id: fixture.conversation_id, rows, model, first_events };
+        let (user, conversation_id) = (UserId::LOCAL, fixture.conversation_id);
+        let run = NewRun { user, conversation_id, rows, model, given: None, first_events };
         let started = start(context, permit, tx, run).await;
         assert_eq!(
             was_known.get(),

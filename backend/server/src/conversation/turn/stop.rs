@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
 use super::{
@@ -16,9 +17,29 @@ const STOP_REQUESTS_EVERY: Duration = Duration::from_millis(400);
 impl ConversationService {
     /// Stops the turn that runs or waits for consent, if one does. False when none does.
     pub async fn stop(&self, user: UserId, uuid: Uuid) -> Result<bool, ServiceError> {
+        self.stop_active(user, uuid, None).await
+    }
+
+    /// The same, if it is this turn.
+    pub async fn stop_turn(&self, user: UserId, uuid: Uuid, message_id: MessageId) -> Result<bool, ServiceError> {
+        self.stop_active(user, uuid, Some(message_id)).await
+    }
+
+    /// The same, by a task of its own, for who cannot wait.
+    pub(crate) fn stop_turn_soon(&self, user: UserId, uuid: Uuid, message_id: MessageId) {
+        let service = self.clone();
+        self.context.spawn(async move {
+            if let Err(error) = service.stop_turn(user, uuid, message_id).await {
+                tracing::warn!(%error, %message_id, "a turn could not be stopped that nobody waits for");
+            }
+        });
+    }
+
+    async fn stop_active(&self, user: UserId, uuid: Uuid, wanted: Option<MessageId>) -> Result<bool, ServiceError> {
         let context = &self.context;
         let row = context.find_conversation(user, uuid).await?;
-        let Some(message_id) = row.active_message_id else { return Ok(false) };
+        let is_wanted = |id: &MessageId| wanted.is_none_or(|wanted| wanted == *id);
+        let Some(message_id) = row.active_message_id.filter(is_wanted) else { return Ok(false) };
         if row.awaiting_approval && stop_waiting(context, user, row.id, message_id).await? {
             return Ok(true);
         }

@@ -67,7 +67,7 @@ pub(super) async fn subscribe_duplicate(
 }
 
 /// A turn that does not run here: what its own process stores of it, or how it ended.
-async fn subscribe_stored(
+pub(super) async fn subscribe_stored(
     context: &Arc<Context>,
     conversation_id: ConversationId,
     message_id: MessageId,

@@ -3,6 +3,7 @@
 
 mod kit;
 mod links;
+mod programs;
 mod rights;
 mod sharing;
 mod sign_in;

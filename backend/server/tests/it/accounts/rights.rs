@@ -120,6 +120,9 @@ fn rows() -> Vec<Row> {
         row(patch, "/api/users/{user_id}", ADMINS).json(json!({"role": "user"})),
         row(delete.clone(), "/api/users/{user_id}", admins(204)),
         row(post.clone(), "/api/invitations", admins(201)),
+        row(get.clone(), "/v1/models", OWN),
+        row(get.clone(), "/v1/models/{id:.+}", [401, 404, 404, 404, 401, 404]),
+        row(post.clone(), "/v1/chat/completions", [401, 400, 400, 400, 401, 400]).json(json!({})),
         row(get.clone(), "/healthz", PUBLIC),
         row(get.clone(), "/readyz", PUBLIC),
         row(get.clone(), "/metrics", ADMINS),
@@ -177,8 +180,13 @@ impl People {
     async fn address(&self, model: &MockLlm, route: &str, owner: &Who, admin: &Who) -> String {
         let team = &self.team;
         // Of these there are none: what matters is who learns that.
-        let mut address = route.replace("{approval_id}", "1").replace("{server}", "none").replace("{tool}", "none");
-        address = address.replace("{share_id}", "999999").replace("{token}", &Uuid::nil().to_string());
+        let mut address = route
+            .replace("{approval_id}", "1")
+            .replace("{id:.+}", "none")
+            .replace("{server}", "none")
+            .replace("{tool}", "none")
+            .replace("{share_id}", "999999")
+            .replace("{token}", &Uuid::nil().to_string());
         if route.contains("{uuid}") || route.contains("{tool_call_id}") {
             let uuid = team.conversation(owner).await;
             model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
@@ -312,7 +320,8 @@ fn routes_of(source: &str) -> BTreeSet<(String, String)> {
         let function = before.rsplit("\nfn ").next().unwrap_or_default();
         let function =
             before.rsplit("\npub(super) fn ").next().filter(|it| it.len() < function.len()).unwrap_or(function);
-        let prefix = if function.starts_with("api(") { "/api" } else { "" };
+        let prefix = [("api(", "/api"), ("v1(", "/v1")].iter().find(|(name, _)| function.starts_with(name));
+        let prefix = prefix.map_or("", |(_, prefix)| prefix);
         let addresses: Vec<&str> = match part[1].strip_prefix('"') {
             Some(rest) => vec![rest.split('"').next().unwrap()],
             // The names of files, which stand in a list.

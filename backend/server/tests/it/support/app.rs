@@ -143,6 +143,18 @@ impl TestApp {
         Self::start(engine, settings, tools).await
     }
 
+    /// A server with these tools, and settings that the test changes.
+    pub(crate) async fn spawn_changed(
+        engine: &Engine,
+        model: &MockLlm,
+        tools: ToolRegistry,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
+        let mut settings = settings(engine, Provider::Anthropic.settings(model.url()), Limits::default());
+        change(&mut settings);
+        Self::start(engine, settings, tools).await
+    }
+
     /// A server that gives its clients so much and no more.
     pub(crate) async fn spawn_with_http_limits(engine: &Engine, model: &MockLlm, http_limits: http::Limits) -> Self {
         let model = Provider::Anthropic.settings(model.url());

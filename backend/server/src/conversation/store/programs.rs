@@ -1,0 +1,117 @@
+//! SQL on what programs leave behind: which conversation one means by an id of its own (`program_conversations`), and what
+//! one told a turn in place of the stored history (`turn_inputs`).
+
+use chrono::{DateTime, Utc};
+use tallybook_protocol::MessageId;
+use uuid::Uuid;
+
+use super::rows::{ConversationId, ConversationRow};
+use crate::{
+    accounts::UserId,
+    db::{Database, InsertedId, Transaction, now, on_db, on_tx},
+};
+
+const CREATE_CONVERSATION: &str = "INSERT INTO conversations (uuid, user_id, title, model, origin, created_at, updated_at) \
+     VALUES (?, ?, ?, ?, 'api', ?, ?)";
+
+const FIND_CONVERSATION: &str = "SELECT c.id, c.uuid, c.title, c.head_message_id, c.active_message_id, \
+     EXISTS (SELECT 1 FROM messages w WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') \
+         AS awaiting_approval, c.pinned, c.archived, c.model, c.created_at, c.updated_at \
+     FROM program_conversations p JOIN conversations c ON c.id = p.conversation_id \
+     WHERE p.user_id = ? AND p.key_id = ? AND p.chat_id = ? AND c.user_id = p.user_id";
+
+const CREATE_CHAT: &str =
+    "INSERT INTO program_conversations (user_id, key_id, chat_id, conversation_id) VALUES (?, ?, ?, ?)";
+
+const MOVE_CHAT: &str =
+    "UPDATE program_conversations SET conversation_id = ? WHERE user_id = ? AND key_id = ? AND chat_id = ?";
+
+const CREATE_INPUT: &str = "INSERT INTO turn_inputs (message_id, input) VALUES (?, ?)";
+
+const FIND_INPUT: &str = "SELECT input FROM turn_inputs WHERE message_id = ?";
+
+const DELETE_INPUTS_BEFORE: &str = "DELETE FROM turn_inputs WHERE EXISTS \
+     (SELECT 1 FROM messages m WHERE m.id = turn_inputs.message_id AND m.completed_at < ?)";
+
+const DELETE_INPUT: &str = "DELETE FROM turn_inputs WHERE message_id = ?";
+
+/// A program, as far as its conversations are its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Whose it is.
+    pub user: UserId,
+    /// Row id of the key that it shows; 0 where it shows none.
+    pub key_id: i64,
+}
+
+/// Makes a conversation of a program's.
+pub(crate) async fn create_conversation(
+    tx: &mut Transaction,
+    user: UserId,
+    uuid: Uuid,
+    title: &str,
+    model: Option<&str>,
+) -> sqlx::Result<ConversationId> {
+    let now = now();
+    on_tx!(tx, |connection| {
+        let create = sqlx::query(CREATE_CONVERSATION).bind(uuid.to_string()).bind(user).bind(title).bind(model);
+        let done = create.bind(now).bind(now).execute(connection).await?;
+        Ok(ConversationId(done.inserted_id()))
+    })
+}
+
+/// The conversation that a program means by an id of its own, or by the UUID that it was told.
+pub(crate) async fn find_conversation(
+    db: &Database,
+    program: Program,
+    chat_id: &str,
+) -> sqlx::Result<Option<ConversationRow>> {
+    on_db!(db, |pool| {
+        let find = sqlx::query_as(FIND_CONVERSATION).bind(program.user).bind(program.key_id).bind(chat_id);
+        find.fetch_optional(pool).await
+    })
+}
+
+/// Has a program mean this conversation by that id from now on.
+pub(crate) async fn set_conversation(
+    tx: &mut Transaction,
+    program: Program,
+    chat_id: &str,
+    conversation_id: ConversationId,
+) -> sqlx::Result<()> {
+    let Program { user, key_id } = program;
+    on_tx!(tx, |connection| {
+        let moved = sqlx::query(MOVE_CHAT).bind(conversation_id).bind(user).bind(key_id).bind(chat_id);
+        if moved.execute(&mut *connection).await?.rows_affected() == 1 {
+            return Ok(());
+        }
+        let create = sqlx::query(CREATE_CHAT).bind(user).bind(key_id).bind(chat_id).bind(conversation_id);
+        match create.execute(connection).await {
+            // Another request of the same chat was quicker, and the chat is that one's.
+            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => Ok(()),
+            done => done.map(|_| ()),
+        }
+    })
+}
+
+/// Stores what a program told a turn.
+pub(crate) async fn create_turn_input(tx: &mut Transaction, message_id: MessageId, input: &str) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| {
+        sqlx::query(CREATE_INPUT).bind(message_id).bind(input).execute(connection).await.map(|_| ())
+    })
+}
+
+/// What a program told a turn that is not complete.
+pub(crate) async fn find_turn_input(db: &Database, message_id: MessageId) -> sqlx::Result<Option<String>> {
+    on_db!(db, |pool| sqlx::query_scalar(FIND_INPUT).bind(message_id).fetch_optional(pool).await)
+}
+
+/// Forgets what programs told turns that were over before `time`.
+pub(crate) async fn delete_turn_inputs_before(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
+    on_db!(db, |pool| sqlx::query(DELETE_INPUTS_BEFORE).bind(time).execute(pool).await.map(|_| ()))
+}
+
+/// Forgets what a program told a turn.
+pub(crate) async fn delete_turn_input(tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| sqlx::query(DELETE_INPUT).bind(message_id).execute(connection).await.map(|_| ()))
+}

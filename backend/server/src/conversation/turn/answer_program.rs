@@ -1,0 +1,170 @@
+//! Beginning a turn for a program that tells the history itself. What is stored is the record: its last question and the
+//! answer, in a conversation of the program's.
+
+use std::sync::Arc;
+
+use tallybook_protocol::{ChatEvent, MessageId, MessagePart};
+use uuid::Uuid;
+
+use super::{
+    super::{
+        ServiceError,
+        context::Context,
+        input::title_from_message,
+        service::ConversationService,
+        store::{
+            ConversationId,
+            programs::{self, Program},
+            rows::{ConversationRow, TreeNode},
+            turns::{self, Below, Claim, NewTurn, Question, TurnRows},
+        },
+    },
+    begin::message_start,
+    given::GivenInput,
+    start::{NewRun, StartPermit, start},
+    subscribe::EventsAnswer,
+};
+use crate::{
+    db::{Transaction, is_rolled_back},
+    journal::TurnSubscription,
+    models::Model,
+};
+
+/// How often a transaction is begun that the engine rolls back in favour of another one.
+const MAX_TRIES: u32 = 3;
+
+/// What a program asks.
+#[derive(Clone, Debug)]
+pub struct ProgramRequest {
+    /// Who asks.
+    pub program: Program,
+    /// What the program calls the conversation, or the UUID that it was told.
+    pub chat_id: Option<String>,
+    /// The model of the catalog; the default when absent.
+    pub model: Option<String>,
+    /// The question, as it is stored.
+    pub question: String,
+    /// What the model is told.
+    pub input: GivenInput,
+}
+
+/// A turn that answers a program.
+#[derive(Debug)]
+pub struct ProgramTurn {
+    /// The conversation that it is stored in.
+    pub conversation: Uuid,
+    /// The turn.
+    pub message_id: MessageId,
+    /// What happens in it.
+    pub events: TurnSubscription,
+}
+
+/// A turn of a program's that is to begin.
+struct Beginning<'a> {
+    program: Program,
+    /// What the program calls its new conversation.
+    own_id: Option<&'a str>,
+    question: &'a str,
+    model: &'a Arc<Model>,
+    input: Arc<GivenInput>,
+}
+
+impl ConversationService {
+    /// Stores a program's question and begins the turn that answers it: in the conversation that the program means, or in a
+    /// new one where there is no such conversation, or a turn has claimed it.
+    pub async fn answer_program(&self, request: ProgramRequest) -> Result<ProgramTurn, ServiceError> {
+        let context = &self.context;
+        let ProgramRequest { program, chat_id, model, question, input } = request;
+        let model = context.model_for(model.as_deref(), None)?;
+        let known = match &chat_id {
+            Some(id) => programs::find_conversation(&context.db, program, id).await?,
+            None => None,
+        };
+        // The UUID that it was told goes on to mean that conversation, though it is busy.
+        let is_told = |id: &&str| known.as_ref().is_some_and(|row| row.uuid == *id);
+        let own_id = chat_id.as_deref().filter(|id| !is_told(id));
+        let beginning = Beginning { program, own_id, question: &question, model, input: Arc::new(input) };
+        if let Some(row) = known.filter(|row| row.active_message_id.is_none())
+            && let Some(turn) = begin(context, &beginning, Some(&row)).await?
+        {
+            return Ok(turn);
+        }
+        begin(context, &beginning, None).await?.ok_or(ServiceError::TurnRunning)
+    }
+}
+
+/// Begins the turn in a conversation, or in a new one. `None` when another turn has claimed it.
+async fn begin(
+    context: &Arc<Context>,
+    beginning: &Beginning<'_>,
+    row: Option<&ConversationRow>,
+) -> Result<Option<ProgramTurn>, ServiceError> {
+    for _ in 1..MAX_TRIES {
+        match try_begin(context, beginning, row).await {
+            Err(ServiceError::Storage(error)) if is_rolled_back(&error) => {
+                tracing::info!(%error, "a transaction was rolled back and is retried");
+            }
+            outcome => return outcome,
+        }
+    }
+    try_begin(context, beginning, row).await
+}
+
+async fn try_begin(
+    context: &Arc<Context>,
+    beginning: &Beginning<'_>,
+    row: Option<&ConversationRow>,
+) -> Result<Option<ProgramTurn>, ServiceError> {
+    let Beginning { program, question, model, input, .. } = beginning;
+    let permit = StartPermit::take(context)?;
+    let lease_until = turns::database_now(&context.db).await? + context.lifetimes.lease;
+    let parts = [MessagePart::Text { text: (*question).to_owned() }];
+    let mut tx = context.db.begin().await?;
+    let (conversation_id, uuid) = match row {
+        Some(row) => (row.id, row.uuid.parse().unwrap_or_default()),
+        None => create_conversation(context, &mut tx, beginning).await?,
+    };
+    let question = Question::New { parts: &parts, client_message_id: None, below: Below::Head };
+    let new = NewTurn { question, first_title: None, model: model.name(), owner: &context.owner, lease_until };
+    let Claim::Begun(rows) = turns::begin_turn(&mut tx, conversation_id, new).await? else { return Ok(None) };
+    input.store(&mut tx, rows.assistant_message_id).await?;
+    let places = match row {
+        Some(_) => turns::list_versions(&mut tx, conversation_id, rows.user_message_id).await?,
+        None => places_of_first(rows),
+    };
+    let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, &parts, model, &places))];
+    let given = Some(Arc::clone(input));
+    let user = program.user;
+    let run = NewRun { user, conversation_id, rows, model: Arc::clone(model), given, first_events };
+    match start(context, permit, tx, run).await? {
+        EventsAnswer::Turn(events) => {
+            Ok(Some(ProgramTurn { conversation: uuid, message_id: rows.assistant_message_id, events }))
+        }
+        EventsAnswer::Nothing => Ok(None),
+    }
+}
+
+/// A conversation that the program means from now on by its UUID, and by the program's own id.
+async fn create_conversation(
+    context: &Context,
+    tx: &mut Transaction,
+    beginning: &Beginning<'_>,
+) -> sqlx::Result<(ConversationId, Uuid)> {
+    let Beginning { program, own_id, question, model, .. } = beginning;
+    let uuid = Uuid::now_v7();
+    let is_default = Arc::ptr_eq(model, context.models.default_model());
+    let model = (!is_default).then(|| model.name());
+    let id = programs::create_conversation(tx, program.user, uuid, &title_from_message(question), model).await?;
+    programs::set_conversation(tx, *program, &uuid.to_string(), id).await?;
+    if let Some(own_id) = own_id {
+        programs::set_conversation(tx, *program, own_id, id).await?;
+    }
+    Ok((id, uuid))
+}
+
+/// Where the first question of a conversation and its answer stand.
+fn places_of_first(rows: TurnRows) -> Vec<TreeNode> {
+    let TurnRows { user_message_id, assistant_message_id, .. } = rows;
+    let question = TreeNode { id: user_message_id, parent_id: None };
+    vec![question, TreeNode { id: assistant_message_id, parent_id: Some(user_message_id) }]
+}

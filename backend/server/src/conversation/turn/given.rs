@@ -1,0 +1,32 @@
+//! What a program told a turn in place of the stored history. It is stored with the turn until that is complete: one that goes
+//! on, whatever made it wait or cut it off, is told the same.
+
+use tallybook_llm::{ModelMessage, Sampling};
+use tallybook_protocol::MessageId;
+
+use super::super::store::programs;
+use crate::db::{Database, Transaction};
+
+/// What a program told a turn.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct GivenInput {
+    /// The history up to and including the question, oldest first.
+    pub messages: Vec<ModelMessage>,
+    /// What the model is told after the agent's own prompt.
+    pub system: Vec<String>,
+    /// How the model is to write.
+    pub sampling: Sampling,
+}
+
+impl GivenInput {
+    pub(super) async fn store(&self, tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<()> {
+        let json = serde_json::to_string(self).map_err(|error| sqlx::Error::Encode(error.into()))?;
+        programs::create_turn_input(tx, message_id, &json).await
+    }
+
+    /// What was stored with a turn; `None` for one that is told the stored history.
+    pub(super) async fn find(db: &Database, message_id: MessageId) -> sqlx::Result<Option<Self>> {
+        let Some(json) = programs::find_turn_input(db, message_id).await? else { return Ok(None) };
+        serde_json::from_str(&json).map(Some).map_err(|error| sqlx::Error::Decode(error.into()))
+    }
+}

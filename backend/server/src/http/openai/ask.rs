@@ -1,0 +1,161 @@
+//! What a program asks for, read out of its request: which model, how, and of which of its conversations.
+
+use actix_web::http::{StatusCode, header::HeaderMap};
+use tallybook_llm::Sampling;
+
+use super::{
+    limits::{MAX_CHAT_ID_CHARS, MAX_STOP_BYTES, MAX_STOPS},
+    messages::{self, Said},
+    refusal::Refusal,
+    wire::{self, ChatRequest, Stop},
+};
+use crate::{conversation::GivenInput, models::Catalog};
+
+/// Stands behind a model's name where it is to be asked once, without tools.
+pub(super) const PLAIN: &str = ":plain";
+
+/// How the requests of `Open WebUI` begin that are for titles and the like.
+const TASK_BEGIN: &str = "### Task:";
+
+/// What a program asks for.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// The model's name as the program wrote it, which the answer repeats.
+    pub(super) name: String,
+    /// The model of the catalog; the default when absent.
+    pub(super) model: Option<String>,
+    /// Whether it is asked once, without tools and without a conversation.
+    pub(super) is_plain: bool,
+    /// How it is streamed; whole when absent.
+    pub(super) stream: Option<StreamWish>,
+    pub(super) chat_id: Option<String>,
+    pub(super) question: String,
+    pub(super) input: GivenInput,
+}
+
+/// What a stream is to tell beside the answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StreamWish {
+    /// The tokens, at its end.
+    pub(super) usage: bool,
+    /// Our own tools' calls.
+    pub(super) tools: bool,
+}
+
+/// Reads a request.
+pub(super) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<Asked, Refusal> {
+    let request = wire::read(body)?;
+    refuse_what_cannot_be(&request)?;
+    let sampling = sampling(&request)?;
+    let is_stream = request.stream.unwrap_or(false);
+    let usage = request.stream_options.and_then(|options| options.include_usage).unwrap_or(false);
+    let tools = header(headers, "x-tallybook-tools").is_some_and(|wanted| wanted.trim() == "events");
+    let (name, model, is_plain) = model(request.model, models)?;
+    let Said { system, history, question, questions, is_first } = messages::read(request.messages)?;
+    let looks_like_task = !is_stream && is_first && questions == 1 && question.starts_with(TASK_BEGIN);
+    let is_task = header(headers, "x-tallybook-task").is_some_and(|task| !task.trim().is_empty());
+    Ok(Asked {
+        name,
+        model,
+        is_plain: is_plain || is_task || looks_like_task,
+        stream: is_stream.then_some(StreamWish { usage, tools }),
+        chat_id: chat_id(headers)?,
+        question,
+        input: GivenInput { messages: history, system, sampling },
+    })
+}
+
+/// The model's name as it was asked for and in the catalog, and whether it is to be asked once. A name of the catalog counts
+/// before what would follow from its ending.
+fn model(asked: Option<String>, models: &Catalog) -> Result<(String, Option<String>, bool), Refusal> {
+    let Some(name) = asked.filter(|name| !name.is_empty()) else {
+        return Ok((models.default_model().name().to_owned(), None, false));
+    };
+    if models.find(&name).is_some() {
+        return Ok((name.clone(), Some(name), false));
+    }
+    match name.strip_suffix(PLAIN).filter(|bare| models.find(bare).is_some()) {
+        Some(bare) => Ok((name.clone(), Some(bare.to_owned()), true)),
+        None => Err(no_such_model(&name, models)),
+    }
+}
+
+/// The refusal of a model that there is not.
+pub(super) fn no_such_model(name: &str, models: &Catalog) -> Refusal {
+    let shown: String = name.chars().take(100).collect();
+    Refusal {
+        status: StatusCode::NOT_FOUND,
+        code: Some("model_not_found".to_owned()),
+        ..Refusal::bad("model", format!("There is no model {shown:?}. There are: {}.", models.names()))
+    }
+}
+
+fn refuse_what_cannot_be(request: &ChatRequest) -> Result<(), Refusal> {
+    let is_there =
+        |json: &Option<Box<serde_json::value::RawValue>>| json.as_ref().is_some_and(|json| json.get() != "null");
+    let has_tools = request.tools.as_ref().is_some_and(|tools| !tools.is_empty());
+    let is_text = request.response_format.as_ref().is_none_or(|format| format.kind == "text");
+    let wants_sound = request.modalities.as_ref().is_some_and(|kinds| kinds.iter().any(|kind| kind != "text"));
+    let (param, message) = if request.n.is_some_and(|n| n != 1) {
+        ("n", "One answer is given to a question. Leave n out, or send 1.")
+    } else if request.logprobs == Some(true) {
+        ("logprobs", "Probabilities are not told. Leave logprobs out.")
+    } else if is_there(&request.functions) {
+        ("functions", "Functions of the old form are not taken. Leave functions out.")
+    } else if has_tools {
+        ("tools", "The server runs its own tools here, and takes none of a program's. Leave tools out.")
+    } else if !is_text {
+        ("response_format", "Answers are text. Leave response_format out, or send {\"type\": \"text\"}.")
+    } else if is_there(&request.audio) || wants_sound {
+        ("audio", "Answers are text. Leave audio and modalities out.")
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::bad(param, message))
+}
+
+fn sampling(request: &ChatRequest) -> Result<Sampling, Refusal> {
+    let mut max_tokens = None;
+    for (param, tokens) in
+        [("max_tokens", request.max_tokens), ("max_completion_tokens", request.max_completion_tokens)]
+    {
+        let Some(tokens) = tokens else { continue };
+        if tokens < 1 {
+            return Err(Refusal::bad(param, format!("{param} must be at least 1.")));
+        }
+        let tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
+        max_tokens = Some(max_tokens.map_or(tokens, |other: u32| other.min(tokens)));
+    }
+    if request.temperature.is_some_and(|value| !(0.0..=2.0).contains(&value)) {
+        return Err(Refusal::bad("temperature", "temperature must be a number from 0 to 2."));
+    }
+    let stop = match &request.stop {
+        None => Vec::new(),
+        Some(Stop::One(text)) => vec![text.clone()],
+        Some(Stop::Several(texts)) => texts.clone(),
+    };
+    let fits = stop.len() <= MAX_STOPS && stop.iter().all(|text| (1..=MAX_STOP_BYTES).contains(&text.len()));
+    if !fits {
+        let message = format!("stop must be at most {MAX_STOPS} texts of 1 to {MAX_STOP_BYTES} bytes.");
+        return Err(Refusal::bad("stop", message));
+    }
+    Ok(Sampling { max_tokens, temperature: request.temperature, stop })
+}
+
+/// Which conversation the program means, by an id of its own or by the UUID that it was told.
+fn chat_id(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    for name in ["X-Tallybook-Conversation", "X-OpenWebUI-Chat-Id"] {
+        let Some(id) = header(headers, name).map(str::trim).filter(|id| !id.is_empty()) else { continue };
+        if id.chars().count() > MAX_CHAT_ID_CHARS {
+            let message = format!("The header {name} is too long. Use at most {MAX_CHAT_ID_CHARS} characters.");
+            return Err(Refusal::bad(name, message));
+        }
+        return Ok(Some(id.to_owned()));
+    }
+    Ok(None)
+}
+
+/// A header's text; one that is no UTF-8 is as good as absent.
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    std::str::from_utf8(headers.get(name)?.as_bytes()).ok()
+}

@@ -1,0 +1,176 @@
+//! An answer as a stream of chunks (<https://platform.openai.com/docs/api-reference/chat-streaming>): `data:` lines alone,
+//! since clients break on any other. What all chunks of an answer have in common is written once.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::json;
+use tallybook_protocol::{RawJson, ToolCallEnd, ToolCallId, ToolCallStart, ToolCallStatus, Usage};
+
+use super::{limits::MAX_TOOL_EVENT_BYTES, refusal::Refusal, sink::Sink, whole::UsageBody};
+
+const EMPTY_DELTA: &str = r#""choices":[{"index":0,"delta":{},"finish_reason":null}]"#;
+
+/// The chunks of one answer.
+pub(super) struct Chunks {
+    /// How each begins, up to what makes it this one.
+    head: String,
+    out: Vec<u8>,
+    /// Text that is not yet in a chunk: what comes together is sent together.
+    text: String,
+    has_begun: bool,
+    /// The names of our own tools' calls, where the program wants to be told of those.
+    calls: Option<HashMap<ToolCallId, String>>,
+}
+
+impl Chunks {
+    /// Those of an answer under this id, by a model that the program calls `model`.
+    pub(super) fn new(id: &str, created: i64, model: &str, wants_tools: bool) -> Self {
+        let head = format!(
+            r#"data: {{"id":{},"object":"chat.completion.chunk","created":{created},"model":{},"#,
+            json!(id),
+            json!(model)
+        );
+        let calls = wants_tools.then(HashMap::new);
+        Self { head, out: Vec::new(), text: String::new(), has_begun: false, calls }
+    }
+
+    /// A chunk that says nothing but that the answer is still being worked on.
+    pub(super) fn sign_of_life(&self) -> Bytes {
+        format!("{}{EMPTY_DELTA}}}\n\n", self.head).into()
+    }
+
+    /// Begins the answer, unless it has begun.
+    pub(super) fn begin(&mut self) {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.chunk(r#""choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]"#);
+        }
+    }
+
+    /// Ends a whole answer.
+    pub(super) fn end(&mut self, finish: &str, usage: Option<Usage>) {
+        self.flush();
+        self.begin();
+        self.chunk(&format!(r#""choices":[{{"index":0,"delta":{{}},"finish_reason":"{finish}"}}]"#));
+        if let Some(usage) = usage {
+            self.chunk(&format!(r#""choices":[],"usage":{}"#, json!(UsageBody::of(usage))));
+        }
+        self.done();
+    }
+
+    /// Ends an answer that failed: readers know it by what has no choices.
+    pub(super) fn fail(&mut self, refusal: &Refusal) {
+        self.flush();
+        self.out.extend_from_slice(format!("data: {}\n\n", json!(refusal.body())).as_bytes());
+        self.done();
+    }
+
+    /// What there is to send.
+    pub(super) fn take(&mut self) -> Bytes {
+        self.flush();
+        std::mem::take(&mut self.out).into()
+    }
+
+    fn done(&mut self) {
+        self.out.extend_from_slice(b"data: [DONE]\n\n");
+    }
+
+    fn chunk(&mut self, rest: &str) {
+        self.out.extend_from_slice(self.head.as_bytes());
+        self.out.extend_from_slice(rest.as_bytes());
+        self.out.extend_from_slice(b"}\n\n");
+    }
+
+    fn flush(&mut self) {
+        if self.text.is_empty() {
+            return;
+        }
+        self.begin();
+        self.out.extend_from_slice(self.head.as_bytes());
+        self.out.extend_from_slice(br#""choices":[{"index":0,"delta":{"content":"#);
+        // A text always serialises, and memory takes it.
+        let _ = serde_json::to_writer(&mut self.out, &self.text);
+        self.out.extend_from_slice(br#"},"finish_reason":null}]}"#);
+        self.out.extend_from_slice(b"\n\n");
+        self.text.clear();
+    }
+
+    /// Tells of a call of ours: for programs that know us, and for the page of `Open WebUI`, which shows a status.
+    fn tool(&mut self, call: &ToolEvent<'_>, description: &str, done: bool) {
+        self.flush();
+        self.begin();
+        let event = json!({"type": "status", "data": {"description": description, "done": done}});
+        // Its input is JSON, as every other text of it can be written.
+        let call = serde_json::to_string(call).unwrap_or_else(|_| "null".to_owned());
+        self.chunk(&format!(r#"{EMPTY_DELTA},"tallybook":{call},"event":{event}"#));
+    }
+}
+
+impl Sink for Chunks {
+    fn text(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn tool_started(&mut self, call: &ToolCallStart) {
+        let Some(calls) = &mut self.calls else { return };
+        calls.insert(call.tool_call_id, call.tool_name.clone());
+        let event = ToolEvent {
+            kind: "tool_call",
+            id: call.tool_call_id,
+            name: &call.tool_name,
+            status: ToolCallStatus::Pending,
+            input: Some(shortened_json(&call.input)),
+            output: None,
+            error: None,
+        };
+        self.tool(&event, &format!("{} …", call.tool_name), false);
+    }
+
+    fn tool_ended(&mut self, call: &ToolCallEnd) {
+        let Some(calls) = &mut self.calls else { return };
+        let name = calls.remove(&call.tool_call_id).unwrap_or_default();
+        let event = ToolEvent {
+            kind: "tool_call",
+            id: call.tool_call_id,
+            name: &name,
+            status: call.status,
+            input: None,
+            output: call.output.as_deref().map(shortened),
+            error: call.error.as_deref().map(shortened),
+        };
+        let mark = if call.status == ToolCallStatus::Success { "✓" } else { "✗" };
+        self.tool(&event, &format!("{name} {mark}"), true);
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.out.is_empty() || !self.text.is_empty()
+    }
+}
+
+/// A call of ours, as programs are told of it.
+#[derive(Serialize)]
+struct ToolEvent<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    id: ToolCallId,
+    name: &'a str,
+    status: ToolCallStatus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<RawJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+fn shortened(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_TOOL_EVENT_BYTES)]
+}
+
+/// JSON of any length; what is too long becomes one text with its beginning.
+fn shortened_json(json: &RawJson) -> RawJson {
+    let text = json.as_str();
+    if text.len() <= MAX_TOOL_EVENT_BYTES { json.clone() } else { RawJson::string(shortened(text)) }
+}

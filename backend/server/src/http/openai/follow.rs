@@ -1,0 +1,215 @@
+//! A turn as the answer to a program: its text as it comes, across the runs of a turn that waits for consent, to its end. A
+//! program that goes away stops the turn.
+
+use std::time::Duration;
+
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, Usage};
+use tokio::{runtime::Handle, task::JoinError};
+use tokio_util::task::AbortOnDropHandle;
+use uuid::Uuid;
+
+use super::{
+    refusal::Refusal,
+    sink::{Progress, Sink, finish_of},
+};
+use crate::{
+    accounts::UserId,
+    conversation::{ConversationService, NextRun, ProgramTurn, ServiceError},
+    journal::{LogEntry, TurnSubscription},
+};
+
+/// Follows a turn for a program.
+pub(super) struct Follower {
+    turn: StoppedOnDrop,
+    phase: Phase,
+    /// How many bytes of the answer's text the program has.
+    sent: usize,
+    usage: Usage,
+    /// Where a person decides on what waits.
+    link: String,
+    /// Whether the program was told that something waits.
+    has_told_of_wait: bool,
+    patience: Duration,
+    runtime: Handle,
+}
+
+enum Phase {
+    Reads(TurnSubscription),
+    /// For a person's consent.
+    Waits(AbortOnDropHandle<Result<NextRun, ServiceError>>),
+    Over,
+}
+
+/// What comes of an event.
+enum Told {
+    Taken,
+    Waits,
+    Over(Progress),
+}
+
+impl Follower {
+    /// Follows a turn. What waits for consent is decided on at `link`, and waited for so long.
+    pub(super) fn new(begun: BegunTurn, link: String, patience: Duration, runtime: Handle) -> Self {
+        let BegunTurn { turn, events } = begun;
+        let phase = Phase::Reads(events);
+        Self { turn, phase, sent: 0, usage: Usage::default(), link, has_told_of_wait: false, patience, runtime }
+    }
+
+    /// Writes what comes next. Nothing is lost when it is dropped before its end.
+    pub(super) async fn next(&mut self, sink: &mut impl Sink) -> Progress {
+        loop {
+            let told = match &mut self.phase {
+                Phase::Over => Told::Over(Progress::Failed(Refusal::broken_off())),
+                Phase::Waits(run) => {
+                    let run = run.await;
+                    self.after_wait(run, sink)
+                }
+                Phase::Reads(events) => match events.next().await {
+                    None => Told::Over(Progress::Failed(Refusal::broken_off())),
+                    Some(entries) => self.take_all(entries.iter().map(LogEntry::event), sink),
+                },
+            };
+            match told {
+                Told::Taken => {}
+                Told::Waits => self.wait(sink),
+                Told::Over(progress) => {
+                    self.phase = Phase::Over;
+                    self.turn.is_over = true;
+                    return progress;
+                }
+            }
+            if sink.is_ready() {
+                return Progress::More;
+            }
+        }
+    }
+
+    fn take_all<'a>(&mut self, events: impl Iterator<Item = &'a ChatEvent>, sink: &mut impl Sink) -> Told {
+        for event in events {
+            let told = self.take(event, sink);
+            if !matches!(told, Told::Taken) {
+                return told;
+            }
+        }
+        Told::Taken
+    }
+
+    fn take(&mut self, event: &ChatEvent, sink: &mut impl Sink) -> Told {
+        match event {
+            ChatEvent::ContentDelta(delta) => {
+                let offset = usize::try_from(delta.offset).unwrap_or(usize::MAX);
+                let known = self.sent.saturating_sub(offset);
+                if let Some(new) = delta.delta.get(known..) {
+                    sink.text(new);
+                    self.sent = self.sent.max(offset.saturating_add(delta.delta.len()));
+                }
+            }
+            ChatEvent::Snapshot(snapshot) => self.catch_up(&snapshot.content, sink),
+            ChatEvent::ToolCallStart(call) => sink.tool_started(call),
+            ChatEvent::ToolCallEnd(call) => sink.tool_ended(call),
+            ChatEvent::MessageEnd(end) => return self.take_end(end, sink),
+            ChatEvent::Error(error) => return Told::Over(Progress::Failed(Refusal::of_error(error))),
+            _ => {}
+        }
+        Told::Taken
+    }
+
+    /// Writes what is new of the answer's whole text.
+    fn catch_up(&mut self, content: &str, sink: &mut impl Sink) {
+        if let Some(new) = content.get(self.sent..) {
+            sink.text(new);
+            self.sent = content.len();
+        }
+    }
+
+    fn take_end(&mut self, end: &MessageEnd, sink: &mut impl Sink) -> Told {
+        self.catch_up(&end.content, sink);
+        self.usage = end.usage;
+        match end.status {
+            MessageStatus::AwaitingApproval => Told::Waits,
+            MessageStatus::Complete | MessageStatus::Stopped => {
+                let finish = finish_of(end.stop_reason.as_deref().unwrap_or_default());
+                Told::Over(Progress::Ended { finish, usage: end.usage })
+            }
+            _ => {
+                let refusal = match (&end.error, &end.error_code) {
+                    (Some(error), Some(code)) => Refusal::of_turn(error, code),
+                    _ => Refusal::broken_off(),
+                };
+                Told::Over(Progress::Failed(refusal))
+            }
+        }
+    }
+
+    /// Begins to wait for a person, and says so the first time.
+    fn wait(&mut self, sink: &mut impl Sink) {
+        if !self.has_told_of_wait {
+            self.has_told_of_wait = true;
+            sink.text(&format!("{}A tool call waits for your approval: {}\n\n", self.separator(), self.link));
+        }
+        let StoppedOnDrop { service, user, conversation, message_id, .. } = &self.turn;
+        let (service, user, conversation, message_id) = (service.clone(), *user, *conversation, *message_id);
+        let patience = self.patience;
+        let wait = async move { service.next_run(user, conversation, message_id, patience).await };
+        self.phase = Phase::Waits(AbortOnDropHandle::new(self.runtime.spawn(wait)));
+    }
+
+    fn after_wait(&mut self, run: Result<Result<NextRun, ServiceError>, JoinError>, sink: &mut impl Sink) -> Told {
+        match run {
+            Ok(Ok(NextRun::Goes(events))) => {
+                self.phase = Phase::Reads(events);
+                Told::Taken
+            }
+            Ok(Ok(NextRun::StillWaits)) => {
+                sink.text("Nobody has decided yet. The answer goes on there once somebody has.");
+                Told::Over(Progress::Ended { finish: "stop", usage: self.usage })
+            }
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "a program's answer could not be waited for");
+                Told::Over(Progress::Failed(Refusal::broken_off()))
+            }
+            Err(_) => Told::Over(Progress::Failed(Refusal::broken_off())),
+        }
+    }
+
+    /// What stands between the answer's text and ours.
+    fn separator(&self) -> &'static str {
+        if self.sent == 0 { "" } else { "\n\n" }
+    }
+}
+
+/// A turn that has begun for a program.
+pub(super) struct BegunTurn {
+    turn: StoppedOnDrop,
+    events: TurnSubscription,
+}
+
+impl BegunTurn {
+    /// A turn that is stopped when this is dropped, or its follower before the turn's end.
+    pub(super) fn new(service: ConversationService, user: UserId, turn: ProgramTurn) -> Self {
+        let ProgramTurn { conversation, message_id, events } = turn;
+        Self { turn: StoppedOnDrop { service, user, conversation, message_id, is_over: false }, events }
+    }
+
+    /// The conversation that it is stored in, and the turn.
+    pub(super) fn place(&self) -> (Uuid, MessageId) {
+        (self.turn.conversation, self.turn.message_id)
+    }
+}
+
+/// A turn that nobody but its program waits for.
+struct StoppedOnDrop {
+    service: ConversationService,
+    user: UserId,
+    conversation: Uuid,
+    message_id: MessageId,
+    is_over: bool,
+}
+
+impl Drop for StoppedOnDrop {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.service.stop_turn_soon(self.user, self.conversation, self.message_id);
+        }
+    }
+}

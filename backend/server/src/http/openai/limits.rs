@@ -1,0 +1,16 @@
+//! How much programs may send beside what holds for every request.
+
+/// Characters in a program's own id of a conversation; the column holds as many.
+pub(super) const MAX_CHAT_ID_CHARS: usize = 200;
+
+/// Texts before which a model is to stop, as many as every provider takes.
+pub(super) const MAX_STOPS: usize = 4;
+
+/// Bytes of such a text.
+pub(super) const MAX_STOP_BYTES: usize = 1024;
+
+/// Messages in a request.
+pub(super) const MAX_MESSAGES: usize = 10_000;
+
+/// Bytes of a call's input, output or error in what is told of our own tools.
+pub(super) const MAX_TOOL_EVENT_BYTES: usize = 4 * 1024;

@@ -1,0 +1,34 @@
+//! The agent as a model, for programs that speak OpenAI Chat Completions: the shapes on the wire (`wire`, `chunk`, `whole`,
+//! `error_body`), what a request asks for (`ask`, `messages`, `refusal`), and how a turn becomes its answer (`chat`,
+//! `follow`, `plain`). The turn is the same as the page's; nothing of it is decided here.
+
+mod ask;
+mod chat;
+mod chunk;
+pub(super) mod error_body;
+mod follow;
+mod limits;
+mod messages;
+mod models;
+mod plain;
+pub(super) mod refusal;
+mod sink;
+mod whole;
+mod wire;
+
+use actix_web::{HttpRequest, HttpResponse, Scope, http::Method, web};
+
+use super::{error::ApiError, methods::Endpoint};
+
+/// What is under `/v1`.
+pub(super) fn v1() -> Scope {
+    web::scope("/v1")
+        .service(Endpoint::at("/chat/completions").on(Method::POST, chat::create))
+        .service(Endpoint::at("/models").on(Method::GET, models::list))
+        .service(Endpoint::at("/models/{id:.+}").on(Method::GET, models::find))
+        .default_service(web::to(no_such_route))
+}
+
+async fn no_such_route(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    Err(ApiError::NoSuchRoute(format!("{} {}", request.method(), request.path())))
+}

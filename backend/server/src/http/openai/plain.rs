@@ -1,0 +1,42 @@
+//! A model that is asked once, as the answer to a program.
+
+use tallybook_protocol::Usage;
+use tokio::sync::mpsc;
+
+use super::{
+    refusal::Refusal,
+    sink::{Progress, Sink, finish_of},
+};
+use crate::conversation::PlainEvent;
+
+/// Follows a model that is asked once.
+pub(super) struct PlainAnswer(mpsc::Receiver<PlainEvent>);
+
+impl PlainAnswer {
+    pub(super) fn new(events: mpsc::Receiver<PlainEvent>) -> Self {
+        Self(events)
+    }
+
+    /// Writes what comes next. Nothing is lost when it is dropped before its end.
+    pub(super) async fn next(&mut self, sink: &mut impl Sink) -> Progress {
+        loop {
+            match self.0.recv().await {
+                Some(PlainEvent::Text(text)) => sink.text(&text),
+                Some(PlainEvent::Ended { stop_reason, usage }) => {
+                    return Progress::Ended { finish: finish_of(stop_reason.as_str()), usage };
+                }
+                Some(PlainEvent::Failed(error)) => return Progress::Failed(Refusal::of_model(&error)),
+                Some(PlainEvent::ShutDown) => return Progress::Failed(shut_down()),
+                None => return Progress::Ended { finish: "stop", usage: Usage::default() },
+            }
+            if sink.is_ready() {
+                return Progress::More;
+            }
+        }
+    }
+}
+
+fn shut_down() -> Refusal {
+    let words = "The server was restarted while it answered.";
+    Refusal { is_stored: false, ..Refusal::of_turn(words, "shutdown") }
+}

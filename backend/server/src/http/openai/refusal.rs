@@ -1,0 +1,68 @@
+//! Why a program gets no answer, where that is more than every refusal says: which parameter is to blame, and whether
+//! anything is stored by then.
+
+use actix_web::http::StatusCode;
+use tallybook_llm::ModelError;
+use tallybook_protocol::TurnError;
+
+use super::error_body::ErrorBody;
+
+/// Why a program gets no answer, or no whole one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) message: String,
+    /// The parameter that is to blame.
+    pub(crate) param: Option<String>,
+    /// The stable name of the cause.
+    pub(crate) code: Option<String>,
+    /// Whether a question is stored, so that asking again would store it twice.
+    pub(crate) is_stored: bool,
+}
+
+impl Refusal {
+    /// A request that cannot be answered as it is.
+    pub(super) fn bad(param: impl Into<String>, message: impl Into<String>) -> Self {
+        let (param, message) = (Some(param.into()), message.into());
+        Self { status: StatusCode::BAD_REQUEST, message, param, code: None, is_stored: false }
+    }
+
+    /// The end of a turn that failed.
+    pub(super) fn of_turn(error: &str, code: &str) -> Self {
+        let status = status_of(code);
+        Self { status, message: error.to_owned(), param: None, code: Some(code.to_owned()), is_stored: true }
+    }
+
+    /// The same, as the turn told it.
+    pub(super) fn of_error(error: &TurnError) -> Self {
+        Self::of_turn(&error.error, &error.code)
+    }
+
+    /// A turn of which nothing more is heard here.
+    pub(super) fn broken_off() -> Self {
+        Self::of_turn("The answer broke off. Open the conversation to see what became of it.", "interrupted")
+    }
+
+    /// A model that was asked without a turn, and failed.
+    pub(super) fn of_model(error: &ModelError) -> Self {
+        Self { is_stored: false, ..Self::of_turn(&error.to_string(), error.code()) }
+    }
+
+    /// As it is written.
+    pub(crate) fn body(&self) -> ErrorBody {
+        ErrorBody::new(self.status, self.message.clone(), self.param.clone(), self.code.clone())
+    }
+}
+
+/// The status for a turn's error code.
+fn status_of(code: &str) -> StatusCode {
+    match code {
+        "turn_timeout" | "model_timeout" => StatusCode::GATEWAY_TIMEOUT,
+        "shutdown" | "shutting_down" | "interrupted" | "storage_unavailable" | "storage_full" => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        code if code.starts_with("model_") => StatusCode::BAD_GATEWAY,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}

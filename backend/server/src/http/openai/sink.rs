@@ -1,0 +1,44 @@
+//! What an answer is written into as it comes: a stream's chunks (`chunk`), or one answer (`whole`); and how it ends.
+
+use tallybook_protocol::{ToolCallEnd, ToolCallStart, Usage};
+
+use super::refusal::Refusal;
+
+/// Takes an answer as it comes.
+pub(super) trait Sink {
+    /// The answer goes on with this text.
+    fn text(&mut self, text: &str);
+
+    /// One of our own tools is called.
+    fn tool_started(&mut self, call: &ToolCallStart);
+
+    /// One of our own tools has given its result.
+    fn tool_ended(&mut self, call: &ToolCallEnd);
+
+    /// Whether there is something that can be sent by now.
+    fn is_ready(&self) -> bool;
+}
+
+/// How far an answer is.
+#[derive(Debug)]
+pub(super) enum Progress {
+    /// There is something to send, and more may come.
+    More,
+    /// It is whole.
+    Ended {
+        /// Why, in OpenAI's word.
+        finish: &'static str,
+        usage: Usage,
+    },
+    /// It is not, and nothing more comes.
+    Failed(Refusal),
+}
+
+/// OpenAI's word for why an answer ended. One that used up its steps was cut short by a limit, too.
+pub(super) fn finish_of(stop_reason: &str) -> &'static str {
+    match stop_reason {
+        "max_tokens" | "step_limit" => "length",
+        "refusal" => "content_filter",
+        _ => "stop",
+    }
+}

@@ -1,0 +1,93 @@
+//! An answer as one body (<https://platform.openai.com/docs/api-reference/chat/object>).
+
+use serde::Serialize;
+use tallybook_protocol::{ToolCallEnd, ToolCallStart, Usage};
+
+use super::sink::Sink;
+
+/// Takes an answer to be sent in one piece.
+#[derive(Default)]
+pub(super) struct WholeAnswer {
+    pub(super) text: String,
+}
+
+impl Sink for WholeAnswer {
+    fn text(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn tool_started(&mut self, _: &ToolCallStart) {}
+
+    fn tool_ended(&mut self, _: &ToolCallEnd) {}
+
+    fn is_ready(&self) -> bool {
+        false
+    }
+}
+
+/// The body.
+#[derive(Serialize)]
+pub(super) struct Completion<'a> {
+    id: &'a str,
+    object: &'static str,
+    created: i64,
+    model: &'a str,
+    choices: [Choice<'a>; 1],
+    usage: UsageBody,
+}
+
+#[derive(Serialize)]
+struct Choice<'a> {
+    index: u32,
+    message: Message<'a>,
+    logprobs: (),
+    finish_reason: &'static str,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: &'a str,
+    refusal: (),
+}
+
+impl<'a> Completion<'a> {
+    pub(super) fn new(
+        id: &'a str,
+        created: i64,
+        model: &'a str,
+        text: &'a str,
+        finish_reason: &'static str,
+        usage: Usage,
+    ) -> Self {
+        let message = Message { role: "assistant", content: text, refusal: () };
+        let choices = [Choice { index: 0, message, logprobs: (), finish_reason }];
+        Self { id, object: "chat.completion", created, model, choices, usage: UsageBody::of(usage) }
+    }
+}
+
+/// Tokens, in OpenAI's words.
+#[derive(Serialize)]
+pub(super) struct UsageBody {
+    prompt_tokens: i64,
+    completion_tokens: i64,
+    total_tokens: i64,
+    prompt_tokens_details: PromptDetails,
+}
+
+#[derive(Serialize)]
+struct PromptDetails {
+    cached_tokens: i64,
+}
+
+impl UsageBody {
+    pub(super) fn of(usage: Usage) -> Self {
+        let Usage { input_tokens, output_tokens, cached_tokens, .. } = usage;
+        Self {
+            prompt_tokens: input_tokens,
+            completion_tokens: output_tokens,
+            total_tokens: input_tokens.saturating_add(output_tokens),
+            prompt_tokens_details: PromptDetails { cached_tokens },
+        }
+    }
+}

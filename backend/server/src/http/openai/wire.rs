@@ -1,0 +1,97 @@
+//! The body of `POST /v1/chat/completions` (<https://platform.openai.com/docs/api-reference/chat/create>), as far as it is
+//! read. What is absent or null is as good as not said, and unknown fields are skipped.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::refusal::Refusal;
+
+/// What a program asks.
+#[derive(Debug, Deserialize)]
+pub(super) struct ChatRequest {
+    pub(super) model: Option<String>,
+    #[serde(default)]
+    pub(super) messages: Vec<ChatMessage>,
+    pub(super) stream: Option<bool>,
+    pub(super) stream_options: Option<StreamOptions>,
+    pub(super) max_tokens: Option<i64>,
+    pub(super) max_completion_tokens: Option<i64>,
+    pub(super) temperature: Option<f64>,
+    pub(super) stop: Option<Stop>,
+    pub(super) n: Option<i64>,
+    pub(super) logprobs: Option<bool>,
+    pub(super) response_format: Option<ResponseFormat>,
+    pub(super) tools: Option<Vec<Box<RawValue>>>,
+    pub(super) functions: Option<Box<RawValue>>,
+    pub(super) audio: Option<Box<RawValue>>,
+    pub(super) modalities: Option<Vec<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct StreamOptions {
+    pub(super) include_usage: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ResponseFormat {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+}
+
+/// Texts before which the model is to stop.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Stop {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// An entry of the history.
+#[derive(Debug, Deserialize)]
+pub(super) struct ChatMessage {
+    pub(super) role: String,
+    pub(super) content: Option<Content>,
+    pub(super) tool_calls: Option<Vec<ToolCall>>,
+    pub(super) tool_call_id: Option<String>,
+}
+
+/// What a message says.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Content {
+    Text(String),
+    Parts(Vec<ContentPart>),
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ContentPart {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) text: Option<String>,
+}
+
+/// A call that an assistant's message asks for.
+#[derive(Debug, Deserialize)]
+pub(super) struct ToolCall {
+    pub(super) id: String,
+    pub(super) function: Function,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Function {
+    pub(super) name: String,
+    /// JSON as text, as the model wrote it.
+    pub(super) arguments: String,
+}
+
+/// Reads a body, and says which field is not what it must be.
+pub(super) fn read(body: &str) -> Result<ChatRequest, Refusal> {
+    let mut json = serde_json::Deserializer::from_str(body);
+    serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        let reason = error.into_inner().to_string();
+        let message = format!("The field {path} cannot be read: {reason}.");
+        let whole = format!("The body is no chat completion request: {reason}.");
+        if path == "." { Refusal { param: None, ..Refusal::bad("", whole) } } else { Refusal::bad(path, message) }
+    })
+}

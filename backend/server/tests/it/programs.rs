@@ -1,0 +1,133 @@
+//! Programs that use the agent as a model (`/v1`): whole answers and the record of them here, streams in
+//! `programs/streams`, what is refused in `programs/refusals`, a model that is asked once in `programs/plain`, consent in
+//! `programs/consent`, and a real program in `programs/python`. Whose conversations they are is in `accounts/programs`.
+
+mod consent;
+mod kit;
+mod plain;
+mod python;
+mod refusals;
+mod streams;
+
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+
+use self::kit::{ask, conversation_of, conversations, question, streamed, tools, words};
+use crate::support::{Engine, TestApp, on_every_engine, rows};
+
+on_every_engine! {
+    /// The program's history and system texts are told to the model, its last question and the answer are the record, and
+    /// what the program sets reaches the provider.
+    async fn a_program_is_answered_as_by_a_model_and_the_page_has_it(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        model.reply([tool_call("add", r#"{"a":0.1,"b":0.2}"#)]);
+        model.reply([text("It is 0.3.")]);
+        let shown = "<details type=\"tool_calls\" done=\"true\"><summary>add</summary></details>\n";
+        let body = json!({
+            "model": "test-model", "max_tokens": 900, "max_completion_tokens": 70, "temperature": 1.5, "stop": ["END", " "],
+            "top_p": 0.3, "seed": 7, "user": "u", "metadata": {"a": "b"}, "store": true, "reasoning_effort": "low",
+            "parallel_tool_calls": false, "frequency_penalty": 1, "made_up": [], "n": 1, "logprobs": false, "tools": null,
+            "functions": null, "response_format": {"type": "text"}, "stream": null, "stream_options": null, "audio": null,
+            "messages": [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "Hello", "name": null},
+                {"role": "assistant", "content": format!("{shown}Good day."), "refusal": null, "tool_calls": null},
+                {"role": "developer", "content": [{"type": "text", "text": "Be exact."}]},
+                {"role": "user", "content": [{"type": "text", "text": "0.1"}, {"type": "text", "text": "+ 0.2?"}]},
+            ],
+        });
+        let response = ask(&app, &[("authorization", "Bearer whatever")], &body).await;
+        let uuid = conversation_of(&response);
+        let answer: Value = response.json().await.unwrap();
+        assert_eq!((&answer["object"], &answer["model"]), (&json!("chat.completion"), &json!("test-model")));
+        let choice = &answer["choices"][0];
+        let message = json!({"role": "assistant", "content": "It is 0.3.", "refusal": null});
+        assert_eq!((&choice["message"], &choice["finish_reason"]), (&message, &json!("stop")));
+
+        let stored = app.conversation(&uuid).await;
+        let messages = stored["messages"].as_array().unwrap();
+        assert_eq!((messages.len(), &messages[0]["content"]), (2, &json!("0.1\n\n+ 0.2?")));
+        assert_eq!(messages[1]["content"], "It is 0.3.");
+        assert_eq!(messages[1]["tool_calls"][0]["output"], "0.3");
+        assert_eq!(answer["usage"]["completion_tokens"], messages[1]["usage"]["output_tokens"]);
+        assert_eq!(answer["id"], format!("chatcmpl-{}", messages[1]["id"]));
+        assert_eq!(conversations(&app).await[0]["title"], "0.1");
+        assert_eq!(rows!(app, (String,), "SELECT origin FROM conversations"), [("api".to_owned(),)]);
+        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM turn_inputs"), [(0,)], "it is told to nobody any more");
+
+        let told = &model.requests()[0].body;
+        assert_eq!((&told["max_tokens"], &told["temperature"]), (&json!(70), &json!(1.0)));
+        assert_eq!(told["stop_sequences"], json!(["END"]));
+        let system: Vec<&str> = told["system"].as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap()).collect();
+        assert_eq!(system[1..], ["Be brief.", "Be exact."]);
+        assert!(system[0].starts_with("You are a helpful assistant."), "{}", system[0]);
+        let told: Vec<&str> = told["messages"].as_array().unwrap().iter().map(|part| part["content"][0]["text"].as_str().unwrap()).collect();
+        assert_eq!(told, ["Hello", "Good day.", "0.1\n\n+ 0.2?"]);
+        model.assert_calls_paired();
+    }
+
+    /// By the UUID that was answered, or by an id of the program's own; whatever cannot go on there begins a new one.
+    async fn a_chat_is_one_conversation_unless_it_is_busy(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let own = [("X-OpenWebUI-Chat-Id", "my chat, 数")];
+        model.reply([text("One.")]);
+        let first = ask(&app, &own, &question("1?")).await;
+        let uuid = conversation_of(&first);
+        assert_eq!(words(first).await, "One.");
+        for (name, value) in [own[0], ("X-Tallybook-Conversation", uuid.as_str())] {
+            model.reply([text("More.")]);
+            // The second header stands above the first.
+            let other = if name == own[0].0 { ("X-Other", "x") } else { ("X-OpenWebUI-Chat-Id", "unknown") };
+            let more = ask(&app, &[(name, value), other], &question("2?")).await;
+            assert_eq!(conversation_of(&more), uuid, "{name}");
+            words(more).await;
+        }
+        assert_eq!(app.conversation(&uuid).await["messages"].as_array().unwrap().len(), 6);
+        // The program tells the history, and has told none.
+        assert!(!model.requests()[2].body_text.contains("One."));
+
+        // Twice at once.
+        let gate = model.reply_gated([text("Slow")], [text("ly.")]);
+        let mut slow = kit::ChunkReader::new(ask(&app, &own, &streamed("3?")).await);
+        slow.until_text("Slow").await;
+        model.reply([text("Quickly.")]);
+        let quick = ask(&app, &own, &question("4?")).await;
+        let second = conversation_of(&quick);
+        assert_ne!(second, uuid);
+        assert_eq!(words(quick).await, "Quickly.");
+        gate.open();
+        slow.all().await;
+        assert_eq!(slow.text, "Slowly.");
+
+        // Unknown, foreign, deleted: never refused.
+        let foreign = app.create_conversation().await;
+        app.delete(&second).await;
+        for value in [foreign.as_str(), second.as_str(), "no uuid"] {
+            model.reply([text("New.")]);
+            let new = ask(&app, &[("X-Tallybook-Conversation", value)], &question("5?")).await;
+            assert!(![&uuid, &foreign, &second].contains(&&conversation_of(&new)), "{value}");
+            words(new).await;
+        }
+        model.assert_calls_paired();
+    }
+}
+
+/// The models, each as the agent and as what is asked once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_models_are_listed_as_agents_and_plain() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn_changed(&Engine::sqlite(), &model, tools(), |settings| {
+        settings.models[0].name = "team/large".to_owned();
+    })
+    .await;
+    let list = app.get_json("/v1/models").await;
+    let ids: Vec<&str> = list["data"].as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap()).collect();
+    assert_eq!((ids, &list["object"]), (vec!["team/large", "team/large:plain"], &json!("list")));
+    for path in ["/v1/models/team/large:plain", "/v1/models/team%2Flarge%3Aplain"] {
+        assert_eq!(app.get_json(path).await, list["data"][1], "{path}");
+    }
+    let unknown = kit::refusal(app.get("/v1/models/other").await, 404).await;
+    assert_eq!((&unknown["code"], &unknown["param"]), (&json!("model_not_found"), &json!("model")));
+}

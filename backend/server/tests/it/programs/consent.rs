@@ -1,0 +1,109 @@
+//! A program's answer that waits for a person's consent.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
+
+use super::kit::{ChunkReader, ask, conversation_of, ends_as, question, streamed, words};
+use crate::support::{Engine, NoArgs, TestApp, eventually, on_every_engine, rows};
+
+/// Changes the world.
+struct Orders;
+
+impl Tool for Orders {
+    type Args = NoArgs;
+    const NAME: &'static str = "order";
+    const DESCRIPTION: &'static str = "Orders a dish.";
+    const RISK: Risk = Risk::High;
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("ordered"))
+    }
+}
+
+async fn server(engine: &Engine, model: &MockLlm, wait: Duration) -> TestApp {
+    let tools = ToolRegistry::default().with(Orders).unwrap();
+    TestApp::spawn_changed(engine, model, tools, |settings| settings.http_limits.approval_wait = wait).await
+}
+
+/// Approves a call of the answer as soon as it waits.
+async fn approve(app: &TestApp, conversation: &str, number: usize) {
+    let call = async || app.conversation(conversation).await["messages"][1]["tool_calls"][number].clone();
+    eventually("the call waits", async || call().await["status"] == "awaiting_approval").await;
+    let call = call().await["tool_call_id"].clone();
+    let decided = app.post(&format!("/api/tool-calls/{call}/decision"), json!({"decision": "approve"})).await;
+    decided.text().await.unwrap();
+}
+
+on_every_engine! {
+    /// It says once where to decide, gives signs of life, and goes on with what the program had told.
+    async fn an_answer_goes_on_when_somebody_has_decided(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = server(&engine, &model, Duration::from_mins(5)).await;
+        model.reply([text("Let me order."), tool_call("order", "{}")]);
+        let body = json!({"stream": true, "max_tokens": 99, "messages": [
+            {"role": "system", "content": "Only soup."}, {"role": "user", "content": "I was never here"},
+            {"role": "assistant", "content": "Of course."}, {"role": "user", "content": "I am hungry"}]});
+        let response = ask(&app, &[], &body).await;
+        let uuid = conversation_of(&response);
+        let mut stream = ChunkReader::new(response);
+        let link = format!("{}/c/{uuid}", app.address);
+        stream.until_text(&link).await;
+        stream.until_signs(3).await;
+        model.reply([tool_call("order", "{}")]);
+        approve(&app, &uuid, 0).await;
+        model.reply([text("Bon appétit!")]);
+        approve(&app, &uuid, 1).await;
+        let last = stream.all().await.pop().unwrap();
+        assert_eq!(last["choices"][0]["finish_reason"], "stop");
+        let told_once = format!("A tool call waits for your approval: {link}\n\n");
+        assert_eq!(stream.text, format!("Let me order.\n\n{told_once}\n\nBon appétit!"));
+        assert_eq!(app.conversation(&uuid).await["messages"][1]["content"], "Let me order.\n\nBon appétit!");
+        let told = &model.requests()[2].body;
+        assert_eq!(told["max_tokens"], 99);
+        let told = told.to_string();
+        for words in ["Only soup.", "I was never here", "Of course.", "I am hungry", "Let me order.", "ordered"] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+        model.assert_calls_paired();
+    }
+}
+
+/// After its time the answer ends and says where it goes on; the turn waits as before. One that nobody waits for any more is
+/// stopped.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_nobody_decides_on_ends_and_one_that_nobody_reads_is_stopped() {
+    let model = MockLlm::start().await.unwrap();
+    let engine = Engine::sqlite();
+    let app = server(&engine, &model, Duration::ZERO).await;
+    model.reply([tool_call("order", "{}")]);
+    let response = ask(&app, &[], &question("I am hungry")).await;
+    let uuid = conversation_of(&response);
+    let said = words(response).await;
+    assert!(said.contains(&format!("/c/{uuid}\n\nNobody has decided yet.")), "{said}");
+    assert_eq!(app.conversation(&uuid).await["awaiting_approval"], Value::Bool(true));
+    app.shut_down().await;
+
+    let app = server(&engine, &model, Duration::from_mins(5)).await;
+    model.reply([tool_call("order", "{}")]);
+    let response = ask(&app, &[("X-Tallybook-Conversation", &uuid)], &streamed("Well?")).await;
+    let other = conversation_of(&response);
+    assert_ne!(other, uuid, "what waits is busy");
+    let mut stream = ChunkReader::new(response);
+    stream.until_text("waits for your approval").await;
+    drop(stream);
+    ends_as(&app, &other, "stopped").await;
+    assert_eq!(app.conversation(&other).await["messages"][1]["tool_calls"][0]["status"], "denied");
+    app.shut_down().await;
+
+    // What was told of turns that are over is kept no longer than their journals; what waits goes on with it.
+    let retention = Some(Duration::from_millis(1));
+    let app = TestApp::spawn_changed(&engine, &model, ToolRegistry::default(), |settings| {
+        settings.journal_retention = retention;
+    })
+    .await;
+    let kept = async || rows!(app, (i64,), "SELECT COUNT(*) FROM turn_inputs") == [(1,)];
+    eventually("one of two is forgotten", kept).await;
+}

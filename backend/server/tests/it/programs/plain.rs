@@ -1,0 +1,82 @@
+//! A model that is asked once: by its name, or for a background task.
+
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, text};
+
+use super::{
+    conversations,
+    kit::{ChunkReader, ask, question, refusal, streamed, words},
+};
+use crate::support::{Engine, TestApp};
+
+const TASK: &str = "### Task:\nWrite a title.";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn titles_and_the_like_take_one_call_and_leave_nothing() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let chat = ("X-OpenWebUI-Chat-Id", "a chat");
+    let plain = json!({"model": "test-model:plain", "messages": [
+        {"role": "system", "content": "Only this."}, {"role": "user", "content": "Title?"}], "max_tokens": 5});
+    for (headers, body) in [
+        (vec![chat], plain),
+        (vec![chat, ("X-Tallybook-Task", "title")], question("Title?")),
+        (vec![chat], question(TASK)),
+    ] {
+        model.reply([text("A title")]);
+        let response = ask(&app, &headers, &body).await;
+        assert!(!response.headers().contains_key("x-tallybook-conversation"));
+        let answer: Value = response.json().await.unwrap();
+        assert_eq!(answer["choices"][0]["message"]["content"], "A title");
+        assert_eq!((&answer["model"], &answer["usage"]["total_tokens"]), (&body["model"], &json!(32)));
+        let told = model.requests().pop().unwrap().body;
+        assert!(told.get("tools").is_none() && !told.to_string().contains("helpful assistant"), "{told}");
+    }
+    assert_eq!(model.requests()[0].body["system"][0]["text"], "Only this.");
+    let streaming = ("X-Tallybook-Task", "tags");
+    model.reply([text("One, two")]);
+    let mut stream = ChunkReader::new(ask(&app, &[streaming], &streamed("Tags?")).await);
+    stream.all().await;
+    assert_eq!(stream.text, "One, two");
+    assert_eq!(conversations(&app).await.len(), 0);
+    model.fail(500, "");
+    let failed = ask(&app, &[streaming], &question("Tags?")).await;
+    assert!(!failed.headers().contains_key("x-should-retry"), "nothing is stored, so it may be tried again");
+    refusal(failed, 502).await;
+    // Prompts with found texts begin like that, too, and are questions of a person's.
+    for body in [
+        streamed(TASK),
+        json!({"messages": [{"role": "user", "content": TASK}, {"role": "assistant", "content": "A"}, {"role": "user", "content": TASK}]}),
+    ] {
+        model.reply([text("An answer.")]);
+        let response = ask(&app, &[("X-Tallybook-Task", " ")], &body).await;
+        assert!(response.headers().contains_key("x-tallybook-conversation"));
+        response.text().await.unwrap();
+    }
+    assert_eq!(conversations(&app).await.len(), 2);
+}
+
+/// A program that goes away ends the call, and so many at a time are enough.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plain_calls_are_bounded_and_end_with_their_program() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let mut body = streamed("Hello");
+    body["model"] = json!("test-model:plain");
+    let mut streams = Vec::new();
+    let mut gates = Vec::new();
+    for _ in 0..32 {
+        gates.push(model.reply_gated([text("Begun")], [text(".")]));
+        let mut stream = ChunkReader::new(ask(&app, &[], &body).await);
+        stream.until_text("Begun").await;
+        streams.push(stream);
+    }
+    let error = refusal(ask(&app, &[], &body).await, 429).await;
+    assert_eq!(error["type"], "rate_limit_error");
+    drop(streams.pop());
+    gates.pop().unwrap().abandoned().await;
+    let mut once_more = body.clone();
+    once_more["stream"] = json!(false);
+    model.reply([text("Room again.")]);
+    assert_eq!(words(ask(&app, &[], &once_more).await).await, "Room again.");
+}

@@ -1,0 +1,64 @@
+//! A real program: the official Python SDK of `OpenAI` (`program.py`).
+
+use std::{path::Path, process::Stdio};
+
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, cut, text, tool_call};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader},
+    process::Command,
+    time::timeout,
+};
+
+use super::conversations;
+use crate::support::{Engine, PATIENCE, TestApp};
+
+/// Names a Python that has what `requirements.txt` lists.
+const PYTHON: &str = "TEST_PYTHON";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_python_sdk_takes_the_agent_for_a_model() {
+    let python = std::env::var(PYTHON).unwrap_or_default();
+    let advice = "set TEST_PYTHON to a Python with programs/requirements.txt, or run `cargo xtask test`";
+    assert!(!python.is_empty(), "{advice}");
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let sum = || tool_call("add", r#"{"a":0.1,"b":0.2}"#);
+    model.reply([sum()]);
+    model.reply([text("It is 0.3.")]);
+    model.reply([sum()]);
+    let silent = model.reply_gated([text("It ")], [text("is 0.3.")]);
+    model.fail(500, "");
+    model.reply([text("It"), cut()]);
+
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/programs/program.py");
+    let mut command = Command::new(python);
+    command.arg(script).arg(app.url("/v1")).stdout(Stdio::piped()).kill_on_drop(true);
+    let mut program = command.spawn().unwrap();
+    let mut output = BufReader::new(program.stdout.take().unwrap());
+    let mut said = String::new();
+    // In silence there are signs of life, which the SDK must bear.
+    timeout(3 * PATIENCE, output.read_line(&mut said)).await.expect("it begins").unwrap();
+    assert_eq!(said, "in silence\n");
+    silent.open();
+    said.clear();
+    timeout(PATIENCE, output.read_to_string(&mut said)).await.expect("it ends").unwrap();
+    assert!(program.wait().await.unwrap().success(), "{said}");
+    let mut told: Value = serde_json::from_str(&said).unwrap();
+    assert!(told["signs_of_life"].take().as_u64().unwrap() > 0);
+    let expected = json!({
+        "models": ["test-model", "test-model:plain"],
+        "whole": ["It is 0.3.", "stop", 64],
+        "stream": "It is 0.3.",
+        "signs_of_life": null,
+        "usage": 64,
+        "unknown": [404, "model_not_found", "model"],
+        "failed": [502, "model_busy"],
+        "late": "It",
+        "broken_off": "model_bad_stream",
+    });
+    assert_eq!(told, expected);
+    // Nothing was sent again that is stored.
+    assert_eq!(conversations(&app).await.len(), 4);
+    model.assert_calls_paired();
+}

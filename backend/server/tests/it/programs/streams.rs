@@ -1,0 +1,176 @@
+//! Answers as streams of chunks: what comes in silence, how they end, and what becomes of a turn whose program goes away.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, cut, text, tool_call};
+use tallybook_tools::ToolRegistry;
+
+use super::kit::{
+    ChunkReader, ask, conversation_of, conversations, ends_as, question, refusal, streamed, tools, words,
+};
+use crate::support::{Counts, Engine, Hangs, RawConnection, TestApp, eventually, on_every_engine};
+
+on_every_engine! {
+    /// A role, the words, signs of life while nothing comes, the end, and the tokens; live in the page, too.
+    async fn a_stream_is_chunks_and_the_page_follows_it_live(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let gate = model.reply_gated([text("Two ")], [text("\"words\" 数.")]);
+        let mut body = streamed("Say");
+        body["stream_options"] = json!({"include_usage": true});
+        let response = ask(&app, &[], &body).await;
+        let uuid = conversation_of(&response);
+        let mut stream = ChunkReader::new(response);
+        let first = stream.next().await.unwrap();
+        assert_eq!(first["choices"][0]["delta"], json!({"role": "assistant", "content": ""}));
+        stream.until_text("Two ").await;
+        stream.until_signs(3).await;
+        let mut page = app.follow(&uuid, None).await;
+        page.until_text("Two ").await;
+        gate.open();
+        let rest = stream.all().await;
+        assert_eq!(stream.text, "Two \"words\" 数.");
+        let [.., end, usage] = &rest[..] else { panic!("{rest:?}") };
+        assert_eq!(end["choices"], json!([{"index": 0, "delta": {}, "finish_reason": "stop"}]));
+        assert_eq!((&usage["choices"], &usage["usage"]["total_tokens"]), (&json!([]), &json!(32)));
+        for chunk in rest.iter().chain([&first]) {
+            assert_eq!((&chunk["object"], &chunk["model"]), (&json!("chat.completion.chunk"), &json!("test-model")));
+            assert_eq!((&chunk["id"], &chunk["created"]), (&first["id"], &first["created"]));
+        }
+        page.until("message_end").await;
+    }
+
+    /// The page's Stop ends the program's answer where it is.
+    async fn the_page_can_stop_it(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let gate = model.reply_gated([text("For ever")], [text(".")]);
+        let response = ask(&app, &[], &streamed("How long?")).await;
+        let uuid = conversation_of(&response);
+        let mut stream = ChunkReader::new(response);
+        stream.until_text("For ever").await;
+        app.post(&format!("/api/conversations/{uuid}/stop"), json!({})).await;
+        let rest = stream.all().await;
+        assert_eq!(rest.last().unwrap()["choices"][0]["finish_reason"], "stop");
+        gate.abandoned().await;
+        ends_as(&app, &uuid, "stopped").await;
+    }
+
+    /// Whether it wants a stream or the whole: with nobody there to read, nothing goes on.
+    async fn a_program_that_goes_away_in_a_tool_call_stops_it(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn_changed(&engine, &model, ToolRegistry::default().with(Hangs).unwrap(), |_| {}).await;
+        for (place, body) in [streamed("Wait"), question("Wait")].into_iter().enumerate() {
+            model.reply([tool_call("hangs", "{}")]);
+            let client = app.client.clone();
+            let request = client.post(app.url("/v1/chat/completions")).json(&body);
+            let asking = tokio::spawn(async move { request.send().await.unwrap().text().await });
+            let call = async || conversations(&app).await.len() == place + 1;
+            eventually("it has begun", call).await;
+            let uuid = conversations(&app).await[0]["uuid"].as_str().unwrap().to_owned();
+            let runs = async || app.conversation(&uuid).await["messages"][1]["tool_calls"][0]["status"] == "pending";
+            eventually("the tool runs", runs).await;
+            asking.abort();
+            ends_as(&app, &uuid, "stopped").await;
+            assert_eq!(app.conversation(&uuid).await["messages"][1]["tool_calls"][0]["status"], "cancelled");
+        }
+    }
+}
+
+/// What fails before anything is said fails by its status; later, by what has no choices. In both cases the question is
+/// stored, so it is not to be sent again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_is_told_by_its_status_or_in_the_stream() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn_changed(&Engine::sqlite(), &model, tools(), |settings| {
+        // So long that no failure comes after it.
+        settings.keep_alive = Duration::from_secs(20);
+    })
+    .await;
+    for body in [streamed("Hello"), question("Hello")] {
+        model.fail(401, r#"{"error": {"message": "no"}}"#);
+        let response = ask(&app, &[], &body).await;
+        assert_eq!(response.headers()["x-should-retry"], "false");
+        let error = refusal(response, 502).await;
+        assert_eq!((&error["code"], &error["type"]), (&json!("model_auth"), &json!("server_error")));
+    }
+    model.reply([text("Half of "), cut()]);
+    let mut stream = ChunkReader::new(ask(&app, &[], &streamed("All?")).await);
+    let chunks = stream.all().await;
+    let error = chunks.last().unwrap();
+    assert!(error.get("choices").is_none() && error["error"]["code"] == "model_bad_stream", "{error}");
+    assert_eq!(stream.text, "Half of ");
+}
+
+/// Nothing is written to its connection until it is whole.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_whole_answer_may_take_longer_than_a_connection_may_be_silent() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn_changed(&Engine::sqlite(), &model, tools(), |settings| {
+        settings.http_limits.idle_timeout = Duration::from_millis(500);
+    })
+    .await;
+    let late = model.reply_late([text("At last.")]);
+    let asked = question("How long?");
+    let answer = ask(&app, &[], &asked);
+    let silence = async {
+        late.reached().await;
+        // The limit has passed when this one is broken off.
+        let bytes = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he";
+        RawConnection::ask(&app, bytes).await;
+        late.open();
+    };
+    let (answer, ()) = tokio::join!(answer, silence);
+    assert_eq!(words(answer).await, "At last.");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_ends_says_so_in_the_stream() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let _gate = model.reply_gated([text("To be ")], [text("continued.")]);
+    let mut stream = ChunkReader::new(ask(&app, &[], &streamed("And?")).await);
+    stream.until_text("To be ").await;
+    let ended = tokio::spawn(app.shut_down());
+    let error: Value = stream.all().await.pop().unwrap();
+    assert_eq!(error["error"]["code"], "shutdown");
+    ended.await.unwrap();
+}
+
+/// Only programs that ask for it are told of our own tools, and never as of calls that are theirs to run.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn our_tools_are_told_of_on_request_alone() {
+    let model = MockLlm::start().await.unwrap();
+    let counts = Counts::default();
+    let registry = tools().with(counts.clone()).unwrap();
+    let app = TestApp::spawn_changed(&Engine::sqlite(), &model, registry, |_| {}).await;
+    for (headers, number) in [(&[][..], 0), (&[("X-Tallybook-Tools", "events")][..], 4)] {
+        model.reply([tool_call("counts", "{}"), tool_call("divide", r#"{"a":1,"b":0}"#)]);
+        model.reply([text("Done.")]);
+        let mut stream = ChunkReader::new(ask(&app, headers, &streamed("Count")).await);
+        let chunks = stream.all().await;
+        assert_eq!(stream.text, "Done.");
+        let told: Vec<&Value> = chunks.iter().filter(|chunk| chunk.get("tallybook").is_some()).collect();
+        assert_eq!(told.len(), number, "{chunks:?}");
+        assert!(chunks.iter().all(|chunk| !chunk["choices"].to_string().contains("tool_calls")));
+        for chunk in &told {
+            assert_eq!(chunk["choices"], json!([{"index": 0, "delta": {}, "finish_reason": null}]));
+            assert_eq!((&chunk["tallybook"]["type"], &chunk["event"]["type"]), (&json!("tool_call"), &json!("status")));
+        }
+        let of = |name: &str, status: &str| {
+            let is_it = |chunk: &&&Value| chunk["tallybook"]["name"] == name && chunk["tallybook"]["status"] == status;
+            told.iter().find(is_it).map(|chunk| (*chunk).clone())
+        };
+        if number > 0 {
+            assert_eq!(of("divide", "pending").unwrap()["tallybook"]["input"], json!({"a": 1, "b": 0}));
+            let done = of("counts", "success").unwrap();
+            assert_eq!((&done["tallybook"]["output"], &done["event"]["data"]["done"]), (&json!("2"), &json!(true)));
+            assert_eq!(of("divide", "error").unwrap()["tallybook"]["error"], "invalid_b: division by zero");
+        }
+    }
+    assert_eq!(counts.runs(), 2);
+    // A tool may be silent for longer than anybody waits.
+    model.reply([text("Quiet.")]);
+    assert_eq!(words(ask(&app, &[], &question("And?")).await).await, "Quiet.");
+}
