@@ -67,7 +67,7 @@ test("after Stop they wait until they are sent by hand", async ({ page, model })
   await expect(page.getByTestId("queue")).toHaveCount(0);
 });
 
-test("what waits stays with its conversation", async ({ page, model }) => {
+test("what waits stays with its conversation", async ({ page, model, request }) => {
   const chat = new ChatPage(page);
   const first = gate();
   model.answer(held("First answer.", first.opened));
@@ -82,6 +82,8 @@ test("what waits stays with its conversation", async ({ page, model }) => {
   await page.getByTestId("new-chat").click();
   await expect(page.getByTestId("queue")).toHaveCount(0);
   first.open();
+  // One that still runs then would be followed, and what waits sent at its end.
+  await expect.poll(async () => (await (await request.get(`/api/conversations/${address.split("/").pop()}`)).json()).running).toBe(false);
   await page.goto(address);
   await expect(chat.answers).toHaveAttribute("data-status", "complete");
   // Whoever comes back later decides.

@@ -97,7 +97,8 @@ pub(crate) fn PaletteDialog(palette: Palette, children: Children) -> impl IntoVi
             aria-label=text.palette_title()
             closedby="any"
             node_ref=dialog
-            on:close=move |_| situation.set(None)
+            // Told of later: by then it may be open again.
+            on:close=move |_| if dialog.get_untracked().is_none_or(|dialog| !dialog.open()) { situation.set(None) }
         >
             <input
                 type="text"
