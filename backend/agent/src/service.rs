@@ -11,7 +11,7 @@ use super::{
     error::AgentError,
     halt::Halt,
     limits::Limits,
-    prompt::SystemPrompt,
+    prompt::{SystemPrompt, instructions},
     recorder::TurnRecorder,
     tool_step::ToolRunner,
     turn::{ContinuedTurn, EndReason, TurnInput, TurnOutcome},
@@ -51,7 +51,8 @@ impl AgentService {
     ) -> Result<TurnOutcome, AgentError> {
         let tools = input.tools;
         let specs = tools.specs();
-        let system = vec![self.prompt.render(&specs)?];
+        let mut system = vec![self.prompt.render(&specs)?];
+        system.extend(instructions(&input.instructions)?);
         let mut messages = input.history;
         let ContinuedTurn { answered, next_step: mut step, mut whole_steps, mut calls, mut usage, active } =
             input.continued.unwrap_or_default();

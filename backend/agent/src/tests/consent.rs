@@ -29,7 +29,7 @@ async fn run(model: &MockLlm, continued: Option<ContinuedTurn>, approved: &[&'st
         let asked = |call: &PlannedCall| AssistantBlock::ToolCall(call.request.clone());
         history.push(ModelMessage::Assistant(step.calls.iter().map(asked).collect()));
     }
-    let input = TurnInput { history, continued, tools: agent.tools.clone() };
+    let input = TurnInput { history, continued, instructions: String::new(), tools: agent.tools.clone() };
     let outcome = agent.service.run(&*agent.model, input, &mut recorder, &CancellationToken::new()).await;
     let calls = recorder.events.iter().filter_map(|event| match event {
         RecordedEvent::Asked(key, name, input) => Some(format!("asked {key} {name} {input}")),

@@ -108,7 +108,8 @@ async fn run(
 
 async fn run_turn(agent: &Agent, cancel: &CancellationToken) -> (Result<TurnOutcome, AgentError>, Vec<RecordedEvent>) {
     let mut recorder = MemoryRecorder::default();
-    let input = TurnInput { history: vec![ModelMessage::user_text("Go")], continued: None, tools: agent.tools.clone() };
+    let history = vec![ModelMessage::user_text("Go")];
+    let input = TurnInput { history, continued: None, instructions: String::new(), tools: agent.tools.clone() };
     let outcome = agent.service.run(&*agent.model, input, &mut recorder, cancel).await;
     (outcome, recorder.events)
 }

@@ -8,11 +8,13 @@ mod list_of;
 pub(super) mod messages;
 pub(super) mod model_calls;
 pub(super) mod pattern;
+pub(super) mod people;
 pub(super) mod rows;
 pub(super) mod search;
 pub(super) mod tool_calls;
 pub(super) mod tool_switches;
 pub(super) mod turns;
+pub(super) mod usage;
 
 pub(super) use columns::stored_id;
 pub use conversations::ListFilter;

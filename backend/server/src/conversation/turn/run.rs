@@ -12,7 +12,7 @@ use super::{
     super::{
         context::Context,
         store::{
-            ConversationId,
+            ConversationId, people,
             turns::{self, FIRST_EPOCH, TurnRows},
         },
     },
@@ -86,13 +86,14 @@ impl Turn {
         let TurnRows { user_message_id, assistant_message_id, epoch } = self.rows;
         let context = &self.context;
         let tools = context.tools_of(self.conversation_id).await?;
+        let instructions = people::find_instructions(&context.db, self.user).await?;
         if epoch == FIRST_EPOCH {
             let history = history_of(context, self.conversation_id, user_message_id).await?;
-            return Ok(TurnInput { history, continued: None, tools });
+            return Ok(TurnInput { history, continued: None, instructions, tools });
         }
         let mut history = history_of(context, self.conversation_id, assistant_message_id).await?;
         let continued = continued_turn(context, &tools, assistant_message_id, &mut history).await?;
-        Ok(TurnInput { history, continued: Some(continued), tools })
+        Ok(TurnInput { history, continued: Some(continued), instructions, tools })
     }
 
     /// Renews the lease for as long as the turn is this process's own; returns when it no longer is.

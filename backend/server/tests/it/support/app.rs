@@ -8,6 +8,7 @@ use tallybook::{
     accounts::AccountsSettings,
     application::Application,
     config::Settings,
+    conversation::PersonLimits,
     db::Database,
     http,
     models::{ModelChoice, ModelEntry},
@@ -58,6 +59,7 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
         models: vec![ModelEntry::from_environment(ModelChoice::Provider(model))],
         titles: false,
         limits,
+        person_limits: PersonLimits::default(),
         system_prompt: SystemPrompt::BuiltIn,
         tool_servers: ToolServersSettings::default(),
         keep_alive: Duration::from_millis(50),
@@ -142,6 +144,18 @@ impl TestApp {
         let tools = tallybook_tools::builtin().expect("the built-in tools are sound");
         let settings = Settings { titles: true, ..settings(engine, model, Limits::default()) };
         Self::start(engine, settings, tools).await
+    }
+
+    /// A server with accounts on which one person may use up so much.
+    pub(crate) async fn spawn_with_person_limits(
+        engine: &Engine,
+        model: &MockLlm,
+        person_limits: PersonLimits,
+    ) -> Self {
+        let accounts = AccountsSettings { required: true, ..AccountsSettings::default() };
+        let model = Provider::Anthropic.settings(model.url());
+        let settings = Settings { accounts, person_limits, ..settings(engine, model, Limits::default()) };
+        Self::start(engine, settings, tallybook_tools::builtin().expect("the built-in tools are sound")).await
     }
 
     /// A server with accounts, and the link that makes its first admin where it has none.
