@@ -38,6 +38,7 @@ macro_rules! texts {
 }
 
 // What follows knows the macro.
+mod settings;
 mod tools;
 
 texts! {
@@ -372,7 +373,7 @@ mod tests {
     fn every_text_is_there_in_both_languages() {
         let is_japanese =
             |text: &str| text.chars().any(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}'));
-        let all = |language: Language| [language.all_texts(), language.tool_texts()].concat();
+        let all = |language: Language| [language.all_texts(), language.tool_texts(), language.setting_texts()].concat();
         for (name, text) in all(Language::English) {
             assert!(!text.is_empty() && !is_japanese(text), "{name}: {text}");
         }

@@ -30,6 +30,7 @@ pub(crate) enum Icon {
     Speech,
     Command,
     Sliders,
+    Gear,
 }
 
 impl Icon {
@@ -37,6 +38,9 @@ impl Icon {
         match self {
             Self::Sliders => {
                 "M2.5 5H8M12 5h1.5M2.5 11H4M8 11h5.5M10 3.2a1.8 1.8 0 1 0 0 3.6 1.8 1.8 0 1 0 0-3.6M6 9.2a1.8 1.8 0 1 0 0 3.6 1.8 1.8 0 1 0 0-3.6"
+            }
+            Self::Gear => {
+                "M8 1.75 13.4 4.9v6.2L8 14.25 2.6 11.1V4.9zM8 5.75a2.25 2.25 0 1 0 0 4.5 2.25 2.25 0 1 0 0-4.5"
             }
             Self::Check => "M3.5 8.5 6.5 11.5 12.5 4.5",
             Self::Cross => "M4 4 12 12M12 4 4 12",
