@@ -12,7 +12,8 @@ use super::kit::{ADMIN, PASSWORD, Team, Who, required};
 use crate::support::{Engine, TestApp, on_every_engine, rows};
 
 async fn start(engine: &Engine, model: &MockLlm, limits: PersonLimits) -> Team {
-    Team::of(TestApp::spawn_with_person_limits(engine, model, limits).await)
+    let tools = tallybook_tools::builtin().unwrap();
+    Team::of(TestApp::spawn_with_person_limits(engine, model, tools, required(), limits).await)
 }
 
 /// An engine whose server has an admin.

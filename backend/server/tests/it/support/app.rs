@@ -146,16 +146,17 @@ impl TestApp {
         Self::start(engine, settings, tools).await
     }
 
-    /// A server with accounts on which one person may use up so much.
+    /// A server on which one person may use up so much.
     pub(crate) async fn spawn_with_person_limits(
         engine: &Engine,
         model: &MockLlm,
+        tools: ToolRegistry,
+        accounts: AccountsSettings,
         person_limits: PersonLimits,
     ) -> Self {
-        let accounts = AccountsSettings { required: true, ..AccountsSettings::default() };
         let model = Provider::Anthropic.settings(model.url());
         let settings = Settings { accounts, person_limits, ..settings(engine, model, Limits::default()) };
-        Self::start(engine, settings, tallybook_tools::builtin().expect("the built-in tools are sound")).await
+        Self::start(engine, settings, tools).await
     }
 
     /// A server with accounts, and the link that makes its first admin where it has none.
