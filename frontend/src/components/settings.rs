@@ -11,13 +11,14 @@ mod keys;
 mod list;
 mod password;
 mod people;
+mod section;
 mod sessions;
 mod usage;
 
 use leptos::prelude::*;
 use tallybook_protocol::{Me, UserRole};
 
-use self::deed::Deed;
+use self::section::section;
 use crate::{
     api::account,
     components::{help::HelpSheet, load_button::LoadButton},
@@ -101,19 +102,4 @@ fn profile(name: String, role: UserRole, text: Language) -> AnyView {
         {password::form(name, text)}
     };
     section("profile", text.profile(), text.profile_about(), content.into_any())
-}
-
-/// A section: what it is about at the side, or above where there is no room, and what can be done.
-fn section(name: &'static str, title: &'static str, about: &'static str, content: AnyView) -> AnyView {
-    let title_id = format!("setting-{name}");
-    view! {
-        <section class="setting" aria-labelledby=title_id.clone() data-testid=format!("section-{name}")>
-            <div class="setting-about">
-                <h2 id=title_id.clone()>{title}</h2>
-                <p>{about}</p>
-            </div>
-            <div class="setting-content">{content}</div>
-        </section>
-    }
-    .into_any()
 }

@@ -32,8 +32,8 @@ pub(super) async fn check(context: &Context, tx: &mut Transaction, user: UserId)
         return Ok(());
     }
     let time = now();
-    let used = usage::count_in(tx, user, since(context, time)).await?;
-    limits.reached(used, time).map_or(Ok(()), |reached| Err(reached.into()))
+    let counted = usage::count_in(tx, user, since(context, time)).await?;
+    limits.reached(counted, time).map_or(Ok(()), |reached| Err(reached.into()))
 }
 
 impl ConversationService {
@@ -45,8 +45,8 @@ impl ConversationService {
         }
         let UsedUp { turns, messages, tokens } =
             usage::count(&self.context.db, user, since(&self.context, now())).await?;
-        let allowance = |limit: u64, used: i64| {
-            let left = limit.saturating_sub(u64::try_from(used).unwrap_or(0));
+        let allowance = |limit: u64, counted: i64| {
+            let left = limit.saturating_sub(u64::try_from(counted).unwrap_or(0));
             (limit > 0).then_some(Allowance { limit, left })
         };
         Ok(Allowances {

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::section;
+use super::section::section;
 use crate::{
     components::{
         help::{self, HelpSheet},

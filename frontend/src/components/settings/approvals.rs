@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use tallybook_protocol::{Approval, ApprovalId};
 use uuid::Uuid;
 
-use super::{Deed, list::List, section};
+use super::{deed::Deed, list::List, section::section};
 use crate::{
     api::{self, ApiError},
     language::Language,

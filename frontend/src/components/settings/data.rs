@@ -2,7 +2,7 @@
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
-use super::{Deed, password, section};
+use super::{deed::Deed, password, section::section};
 use crate::{
     api::account::{self, EXPORT_URL},
     browser,

@@ -3,7 +3,7 @@
 use leptos::{ev::SubmitEvent, prelude::*};
 use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, Me, UpdateMe};
 
-use super::{Deed, section};
+use super::{deed::Deed, section::section};
 use crate::{api::account, language::Language};
 
 pub(super) fn section_view(me: RwSignal<Option<Me>>, text: Language) -> AnyView {

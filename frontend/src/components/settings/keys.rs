@@ -6,9 +6,9 @@ use leptos::{ev::SubmitEvent, prelude::*};
 use tallybook_protocol::{KeyInfo, MadeKey};
 
 use super::{
-    Deed,
+    deed::Deed,
     list::{List, when},
-    section,
+    section::section,
 };
 use crate::{api::account, components::copy::CopyButton, language::Language, session::Loading};
 

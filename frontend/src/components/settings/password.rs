@@ -2,7 +2,7 @@
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
-use super::Deed;
+use super::deed::Deed;
 use crate::{api::account, language::Language};
 
 /// The form. Password managers want to know whose password it is.

@@ -6,9 +6,9 @@ use leptos::prelude::*;
 use tallybook_protocol::{Invitation, User, UserRole};
 
 use super::{
-    Deed,
+    deed::Deed,
     list::{List, when},
-    section,
+    section::section,
 };
 use crate::{
     api::{ApiError, account},

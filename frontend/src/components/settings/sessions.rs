@@ -4,10 +4,10 @@ use leptos::prelude::*;
 use tallybook_protocol::Session;
 
 use super::{
-    Deed,
     browser_name::browser_name,
+    deed::Deed,
     list::{List, when},
-    section,
+    section::section,
 };
 use crate::{api::account, browser, language::Language};
 

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use tallybook_protocol::{Allowance, Allowances};
 
-use super::section;
+use super::section::section;
 use crate::language::Language;
 
 /// Nothing where there are no limits.
