@@ -85,14 +85,11 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
     await page.getByTestId("open-tools").click();
     await expect(page.getByTestId("tool-server")).toHaveCount(4);
   },
-  "standing approvals": async (page) => {
+  "the settings": async (page) => {
     const approval = { id: 7, tool_name: "bank__pay", scope: "conversation", conversation_id: PLAIN.uuid, tool_call_id: 1, decided_by: "Ada" };
     const items = [{ ...approval, created_at: "2026-11-01T12:00:00Z" }];
     await page.route("**/api/approvals", (route) => route.fulfill({ json: { items, next_cursor: null } }));
-    await page.goto("/");
-    await expect(page.getByTestId("composer")).toBeEnabled();
-    await page.keyboard.press("Control+/");
-    await page.getByTestId("show-approvals").click();
+    await page.goto("/settings");
     await expect(page.getByTestId("approval")).toBeVisible();
   },
   "a call of which the rest did not come": async (page) => {
@@ -328,6 +325,6 @@ test("the keyboard reaches everything in the order in which it stands, and sees 
     if (name === "composer") break;
     await page.keyboard.press("Tab");
   }
-  const order = ["skip-link", "brand", "new-chat", "search", "open-archive", "theme", "language", "open-help", "fold-sidebar", "open-tools", "thread", "example", "tool-chip"];
+  const order = ["skip-link", "brand", "new-chat", "search", "open-archive", "open-settings", "theme", "language", "open-help", "fold-sidebar", "open-tools", "thread", "example", "tool-chip"];
   expect(stops.filter((stop, at) => stop !== stops[at - 1])).toEqual([...order, "composer"]);
 });

@@ -107,13 +107,11 @@ test("what was allowed from now on asks no more, until that is taken back", asyn
   model.answer([{ tool: ECHO, input: '{"message":"two"}' }]);
   model.answer(["Second."]);
   await expect(await chat.ask("Again"), "it was not asked for").toContainText("Second.");
-  await page.locator("#thread").focus();
-  await page.keyboard.press("Control+/");
-  await page.getByTestId("show-approvals").click();
+  await page.getByTestId("open-settings").click();
   await expect(page.getByTestId("approval")).toHaveText(/everything__echo\s*always/);
   await page.getByTestId("revoke").click();
   await expect(page.getByTestId("approval")).toHaveCount(0);
-  await page.keyboard.press("Escape");
+  await page.goBack();
   model.answer([{ tool: ECHO, input: '{"message":"three"}' }]);
   await chat.send("And again");
   await expect(page.getByTestId("consent")).toHaveCount(1);

@@ -260,10 +260,7 @@ test("standing approvals are listed, and can be taken back", async ({ page }) =>
     revoked.push(`${route.request().method()} ${new URL(route.request().url()).pathname}`);
     return route.fulfill({ status: 204 });
   });
-  await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
-  await page.keyboard.press("Control+/");
-  await page.getByTestId("show-approvals").click();
+  await page.goto("/settings");
   await expect(page.getByTestId("approval")).toHaveText([/bank__pay always/, /bank__pay in one conversation/]);
   await page.getByTestId("revoke").first().click();
   await expect(page.getByTestId("approval")).toHaveCount(1);

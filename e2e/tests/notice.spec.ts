@@ -56,3 +56,27 @@ test("keys of one character can be switched off, also for the next visit", async
     await expect(page.locator("body")).toHaveAttribute("data-alive", "");
   }
 });
+
+test("a server without accounts has the settings that make sense there", async ({ page }) => {
+  await page.goto("/");
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  await page.getByTestId("open-settings").click();
+  await expect(page).toHaveURL(/\/settings$/);
+  await expect(page.getByTestId("instructions")).toBeVisible();
+  for (const name of ["profile", "sessions", "keys", "people", "delete", "usage"]) {
+    await expect(page.getByTestId(`section-${name}`), name).toHaveCount(0);
+  }
+  for (const name of ["appearance", "keyboard", "approvals", "data"]) {
+    await expect(page.getByTestId(`section-${name}`), name).toBeVisible();
+  }
+  await page.getByTestId("setting-theme").selectOption("dark");
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+  await expect(page.getByTestId("theme")).toHaveValue("dark");
+  // One choice, wherever it is shown.
+  await page.getByTestId("section-keyboard").getByTestId("single-keys").uncheck();
+  await page.getByRole("button", { name: "Show all shortcuts" }).click();
+  await expect(page.getByTestId("help").getByTestId("single-keys")).not.toBeChecked();
+  await page.keyboard.press("Escape");
+  await page.goBack();
+  await expect(page.getByTestId("composer")).toBeVisible();
+});

@@ -1,6 +1,6 @@
 //! Where one is: what the page's addresses mean, and going from one to another without loading the page anew.
 //!
-//! There are two kinds of address, and one page serves both, so this is all the routing there is; a router for routes of
+//! There are three kinds of address, and one page serves them all, so this is all the routing there is; a router for routes of
 //! any shape would be a tenth of what a browser has to load.
 
 use leptos::{
@@ -22,6 +22,8 @@ use crate::{
 pub(crate) enum Address {
     NewChat,
     Conversation(Uuid),
+    /// What the reader decides of the page and of the account.
+    Settings,
     /// A conversation's address whose name cannot be one.
     Malformed,
 }
@@ -31,6 +33,7 @@ impl Address {
     pub(crate) fn parse(pathname: &str) -> Option<Self> {
         match pathname.trim_matches('/') {
             "" => Some(Self::NewChat),
+            "settings" => Some(Self::Settings),
             path => {
                 let name = path.strip_prefix("c/")?;
                 Some(Uuid::try_parse(name).map_or(Self::Malformed, Self::Conversation))
@@ -42,12 +45,16 @@ impl Address {
     pub(crate) fn uuid(self) -> Option<Uuid> {
         match self {
             Self::Conversation(uuid) => Some(uuid),
-            Self::NewChat | Self::Malformed => None,
+            Self::NewChat | Self::Settings | Self::Malformed => None,
         }
     }
 
     fn pathname(self) -> String {
-        self.uuid().map_or_else(|| "/".to_owned(), |uuid| format!("/c/{uuid}"))
+        match self {
+            Self::Conversation(uuid) => format!("/c/{uuid}"),
+            Self::Settings => "/settings".to_owned(),
+            Self::NewChat | Self::Malformed => "/".to_owned(),
+        }
     }
 }
 
@@ -184,6 +191,8 @@ mod tests {
             (String::new(), Some(Address::NewChat)),
             (format!("/c/{nil}"), known),
             (format!("/c/{nil}/"), known),
+            ("/settings".to_owned(), Some(Address::Settings)),
+            ("/settings/".to_owned(), Some(Address::Settings)),
             ("/c/seven".to_owned(), Some(Address::Malformed)),
             (format!("/c/{nil}/more"), Some(Address::Malformed)),
             ("/c".to_owned(), None),

@@ -17,6 +17,8 @@ use crate::{
     language::Language,
 };
 
+pub(crate) mod account;
+
 /// A stream that is silent for so long is taken for dead; the server sends a sign of life more often than that.
 const SILENCE_LIMIT: Duration = Duration::from_mins(1);
 /// How long a plain request may take.

@@ -23,8 +23,9 @@ use crate::{
 /// The element that is replaced when the browser takes over.
 const APP_ID: &str = "app";
 
-/// The files with the code of messages.
+/// The files with the code of messages, and those with the code of what few visits use.
 const MESSAGE_FILES: [&str; 2] = ["split_messages", "split_shared"];
+const OTHER_FILES: [&str; 2] = ["split_others", "split_shared"];
 
 /// How often the page's program is asked for, with pauses of 2, 4, 8 … seconds between.
 const LOAD_ATTEMPTS: u32 = 6;
@@ -98,7 +99,11 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
             let start = Start::load(address, folder, &*data).await;
             let title = start.content.title(language);
             let text = start.to_text();
-            let has_messages = matches!(start.content, Content::Conversation(_));
+            let first_files = match start.content {
+                Content::Conversation(_) => Some(MESSAGE_FILES),
+                Content::Settings => Some(OTHER_FILES),
+                Content::NewChat | Content::Missing | Content::Failed(_) => None,
+            };
             let program = |file: &str| {
                 view! {
                     <link
@@ -117,7 +122,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                     <link rel="expect" href=format!("#{START_ID}") blocking="render" />
                     <link rel="modulepreload" href=format!("{folder}/tallybook.js") nonce=nonce.clone() />
                     {program("tallybook_bg")}
-                    {has_messages.then(|| MESSAGE_FILES.map(program))}
+                    {first_files.map(|files| files.map(program))}
                     {html::script().r#type("module").nonce(nonce).inner_html(take_over_from(folder))}
                 }
             });
@@ -172,7 +177,7 @@ pub(crate) async fn take_over() {
     use crate::{browser, components::later};
 
     let Some(start) = Start::from_document() else { return };
-    if matches!(start.content, Content::Conversation(_)) && !later::load_first().await {
+    if !later::load_first(&start.content).await {
         return;
     }
     let taking_over = browser::TakingOver::begin(APP_ID);

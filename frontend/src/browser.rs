@@ -174,6 +174,12 @@ pub(crate) fn address_of(fragment: &str) -> String {
     format!("{}#{fragment}", page.unwrap_or_default())
 }
 
+/// An address on this server, whole.
+pub(crate) fn absolute(path: &str) -> String {
+    let origin = window().ok().and_then(|window| window.location().origin().ok());
+    format!("{}{path}", origin.unwrap_or_default())
+}
+
 /// Calls `act` when somebody begins to use the page, and perhaps a second and third time.
 pub(crate) fn at_first_use(act: impl Fn() + 'static) {
     let Ok(window) = window() else { return };

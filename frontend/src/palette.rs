@@ -30,6 +30,7 @@ pub(crate) enum Order {
     OpenArchive,
     ToggleSidebar,
     Tools,
+    Settings,
     Theme(Theme),
     Language(Language),
     Help,
@@ -64,6 +65,14 @@ pub(crate) struct Open {
     pub(crate) archived: bool,
 }
 
+/// What the page shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Shown {
+    #[default]
+    Chat,
+    Settings,
+}
+
 /// What is the case while the palette is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Situation {
@@ -74,13 +83,14 @@ pub(crate) struct Situation {
     pub(crate) has_answer: bool,
     /// Whether there are conversations to choose from.
     pub(crate) has_conversations: bool,
+    pub(crate) shown: Shown,
     pub(crate) theme: Theme,
     pub(crate) language: Language,
 }
 
 /// The commands that make sense.
 pub(crate) fn orders(situation: &Situation) -> Vec<Order> {
-    let &Situation { open, is_busy, has_answer, has_conversations, theme, language } = situation;
+    let &Situation { open, is_busy, has_answer, has_conversations, shown, theme, language } = situation;
     let mut orders = Vec::new();
     orders.extend(is_busy.then_some(Order::Stop));
     orders.extend((has_answer && !is_busy).then_some(Order::CopyAnswer));
@@ -94,9 +104,11 @@ pub(crate) fn orders(situation: &Situation) -> Vec<Order> {
     }
     orders.push(Order::Search);
     orders.extend(has_conversations.then_some(Order::Select));
-    orders.extend([Order::Tools, Order::OpenArchive, Order::ToggleSidebar]);
+    orders.extend((shown == Shown::Chat).then_some(Order::Tools));
+    orders.extend([Order::OpenArchive, Order::ToggleSidebar]);
     orders.extend(Theme::ALL.into_iter().filter(|other| *other != theme).map(Order::Theme));
     orders.extend(Language::ALL.into_iter().filter(|other| *other != language).map(Order::Language));
+    orders.extend((shown == Shown::Chat).then_some(Order::Settings));
     orders.push(Order::Help);
     orders
 }

@@ -40,6 +40,8 @@ pub(crate) struct Start {
 pub(crate) enum Content {
     NewChat,
     Conversation(Box<Conversation>),
+    /// What the page itself has loaded.
+    Settings,
     Missing,
     /// It could not be loaded, for this reason.
     Failed(String),
@@ -53,12 +55,13 @@ impl Start {
         let content = match address {
             Address::NewChat => Content::NewChat,
             Address::Conversation(uuid) => Content::of(data.find_conversation(uuid, NEWEST).await),
+            Address::Settings => Content::Settings,
             Address::Malformed => Content::Missing,
         };
         match content {
             Content::Missing => data.set_status(404),
             Content::Failed(_) => data.set_status(503),
-            Content::NewChat | Content::Conversation(_) => {}
+            Content::NewChat | Content::Conversation(_) | Content::Settings => {}
         }
         let models = data.models();
         let offer = Offer::new(data.tools(), &default_info(&models));
@@ -95,6 +98,7 @@ impl Content {
         page_title(match self {
             Self::NewChat => None,
             Self::Conversation(conversation) => Some(&conversation.summary.title),
+            Self::Settings => Some(text.settings()),
             Self::Missing => Some(text.not_found_title()),
             Self::Failed(_) => Some(text.failed_title()),
         })

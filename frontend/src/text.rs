@@ -39,6 +39,7 @@ macro_rules! texts {
 
 // What follows knows the macro.
 mod playback;
+mod settings;
 #[cfg(feature = "ssr")]
 mod shared;
 mod sharing;
@@ -381,6 +382,7 @@ mod tests {
             let texts = [
                 language.all_texts(),
                 language.playback_texts(),
+                language.setting_texts(),
                 #[cfg(feature = "ssr")]
                 language.shared_texts(),
                 language.sharing_texts(),

@@ -315,6 +315,15 @@ async fn what_is_not_there_is_a_404() {
     }
 }
 
+/// The rest is asked for by who uses it.
+#[tokio::test]
+async fn the_settings_have_an_address_and_the_files_that_they_begin_with() {
+    let (html, _) = render("/settings", Data::default()).await;
+    assert!(html.contains("<title>Settings · Tallybook</title>") && html.contains("setting-theme"), "{html}");
+    assert!(html.contains("/pkg/1/split_others.wasm") && !html.contains("type=\"password\""), "{html}");
+    assert!(!html.contains("open-tools"), "there is no conversation that has tools: {html}");
+}
+
 #[tokio::test]
 async fn missing_data_is_told_in_a_sentence() {
     let (html, status) = render(&format!("/c/{KNOWN}"), Data { away: true, ..Data::default() }).await;

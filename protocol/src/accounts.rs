@@ -3,6 +3,9 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+/// The longest instructions of a person to every model, in characters.
+pub const MAX_INSTRUCTIONS_CHARS: usize = 4000;
+
 /// What a person may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -45,6 +48,56 @@ pub struct User {
     /// Since when nobody can sign in to it; absent while somebody can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deactivated_at: Option<DateTime<Utc>>,
+    /// When the person deleted it, which nobody takes back; absent while it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<DateTime<Utc>>,
+}
+
+/// Who asks, and what is the person's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Me {
+    /// What the person signs in with; absent on a server without accounts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What the person may do.
+    pub role: UserRole,
+    /// What every model is told on the person's behalf.
+    pub instructions: String,
+    /// What the person may use up.
+    #[serde(default)]
+    pub limits: Allowances,
+}
+
+/// What one person may use up; absent where there is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Allowances {
+    /// Turns that run at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<Allowance>,
+    /// Answers that begin or go on within a minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages_per_minute: Option<Allowance>,
+    /// Tokens that models read and write within 24 hours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_per_day: Option<Allowance>,
+}
+
+/// A limit, and how much of it is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Allowance {
+    /// The limit.
+    pub limit: u64,
+    /// What is left of it now.
+    pub left: u64,
+}
+
+/// What a person changes of what is the person's own; what is absent stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateMe {
+    /// What every model is to be told from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
 }
 
 /// A browser that somebody signed in with.

@@ -16,7 +16,9 @@ pub mod sse;
 mod status;
 mod truncate;
 
-pub use accounts::{Invitation, KeyInfo, MadeKey, Session, User, UserRole};
+pub use accounts::{
+    Allowance, Allowances, Invitation, KeyInfo, MAX_INSTRUCTIONS_CHARS, MadeKey, Me, Session, UpdateMe, User, UserRole,
+};
 pub use approval::{
     Approval, ApprovalDecided, ApprovalRequested, ApprovalScope, CallDecision, Decision, DisabledTools, NewDecision,
     NewDecisions, ToolCallReview, ToolSwitches, Verdict,

@@ -1,5 +1,5 @@
-//! The system prompt: a built-in template, or an operator's own text in its place. What a model without tool calling is
-//! told besides is `llm`'s business.
+//! The system prompt: a built-in template, or an operator's own text in its place, and what a person adds to it. What a model
+//! without tool calling is told besides is `llm`'s business.
 
 use std::sync::Arc;
 
@@ -30,6 +30,19 @@ struct WithoutTools {
     date: NaiveDate,
 }
 
+/// What the person who asks tells every model. It comes after ours and says whose it is.
+#[derive(Template)]
+#[template(path = "instructions.txt", escape = "none")]
+struct Instructions<'a> {
+    text: &'a str,
+}
+
+/// A person's own instructions as the model is told of them; nothing where there are none.
+pub(super) fn instructions(text: &str) -> Result<Option<String>, askama::Error> {
+    let text = text.trim();
+    if text.is_empty() { Ok(None) } else { Instructions { text }.render().map(Some) }
+}
+
 impl SystemPrompt {
     /// The text for a turn that begins now.
     pub(super) fn render(&self, tools: &[ToolSpec]) -> Result<String, askama::Error> {
@@ -49,7 +62,7 @@ mod tests {
     use chrono::NaiveDate;
     use tallybook_tools::builtin;
 
-    use super::{SystemPrompt, built_in};
+    use super::{SystemPrompt, built_in, instructions};
 
     fn date() -> NaiveDate {
         NaiveDate::from_ymd_opt(2026, 3, 1).unwrap()
@@ -78,6 +91,17 @@ mod tests {
         You have no tools and cannot look anything up. Work calculations out step by step, and say which results are not certain.
         Say so when you do not know something. Never invent a web address.
         ");
+    }
+
+    #[test]
+    fn a_persons_instructions_say_whose_they_are() {
+        insta::assert_snapshot!(instructions(" Answer in rhymes.\n").unwrap().unwrap(), @"
+        The person you talk with wrote this to be kept to in every conversation, as far as nothing above speaks against it:
+        <instructions_of_the_person>
+        Answer in rhymes.
+        </instructions_of_the_person>
+        ");
+        assert_eq!(instructions(" \n").unwrap(), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::{
     error::AgentError,
     halt::Halt,
     limits::Limits,
-    prompt::SystemPrompt,
+    prompt::{SystemPrompt, instructions},
     recorder::TurnRecorder,
     review::Reviewers,
     tool_step::ToolRunner,
@@ -59,6 +59,7 @@ impl AgentService {
         let tools = input.tools;
         let specs = tools.specs();
         let mut system = vec![self.prompt.render(&specs)?];
+        system.extend(instructions(&input.instructions)?);
         system.extend(input.system);
         let mut messages = input.history;
         let asked_for = last_request(&messages);

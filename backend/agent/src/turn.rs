@@ -20,6 +20,8 @@ pub struct TurnInput {
     pub sampling: Sampling,
     /// Set when the turn goes on after it was cut off, or after it waited for consent.
     pub continued: Option<ContinuedTurn>,
+    /// What the person who asks tells every model; empty where that is nothing.
+    pub instructions: String,
     /// The tools that the turn may use, to its end, whatever becomes of them elsewhere.
     pub tools: Arc<ToolRegistry>,
 }

@@ -108,7 +108,9 @@ impl Application {
         let tool_servers = ToolServers::start(tools, settings.tool_servers, &pins, find);
         let page_files = PageFiles::new(db.clone());
         let accounts = Accounts::new(db.clone(), settings.accounts);
-        let service = ConversationService::start(db, agent, tool_servers, models, lifetimes, Handle::current()).await?;
+        let limits = settings.person_limits;
+        let service =
+            ConversationService::start(db, agent, tool_servers, models, lifetimes, limits, Handle::current()).await?;
         let hosts = Hosts::new(address.ip(), settings.allowed_hosts);
         let (limits, keep_alive) = (settings.http_limits, settings.keep_alive);
         let kept = page_files.clone();

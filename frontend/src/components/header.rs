@@ -33,6 +33,8 @@ pub(crate) fn Header(
     current: Signal<Option<Uuid>>,
     /// Its title, once it has one.
     title: Signal<Option<String>>,
+    /// Whether a chat is shown, and not the settings.
+    is_chat: Memo<bool>,
     /// Finds something in it.
     find: Callback<()>,
     list: ConversationList,
@@ -49,6 +51,7 @@ pub(crate) fn Header(
     let open = Memo::new(move |_| current.get().zip(title.get()));
     let sharing = RwSignal::new(None);
     let named = move || match open.get() {
+        None if !is_chat.get() => view! { <span class="header-title header-name">{text.settings()}</span> }.into_any(),
         None => view! { <span class="header-title header-name narrow-only">{PRODUCT}</span> }.into_any(),
         Some((uuid, title)) if renaming.get() == Some(uuid) => {
             let done = Callback::new(move |new: Option<String>| {
@@ -82,8 +85,10 @@ pub(crate) fn Header(
             </button>
             <FoldButton sidebar_open />
             {named}
-            <ModelPicker models current session />
-            <ToolsButton tools current />
+            {move || is_chat.get().then(|| view! {
+                <ModelPicker models current session />
+                <ToolsButton tools current />
+            }.into_any())}
             {later(move || sharing.get().map(|conversation| Other::Share { conversation, sharing }))}
         </header>
     }

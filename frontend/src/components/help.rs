@@ -5,7 +5,6 @@ use leptos::{html, prelude::*};
 
 use crate::{
     components::{
-        approvals::Approvals,
         icon::{Draw, Icon},
         switches::{NotificationSwitch, SingleKeysSwitch},
     },
@@ -73,7 +72,9 @@ pub(crate) fn Help(sheet: HelpSheet) -> impl IntoView {
             <h3>{text.settings()}</h3>
             <SingleKeysSwitch />
             <NotificationSwitch />
-            <Approvals />
+            <p class="help-note">
+                <a href="/settings" on:click=move |_| sheet.set(false)>{text.all_settings()}</a>
+            </p>
         </dialog>
     }
     .into_any()

@@ -27,6 +27,7 @@ use crate::{
         queue::Queue,
         search_results::SearchResults,
         selection_bar::SelectionBar,
+        settings::SettingsPage,
         share_sheet::{ShareSheet, Sharing},
         title_field::TitleField,
         tools_panel,
@@ -37,6 +38,7 @@ use crate::{
     palette::Action,
     reactive::effect,
     session::Session,
+    start::Content,
 };
 
 /// How often a file is asked for while it is wanted, with pauses of 2, 4, 8 … seconds between.
@@ -58,6 +60,7 @@ pub(crate) enum Other {
     Queue(Session),
     SearchResults { list: ConversationList, go: Callback<Goal> },
     SelectionBar(ConversationList),
+    Settings(HelpSheet),
     Share { conversation: Uuid, sharing: Sharing },
     TitleField { title: String, done: Callback<Option<String>> },
     Tools(tools_panel::Panel),
@@ -90,6 +93,7 @@ fn draw_other(part: Other) -> Result<AnyView, SplitLoaderError> {
         Other::Queue(session) => view! { <Queue session /> }.into_any(),
         Other::SearchResults { list, go } => view! { <SearchResults list go /> }.into_any(),
         Other::SelectionBar(list) => view! { <SelectionBar list /> }.into_any(),
+        Other::Settings(sheet) => view! { <SettingsPage sheet /> }.into_any(),
         Other::Share { conversation, sharing } => view! { <ShareSheet conversation sharing /> }.into_any(),
         Other::Tools(panel) => tools_panel::content(panel),
         Other::TitleField { title, done } => view! { <TitleField title done /> }.into_any(),
@@ -105,11 +109,11 @@ pub(crate) struct Later {
 }
 
 impl Later {
-    /// `has_messages` says whether the page begins with some.
-    pub(crate) fn new(has_messages: bool) -> Self {
+    /// The page begins with `content`.
+    pub(crate) fn new(content: &Content) -> Self {
         Self {
-            messages: File::new(MESSAGES, has_messages),
-            others: File::new(|| load_others().map(|loaded| loaded.is_ok()).boxed_local(), false),
+            messages: File::new(MESSAGES, matches!(content, Content::Conversation(_))),
+            others: File::new(OTHERS, matches!(content, Content::Settings)),
         }
     }
 
@@ -137,10 +141,16 @@ type Load = fn() -> LocalBoxFuture<'static, bool>;
 
 const MESSAGES: Load = || load_messages().map(|loaded| loaded.is_ok()).boxed_local();
 
-/// Loads the code of messages for a page that begins with some. What the server drew of them stands there meanwhile.
+const OTHERS: Load = || load_others().map(|loaded| loaded.is_ok()).boxed_local();
+
+/// Loads the code of what the page begins with. What the server drew of it stands there meanwhile.
 #[cfg(feature = "browser")]
-pub(crate) async fn load_first() -> bool {
-    load(MESSAGES, || true).await
+pub(crate) async fn load_first(content: &Content) -> bool {
+    match content {
+        Content::Conversation(_) => load(MESSAGES, || true).await,
+        Content::Settings => load(OTHERS, || true).await,
+        Content::NewChat | Content::Missing | Content::Failed(_) => true,
+    }
 }
 
 /// Asks for a file until it comes. Where that takes long and it is wanted, the page says so.

@@ -1,6 +1,5 @@
 //! The parts that pages are made of, one per file.
 
-pub(crate) mod approvals;
 pub(crate) mod call_progress;
 pub(crate) mod call_text;
 pub(crate) mod chat_pane;
@@ -42,6 +41,7 @@ pub(crate) mod settings;
 pub(crate) mod share_sheet;
 pub(crate) mod shown;
 pub(crate) mod sidebar;
+pub(crate) mod sidebar_foot;
 pub(crate) mod sidebar_row;
 mod skeleton;
 pub(crate) mod switches;

@@ -158,6 +158,7 @@ fn icon_of(action: Action) -> Icon {
         Action::Order(Order::CopyAnswer) => Icon::Copy,
         Action::Order(Order::ToggleSidebar) => Icon::Panel,
         Action::Order(Order::Tools) => Icon::Sliders,
+        Action::Order(Order::Settings) => Icon::Gear,
         Action::Order(Order::Select) => Icon::Check,
         Action::Order(Order::Search | Order::Theme(_) | Order::Language(_) | Order::Help) => Icon::Command,
     }
@@ -184,6 +185,7 @@ impl Language {
             Order::ToggleSidebar => self.toggle_sidebar().to_owned(),
             Order::Theme(theme) => format!("{}: {}", self.theme_label(), self.theme(theme)),
             Order::Language(language) => format!("{}: {}", self.language_label(), language.name()),
+            Order::Settings => self.settings().to_owned(),
             Order::Tools => self.tools_choose().to_owned(),
             Order::Help => self.help_title().to_owned(),
         }

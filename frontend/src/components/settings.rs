@@ -1,105 +1,105 @@
-//! The foot of the sidebar: who is signed in, light or dark, the language, and the way to the help sheet.
+//! The settings: what a reader decides of the page, and of the account where the server has accounts. Each section stands in
+//! a file of its own; what one needs of the server it asks for when it is shown.
+
+mod appearance;
+mod approvals;
+mod browser_name;
+mod data;
+mod deed;
+mod instructions;
+mod keys;
+mod list;
+mod password;
+mod people;
+mod section;
+mod sessions;
+mod usage;
 
 use leptos::prelude::*;
+use tallybook_protocol::{Me, UserRole};
 
+use self::section::section;
 use crate::{
-    browser,
-    components::help::{self, HelpSheet},
+    api::account,
+    components::{help::HelpSheet, load_button::LoadButton},
     language::{Language, use_language},
-    preferences::{LANGUAGE_COOKIE, Preferences, THEME_COOKIE, Theme},
+    reactive::effect,
+    session::Loading,
 };
 
-/// The element in which the theme is chosen.
-pub(crate) const THEME_ID: &str = "theme";
-
-/// What the reader signed in with; `None` where nobody has to.
-#[derive(Clone)]
-pub(crate) struct Person(pub(crate) Option<String>);
-
-/// Who is signed in, and the way out. It is a form of its own, since the server answers with another page.
-fn signed_in(text: Language) -> Option<impl IntoView> {
-    let Person(name) = use_context()?;
-    Some(view! {
-        <form class="person" method="post" action="/sign-out">
-            <span class="person-name" data-testid="person" title=text.signed_in_as()>
-                <span class="visually-hidden">{text.signed_in_as()}</span>
-                {name?}
-            </span>
-            <button type="submit" class="button small quiet" data-testid="sign-out">{text.sign_out()}</button>
-        </form>
-    })
-}
-
-/// The reader's choices.
+/// The settings, section by section.
 #[component]
-pub(crate) fn Settings(sheet: HelpSheet) -> impl IntoView {
+pub(crate) fn SettingsPage(sheet: HelpSheet) -> impl IntoView {
     let text = use_language();
-    let Preferences { theme: chosen, language, .. } = use_context().unwrap_or_default();
-    let themes = Theme::ALL.map(|theme| {
-        view! { <option value=theme.name() selected=theme == chosen>{text.theme(theme)}</option> }
-    });
-    let languages = Language::ALL.map(|other| {
-        view! { <option value=other.code() lang=other.code() selected=other == language>{other.name()}</option> }
-    });
+    let me = RwSignal::new(None::<Me>);
+    let loading = RwSignal::new(Loading::Running);
+    let load = move || {
+        loading.set(Loading::Running);
+        leptos::task::spawn_local(async move {
+            loading.try_set(match account::find_me().await {
+                Ok(found) => {
+                    me.try_set(Some(found));
+                    Loading::Idle
+                }
+                Err(error) => Loading::Failed(error.message(text)),
+            });
+        });
+    };
+    effect(load);
+    // What is drawn depends on who it is, and not on what is decided.
+    let who = Memo::new(move |_| me.with(|me| me.as_ref().map(|me| (me.name.clone(), me.role))));
+    let account = move || match who.get() {
+        Some((name, role)) => sections_of(me, name, role, text),
+        None => view! {
+            <div class="setting">
+                <LoadButton
+                    name="load-settings"
+                    loading=loading.into()
+                    label=text.reload().to_owned()
+                    loading_label=text.settings_loading()
+                    load
+                />
+            </div>
+        }
+        .into_any(),
+    };
     view! {
-        {signed_in(text)}
-        <div class="settings">
-            <select
-                class="field"
-                id=THEME_ID
-                data-testid="theme"
-                aria-label=text.theme_label()
-                title=text.theme_label()
-                autocomplete="off"
-                disabled=!browser::IS_HERE
-                on:change:target=move |event| {
-                    choose_theme(Theme::from_name(&event.target().value()).unwrap_or_default());
-                }
-            >
-                {themes.collect_view()}
-            </select>
-            <select
-                class="field"
-                data-testid="language"
-                aria-label=text.language_label()
-                title=text.language_label()
-                autocomplete="off"
-                disabled=!browser::IS_HERE
-                on:change:target=move |event| {
-                    choose_language(Language::from_code(&event.target().value()).unwrap_or_default());
-                }
-            >
-                {languages.collect_view()}
-            </select>
-            <button
-                type="button"
-                class="button icon-only quiet"
-                data-testid="open-help"
-                aria-label=text.help_open()
-                title=text.help_open()
-                aria-haspopup="dialog"
-                disabled=!browser::IS_HERE
-                on:click=move |_| help::toggle(sheet)
-            >
-                "?"
-            </button>
+        <div class="thread setting-scroll" data-testid="settings">
+            <div class="setting-page">
+                <h1 class="visually-hidden">{text.settings()}</h1>
+                {appearance::section_view(sheet, text)}
+                {account}
+            </div>
         </div>
     }
     .into_any()
 }
 
-/// Lights the page so from now on.
-pub(crate) fn choose_theme(theme: Theme) {
-    browser::remember(THEME_COOKIE, theme.name());
-    browser::mark_root("data-theme", theme.name());
-    // It may have been chosen elsewhere.
-    if let Some(field) = document().get_element_by_id(THEME_ID) {
-        let _ = js_sys::Reflect::set(&field, &"value".into(), &theme.name().into());
+/// The sections that are the account's, as far as there is one.
+fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, text: Language) -> AnyView {
+    let has_account = name.is_some();
+    let limits = me.with_untracked(|me| me.as_ref().map(|me| me.limits)).unwrap_or_default();
+    view! {
+        {name.map(|name| profile(name, role, text))}
+        {instructions::section_view(me, text)}
+        {usage::section_view(limits, text)}
+        {approvals::section_view(text)}
+        {has_account.then(|| sessions::section_view(text))}
+        {has_account.then(|| keys::section_view(text))}
+        {(has_account && role == UserRole::Admin).then(|| people::section_view(text))}
+        {data::export_section(text)}
+        {has_account.then(|| data::delete_section(text))}
     }
+    .into_any()
 }
 
-/// Shows the page anew in this language.
-pub(crate) fn choose_language(language: Language) {
-    browser::remember(LANGUAGE_COOKIE, language.code());
-    browser::reload();
+fn profile(name: String, role: UserRole, text: Language) -> AnyView {
+    let content = view! {
+        <dl class="setting-facts">
+            <div><dt>{text.account_name()}</dt><dd data-testid="me-name">{name.clone()}</dd></div>
+            <div><dt>{text.role_label()}</dt><dd>{text.role(role)}</dd></div>
+        </dl>
+        {password::form(name, text)}
+    };
+    section("profile", text.profile(), text.profile_about(), content.into_any())
 }

@@ -13,7 +13,7 @@ use crate::{
         icon::{Draw, Icon},
         ids::{CLOSE_ID, SEARCH_ID},
         later::{Other, later},
-        settings::Settings,
+        sidebar_foot::SidebarFoot,
         sidebar_row::SidebarRow,
     },
     conversation_list::{ConversationList, Group, View, group_label},
@@ -127,7 +127,7 @@ pub(crate) fn Sidebar(
             {move || way_to_archive(list, text)}
             <div class="sidebar-foot">
                 {later(move || is_selecting.get().then_some(Other::SelectionBar(list)))}
-                <Settings sheet />
+                <SidebarFoot open sheet />
             </div>
             <RowMenu list menu />
         </nav>

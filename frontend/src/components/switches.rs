@@ -9,10 +9,25 @@ use crate::{
     preferences::{NOTIFICATIONS_COOKIE, Preferences, SINGLE_KEYS_COOKIE, switch_name},
 };
 
+/// What is chosen, wherever that is shown.
+#[derive(Clone, Copy)]
+pub(crate) struct Switches {
+    single_keys: RwSignal<bool>,
+    notifications: RwSignal<bool>,
+}
+
+impl Switches {
+    /// As the page began with it.
+    pub(crate) fn new() -> Self {
+        let Preferences { single_keys, notifications, .. } = use_context().unwrap_or_default();
+        Self { single_keys: RwSignal::new(single_keys), notifications: RwSignal::new(notifications) }
+    }
+}
+
 /// Whether keys that are single characters do something.
 #[component]
 pub(crate) fn SingleKeysSwitch() -> impl IntoView {
-    let is_on = RwSignal::new(use_context::<Preferences>().unwrap_or_default().single_keys);
+    let is_on = use_context::<Switches>().unwrap_or_else(Switches::new).single_keys;
     let choose = move |wanted| {
         is_on.set(wanted);
         keep(SINGLE_KEYS_COOKIE, "data-single-keys", wanted);
@@ -24,7 +39,7 @@ pub(crate) fn SingleKeysSwitch() -> impl IntoView {
 #[component]
 pub(crate) fn NotificationSwitch() -> impl IntoView {
     let text = use_language();
-    let is_on = RwSignal::new(use_context::<Preferences>().unwrap_or_default().notifications);
+    let is_on = use_context::<Switches>().unwrap_or_else(Switches::new).notifications;
     let obstacle = RwSignal::new(None);
     let choose = move |wanted| {
         is_on.set(wanted);

@@ -19,8 +19,9 @@ use crate::{
         outdated::Outdated,
         palette::{Palette, PaletteDialog},
         selection_bar,
-        settings::Person,
         sidebar::Sidebar,
+        sidebar_foot::Person,
+        switches::Switches,
     },
     conversation_list::ConversationList,
     feed::Feed,
@@ -31,6 +32,7 @@ use crate::{
     palette::Action,
     session::{Place, Session, Ways},
     start::{Content, Start},
+    text::page_title,
     tools::Tools,
 };
 
@@ -51,7 +53,8 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     provide_context(tools);
     provide_context(offer);
     provide_context(Person(person));
-    Later::new(matches!(content, Content::Conversation(_))).provide();
+    provide_context(Switches::new());
+    Later::new(&content).provide();
     let navigation = Navigation::new(address);
     // The conversation that the new chat in pane so-and-so became.
     let became = StoredValue::new(None::<(u32, Uuid)>);
@@ -60,7 +63,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     // The open pane says it, as soon as it knows.
     let summary = match &content {
         Content::Conversation(conversation) => Some(conversation.summary.clone()),
-        Content::NewChat | Content::Missing | Content::Failed(_) => None,
+        Content::NewChat | Content::Settings | Content::Missing | Content::Failed(_) => None,
     };
     let title = RwSignal::new(summary.as_ref().map(|summary| summary.title.clone()));
     let feed = Feed::new(folder);
@@ -90,6 +93,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     };
     let goal = Signal::derive(move || navigation.goal());
     let current = Signal::derive(move || navigation.get().uuid());
+    let is_chat = Memo::new(move |_| navigation.get() != Address::Settings);
     let drawer = Drawer::new();
     let go = Callback::new(move |goal| {
         navigation.go_to(goal);
@@ -117,18 +121,22 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         <div class="page" class:sidebar-open=drawer.open>
             <Sidebar list current open=drawer.open sheet go />
             <main class="main" id="main" tabindex="-1" prop:inert=drawer.is_modal>
-                <Header models tools session current title=title.into() find list renaming sidebar_open=drawer.open />
+                <Header models tools session current title=title.into() is_chat find list renaming sidebar_open=drawer.open />
                 <Outdated feed />
                 // Each pane is built anew: what was said long ago in one is no news in another.
                 <Each
                     each=move || [opened.get()]
                     key=|opened| opened.number
                     children=move |Opened { number, address }| {
+                        if address == Address::Settings {
+                            return settings_view(content, session, title, sheet);
+                        }
                         let (place, conversation) = match content.try_update_value(Option::take).flatten() {
                             Some(content) => place_of(address, content),
                             None => (place_at(address), None),
                         };
                         view! { <ChatPane place conversation is_demo list current title finding goal feed open_session=session ways=ways(number) /> }
+                        .into_any()
                     }
                 />
             </main>
@@ -138,6 +146,20 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         {palette_view(palette, list, run)}
     }
     .into_any()
+}
+
+/// The settings, where otherwise a conversation is.
+fn settings_view(
+    content: StoredValue<Option<Content>>,
+    session: RwSignal<Option<Session>>,
+    title: RwSignal<Option<String>>,
+    sheet: HelpSheet,
+) -> AnyView {
+    content.set_value(None);
+    session.set(None);
+    title.set(None);
+    browser::name_tab(&page_title(Some(use_language().settings())));
+    later(move || Some(Other::Settings(sheet)))
 }
 
 /// Carries out the commands that concern the whole page.
@@ -203,7 +225,7 @@ fn place_at(address: Address) -> Place {
     match address {
         Address::NewChat => Place::NewChat,
         Address::Conversation(uuid) => Place::Loading(uuid),
-        Address::Malformed => Place::Missing,
+        Address::Settings | Address::Malformed => Place::Missing,
     }
 }
 
@@ -213,7 +235,7 @@ fn place_of(address: Address, content: Content) -> (Place, Option<Conversation>)
         (Content::Conversation(conversation), _) => (Place::Open(conversation.summary.uuid), Some(*conversation)),
         (Content::Failed(words), Address::Conversation(uuid)) => (Place::Failed(uuid, words), None),
         (Content::Missing, _) => (Place::Missing, None),
-        (Content::NewChat | Content::Failed(_), _) => (place_at(address), None),
+        (Content::NewChat | Content::Settings | Content::Failed(_), _) => (place_at(address), None),
     }
 }
 

@@ -10,11 +10,11 @@ use crate::{
     api, browser,
     components::{
         help::{self, HelpSheet},
-        settings::{choose_language, choose_theme},
+        sidebar_foot::{choose_language, choose_theme},
         tools_button,
     },
     conversation_list::ConversationList,
-    palette::{Action, Open, Order, Situation},
+    palette::{Action, Open, Order, Shown, Situation},
     session::{Phase, Session},
     transcript::Transcript,
 };
@@ -44,6 +44,10 @@ impl Orders {
                 is_busy: self.session().is_some_and(|session| session.phase.get_untracked() != Phase::Idle),
                 has_answer: self.last_answer().is_some(),
                 has_conversations: !self.list.items().is_empty(),
+                shown: match self.navigation.get_untracked() {
+                    Address::Settings => Shown::Settings,
+                    Address::NewChat | Address::Conversation(_) | Address::Malformed => Shown::Chat,
+                },
                 theme: preferences.theme,
                 language: preferences.language,
             }
@@ -100,6 +104,7 @@ impl Orders {
             }
             Order::ToggleSidebar => browser::press(if is_narrow() { "open-sidebar" } else { "fold-sidebar" }),
             Order::Tools => browser::press(tools_button::BUTTON_ID),
+            Order::Settings => self.navigation.go(Address::Settings),
             Order::Theme(theme) => choose_theme(theme),
             Order::Language(language) => choose_language(language),
             Order::Help => help::toggle(self.sheet),

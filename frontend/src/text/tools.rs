@@ -77,8 +77,6 @@ texts! {
 
     // Standing approvals.
     approvals: "Standing approvals", "継続的な許可";
-    approvals_show: "Show what runs without asking", "確認なしで実行されるものを表示";
-    approvals_loading: "Loading…", "読み込んでいます…";
     approvals_none: "Every call of high risk asks first.", "高リスクの呼び出しは、すべて先に確認されます。";
     approval_always: "always", "常に";
     approval_here: "in this conversation", "この会話で";

@@ -14,6 +14,9 @@ pub enum AccountsError {
     /// The name or the password is wrong, or the account is deactivated. Nobody is told which.
     #[error("The name or the password is wrong.")]
     WrongNameOrPassword,
+    /// Somebody who is signed in gave a password that is not the account's.
+    #[error("The current password is wrong.")]
+    WrongPassword,
     /// This name, or this address, has failed too often.
     #[error("There were too many attempts. Try again in {retry_after_secs} seconds.")]
     TooManyAttempts {
@@ -38,6 +41,9 @@ pub enum AccountsError {
     /// The caller has no such key.
     #[error("There is no such key. It may have been revoked.")]
     NoSuchKey,
+    /// Its owner has deleted the account.
+    #[error("This account was deleted by its owner, which cannot be taken back. Make a new one.")]
+    Deleted,
     /// It would leave the server without anybody to look after it.
     #[error("This is the only admin. Make another one first.")]
     LastAdmin,

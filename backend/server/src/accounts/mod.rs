@@ -7,6 +7,7 @@ mod error;
 mod keys;
 mod limits;
 mod links;
+mod me;
 mod names;
 mod passwords;
 mod people;

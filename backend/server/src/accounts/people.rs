@@ -78,6 +78,9 @@ impl Accounts {
         // First of all, since from here on no other transaction changes who the admins are.
         let admins = users::count_admins(&mut tx).await?;
         let user = users::find_in(&mut tx, id).await?.ok_or(AccountsError::NoSuchUser)?;
+        if user.deleted_at.is_some() {
+            return Err(AccountsError::Deleted);
+        }
         let (was, was_active) = (UserRole::from(user.role), user.deactivated_at.is_none());
         let (role, is_active) = (update.role.unwrap_or(was), update.active.unwrap_or(was_active));
         let is_admin = |role, active| role == UserRole::Admin && active;

@@ -25,6 +25,7 @@ use self::{
 };
 use crate::{
     accounts::AccountsSettings,
+    conversation::PersonLimits,
     db::DatabaseUrl,
     http::{self, HostName},
     models::{ModelEntry, ReviewSettings},
@@ -34,6 +35,9 @@ pub use error::ConfigError;
 pub use options::{AdminTask, Task};
 
 const SECS_PER_DAY: u64 = 24 * 60 * 60;
+/// What one person may have answered, where others are there, too.
+const TURNS_PER_PERSON: u32 = 4;
+const MESSAGES_PER_MINUTE: u32 = 30;
 const SECS_PER_HOUR: f64 = 60.0 * 60.0;
 
 /// What the program is to do, checked.
@@ -61,6 +65,8 @@ pub struct Settings {
     pub fetch_page: bool,
     /// What a turn may use up.
     pub limits: Limits,
+    /// What one person may use up.
+    pub person_limits: PersonLimits,
     /// What the model is told of its task.
     pub system_prompt: SystemPrompt,
     /// Servers whose tools are offered beside the built-in ones.
@@ -105,6 +111,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         tool_time: Duration::from_secs(options.tool_timeout_secs),
         ..Limits::default()
     };
+    let person_limits = person_limits(&options, host);
     Ok(Settings {
         host,
         port: options.port,
@@ -120,6 +127,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         titles: options.llm_titles,
         fetch_page: options.fetch_page,
         limits,
+        person_limits,
         system_prompt: system_prompt(options.system_prompt_file)?,
         tool_servers,
         keep_alive: Duration::from_secs(options.keep_alive_secs),
@@ -137,6 +145,17 @@ fn consent_wait(options: &Options, file: Option<&SettingsFile>) -> Result<Option
     let in_file = file.map_or(Ok(None), SettingsFile::consent_wait_hours)?;
     let hours = options.consent_wait_hours.or(in_file).filter(|hours| *hours > 0.0);
     Ok(hours.map(|hours| Duration::from_secs_f64(hours * SECS_PER_HOUR)))
+}
+
+/// Where there is one person alone, nobody is kept from anything, so there are no limits but those that are asked for.
+fn person_limits(options: &Options, host: IpAddr) -> PersonLimits {
+    let is_shared = AccountsSettings::is_required(options.accounts, host).unwrap_or(true);
+    let or = |chosen: Option<u32>, shared| chosen.unwrap_or(if is_shared { shared } else { 0 });
+    PersonLimits {
+        turns: or(options.max_turns_per_person, TURNS_PER_PERSON),
+        messages_per_minute: or(options.max_messages_per_minute, MESSAGES_PER_MINUTE),
+        tokens_per_day: options.max_tokens_per_day,
+    }
 }
 
 /// The models of the file, else the one that the environment makes.

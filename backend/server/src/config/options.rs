@@ -113,6 +113,17 @@ pub(super) struct Options {
     /// How many seconds one tool call may take.
     #[arg(long, env = "TOOL_TIMEOUT_SECS", hide_env_values = true, default_value_t = 30, value_parser = seconds())]
     pub(super) tool_timeout_secs: u64,
+    /// How many answers one person may have written at the same time; 0 for any number [default: 4 where people sign in,
+    /// else 0].
+    #[arg(long, env = "MAX_TURNS_PER_PERSON", hide_env_values = true)]
+    pub(super) max_turns_per_person: Option<u32>,
+    /// How many messages one person may have answered within a minute; 0 for any number [default: 30 where people sign in,
+    /// else 0].
+    #[arg(long, env = "MAX_MESSAGES_PER_MINUTE", hide_env_values = true)]
+    pub(super) max_messages_per_minute: Option<u32>,
+    /// How many tokens one person's answers may take within 24 hours; 0 for any number.
+    #[arg(long, env = "MAX_TOKENS_PER_DAY", hide_env_values = true, default_value_t = 0)]
+    pub(super) max_tokens_per_day: u64,
     /// A text file with your own system prompt [default: the built-in one].
     #[arg(long, env = "SYSTEM_PROMPT_FILE", hide_env_values = true)]
     pub(super) system_prompt_file: Option<PathBuf>,

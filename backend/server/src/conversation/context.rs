@@ -19,6 +19,7 @@ use super::{
     ServiceError,
     changes::Changes,
     limits::{MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
+    person_limits::PersonLimits,
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
     turn_counts::TurnCounts,
 };
@@ -49,6 +50,8 @@ pub(super) struct Context {
     pub(super) running: RunningTurns,
     pub(super) turn_counts: TurnCounts,
     pub(super) lifetimes: Lifetimes,
+    /// What one person may use up.
+    pub(super) person_limits: PersonLimits,
     /// Turns run on the program's own runtime: one spawned on an HTTP worker would die with that worker.
     pub(super) runtime: Handle,
     /// What must have ended before the database is closed.
@@ -77,6 +80,7 @@ impl Context {
         tool_servers: ToolServers,
         models: Catalog,
         lifetimes: Lifetimes,
+        person_limits: PersonLimits,
         runtime: Handle,
     ) -> Self {
         Self {
@@ -93,6 +97,7 @@ impl Context {
             running: RunningTurns::default(),
             turn_counts: TurnCounts::default(),
             lifetimes,
+            person_limits,
             runtime,
             tasks: TaskTracker::new(),
             draining: CancellationToken::new(),

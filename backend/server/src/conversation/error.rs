@@ -2,6 +2,7 @@
 
 use tallybook_mcp::AcceptError;
 
+use super::person_limits::Reached;
 use crate::db::storage_failed;
 
 /// Why a use case was refused or failed. The messages are for whoever asked.
@@ -70,6 +71,9 @@ pub enum ServiceError {
     /// As many models are being asked once as may be.
     #[error("Too many short questions are being answered. Try again in a moment.")]
     TooManyPlainCalls,
+    /// The person has reached a limit of what one person may have answered.
+    #[error(transparent)]
+    LimitReached(#[from] Reached),
     /// As many exports are being written as may be.
     #[error("Other conversations are being exported. Try again when one of them has been downloaded.")]
     TooManyExports,

@@ -9,6 +9,7 @@ use tokio::{runtime::Handle, time::timeout};
 use super::{
     ServiceError,
     context::{Context, Lifetimes},
+    person_limits::PersonLimits,
     service::ConversationService,
     turn::{recovery::Recovery, retention, stop, waiting},
 };
@@ -26,9 +27,10 @@ impl ConversationService {
         tool_servers: ToolServers,
         models: Catalog,
         lifetimes: Lifetimes,
+        person_limits: PersonLimits,
         runtime: Handle,
     ) -> Result<Self, ServiceError> {
-        let context = Arc::new(Context::new(db, agent, tool_servers, models, lifetimes, runtime));
+        let context = Arc::new(Context::new(db, agent, tool_servers, models, lifetimes, person_limits, runtime));
         let mut recovery = Recovery::new(Arc::clone(&context));
         recovery.close_at_start().await?;
         context.spawn(recovery.watch());

@@ -1,8 +1,10 @@
 //! Conversations: their list (`list`), which branch of one is shown and how much of it (`branch`), where something stands
 //! in them (`search`), which model answers (`model`) with which tools (`tool_switches`), the turns that run in them (`turn`),
 //! one of their tool calls (`tool_call`), a model that a program asks once (`plain`), what is approved for good
-//! (`approvals`), a conversation as a file (`export`) or by a link (`share`), and what is stored (`store`). Knows no HTTP.
+//! (`approvals`), a conversation as a file (`export`) or by a link (`share`), how much one person may have answered
+//! (`person_limits`, `allowance`), and what is stored (`store`). Knows no HTTP.
 
+mod allowance;
 mod approvals;
 mod branch;
 mod changes;
@@ -14,6 +16,7 @@ mod lifecycle;
 mod limits;
 mod list;
 mod model;
+mod person_limits;
 mod plain;
 mod search;
 mod service;
@@ -26,8 +29,9 @@ mod turn_counts;
 
 pub use context::Lifetimes;
 pub use error::ServiceError;
-pub use export::{Export, ExportFormat};
+pub use export::{Export, ExportFormat, ExportParts};
 pub(crate) use limits::MAX_PINNED;
+pub use person_limits::{PersonLimits, Reached};
 pub use plain::PlainEvent;
 pub use service::ConversationService;
 pub use store::{ListFilter, Program};

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     accounts::AccountsError,
-    conversation::ServiceError,
+    conversation::{Reached, ServiceError},
     db::{FailureKind, classify},
 };
 
@@ -140,6 +140,7 @@ impl ApiError {
             Self::Service(ServiceError::NothingToContinue) => {
                 (StatusCode::CONFLICT, "nothing-to-continue", "Nothing to continue")
             }
+            Self::Service(ServiceError::LimitReached(reached)) => limit_kind(*reached),
             Self::Service(ServiceError::TooManyExports) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "too-many-exports", "Too many exports")
             }
@@ -209,6 +210,16 @@ fn share_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str) 
     }
 }
 
+/// The same for what one person may use up.
+fn limit_kind(reached: Reached) -> (StatusCode, &'static str, &'static str) {
+    let (kind, title) = match reached {
+        Reached::Turns { .. } => ("too-many-turns", "Too many turns at once"),
+        Reached::Messages { .. } => ("too-many-messages", "Too many messages"),
+        Reached::Tokens { .. } => ("too-many-tokens", "Too many tokens"),
+    };
+    (StatusCode::TOO_MANY_REQUESTS, kind, title)
+}
+
 /// The same for what concerns accounts.
 fn accounts_kind(error: &AccountsError) -> (StatusCode, &'static str, &'static str) {
     match error {
@@ -216,6 +227,8 @@ fn accounts_kind(error: &AccountsError) -> (StatusCode, &'static str, &'static s
         AccountsError::WrongNameOrPassword => {
             (StatusCode::UNAUTHORIZED, "wrong-name-or-password", "Wrong name or password")
         }
+        AccountsError::WrongPassword => (StatusCode::FORBIDDEN, "wrong-password", "Wrong password"),
+        AccountsError::Deleted => (StatusCode::CONFLICT, "account-deleted", "The account is deleted"),
         AccountsError::TooManyAttempts { .. } => {
             (StatusCode::TOO_MANY_REQUESTS, "too-many-attempts", "Too many attempts")
         }
@@ -267,6 +280,9 @@ impl ResponseError for ApiError {
         }
         if let Self::Accounts(AccountsError::TooManyAttempts { retry_after_secs }) = self {
             response.insert_header((header::RETRY_AFTER, *retry_after_secs));
+        }
+        if let Self::Service(ServiceError::LimitReached(reached)) = self {
+            response.insert_header((header::RETRY_AFTER, reached.retry_after_secs()));
         }
         if let Self::NotSignedIn = self {
             response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));

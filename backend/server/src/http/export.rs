@@ -1,4 +1,4 @@
-//! `GET /api/conversations/{uuid}/export`: a conversation as a file to keep.
+//! `GET /api/conversations/{uuid}/export`: a conversation as a file to keep; and what all such files have in common.
 
 use actix_web::{
     HttpResponse,
@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{error::ApiError, state::State};
 use crate::{
     accounts::UserId,
-    conversation::{Export, ExportFormat},
+    conversation::{Export, ExportFormat, ExportParts},
 };
 
 /// Characters of the title in the file's name.
@@ -49,13 +49,18 @@ pub(super) async fn download(
     let export = |service: crate::conversation::ConversationService| async move {
         service.export_conversation(user, *uuid, format).await
     };
-    let Export { title, mut parts } = state.run(export).await?;
-    Ok(HttpResponse::Ok()
+    let Export { title, parts } = state.run(export).await?;
+    Ok(file(&title, content_type, extension, parts))
+}
+
+/// An answer that is a file to keep, as its portions come.
+pub(super) fn file(title: &str, content_type: &'static str, extension: &str, mut parts: ExportParts) -> HttpResponse {
+    HttpResponse::Ok()
         .content_type(content_type)
         .insert_header((header::CACHE_CONTROL, "no-store"))
-        .insert_header(attachment(&title, extension))
+        .insert_header(attachment(title, extension))
         // A part that is an error breaks the connection, so that half a file is not taken for a whole one.
-        .streaming(poll_fn(move |context| parts.poll_recv(context))))
+        .streaming(poll_fn(move |context| parts.poll_recv(context)))
 }
 
 /// Says that this is a file to be kept, and what to call it (RFC 6266): in every script, and for what cannot read that in

@@ -27,6 +27,8 @@ const FIND_PREFIX: &str = "SELECT prefix FROM api_keys WHERE id = ? AND user_id 
 
 const REVOKE: &str = "UPDATE api_keys SET revoked_at = ? WHERE id = ? AND user_id = ? AND revoked_at IS NULL";
 
+const REVOKE_ALL: &str = "UPDATE api_keys SET revoked_at = ? WHERE user_id = ? AND revoked_at IS NULL";
+
 #[derive(sqlx::FromRow)]
 struct KeyRow {
     id: i64,
@@ -83,6 +85,11 @@ pub(in crate::accounts) async fn revoke(tx: &mut Transaction, user: UserId, id: 
         Ok(done.rows_affected() == 1)
     })?;
     Ok(prefix.filter(|_| revoked))
+}
+
+/// Revokes all of a person's keys.
+pub(in crate::accounts) async fn revoke_all(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| sqlx::query(REVOKE_ALL).bind(now()).bind(user).execute(connection).await.map(|_| ()))
 }
 
 /// Those of the keys that are still good, each with the generation of its owner's rights.

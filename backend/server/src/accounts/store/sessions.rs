@@ -25,6 +25,8 @@ const DELETE: &str = "DELETE FROM sessions WHERE id = ? AND user_id = ?";
 
 const DELETE_ALL: &str = "DELETE FROM sessions WHERE user_id = ?";
 
+const DELETE_OTHERS: &str = "DELETE FROM sessions WHERE user_id = ? AND id <> ?";
+
 const DELETE_EXPIRED: &str = "DELETE FROM sessions WHERE expires_at <= ?";
 
 // The inner query is one that MySQL must not take apart: it reads from no table that it deletes from.
@@ -93,6 +95,11 @@ pub(in crate::accounts) async fn delete(db: &Database, user: UserId, id: i64) ->
 
 pub(in crate::accounts) async fn delete_all(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
     on_tx!(tx, |connection| sqlx::query(DELETE_ALL).bind(user).execute(connection).await.map(|_| ()))
+}
+
+/// Ends all of a person's sessions but this one.
+pub(in crate::accounts) async fn delete_others(tx: &mut Transaction, user: UserId, kept: i64) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| sqlx::query(DELETE_OTHERS).bind(user).bind(kept).execute(connection).await.map(|_| ()))
 }
 
 pub(in crate::accounts) async fn delete_expired(db: &Database) -> sqlx::Result<()> {

@@ -14,9 +14,10 @@ const COUNT: &str = "SELECT COUNT(*) FROM users";
 
 const FIND_PASSWORD: &str = "SELECT id, password_hash, deactivated_at FROM users WHERE name = ?";
 
-const FIND: &str = "SELECT id, name, role, created_at, deactivated_at FROM users WHERE id = ?";
+const FIND: &str = "SELECT id, name, role, created_at, deactivated_at, deleted_at FROM users WHERE id = ?";
 
-const LIST: &str = "SELECT id, name, role, created_at, deactivated_at FROM users WHERE id > ? ORDER BY id LIMIT ?";
+const LIST: &str =
+    "SELECT id, name, role, created_at, deactivated_at, deleted_at FROM users WHERE id > ? ORDER BY id LIMIT ?";
 
 /// Changes nothing, and lets one transaction at a time decide who the admins are.
 const LOCK: &str = "UPDATE users SET generation = generation WHERE id = 1";
@@ -29,6 +30,16 @@ const CLAIM_LOCAL: &str = "UPDATE users SET name = ?, password_hash = ?, role = 
 const UPDATE: &str = "UPDATE users SET role = ?, deactivated_at = ?, generation = generation + 1 WHERE id = ?";
 
 const UPDATE_PASSWORD: &str = "UPDATE users SET password_hash = ?, generation = generation + 1 WHERE id = ?";
+
+// The rights stay what they were, so its own streams go on. Whoever has set another one meanwhile goes first.
+const REPLACE_PASSWORD: &str = "UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?";
+
+const DELETE: &str = "UPDATE users SET deactivated_at = ?, deleted_at = ?, generation = generation + 1 \
+     WHERE id = ? AND password_hash = ? AND deactivated_at IS NULL";
+
+const FIND_INSTRUCTIONS: &str = "SELECT COALESCE(instructions, '') FROM users WHERE id = ?";
+
+const UPDATE_INSTRUCTIONS: &str = "UPDATE users SET instructions = ? WHERE id = ?";
 
 /// What signing in is decided by.
 #[derive(Debug, sqlx::FromRow)]
@@ -46,12 +57,13 @@ pub(in crate::accounts) struct UserRow {
     pub(in crate::accounts) role: String,
     pub(in crate::accounts) created_at: DateTime<Utc>,
     pub(in crate::accounts) deactivated_at: Option<DateTime<Utc>>,
+    pub(in crate::accounts) deleted_at: Option<DateTime<Utc>>,
 }
 
 impl From<UserRow> for User {
     fn from(row: UserRow) -> Self {
-        let UserRow { id, name, role, created_at, deactivated_at } = row;
-        Self { id: id.0, name, role: role.into(), created_at, deactivated_at }
+        let UserRow { id, name, role, created_at, deactivated_at, deleted_at } = row;
+        Self { id: id.0, name, role: role.into(), created_at, deactivated_at, deleted_at }
     }
 }
 
@@ -125,4 +137,35 @@ pub(in crate::accounts) async fn update(
 
 pub(in crate::accounts) async fn update_password(tx: &mut Transaction, id: UserId, hash: &str) -> sqlx::Result<()> {
     on_tx!(tx, |connection| sqlx::query(UPDATE_PASSWORD).bind(hash).bind(id).execute(connection).await.map(|_| ()))
+}
+
+/// Gives an account another password. False when `old` is no longer the hash of the one it has.
+pub(in crate::accounts) async fn replace_password(
+    tx: &mut Transaction,
+    id: UserId,
+    old: &str,
+    new: &str,
+) -> sqlx::Result<bool> {
+    on_tx!(tx, |connection| {
+        let done = sqlx::query(REPLACE_PASSWORD).bind(new).bind(id).bind(old).execute(connection).await?;
+        Ok(done.rows_affected() == 1)
+    })
+}
+
+/// Has an account be over for good. False when `hash` is no longer that of its password.
+pub(in crate::accounts) async fn delete(tx: &mut Transaction, id: UserId, hash: &str) -> sqlx::Result<bool> {
+    let time = now();
+    on_tx!(tx, |connection| {
+        let done = sqlx::query(DELETE).bind(time).bind(time).bind(id).bind(hash).execute(connection).await?;
+        Ok(done.rows_affected() == 1)
+    })
+}
+
+/// What a person tells every model; empty where that is nothing.
+pub(in crate::accounts) async fn find_instructions(db: &Database, id: UserId) -> sqlx::Result<String> {
+    on_db!(db, |pool| sqlx::query_scalar(FIND_INSTRUCTIONS).bind(id).fetch_one(pool).await)
+}
+
+pub(in crate::accounts) async fn update_instructions(db: &Database, id: UserId, text: &str) -> sqlx::Result<()> {
+    on_db!(db, |pool| sqlx::query(UPDATE_INSTRUCTIONS).bind(text).bind(id).execute(pool).await.map(|_| ()))
 }

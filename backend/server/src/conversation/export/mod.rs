@@ -1,4 +1,4 @@
-//! A conversation as a file: the branch that is shown, message by message and each message in portions, so that however
+//! A conversation as a file, or all of a person's: the branch that is shown, message by message and each message in portions, so that however
 //! large it is little of it is in memory. How a message is written is in `markdown` and `json`.
 
 mod json;
@@ -18,7 +18,7 @@ use super::{
     context::Context,
     limits::MAX_WAITING_EXPORT_PARTS,
     service::ConversationService,
-    store::{ConversationId, messages, model_calls, rows::ConversationRow, tool_calls},
+    store::{ConversationId, conversations, messages, model_calls, rows::ConversationRow, tool_calls},
 };
 use crate::{accounts::UserId, journal::stored};
 
@@ -27,6 +27,9 @@ const READER_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How long an export waits for others to end before it is refused.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Conversations that are looked up at a time where all are written.
+const CONVERSATIONS_AT_ONCE: u32 = 50;
 
 /// What the file is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +45,12 @@ pub enum ExportFormat {
 pub struct Export {
     /// The conversation's title.
     pub title: String,
-    /// The file in portions. Whole only when none of them is an error.
-    pub parts: mpsc::Receiver<Result<Bytes, BrokenOff>>,
+    /// The file.
+    pub parts: ExportParts,
 }
+
+/// A file in portions. Whole only when none of them is an error.
+pub type ExportParts = mpsc::Receiver<Result<Bytes, BrokenOff>>;
 
 /// The rest of a file cannot be written: the database failed, the server stops, or the reader took too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,17 +67,26 @@ impl ConversationService {
         format: ExportFormat,
     ) -> Result<Export, ServiceError> {
         let row = self.context.find_conversation(user, uuid).await?;
+        let title = row.title.clone();
+        let parts = self.export(user, What::Conversation(Box::new(row), format)).await?;
+        Ok(Export { title, parts })
+    }
+
+    /// Writes `beginning`, and all of the user's conversations as JSON, a line each, with all their versions.
+    pub async fn export_all(&self, user: UserId, beginning: String) -> Result<ExportParts, ServiceError> {
+        self.export(user, What::All { beginning }).await
+    }
+
+    async fn export(&self, user: UserId, what: What) -> Result<ExportParts, ServiceError> {
         let Ok(Ok(permit)) = timeout(START_TIMEOUT, Arc::clone(&self.context.exports).acquire_owned()).await else {
             return Err(ServiceError::TooManyExports);
         };
-        let title = row.title.clone();
         let (sender, parts) = mpsc::channel(MAX_WAITING_EXPORT_PARTS + 1);
         // A place for the error that ends an incomplete file, which a reader that stopped reading would not free.
         let complaint = sender.clone().try_reserve_owned();
         let context = Arc::clone(&self.context);
         let writing = async move {
-            let written =
-                context.draining.run_until_cancelled(write_export(&context, user, &row, format, &sender)).await;
+            let written = context.draining.run_until_cancelled(write_export(&context, user, what, &sender)).await;
             drop(permit);
             if let Some(Err(error)) = &written {
                 tracing::warn!(%error, "an export was broken off");
@@ -81,35 +96,76 @@ impl ConversationService {
             }
         };
         self.context.spawn(writing);
-        Ok(Export { title, parts })
+        Ok(parts)
     }
+}
+
+/// What a file is to have.
+enum What {
+    Conversation(Box<ConversationRow>, ExportFormat),
+    All { beginning: String },
+}
+
+/// Which messages of a conversation.
+#[derive(Clone, Copy)]
+enum Extent {
+    /// Those of the branch that is shown.
+    Branch,
+    /// Those of all versions, oldest first.
+    All,
 }
 
 type Sender = mpsc::Sender<Result<Bytes, BrokenOff>>;
 
 /// False when nobody read it to its end.
-async fn write_export(
+async fn write_export(context: &Context, user: UserId, what: What, sender: &Sender) -> Result<bool, ServiceError> {
+    let beginning = match what {
+        What::Conversation(row, format) => {
+            return write_conversation(context, user, &row, format, Extent::Branch, sender).await;
+        }
+        What::All { beginning } => beginning,
+    };
+    let mut wanted = send(sender, beginning).await;
+    let mut last = ConversationId::default();
+    while wanted {
+        let rows = conversations::list_after(&context.db, user, last, CONVERSATIONS_AT_ONCE).await?;
+        let Some(row) = rows.last() else { return Ok(true) };
+        last = row.id;
+        for row in &rows {
+            wanted = wanted && write_conversation(context, user, row, ExportFormat::Json, Extent::All, sender).await?;
+        }
+    }
+    Ok(false)
+}
+
+/// The same for one conversation.
+async fn write_conversation(
     context: &Context,
     user: UserId,
     row: &ConversationRow,
     format: ExportFormat,
+    extent: Extent,
     sender: &Sender,
 ) -> Result<bool, ServiceError> {
-    let places = branch(&messages::list_tree_nodes(&context.db, row.id).await?, row.head_message_id);
+    let nodes = messages::list_tree_nodes(&context.db, row.id).await?;
+    let ids: Vec<MessageId> = match extent {
+        Extent::Branch => branch(&nodes, row.head_message_id).iter().map(|place| place.id).collect(),
+        Extent::All => nodes.iter().map(|node| node.id).collect(),
+    };
     let head = match format {
         ExportFormat::Markdown => markdown::head(&row.summary()),
         ExportFormat::Json => json::head(row)?,
     };
     let usage = model_calls::list_usage(&context.db, row.id).await?;
     let mut wanted = send(sender, head).await;
-    for (number, place) in places.iter().enumerate() {
+    for (number, id) in ids.into_iter().enumerate() {
         if !wanted {
             return Ok(false);
         }
-        let mut message = find_message(context, row.id, place.id).await?;
+        let mut message = find_message(context, row.id, id).await?;
         message.usage = usage.iter().find(|usage| usage.message_id == message.id).and_then(|usage| usage.usage());
         let writer = MessageWriter::new(format, message, number == 0)?;
-        wanted = write_message(context, user, place.id, writer, sender).await?;
+        wanted = write_message(context, user, id, writer, sender).await?;
     }
     Ok(match format {
         ExportFormat::Markdown => wanted,

@@ -83,8 +83,6 @@ const REVOKE: &str = "UPDATE approvals SET revoked_at = ? \
      (SELECT t.id FROM tool_calls t JOIN messages m ON m.id = t.message_id \
      JOIN conversations c ON c.id = m.conversation_id WHERE c.user_id = ?)";
 
-const FIND_USER_NAME: &str = "SELECT name FROM users WHERE id = ?";
-
 /// A call, whose it is, and whether somebody has decided on it.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct DecidableRow {
@@ -304,9 +302,4 @@ pub(crate) async fn revoke(db: &Database, user: UserId, id: ApprovalId) -> sqlx:
         let done = sqlx::query(REVOKE).bind(now()).bind(id).bind(user).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })
-}
-
-/// What a user is called.
-pub(crate) async fn find_user_name(db: &Database, user: UserId) -> sqlx::Result<String> {
-    on_db!(db, |pool| sqlx::query_scalar(FIND_USER_NAME).bind(user).fetch_one(pool).await)
 }

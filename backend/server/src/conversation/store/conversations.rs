@@ -29,6 +29,11 @@ const LIST: &str = "SELECT id, uuid, title, head_message_id, active_message_id, 
          WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
      pinned, archived, model, created_at, updated_at FROM conversations c WHERE user_id = ";
 
+const LIST_AFTER: &str = "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
+         WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
+     pinned, archived, model, created_at, updated_at FROM conversations c WHERE user_id = ? AND id > ? \
+     ORDER BY id LIMIT ?";
+
 const IS_WAITING: &str = "SELECT COUNT(*) FROM conversations c JOIN messages m ON m.id = c.active_message_id \
      WHERE c.id = ? AND m.status = 'awaiting_approval'";
 
@@ -150,6 +155,16 @@ pub(crate) async fn list_conversations(
         query.push(" ORDER BY updated_at DESC, id DESC LIMIT ").push_bind(limit);
         query.build_query_as().fetch_all(pool).await
     })
+}
+
+/// At most `limit` of a user's conversations after the one `last`, in an order that no use of them changes.
+pub(crate) async fn list_after(
+    db: &Database,
+    user: UserId,
+    last: ConversationId,
+    limit: u32,
+) -> sqlx::Result<Vec<ConversationRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_AFTER).bind(user).bind(last).bind(limit).fetch_all(pool).await)
 }
 
 /// Changes what `update` names of a conversation. False when there is none, or when it would be one pinned too many.

@@ -9,6 +9,7 @@ mod list_of;
 pub(super) mod messages;
 pub(super) mod model_calls;
 pub(super) mod pattern;
+pub(super) mod people;
 pub(super) mod programs;
 pub(super) mod reviews;
 pub(super) mod rows;
@@ -17,6 +18,7 @@ pub(super) mod shares;
 pub(super) mod tool_calls;
 pub(super) mod tool_switches;
 pub(super) mod turns;
+pub(super) mod usage;
 
 pub(super) use columns::stored_id;
 pub use conversations::ListFilter;

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{
     super::{
-        ServiceError,
+        ServiceError, allowance,
         branch::tree::Versions,
         context::Context,
         input::{check_message, title_from_message},
@@ -105,6 +105,7 @@ async fn begin(
     let lease_until = turns::database_now(&context.db).await? + context.lifetimes.lease;
     let new_turn = NewTurn { question, first_title, model: model.name(), owner: &context.owner, lease_until };
     let mut tx = context.db.begin().await?;
+    allowance::hold(context, &mut tx, user).await?;
     let rows = match turns::begin_turn(&mut tx, row.id, new_turn).await? {
         Claim::Begun(rows) => rows,
         Claim::Duplicate(rows) => {
@@ -116,6 +117,7 @@ async fn begin(
             return Err(context.busy(row.id).await?);
         }
     };
+    allowance::check(context, &mut tx, user).await?;
     let places = turns::list_versions(&mut tx, row.id, rows.user_message_id).await?;
     let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, model, &places))];
     let model = Arc::clone(model);

@@ -16,7 +16,7 @@ use super::{
         service::ConversationService,
         store::{
             approvals::{self, DecidableRow, NewApproval, NewVerdict},
-            messages, reviews,
+            messages, people, reviews,
             rows::{ConversationRow, StateRow},
             tool_calls,
             turns::{After, TurnRows},
@@ -90,17 +90,22 @@ impl ConversationService {
         check_tools(context, decisions, &calls).await?;
         let row = context.find_conversation(user, uuid).await?;
         wait_for_end_of_run(context, &row, message_id).await?;
-        let decided_by = approvals::find_user_name(&context.db, user).await?;
+        let decided_by = people::find_name(&context.db, user).await?;
         if let Some(id) = with_retries(|| store(context, &decided_by, decisions, &calls)).await? {
             return Err(already_decided(context, id).await?);
         }
         if approvals::list_waiting(&context.db, message_id).await?.is_empty() {
-            if let Some(events) = go_on_decided(context, permit, user, uuid, message_id).await? {
-                return Ok(DecisionAnswer::Turn(events));
-            }
-            // Another process was quicker with that.
-            if let EventsAnswer::Turn(events) = self.events(user, uuid, None).await? {
-                return Ok(DecisionAnswer::Turn(EventsAnswer::Turn(events)));
+            match go_on_decided(context, permit, user, uuid, message_id).await {
+                Ok(Some(events)) => return Ok(DecisionAnswer::Turn(events)),
+                // Another process was quicker with that.
+                Ok(None) => {
+                    if let EventsAnswer::Turn(events) = self.events(user, uuid, None).await? {
+                        return Ok(DecisionAnswer::Turn(EventsAnswer::Turn(events)));
+                    }
+                }
+                // What was decided stays so, and the turn goes on by itself when there is room (`waiting`).
+                Err(ServiceError::LimitReached(_)) => {}
+                Err(error) => return Err(error),
             }
         }
         let mut told = tool_calls::list_truncated_tool_calls_of(&context.db, message_id).await?;

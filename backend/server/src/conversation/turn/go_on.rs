@@ -7,7 +7,7 @@ use tallybook_protocol::{ApprovalDecided, ChatEvent, Decision, MessageStatus, Sn
 
 use super::{
     super::{
-        ServiceError,
+        ServiceError, allowance,
         context::Context,
         store::{
             approvals::{self, DecisionRow},
@@ -67,9 +67,11 @@ pub(super) async fn go_on(
     let lease_until = turns::database_now(&context.db).await? + context.lifetimes.lease;
     let mut tx = context.db.begin().await?;
     let again = TurnAgain { after, content: &kept, model: model.name(), owner: &context.owner, lease_until };
+    allowance::hold(context, &mut tx, user).await?;
     if !turns::continue_turn(&mut tx, row.id, rows, again).await? {
         return Ok(None);
     }
+    allowance::check(context, &mut tx, user).await?;
     model_calls::forget_failed_steps(&mut tx, message.id).await?;
     let given = GivenInput::find(&context.db, message.id).await?.map(Arc::new);
     let first_events = std::iter::once(snapshot).chain(decided).collect();

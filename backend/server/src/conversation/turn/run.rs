@@ -12,7 +12,7 @@ use super::{
     super::{
         context::Context,
         store::{
-            ConversationId,
+            ConversationId, people,
             turns::{self, FIRST_EPOCH, TurnRows},
         },
     },
@@ -90,6 +90,7 @@ impl Turn {
         let TurnRows { user_message_id, assistant_message_id, epoch } = self.rows;
         let context = &self.context;
         let tools = context.tools_of(self.conversation_id).await?;
+        let instructions = people::find_instructions(&context.db, self.user).await?;
         let is_first = epoch == FIRST_EPOCH;
         let GivenInput { messages: mut history, system, sampling } = if let Some(given) = self.given.as_deref() {
             let mut input = given.clone();
@@ -107,7 +108,7 @@ impl Turn {
         } else {
             Some(continued_turn(context, &tools, assistant_message_id, &mut history).await?)
         };
-        Ok(TurnInput { history, system, sampling, continued, tools })
+        Ok(TurnInput { history, system, sampling, continued, instructions, tools })
     }
 
     /// Renews the lease for as long as the turn is this process's own; returns when it no longer is.

@@ -14,7 +14,7 @@ use super::{
         store::{
             ConversationId,
             approvals::{self, NewApproval, NewVerdict},
-            messages, model_calls,
+            messages, model_calls, people,
             rows::{MessageRow, ToolCallRow},
             tool_calls, turns,
         },
@@ -55,7 +55,7 @@ pub(super) async fn stop_waiting(
     conversation_id: ConversationId,
     message_id: MessageId,
 ) -> Result<bool, ServiceError> {
-    let decided_by = approvals::find_user_name(&context.db, user).await?;
+    let decided_by = people::find_name(&context.db, user).await?;
     for _ in 0..MAX_TRIES {
         let found = messages::find_message(&context.db, conversation_id, message_id).await?;
         let Some(message) = found else { return Ok(false) };

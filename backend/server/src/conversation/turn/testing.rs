@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use super::super::{
-    ConversationService, Lifetimes,
+    ConversationService, Lifetimes, PersonLimits,
     store::{
         ConversationId,
         turns::{self, Below, Claim, NewTurn, Question, TurnRows},
@@ -43,7 +43,9 @@ impl Fixture {
         let tools = ToolServers::start(ToolRegistry::default(), ToolServersSettings::default(), &pins, |_| None);
         let agent = AgentService::new(SystemPrompt::BuiltIn, Limits::default());
         let lifetimes = Lifetimes { lease: Duration::from_secs(20), journal: None, consent_wait: None };
-        let service = ConversationService::start(db, agent, tools, models, lifetimes, Handle::current()).await.unwrap();
+        let limits = PersonLimits::default();
+        let service =
+            ConversationService::start(db, agent, tools, models, lifetimes, limits, Handle::current()).await.unwrap();
         let uuid = service.create_conversation(UserId::LOCAL, NewConversation::default()).await.unwrap().uuid;
         let conversation_id = service.context.find_conversation(UserId::LOCAL, uuid).await.unwrap().id;
         Self { service, uuid, conversation_id, _folder: folder }

@@ -68,7 +68,8 @@ async fn have_go_on(context: &Arc<Context>, turn: DecidedTurn) -> Result<(), Ser
     let DecidedTurn { message_id, uuid, user_id } = turn;
     let permit = StartPermit::take(context)?;
     match go_on_decided(context, permit, user_id, uuid.parse().unwrap_or_default(), message_id).await {
-        Ok(None) => Ok(()),
+        // It goes on when its person has room for it.
+        Ok(None) | Err(ServiceError::LimitReached(_)) => Ok(()),
         Ok(Some(_)) => {
             tracing::info!(%message_id, "a turn goes on that had been decided on");
             Ok(())

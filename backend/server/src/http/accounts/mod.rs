@@ -1,9 +1,10 @@
-//! Accounts over HTTP: the API in `session`, `keys` and `people`, the forms for people in `forms`. Who may use which is said
+//! Accounts over HTTP: the API in `session`, `keys`, `me` and `people`, the forms for people in `forms`. Who may use which is said
 //! by what a handler takes (`caller`).
 
 mod addresses;
 mod forms;
 mod keys;
+mod me;
 mod people;
 mod session;
 mod words;
@@ -22,6 +23,11 @@ pub(super) fn api(app: &mut ServiceConfig) {
         .service(Endpoint::at("/sessions/{session_id}").on(Method::DELETE, session::delete_one))
         .service(Endpoint::at("/keys").on(Method::GET, keys::list).on(Method::POST, keys::create))
         .service(Endpoint::at("/keys/{key_id}").on(Method::DELETE, keys::delete))
+        .service(
+            Endpoint::at("/me").on(Method::GET, me::find).on(Method::PATCH, me::update).on(Method::DELETE, me::delete),
+        )
+        .service(Endpoint::at("/me/password").on(Method::PUT, me::change_password))
+        .service(Endpoint::at("/me/export").on(Method::GET, me::export))
         .service(Endpoint::at("/users").on(Method::GET, people::list).on(Method::POST, people::create))
         .service(
             Endpoint::at("/users/{user_id}")

@@ -114,6 +114,13 @@ fn rows() -> Vec<Row> {
         row(get.clone(), "/api/keys", PERSONAL),
         row(post.clone(), "/api/keys", [401, 201, 201, 201, 401, 403]).json(json!({"name": "mine"})),
         row(delete.clone(), "/api/keys/{key_id}", [401, 404, 204, 404, 401, 403]),
+        row(get.clone(), "/api/me", OWN),
+        row(patch.clone(), "/api/me", PERSONAL).json(json!({"instructions": "Be kind."})),
+        // What takes the password is refused without it.
+        row(delete.clone(), "/api/me", [401, 403, 403, 403, 401, 403]).json(json!({"password": "not it"})),
+        row(Method::PUT, "/api/me/password", [401, 403, 403, 403, 401, 403])
+            .json(json!({"current": "not it", "new": PASSWORD})),
+        row(get.clone(), "/api/me/export", PERSONAL),
         row(get.clone(), "/api/users", ADMINS),
         row(post.clone(), "/api/users", admins(201)).json(json!({"name": "zoe", "password": PASSWORD})),
         row(get.clone(), "/api/users/{user_id}", ADMINS),

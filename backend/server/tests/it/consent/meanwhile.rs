@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::json;
+use tallybook::{accounts::AccountsSettings, conversation::PersonLimits};
 use tallybook_agent::Limits;
 use tallybook_mock_llm::{MockLlm, text};
 use tallybook_protocol::{ChatEvent, MessageStatus};
@@ -42,6 +43,37 @@ on_every_engine! {
         .await;
         assert_eq!(fixture.orders.orders(), ["pizza", "soup"]);
         fixture.model.assert_calls_paired();
+    }
+
+    /// A turn that waits does not count as one that runs; one that was decided on does, and so goes on when there is room.
+    async fn a_turn_that_was_decided_on_waits_for_room(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let orders = Orders::default();
+        let (tools, accounts) = (tools(&orders, &Counts::default()), AccountsSettings::default());
+        let limits = PersonLimits { turns: 1, ..PersonLimits::default() };
+        let app = TestApp::spawn_with_person_limits(&engine, &model, tools, accounts, limits).await;
+        let (first, second) = (app.create_conversation().await, app.create_conversation().await);
+        model.reply([order("pizza")]);
+        let id = asked(&app.send(&first, "I am hungry").await.all().await)[0];
+        let gate = model.reply_late([text("Yes.")]);
+        let running = app.send(&second, "Go?").await;
+        gate.reached().await;
+        model.reply([text("Enjoy.")]);
+        let decided = app.post(&format!("/api/tool-calls/{id}/decision"), json!({ "decision": "approve" })).await;
+        assert_eq!(decided.status(), StatusCode::OK);
+        assert_eq!(decided.headers()["content-type"], "application/json", "there is nothing to follow yet");
+        assert!(orders.orders().is_empty());
+        let third = app.create_conversation().await;
+        let refused = app.post(&format!("/api/conversations/{third}/messages"), json!({"content": "Go?"})).await;
+        assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+        gate.open();
+        running.all().await;
+        eventually("the turn goes on by itself", async || {
+            app.conversation(&first).await["messages"][1]["status"] == "complete"
+        })
+        .await;
+        assert_eq!(orders.orders(), ["pizza"]);
+        model.assert_calls_paired();
     }
 
     async fn a_call_on_which_nobody_decides_in_time_is_refused(engine: Engine) {

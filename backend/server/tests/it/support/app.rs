@@ -8,6 +8,7 @@ use tallybook::{
     accounts::AccountsSettings,
     application::Application,
     config::Settings,
+    conversation::PersonLimits,
     db::Database,
     http,
     models::{ModelChoice, ModelEntry, ReviewSettings},
@@ -59,6 +60,7 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
         review: None,
         titles: false,
         limits,
+        person_limits: PersonLimits::default(),
         system_prompt: SystemPrompt::BuiltIn,
         tool_servers: ToolServersSettings::default(),
         keep_alive: Duration::from_millis(50),
@@ -166,6 +168,19 @@ impl TestApp {
     pub(crate) async fn spawn_with_titles(engine: &Engine, model: ModelSettings) -> Self {
         let tools = tallybook_tools::builtin().expect("the built-in tools are sound");
         let settings = Settings { titles: true, ..settings(engine, model, Limits::default()) };
+        Self::start(engine, settings, tools).await
+    }
+
+    /// A server on which one person may use up so much.
+    pub(crate) async fn spawn_with_person_limits(
+        engine: &Engine,
+        model: &MockLlm,
+        tools: ToolRegistry,
+        accounts: AccountsSettings,
+        person_limits: PersonLimits,
+    ) -> Self {
+        let model = Provider::Anthropic.settings(model.url());
+        let settings = Settings { accounts, person_limits, ..settings(engine, model, Limits::default()) };
         Self::start(engine, settings, tools).await
     }
 

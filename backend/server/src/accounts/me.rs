@@ -1,0 +1,116 @@
+//! One's own account: what a person decides in it, another password, and its end. What admins do to accounts is in `people`.
+
+use std::net::IpAddr;
+
+use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, Me, UpdateMe, UserRole};
+
+use super::{
+    Accounts, AccountsError, Caller, Credential, Password,
+    service::with_retries,
+    store::{
+        attempts,
+        audit::{self, Action},
+        keys, sessions, users,
+    },
+    throttle::Subject,
+};
+
+impl Accounts {
+    /// What is the caller's own.
+    pub(crate) async fn find_me(&self, caller: &Caller) -> Result<Me, AccountsError> {
+        let instructions = users::find_instructions(&self.context.db, caller.user).await?;
+        let name = caller.name.as_deref().map(ToOwned::to_owned);
+        Ok(Me { name, role: caller.role, instructions, ..Me::default() })
+    }
+
+    /// Changes what `update` names of it.
+    pub(crate) async fn update_me(&self, caller: &Caller, update: UpdateMe) -> Result<Me, AccountsError> {
+        if let Some(instructions) = update.instructions {
+            let instructions = instructions.trim();
+            if instructions.chars().count() > MAX_INSTRUCTIONS_CHARS {
+                return Err(AccountsError::Invalid(format!(
+                    "Instructions have at most {MAX_INSTRUCTIONS_CHARS} characters. Shorten them."
+                )));
+            }
+            users::update_instructions(&self.context.db, caller.user, instructions).await?;
+        }
+        self.find_me(caller).await
+    }
+
+    /// Gives the caller another password and ends the caller's other sessions.
+    pub(crate) async fn change_password(
+        &self,
+        caller: &Caller,
+        current: Password,
+        new: Password,
+        address: IpAddr,
+    ) -> Result<(), AccountsError> {
+        let old = self.confirm(caller, current, address).await?;
+        let new = self.context.hasher.hash(new).await?;
+        with_retries(|| self.store_own_password(caller, &old, &new)).await?;
+        self.context.streams.look_now();
+        Ok(())
+    }
+
+    async fn store_own_password(&self, caller: &Caller, old: &str, new: &str) -> Result<(), AccountsError> {
+        let mut tx = self.context.db.begin().await?;
+        if !users::replace_password(&mut tx, caller.user, old, new).await? {
+            return Err(AccountsError::WrongPassword);
+        }
+        match caller.credential {
+            Credential::Session(id) => sessions::delete_others(&mut tx, caller.user, id).await?,
+            Credential::Local | Credential::Key(_) => sessions::delete_all(&mut tx, caller.user).await?,
+        }
+        audit::note(&mut tx, Some(caller.user), caller.user, Action::PasswordChanged, "").await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Ends the caller's account for good: nobody signs in to it, asks by its keys or sees its conversations any more, but
+    /// for what admins may read of them. The only admin cannot.
+    pub(crate) async fn delete_me(
+        &self,
+        caller: &Caller,
+        password: Password,
+        address: IpAddr,
+    ) -> Result<(), AccountsError> {
+        let hash = self.confirm(caller, password, address).await?;
+        with_retries(|| self.store_deletion(caller, &hash)).await?;
+        self.context.streams.look_now();
+        Ok(())
+    }
+
+    async fn store_deletion(&self, caller: &Caller, hash: &str) -> Result<(), AccountsError> {
+        let mut tx = self.context.db.begin().await?;
+        // First of all, since from here on no other transaction changes who the admins are.
+        let admins = users::count_admins(&mut tx).await?;
+        let user = users::find_in(&mut tx, caller.user).await?.ok_or(AccountsError::NoSuchUser)?;
+        if UserRole::from(user.role) == UserRole::Admin && admins <= 1 {
+            return Err(AccountsError::LastAdmin);
+        }
+        if !users::delete(&mut tx, caller.user, hash).await? {
+            return Err(AccountsError::WrongPassword);
+        }
+        sessions::delete_all(&mut tx, caller.user).await?;
+        keys::revoke_all(&mut tx, caller.user).await?;
+        audit::note(&mut tx, Some(caller.user), caller.user, Action::AccountDeleted, "").await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Makes sure that it is the caller who asks, and gives the hash of the password. Whoever has found a session open must
+    /// not be able to guess it, so attempts count as those to sign in do.
+    async fn confirm(&self, caller: &Caller, password: Password, address: IpAddr) -> Result<String, AccountsError> {
+        let Some(name) = caller.name.as_deref() else { return Err(AccountsError::Off) };
+        let (tried, address) = (Subject::name(name), Subject::address(address));
+        self.count_attempt(&address).await?;
+        self.count_attempt(&tried).await?;
+        let db = &self.context.db;
+        let row = users::find_password(db, name).await?;
+        let hash = row.filter(|row| row.id == caller.user).and_then(|row| row.password_hash);
+        if !self.context.hasher.verify(password, hash.clone()).await? {
+            return Err(AccountsError::WrongPassword);
+        }
+        attempts::forget(db, &tried).await?;
+        attempts::forgive(db, &address).await?;
+        hash.ok_or(AccountsError::WrongPassword)
+    }
+}

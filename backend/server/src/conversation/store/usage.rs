@@ -1,0 +1,85 @@
+//! SQL that counts what a person uses up, in rows that are there anyway: so it holds over all replicas and costs no write.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use crate::{
+    accounts::UserId,
+    db::{Database, Transaction, on_db, on_tx},
+};
+
+/// Changes nothing, and lets one transaction at a time begin a turn of this person.
+const LOCK: &str = "UPDATE users SET generation = generation WHERE id = ?";
+
+const COUNT_RUNNING: &str = "SELECT COUNT(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id \
+     WHERE m.status = 'streaming' AND c.user_id = ?";
+
+// Each run of a turn begins with an event of its own, at which its conversation is touched.
+const COUNT_BEGUN: &str = "SELECT COUNT(*) AS used, MIN(j.created_at) AS since FROM conversations c \
+     JOIN messages m ON m.conversation_id = c.id JOIN journal_events j ON j.message_id = m.id \
+     WHERE c.user_id = ? AND c.updated_at >= ? AND m.role = 'assistant' \
+     AND (m.completed_at IS NULL OR m.completed_at >= ?) AND j.seq = 0 AND j.created_at >= ?";
+
+// Sums of integers are decimals to MySQL. A conversation is touched when a turn begins and ends, and so perhaps before a
+// call of its model.
+const COUNT_TOKENS: &str = "SELECT CAST(COALESCE(SUM(k.input_tokens + k.output_tokens), 0) AS SIGNED) AS used, \
+     MIN(k.created_at) AS since FROM conversations c JOIN messages m ON m.conversation_id = c.id \
+     JOIN model_calls k ON k.message_id = m.id \
+     WHERE c.user_id = ? AND c.updated_at >= ? AND k.created_at >= ?";
+
+/// How much was used up, and since when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct UseRow {
+    pub(crate) used: i64,
+    /// When the oldest of it was; absent where there is none.
+    pub(crate) since: Option<DateTime<Utc>>,
+}
+
+/// Holds back other transactions that begin a turn of this person, to the end of this one. Comes before all that it reads.
+pub(crate) async fn lock(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| sqlx::query(LOCK).bind(user).execute(connection).await.map(|_| ()))
+}
+
+/// From when on each is counted, and how long a turn takes at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Since {
+    pub(crate) messages: DateTime<Utc>,
+    pub(crate) tokens: DateTime<Utc>,
+    pub(crate) longest_turn: Duration,
+}
+
+/// What a person has used up, on all replicas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct UsedUp {
+    /// Turns that run.
+    pub(crate) turns: i64,
+    /// Answers that began or went on.
+    pub(crate) messages: UseRow,
+    /// Tokens that models read and wrote.
+    pub(crate) tokens: UseRow,
+}
+
+/// Counts all of it, what is not yet committed in the transaction included.
+pub(crate) async fn count_in(tx: &mut Transaction, user: UserId, since: Since) -> sqlx::Result<UsedUp> {
+    let Since { messages, tokens, longest_turn } = since;
+    on_tx!(tx, |connection| {
+        let turns = sqlx::query_scalar(COUNT_RUNNING).bind(user).fetch_one(&mut *connection).await?;
+        let begun = sqlx::query_as(COUNT_BEGUN).bind(user).bind(messages).bind(messages).bind(messages);
+        let messages = begun.fetch_one(&mut *connection).await?;
+        let spent = sqlx::query_as(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens);
+        Ok(UsedUp { turns, messages, tokens: spent.fetch_one(connection).await? })
+    })
+}
+
+/// Counts all of it.
+pub(crate) async fn count(db: &Database, user: UserId, since: Since) -> sqlx::Result<UsedUp> {
+    let Since { messages, tokens, longest_turn } = since;
+    on_db!(db, |pool| {
+        let turns = sqlx::query_scalar(COUNT_RUNNING).bind(user).fetch_one(pool).await?;
+        let begun = sqlx::query_as(COUNT_BEGUN).bind(user).bind(messages).bind(messages).bind(messages);
+        let messages = begun.fetch_one(pool).await?;
+        let spent = sqlx::query_as(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens);
+        Ok(UsedUp { turns, messages, tokens: spent.fetch_one(pool).await? })
+    })
+}

@@ -1,0 +1,117 @@
+//! `/api/me`: one's own account. A program with a key may look at it, and changes nothing.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tallybook_protocol::{Me, UpdateMe};
+
+use super::{
+    super::{caller::Person, error::ApiError, export, preferences, state::State},
+    session::{browser_of, end},
+};
+use crate::{
+    accounts::{Accounts, Caller, Password, UserId},
+    conversation::ConversationService,
+};
+
+/// The version of the exported file's shape; raised when a reader of the old shape could no longer read it.
+const EXPORT_VERSION: u32 = 1;
+
+/// What is answered, with what the page keeps in this browser.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    me: Me,
+    language: &'static str,
+    theme: &'static str,
+}
+
+/// Two passwords. It has no `Debug`, so that they get into no log.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewPassword {
+    current: String,
+    new: String,
+}
+
+/// The same.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Confirmation {
+    password: String,
+}
+
+pub(super) async fn find(state: State, request: HttpRequest, caller: Caller) -> Result<HttpResponse, ApiError> {
+    let user = caller.user;
+    let me = state.run_accounts(|accounts: Accounts| async move { accounts.find_me(&caller).await }).await?;
+    with_limits(&state, &request, user, me).await
+}
+
+async fn with_limits(state: &State, request: &HttpRequest, user: UserId, me: Me) -> Result<HttpResponse, ApiError> {
+    let find = move |service: ConversationService| async move { service.find_allowances(user).await };
+    let limits = state.run(find).await?;
+    let chosen = preferences::of(request);
+    let (language, theme) = (chosen.language.code(), chosen.theme.name());
+    Ok(HttpResponse::Ok().json(Shown { me: Me { limits, ..me }, language, theme }))
+}
+
+pub(super) async fn update(
+    state: State,
+    request: HttpRequest,
+    person: Person,
+    body: web::Json<UpdateMe>,
+) -> Result<HttpResponse, ApiError> {
+    let (user, update) = (person.0.user, body.into_inner());
+    let work = |accounts: Accounts| async move { accounts.update_me(&person.0, update).await };
+    let me = state.run_accounts(work).await?;
+    with_limits(&state, &request, user, me).await
+}
+
+pub(super) async fn change_password(
+    state: State,
+    request: HttpRequest,
+    person: Person,
+    body: web::Json<NewPassword>,
+) -> Result<HttpResponse, ApiError> {
+    let NewPassword { current, new } = body.into_inner();
+    let (current, new) = (Password::new(current), Password::new(new));
+    let address = browser_of(&state, &request).address;
+    let work = |accounts: Accounts| async move { accounts.change_password(&person.0, current, new, address).await };
+    state.run_accounts(work).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+pub(super) async fn delete(
+    state: State,
+    request: HttpRequest,
+    person: Person,
+    body: web::Json<Confirmation>,
+) -> Result<HttpResponse, ApiError> {
+    let password = Password::new(body.into_inner().password);
+    let address = browser_of(&state, &request).address;
+    let work = |accounts: Accounts| async move { accounts.delete_me(&person.0, password, address).await };
+    state.run_accounts(work).await?;
+    Ok(end(HttpResponse::NoContent(), &request).finish())
+}
+
+/// All that is one's own as JSON, a line each: first the account, then every conversation in the shape of its own export, with
+/// all its versions.
+pub(super) async fn export(state: State, person: Person) -> Result<HttpResponse, ApiError> {
+    let user = person.0.user;
+    let find = |accounts: Accounts| async move {
+        let (me, sessions) = (accounts.find_me(&person.0).await?, accounts.list_sessions(&person.0).await?);
+        Ok((me, sessions, accounts.list_keys(&person.0).await?))
+    };
+    let (me, sessions, keys) = state.run_accounts(find).await?;
+    let name = me.name.clone();
+    let all = |service: ConversationService| async move {
+        let approvals = service.list_approvals(user).await?;
+        let account = json!({
+            "version": EXPORT_VERSION, "account": me, "sessions": sessions, "keys": keys, "approvals": approvals,
+        });
+        service.export_all(user, format!("{account}\n")).await
+    };
+    let parts = state.run(all).await?;
+    let title = format!("Tallybook {}", name.unwrap_or_default());
+    Ok(export::file(&title, "application/jsonl; charset=utf-8", "jsonl", parts))
+}

@@ -1,0 +1,155 @@
+//! What one person may have answered: so much, over all replicas, and whoever else is there is not held up.
+
+use reqwest::{Method, Response, StatusCode};
+use serde_json::{Value, json};
+use tallybook::{
+    accounts::{Accounts, Password},
+    conversation::PersonLimits,
+};
+use tallybook_mock_llm::{MockLlm, text};
+
+use super::kit::{ADMIN, PASSWORD, Team, Who, required};
+use crate::support::{Engine, TestApp, on_every_engine, rows};
+
+async fn start(engine: &Engine, model: &MockLlm, limits: PersonLimits) -> Team {
+    let tools = tallybook_tools::builtin().unwrap();
+    Team::of(TestApp::spawn_with_person_limits(engine, model, tools, required(), limits).await)
+}
+
+/// An engine whose server has an admin.
+async fn with_admin(engine: &Engine) {
+    let accounts = Accounts::new(engine.database().await, required());
+    accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
+}
+
+async fn send(team: &Team, who: &Who, conversation: &str) -> Response {
+    let path = format!("/api/conversations/{conversation}/messages");
+    team.send(who, Method::POST, &path, json!({"content": "Go?"})).await
+}
+
+/// Refused by this limit, with when to try again.
+async fn assert_refused(response: Response, kind: &str, waits: std::ops::RangeInclusive<u64>) {
+    assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+    let wait: u64 = response.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!(waits.contains(&wait), "{wait}");
+    assert_eq!(response.headers()["content-type"], "application/problem+json");
+    assert_eq!(response.json::<Value>().await.unwrap()["type"], kind);
+}
+
+async fn limits_of(team: &Team, who: &Who) -> Value {
+    team.json(who, Method::GET, "/api/me", Value::Null, 200).await["limits"].clone()
+}
+
+on_every_engine! {
+    /// Of many at once so many run as may, a refused message is not stored, and another person is answered meanwhile.
+    async fn turns_at_once_are_limited_for_each_person(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        with_admin(&engine).await;
+        let team = start(&engine, &model, PersonLimits { turns: 2, ..PersonLimits::default() }).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (ann, _) = team.person(&admin, "ann").await;
+        let mut conversations = Vec::new();
+        for _ in 0..5 {
+            conversations.push(team.conversation(&ann).await);
+        }
+        assert_eq!(limits_of(&team, &ann).await, json!({"turns": {"limit": 2, "left": 2}}));
+        let gates: Vec<_> = (0..2).map(|_| model.reply_late([text("Yes.")])).collect();
+        let answers = futures_util::future::join_all(conversations.iter().map(|uuid| send(&team, &ann, uuid))).await;
+        let (begun, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status() == StatusCode::OK);
+        assert_eq!((begun.len(), refused.len()), (2, 3));
+        for answer in refused {
+            assert_refused(answer, "/problems/too-many-turns", 1..=60).await;
+        }
+        assert_eq!(limits_of(&team, &ann).await["turns"]["left"], 0);
+        let stored: Vec<(i64,)> = rows!(team.app, (i64,), "SELECT COUNT(*) FROM messages WHERE role = 'user'");
+        assert_eq!(stored, [(2,)]);
+
+        // The others' replies are behind those that wait.
+        for gate in &gates {
+            gate.reached().await;
+        }
+        let others = team.conversation(&admin).await;
+        model.reply([text("At once.")]);
+        team.ask(&admin, &others, "Go?").await;
+        for gate in &gates {
+            gate.open();
+        }
+        for answer in begun {
+            assert!(answer.text().await.unwrap().contains("event: message_end"));
+        }
+        model.reply([text("Now there is room.")]);
+        team.ask(&ann, &conversations[0], "Go?").await;
+    }
+
+    /// Writing an answer anew counts as a message does; sending the same message again is none.
+    async fn messages_and_tokens_are_limited_for_each_person(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        with_admin(&engine).await;
+        let team = start(&engine, &model, PersonLimits { messages_per_minute: 3, ..PersonLimits::default() }).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (ann, _) = team.person(&admin, "ann").await;
+        let conversation = team.conversation(&ann).await;
+        let path = format!("/api/conversations/{conversation}");
+        let body = json!({"content": "Go?", "client_message_id": "once"});
+        for _ in 0..2 {
+            model.reply([text("Yes.")]);
+            team.send(&ann, Method::POST, &format!("{path}/messages"), body.clone()).await.text().await.unwrap();
+        }
+        team.ask(&ann, &conversation, "Again?").await;
+        let whole = team.json(&ann, Method::GET, &path, Value::Null, 200).await;
+        let again = format!("{path}/messages/{}/regenerate", whole["messages"][1]["id"]);
+        assert_eq!(limits_of(&team, &ann).await["messages_per_minute"], json!({"limit": 3, "left": 1}));
+        model.reply([text("Anew.")]);
+        team.send(&ann, Method::POST, &again, json!({})).await.text().await.unwrap();
+        assert_refused(team.send(&ann, Method::POST, &again, json!({})).await, "/problems/too-many-messages", 1..=60).await;
+        let new = team.conversation(&ann).await;
+        assert_refused(send(&team, &ann, &new).await, "/problems/too-many-messages", 1..=60).await;
+        let joined = team.send(&ann, Method::POST, &format!("{path}/messages"), body).await;
+        assert_eq!(joined.status(), StatusCode::OK, "what was sent already is not sent again");
+        let others = team.conversation(&admin).await;
+        model.reply([text("At once.")]);
+        team.ask(&admin, &others, "Go?").await;
+        team.app.shut_down().await;
+
+        // All of it counts, also for a server that was started later.
+        let team = start(&engine, &model, PersonLimits { tokens_per_day: 1, ..PersonLimits::default() }).await;
+        let ann = team.sign_in("ann").await;
+        assert_refused(send(&team, &ann, &new).await, "/problems/too-many-tokens", 3600..=86_400).await;
+        assert_eq!(limits_of(&team, &ann).await, json!({"tokens_per_day": {"limit": 1, "left": 0}}));
+    }
+}
+
+/// What one replica lets begin counts at the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replicas_share_the_count() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        with_admin(&engine).await;
+        let limits = PersonLimits { turns: 2, messages_per_minute: 3, ..PersonLimits::default() };
+        let (one, two) = (start(&engine, &model, limits).await, start(&engine, &model, limits).await);
+        let who = one.sign_in(ADMIN).await;
+        let mut conversations = Vec::new();
+        for _ in 0..8 {
+            conversations.push(one.conversation(&who).await);
+        }
+        let gates: Vec<_> = (0..2).map(|_| model.reply_late([text("Yes.")])).collect();
+        let sent = conversations
+            .iter()
+            .enumerate()
+            .map(|(number, uuid)| send(if number % 2 == 0 { &one } else { &two }, &who, uuid));
+        let (begun, refused): (Vec<_>, Vec<_>) = futures_util::future::join_all(sent)
+            .await
+            .into_iter()
+            .partition(|answer| answer.status() == StatusCode::OK);
+        assert_eq!((begun.len(), refused.len()), (2, 6));
+        for gate in &gates {
+            gate.open();
+        }
+        for answer in begun {
+            answer.text().await.unwrap();
+        }
+        model.reply([text("The third.")]);
+        two.ask(&who, &conversations[0], "Go?").await;
+        assert_refused(send(&one, &who, &conversations[1]).await, "/problems/too-many-messages", 1..=60).await;
+    }
+}

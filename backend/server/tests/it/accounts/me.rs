@@ -1,0 +1,152 @@
+//! One's own account: instructions to every model, another password, everything as a file, and the account's end.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+
+use super::kit::{ADMIN, PASSWORD, Team, Who, kind_of};
+use crate::support::{Engine, TestApp, on_every_engine, rows};
+
+const NEW_PASSWORD: &str = "another one of some length";
+
+/// The lines of somebody's export.
+async fn export(team: &Team, who: &Who) -> Vec<Value> {
+    let file = team.get(who, "/api/me/export").await;
+    assert_eq!(file.status(), StatusCode::OK);
+    assert!(file.headers()["content-disposition"].to_str().unwrap().starts_with("attachment; filename=\"Tallybook"));
+    file.text().await.unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+on_every_engine! {
+    async fn a_new_password_takes_the_current_one_and_ends_other_sessions(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let (first, second) = (team.sign_in(ADMIN).await, team.sign_in(ADMIN).await);
+        let program = team.program(&first).await;
+        let change = async |current: &str, new: &str| {
+            team.send(&first, Method::PUT, "/api/me/password", json!({"current": current, "new": new})).await
+        };
+        let wrong = change("not the password", NEW_PASSWORD).await;
+        assert_eq!(wrong.status(), StatusCode::FORBIDDEN);
+        assert_eq!(kind_of(wrong).await, "/problems/wrong-password");
+        assert_eq!(kind_of(change(PASSWORD, "short").await).await, "/problems/invalid-input");
+        assert_eq!(team.get(&second, "/api/me").await.status(), StatusCode::OK, "nothing has changed so far");
+
+        assert_eq!(change(PASSWORD, NEW_PASSWORD).await.status(), StatusCode::NO_CONTENT);
+        assert_eq!(team.get(&second, "/api/me").await.status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(team.get(&first, "/api/me").await.status(), StatusCode::OK);
+        assert_eq!(team.get(&program, "/api/me").await.status(), StatusCode::OK, "keys are no passwords");
+        assert_eq!(team.try_sign_in(ADMIN, PASSWORD).await.status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(team.try_sign_in(ADMIN, NEW_PASSWORD).await.status(), StatusCode::OK);
+        let noted: Vec<(i64, i64)> = rows!(
+            team.app, (i64, i64), "SELECT actor_id, user_id FROM audit_log WHERE action = 'password_changed'"
+        );
+        assert_eq!(noted, [(1, 1)]);
+
+        // Whoever found the session open can guess no more often than at the door.
+        let guesses = (0..12).map(|_| change("a guess of some length", NEW_PASSWORD));
+        let answers = futures_util::future::join_all(guesses).await;
+        let refused = answers.iter().find(|answer| answer.status() == StatusCode::TOO_MANY_REQUESTS);
+        assert!(refused.expect("one is refused").headers().contains_key("retry-after"));
+    }
+
+    /// With accounts and without: every model is told what its person says, after what we say, and nobody else's is.
+    async fn instructions_reach_the_persons_own_models(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let update = async |body: Value| app.client.patch(app.url("/api/me")).json(&body).send().await.unwrap();
+        let told = async |app: &TestApp| {
+            let conversation = app.create_conversation().await;
+            model.reply([text("Yes.")]);
+            app.send(&conversation, "Go?").await.all().await;
+            let request: Value = serde_json::from_str(&model.requests().pop().unwrap().body_text).unwrap();
+            let texts = request["system"].as_array().unwrap().iter().map(|block| block["text"].as_str().unwrap().to_owned());
+            texts.collect::<Vec<_>>()
+        };
+        assert_eq!(app.get_json("/api/me").await["instructions"], "");
+        assert_eq!(told(&app).await.len(), 1);
+        let me: Value = update(json!({"instructions": " Answer in rhymes. "})).await.json().await.unwrap();
+        assert_eq!((&me["instructions"], &me["name"], &me["theme"]), (&json!("Answer in rhymes."), &Value::Null, &json!("system")));
+        let texts = told(&app).await;
+        assert!(texts[0].starts_with("You are a helpful assistant.") && texts.len() == 2, "{texts:?}");
+        assert!(texts[1].contains("<instructions_of_the_person>\nAnswer in rhymes.\n</"), "{texts:?}");
+        assert_eq!(update(json!({})).await.json::<Value>().await.unwrap(), me, "what is absent stays");
+        let long = update(json!({"instructions": "あ".repeat(4001)})).await;
+        assert_eq!(kind_of(long).await, "/problems/invalid-input");
+        assert_eq!(update(json!({"instructions": "あ".repeat(4000)})).await.status(), StatusCode::OK);
+        assert_eq!(kind_of(app.client.put(app.url("/api/me/password")).json(&json!({"current": "", "new": ""})).send().await.unwrap()).await, "/problems/accounts-off");
+        assert_eq!(update(json!({"instructions": ""})).await.status(), StatusCode::OK);
+        assert_eq!(told(&app).await.len(), 1);
+        update(json!({"instructions": "Mine alone."})).await;
+        app.shut_down().await;
+
+        let team = Team::start(&engine, &model).await;
+        let (ann, _) = team.person(&team.sign_in(ADMIN).await, "ann").await;
+        let conversation = team.conversation(&ann).await;
+        model.reply([text("Yes.")]);
+        team.ask(&ann, &conversation, "Go?").await;
+        assert!(!model.requests().pop().unwrap().body_text.contains("Mine alone."));
+    }
+
+    /// All versions of all conversations with their calls, and the account; of others nothing.
+    async fn an_export_has_all_that_is_ones_own(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (ann, _) = team.person(&admin, "ann").await;
+        team.program(&ann).await;
+        team.send(&ann, Method::PATCH, "/api/me", json!({"instructions": "Be kind."})).await;
+        let others = team.conversation(&admin).await;
+        model.reply([text("Something of the admin's.")]);
+        team.ask(&admin, &others, "A question of the admin's?").await;
+        let conversation = team.conversation(&ann).await;
+        let exact = r#"{"b": 1.10, "a": 777777777777777777777777777}"#;
+        model.reply([tool_call("add", exact)]);
+        model.reply([text("The first answer.")]);
+        team.ask(&ann, &conversation, "What is it?").await;
+        let path = format!("/api/conversations/{conversation}");
+        let whole = team.json(&ann, Method::GET, &path, Value::Null, 200).await;
+        model.reply([text("The second answer.")]);
+        let again = format!("{path}/messages/{}/regenerate", whole["messages"][1]["id"]);
+        team.send(&ann, Method::POST, &again, json!({})).await.text().await.unwrap();
+        let empty = team.conversation(&ann).await;
+
+        let lines = export(&team, &ann).await;
+        let [account, first, second] = &lines[..] else { panic!("{lines:?}") };
+        assert_eq!((&account["version"], &account["account"]["instructions"]), (&json!(1), &json!("Be kind.")));
+        assert_eq!((account["sessions"].as_array().unwrap().len(), account["keys"].as_array().unwrap().len()), (1, 1));
+        assert_eq!((&first["uuid"], &second["uuid"]), (&json!(conversation), &json!(empty)));
+        let texts: Vec<_> = first["messages"].as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap()).collect();
+        assert_eq!(texts, ["What is it?", "The first answer.", "The second answer."]);
+        assert_eq!(first["messages"][1]["tool_calls"][0]["tool_name"], "add");
+        let file = team.get(&ann, "/api/me/export").await.text().await.unwrap();
+        assert!(file.contains(exact), "every digit is there: {file}");
+        assert!(!file.contains("admin's") && !file.contains("argon2"), "{file}");
+    }
+
+    async fn an_account_ends_for_good_unless_it_is_the_only_admins(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (ann, id) = team.person(&admin, "ann").await;
+        let program = team.program(&ann).await;
+        let conversation = team.conversation(&ann).await;
+        let delete = async |who: &Who, password: &str| {
+            team.send(who, Method::DELETE, "/api/me", json!({"password": password})).await
+        };
+        assert_eq!(kind_of(delete(&admin, PASSWORD).await).await, "/problems/last-admin");
+        assert_eq!(kind_of(delete(&ann, "not the password").await).await, "/problems/wrong-password");
+        let gone = delete(&ann, PASSWORD).await;
+        assert_eq!(gone.status(), StatusCode::NO_CONTENT);
+        assert!(gone.headers()["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
+        for who in [&ann, &program] {
+            assert_eq!(team.get(who, "/api/me").await.status(), StatusCode::UNAUTHORIZED);
+        }
+        assert_eq!(team.try_sign_in("ann", PASSWORD).await.status(), StatusCode::UNAUTHORIZED);
+        let path = format!("/api/conversations/{conversation}");
+        assert_eq!(team.get(&admin, &path).await.status(), StatusCode::NOT_FOUND);
+        let again = team.send(&admin, Method::PATCH, &format!("/api/users/{id}"), json!({"active": true})).await;
+        assert_eq!(kind_of(again).await, "/problems/account-deleted");
+        let user = team.json(&admin, Method::GET, &format!("/api/users/{id}"), Value::Null, 200).await;
+        assert!(user["deleted_at"].is_string(), "{user}");
+    }
+}

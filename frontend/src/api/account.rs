@@ -1,0 +1,84 @@
+//! What the settings ask the server: one's own account, sessions and keys; and the people, for admins.
+
+use serde::Serialize;
+use serde_json::json;
+use tallybook_protocol::{Invitation, KeyInfo, MadeKey, Me, Page, Session, UpdateMe, User, UserRole};
+
+use super::{ApiError, NO_BODY, call, request};
+
+/// What an export is at.
+pub(crate) const EXPORT_URL: &str = "/api/me/export";
+
+/// `GET /api/me`
+pub(crate) async fn find_me() -> Result<Me, ApiError> {
+    call("GET", "/api/me", NO_BODY).await
+}
+
+/// `PATCH /api/me`
+pub(crate) async fn update_me(update: &UpdateMe) -> Result<Me, ApiError> {
+    call("PATCH", "/api/me", Some(update)).await
+}
+
+/// `PUT /api/me/password`
+pub(crate) async fn change_password(current: &str, new: &str) -> Result<(), ApiError> {
+    tell("PUT", "/api/me/password", Some(&json!({"current": current, "new": new}))).await
+}
+
+/// `DELETE /api/me`
+pub(crate) async fn delete_me(password: &str) -> Result<(), ApiError> {
+    tell("DELETE", "/api/me", Some(&json!({"password": password}))).await
+}
+
+/// `GET /api/sessions`
+pub(crate) async fn list_sessions() -> Result<Vec<Session>, ApiError> {
+    let page: Page<Session> = call("GET", "/api/sessions", NO_BODY).await?;
+    Ok(page.items)
+}
+
+/// `DELETE /api/sessions/{id}`
+pub(crate) async fn end_session(id: i64) -> Result<(), ApiError> {
+    tell("DELETE", &format!("/api/sessions/{id}"), NO_BODY).await
+}
+
+/// `DELETE /api/sessions`
+pub(crate) async fn sign_out_everywhere() -> Result<(), ApiError> {
+    tell("DELETE", "/api/sessions", NO_BODY).await
+}
+
+/// `GET /api/keys`
+pub(crate) async fn list_keys() -> Result<Vec<KeyInfo>, ApiError> {
+    let page: Page<KeyInfo> = call("GET", "/api/keys", NO_BODY).await?;
+    Ok(page.items)
+}
+
+/// `POST /api/keys`
+pub(crate) async fn create_key(name: &str) -> Result<MadeKey, ApiError> {
+    call("POST", "/api/keys", Some(&json!({"name": name}))).await
+}
+
+/// `DELETE /api/keys/{id}`
+pub(crate) async fn revoke_key(id: i64) -> Result<(), ApiError> {
+    tell("DELETE", &format!("/api/keys/{id}"), NO_BODY).await
+}
+
+/// `GET /api/users`: a page of the accounts, after `cursor`.
+pub(crate) async fn list_users(cursor: Option<&str>) -> Result<Page<User>, ApiError> {
+    let cursor = cursor.map(|cursor| format!("?cursor={}", super::encoded(cursor))).unwrap_or_default();
+    call("GET", &format!("/api/users{cursor}"), NO_BODY).await
+}
+
+/// `PATCH /api/users/{id}`
+pub(crate) async fn update_user(id: i64, role: Option<UserRole>, active: Option<bool>) -> Result<User, ApiError> {
+    call("PATCH", &format!("/api/users/{id}"), Some(&json!({"role": role, "active": active}))).await
+}
+
+/// `POST /api/invitations`
+pub(crate) async fn invite(role: UserRole) -> Result<Invitation, ApiError> {
+    call("POST", "/api/invitations", Some(&json!({"role": role}))).await
+}
+
+/// A request whose answer says nothing.
+async fn tell(method: &str, url: &str, body: Option<&impl Serialize>) -> Result<(), ApiError> {
+    request(method, url, body).await?.text().await?;
+    Ok(())
+}

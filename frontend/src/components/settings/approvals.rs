@@ -1,0 +1,58 @@
+//! The approvals that stand: what runs without being asked for, and taking that back.
+
+use leptos::prelude::*;
+use tallybook_protocol::{Approval, ApprovalId};
+use uuid::Uuid;
+
+use super::{deed::Deed, list::List, section::section};
+use crate::{
+    api::{self, ApiError},
+    language::Language,
+};
+
+pub(super) fn section_view(text: Language) -> AnyView {
+    let list = List::new(text, api::list_approvals);
+    let deed = Deed::new();
+    let revoke = Callback::new(move |id: ApprovalId| {
+        deed.run(text, revoke(id), move |()| {
+            list.take_out(|approval| approval.id == id);
+            None
+        });
+    });
+    let content = view! {
+        {list.view("approvals", text, Some(text.approvals_none()), move |approval| row(approval, revoke, text))}
+        {deed.told()}
+    };
+    section("approvals", text.approvals(), text.approvals_about(), content.into_any())
+}
+
+/// One that is gone was revoked elsewhere.
+async fn revoke(id: ApprovalId) -> Result<(), ApiError> {
+    match api::revoke_approval(id).await {
+        Err(error) if !error.is_not_found() => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn row(approval: Approval, revoke: Callback<ApprovalId>, text: Language) -> AnyView {
+    let Approval { id, tool_name, scope, conversation_id, .. } = approval;
+    let reach = text.scope(scope, false);
+    let reach = match conversation_id {
+        Some(uuid) => view! { <a href=conversation_address(uuid)>{reach}</a> }.into_any(),
+        None => reach.into_any(),
+    };
+    let label = format!("{}: {tool_name}", text.revoke());
+    view! {
+        <li data-testid="approval">
+            <span class="setting-item"><b>{tool_name}</b>" "<span class="setting-note">{reach}</span></span>
+            <button type="button" class="button small" data-testid="revoke" aria-label=label on:click=move |_| revoke.run(id)>
+                {text.revoke()}
+            </button>
+        </li>
+    }
+    .into_any()
+}
+
+fn conversation_address(uuid: Uuid) -> String {
+    format!("/c/{uuid}")
+}

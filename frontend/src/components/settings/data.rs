@@ -1,0 +1,74 @@
+//! All that is one's own as a file, and the end of the account.
+
+use leptos::{ev::SubmitEvent, prelude::*};
+
+use super::{deed::Deed, password, section::section};
+use crate::{
+    api::account::{self, EXPORT_URL},
+    browser,
+    components::icon::{Draw, Icon},
+    language::Language,
+};
+
+pub(super) fn export_section(text: Language) -> AnyView {
+    let content = view! {
+        <a class="button" href=EXPORT_URL download="" data-testid="export-all">
+            <Draw icon=Icon::Download />
+            {text.export_all()}
+        </a>
+    };
+    section("data", text.your_data(), text.your_data_about(), content.into_any())
+}
+
+/// Behind a button, so that no password manager fills it in by itself.
+pub(super) fn delete_section(text: Language) -> AnyView {
+    let is_open = RwSignal::new(false);
+    let password = RwSignal::new(String::new());
+    let deed = Deed::new();
+    let delete = move |event: SubmitEvent| {
+        event.prevent_default();
+        let given = password.get_untracked();
+        deed.run(text, async move { account::delete_me(&given).await }, |()| {
+            // The server leads on to the form.
+            browser::reload();
+            None
+        });
+    };
+    let form = move || {
+        view! {
+            <form class="setting-form" on:submit=delete>
+                {password::field("delete-password", text.password_current(), "current-password", None, password)}
+                <div class="setting-buttons">
+                    <button type="submit" class="button danger" data-testid="delete-account" aria-disabled=move || deed.busy()>
+                        {text.delete_account_confirm()}
+                    </button>
+                    <button type="button" class="button quiet" on:click=move |_| {
+                        is_open.set(false);
+                        password.set(String::new());
+                    }>
+                        {text.cancel()}
+                    </button>
+                </div>
+                {deed.told()}
+            </form>
+        }
+    };
+    let open = move |_| {
+        is_open.set(true);
+        request_animation_frame(|| {
+            browser::focus("delete-password");
+        });
+    };
+    let content = move || {
+        if is_open.get() {
+            return form().into_any();
+        }
+        view! {
+            <button type="button" class="button danger" data-testid="open-delete-account" on:click=open>
+                {text.delete_account_open()}
+            </button>
+        }
+        .into_any()
+    };
+    section("delete", text.delete_account(), text.delete_account_about(), content.into_any())
+}

@@ -1,0 +1,67 @@
+//! Something that a button has the server do: one at a time, and how it went is told beside the button.
+
+use leptos::{prelude::*, task::spawn_local};
+
+use crate::{api::ApiError, language::Language, session::Loading};
+
+/// How it stands with it.
+#[derive(Clone, Copy)]
+pub(super) struct Deed {
+    pub(super) loading: RwSignal<Loading>,
+    done: RwSignal<Option<&'static str>>,
+}
+
+impl Deed {
+    pub(super) fn new() -> Self {
+        Self { loading: RwSignal::new(Loading::Idle), done: RwSignal::new(None) }
+    }
+
+    /// Does it, unless it is being done. `after` gets what came of it, and gives what to say.
+    pub(super) fn run<T: 'static>(
+        self,
+        text: Language,
+        work: impl Future<Output = Result<T, ApiError>> + 'static,
+        after: impl FnOnce(T) -> Option<&'static str> + 'static,
+    ) {
+        if self.is_running() {
+            return;
+        }
+        self.loading.set(Loading::Running);
+        self.done.set(None);
+        spawn_local(async move {
+            match work.await {
+                Ok(outcome) => {
+                    // Whoever has left the settings is told nothing.
+                    if self.loading.try_set(Loading::Idle).is_none() {
+                        self.done.try_set(after(outcome));
+                    }
+                }
+                Err(error) => {
+                    self.loading.try_set(Loading::Failed(error.message(text)));
+                }
+            }
+        });
+    }
+
+    pub(super) fn is_running(self) -> bool {
+        self.loading.with_untracked(|loading| *loading == Loading::Running)
+    }
+
+    /// What `aria-disabled` says of the button: it keeps the focus.
+    pub(super) fn busy(self) -> Option<&'static str> {
+        (self.loading.get() == Loading::Running).then_some("true")
+    }
+
+    /// How it went.
+    pub(super) fn told(self) -> AnyView {
+        let problem = move || match self.loading.get() {
+            Loading::Failed(words) => Some(view! { <p class="failure" role="alert" data-testid="problem">{words}</p> }),
+            Loading::Idle | Loading::Running => None,
+        };
+        view! {
+            {problem}
+            <p class="setting-done" role="status">{move || self.done.get()}</p>
+        }
+        .into_any()
+    }
+}

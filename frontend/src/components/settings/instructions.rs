@@ -1,0 +1,68 @@
+//! What every model is told on the reader's behalf.
+
+use leptos::{ev::SubmitEvent, prelude::*};
+use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, Me, UpdateMe};
+
+use super::{deed::Deed, section::section};
+use crate::{api::account, language::Language};
+
+pub(super) fn section_view(me: RwSignal<Option<Me>>, text: Language) -> AnyView {
+    let kept = move || me.with(|me| me.as_ref().map(|me| me.instructions.clone()).unwrap_or_default());
+    let draft = RwSignal::new(untrack(kept));
+    let deed = Deed::new();
+    let count = Memo::new(move |_| draft.with(|draft| draft.trim().chars().count()));
+    let cannot_save = Memo::new(move |_| {
+        count.get() > MAX_INSTRUCTIONS_CHARS || draft.with(|draft| me.with(|me| is_kept(me.as_ref(), draft)))
+    });
+    let save = move |event: SubmitEvent| {
+        event.prevent_default();
+        if cannot_save.get_untracked() {
+            return;
+        }
+        let update = UpdateMe { instructions: Some(draft.get_untracked()) };
+        deed.run(text, async move { account::update_me(&update).await }, move |found| {
+            me.set(Some(found));
+            Some(text.saved())
+        });
+    };
+    let content = view! {
+        <form class="setting-form" on:submit=save>
+            <label for="instructions">{text.instructions_label()}</label>
+            <textarea
+                class="field setting-text"
+                id="instructions"
+                data-testid="instructions"
+                rows="6"
+                dir="auto"
+                autocomplete="off"
+                placeholder=text.instructions_placeholder()
+                aria-describedby="instructions-count"
+                prop:value=move || draft.get()
+                on:input:target=move |event| draft.set(event.target().value())
+            ></textarea>
+            <div class="setting-buttons">
+                <button
+                    type="submit"
+                    class="button primary"
+                    data-testid="save-instructions"
+                    aria-disabled=move || cannot_save.get().then_some("true").or_else(|| deed.busy())
+                >
+                    {text.save()}
+                </button>
+                <span
+                    class="setting-count"
+                    id="instructions-count"
+                    class:is-over=move || { count.get() > MAX_INSTRUCTIONS_CHARS }
+                >
+                    {move || text.of_most(count.get(), MAX_INSTRUCTIONS_CHARS)}
+                </span>
+            </div>
+            {deed.told()}
+        </form>
+    };
+    section("instructions", text.instructions(), text.instructions_about(), content.into_any())
+}
+
+fn is_kept(me: Option<&Me>, draft: &str) -> bool {
+    me.is_some_and(|me| me.instructions == draft.trim())
+}

@@ -1,0 +1,97 @@
+//! A list that the server has, loaded when it is shown.
+
+use leptos::{prelude::*, task::spawn_local};
+
+use crate::{
+    api::ApiError, browser, components::load_button::LoadButton, language::Language, reactive::effect, session::Loading,
+};
+
+/// What is known of it.
+pub(super) struct List<T: Send + Sync + 'static> {
+    pub(super) items: RwSignal<Option<Vec<T>>>,
+    loading: RwSignal<Loading>,
+    load: Callback<()>,
+}
+
+impl<T: Send + Sync + 'static> Clone for List<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Send + Sync + 'static> Copy for List<T> {}
+
+impl<T: Clone + Send + Sync + 'static> List<T> {
+    /// The list that `fetch` gives, asked for at once.
+    pub(super) fn new<F>(text: Language, fetch: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Vec<T>, ApiError>> + 'static,
+    {
+        let (items, loading) = (RwSignal::new(None), RwSignal::new(Loading::Running));
+        let load = Callback::new(move |()| {
+            loading.set(Loading::Running);
+            let fetched = fetch();
+            spawn_local(async move {
+                loading.try_set(match fetched.await {
+                    Ok(found) => {
+                        items.try_set(Some(found));
+                        Loading::Idle
+                    }
+                    Err(error) => Loading::Failed(error.message(text)),
+                });
+            });
+        });
+        effect(move || load.run(()));
+        Self { items, loading, load }
+    }
+
+    /// Asks for it once more.
+    pub(super) fn reload(self) {
+        self.load.run(());
+    }
+
+    /// Leaves out what is gone.
+    pub(super) fn take_out(self, is_gone: impl Fn(&T) -> bool) {
+        self.items.try_update(|items| items.iter_mut().for_each(|items| items.retain(|item| !is_gone(item))));
+    }
+
+    /// The list, or the way to it; `none` is said where it is empty.
+    pub(super) fn view(
+        self,
+        name: &'static str,
+        text: Language,
+        none: Option<&'static str>,
+        row: impl Fn(T) -> AnyView + Send + 'static,
+    ) -> AnyView {
+        let is_missing = Memo::new(move |_| self.items.with(Option::is_none));
+        let rows = move || {
+            self.items.get().map(|items| {
+                let empty = none.filter(|_| items.is_empty());
+                let rows = items.into_iter().map(&row).collect_view();
+                view! {
+                    <ul class="setting-list" data-testid=name>{rows}</ul>
+                    {empty.map(|words| view! { <p class="setting-note">{words}</p> })}
+                }
+            })
+        };
+        view! {
+            {rows}
+            {move || is_missing.get().then(|| view! {
+                <LoadButton
+                    name="load-list"
+                    loading=self.loading.into()
+                    label=text.reload().to_owned()
+                    loading_label=text.loading_list()
+                    load=move || self.reload()
+                />
+            })}
+        }
+        .into_any()
+    }
+}
+
+/// The time `ms` after 1970 began, as its reader writes it.
+pub(super) fn when(ms: i64, text: Language) -> Option<AnyView> {
+    let time = browser::local_time(ms, text)?;
+    Some(view! { <time datetime=time.iso title=time.full>{time.short}</time> }.into_any())
+}

@@ -1,0 +1,64 @@
+//! Choosing another password.
+
+use leptos::{ev::SubmitEvent, prelude::*};
+
+use super::deed::Deed;
+use crate::{api::account, language::Language};
+
+/// The form. Password managers want to know whose password it is.
+pub(super) fn form(name: String, text: Language) -> AnyView {
+    let (current, new) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
+    let deed = Deed::new();
+    let change = move |event: SubmitEvent| {
+        event.prevent_default();
+        let (was, wanted) = (current.get_untracked(), new.get_untracked());
+        deed.run(text, async move { account::change_password(&was, &wanted).await }, move |()| {
+            current.set(String::new());
+            new.set(String::new());
+            Some(text.password_changed())
+        });
+    };
+    view! {
+        <form class="setting-form" data-testid="password-form" on:submit=change>
+            <h3>{text.password()}</h3>
+            <p class="setting-note">{text.password_about()}</p>
+            <input type="text" name="username" autocomplete="username" value=name hidden />
+            {field("password-current", text.password_current(), "current-password", None, current)}
+            {field("password-new", text.password_new(), "new-password", Some(text.password_rule()), new)}
+            <div class="setting-buttons">
+                <button type="submit" class="button" data-testid="change-password" aria-disabled=move || deed.busy()>
+                    {text.password_change()}
+                </button>
+            </div>
+            {deed.told()}
+        </form>
+    }
+    .into_any()
+}
+
+/// A field for a password, with what it must be.
+pub(super) fn field(
+    id: &'static str,
+    label: &'static str,
+    autocomplete: &'static str,
+    rule: Option<&'static str>,
+    value: RwSignal<String>,
+) -> AnyView {
+    let rule_id = rule.map(|_| format!("{id}-rule"));
+    view! {
+        <label for=id>{label}</label>
+        <input
+            type="password"
+            class="field"
+            id=id
+            data-testid=id
+            required
+            autocomplete=autocomplete
+            aria-describedby=rule_id.clone()
+            prop:value=move || value.get()
+            on:input:target=move |event| value.set(event.target().value())
+        />
+        {rule.map(|rule| view! { <p class="setting-note" id=rule_id>{rule}</p> })}
+    }
+    .into_any()
+}

@@ -1,0 +1,137 @@
+//! The people of this server, for admins: who they are, what they may do, and the way in for others.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+use tallybook_protocol::{Invitation, User, UserRole};
+
+use super::{
+    deed::Deed,
+    list::{List, when},
+    section::section,
+};
+use crate::{
+    api::{ApiError, account},
+    browser,
+    components::copy::CopyButton,
+    language::Language,
+    session::Loading,
+};
+
+/// Pages of the list that are loaded. Whoever has more people asks the API.
+const MAX_PAGES: usize = 10;
+
+/// What an admin does to an account: gives it a role, or has it used or not.
+type Change = (i64, Option<UserRole>, Option<bool>);
+
+pub(super) fn section_view(text: Language) -> AnyView {
+    let list = List::new(text, list_users);
+    let link = RwSignal::new(None::<Invitation>);
+    let (inviting, changing) = (Deed::new(), Deed::new());
+    let change = Callback::new(move |(id, role, active): Change| {
+        changing.run(text, account::update_user(id, role, active), move |changed| {
+            list.items.update(|users| {
+                if let Some(user) = users.iter_mut().flatten().find(|user| user.id == id) {
+                    *user = changed;
+                }
+            });
+            None
+        });
+    });
+    let invite = move |_| {
+        inviting.run(text, account::invite(UserRole::User), move |made| {
+            link.set(Some(made));
+            None
+        });
+    };
+    let content = view! {
+        <div class="setting-buttons">
+            <button type="button" class="button" data-testid="invite" aria-disabled=move || inviting.busy() on:click=invite>
+                {text.invite()}
+            </button>
+        </div>
+        {inviting.told()}
+        <div role="status">{move || link.get().map(|link| link_view(&link, text))}</div>
+        {list.view("people", text, None, move |user| row(user, change, text))}
+        {changing.told()}
+    };
+    section("people", text.people(), text.people_about(), content.into_any())
+}
+
+async fn list_users() -> Result<Vec<User>, ApiError> {
+    let mut page = account::list_users(None).await?;
+    let mut users = std::mem::take(&mut page.items);
+    for _ in 1..MAX_PAGES {
+        let Some(cursor) = page.next_cursor else { break };
+        page = account::list_users(Some(&cursor)).await?;
+        users.append(&mut page.items);
+    }
+    Ok(users)
+}
+
+fn link_view(link: &Invitation, text: Language) -> AnyView {
+    let address = browser::absolute(&link.url);
+    let content: StoredValue<Arc<str>> = StoredValue::new(Arc::from(address.as_str()));
+    let loading = Memo::new(|_| Loading::Idle);
+    view! {
+        <div class="setting-secret" data-testid="invitation">
+            <p>{text.invite_note()}</p>
+            <code>{address}</code>
+            <div class="setting-buttons">
+                <CopyButton content=move || Some(content.get_value()) load=|| () loading />
+                <span class="setting-note">{text.valid_until()}" "{when(link.expires_at.timestamp_millis(), text)}</span>
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+fn row(user: User, change: Callback<Change>, text: Language) -> AnyView {
+    let User { id, name, role, created_at, deactivated_at, deleted_at } = user;
+    let state = match (deleted_at, deactivated_at) {
+        (Some(_), _) => Some(text.deleted_account()),
+        (None, Some(_)) => Some(text.deactivated()),
+        (None, None) => None,
+    };
+    let button = |words: &'static str, test: &'static str, change_to: Change| {
+        let label = format!("{words}: {name}");
+        view! {
+            <button
+                type="button"
+                class="button small"
+                data-testid=test
+                aria-label=label
+                on:click=move |_| change.run(change_to)
+            >
+                {words}
+            </button>
+        }
+        .into_any()
+    };
+    let is_active = deactivated_at.is_none();
+    let role_button = is_active.then(|| match role {
+        UserRole::User => button(text.make_admin(), "make-admin", (id, Some(UserRole::Admin), None)),
+        UserRole::Admin => button(text.make_user(), "make-user", (id, Some(UserRole::User), None)),
+    });
+    let active_button = deleted_at.is_none().then(|| {
+        if is_active {
+            button(text.deactivate(), "deactivate", (id, None, Some(false)))
+        } else {
+            button(text.reactivate(), "reactivate", (id, None, Some(true)))
+        }
+    });
+    let (role_button, active_button) = (role_button.into_any(), active_button.into_any());
+    view! {
+        <li data-testid="user">
+            <span class="setting-item">
+                <b dir="auto">{name.clone()}</b>
+                <span class="setting-note">
+                    {text.role(role)}" · "{text.made_at()}" "{when(created_at.timestamp_millis(), text)}
+                    {state.map(|state| format!(" · {state}"))}
+                </span>
+            </span>
+            <span class="setting-buttons">{role_button}{active_button}</span>
+        </li>
+    }
+    .into_any()
+}

@@ -1,0 +1,170 @@
+//! What the settings say.
+
+use tallybook_protocol::UserRole;
+
+use crate::{format, language::Language};
+
+texts! {
+    setting_texts;
+
+    all_settings: "All settings", "すべての設定";
+    settings_loading: "Loading your settings…", "設定を読み込んでいます…";
+    loading_list: "Loading…", "読み込んでいます…";
+    saved: "Saved.", "保存しました。";
+
+    // Who one is.
+    profile: "Profile", "プロフィール";
+    profile_about: "How you are known here.", "ここでのあなたの名前です。";
+    account_name: "Name", "名前";
+    role_label: "Role", "役割";
+    role_user: "Member", "メンバー";
+    role_admin: "Admin", "管理者";
+    password: "Password", "パスワード";
+    password_about:
+        "A new password signs you out of all other browsers.",
+        "パスワードを変更すると、ほかのブラウザーからはサインアウトされます。";
+    password_current: "Current password", "現在のパスワード";
+    password_new: "New password", "新しいパスワード";
+    password_rule:
+        "At least 12 characters; several words are easy to remember.",
+        "12文字以上。いくつかの言葉をつなげると覚えやすくなります。";
+    password_change: "Change the password", "パスワードを変更";
+    password_changed:
+        "The password is changed. Other browsers are signed out.",
+        "パスワードを変更し、ほかのブラウザーからサインアウトしました。";
+
+    // The page.
+    appearance: "Appearance", "表示";
+    appearance_about: "Kept in this browser.", "このブラウザーに保存されます。";
+    keyboard: "Keyboard and notices", "キーボードと通知";
+    keyboard_about:
+        "Turn shortcuts of one character off if you dictate, or press keys by accident.",
+        "音声入力を使う場合や、誤ってキーを押してしまう場合は、1文字のショートカットをオフにできます。";
+    show_shortcuts: "Show all shortcuts", "ショートカットの一覧を表示";
+
+    // What models are told.
+    instructions: "Instructions", "指示";
+    instructions_about:
+        "Every model is told this, in every conversation, from your next message on.",
+        "次のメッセージから、すべての会話で、すべてのモデルに伝えられます。";
+    instructions_label: "What should models know about you, and how should they answer?", "あなたについて知っておいてほしいことや、回答のしかた";
+    instructions_placeholder:
+        "For example: I work in metric units. Keep answers short, and say how sure you are.",
+        "例：メートル法で答えてください。回答は短く、どのくらい確かかも教えてください。";
+
+    // What one may use up.
+    usage_limits: "Limits", "利用の上限";
+    usage_about: "What is left for you now, so that everybody is answered.", "全員が利用できるように設けた上限の、現在の残りです。";
+    limit_turns: "Answers at the same time", "同時に生成できる回答";
+    limit_messages: "Messages in a minute", "1分間のメッセージ";
+    limit_tokens: "Tokens in 24 hours", "24時間のトークン";
+
+    // Sessions.
+    sessions: "Signed-in browsers", "サインイン中のブラウザー";
+    sessions_about:
+        "End what you do not know, and change your password then.",
+        "心当たりのないものは終了し、パスワードを変更してください。";
+    session_current: "This browser", "このブラウザー";
+    session_end: "Sign out", "サインアウト";
+    session_end_all: "Sign out everywhere", "すべてサインアウト";
+    unknown_browser: "Unknown browser", "不明なブラウザー";
+
+    // Keys.
+    keys: "API keys", "APIキー";
+    keys_about:
+        "Programs use them to ask in your name. A key reads and writes your conversations, and can change nothing here.",
+        "プログラムがあなたの名前で利用するためのキーです。会話の読み書きはできますが、ここの設定は変更できません。";
+    key_name: "What the key is for", "キーの用途";
+    key_make: "Make a key", "キーを作成";
+    key_once:
+        "This is the only time that the key is shown. Copy it now.",
+        "キーが表示されるのは今回だけです。今すぐコピーしてください。";
+    key_kept: "I have copied it", "コピーしました";
+    keys_none: "There are no keys.", "キーはありません。";
+    never_used: "never used", "未使用";
+
+    approvals_about: "What runs in your name without asking first.", "先に確認せず、あなたの名前で実行されるものです。";
+
+    // One's data, and the end.
+    your_data: "Your data", "データ";
+    your_data_about:
+        "All of your conversations, with every version and tool call, and these settings, as one file of JSON lines.",
+        "すべての会話（全バージョンとツールの呼び出しを含む）と設定を、JSON Linesの1つのファイルに書き出します。";
+    export_all: "Export everything", "すべて書き出す";
+    delete_account: "Delete the account", "アカウントを削除";
+    delete_account_about:
+        "You are signed out everywhere, your keys end and nobody sees your conversations in the chat any more. This cannot be \
+         taken back. An admin can still read the record of tool calls.",
+        "すべてのブラウザーからサインアウトされ、キーは無効になり、チャットで会話を見ることは誰にもできなくなります。元に戻すことは\
+         できません。ツールの呼び出しの記録は、管理者が引き続き閲覧できます。";
+    delete_account_open: "Delete my account…", "アカウントを削除…";
+    delete_account_confirm: "Delete it for good", "完全に削除する";
+
+    // People, for admins.
+    people: "People", "メンバー";
+    people_about:
+        "Whom you let in. Only admins see this.",
+        "このサーバーを使える人です。管理者だけに表示されます。";
+    invite: "Make an invitation link", "招待リンクを作成";
+    invite_note: "Whoever opens this link can make one account. Send it to one person.", "このリンクを開いた人は、アカウントを1つ作成できます。1人にだけ送ってください。";
+    make_admin: "Make admin", "管理者にする";
+    make_user: "Make member", "メンバーに戻す";
+    valid_until: "valid until", "有効期限";
+    deactivate: "Deactivate", "無効にする";
+    reactivate: "Reactivate", "有効に戻す";
+    deactivated: "deactivated", "無効";
+    deleted_account: "deleted", "削除済み";
+}
+
+impl Language {
+    /// What somebody may do.
+    pub(crate) const fn role(self, role: UserRole) -> &'static str {
+        match role {
+            UserRole::User => self.role_user(),
+            UserRole::Admin => self.role_admin(),
+        }
+    }
+
+    /// How much of a field is used up.
+    pub(crate) fn of_most(self, count: usize, most: usize) -> String {
+        let (count, most) = (format::count(count), format::count(most));
+        match self {
+            Self::English => format!("{count} of {most} characters"),
+            Self::Japanese => format!("{count}／{most}文字"),
+        }
+    }
+
+    /// How much is left of a limit.
+    pub(crate) fn left_of(self, left: u64, limit: u64) -> String {
+        let number = |number: u64| format::count(usize::try_from(number).unwrap_or(usize::MAX));
+        match self {
+            Self::English => format!("{} of {} left", number(left), number(limit)),
+            Self::Japanese => format!("残り{}／{}", number(left), number(limit)),
+        }
+    }
+
+    /// Which browser it is, on which system.
+    pub(crate) fn browser_on(self, browser: &str, system: Option<&str>) -> String {
+        match (self, system) {
+            (_, None) => browser.to_owned(),
+            (Self::English, Some(system)) => format!("{browser} on {system}"),
+            (Self::Japanese, Some(system)) => format!("{system}の{browser}"),
+        }
+    }
+
+    /// What stands before the time at which a browser was last heard of, or a key used.
+    pub(crate) const fn last_used(self) -> &'static str {
+        match self {
+            Self::English => "last used",
+            Self::Japanese => "最終利用",
+        }
+    }
+
+    /// What stands before the time at which something was made.
+    pub(crate) const fn made_at(self) -> &'static str {
+        match self {
+            Self::English => "made",
+            Self::Japanese => "作成",
+        }
+    }
+}
