@@ -6,6 +6,7 @@ mod approval;
 mod event;
 mod feed;
 mod ids;
+mod look;
 mod model;
 mod raw_json;
 mod resource;
@@ -25,6 +26,7 @@ pub use event::{
 };
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
 pub use ids::{ApprovalId, MessageId, ToolCallId};
+pub use look::{Look, LookKind};
 pub use model::{CatalogModel, ModelList, Prices, ToolOffer};
 pub use raw_json::{RawJson, json_depth};
 pub use resource::{

@@ -16,6 +16,7 @@ use tokio::runtime::Handle;
 
 use crate::{
     accounts::{Accounts, AccountsError},
+    book::Book,
     config::Settings,
     conversation::{ConversationService, Lifetimes, ServiceError},
     db::{Database, DatabaseLock, DbError},
@@ -105,14 +106,24 @@ impl Application {
         let tool_servers = ToolServers::start(tools, settings.tool_servers, &pins, find);
         let page_files = PageFiles::new(db.clone());
         let accounts = Accounts::new(db.clone(), settings.accounts);
+        let book = Book::new(db.clone());
         let service = ConversationService::start(db, agent, tool_servers, models, lifetimes, Handle::current()).await?;
         let hosts = Hosts::new(address.ip(), settings.allowed_hosts);
         let (limits, keep_alive) = (settings.http_limits, settings.keep_alive);
         let kept = page_files.clone();
-        let state =
-            AppState::new(service.clone(), accounts.clone(), Arc::clone(&site), page_files, hosts, limits, keep_alive);
+        let state = AppState::new(
+            service.clone(),
+            accounts.clone(),
+            book.clone(),
+            Arc::clone(&site),
+            page_files,
+            hosts,
+            limits,
+            keep_alive,
+        );
         let server = http::serve(listener, state).map_err(StartError::Server)?;
         service.spawn_until_draining(site.keep(kept));
+        service.spawn_until_draining(book.keep_up());
         if accounts.settings().required {
             service.spawn_until_draining(accounts.clone().keep_up());
             service.spawn_until_draining(accounts.clone().watch_streams());

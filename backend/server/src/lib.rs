@@ -4,6 +4,7 @@
 
 pub mod accounts;
 pub mod application;
+mod book;
 pub mod config;
 pub mod conversation;
 pub mod db;

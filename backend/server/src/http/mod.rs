@@ -4,6 +4,7 @@
 mod accounts;
 mod assets;
 mod body;
+mod book;
 mod caller;
 mod client_address;
 mod connection;

@@ -9,6 +9,7 @@ use tracing::Instrument as _;
 use super::{error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics, site::Site};
 use crate::{
     accounts::{Accounts, AccountsError},
+    book::{Book, BookError},
     conversation::{ConversationService, ServiceError},
     page_files::PageFiles,
 };
@@ -18,6 +19,7 @@ use crate::{
 pub struct AppState {
     pub(super) service: ConversationService,
     pub(super) accounts: Accounts,
+    pub(super) book: Book,
     pub(super) runtime: Handle,
     pub(super) site: Arc<Site>,
     pub(super) page_files: PageFiles,
@@ -34,6 +36,7 @@ impl AppState {
     pub(crate) fn new(
         service: ConversationService,
         accounts: Accounts,
+        book: Book,
         site: Arc<Site>,
         page_files: PageFiles,
         hosts: Hosts,
@@ -42,7 +45,7 @@ impl AppState {
     ) -> Self {
         let metrics = Arc::new(Metrics::new(&service.models().list(), service.turn_counts()));
         let runtime = Handle::current();
-        Self { service, accounts, runtime, site, page_files, hosts, limits, metrics, keep_alive }
+        Self { service, accounts, book, runtime, site, page_files, hosts, limits, metrics, keep_alive }
     }
 
     /// Runs a use case on the program's own runtime, to its end even when the client goes away in the middle. Handlers
@@ -55,6 +58,17 @@ impl AppState {
         W: Future<Output = Result<T, ServiceError>> + Send + 'static,
     {
         let task = self.runtime.spawn(work(self.service.clone()).in_current_span());
+        Ok(task.await.map_err(ApiError::Task)??)
+    }
+
+    /// The same for the book.
+    pub(super) async fn run_book<T, F, W>(&self, work: F) -> Result<T, ApiError>
+    where
+        T: Send + 'static,
+        F: FnOnce(Book) -> W,
+        W: Future<Output = Result<T, BookError>> + Send + 'static,
+    {
+        let task = self.runtime.spawn(work(self.book.clone()).in_current_span());
         Ok(task.await.map_err(ApiError::Task)??)
     }
 

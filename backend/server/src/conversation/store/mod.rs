@@ -7,7 +7,6 @@ pub(super) mod conversations;
 mod list_of;
 pub(super) mod messages;
 pub(super) mod model_calls;
-pub(super) mod pattern;
 pub(super) mod rows;
 pub(super) mod search;
 pub(super) mod tool_calls;
