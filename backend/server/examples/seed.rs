@@ -43,7 +43,7 @@ async fn main() -> anyhow::Result<()> {
     let db = Database::connect(&database_url).await?;
     let mut next = Next::after(&db, tool_calls.max(1)).await?;
     write_people(&db, next.user).await?;
-    let turns = tool_calls.div_ceil(CALLS_OF_TURN);
+    let turns = (tool_calls + CALLS_OF_TURN - 1) / CALLS_OF_TURN;
     let mut written = 0;
     while written < turns {
         let count = TURNS_AT_ONCE.min(turns - written);
@@ -61,7 +61,7 @@ async fn main() -> anyhow::Result<()> {
                 tx.commit().await?;
             }
         }
-        next.conversation += count.div_ceil(TURNS_OF_CONVERSATION);
+        next.conversation += (count + TURNS_OF_CONVERSATION - 1) / TURNS_OF_CONVERSATION;
         next.message += count * 2;
         next.call += count * CALLS_OF_TURN;
         next.began += next.between * i32::try_from(count * CALLS_OF_TURN)?;
@@ -123,7 +123,8 @@ where
     String: Type<D> + for<'q> Encode<'q, D>,
     i64: Type<D> + for<'q> Encode<'q, D>,
     DateTime<Utc>: Type<D> + for<'q> Encode<'q, D>,
-    for<'q> &'q str: Type<D> + Encode<'q, D>,
+    Option<String>: for<'q> Encode<'q, D>,
+    Option<i64>: for<'q> Encode<'q, D>,
 {
     let conversation_of = |turn: i64| next.conversation + turn / TURNS_OF_CONVERSATION;
     let user_of = |turn: i64| next.user + conversation_of(turn) % PEOPLE;
