@@ -52,6 +52,10 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await expect(page.locator(":target")).toContainText("add");
     await check();
 
+    await page.goto("/admin/figures?range=24h");
+    await expect(page.getByTestId("total")).toBeVisible();
+    await check();
+
     await page.goto("/admin?q=status:denied");
     await expect(page.getByTestId("nothing")).toBeVisible();
     await page.goto("/admin?q=tol:add");

@@ -37,6 +37,40 @@ EXECUTE change_audit_log;
 
 DEALLOCATE PREPARE change_audit_log;
 
+-- What there was in each hour that is over and has no open calls: calls by tool and status, how many of a tool's took up to
+-- so many milliseconds, and what models took.
+CREATE TABLE IF NOT EXISTS counted_hours (
+    hour DATETIME(6) NOT NULL PRIMARY KEY,
+    counted_at DATETIME(6) NOT NULL
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+CREATE TABLE IF NOT EXISTS tool_call_hours (
+    hour DATETIME(6) NOT NULL,
+    tool_name VARCHAR(100) NOT NULL,
+    status VARCHAR(32) NOT NULL,
+    calls BIGINT NOT NULL,
+    PRIMARY KEY (hour, tool_name, status)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+CREATE TABLE IF NOT EXISTS tool_duration_hours (
+    hour DATETIME(6) NOT NULL,
+    tool_name VARCHAR(100) NOT NULL,
+    up_to_ms BIGINT NOT NULL,
+    calls BIGINT NOT NULL,
+    PRIMARY KEY (hour, tool_name, up_to_ms)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+CREATE TABLE IF NOT EXISTS model_call_hours (
+    hour DATETIME(6) NOT NULL,
+    user_id BIGINT NOT NULL,
+    model VARCHAR(190) NOT NULL,
+    calls BIGINT NOT NULL,
+    input_tokens BIGINT NOT NULL,
+    output_tokens BIGINT NOT NULL,
+    cost_nanos BIGINT NOT NULL,
+    PRIMARY KEY (hour, user_id, model)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
 -- What an admin wants to know of a call, in one SELECT; docs/sql.md says how to ask.
 CREATE OR REPLACE VIEW tool_history AS
 SELECT t.id,

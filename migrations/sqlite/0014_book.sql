@@ -18,6 +18,37 @@ CREATE INDEX tool_calls_by_duration ON tool_calls (duration_ms, id);
 -- Who has looked at whose.
 CREATE INDEX audit_log_by_user_and_time ON audit_log (user_id, created_at, id);
 
+-- What there was in each hour that is over and has no open calls: calls by tool and status, how many of a tool's took up to
+-- so many milliseconds, and what models took.
+CREATE TABLE counted_hours (
+    hour TEXT NOT NULL PRIMARY KEY,
+    counted_at TEXT NOT NULL
+);
+CREATE TABLE tool_call_hours (
+    hour TEXT NOT NULL,
+    tool_name TEXT NOT NULL,
+    status TEXT NOT NULL,
+    calls INTEGER NOT NULL,
+    PRIMARY KEY (hour, tool_name, status)
+);
+CREATE TABLE tool_duration_hours (
+    hour TEXT NOT NULL,
+    tool_name TEXT NOT NULL,
+    up_to_ms INTEGER NOT NULL,
+    calls INTEGER NOT NULL,
+    PRIMARY KEY (hour, tool_name, up_to_ms)
+);
+CREATE TABLE model_call_hours (
+    hour TEXT NOT NULL,
+    user_id INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    calls INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cost_nanos INTEGER NOT NULL,
+    PRIMARY KEY (hour, user_id, model)
+);
+
 -- What an admin wants to know of a call, in one SELECT; docs/sql.md says how to ask.
 DROP VIEW tool_history;
 CREATE VIEW tool_history AS

@@ -20,7 +20,7 @@ use crate::{
     config::Settings,
     conversation::{ConversationService, Lifetimes, ServiceError},
     db::{Database, DatabaseLock, DbError},
-    http::{self, AppState, Hosts, Site},
+    http::{self, AppState, Hosts, Services, Site},
     models::{Catalog, CatalogError},
     page_files::PageFiles,
     tool_pins::ToolPins,
@@ -111,16 +111,8 @@ impl Application {
         let hosts = Hosts::new(address.ip(), settings.allowed_hosts);
         let (limits, keep_alive) = (settings.http_limits, settings.keep_alive);
         let kept = page_files.clone();
-        let state = AppState::new(
-            service.clone(),
-            accounts.clone(),
-            book.clone(),
-            Arc::clone(&site),
-            page_files,
-            hosts,
-            limits,
-            keep_alive,
-        );
+        let services = Services { service: service.clone(), accounts: accounts.clone(), book: book.clone() };
+        let state = AppState::new(services, Arc::clone(&site), page_files, hosts, limits, keep_alive);
         let server = http::serve(listener, state).map_err(StartError::Server)?;
         service.spawn_until_draining(site.keep(kept));
         service.spawn_until_draining(book.keep_up());

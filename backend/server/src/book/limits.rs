@@ -31,7 +31,7 @@ pub(super) const MAX_STRETCH: u32 = 32_000;
 pub(super) const SHORT_TIME: Duration = Duration::from_millis(100);
 pub(super) const LONG_TIME: Duration = Duration::from_millis(400);
 /// So many calls are sorted at once.
-pub(super) const MAX_SORTED: u32 = 20_000;
+pub(super) const MAX_SORTED: u32 = 50_000;
 /// Stretches of calls of which is written down what they are found by, before a page is looked for.
 pub(super) const MAX_COMPLETED_FIRST: usize = 4;
 
@@ -42,6 +42,15 @@ pub(super) const MAX_SEARCHES: usize = 2;
 /// alone has more.
 pub(super) const CALLS_IN_PORTION: usize = 200;
 pub(super) const MAX_PORTION_BYTES: i64 = 2 * 1024 * 1024;
+
+/// Hours back of which figures are kept up: a month.
+pub(super) const COUNTED_HOURS: i64 = 31 * 24;
+/// Hours that are counted before others have their turn.
+pub(super) const HOURS_COUNTED_AT_ONCE: usize = 20;
+/// Calls that have not come to their end, whose hours are left for later.
+pub(super) const MAX_OPEN_CALLS: u32 = 10_000;
+/// Hours that are not counted yet and are looked at for one page.
+pub(super) const MAX_HOURS_LOOKED_AT: usize = 12;
 
 /// How long the reason is good for that somebody gave.
 pub(super) const REASON_LIFETIME: TimeDelta = TimeDelta::hours(1);

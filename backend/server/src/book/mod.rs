@@ -3,6 +3,7 @@
 
 mod error;
 mod export;
+mod figures;
 mod filter;
 mod limits;
 mod list;
@@ -13,6 +14,7 @@ mod whole;
 
 pub(crate) use error::BookError;
 pub(crate) use export::{CallsExport, ExportFormat};
+pub(crate) use figures::{Count, Figures, Spent, ToolFigures};
 pub(crate) use filter::{BUILT_IN, Filter, FilterError};
 pub(crate) use list::CallsPage;
 pub(crate) use looks::Subject;

@@ -19,8 +19,11 @@ use crate::{
     db::{Database, now},
 };
 
-/// How often is written down what new calls are found by.
-const COMPLETED_EVERY: Duration = Duration::from_secs(10);
+/// How often is looked for what is new.
+const KEPT_UP_EVERY: Duration = Duration::from_secs(10);
+
+/// The pause before more of it, so that what people wait for comes between.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// The use cases of the book. Cheap to clone; all clones are the same service.
 #[derive(Clone)]
@@ -41,15 +44,19 @@ impl Book {
         Self { context: Arc::new(Context { db, searches: Semaphore::new(MAX_SEARCHES) }) }
     }
 
-    /// Writes down what new calls are found by, for ever.
+    /// Writes down what new calls are found by, and counts the hours that are over, for ever.
     pub(crate) async fn keep_up(self) {
         loop {
-            let pause = match facts::complete(&self.context.db).await {
-                Ok(facts::CALLS_AT_ONCE) => Duration::ZERO,
-                Ok(_) => COMPLETED_EVERY,
+            let has_more = async {
+                let is_behind = facts::complete(&self.context.db).await? == facts::CALLS_AT_ONCE;
+                Ok::<_, sqlx::Error>(self.count_hours().await? || is_behind)
+            };
+            let pause = match has_more.await {
+                Ok(true) => PAUSE,
+                Ok(false) => KEPT_UP_EVERY,
                 Err(error) => {
-                    tracing::warn!(%error, "what new tool calls are found by could not be written down");
-                    COMPLETED_EVERY
+                    tracing::warn!(%error, "the book of tool calls could not be kept up");
+                    KEPT_UP_EVERY
                 }
             };
             tokio::time::sleep(pause).await;

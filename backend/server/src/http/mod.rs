@@ -43,5 +43,6 @@ pub use limits::Limits;
 pub use server::serve;
 pub use site::{Site, SiteFile};
 pub use state::AppState;
+pub(crate) use state::Services;
 
 use state::State;

@@ -29,14 +29,19 @@ pub struct AppState {
     pub(super) keep_alive: Duration,
 }
 
+/// Whose use cases the handlers run.
+pub(crate) struct Services {
+    pub(crate) service: ConversationService,
+    pub(crate) accounts: Accounts,
+    pub(crate) book: Book,
+}
+
 impl AppState {
     /// The state of a server that hands out `site`, and what other versions left in `page_files`, that may be asked by the
     /// names `hosts`, and whose event streams are silent for no longer than `keep_alive`. Its use cases run on the runtime
     /// that this is called on.
     pub(crate) fn new(
-        service: ConversationService,
-        accounts: Accounts,
-        book: Book,
+        Services { service, accounts, book }: Services,
         site: Arc<Site>,
         page_files: PageFiles,
         hosts: Hosts,

@@ -130,7 +130,7 @@ impl Stretch {
         sql = match self.after {
             Place::Behind(Key::Time(time), id) => sql.text("started_at = ").value(time).text(" AND id < ").value(id),
             Place::Behind(Key::Ms(ms), id) => sql.text("duration_ms = ").value(ms).text(" AND id < ").value(id),
-            Place::Below(Key::Time(time)) => sql.text("started_at < ").value(time).then(&condition.from_time()),
+            Place::Below(Key::Time(time)) => sql.text("started_at < ").value(time).then(&condition.not_before()),
             Place::Below(Key::Ms(ms)) => sql.text("duration_ms < ").value(ms),
         };
         match self.order {
@@ -177,7 +177,8 @@ impl Stretch {
 /// Whether no more than `limit` calls are left by time and by what the index of the condition says.
 pub(in crate::book) async fn is_few(db: &Database, condition: &Condition, limit: u32) -> sqlx::Result<bool> {
     let sql = Sql::new("SELECT COUNT(*) FROM (SELECT id FROM tool_calls WHERE 1 = 1").then(&condition.along_index());
-    let sql = sql.then(&condition.from_time()).then(&condition.to_time()).text(" LIMIT ").value(i64::from(limit) + 1);
+    let sql =
+        sql.then(&condition.not_before()).then(&condition.not_after()).text(" LIMIT ").value(i64::from(limit) + 1);
     let sql = sql.text(") b");
     let count: i64 = on_db!(db, |pool| sql.build().build_query_scalar().fetch_one(pool).await)?;
     Ok(count <= i64::from(limit))
@@ -191,7 +192,7 @@ pub(in crate::book) async fn list_slowest_of_few(
     limit: u32,
 ) -> sqlx::Result<Vec<PlaceRow>> {
     let sql = Sql::new("SELECT t.id, t.started_at, t.duration_ms FROM (SELECT id FROM tool_calls WHERE 1 = 1");
-    let sql = sql.then(&condition.along_index()).then(&condition.from_time()).then(&condition.to_time());
+    let sql = sql.then(&condition.along_index()).then(&condition.not_before()).then(&condition.not_after());
     let sql = sql.text(") b JOIN tool_calls t ON t.id = b.id WHERE t.duration_ms IS NOT NULL").then(&condition.rest());
     let sql = match after {
         Place::Behind(Key::Ms(ms), id) => {

@@ -90,12 +90,12 @@ impl Condition {
     }
 
     /// Where the time begins, along an index of times.
-    pub(super) fn from_time(&self) -> Sql {
+    pub(super) fn not_before(&self) -> Sql {
         self.since.map_or_else(Sql::default, |since| Sql::new(" AND started_at >= ").value(since))
     }
 
     /// Where it ends.
-    pub(super) fn to_time(&self) -> Sql {
+    pub(super) fn not_after(&self) -> Sql {
         self.until.map_or_else(Sql::default, |until| Sql::new(" AND started_at < ").value(until))
     }
 

@@ -15,7 +15,7 @@ use crate::book::{BUILT_IN, Book, Subject, WholeCall};
 /// One of a call's texts.
 struct Text {
     title: &'static str,
-    text: String,
+    body: String,
     size: String,
     is_cut: bool,
 }
@@ -49,7 +49,7 @@ pub(super) async fn show(state: State, request: HttpRequest, admin: Admin, id: w
     let frame = Frame::of(&state, &request);
     match state.run_book(move |book: Book| async move { book.open_call(&reader, id).await }).await {
         Ok(call) => answer(StatusCode::OK, &page(frame, call, user.0)),
-        Err(error) => refusal(frame, &request, error),
+        Err(error) => refusal(frame, &request, &error),
     }
 }
 
@@ -70,7 +70,7 @@ fn page(frame: Frame, call: WholeCall, reader: i64) -> CallPage {
     let text = |title, text: Option<String>, bytes: Option<i64>| {
         let (text, bytes) = (text?, bytes?);
         let is_cut = i64::try_from(text.len()).is_ok_and(|held| held < bytes);
-        Some(Text { title, text, size: format::bytes(bytes), is_cut })
+        Some(Text { title, body: text, size: format::bytes(bytes), is_cut })
     };
     let texts = [
         text(words.proposed_input(), row.proposed_input, row.proposed_input_bytes),

@@ -68,7 +68,7 @@ pub(super) async fn show(
     let frame = Frame::of(&state, &request);
     match state.run_book(move |book: Book| async move { book.open_conversation(&reader, uuid, from).await }).await {
         Ok(found) => answer(StatusCode::OK, &page(frame, found, from)),
-        Err(error) => refusal(frame, &request, error),
+        Err(error) => refusal(frame, &request, &error),
     }
 }
 

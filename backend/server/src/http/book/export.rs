@@ -40,7 +40,7 @@ pub(super) async fn download(
     let begin = move |book: Book| async move { book.begin_export(&reader, &filter, format).await };
     let export = match state.run_book(begin).await {
         Ok(export) => export,
-        Err(error) => return Ok(refusal(Frame::of(&state, &request), &request, error)),
+        Err(error) => return Ok(refusal(Frame::of(&state, &request), &request, &error)),
     };
     Ok(HttpResponse::Ok()
         .content_type(kind)

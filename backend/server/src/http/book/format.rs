@@ -17,11 +17,11 @@ pub(super) fn duration(ms: i64) -> String {
     let tenths = |amount: i64, unit: i64| (amount / unit, amount % unit * 10 / unit);
     match ms {
         ..1000 => format!("{ms} ms"),
-        ..60_000 => {
+        1000..60_000 => {
             let (seconds, tenth) = tenths(ms, 1000);
             format!("{seconds}.{tenth} s")
         }
-        ..3_600_000 => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1000),
+        60_000..3_600_000 => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1000),
         _ => format!("{} h {} min", ms / 3_600_000, ms % 3_600_000 / 60_000),
     }
 }
@@ -30,7 +30,7 @@ pub(super) fn duration(ms: i64) -> String {
 pub(super) fn bytes(bytes: i64) -> String {
     match bytes {
         ..1000 => format!("{bytes} B"),
-        ..1_000_000 => format!("{}.{} kB", bytes / 1000, bytes % 1000 / 100),
+        1000..1_000_000 => format!("{}.{} kB", bytes / 1000, bytes % 1000 / 100),
         _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
     }
 }

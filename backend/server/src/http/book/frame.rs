@@ -88,7 +88,7 @@ pub(super) fn answer(status: StatusCode, page: &impl Template) -> HttpResponse {
 }
 
 /// A page in the place of one that cannot be shown.
-pub(super) fn refusal(frame: Frame, request: &HttpRequest, error: ApiError) -> HttpResponse {
+pub(super) fn refusal(frame: Frame, request: &HttpRequest, error: &ApiError) -> HttpResponse {
     let words = frame.words;
     let status = error.status_code();
     if status.is_server_error() {
@@ -99,7 +99,7 @@ pub(super) fn refusal(frame: Frame, request: &HttpRequest, error: ApiError) -> H
     let page = MessagePage {
         frame,
         title: if needs_reason { words.why_title() } else { words.nothing_title() },
-        message: words.problem(&error),
+        message: words.problem(error),
         reason_to: needs_reason.then(|| address(request)),
     };
     answer(status, &page)
@@ -116,7 +116,7 @@ pub(super) async fn take_reason(
     let work = |book: Book| async move { book.give_reason(&reader, &subject, &form.reason).await };
     match state.run_book(work).await {
         Ok(()) => HttpResponse::SeeOther().insert_header((header::LOCATION, address(request))).finish(),
-        Err(error) => refusal(Frame::of(state, request), request, error),
+        Err(error) => refusal(Frame::of(state, request), request, &error),
     }
 }
 

@@ -73,9 +73,8 @@ struct ListPage {
     /// Where the form goes that asks for a reason.
     reason_to: Option<String>,
     next: Option<String>,
-    /// Whether the page begins with the first call.
-    is_first: bool,
-    first: String,
+    /// Where it begins, unless this page does.
+    first: Option<String>,
     /// False when there was no time to look further.
     is_complete: bool,
     /// Whether there are others, whose names tell something.
@@ -104,8 +103,7 @@ pub(super) async fn show(
         problem: None,
         reason_to: None,
         next: None,
-        is_first: query.after.is_empty(),
-        first: to(&query.q, query.order(), None),
+        first: (!query.after.is_empty()).then(|| to(&query.q, query.order(), None)),
         is_complete: true,
         has_people: state.accounts.settings().required,
         exports: Vec::new(),
@@ -140,7 +138,7 @@ pub(super) async fn show(
             page.problem = Some(words.problem(&error));
             answer(StatusCode::OK, &page)
         }
-        Err(error) => refusal(page.frame, &request, error),
+        Err(error) => refusal(page.frame, &request, &error),
     }
 }
 

@@ -4,6 +4,7 @@
 mod call;
 mod conversation;
 mod export;
+mod figures;
 mod format;
 mod frame;
 mod list;
@@ -23,6 +24,7 @@ pub(super) fn api(app: &mut ServiceConfig) {
 /// The pages.
 pub(super) fn pages(app: &mut ServiceConfig) {
     app.service(Endpoint::at("/admin").on(Method::GET, list::show).on(Method::POST, list::give_reason))
+        .service(Endpoint::at("/admin/figures").on(Method::GET, figures::show))
         .service(Endpoint::at("/admin/export").on(Method::GET, export::download).on(Method::POST, export::give_reason))
         .service(
             Endpoint::at("/admin/calls/{tool_call_id}").on(Method::GET, call::show).on(Method::POST, call::give_reason),

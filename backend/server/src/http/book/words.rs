@@ -72,9 +72,31 @@ words! {
     go_on: "Go on looking", "続きを調べる";
     older: "Next page", "次のページ";
     first: "First page", "最初のページ";
-    from_beginning: "From the beginning", "最初から";
+    whole_conversation: "From the beginning", "最初から";
     empty_conversation: "There are no messages in this conversation.", "この会話にはメッセージがありません。";
     export: "Export what is shown", "表示中の条件で書き出す";
+    figures: "Figures", "集計";
+    last_day: "24 hours", "24時間";
+    last_week: "7 days", "7日間";
+    last_month: "30 days", "30日間";
+    range: "Time", "期間";
+    calls_an_hour: "Calls an hour", "1時間ごとの呼び出し";
+    of_tools: "Tools", "ツール";
+    of_models: "Models", "モデル";
+    of_people: "People", "ユーザー";
+    of_days: "Days", "日";
+    failed_share: "Failed", "失敗";
+    half_within: "Half within", "半数の所要時間";
+    most_within: "95 % within", "95%の所要時間";
+    model_calls: "Model calls", "モデル呼び出し";
+    tokens_in: "Tokens in", "入力トークン";
+    tokens_out: "Tokens out", "出力トークン";
+    cost: "Cost", "費用";
+    name: "Name", "名前";
+    key_success: "done", "完了";
+    key_error: "failed", "失敗";
+    key_other: "other", "その他";
+    nothing_happened: "Nothing has happened in this time.", "この期間には何もありません。";
     why_title: "Why do you look?", "閲覧の理由";
     why_label: "Reason", "理由";
     why_hint: "Whose it is will see who looked, when, and this reason. It holds for an hour.",
@@ -137,6 +159,26 @@ impl Words {
         match self.0 {
             Language::English => format!("{input} tokens in, {output} out"),
             Language::Japanese => format!("入力{input}トークン、出力{output}トークン"),
+        }
+    }
+
+    /// How much there was, and when the most.
+    pub(super) fn total(self, calls: &str, failed: &str, most: &str, at: &str) -> String {
+        match self.0 {
+            Language::English => {
+                format!("{calls} calls, {failed} of them failed. The most in one hour: {most}, from {at} UTC.")
+            }
+            Language::Japanese => {
+                format!("呼び出しは{calls}件、うち失敗{failed}。最も多い1時間は{at}（UTC）からの{most}件です。")
+            }
+        }
+    }
+
+    /// What is not counted yet.
+    pub(super) fn missing_hours(self, hours: usize) -> String {
+        match self.0 {
+            Language::English => format!("{hours} hours are still being counted and are not in these figures yet."),
+            Language::Japanese => format!("{hours}時間分は集計中のため、まだ含まれていません。"),
         }
     }
 

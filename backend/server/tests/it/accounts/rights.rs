@@ -118,6 +118,7 @@ fn rows() -> Vec<Row> {
         row(get.clone(), "/api/looks", PERSONAL),
         // Of what is another's, admins are asked why they look.
         row(get.clone(), "/admin", [303, 403, 403, 200, 303, 403]),
+        row(get.clone(), "/admin/figures", [303, 403, 403, 200, 303, 403]),
         row(get.clone(), "/admin/export", [303, 403, 403, 403, 303, 403]).query("?format=csv"),
         row(get.clone(), "/admin/calls/{tool_call_id}", [303, 403, 403, 403, 303, 403]),
         row(get.clone(), "/admin/conversations/{uuid}", [303, 403, 403, 403, 303, 403]),
