@@ -10,6 +10,7 @@ mod list;
 mod looks;
 mod service;
 mod store;
+mod upkeep;
 mod whole;
 
 pub(crate) use error::BookError;

@@ -1,6 +1,7 @@
-//! The service that http talks to. Its use cases stand with their subjects: `list`, `whole`, `looks`.
+//! The service that http talks to. Its use cases stand with their subjects: `list`, `whole`, `export`, `figures`,
+//! `looks`; what goes on beside them in `upkeep`.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
@@ -18,12 +19,6 @@ use crate::{
     accounts::UserId,
     db::{Database, now},
 };
-
-/// How often is looked for what is new.
-const KEPT_UP_EVERY: Duration = Duration::from_secs(10);
-
-/// The pause before more of it, so that what people wait for comes between.
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// The use cases of the book. Cheap to clone; all clones are the same service.
 #[derive(Clone)]
@@ -44,26 +39,7 @@ impl Book {
         Self { context: Arc::new(Context { db, searches: Semaphore::new(MAX_SEARCHES) }) }
     }
 
-    /// Writes down what new calls are found by, and counts the hours that are over, for ever.
-    pub(crate) async fn keep_up(self) {
-        loop {
-            let has_more = async {
-                let is_behind = facts::complete(&self.context.db).await? == facts::CALLS_AT_ONCE;
-                Ok::<_, sqlx::Error>(self.count_hours().await? || is_behind)
-            };
-            let pause = match has_more.await {
-                Ok(true) => PAUSE,
-                Ok(false) => KEPT_UP_EVERY,
-                Err(error) => {
-                    tracing::warn!(%error, "the book of tool calls could not be kept up");
-                    KEPT_UP_EVERY
-                }
-            };
-            tokio::time::sleep(pause).await;
-        }
-    }
-
-    /// The same for the calls of this moment, which somebody wants to see.
+    /// Writes down what the calls of this moment are found by, which somebody wants to see.
     async fn complete_new(&self) -> sqlx::Result<()> {
         for _ in 0..MAX_COMPLETED_FIRST {
             if facts::complete(&self.context.db).await? < facts::CALLS_AT_ONCE {
