@@ -1,6 +1,6 @@
-//! The database: its address, pools, transactions, migrations, what its errors mean, and what lets one SQL text
-//! serve both engines: two macros, and a text that is searched for. Queries themselves live with what they store (`conversation::store`, …); this module knows
-//! no table but those that it needs for itself.
+//! The database: its address, pools, transactions, migrations, what its errors mean, and what lets one SQL text serve both
+//! engines: two macros, and a text that is searched for. Queries themselves live with what they store
+//! (`conversation::store`, …); this module knows no table but those that it needs for itself.
 
 mod clock;
 mod database;
