@@ -6,6 +6,7 @@ mod approval;
 mod event;
 mod feed;
 mod ids;
+mod look;
 mod model;
 mod playback;
 mod raw_json;
@@ -29,6 +30,7 @@ pub use event::{
 };
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
 pub use ids::{ApprovalId, MessageId, ShareId, ToolCallId};
+pub use look::{Look, LookKind};
 pub use model::{CatalogModel, ModelList, Prices, ToolOffer};
 pub use playback::{Playback, PlayedEvent};
 pub use raw_json::{RawJson, json_depth};

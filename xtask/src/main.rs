@@ -14,6 +14,7 @@ mod lint;
 mod progress;
 mod run;
 mod screenshots;
+mod seed;
 mod shell;
 mod test;
 mod ui;
@@ -49,6 +50,8 @@ enum Command {
     Conformance,
     /// Build the page (WASM, styles, static files) into target/site
     Ui(ui::Options),
+    /// Fill a database with made-up tool calls, to see how the book of them does
+    Seed(seed::Options),
     /// Take the pictures in docs/images with a real browser
     Screenshots,
     /// Measure the page in a real browser: its weight, and how smoothly it draws
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Conformance => conformance::run(),
         Command::Ui(options) => ui::build(&options).map(|_| ()),
+        Command::Seed(options) => seed::run(&options),
         Command::Screenshots => screenshots::run(),
         Command::Bench(options) => bench::run(&options),
     };

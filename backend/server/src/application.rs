@@ -16,10 +16,11 @@ use tokio::runtime::Handle;
 
 use crate::{
     accounts::{Accounts, AccountsError},
+    book::Book,
     config::Settings,
     conversation::{ConversationService, Lifetimes, ServiceError},
     db::{Database, DatabaseLock, DbError},
-    http::{self, AppState, Hosts, Site},
+    http::{self, AppState, Hosts, Services, Site},
     models::{Catalog, CatalogError},
     page_files::PageFiles,
     tool_pins::ToolPins,
@@ -108,16 +109,18 @@ impl Application {
         let tool_servers = ToolServers::start(tools, settings.tool_servers, &pins, find);
         let page_files = PageFiles::new(db.clone());
         let accounts = Accounts::new(db.clone(), settings.accounts);
+        let book = Book::new(db.clone());
         let limits = settings.person_limits;
         let service =
             ConversationService::start(db, agent, tool_servers, models, lifetimes, limits, Handle::current()).await?;
         let hosts = Hosts::new(address.ip(), settings.allowed_hosts);
         let (limits, keep_alive) = (settings.http_limits, settings.keep_alive);
         let kept = page_files.clone();
-        let state =
-            AppState::new(service.clone(), accounts.clone(), Arc::clone(&site), page_files, hosts, limits, keep_alive);
+        let services = Services { service: service.clone(), accounts: accounts.clone(), book: book.clone() };
+        let state = AppState::new(services, Arc::clone(&site), page_files, hosts, limits, keep_alive);
         let server = http::serve(listener, state).map_err(StartError::Server)?;
         service.spawn_until_draining(site.keep(kept));
+        service.spawn_until_draining(book.keep_up());
         if accounts.settings().required {
             service.spawn_until_draining(accounts.clone().keep_up());
             service.spawn_until_draining(accounts.clone().watch_streams());

@@ -4,6 +4,7 @@
 
 pub mod accounts;
 pub mod application;
+mod book;
 pub mod config;
 pub mod consistency;
 pub mod conversation;

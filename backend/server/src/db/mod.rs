@@ -1,6 +1,6 @@
-//! The database: its address, pools, transactions, migrations, what its errors mean, and the two macros by which one SQL
-//! text serves both engines. Queries themselves live with what they store (`conversation::store`, …); this module knows
-//! no table but those that it needs for itself.
+//! The database: its address, pools, transactions, migrations, what its errors mean, and what lets one SQL text serve both
+//! engines: two macros, and a text that is searched for. Queries themselves live with what they store
+//! (`conversation::store`, …); this module knows no table but those that it needs for itself.
 
 mod backup;
 mod clock;
@@ -13,6 +13,7 @@ mod lock;
 mod migrations;
 mod on_db;
 mod open;
+mod pattern;
 mod retry;
 mod schema;
 mod timeouts;
@@ -28,6 +29,7 @@ pub(crate) use failure::{is_rolled_back, storage_failed};
 pub(crate) use inserted_id::InsertedId;
 pub use lock::DatabaseLock;
 pub(crate) use on_db::{on_db, on_tx};
+pub(crate) use pattern::Pattern;
 pub(crate) use retry::with_retries;
 pub(crate) use timeouts::{in_command_time, in_long_time, in_time};
 pub use url::DatabaseUrl;

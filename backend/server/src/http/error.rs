@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     accounts::AccountsError,
+    book::BookError,
     conversation::{Reached, ServiceError},
     db::{FailureKind, classify},
 };
@@ -30,6 +31,9 @@ pub(super) enum ApiError {
     /// It concerns accounts, and was refused or failed.
     #[error(transparent)]
     Accounts(#[from] AccountsError),
+    /// It concerns the book, and was refused or failed.
+    #[error(transparent)]
+    Book(#[from] BookError),
     /// Nobody is signed in.
     #[error("You are not signed in. Open the page to sign in, or send a key as Authorization: Bearer.")]
     NotSignedIn,
@@ -165,6 +169,7 @@ impl ApiError {
             Self::Service(ServiceError::Storage(error)) => storage_kind(error),
             Self::Accounts(error) => accounts_kind(error),
             Self::Refused(refusal) => (refusal.status, "refused", "No answer"),
+            Self::Book(error) => book_kind(error),
             Self::NotSignedIn => (StatusCode::UNAUTHORIZED, "not-signed-in", "Not signed in"),
             Self::AdminsOnly => (StatusCode::FORBIDDEN, "admins-only", "Only for admins"),
             Self::PersonsOnly => (StatusCode::FORBIDDEN, "persons-only", "Not with a key"),
@@ -248,6 +253,20 @@ fn accounts_kind(error: &AccountsError) -> (StatusCode, &'static str, &'static s
         AccountsError::Hash(_) | AccountsError::Random(_) | AccountsError::Task(_) => {
             (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error")
         }
+    }
+}
+
+/// The same for what concerns the book.
+fn book_kind(error: &BookError) -> (StatusCode, &'static str, &'static str) {
+    match error {
+        BookError::NeedsReason { .. } => (StatusCode::FORBIDDEN, "needs-reason", "A reason is needed"),
+        BookError::NoReason => (StatusCode::UNPROCESSABLE_ENTITY, "no-reason", "No reason"),
+        BookError::NoSuchUser(_) => (StatusCode::NOT_FOUND, "no-such-user", "No such user"),
+        BookError::NoSuchConversation => (StatusCode::NOT_FOUND, "no-such-conversation", "No such conversation"),
+        BookError::NoSuchCall => (StatusCode::NOT_FOUND, "no-such-tool-call", "No such tool call"),
+        BookError::BadCursor => (StatusCode::BAD_REQUEST, "bad-query", "The query string is wrong"),
+        BookError::Write(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
+        BookError::Storage(error) => storage_kind(error),
     }
 }
 

@@ -4,6 +4,7 @@
 mod accounts;
 mod assets;
 mod body;
+mod book;
 mod caller;
 mod client_address;
 mod connection;
@@ -45,5 +46,6 @@ pub use limits::Limits;
 pub use server::serve;
 pub use site::{Site, SiteFile};
 pub use state::AppState;
+pub(crate) use state::Services;
 
 use state::State;

@@ -14,7 +14,7 @@ use tracing_actix_web::TracingLogger;
 use uuid::Uuid;
 
 use super::{
-    accounts, assets, body, consent, conversations,
+    accounts, assets, body, book, consent, conversations,
     error::ApiError,
     export, feed, guard, health, identify,
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
@@ -72,6 +72,7 @@ fn configure(app: &mut web::ServiceConfig, state: &AppState) {
         })
         .service(Endpoint::at("/s/{token}").on(Method::GET, shares::show))
         .configure(accounts::pages)
+        .configure(book::pages)
         .configure(|app| page::configure(app, state))
         // All other addresses are the page's, which is only ever read.
         .default_service(web::to(only_read));
@@ -122,6 +123,7 @@ fn api() -> Scope {
         .service(Endpoint::at("/approvals").on(Method::GET, consent::list))
         .service(Endpoint::at("/approvals/{approval_id}").on(Method::DELETE, consent::revoke))
         .configure(accounts::api)
+        .configure(book::api)
         .default_service(web::to(no_such_route))
 }
 

@@ -9,6 +9,7 @@ use tracing::Instrument as _;
 use super::{error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics, site::Site};
 use crate::{
     accounts::{Accounts, AccountsError},
+    book::{Book, BookError},
     conversation::{ConversationService, ServiceError},
     page_files::PageFiles,
 };
@@ -18,6 +19,7 @@ use crate::{
 pub struct AppState {
     pub(super) service: ConversationService,
     pub(super) accounts: Accounts,
+    pub(super) book: Book,
     pub(super) runtime: Handle,
     pub(super) site: Arc<Site>,
     pub(super) page_files: PageFiles,
@@ -27,13 +29,19 @@ pub struct AppState {
     pub(super) keep_alive: Duration,
 }
 
+/// Whose use cases the handlers run.
+pub(crate) struct Services {
+    pub(crate) service: ConversationService,
+    pub(crate) accounts: Accounts,
+    pub(crate) book: Book,
+}
+
 impl AppState {
     /// The state of a server that hands out `site`, and what other versions left in `page_files`, that may be asked by the
     /// names `hosts`, and whose event streams are silent for no longer than `keep_alive`. Its use cases run on the runtime
     /// that this is called on.
     pub(crate) fn new(
-        service: ConversationService,
-        accounts: Accounts,
+        Services { service, accounts, book }: Services,
         site: Arc<Site>,
         page_files: PageFiles,
         hosts: Hosts,
@@ -42,7 +50,7 @@ impl AppState {
     ) -> Self {
         let metrics = Arc::new(Metrics::new(&service.models().list(), service.turn_counts()));
         let runtime = Handle::current();
-        Self { service, accounts, runtime, site, page_files, hosts, limits, metrics, keep_alive }
+        Self { service, accounts, book, runtime, site, page_files, hosts, limits, metrics, keep_alive }
     }
 
     /// Runs a use case on the program's own runtime, to its end even when the client goes away in the middle. Handlers
@@ -55,6 +63,17 @@ impl AppState {
         W: Future<Output = Result<T, ServiceError>> + Send + 'static,
     {
         let task = self.runtime.spawn(work(self.service.clone()).in_current_span());
+        Ok(task.await.map_err(ApiError::Task)??)
+    }
+
+    /// The same for the book.
+    pub(super) async fn run_book<T, F, W>(&self, work: F) -> Result<T, ApiError>
+    where
+        T: Send + 'static,
+        F: FnOnce(Book) -> W,
+        W: Future<Output = Result<T, BookError>> + Send + 'static,
+    {
+        let task = self.runtime.spawn(work(self.book.clone()).in_current_span());
         Ok(task.await.map_err(ApiError::Task)??)
     }
 

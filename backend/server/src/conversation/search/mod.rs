@@ -27,13 +27,12 @@ use super::{
     service::ConversationService,
     store::{
         ConversationId, messages,
-        pattern::Pattern,
         search::{self, Cursor, HitRow, Scope},
     },
 };
 use crate::{
     accounts::UserId,
-    db::{Database, in_time, now},
+    db::{Database, Pattern, in_time, now},
 };
 
 /// How long is searched for one page. A batch that was begun is gone through.

@@ -9,13 +9,12 @@ use uuid::Uuid;
 
 use super::{
     super::limits::MAX_PINNED,
-    pattern::Pattern,
     rows::{ConversationId, ConversationRow},
     tool_switches::disabled_tools_column,
 };
 use crate::{
     accounts::UserId,
-    db::{Database, now, on_db},
+    db::{Database, Pattern, now, on_db},
 };
 
 const CREATE: &str = "INSERT INTO conversations (uuid, user_id, title, model, disabled_tools, created_at, updated_at) \

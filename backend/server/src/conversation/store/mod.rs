@@ -8,7 +8,6 @@ pub(super) mod conversations;
 mod list_of;
 pub(super) mod messages;
 pub(super) mod model_calls;
-pub(super) mod pattern;
 pub(super) mod people;
 pub(super) mod programs;
 pub(super) mod reviews;

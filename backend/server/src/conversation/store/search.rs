@@ -5,10 +5,10 @@ use chrono::{DateTime, Utc};
 use sqlx::{Encode, QueryBuilder, Type};
 use tallybook_protocol::{MessageId, Role};
 
-use super::{pattern::Pattern, rows::ConversationId};
+use super::rows::ConversationId;
 use crate::{
     accounts::UserId,
-    db::{Database, in_long_time, on_db},
+    db::{Database, Pattern, in_long_time, on_db},
 };
 
 const OF_TITLES: &str = "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \

@@ -1,6 +1,7 @@
 //! Accounts over HTTP: who may do what (`rights`), signing in and the attacks on it (`sign_in`), how accounts come to be
 //! (`links`), one's own (`me`), how much one may have answered (`limits`), and what happens to streams when a reader's rights end (`streams`).
 
+mod book;
 mod kit;
 mod limits;
 mod links;

@@ -16,7 +16,7 @@ impl Pattern {
     }
 
     /// Adds the condition that `column` contains the text.
-    pub(super) fn push_matches<D>(&self, query: &mut QueryBuilder<D>, column: &'static str)
+    pub(crate) fn push_matches<D>(&self, query: &mut QueryBuilder<D>, column: &'static str)
     where
         D: Database,
         String: Type<D> + for<'q> Encode<'q, D>,
@@ -39,7 +39,7 @@ impl Pattern {
 
     /// Adds the position of the text in `column`, in characters counted from 1, once in each way in which it may be found; null
     /// where it is not.
-    pub(super) fn push_positions<D>(&self, query: &mut QueryBuilder<D>, column: &'static str)
+    pub(crate) fn push_positions<D>(&self, query: &mut QueryBuilder<D>, column: &'static str)
     where
         D: Database,
         String: Type<D> + for<'q> Encode<'q, D>,

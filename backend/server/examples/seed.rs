@@ -1,0 +1,204 @@
+//! Fills a database with made-up tool calls, to see how the book does when there are many: `cargo xtask seed`. They are the
+//! same each time, in conversations of made-up people, over the sixty days before now.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use clap::Parser;
+use sqlx::{Encode, QueryBuilder, Type};
+use tallybook::db::{Database, DatabaseUrl, Transaction, now};
+
+/// Calls of one turn, and turns of one conversation.
+const CALLS_OF_TURN: i64 = 4;
+const TURNS_OF_CONVERSATION: i64 = 10;
+/// Turns that one transaction writes.
+const TURNS_AT_ONCE: i64 = 200;
+const PEOPLE: i64 = 100;
+const DAYS: i64 = 60;
+const TOOLS: [&str; 8] =
+    ["add", "current_time", "docs__search", "docs__read", "web__fetch", "files__list", "files__write", "calculate"];
+const MODELS: [&str; 3] = ["Small", "Large", "Local"];
+
+#[derive(Parser)]
+struct Options {
+    /// How many tool calls to make up
+    #[arg(long)]
+    tool_calls: i64,
+    /// The database, which is made when it is missing
+    #[arg(long)]
+    database_url: DatabaseUrl,
+}
+
+/// The ids that come next, and when the first call began.
+struct Next {
+    user: i64,
+    conversation: i64,
+    message: i64,
+    call: i64,
+    began: DateTime<Utc>,
+    between: TimeDelta,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let Options { tool_calls, database_url } = Options::parse();
+    let db = Database::connect(&database_url).await?;
+    let mut next = Next::after(&db, tool_calls.max(1)).await?;
+    write_people(&db, next.user).await?;
+    let turns = (tool_calls + CALLS_OF_TURN - 1) / CALLS_OF_TURN;
+    let mut written = 0;
+    while written < turns {
+        let count = TURNS_AT_ONCE.min(turns - written);
+        match db.begin().await? {
+            Transaction::MySql(mut tx) => {
+                for mut query in statements::<sqlx::MySql>(&next, count) {
+                    query.build().execute(&mut *tx).await?;
+                }
+                tx.commit().await?;
+            }
+            Transaction::Sqlite(mut tx) => {
+                for mut query in statements::<sqlx::Sqlite>(&next, count) {
+                    query.build().execute(&mut *tx).await?;
+                }
+                tx.commit().await?;
+            }
+        }
+        next.conversation += (count + TURNS_OF_CONVERSATION - 1) / TURNS_OF_CONVERSATION;
+        next.message += count * 2;
+        next.call += count * CALLS_OF_TURN;
+        next.began += next.between * i32::try_from(count * CALLS_OF_TURN)?;
+        written += count;
+    }
+    match &db {
+        Database::MySql(pool) => {
+            sqlx::query("ANALYZE TABLE tool_calls, messages, model_calls, conversations").execute(pool).await?;
+        }
+        Database::Sqlite(pool) => {
+            sqlx::query("ANALYZE").execute(pool).await?;
+        }
+    }
+    db.close().await;
+    Ok(())
+}
+
+impl Next {
+    async fn after(db: &Database, calls: i64) -> anyhow::Result<Self> {
+        let sql = "SELECT (SELECT COALESCE(MAX(id), 0) FROM users), (SELECT COALESCE(MAX(id), 0) FROM conversations), \
+                   (SELECT COALESCE(MAX(id), 0) FROM messages), (SELECT COALESCE(MAX(id), 0) FROM tool_calls)";
+        let (user, conversation, message, call): (i64, i64, i64, i64) = match db {
+            Database::MySql(pool) => sqlx::query_as(sql).fetch_one(pool).await?,
+            Database::Sqlite(pool) => sqlx::query_as(sql).fetch_one(pool).await?,
+        };
+        let between = TimeDelta::microseconds(TimeDelta::days(DAYS).num_microseconds().unwrap_or(0) / calls);
+        let (began, one) = (now() - TimeDelta::days(DAYS), 1);
+        Ok(Self {
+            user: user + one,
+            conversation: conversation + one,
+            message: message + one,
+            call: call + one,
+            began,
+            between,
+        })
+    }
+}
+
+async fn write_people(db: &Database, first: i64) -> anyhow::Result<()> {
+    for id in first..first + PEOPLE {
+        let sql = "INSERT INTO users (id, name, role, created_at) VALUES (?, ?, 'user', ?)";
+        let name = format!("person{id}");
+        match db {
+            Database::MySql(pool) => {
+                sqlx::query(sql).bind(id).bind(name).bind(now()).execute(pool).await?;
+            }
+            Database::Sqlite(pool) => {
+                sqlx::query(sql).bind(id).bind(name).bind(now()).execute(pool).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The rows of `count` turns.
+fn statements<D>(next: &Next, count: i64) -> Vec<QueryBuilder<D>>
+where
+    D: sqlx::Database,
+    String: Type<D> + for<'q> Encode<'q, D>,
+    i64: Type<D> + for<'q> Encode<'q, D>,
+    DateTime<Utc>: Type<D> + for<'q> Encode<'q, D>,
+    Option<String>: for<'q> Encode<'q, D>,
+    Option<i64>: for<'q> Encode<'q, D>,
+{
+    let conversation_of = |turn: i64| next.conversation + turn / TURNS_OF_CONVERSATION;
+    let user_of = |turn: i64| next.user + conversation_of(turn) % PEOPLE;
+    let model_of = |turn: i64| MODELS[usize::try_from((next.message + turn) % 3).unwrap_or(0)];
+    let began =
+        |turn: i64, call: i64| next.began + next.between * i32::try_from(turn * CALLS_OF_TURN + call).unwrap_or(0);
+    let mut conversations =
+        QueryBuilder::new("INSERT INTO conversations (id, uuid, user_id, title, created_at, updated_at) ");
+    conversations.push_values((0..count).step_by(10), |mut row, turn| {
+        let id = conversation_of(turn);
+        row.push_bind(id).push_bind(format!("5eed0000-0000-4000-8000-{id:012}")).push_bind(user_of(turn));
+        row.push_bind(format!("Made-up conversation {id}")).push_bind(began(turn, 0)).push_bind(began(turn, 0));
+    });
+    let mut messages = QueryBuilder::new(
+        "INSERT INTO messages (id, conversation_id, parent_id, role, content, status, model, created_at) ",
+    );
+    messages.push_values((0..count * 2).map(|at| (at / 2, at % 2)), |mut row, (turn, side)| {
+        let id = next.message + turn * 2 + side;
+        let is_first = turn % TURNS_OF_CONVERSATION == 0 && side == 0;
+        row.push_bind(id).push_bind(conversation_of(turn)).push_bind((!is_first).then_some(id - 1));
+        row.push_bind(if side == 0 { "user" } else { "assistant" }.to_owned());
+        row.push_bind(format!("What was said at place {id}, in a few words.")).push_bind("complete".to_owned());
+        row.push_bind((side == 1).then(|| model_of(turn).to_owned())).push_bind(began(turn, 0));
+    });
+    let mut model_calls = QueryBuilder::new(
+        "INSERT INTO model_calls (message_id, step, provider, model, input_tokens, output_tokens, cost_nanos, \
+         duration_ms, blocks, created_at) ",
+    );
+    model_calls.push_values((0..count * 2).map(|at| (at / 2, at % 2)), |mut row, (turn, step)| {
+        let luck = luck(next.message + turn * 2 + step);
+        row.push_bind(next.message + turn * 2 + 1).push_bind(step).push_bind("made-up".to_owned());
+        row.push_bind(model_of(turn).to_owned()).push_bind(500 + luck % 4000).push_bind(20 + luck % 300);
+        row.push_bind(luck % 9_000_000).push_bind(300 + luck % 5000).push_bind("[]".to_owned());
+        row.push_bind(began(turn, step * 2));
+    });
+    let mut calls = QueryBuilder::new(
+        "INSERT INTO tool_calls (id, message_id, tool_call_id, tool_name, input, input_text, output, error, error_type, \
+         status, step, position, text_offset, started_at, completed_at, duration_ms, user_id, conversation_id, model) ",
+    );
+    calls.push_values(
+        (0..count * CALLS_OF_TURN).map(|at| (at / CALLS_OF_TURN, at % CALLS_OF_TURN)),
+        |mut row, (turn, at)| {
+            let id = next.call + turn * CALLS_OF_TURN + at;
+            let luck = luck(id);
+            let (status, is_failed) = match luck % 100 {
+                0..6 => ("error", true),
+                6 => ("denied", true),
+                7 => ("interrupted", true),
+                _ => ("success", false),
+            };
+            // Most are quick and few are slow.
+            let ms = 1
+                + luck % 40
+                + if luck % 11 == 0 { luck % 900 } else { 0 }
+                + if luck % 97 == 0 { luck % 20_000 } else { 0 };
+            let input = format!(r#"{{"query":"made-up number {}","page":{}}}"#, luck % 100_000, luck % 7);
+            row.push_bind(id).push_bind(next.message + turn * 2 + 1).push_bind(format!("call_{id}"));
+            row.push_bind(TOOLS[usize::try_from(luck % 131 % 8).unwrap_or(0)].to_owned());
+            row.push_bind(input.clone()).push_bind(input);
+            row.push_bind(
+                (!is_failed).then(|| format!("Result {id}. {}", "Some text that a tool gives back. ".repeat(5))),
+            );
+            row.push_bind(is_failed.then(|| format!("It went wrong with code {}.", luck % 50)));
+            row.push_bind(is_failed.then(|| "tool_error".to_owned())).push_bind(status.to_owned());
+            row.push_bind(at / 2).push_bind(at % 2).push_bind(0_i64);
+            row.push_bind(began(turn, at)).push_bind(began(turn, at) + TimeDelta::milliseconds(ms)).push_bind(ms);
+            row.push_bind(user_of(turn)).push_bind(conversation_of(turn)).push_bind(model_of(turn).to_owned());
+        },
+    );
+    vec![conversations, messages, model_calls, calls]
+}
+
+/// A number that looks like chance, and is the same each time.
+fn luck(seed: i64) -> i64 {
+    let mixed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    ((mixed ^ (mixed >> 29)).wrapping_mul(0x2545_F491_4F6C_DD1D) >> 20) & 0x7FFF_FFFF
+}

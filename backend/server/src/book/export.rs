@@ -1,0 +1,209 @@
+//! What a filter asks for as a file, portion by portion: each is read when the one before is on its way, so however many
+//! calls there are, little of them is in memory, and nothing runs that nobody reads.
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use super::{
+    Book, BookError,
+    filter::{BUILT_IN, Filter},
+    limits::{CALLS_IN_PORTION, MAX_PORTION_BYTES, TIME_FOR_PAGE},
+    list::find,
+    store::{
+        calls::{self, ExportedRow, Order, Place},
+        condition::Condition,
+    },
+};
+use crate::accounts::Caller;
+
+/// What the file is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExportFormat {
+    /// For spreadsheets.
+    Csv,
+    /// For programs: an object a line.
+    Jsonl,
+}
+
+/// How far an export is.
+#[derive(Clone, Debug)]
+pub(crate) struct CallsExport {
+    condition: Condition,
+    format: ExportFormat,
+    after: Option<Place>,
+    is_begun: bool,
+    is_over: bool,
+}
+
+/// A call, as it is written.
+#[derive(Serialize)]
+struct Exported<'a> {
+    id: i64,
+    started_at: String,
+    completed_at: Option<String>,
+    tool: &'a str,
+    server: &'a str,
+    status: &'a str,
+    duration_ms: Option<i64>,
+    user: &'a str,
+    conversation: &'a str,
+    model: Option<&'a str>,
+    input: &'a str,
+    output: Option<&'a str>,
+    error: Option<&'a str>,
+    error_type: Option<&'a str>,
+}
+
+/// What the columns are called, in the order of the fields.
+const COLUMNS: [&str; 14] = [
+    "id",
+    "started_at",
+    "completed_at",
+    "tool",
+    "server",
+    "status",
+    "duration_ms",
+    "user",
+    "conversation",
+    "model",
+    "input",
+    "output",
+    "error",
+    "error_type",
+];
+
+/// By which spreadsheets know that a file is UTF-8.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+impl Book {
+    /// Begins an export, which needs a reason where it may be of others' calls.
+    pub(crate) async fn begin_export(
+        &self,
+        reader: &Caller,
+        filter: &Filter,
+        format: ExportFormat,
+    ) -> Result<CallsExport, BookError> {
+        let (condition, owner) = self.resolve(filter).await?;
+        self.look_at_export(reader, owner, filter).await?;
+        Ok(CallsExport { condition, format, after: None, is_begun: false, is_over: false })
+    }
+
+    /// The next portion; `None` when the file is whole.
+    pub(crate) async fn next_portion(&self, export: &mut CallsExport) -> Result<Option<Bytes>, BookError> {
+        let mut portion = Vec::new();
+        if !export.is_begun {
+            export.is_begun = true;
+            if export.format == ExportFormat::Csv {
+                portion.extend(BYTE_ORDER_MARK.bytes());
+                portion.extend(csv_line(COLUMNS.map(str::to_owned))?);
+            }
+        }
+        while portion.is_empty() && !export.is_over {
+            self.write_next(export, &mut portion).await?;
+        }
+        Ok((!portion.is_empty()).then(|| portion.into()))
+    }
+
+    /// Writes as many of the calls that come next as a portion takes.
+    async fn write_next(&self, export: &mut CallsExport, portion: &mut Vec<u8>) -> Result<(), BookError> {
+        let db = &self.context.db;
+        let (order, condition) = (Order::Newest, &export.condition);
+        let found = find(db, condition, order, export.after, CALLS_IN_PORTION, Some(TIME_FOR_PAGE)).await?;
+        let ids: Vec<i64> = found.rows.iter().map(|row| row.id).collect();
+        let sizes = calls::list(db, &ids).await?;
+        let mut bytes = 0;
+        let fits = |row: &&calls::CallRow| {
+            let is_first = bytes == 0;
+            bytes += row.bytes();
+            is_first || bytes <= MAX_PORTION_BYTES
+        };
+        let taken: Vec<i64> = sizes.iter().take_while(fits).map(|row| row.id).collect();
+        let last = taken.last().filter(|_| taken.len() < sizes.len());
+        let last = last.and_then(|last| found.rows.iter().find(|row| row.id == *last));
+        match (last, found.next) {
+            (Some(last), _) => export.after = Some(last.place(order)),
+            (None, Some(next)) => export.after = Some(next),
+            (None, None) => export.is_over = true,
+        }
+        for row in calls::list_whole(db, &taken).await? {
+            match export.format {
+                ExportFormat::Csv => portion.extend(csv_line(cells(&exported(&row)))?),
+                ExportFormat::Jsonl => {
+                    let written = serde_json::to_writer(&mut *portion, &exported(&row));
+                    written.map_err(|error| BookError::Write(error.into()))?;
+                    portion.push(b'\n');
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn exported(row: &ExportedRow) -> Exported<'_> {
+    Exported {
+        id: row.id,
+        started_at: row.started_at.to_rfc3339(),
+        completed_at: row.completed_at.map(|at| at.to_rfc3339()),
+        tool: &row.tool_name,
+        server: if row.server.is_empty() { BUILT_IN } else { &row.server },
+        status: &row.status,
+        duration_ms: row.duration_ms,
+        user: &row.user_name,
+        conversation: &row.uuid,
+        model: row.model.as_deref(),
+        input: &row.input_text,
+        output: row.output.as_deref(),
+        error: row.error.as_deref(),
+        error_type: row.error_type.as_deref(),
+    }
+}
+
+fn cells(call: &Exported<'_>) -> [String; 14] {
+    let text = |text: Option<&str>| text.map(harmless).unwrap_or_default();
+    [
+        call.id.to_string(),
+        call.started_at.clone(),
+        call.completed_at.clone().unwrap_or_default(),
+        harmless(call.tool),
+        harmless(call.server),
+        call.status.to_owned(),
+        call.duration_ms.map(|ms| ms.to_string()).unwrap_or_default(),
+        harmless(call.user),
+        call.conversation.to_owned(),
+        text(call.model),
+        harmless(call.input),
+        text(call.output),
+        text(call.error),
+        text(call.error_type),
+    ]
+}
+
+/// A text that no spreadsheet takes for a formula: one that begins like it gets an apostrophe, which spreadsheets take for
+/// the sign that text follows.
+fn harmless(text: &str) -> String {
+    let is_formula = text
+        .trim_start_matches([' ', '\u{3000}'])
+        .starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
+    if is_formula { format!("'{text}") } else { text.to_owned() }
+}
+
+fn csv_line(cells: [String; 14]) -> Result<Vec<u8>, BookError> {
+    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    writer.write_record(cells).map_err(|error| BookError::Write(error.into()))?;
+    writer.into_inner().map_err(|error| BookError::Write(error.into_error().into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn what_begins_like_a_formula_is_text() {
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "＝1"] {
+            assert_eq!(harmless(formula), format!("'{formula}"));
+        }
+        for text in ["{\"a\":1}", "1-1", "", "a=b"] {
+            assert_eq!(harmless(text), text);
+        }
+    }
+}

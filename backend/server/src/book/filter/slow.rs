@@ -1,0 +1,65 @@
+//! How long calls took, as a filter says it: `>5s`, `<200ms`.
+
+use std::fmt;
+
+/// The longest time that can be named, in milliseconds: some eleven days.
+const MAX_MS: i64 = 1_000_000_000;
+
+/// Units, the longest first, each with its milliseconds.
+const UNITS: [(&str, i64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
+
+/// How long a call took, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slow {
+    /// Longer than this.
+    Longer(i64),
+    /// Less long than this.
+    Shorter(i64),
+}
+
+impl Slow {
+    /// Reads `>5s`, `<200ms`, `>1.5m`; without a sign it is `>`.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (make, rest): (fn(i64) -> Self, _) = match text.strip_prefix('<') {
+            Some(rest) => (Self::Shorter, rest),
+            None => (Self::Longer, text.strip_prefix('>').unwrap_or(text)),
+        };
+        // What ends in `ms` ends in `s`, too.
+        let (number, (_, unit_ms)) =
+            UNITS.iter().rev().find_map(|unit| rest.strip_suffix(unit.0).map(|number| (number, unit)))?;
+        let (whole, fraction) = number.split_once('.').map_or((number, None), |(whole, part)| (whole, Some(part)));
+        let mut ms = digits(whole)?.checked_mul(*unit_ms)?;
+        if let Some(fraction) = fraction {
+            let (part, scale) = (digits(fraction)?, 10_i64.pow(u32::try_from(fraction.len()).ok()?));
+            let scaled = part * unit_ms;
+            if scaled % scale != 0 {
+                return None;
+            }
+            ms += scaled / scale;
+        }
+        (ms <= MAX_MS).then(|| make(ms))
+    }
+
+    /// The milliseconds.
+    pub(crate) const fn ms(self) -> i64 {
+        match self {
+            Self::Longer(ms) | Self::Shorter(ms) => ms,
+        }
+    }
+}
+
+/// A few digits as a number.
+fn digits(text: &str) -> Option<i64> {
+    let is_number = (1..=10).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().ok())?
+}
+
+impl fmt::Display for Slow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = self.ms();
+        let sign = if matches!(self, Self::Longer(_)) { '>' } else { '<' };
+        let fits = |(_, unit_ms): &&(&str, i64)| ms % unit_ms == 0 && ms > 0;
+        let (unit, unit_ms) = UNITS.iter().find(fits).unwrap_or(&("ms", 1));
+        write!(f, "{sign}{}{unit}", ms / unit_ms)
+    }
+}

@@ -1,0 +1,133 @@
+//! Looking is recorded: who looks at what is somebody else's says why, once an hour, and whose it is sees it.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use tallybook_protocol::{Look, LookKind, Page, ToolCallId};
+use uuid::Uuid;
+
+use super::{
+    Book, BookError,
+    filter::Filter,
+    limits::{LOOKS_ON_PAGE, MAX_REASON_CHARS, REASON_LIFETIME},
+    store::{
+        looks::{self, Action, EVERYBODY, LookRow},
+        whole,
+    },
+};
+use crate::{
+    accounts::{Caller, UserId},
+    db::now,
+};
+
+/// What somebody wants to look at.
+#[derive(Clone, Debug)]
+pub(crate) enum Subject {
+    Call(ToolCallId),
+    Conversation(Uuid),
+    Calls(Filter),
+}
+
+impl Book {
+    /// Takes down why somebody looks. It holds for an hour, for all that is the same person's.
+    pub(crate) async fn give_reason(&self, reader: &Caller, subject: &Subject, reason: &str) -> Result<(), BookError> {
+        let reason = reason.trim();
+        if reason.is_empty() || reason.chars().count() > MAX_REASON_CHARS {
+            return Err(BookError::NoReason);
+        }
+        let owner = self.owner_of(subject).await?;
+        if owner != reader.user {
+            looks::create(&self.context.db, reader.user, owner, Action::ReasonGiven, "", reason).await?;
+        }
+        Ok(())
+    }
+
+    async fn owner_of(&self, subject: &Subject) -> Result<UserId, BookError> {
+        let db = &self.context.db;
+        Ok(match subject {
+            Subject::Call(id) => UserId(whole::find_call(db, id.0).await?.ok_or(BookError::NoSuchCall)?.user_id),
+            Subject::Conversation(uuid) => {
+                let found = whole::find_conversation(db, &uuid.to_string()).await?;
+                UserId(found.ok_or(BookError::NoSuchConversation)?.user_id)
+            }
+            Subject::Calls(filter) => self.resolve(filter).await?.1,
+        })
+    }
+
+    /// Takes down a search in texts, which is allowed only with a reason.
+    pub(super) async fn look_at_search(
+        &self,
+        reader: &Caller,
+        owner: UserId,
+        filter: &Filter,
+    ) -> Result<(), BookError> {
+        self.look(reader, owner, Action::CallsSearched, &filter.to_string()).await
+    }
+
+    /// Takes down an export, which is allowed only with a reason.
+    pub(super) async fn look_at_export(
+        &self,
+        reader: &Caller,
+        owner: UserId,
+        filter: &Filter,
+    ) -> Result<(), BookError> {
+        self.look(reader, owner, Action::CallsExported, &filter.to_string()).await
+    }
+
+    /// Takes down a look at what is `owner`'s, which is allowed only with a reason.
+    pub(super) async fn look(
+        &self,
+        reader: &Caller,
+        owner: UserId,
+        action: Action,
+        subject: &str,
+    ) -> Result<(), BookError> {
+        if owner == reader.user {
+            return Ok(());
+        }
+        let db = &self.context.db;
+        let Some(reason) = looks::find_reason(db, reader.user, owner, now() - REASON_LIFETIME).await? else {
+            if owner == EVERYBODY && reader.name.is_none() {
+                // Without accounts everybody is the one who asks.
+                return Ok(());
+            }
+            let owner = if owner == EVERYBODY { None } else { whole::find_user_name(db, owner.0).await? };
+            return Err(BookError::NeedsReason { owner });
+        };
+        Ok(looks::create_once(db, reader.user, owner, action, subject, &reason).await?)
+    }
+
+    /// Who has looked at what is a user's, the newest looks first; `cursor` is what the page before gave.
+    pub(crate) async fn list_looks(&self, user: UserId, cursor: Option<&str>) -> Result<Page<Look>, BookError> {
+        let before = match cursor {
+            Some(cursor) => read_cursor(cursor).ok_or(BookError::BadCursor)?,
+            None => (now() + TimeDelta::days(1), i64::MAX),
+        };
+        let limit = u32::try_from(LOOKS_ON_PAGE).unwrap_or(u32::MAX);
+        let rows = looks::list(&self.context.db, user, before, limit).await?;
+        let last = rows.last().filter(|_| rows.len() == LOOKS_ON_PAGE);
+        let next_cursor = last.map(|row| format!("{}.{}", row.created_at.timestamp_micros(), row.id));
+        Ok(Page { items: rows.into_iter().map(look).collect(), next_cursor })
+    }
+}
+
+fn read_cursor(cursor: &str) -> Option<(DateTime<Utc>, i64)> {
+    let (micros, id) = cursor.split_once('.')?;
+    let time = DateTime::from_timestamp_micros(micros.parse().ok()?)?;
+    let range = DateTime::UNIX_EPOCH + TimeDelta::days(1)..=now() + TimeDelta::days(1);
+    Some((Some(time).filter(|time| range.contains(time))?, id.parse().ok()?))
+}
+
+fn look(row: LookRow) -> Look {
+    let LookRow { id, name, action, subject, reason, created_at } = row;
+    let kind = LookKind::from(action);
+    let is = |wanted| kind == wanted;
+    Look {
+        id,
+        kind,
+        by: name.unwrap_or_default(),
+        reason: reason.unwrap_or_default(),
+        tool_call_id: subject.parse().ok().filter(|_| is(LookKind::CallOpened)).map(ToolCallId),
+        conversation_uuid: subject.parse().ok().filter(|_| is(LookKind::ConversationOpened)),
+        filter: Some(subject).filter(|_| is(LookKind::CallsSearched) || is(LookKind::CallsExported)),
+        created_at,
+    }
+}

@@ -1,0 +1,27 @@
+//! The book that admins read: the tool calls of everybody, filtered, and one by one; and who has looked at whose. What it is
+//! read with is in `http::book`.
+
+mod error;
+mod export;
+mod figures;
+mod filter;
+mod limits;
+mod list;
+mod looks;
+mod service;
+mod store;
+mod upkeep;
+mod whole;
+
+pub(crate) use error::BookError;
+pub(crate) use export::{CallsExport, ExportFormat};
+pub(crate) use figures::{Count, Figures, Spent, ToolFigures};
+pub(crate) use filter::{BUILT_IN, Filter, FilterError};
+pub(crate) use list::CallsPage;
+pub(crate) use looks::Subject;
+pub(crate) use service::Book;
+pub(crate) use store::{
+    calls::{CallRow, Order, Place},
+    whole::{CallOfTurnRow, ModelCallRow},
+};
+pub(crate) use whole::{ConversationPage, WholeCall};

@@ -1,0 +1,73 @@
+//! The service that http talks to. Its use cases stand with their subjects: `list`, `whole`, `export`, `figures`,
+//! `looks`; what goes on beside them in `upkeep`.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+use super::{
+    BookError,
+    filter::Filter,
+    limits::{MAX_COMPLETED_FIRST, MAX_SEARCHES},
+    store::{
+        condition::{self, Condition},
+        facts,
+        looks::EVERYBODY,
+    },
+};
+use crate::{
+    accounts::UserId,
+    db::{Database, now},
+};
+
+/// The use cases of the book. Cheap to clone; all clones are the same service.
+#[derive(Clone)]
+pub(crate) struct Book {
+    pub(super) context: Arc<Context>,
+}
+
+/// What the use cases share.
+pub(super) struct Context {
+    pub(super) db: Database,
+    /// The right to search in texts.
+    pub(super) searches: Semaphore,
+}
+
+impl Book {
+    /// The service over the calls in a database.
+    pub(crate) fn new(db: Database) -> Self {
+        Self { context: Arc::new(Context { db, searches: Semaphore::new(MAX_SEARCHES) }) }
+    }
+
+    /// Writes down what the calls of this moment are found by, which somebody wants to see.
+    async fn complete_new(&self) -> sqlx::Result<()> {
+        for _ in 0..MAX_COMPLETED_FIRST {
+            if facts::complete(&self.context.db).await? < facts::CALLS_AT_ONCE {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a filter asks for, and whose that is: everybody's, unless it names a person or a conversation.
+    pub(super) async fn resolve(&self, filter: &Filter) -> Result<(Condition, UserId), BookError> {
+        let db = &self.context.db;
+        self.complete_new().await?;
+        let user = match &filter.user {
+            Some(name) => {
+                let found = condition::find_user(db, &name.to_lowercase()).await?;
+                Some(found.ok_or_else(|| BookError::NoSuchUser(name.clone()))?)
+            }
+            None => None,
+        };
+        let conversation = match filter.conversation {
+            Some(uuid) => {
+                let found = condition::find_conversation(db, &uuid.to_string()).await?;
+                Some(found.ok_or(BookError::NoSuchConversation)?)
+            }
+            None => None,
+        };
+        let owner = conversation.map(|(_, owner)| owner).or(user).map_or(EVERYBODY, UserId);
+        Ok((Condition::new(filter, user, conversation.map(|(id, _)| id), now()), owner))
+    }
+}

@@ -1,0 +1,238 @@
+//! SQL that goes through the calls in an order, a stretch after the other, and reads what a list shows of those that were
+//! found.
+
+use chrono::{DateTime, Utc};
+use sqlx::{FromRow, QueryBuilder, mysql::MySqlRow, sqlite::SqliteRow};
+
+use super::{condition::Condition, sql::Sql};
+use crate::db::{Database, on_db};
+
+/// What is shown of a call in a list.
+const LIST: &str = "SELECT t.id, t.started_at, t.tool_name, t.server, t.status, t.duration_ms, \
+     SUBSTR(t.input_text, 1, 81) AS input_start, OCTET_LENGTH(t.input_text) AS input_bytes, \
+     OCTET_LENGTH(t.output) AS output_bytes, OCTET_LENGTH(t.error) AS error_bytes, \
+     c.uuid, c.title, c.user_id, u.name AS user_name \
+     FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
+     JOIN users u ON u.id = c.user_id WHERE t.id IN (";
+
+/// What is exported of a call.
+const LIST_WHOLE: &str = "SELECT t.id, t.started_at, t.completed_at, t.tool_name, t.server, t.status, t.duration_ms, \
+     t.input_text, t.output, t.error, t.error_type, u.name AS user_name, c.uuid, m.model \
+     FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
+     JOIN users u ON u.id = c.user_id WHERE t.id IN (";
+
+/// In which order calls are gone through: the newest, or the slowest, first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Order {
+    #[default]
+    Newest,
+    Slowest,
+}
+
+/// What the order goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    Time(DateTime<Utc>),
+    Ms(i64),
+}
+
+/// How far calls have been gone through. Those of one key are in the order of their ids, the highest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Behind everything that has this key, and those above it.
+    Below(Key),
+    /// Behind the call that has this key and this id.
+    Behind(Key, i64),
+}
+
+/// A call as a list shows it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct CallRow {
+    pub(crate) id: i64,
+    pub(crate) started_at: DateTime<Utc>,
+    pub(crate) tool_name: String,
+    pub(crate) server: String,
+    pub(crate) status: String,
+    pub(crate) duration_ms: Option<i64>,
+    /// Its first 81 characters.
+    pub(crate) input_start: String,
+    pub(crate) input_bytes: i64,
+    pub(crate) output_bytes: Option<i64>,
+    pub(crate) error_bytes: Option<i64>,
+    /// Of its conversation.
+    pub(crate) uuid: String,
+    pub(crate) title: String,
+    pub(crate) user_id: i64,
+    pub(crate) user_name: String,
+}
+
+impl CallRow {
+    /// Bytes of its texts.
+    pub(crate) fn bytes(&self) -> i64 {
+        self.input_bytes + self.output_bytes.unwrap_or(0) + self.error_bytes.unwrap_or(0)
+    }
+}
+
+/// A call as it is exported.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(in crate::book) struct ExportedRow {
+    pub(in crate::book) id: i64,
+    pub(in crate::book) started_at: DateTime<Utc>,
+    pub(in crate::book) completed_at: Option<DateTime<Utc>>,
+    pub(in crate::book) tool_name: String,
+    pub(in crate::book) server: String,
+    pub(in crate::book) status: String,
+    pub(in crate::book) duration_ms: Option<i64>,
+    pub(in crate::book) input_text: String,
+    pub(in crate::book) output: Option<String>,
+    pub(in crate::book) error: Option<String>,
+    pub(in crate::book) error_type: Option<String>,
+    pub(in crate::book) user_name: String,
+    pub(in crate::book) uuid: String,
+    pub(in crate::book) model: Option<String>,
+}
+
+/// A call's place in both orders.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub(in crate::book) struct PlaceRow {
+    pub(in crate::book) id: i64,
+    started_at: DateTime<Utc>,
+    duration_ms: Option<i64>,
+}
+
+impl PlaceRow {
+    /// Behind this call.
+    pub(in crate::book) fn place(&self, order: Order) -> Place {
+        Place::Behind(
+            match order {
+                Order::Newest => Key::Time(self.started_at),
+                Order::Slowest => Key::Ms(self.duration_ms.unwrap_or(0)),
+            },
+            self.id,
+        )
+    }
+}
+
+/// Some of the calls that come next.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::book) struct Stretch {
+    pub(in crate::book) order: Order,
+    pub(in crate::book) after: Place,
+    /// How many calls are gone through.
+    pub(in crate::book) calls: u32,
+}
+
+impl Stretch {
+    /// The calls that are gone through, along an index: first those that share the key of the place, then those below it.
+    /// Either is a range of the index on every engine, which both in one statement are not.
+    fn inner(&self, condition: &Condition, columns: &'static str) -> Sql {
+        let mut sql = Sql::new("SELECT ").text(columns).text(" FROM tool_calls WHERE ");
+        sql = match self.after {
+            Place::Behind(Key::Time(time), id) => sql.text("started_at = ").value(time).text(" AND id < ").value(id),
+            Place::Behind(Key::Ms(ms), id) => sql.text("duration_ms = ").value(ms).text(" AND id < ").value(id),
+            Place::Below(Key::Time(time)) => sql.text("started_at < ").value(time).then(&condition.not_before()),
+            Place::Below(Key::Ms(ms)) => sql.text("duration_ms < ").value(ms),
+        };
+        match self.order {
+            Order::Newest => sql.then(&condition.along_index()).text(" ORDER BY started_at DESC, id DESC LIMIT "),
+            Order::Slowest => sql.text(" ORDER BY duration_ms DESC, id DESC LIMIT "),
+        }
+    }
+
+    /// Of the stretch, at most `limit` of the calls that are asked for, in order.
+    pub(in crate::book) async fn find(
+        &self,
+        db: &Database,
+        condition: &Condition,
+        limit: u32,
+    ) -> sqlx::Result<Vec<PlaceRow>> {
+        let rest = match self.order {
+            Order::Newest => condition.rest(),
+            Order::Slowest => condition.all(),
+        };
+        let sql = if rest.is_empty() {
+            self.inner(condition, "id, started_at, duration_ms").value(i64::from(self.calls.min(limit)))
+        } else {
+            let sql = Sql::new("SELECT t.id, t.started_at, t.duration_ms FROM (").then(&self.inner(condition, "id"));
+            let sql =
+                sql.value(i64::from(self.calls)).text(") b JOIN tool_calls t ON t.id = b.id WHERE 1 = 1").then(&rest);
+            sql.text(match self.order {
+                Order::Newest => " ORDER BY t.started_at DESC, t.id DESC LIMIT ",
+                Order::Slowest => " ORDER BY t.duration_ms DESC, t.id DESC LIMIT ",
+            })
+            .value(i64::from(limit))
+        };
+        on_db!(db, |pool| sql.build().build_query_as().fetch_all(pool).await)
+    }
+
+    /// Where it ends; `None` when no call comes after it that has a key like those in it.
+    pub(in crate::book) async fn end(&self, db: &Database, condition: &Condition) -> sqlx::Result<Option<Place>> {
+        let sql = self.inner(condition, "id, started_at, duration_ms").value(1).text(" OFFSET ");
+        let sql = sql.value(i64::from(self.calls) - 1);
+        let row: Option<PlaceRow> = on_db!(db, |pool| sql.build().build_query_as().fetch_optional(pool).await)?;
+        Ok(row.map(|row| row.place(self.order)))
+    }
+}
+
+/// Whether no more than `limit` calls are left by time and by what the index of the condition says.
+pub(in crate::book) async fn is_few(db: &Database, condition: &Condition, limit: u32) -> sqlx::Result<bool> {
+    let sql = Sql::new("SELECT COUNT(*) FROM (SELECT id FROM tool_calls WHERE 1 = 1").then(&condition.along_index());
+    let sql =
+        sql.then(&condition.not_before()).then(&condition.not_after()).text(" LIMIT ").value(i64::from(limit) + 1);
+    let sql = sql.text(") b");
+    let count: i64 = on_db!(db, |pool| sql.build().build_query_scalar().fetch_one(pool).await)?;
+    Ok(count <= i64::from(limit))
+}
+
+/// The slowest of few calls after a place, sorted by the database.
+pub(in crate::book) async fn list_slowest_of_few(
+    db: &Database,
+    condition: &Condition,
+    after: Place,
+    limit: u32,
+) -> sqlx::Result<Vec<PlaceRow>> {
+    let sql = Sql::new("SELECT t.id, t.started_at, t.duration_ms FROM (SELECT id FROM tool_calls WHERE 1 = 1");
+    let sql = sql.then(&condition.along_index()).then(&condition.not_before()).then(&condition.not_after());
+    let sql = sql.text(") b JOIN tool_calls t ON t.id = b.id WHERE t.duration_ms IS NOT NULL").then(&condition.rest());
+    let sql = match after {
+        Place::Behind(Key::Ms(ms), id) => {
+            let sql = sql.text(" AND (t.duration_ms < ").value(ms).text(" OR (t.duration_ms = ").value(ms);
+            sql.text(" AND t.id < ").value(id).text("))")
+        }
+        _ => sql,
+    };
+    let sql = sql.text(" ORDER BY t.duration_ms DESC, t.id DESC LIMIT ").value(i64::from(limit));
+    on_db!(db, |pool| sql.build().build_query_as().fetch_all(pool).await)
+}
+
+/// What a list shows of calls, in this order. One that was deleted meanwhile is not among them.
+pub(in crate::book) async fn list(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<CallRow>> {
+    let mut rows: Vec<CallRow> = list_by_ids(db, LIST, ids).await?;
+    rows.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
+    Ok(rows)
+}
+
+/// What is exported of calls, in this order.
+pub(in crate::book) async fn list_whole(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<ExportedRow>> {
+    let mut rows: Vec<ExportedRow> = list_by_ids(db, LIST_WHOLE, ids).await?;
+    rows.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
+    Ok(rows)
+}
+
+async fn list_by_ids<T>(db: &Database, select: &'static str, ids: &[i64]) -> sqlx::Result<Vec<T>>
+where
+    T: for<'r> FromRow<'r, MySqlRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
+{
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    on_db!(db, |pool| {
+        let mut query = QueryBuilder::new(select);
+        let mut list = query.separated(", ");
+        for id in ids {
+            list.push_bind(*id);
+        }
+        query.push(")");
+        query.build_query_as().fetch_all(pool).await
+    })
+}

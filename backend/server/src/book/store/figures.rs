@@ -1,0 +1,186 @@
+//! SQL on what was counted: calls, durations, tokens and costs of each hour that is over. Counting an hour goes through its
+//! calls once; reading a month then goes through some thousands of rows instead of a million.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use sqlx::error::DatabaseError;
+
+use crate::db::{Database, Transaction, on_db, on_tx};
+
+const LIST_COUNTED: &str = "SELECT hour FROM counted_hours WHERE hour >= ? ORDER BY hour";
+
+const CLAIM: &str = "INSERT INTO counted_hours (hour, counted_at) VALUES (?, ?)";
+
+const LIST_OPEN: &str = "SELECT started_at FROM tool_calls WHERE status IN ('pending', 'awaiting_approval') \
+     AND started_at >= ? LIMIT ?";
+
+const COUNT_CALLS: &str = "SELECT tool_name, status, COUNT(*) AS calls FROM tool_calls \
+     WHERE started_at >= ? AND started_at < ? GROUP BY tool_name, status";
+
+// Each duration counts for the next of these, which is at most half as much again.
+const COUNT_DURATIONS: &str = "SELECT tool_name, CASE WHEN duration_ms <= 1 THEN 1 WHEN duration_ms <= 2 THEN 2 \
+     WHEN duration_ms <= 3 THEN 3 WHEN duration_ms <= 5 THEN 5 WHEN duration_ms <= 7 THEN 7 WHEN duration_ms <= 10 THEN 10 \
+     WHEN duration_ms <= 15 THEN 15 WHEN duration_ms <= 20 THEN 20 WHEN duration_ms <= 30 THEN 30 \
+     WHEN duration_ms <= 50 THEN 50 WHEN duration_ms <= 70 THEN 70 WHEN duration_ms <= 100 THEN 100 \
+     WHEN duration_ms <= 150 THEN 150 WHEN duration_ms <= 200 THEN 200 WHEN duration_ms <= 300 THEN 300 \
+     WHEN duration_ms <= 500 THEN 500 WHEN duration_ms <= 700 THEN 700 WHEN duration_ms <= 1000 THEN 1000 \
+     WHEN duration_ms <= 1500 THEN 1500 WHEN duration_ms <= 2000 THEN 2000 WHEN duration_ms <= 3000 THEN 3000 \
+     WHEN duration_ms <= 5000 THEN 5000 WHEN duration_ms <= 7000 THEN 7000 WHEN duration_ms <= 10000 THEN 10000 \
+     WHEN duration_ms <= 15000 THEN 15000 WHEN duration_ms <= 20000 THEN 20000 WHEN duration_ms <= 30000 THEN 30000 \
+     WHEN duration_ms <= 60000 THEN 60000 WHEN duration_ms <= 120000 THEN 120000 WHEN duration_ms <= 300000 THEN 300000 \
+     WHEN duration_ms <= 600000 THEN 600000 ELSE 3600000 END AS up_to_ms, COUNT(*) AS calls FROM tool_calls \
+     WHERE started_at >= ? AND started_at < ? AND duration_ms IS NOT NULL GROUP BY tool_name, up_to_ms";
+
+// Sums of integers are decimals to MySQL.
+const COUNT_MODELS: &str = "SELECT c.user_id, COALESCE(m.model, k.model) AS model_name, COUNT(*) AS calls, \
+     CAST(SUM(k.input_tokens) AS SIGNED) AS input_tokens, CAST(SUM(k.output_tokens) AS SIGNED) AS output_tokens, \
+     CAST(COALESCE(SUM(k.cost_nanos), 0) AS SIGNED) AS cost_nanos FROM model_calls k JOIN messages m ON m.id = k.message_id \
+     JOIN conversations c ON c.id = m.conversation_id WHERE k.created_at >= ? AND k.created_at < ? \
+     GROUP BY c.user_id, COALESCE(m.model, k.model)";
+
+const CREATE_CALLS: &str = "INSERT INTO tool_call_hours (hour, tool_name, status, calls) VALUES (?, ?, ?, ?)";
+
+const CREATE_DURATIONS: &str = "INSERT INTO tool_duration_hours (hour, tool_name, up_to_ms, calls) VALUES (?, ?, ?, ?)";
+
+const CREATE_MODELS: &str = "INSERT INTO model_call_hours \
+     (hour, user_id, model, calls, input_tokens, output_tokens, cost_nanos) VALUES (?, ?, ?, ?, ?, ?, ?)";
+
+const SUM_HOURS: &str = "SELECT hour, status, CAST(SUM(calls) AS SIGNED) AS calls FROM tool_call_hours WHERE hour >= ? \
+     GROUP BY hour, status";
+
+const SUM_TOOLS: &str = "SELECT tool_name, status, CAST(SUM(calls) AS SIGNED) AS calls FROM tool_call_hours WHERE hour >= ? \
+     GROUP BY tool_name, status";
+
+const SUM_DURATIONS: &str = "SELECT tool_name, up_to_ms, CAST(SUM(calls) AS SIGNED) AS calls FROM tool_duration_hours \
+     WHERE hour >= ? GROUP BY tool_name, up_to_ms";
+
+const SUM_MODELS: &str = "SELECT SUBSTR(hour, 1, 10) AS day, user_id, model AS model_name, \
+     CAST(SUM(calls) AS SIGNED) AS calls, CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, \
+     CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(cost_nanos) AS SIGNED) AS cost_nanos \
+     FROM model_call_hours WHERE hour >= ? GROUP BY SUBSTR(hour, 1, 10), user_id, model";
+
+const LIST_NAMES: &str =
+    "SELECT id, name FROM users WHERE id IN (SELECT user_id FROM model_call_hours WHERE hour >= ?)";
+
+/// Calls of a tool that stand so.
+pub(in crate::book) type CallsRow = (String, String, i64);
+/// Calls of a tool that took no longer.
+pub(in crate::book) type DurationsRow = (String, i64, i64);
+
+/// Model calls of a person's.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(in crate::book) struct ModelsRow {
+    pub(in crate::book) user_id: i64,
+    pub(in crate::book) model_name: String,
+    pub(in crate::book) calls: i64,
+    pub(in crate::book) input_tokens: i64,
+    pub(in crate::book) output_tokens: i64,
+    pub(in crate::book) cost_nanos: i64,
+}
+
+/// The same of one day.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(in crate::book) struct ModelsOfDayRow {
+    pub(in crate::book) day: String,
+    #[sqlx(flatten)]
+    pub(in crate::book) models: ModelsRow,
+}
+
+/// What there was in one hour.
+#[derive(Clone, Debug, Default)]
+pub(in crate::book) struct HourRows {
+    pub(in crate::book) calls: Vec<CallsRow>,
+    pub(in crate::book) durations: Vec<DurationsRow>,
+    pub(in crate::book) models: Vec<ModelsRow>,
+}
+
+/// What there was since a time, as far as it is counted.
+#[derive(Clone, Debug, Default)]
+pub(in crate::book) struct SumRows {
+    pub(in crate::book) hours: Vec<(DateTime<Utc>, String, i64)>,
+    pub(in crate::book) tools: Vec<CallsRow>,
+    pub(in crate::book) durations: Vec<DurationsRow>,
+    pub(in crate::book) models: Vec<ModelsOfDayRow>,
+    pub(in crate::book) names: Vec<(i64, String)>,
+}
+
+/// The hours since a time that are counted, in order.
+pub(in crate::book) async fn list_counted(db: &Database, since: DateTime<Utc>) -> sqlx::Result<Vec<DateTime<Utc>>> {
+    on_db!(db, |pool| sqlx::query_scalar(LIST_COUNTED).bind(since).fetch_all(pool).await)
+}
+
+/// Goes through one hour.
+pub(in crate::book) async fn look_at_hour(db: &Database, hour: DateTime<Utc>) -> sqlx::Result<HourRows> {
+    let end = hour + TimeDelta::hours(1);
+    on_db!(db, |pool| {
+        Ok(HourRows {
+            calls: sqlx::query_as(COUNT_CALLS).bind(hour).bind(end).fetch_all(pool).await?,
+            durations: sqlx::query_as(COUNT_DURATIONS).bind(hour).bind(end).fetch_all(pool).await?,
+            models: sqlx::query_as(COUNT_MODELS).bind(hour).bind(end).fetch_all(pool).await?,
+        })
+    })
+}
+
+/// When those calls began, at most so many, that have not come to their end.
+pub(in crate::book) async fn list_open(
+    db: &Database,
+    since: DateTime<Utc>,
+    limit: u32,
+) -> sqlx::Result<Vec<DateTime<Utc>>> {
+    on_db!(db, |pool| sqlx::query_scalar(LIST_OPEN).bind(since).bind(limit).fetch_all(pool).await)
+}
+
+/// Counts hours for good. Of two processes that do it at once one has its way.
+pub(in crate::book) async fn count_hours(
+    db: &Database,
+    hours: &[DateTime<Utc>],
+    now: DateTime<Utc>,
+) -> sqlx::Result<()> {
+    let mut looked_at = Vec::with_capacity(hours.len());
+    for hour in hours {
+        looked_at.push((*hour, look_at_hour(db, *hour).await?));
+    }
+    let mut tx = db.begin().await?;
+    for (hour, rows) in &looked_at {
+        let claimed = on_tx!(&mut tx, |connection| {
+            sqlx::query(CLAIM).bind(*hour).bind(now).execute(connection).await.map(|_| ())
+        });
+        match claimed {
+            Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => return Ok(()),
+            claimed => claimed?,
+        }
+        write_hour(&mut tx, *hour, rows).await?;
+    }
+    tx.commit().await
+}
+
+async fn write_hour(tx: &mut Transaction, hour: DateTime<Utc>, rows: &HourRows) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| {
+        for (tool, status, calls) in &rows.calls {
+            let query = sqlx::query(CREATE_CALLS).bind(hour).bind(tool).bind(status).bind(calls);
+            query.execute(&mut *connection).await?;
+        }
+        for (tool, up_to_ms, calls) in &rows.durations {
+            let query = sqlx::query(CREATE_DURATIONS).bind(hour).bind(tool).bind(up_to_ms).bind(calls);
+            query.execute(&mut *connection).await?;
+        }
+        for row in &rows.models {
+            let query = sqlx::query(CREATE_MODELS).bind(hour).bind(row.user_id).bind(&row.model_name).bind(row.calls);
+            let query = query.bind(row.input_tokens).bind(row.output_tokens).bind(row.cost_nanos);
+            query.execute(&mut *connection).await?;
+        }
+        Ok(())
+    })
+}
+
+/// What is counted since a time.
+pub(in crate::book) async fn sum(db: &Database, since: DateTime<Utc>) -> sqlx::Result<SumRows> {
+    on_db!(db, |pool| {
+        Ok(SumRows {
+            hours: sqlx::query_as(SUM_HOURS).bind(since).fetch_all(pool).await?,
+            tools: sqlx::query_as(SUM_TOOLS).bind(since).fetch_all(pool).await?,
+            durations: sqlx::query_as(SUM_DURATIONS).bind(since).fetch_all(pool).await?,
+            models: sqlx::query_as(SUM_MODELS).bind(since).fetch_all(pool).await?,
+            names: sqlx::query_as(LIST_NAMES).bind(since).fetch_all(pool).await?,
+        })
+    })
+}

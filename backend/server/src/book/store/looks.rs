@@ -1,0 +1,132 @@
+//! SQL on those rows of `audit_log` that say who has looked at whose, and why.
+
+use chrono::{DateTime, Utc};
+
+use crate::{
+    accounts::UserId,
+    db::{Database, now, on_db},
+};
+
+/// Of whom a look is that is at everybody's: nobody has this key.
+pub(in crate::book) const EVERYBODY: UserId = UserId(0);
+
+/// Characters of `audit_log.subject`.
+const MAX_SUBJECT_CHARS: usize = 200;
+
+const CREATE: &str =
+    "INSERT INTO audit_log (actor_id, user_id, action, subject, reason, created_at) VALUES (?, ?, ?, ?, ?, ?)";
+
+const FIND_REASON: &str = "SELECT reason, created_at FROM audit_log WHERE user_id = ? AND created_at > ? \
+     AND actor_id = ? AND action = 'reason_given' ORDER BY created_at DESC, id DESC LIMIT 1";
+
+const COUNT: &str = "SELECT COUNT(*) FROM audit_log WHERE user_id = ? AND created_at >= ? AND actor_id = ? \
+     AND action = ? AND subject = ?";
+
+const LIST: &str = "SELECT a.id, u.name, a.action, a.subject, a.reason, a.created_at \
+     FROM audit_log a LEFT JOIN users u ON u.id = a.actor_id JOIN users o ON o.id = ? \
+     WHERE a.user_id IN (?, 0) AND a.actor_id <> ? AND a.created_at >= o.created_at \
+     AND a.action IN ('call_opened', 'conversation_opened', 'calls_searched', 'calls_exported') \
+     AND (a.created_at < ? OR (a.created_at = ? AND a.id < ?)) ORDER BY a.created_at DESC, a.id DESC LIMIT ?";
+
+/// What was done. The words are read by people and programs, so they stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::book) enum Action {
+    /// Said why, before looking.
+    ReasonGiven,
+    CallOpened,
+    ConversationOpened,
+    CallsSearched,
+    CallsExported,
+}
+
+impl Action {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::ReasonGiven => "reason_given",
+            Self::CallOpened => "call_opened",
+            Self::ConversationOpened => "conversation_opened",
+            Self::CallsSearched => "calls_searched",
+            Self::CallsExported => "calls_exported",
+        }
+    }
+}
+
+/// Why somebody looks, and since when that is known.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(in crate::book) struct ReasonRow {
+    pub(in crate::book) reason: String,
+    created_at: DateTime<Utc>,
+}
+
+/// A look at what is somebody's.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(in crate::book) struct LookRow {
+    pub(in crate::book) id: i64,
+    pub(in crate::book) name: Option<String>,
+    pub(in crate::book) action: String,
+    pub(in crate::book) subject: String,
+    pub(in crate::book) reason: Option<String>,
+    pub(in crate::book) created_at: DateTime<Utc>,
+}
+
+/// Takes down what somebody did with what is `owner`'s.
+pub(in crate::book) async fn create(
+    db: &Database,
+    actor: UserId,
+    owner: UserId,
+    action: Action,
+    subject: &str,
+    reason: &str,
+) -> sqlx::Result<()> {
+    on_db!(db, |pool| {
+        let query = sqlx::query(CREATE).bind(actor).bind(owner).bind(action.as_str()).bind(stored(subject));
+        query.bind(reason).bind(now()).execute(pool).await.map(|_| ())
+    })
+}
+
+/// The reason that somebody gave for looking at what is `owner`'s, if that was after `since`.
+pub(in crate::book) async fn find_reason(
+    db: &Database,
+    actor: UserId,
+    owner: UserId,
+    since: DateTime<Utc>,
+) -> sqlx::Result<Option<ReasonRow>> {
+    on_db!(db, |pool| sqlx::query_as(FIND_REASON).bind(owner).bind(since).bind(actor).fetch_optional(pool).await)
+}
+
+/// Takes down a look, once for each reason.
+pub(in crate::book) async fn create_once(
+    db: &Database,
+    actor: UserId,
+    owner: UserId,
+    action: Action,
+    subject: &str,
+    reason: &ReasonRow,
+) -> sqlx::Result<()> {
+    let count: i64 = on_db!(db, |pool| {
+        let query = sqlx::query_scalar(COUNT).bind(owner).bind(reason.created_at).bind(actor);
+        query.bind(action.as_str()).bind(stored(subject)).fetch_one(pool).await
+    })?;
+    if count > 0 {
+        return Ok(());
+    }
+    create(db, actor, owner, action, subject, &reason.reason).await
+}
+
+/// Others' looks at what is a user's, or at everybody's since there is the user, the newest first, after a place.
+pub(in crate::book) async fn list(
+    db: &Database,
+    user: UserId,
+    before: (DateTime<Utc>, i64),
+    limit: u32,
+) -> sqlx::Result<Vec<LookRow>> {
+    on_db!(db, |pool| {
+        let query = sqlx::query_as(LIST).bind(user).bind(user).bind(user);
+        query.bind(before.0).bind(before.0).bind(before.1).bind(limit).fetch_all(pool).await
+    })
+}
+
+/// As much of a subject as its column takes.
+fn stored(subject: &str) -> &str {
+    subject.char_indices().nth(MAX_SUBJECT_CHARS).map_or(subject, |(end, _)| &subject[..end])
+}

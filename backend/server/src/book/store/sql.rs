@@ -1,0 +1,98 @@
+//! SQL that is put together: texts of ours, and values that are bound.
+
+use chrono::{DateTime, Utc};
+use sqlx::{Encode, QueryBuilder, Type};
+
+use crate::db::Pattern;
+
+/// A value that is bound.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Text(String),
+    Number(i64),
+    Time(DateTime<Utc>),
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<DateTime<Utc>> for Value {
+    fn from(time: DateTime<Utc>) -> Self {
+        Self::Time(time)
+    }
+}
+
+/// A part of a statement.
+#[derive(Clone, Debug)]
+enum Part {
+    Text(&'static str),
+    Value(Value),
+    /// The condition that a column contains a text.
+    Contains(Pattern, &'static str),
+}
+
+/// A statement, or some of one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sql(Vec<Part>);
+
+impl Sql {
+    pub(super) fn new(text: &'static str) -> Self {
+        Self(vec![Part::Text(text)])
+    }
+
+    pub(super) fn text(mut self, text: &'static str) -> Self {
+        self.0.push(Part::Text(text));
+        self
+    }
+
+    pub(super) fn value(mut self, value: impl Into<Value>) -> Self {
+        self.0.push(Part::Value(value.into()));
+        self
+    }
+
+    pub(super) fn contains(mut self, column: &'static str, pattern: &Pattern) -> Self {
+        self.0.push(Part::Contains(pattern.clone(), column));
+        self
+    }
+
+    pub(super) fn then(mut self, other: &Self) -> Self {
+        self.0.extend(other.0.iter().cloned());
+        self
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The statement as one engine takes it.
+    pub(super) fn build<D>(&self) -> QueryBuilder<D>
+    where
+        D: sqlx::Database,
+        String: Type<D> + for<'q> Encode<'q, D>,
+        i64: Type<D> + for<'q> Encode<'q, D>,
+        DateTime<Utc>: Type<D> + for<'q> Encode<'q, D>,
+    {
+        let mut query = QueryBuilder::new("");
+        for part in &self.0 {
+            match part {
+                Part::Text(text) => {
+                    query.push(*text);
+                }
+                Part::Value(Value::Text(text)) => {
+                    query.push_bind(text.clone());
+                }
+                Part::Value(Value::Number(number)) => {
+                    query.push_bind(*number);
+                }
+                Part::Value(Value::Time(time)) => {
+                    query.push_bind(*time);
+                }
+                Part::Contains(pattern, column) => pattern.push_matches(&mut query, column),
+            }
+        }
+        query
+    }
+}

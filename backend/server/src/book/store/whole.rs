@@ -1,0 +1,219 @@
+//! SQL that reads one call, with its turn around it, or a conversation, whosever they are.
+
+use chrono::{DateTime, Utc};
+use sqlx::QueryBuilder;
+
+use crate::db::{Database, on_db};
+
+const FIND_CALL: [&str; 5] = [
+    "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.server, t.status, t.started_at, t.completed_at, \
+     t.duration_ms, t.decided_at, t.error_type, m.status AS turn_status, m.model, c.uuid, c.title, c.user_id, \
+     u.name AS user_name, SUBSTR(t.input_text, 1, ",
+    ") AS input, OCTET_LENGTH(t.input_text) AS input_bytes, SUBSTR(t.proposed_input_text, 1, ",
+    ") AS proposed_input, OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, SUBSTR(t.output, 1, ",
+    ") AS output, OCTET_LENGTH(t.output) AS output_bytes, SUBSTR(t.error, 1, ",
+    ") AS error, OCTET_LENGTH(t.error) AS error_bytes FROM tool_calls t JOIN messages m ON m.id = t.message_id \
+     JOIN conversations c ON c.id = m.conversation_id JOIN users u ON u.id = c.user_id WHERE t.id = ",
+];
+
+const LIST_DECISIONS: &str = "SELECT decision, decided_by, reason, scope, created_at FROM approvals \
+     WHERE tool_call_id = ? ORDER BY id LIMIT ?";
+
+const LIST_MODEL_CALLS: &str = "SELECT provider, model, input_tokens, output_tokens, cost_nanos, attempts, error, \
+     duration_ms, created_at FROM model_calls WHERE message_id = ? ORDER BY step LIMIT ?";
+
+const LIST_CALLS: &str = "SELECT id, message_id, tool_name, status, started_at, duration_ms FROM tool_calls \
+     WHERE message_id = ? ORDER BY step, position LIMIT ?";
+
+const LIST_CALLS_OF: &str = "SELECT id, message_id, tool_name, status, started_at, duration_ms FROM tool_calls \
+     WHERE message_id IN (";
+
+const FIND_CONVERSATION: &str = "SELECT c.id, c.uuid, c.title, c.user_id, u.name AS user_name, c.created_at \
+     FROM conversations c JOIN users u ON u.id = c.user_id WHERE c.uuid = ?";
+
+const LIST_MESSAGES: &str = "SELECT id, role, SUBSTR(content, 1, ?) AS content, OCTET_LENGTH(content) AS content_bytes, \
+     status, error, model, created_at FROM messages WHERE conversation_id = ? AND id >= ? ORDER BY id LIMIT ?";
+
+const FIND_USER_NAME: &str = "SELECT name FROM users WHERE id = ?";
+
+/// A call, with the beginnings of its texts.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct WholeCallRow {
+    pub(crate) id: i64,
+    pub(crate) message_id: i64,
+    /// The provider's id of it.
+    pub(crate) tool_call_id: String,
+    pub(crate) tool_name: String,
+    pub(crate) server: String,
+    pub(crate) status: String,
+    pub(crate) started_at: DateTime<Utc>,
+    pub(crate) completed_at: Option<DateTime<Utc>>,
+    pub(crate) duration_ms: Option<i64>,
+    pub(crate) decided_at: Option<DateTime<Utc>>,
+    pub(crate) error_type: Option<String>,
+    pub(crate) turn_status: String,
+    pub(crate) model: Option<String>,
+    /// Of its conversation.
+    pub(crate) uuid: String,
+    pub(crate) title: String,
+    pub(crate) user_id: i64,
+    pub(crate) user_name: String,
+    pub(crate) input: String,
+    pub(crate) input_bytes: i64,
+    /// What the model had asked for, where a person changed it.
+    pub(crate) proposed_input: Option<String>,
+    pub(crate) proposed_input_bytes: Option<i64>,
+    pub(crate) output: Option<String>,
+    pub(crate) output_bytes: Option<i64>,
+    pub(crate) error: Option<String>,
+    pub(crate) error_bytes: Option<i64>,
+}
+
+/// What was decided on a call.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct DecisionRow {
+    pub(crate) decision: String,
+    pub(crate) decided_by: String,
+    pub(crate) reason: Option<String>,
+    pub(crate) scope: Option<String>,
+    pub(crate) created_at: DateTime<Utc>,
+}
+
+/// A step's model call.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct ModelCallRow {
+    pub(crate) provider: String,
+    pub(crate) model: String,
+    pub(crate) input_tokens: i64,
+    pub(crate) output_tokens: i64,
+    pub(crate) cost_nanos: Option<i64>,
+    pub(crate) attempts: i32,
+    pub(crate) error: Option<String>,
+    pub(crate) duration_ms: i64,
+    /// When it was over.
+    pub(crate) created_at: DateTime<Utc>,
+}
+
+/// A call as its turn shows it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct CallOfTurnRow {
+    pub(crate) id: i64,
+    pub(crate) message_id: i64,
+    pub(crate) tool_name: String,
+    pub(crate) status: String,
+    pub(crate) started_at: DateTime<Utc>,
+    pub(crate) duration_ms: Option<i64>,
+}
+
+/// A conversation, whosever it is.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct ConversationRow {
+    pub(in crate::book) id: i64,
+    pub(crate) uuid: String,
+    pub(crate) title: String,
+    pub(crate) user_id: i64,
+    pub(crate) user_name: String,
+    pub(crate) created_at: DateTime<Utc>,
+}
+
+/// A message, with the beginning of its text.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct MessageRow {
+    pub(crate) id: i64,
+    pub(crate) role: String,
+    pub(crate) content: String,
+    pub(crate) content_bytes: i64,
+    pub(crate) status: String,
+    pub(crate) error: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) created_at: DateTime<Utc>,
+}
+
+/// A call with as many characters of each of its texts.
+pub(in crate::book) async fn find_call_texts(
+    db: &Database,
+    id: i64,
+    max_chars: u32,
+) -> sqlx::Result<Option<WholeCallRow>> {
+    on_db!(db, |pool| {
+        let [head, input, proposed, output, error] = FIND_CALL;
+        let mut query = QueryBuilder::new(head);
+        for rest in [input, proposed, output, error] {
+            query.push_bind(max_chars).push(rest);
+        }
+        query.push_bind(id);
+        query.build_query_as().fetch_optional(pool).await
+    })
+}
+
+/// A call without its texts.
+pub(in crate::book) async fn find_call(db: &Database, id: i64) -> sqlx::Result<Option<WholeCallRow>> {
+    find_call_texts(db, id, 0).await
+}
+
+/// What was decided on a call.
+pub(in crate::book) async fn list_decisions(db: &Database, id: i64, limit: u32) -> sqlx::Result<Vec<DecisionRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_DECISIONS).bind(id).bind(limit).fetch_all(pool).await)
+}
+
+/// The model calls of a turn.
+pub(in crate::book) async fn list_model_calls(
+    db: &Database,
+    message_id: i64,
+    limit: u32,
+) -> sqlx::Result<Vec<ModelCallRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_MODEL_CALLS).bind(message_id).bind(limit).fetch_all(pool).await)
+}
+
+/// The tool calls of a turn.
+pub(in crate::book) async fn list_calls(
+    db: &Database,
+    message_id: i64,
+    limit: u32,
+) -> sqlx::Result<Vec<CallOfTurnRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_CALLS).bind(message_id).bind(limit).fetch_all(pool).await)
+}
+
+/// The tool calls of several turns.
+pub(in crate::book) async fn list_calls_of(
+    db: &Database,
+    message_ids: &[i64],
+    limit: u32,
+) -> sqlx::Result<Vec<CallOfTurnRow>> {
+    if message_ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    on_db!(db, |pool| {
+        let mut query = QueryBuilder::new(LIST_CALLS_OF);
+        let mut list = query.separated(", ");
+        for id in message_ids {
+            list.push_bind(*id);
+        }
+        query.push(") ORDER BY message_id, step, position LIMIT ").push_bind(limit);
+        query.build_query_as().fetch_all(pool).await
+    })
+}
+
+/// A conversation, whosever it is.
+pub(in crate::book) async fn find_conversation(db: &Database, uuid: &str) -> sqlx::Result<Option<ConversationRow>> {
+    on_db!(db, |pool| sqlx::query_as(FIND_CONVERSATION).bind(uuid).fetch_optional(pool).await)
+}
+
+/// Its messages of all branches, from one on, with as many characters of each.
+pub(in crate::book) async fn list_messages(
+    db: &Database,
+    conversation: i64,
+    from: i64,
+    max_chars: u32,
+    limit: u32,
+) -> sqlx::Result<Vec<MessageRow>> {
+    on_db!(db, |pool| {
+        let query = sqlx::query_as(LIST_MESSAGES).bind(max_chars).bind(conversation).bind(from).bind(limit);
+        query.fetch_all(pool).await
+    })
+}
+
+/// What a person is called.
+pub(in crate::book) async fn find_user_name(db: &Database, id: i64) -> sqlx::Result<Option<String>> {
+    on_db!(db, |pool| sqlx::query_scalar(FIND_USER_NAME).bind(id).fetch_optional(pool).await)
+}

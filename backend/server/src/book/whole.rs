@@ -1,0 +1,71 @@
+//! One call with the turn around it, and a conversation to read. Of either somebody else's is opened with a reason.
+
+use tallybook_protocol::ToolCallId;
+use uuid::Uuid;
+
+use super::{
+    Book, BookError,
+    limits::{MAX_CALLS_OF_TURN, MAX_SHOWN_CHARS, MESSAGES_ON_PAGE},
+    store::{
+        looks::Action,
+        whole::{self, CallOfTurnRow, ConversationRow, DecisionRow, MessageRow, ModelCallRow, WholeCallRow},
+    },
+};
+use crate::accounts::{Caller, UserId};
+
+/// A call, and what happened around it.
+#[derive(Clone, Debug)]
+pub(crate) struct WholeCall {
+    pub(crate) row: WholeCallRow,
+    pub(crate) decisions: Vec<DecisionRow>,
+    /// The model calls of its turn, and the tool calls, this one among them.
+    pub(crate) model_calls: Vec<ModelCallRow>,
+    pub(crate) tool_calls: Vec<CallOfTurnRow>,
+}
+
+/// Some messages of a conversation, of all its branches.
+#[derive(Clone, Debug)]
+pub(crate) struct ConversationPage {
+    pub(crate) row: ConversationRow,
+    pub(crate) messages: Vec<MessageRow>,
+    /// The calls of those messages.
+    pub(crate) calls: Vec<CallOfTurnRow>,
+    /// The message with which the next page begins.
+    pub(crate) next: Option<i64>,
+}
+
+impl Book {
+    /// A call, whosever it is.
+    pub(crate) async fn open_call(&self, reader: &Caller, id: ToolCallId) -> Result<WholeCall, BookError> {
+        let db = &self.context.db;
+        let owner = whole::find_call(db, id.0).await?.ok_or(BookError::NoSuchCall)?.user_id;
+        self.look(reader, UserId(owner), Action::CallOpened, &id.to_string()).await?;
+        let row = whole::find_call_texts(db, id.0, MAX_SHOWN_CHARS).await?.ok_or(BookError::NoSuchCall)?;
+        Ok(WholeCall {
+            decisions: whole::list_decisions(db, id.0, MAX_CALLS_OF_TURN).await?,
+            model_calls: whole::list_model_calls(db, row.message_id, MAX_CALLS_OF_TURN).await?,
+            tool_calls: whole::list_calls(db, row.message_id, MAX_CALLS_OF_TURN).await?,
+            row,
+        })
+    }
+
+    /// A conversation, whosever it is, from one of its messages on.
+    pub(crate) async fn open_conversation(
+        &self,
+        reader: &Caller,
+        uuid: Uuid,
+        from: i64,
+    ) -> Result<ConversationPage, BookError> {
+        let db = &self.context.db;
+        let found = whole::find_conversation(db, &uuid.to_string()).await?;
+        let row = found.ok_or(BookError::NoSuchConversation)?;
+        self.look(reader, UserId(row.user_id), Action::ConversationOpened, &row.uuid).await?;
+        let limit = u32::try_from(MESSAGES_ON_PAGE + 1).unwrap_or(u32::MAX);
+        let mut messages = whole::list_messages(db, row.id, from, MAX_SHOWN_CHARS, limit).await?;
+        let next = messages.get(MESSAGES_ON_PAGE).map(|message| message.id);
+        messages.truncate(MESSAGES_ON_PAGE);
+        let ids: Vec<i64> = messages.iter().map(|message| message.id).collect();
+        let calls = whole::list_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
+        Ok(ConversationPage { row, messages, calls, next })
+    }
+}

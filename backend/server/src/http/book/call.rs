@@ -1,0 +1,115 @@
+//! `/admin/calls/{id}`: one call whole, with the turn around it.
+
+use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
+use askama::Template;
+use tallybook_protocol::ToolCallId;
+
+use super::{
+    super::{caller::Admin, state::State},
+    format,
+    frame::{Frame, ReasonForm, answer, refusal, take_reason},
+    timeline::{Bar, bars},
+};
+use crate::book::{BUILT_IN, Book, Subject, WholeCall};
+
+/// One of a call's texts.
+struct Text {
+    title: &'static str,
+    body: String,
+    size: String,
+    is_cut: bool,
+}
+
+struct Decision {
+    word: &'static str,
+    by: String,
+    reason: Option<String>,
+    time: String,
+    datetime: String,
+}
+
+#[derive(Template)]
+#[template(path = "book/call.html")]
+struct CallPage {
+    frame: Frame,
+    tool: String,
+    status: String,
+    status_word: &'static str,
+    /// Names and what they are.
+    facts: Vec<(&'static str, String)>,
+    texts: Vec<Text>,
+    decisions: Vec<Decision>,
+    bars: Vec<Bar>,
+    conversation: String,
+}
+
+pub(super) async fn show(state: State, request: HttpRequest, admin: Admin, id: web::Path<ToolCallId>) -> HttpResponse {
+    let (reader, id) = (admin.0, *id);
+    let user = reader.user;
+    let frame = Frame::of(&state, &request);
+    match state.run_book(move |book: Book| async move { book.open_call(&reader, id).await }).await {
+        Ok(call) => answer(StatusCode::OK, &page(frame, call, user.0)),
+        Err(error) => refusal(frame, &request, &error),
+    }
+}
+
+pub(super) async fn give_reason(
+    state: State,
+    request: HttpRequest,
+    admin: Admin,
+    id: web::Path<ToolCallId>,
+    form: web::Form<ReasonForm>,
+) -> HttpResponse {
+    take_reason(&state, &request, admin.0, Subject::Call(*id), form.into_inner()).await
+}
+
+fn page(frame: Frame, call: WholeCall, reader: i64) -> CallPage {
+    let words = frame.words;
+    let bars = bars(&call, words);
+    let WholeCall { row, decisions, .. } = call;
+    let text = |title, text: Option<String>, bytes: Option<i64>| {
+        let (text, bytes) = (text?, bytes?);
+        let is_cut = i64::try_from(text.len()).is_ok_and(|held| held < bytes);
+        Some(Text { title, body: text, size: format::bytes(bytes), is_cut })
+    };
+    let texts = [
+        text(words.proposed_input(), row.proposed_input, row.proposed_input_bytes),
+        text(words.input(), Some(row.input), Some(row.input_bytes)),
+        text(words.output(), row.output, row.output_bytes),
+        text(words.error(), row.error, row.error_bytes),
+    ];
+    let server = if row.server.is_empty() { BUILT_IN.to_owned() } else { row.server };
+    let facts = [
+        (words.person(), Some(row.user_name)),
+        (words.server(), Some(server)),
+        (words.model(), row.model),
+        (words.began(), Some(format::time(&row.started_at) + " UTC")),
+        (words.ended(), row.completed_at.map(|at| format::time(&at) + " UTC")),
+        (words.decided(), row.decided_at.map(|at| format::time(&at) + " UTC")),
+        (words.duration(), row.duration_ms.map(format::duration)),
+        (words.error_kind(), row.error_type),
+        (words.turn(), Some(words.turn_status(&row.turn_status).to_owned())),
+        (words.title(), Some(row.title).filter(|_| row.user_id == reader)),
+        (words.provider_id(), Some(row.tool_call_id)),
+    ];
+    CallPage {
+        status_word: words.status(&row.status),
+        status: row.status,
+        tool: row.tool_name,
+        facts: facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
+        texts: texts.into_iter().flatten().collect(),
+        decisions: decisions
+            .into_iter()
+            .map(|row| Decision {
+                word: words.decision(&row.decision, row.scope.as_deref()),
+                by: row.decided_by,
+                reason: row.reason,
+                time: format::time(&row.created_at),
+                datetime: format::datetime(&row.created_at),
+            })
+            .collect(),
+        bars,
+        conversation: format!("/admin/conversations/{}?from={}#call-{}", row.uuid, row.message_id, row.id),
+        frame,
+    }
+}

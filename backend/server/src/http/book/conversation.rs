@@ -1,0 +1,122 @@
+//! `/admin/conversations/{uuid}`: a conversation to read, all its branches in the order of time.
+
+use std::collections::HashMap;
+
+use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
+use askama::Template;
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::{
+    super::{caller::Admin, state::State},
+    format,
+    frame::{Frame, ReasonForm, answer, refusal, take_reason},
+};
+use crate::book::{Book, CallOfTurnRow, ConversationPage as Page, Subject};
+
+#[derive(Deserialize)]
+pub(super) struct FromQuery {
+    /// The message that the page begins with.
+    #[serde(default)]
+    from: i64,
+}
+
+struct Call {
+    id: i64,
+    tool: String,
+    status: String,
+    status_word: &'static str,
+    duration: Option<String>,
+}
+
+struct Message {
+    id: i64,
+    who: &'static str,
+    text: String,
+    is_cut: bool,
+    size: String,
+    /// How the turn ended, where that is not well.
+    status: Option<&'static str>,
+    error: Option<String>,
+    model: Option<String>,
+    time: String,
+    datetime: String,
+    calls: Vec<Call>,
+}
+
+#[derive(Template)]
+#[template(path = "book/conversation.html")]
+struct ConversationPage {
+    frame: Frame,
+    title: String,
+    user: String,
+    time: String,
+    messages: Vec<Message>,
+    /// Where it begins, unless this page does.
+    first: Option<String>,
+    next: Option<String>,
+}
+
+pub(super) async fn show(
+    state: State,
+    request: HttpRequest,
+    admin: Admin,
+    uuid: web::Path<Uuid>,
+    query: web::Query<FromQuery>,
+) -> HttpResponse {
+    let (reader, uuid, from) = (admin.0, *uuid, query.from);
+    let frame = Frame::of(&state, &request);
+    match state.run_book(move |book: Book| async move { book.open_conversation(&reader, uuid, from).await }).await {
+        Ok(found) => answer(StatusCode::OK, &page(frame, found, from)),
+        Err(error) => refusal(frame, &request, &error),
+    }
+}
+
+pub(super) async fn give_reason(
+    state: State,
+    request: HttpRequest,
+    admin: Admin,
+    uuid: web::Path<Uuid>,
+    form: web::Form<ReasonForm>,
+) -> HttpResponse {
+    take_reason(&state, &request, admin.0, Subject::Conversation(*uuid), form.into_inner()).await
+}
+
+fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
+    let words = frame.words;
+    let Page { row, messages, calls, next } = found;
+    let mut calls_of: HashMap<i64, Vec<CallOfTurnRow>> = HashMap::new();
+    for call in calls {
+        calls_of.entry(call.message_id).or_default().push(call);
+    }
+    let call = |call: CallOfTurnRow| Call {
+        id: call.id,
+        status_word: words.status(&call.status),
+        tool: call.tool_name,
+        status: call.status,
+        duration: call.duration_ms.map(format::duration),
+    };
+    let messages = messages.into_iter().map(|message| Message {
+        id: message.id,
+        who: if message.role == "user" { words.person() } else { words.assistant() },
+        is_cut: i64::try_from(message.content.len()).is_ok_and(|held| held < message.content_bytes),
+        size: format::bytes(message.content_bytes),
+        status: Some(words.turn_status(&message.status)).filter(|_| message.status != "complete"),
+        text: message.content,
+        error: message.error,
+        model: message.model,
+        time: format::time(&message.created_at),
+        datetime: format::datetime(&message.created_at),
+        calls: calls_of.remove(&message.id).unwrap_or_default().into_iter().map(call).collect(),
+    });
+    let address = |from: i64| format!("/admin/conversations/{}?from={from}", row.uuid);
+    ConversationPage {
+        first: (from > 0).then(|| format!("/admin/conversations/{}", row.uuid)),
+        next: next.map(address),
+        messages: messages.collect(),
+        time: format::time(&row.created_at),
+        title: row.title,
+        user: row.user_name,
+        frame,
+    }
+}

@@ -1,0 +1,217 @@
+//! `/admin`: the list of calls, filtered and page by page. All that it shows stands in its address.
+
+use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
+use askama::Template;
+use serde::Deserialize;
+use url::form_urlencoded::Serializer;
+
+use super::{
+    super::{caller::Admin, error::ApiError, state::State},
+    format,
+    frame::{Frame, ReasonForm, address, answer, refusal, take_reason},
+};
+use crate::{
+    accounts::UserId,
+    book::{BUILT_IN, Book, BookError, CallRow, CallsPage, Filter, Order, Place, Subject},
+};
+
+/// Characters of an input that the list shows.
+const SHOWN_CHARS: usize = 80;
+
+/// What the address says.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct ListQuery {
+    /// The filter, as it is typed.
+    #[serde(default)]
+    q: String,
+    /// `slowest`; anything else is the newest.
+    #[serde(default)]
+    order: String,
+    /// Where the page begins.
+    #[serde(default)]
+    after: String,
+}
+
+impl ListQuery {
+    fn order(&self) -> Order {
+        if self.order == "slowest" { Order::Slowest } else { Order::Newest }
+    }
+}
+
+/// A call, as the list shows it.
+struct Entry {
+    id: i64,
+    time: String,
+    datetime: String,
+    tool: String,
+    tool_address: String,
+    server: String,
+    status: String,
+    status_word: &'static str,
+    status_address: String,
+    duration: Option<String>,
+    input_size: String,
+    result_size: String,
+    user: String,
+    user_address: String,
+    /// Of one's own conversations alone.
+    title: Option<String>,
+    uuid: String,
+    input: String,
+}
+
+#[derive(Template)]
+#[template(path = "book/list.html")]
+struct ListPage {
+    frame: Frame,
+    /// The filter as it was typed.
+    typed: String,
+    slowest: bool,
+    entries: Vec<Entry>,
+    /// What is wrong with the filter.
+    problem: Option<String>,
+    /// Where the form goes that asks for a reason.
+    reason_to: Option<String>,
+    next: Option<String>,
+    /// Where it begins, unless this page does.
+    first: Option<String>,
+    /// False when there was no time to look further.
+    is_complete: bool,
+    /// Whether there are others, whose names tell something.
+    has_people: bool,
+    /// Where what is asked for can be exported: a format and its address.
+    exports: Vec<(&'static str, String)>,
+    /// Filters to begin with, each with its address.
+    examples: Vec<(&'static str, String)>,
+}
+
+pub(super) async fn show(
+    state: State,
+    request: HttpRequest,
+    admin: Admin,
+    query: web::Query<ListQuery>,
+) -> HttpResponse {
+    let query = query.into_inner();
+    let frame = Frame::of(&state, &request);
+    let words = frame.words;
+    let reader = admin.0;
+    let mut page = ListPage {
+        frame,
+        typed: query.q.clone(),
+        slowest: query.order() == Order::Slowest,
+        entries: Vec::new(),
+        problem: None,
+        reason_to: None,
+        next: None,
+        first: (!query.after.is_empty()).then(|| to(&query.q, query.order(), None)),
+        is_complete: true,
+        has_people: state.accounts.settings().required,
+        exports: Vec::new(),
+        examples: examples(),
+    };
+    let filter: Filter = match query.q.parse() {
+        Ok(filter) => filter,
+        Err(error) => {
+            page.problem = Some(words.filter_problem(&error));
+            return answer(StatusCode::UNPROCESSABLE_ENTITY, &page);
+        }
+    };
+    page.typed = filter.to_string();
+    page.exports =
+        [("CSV", "csv"), ("JSONL", "jsonl")].map(|(name, format)| (name, export_to(&page.typed, format))).into();
+    let after = Place::from_cursor(&query.after, query.order());
+    let (user, order, asked) = (reader.user, query.order(), filter.clone());
+    let work = move |book: Book| async move { book.list_calls(&reader, &asked, order, after).await };
+    match state.run_book(work).await {
+        Ok(CallsPage { rows, next, is_complete }) => {
+            page.next = next.map(|next| to(&page.typed, order, Some(next)));
+            page.is_complete = is_complete;
+            page.entries = rows.into_iter().map(|row| entry(row, &filter, user, &page.frame)).collect();
+            answer(StatusCode::OK, &page)
+        }
+        Err(error @ ApiError::Book(BookError::NeedsReason { .. })) => {
+            page.problem = Some(words.problem(&error));
+            page.reason_to = Some(address(&request));
+            answer(StatusCode::FORBIDDEN, &page)
+        }
+        Err(error @ ApiError::Book(BookError::NoSuchUser(_) | BookError::NoSuchConversation)) => {
+            page.problem = Some(words.problem(&error));
+            answer(StatusCode::OK, &page)
+        }
+        Err(error) => refusal(page.frame, &request, &error),
+    }
+}
+
+pub(super) async fn give_reason(
+    state: State,
+    request: HttpRequest,
+    admin: Admin,
+    query: web::Query<ListQuery>,
+    form: web::Form<ReasonForm>,
+) -> HttpResponse {
+    let Ok(filter) = query.q.parse() else { return show(state, request, admin, query).await };
+    take_reason(&state, &request, admin.0, Subject::Calls(filter), form.into_inner()).await
+}
+
+/// The address of a page of the list.
+pub(super) fn to(filter: &str, order: Order, after: Option<Place>) -> String {
+    let mut query = Serializer::new(String::new());
+    if !filter.is_empty() {
+        query.append_pair("q", filter);
+    }
+    if order == Order::Slowest {
+        query.append_pair("order", "slowest");
+    }
+    if let Some(after) = after {
+        query.append_pair("after", &after.to_cursor());
+    }
+    let query = query.finish();
+    if query.is_empty() { "/admin".to_owned() } else { format!("/admin?{query}") }
+}
+
+/// The address of an export.
+fn export_to(filter: &str, format: &str) -> String {
+    let mut query = Serializer::new(String::new());
+    if !filter.is_empty() {
+        query.append_pair("q", filter);
+    }
+    format!("/admin/export?{}", query.append_pair("format", format).finish())
+}
+
+fn examples() -> Vec<(&'static str, String)> {
+    let filters = ["status:error since:24h", "slow:>5s since:7d", "status:denied", "server:built-in"];
+    filters.map(|filter| (filter, to(filter, Order::Newest, None))).into()
+}
+
+fn entry(row: CallRow, filter: &Filter, reader: UserId, frame: &Frame) -> Entry {
+    let with = |change: &dyn Fn(&mut Filter)| {
+        let mut filter = filter.clone();
+        change(&mut filter);
+        to(&filter.to_string(), Order::Newest, None)
+    };
+    let status = tallybook_protocol::ToolCallStatus::from(row.status.clone());
+    let is_cut = row.input_start.chars().count() > SHOWN_CHARS;
+    let mut input: String = row.input_start.chars().take(SHOWN_CHARS).collect();
+    if is_cut {
+        input.push('…');
+    }
+    Entry {
+        id: row.id,
+        time: format::time(&row.started_at),
+        datetime: format::datetime(&row.started_at),
+        tool_address: with(&|filter| filter.tool = Some(row.tool_name.clone())),
+        status_address: with(&|filter| filter.status = Some(status)),
+        user_address: with(&|filter| filter.user = Some(row.user_name.clone())),
+        tool: row.tool_name.clone(),
+        server: if row.server.is_empty() { BUILT_IN.to_owned() } else { row.server.clone() },
+        status_word: frame.words.status(&row.status),
+        duration: row.duration_ms.map(format::duration),
+        input_size: format::bytes(row.input_bytes),
+        result_size: format::bytes(row.bytes() - row.input_bytes),
+        title: Some(row.title).filter(|_| row.user_id == reader.0),
+        status: row.status,
+        user: row.user_name,
+        uuid: row.uuid,
+        input,
+    }
+}

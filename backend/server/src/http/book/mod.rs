@@ -1,0 +1,37 @@
+//! The book over HTTP: the pages under `/admin`, which the server draws without scripts, and who has looked at whose. What
+//! they say is in `words`, how figures are written in `format`, and what is around every page in `frame`.
+
+mod call;
+mod conversation;
+mod export;
+mod figures;
+mod format;
+mod frame;
+mod list;
+mod looks;
+mod timeline;
+mod words;
+
+use actix_web::{http::Method, web::ServiceConfig};
+
+use super::methods::Endpoint;
+
+/// What stands under `/api`.
+pub(super) fn api(app: &mut ServiceConfig) {
+    app.service(Endpoint::at("/looks").on(Method::GET, looks::list));
+}
+
+/// The pages.
+pub(super) fn pages(app: &mut ServiceConfig) {
+    app.service(Endpoint::at("/admin").on(Method::GET, list::show).on(Method::POST, list::give_reason))
+        .service(Endpoint::at("/admin/figures").on(Method::GET, figures::show))
+        .service(Endpoint::at("/admin/export").on(Method::GET, export::download).on(Method::POST, export::give_reason))
+        .service(
+            Endpoint::at("/admin/calls/{tool_call_id}").on(Method::GET, call::show).on(Method::POST, call::give_reason),
+        )
+        .service(
+            Endpoint::at("/admin/conversations/{uuid}")
+                .on(Method::GET, conversation::show)
+                .on(Method::POST, conversation::give_reason),
+        );
+}

@@ -1,0 +1,249 @@
+//! What the pages of the book say, in each of the page's languages, side by side.
+
+use tallybook_frontend::Language;
+
+use super::super::error::ApiError;
+use crate::book::{BookError, FilterError};
+
+/// The words in one language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Words(pub(super) Language);
+
+/// Words that never change.
+macro_rules! words {
+    ($($name:ident: $english:literal, $japanese:literal;)*) => {
+        impl Words {
+            $(
+                pub(super) const fn $name(self) -> &'static str {
+                    match self.0 {
+                        Language::English => $english,
+                        Language::Japanese => $japanese,
+                    }
+                }
+            )*
+        }
+    };
+}
+
+words! {
+    book: "Tool history", "ツールの履歴";
+    back_to_chat: "Back to the chat", "チャットに戻る";
+    back_to_list: "All tool calls", "すべてのツール呼び出し";
+    filter: "Filter", "絞り込み";
+    filter_hint:
+        "tool: server: status: user: conversation: model: since: until: slow:>5s, words and “phrases”. Times are UTC.",
+        "tool: server: status: user: conversation: model: since: until: slow:>5s、語句、\"フレーズ\"。時刻はUTCです。";
+    order: "Order", "並び順";
+    newest: "Newest first", "新しい順";
+    slowest: "Slowest first", "遅い順";
+    show: "Show", "表示";
+    examples: "Try", "例";
+    calls: "Tool calls", "ツール呼び出し";
+    time: "Time", "時刻";
+    tool: "Tool", "ツール";
+    server: "Server", "サーバー";
+    status_title: "Status", "状態";
+    duration: "Duration", "所要時間";
+    size: "Size", "サイズ";
+    person: "Person", "ユーザー";
+    assistant: "Assistant", "アシスタント";
+    input: "Input", "入力";
+    proposed_input: "Input that the model proposed", "モデルが提案した入力";
+    output: "Output", "出力";
+    error: "Error", "エラー";
+    model: "Model", "モデル";
+    began: "Began", "開始";
+    ended: "Ended", "終了";
+    decided: "Decided", "決定";
+    error_kind: "Kind of error", "エラーの種類";
+    turn: "Turn", "ターン";
+    title: "Conversation", "会話";
+    provider_id: "Provider's id", "プロバイダーのID";
+    open_conversation: "Open the conversation at this call", "この呼び出しの位置で会話を開く";
+    cut: "Only the beginning is shown.", "先頭部分のみ表示しています。";
+    decisions: "Decisions", "決定";
+    by: "by", "決定者：";
+    timeline: "The turn's timeline", "ターンのタイムライン";
+    this_call: "this call", "この呼び出し";
+    nothing: "No tool calls match. Clear filters or widen the dates.",
+        "一致するツール呼び出しがありません。絞り込みを解除するか、期間を広げてください。";
+    none_yet: "Nothing found so far.", "まだ見つかっていません。";
+    incomplete: "There was no time to look further.", "時間内にすべてを調べられませんでした。";
+    go_on: "Go on looking", "続きを調べる";
+    older: "Next page", "次のページ";
+    first: "First page", "最初のページ";
+    whole_conversation: "From the beginning", "最初から";
+    empty_conversation: "There are no messages in this conversation.", "この会話にはメッセージがありません。";
+    export: "Export what is shown", "表示中の条件で書き出す";
+    figures: "Figures", "集計";
+    last_day: "24 hours", "24時間";
+    last_week: "7 days", "7日間";
+    last_month: "30 days", "30日間";
+    range: "Time", "期間";
+    calls_an_hour: "Calls an hour", "1時間ごとの呼び出し";
+    of_tools: "Tools", "ツール";
+    of_models: "Models", "モデル";
+    of_people: "People", "ユーザー";
+    of_days: "Days", "日";
+    failed_share: "Failed", "失敗";
+    half_within: "Half within", "半数の所要時間";
+    most_within: "95 % within", "95%の所要時間";
+    model_calls: "Model calls", "モデル呼び出し";
+    tokens_in: "Tokens in", "入力トークン";
+    tokens_out: "Tokens out", "出力トークン";
+    cost: "Cost", "費用";
+    name: "Name", "名前";
+    key_success: "done", "完了";
+    key_error: "failed", "失敗";
+    key_other: "other", "その他";
+    nothing_happened: "Nothing has happened in this time.", "この期間には何もありません。";
+    why_title: "Why do you look?", "閲覧の理由";
+    why_label: "Reason", "理由";
+    why_hint: "Whose it is will see who looked, when, and this reason. It holds for an hour.",
+        "閲覧された本人に、閲覧者・日時・この理由が表示されます。1時間有効です。";
+    why_submit: "Look", "閲覧する";
+    nothing_title: "Nothing here", "何もありません";
+}
+
+impl Words {
+    /// Where a call stands.
+    pub(super) fn status(self, status: &str) -> &'static str {
+        let (english, japanese) = match status {
+            "pending" => ("Running", "実行中"),
+            "awaiting_approval" => ("Waits for approval", "承認待ち"),
+            "success" => ("Done", "完了"),
+            "error" => ("Failed", "失敗"),
+            "denied" => ("Denied", "拒否"),
+            "cancelled" => ("Cancelled", "中止"),
+            "interrupted" => ("Interrupted", "中断"),
+            _ => ("Unknown", "不明"),
+        };
+        self.of(english, japanese)
+    }
+
+    /// How a turn ended.
+    pub(super) fn turn_status(self, status: &str) -> &'static str {
+        let (english, japanese) = match status {
+            "complete" => ("Complete", "完了"),
+            "streaming" => ("Running", "実行中"),
+            "stopped" => ("Stopped", "停止"),
+            "failed" => ("Failed", "失敗"),
+            "interrupted" => ("Interrupted", "中断"),
+            "awaiting_approval" => ("Waits for approval", "承認待ち"),
+            _ => ("Unknown", "不明"),
+        };
+        self.of(english, japanese)
+    }
+
+    /// What was decided on a call, and how far that reaches.
+    pub(super) fn decision(self, decision: &str, scope: Option<&str>) -> &'static str {
+        let (english, japanese) = match (decision, scope) {
+            ("approve", Some("conversation")) => ("Approved for the conversation", "この会話で承認"),
+            ("approve", Some("always")) => ("Approved for good", "今後も承認"),
+            ("approve", _) => ("Approved", "承認"),
+            _ => ("Denied", "拒否"),
+        };
+        self.of(english, japanese)
+    }
+
+    /// When something began within its turn, and how long it took.
+    pub(super) fn began_and_took(self, after: &str, took: &str) -> String {
+        match self.0 {
+            Language::English => format!("began after {after}, took {took}"),
+            Language::Japanese => format!("{after}後に開始、所要{took}"),
+        }
+    }
+
+    /// The tokens of a model call.
+    pub(super) fn tokens(self, input: &str, output: &str) -> String {
+        match self.0 {
+            Language::English => format!("{input} tokens in, {output} out"),
+            Language::Japanese => format!("入力{input}トークン、出力{output}トークン"),
+        }
+    }
+
+    /// How much there was, and when the most.
+    pub(super) fn total(self, calls: &str, failed: &str, most: &str, at: &str) -> String {
+        match self.0 {
+            Language::English => {
+                format!("{calls} calls, {failed} of them failed. The most in one hour: {most}, from {at} UTC.")
+            }
+            Language::Japanese => {
+                format!("呼び出しは{calls}件、うち失敗{failed}。最も多い1時間は{at}（UTC）からの{most}件です。")
+            }
+        }
+    }
+
+    /// What is not counted yet.
+    pub(super) fn missing_hours(self, hours: usize) -> String {
+        match self.0 {
+            Language::English => format!("{hours} hours are still being counted and are not in these figures yet."),
+            Language::Japanese => format!("{hours}時間分は集計中のため、まだ含まれていません。"),
+        }
+    }
+
+    /// Why something cannot be shown.
+    pub(super) fn problem(self, error: &ApiError) -> String {
+        let ApiError::Book(book) = error else { return error.to_string() };
+        if self.0 == Language::English {
+            return match book {
+                BookError::NeedsReason { owner: Some(owner) } => {
+                    format!("This is {owner}'s. Say first why you look at it.")
+                }
+                BookError::NeedsReason { owner: None } => {
+                    "This looks into everybody's texts. Say first why you do.".to_owned()
+                }
+                other => other.to_string(),
+            };
+        }
+        match book {
+            BookError::NeedsReason { owner: Some(owner) } => {
+                format!("これは{owner}さんのものです。閲覧の理由を入力してください。")
+            }
+            BookError::NeedsReason { owner: None } => {
+                "全員のテキストが対象になります。閲覧の理由を入力してください。".to_owned()
+            }
+            BookError::NoReason => "理由を500文字以内で入力してください。".to_owned(),
+            BookError::NoSuchUser(name) => format!("「{name}」というユーザーはいません。"),
+            BookError::NoSuchConversation => "この会話はありません。すでに消去された可能性があります。".to_owned(),
+            BookError::NoSuchCall => "このツール呼び出しはありません。すでに消去された可能性があります。".to_owned(),
+            other => other.to_string(),
+        }
+    }
+
+    /// What is wrong with a filter.
+    pub(super) fn filter_problem(self, error: &FilterError) -> String {
+        if self.0 == Language::English {
+            return error.to_string();
+        }
+        match error {
+            FilterError::TooMuch => "条件が多すぎるか、長すぎます。".to_owned(),
+            FilterError::OpenQuote => {
+                "引用符が閉じていません。引用符そのものを探すには \\\" と書いてください。".to_owned()
+            }
+            FilterError::AfterQuote => "引用符の後には空白を入れてください。".to_owned(),
+            FilterError::UnknownField(name) => {
+                format!("「{name}:」という条件はありません。コロンを含む語句は引用符で囲んでください。")
+            }
+            FilterError::Empty(name) => format!("「{name}:」の値がありません。"),
+            FilterError::Twice(name) => format!("「{name}:」が2回指定されています。1回だけ指定できます。"),
+            FilterError::Status(status) => format!("「{status}」という状態はありません。"),
+            FilterError::Conversation(id) => format!("「{id}」は会話のIDではありません。会話のアドレスにあります。"),
+            FilterError::Time(time) => {
+                format!(
+                    "「{time}」は時刻として読めません。2026-11-01、2026-11-01T12:30（UTC）、7d、24h、30m のように書いてください。"
+                )
+            }
+            FilterError::Slow(slow) => {
+                format!("「{slow}」は所要時間として読めません。>5s、<200ms、>1.5m のように書いてください。")
+            }
+        }
+    }
+
+    const fn of(self, english: &'static str, japanese: &'static str) -> &'static str {
+        match self.0 {
+            Language::English => english,
+            Language::Japanese => japanese,
+        }
+    }
+}

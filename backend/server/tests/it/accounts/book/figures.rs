@@ -1,0 +1,64 @@
+//! The figures: the same before their hours are counted and after, and as they were when calls are gone.
+
+use chrono::{DateTime, DurationRound as _, TimeDelta, Utc};
+use reqwest::StatusCode;
+use tallybook::db::Database;
+use tallybook_mock_llm::MockLlm;
+
+use super::{
+    super::kit::{ADMIN, Team},
+    kit::{Call, page, run, start, write_call, write_turn},
+};
+use crate::support::{Engine, eventually, on_every_engine, rows};
+
+/// The cells of the rows of a page's tables.
+fn cells(page: &str) -> Vec<Vec<String>> {
+    let body = |row: &str| row.split("<td>").skip(1).map(|cell| cell.split('<').next().unwrap().to_owned()).collect();
+    page.split("<tr><th scope=\"row\">").skip(1).map(|row| body(row.split("</tr>").next().unwrap())).collect()
+}
+
+on_every_engine! {
+    async fn hours_are_counted_once_and_tell_the_same(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let db = engine.database().await;
+        let nothing = page(&team, &admin, "/admin/figures", StatusCode::OK).await;
+        assert!(nothing.contains("data-testid=\"nothing\""), "{nothing}");
+        // Three hours ago, in an hour that is counted and yet to be counted again, and just now.
+        let ago = Utc::now().duration_trunc(TimeDelta::hours(1)).unwrap() - TimeDelta::hours(3);
+        eventually("the hour is counted, of which there was nothing to tell", async || {
+            rows!(engine, (DateTime<Utc>,), "SELECT hour FROM counted_hours").contains(&(ago,))
+        }).await;
+        let minute = (ago - start()).num_minutes() + 1;
+        let now = (Utc::now() - start()).num_minutes();
+        write_turn(&db, 1, 1, "Small").await;
+        run!(&db, "UPDATE model_calls SET created_at = ?", ago);
+        for id in 1..=20 {
+            let duration_ms = Some(if id == 20 { 6000 } else { 9 });
+            let status = if id % 10 == 0 { "error" } else { "success" };
+            write_call(&db, &Call { minute: if id < 20 { minute } else { now }, duration_ms, status, ..Call::new(id, 1) }).await;
+        }
+        write_call(&db, &Call { tool: "docs__x", status: "denied", minute, duration_ms: None, ..Call::new(21, 1) }).await;
+        run!(&db, "DELETE FROM counted_hours WHERE hour = ?", ago);
+        let expected = [
+            vec!["20", "10.0 %", "10 ms", "10 ms"],
+            vec!["1", "0.0 %", "–", "–"],
+            vec!["1", "100", "20", "0.000005"],
+            vec!["1", "100", "20", "0.000005"],
+            vec!["1", "100", "20", "0.000005"],
+        ];
+        for is_counted in [false, true] {
+            if is_counted {
+                eventually("the hour is counted", async || {
+                    rows!(engine, (i64,), "SELECT COUNT(*) FROM tool_call_hours")[0].0 > 0
+                }).await;
+                run!(&db, "DELETE FROM tool_calls WHERE id < ?", 20_i64);
+            }
+            let html = page(&team, &admin, "/admin/figures?range=24h", StatusCode::OK).await;
+            assert_eq!(cells(&html), expected, "{html}");
+            assert!(html.contains("21 calls") && html.contains("The most in one hour: 20,"), "{html}");
+            assert!(html.contains("<rect data-kind=\"success\"") && !html.contains("<script"), "{html}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Calls as a test wants them, written past the server, and pages as a test reads them.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use reqwest::{Method, Response, StatusCode};
+use tallybook::db::Database;
+
+use super::super::kit::{Team, Who};
+
+/// When the calls of a test begin: some time in the past.
+pub(super) fn start() -> DateTime<Utc> {
+    DateTime::from_timestamp(1_793_500_200, 0).unwrap()
+}
+
+/// A call that is written.
+#[derive(Clone, Debug)]
+pub(super) struct Call<'a> {
+    pub(super) id: i64,
+    /// The turn, of which [`Call::turn`] makes one for a person.
+    pub(super) turn: i64,
+    pub(super) tool: &'a str,
+    pub(super) status: &'a str,
+    /// Minutes after [`start`].
+    pub(super) minute: i64,
+    pub(super) duration_ms: Option<i64>,
+    pub(super) input: &'a str,
+    pub(super) output: Option<&'a str>,
+    pub(super) error: Option<&'a str>,
+}
+
+impl Call<'_> {
+    pub(super) fn new(id: i64, turn: i64) -> Self {
+        Self {
+            id,
+            turn,
+            tool: "add",
+            status: "success",
+            minute: 0,
+            duration_ms: Some(3),
+            input: r#"{"a":1}"#,
+            output: Some("3"),
+            error: None,
+        }
+    }
+}
+
+/// Runs a statement with values on whichever engine it is.
+macro_rules! run {
+    ($db:expr, $sql:expr $(, $value:expr)*) => {
+        match $db {
+            Database::MySql(pool) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
+            Database::Sqlite(pool) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
+        }
+    };
+}
+pub(super) use run;
+
+/// The uuid of the conversation of a turn.
+pub(super) fn uuid(turn: i64) -> String {
+    format!("00000000-0000-4000-8000-{turn:012}")
+}
+
+/// A conversation of a person's with one turn in it, both of this number.
+pub(super) async fn write_turn(db: &Database, id: i64, user: i64, model: &str) {
+    let at = start();
+    run!(
+        db,
+        "INSERT INTO conversations (id, uuid, user_id, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+        id,
+        uuid(id),
+        user,
+        "A <b>title</b>",
+        at,
+        at
+    );
+    run!(
+        db,
+        "INSERT INTO messages (id, conversation_id, role, content, status, model, created_at) \
+         VALUES (?, ?, 'assistant', ?, 'complete', ?, ?)",
+        id,
+        id,
+        "The <i>answer</i>",
+        model,
+        at
+    );
+    run!(
+        db,
+        "INSERT INTO model_calls (message_id, step, provider, model, input_tokens, output_tokens, cost_nanos, duration_ms, \
+         blocks, created_at) VALUES (?, 0, 'mock', 'mock-1', 100, 20, 5000, 40, '[]', ?)",
+        id,
+        at
+    );
+}
+
+pub(super) async fn write_call(db: &Database, call: &Call<'_>) {
+    let began = start() + TimeDelta::minutes(call.minute);
+    run!(
+        db,
+        "INSERT INTO tool_calls (id, message_id, tool_call_id, tool_name, input, input_text, output, error, status, step, \
+         position, text_offset, started_at, duration_ms) VALUES (?, ?, 'id', ?, '{}', ?, ?, ?, ?, 0, ?, 0, ?, ?)",
+        call.id,
+        call.turn,
+        call.tool,
+        call.input,
+        call.output,
+        call.error,
+        call.status,
+        call.id,
+        began,
+        call.duration_ms
+    );
+}
+
+/// A page of the book, which must be answered with this status.
+pub(super) async fn page(team: &Team, who: &Who, address: &str, status: StatusCode) -> String {
+    let response = team.get(who, address).await;
+    let found = response.status();
+    let text = response.text().await.unwrap();
+    assert_eq!(found, status, "{address}: {text}");
+    text
+}
+
+/// The address of the list with a filter.
+pub(super) fn filtered(filter: &str) -> String {
+    let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("q", filter).finish();
+    format!("/admin?{query}")
+}
+
+/// The calls that a page of the list has, in its order.
+pub(super) fn calls_on(page: &str) -> Vec<i64> {
+    let links = page.split("href=\"/admin/calls/").skip(1);
+    links.map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect()
+}
+
+/// Where the next page is.
+pub(super) fn next_of(page: &str) -> Option<String> {
+    let link = page.split("rel=\"next\" href=\"").nth(1)?;
+    Some(link.split('"').next().unwrap().replace("&#38;", "&").replace("&amp;", "&"))
+}
+
+/// Says why somebody looks.
+pub(super) async fn say_why(team: &Team, who: &Who, address: &str, reason: &str) -> Response {
+    let body = url::form_urlencoded::Serializer::new(String::new()).append_pair("reason", reason).finish();
+    let request = team.request(who, Method::POST, address).body(body);
+    request.header("content-type", "application/x-www-form-urlencoded").send().await.unwrap()
+}

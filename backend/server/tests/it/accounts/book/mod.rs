@@ -1,0 +1,7 @@
+//! The book that admins read: its list, its figures, what it takes to look at others', its files, and its documentation.
+
+mod figures;
+mod kit;
+mod list;
+mod looking;
+mod sql;

@@ -1,0 +1,59 @@
+//! `docs/sql.md`: every query in it runs, on every engine, and finds something.
+
+use sqlx::AssertSqlSafe;
+use tallybook::db::Database;
+use tallybook_mock_llm::MockLlm;
+
+use super::{
+    super::kit::{ADMIN, Team},
+    kit::{Call, run, say_why, start, write_call, write_turn},
+};
+use crate::support::{Engine, on_every_engine};
+
+const DOCUMENT: &str = include_str!("../../../../../../docs/sql.md");
+
+/// The queries of the document, each with the question above it.
+fn queries() -> Vec<(&'static str, &'static str)> {
+    let blocks = DOCUMENT.split("```sql\n").collect::<Vec<_>>();
+    let question = |text: &'static str| text.rsplit("\n## ").next().unwrap().lines().next().unwrap();
+    let query = |text: &'static str| text.split("```").next().unwrap().trim().trim_end_matches(';');
+    blocks.windows(2).map(|pair| (question(pair[0]), query(pair[1]))).collect()
+}
+
+on_every_engine! {
+    async fn every_query_of_the_document_answers(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (_, ann) = team.person(&admin, "ann").await;
+        let db = engine.database().await;
+        write_turn(&db, 1, ann, "Small").await;
+        for call in [
+            Call { output: Some("not found"), ..Call::new(1, 1) },
+            Call { status: "error", error: Some("timeout"), output: None, duration_ms: Some(6000), ..Call::new(2, 1) },
+            Call { status: "denied", ..Call::new(3, 1) },
+            Call { status: "interrupted", ..Call::new(4, 1) },
+        ] {
+            write_call(&db, &call).await;
+        }
+        run!(
+            &db,
+            "INSERT INTO approvals (tool_call_id, decision, decided_by, proposed_input, created_at) \
+             VALUES (3, 'deny', 'ann', '{}', ?)",
+            start()
+        );
+        say_why(&team, &admin, "/admin/calls/1", "to help").await;
+        team.get(&admin, "/admin/calls/1").await;
+        let queries = queries();
+        assert_eq!(queries.len(), 10);
+        for (question, query) in queries {
+            let query = AssertSqlSafe(query.to_owned());
+            let rows = match &db {
+                Database::MySql(pool) => sqlx::query(query).fetch_all(pool).await.map(|rows| rows.len()),
+                Database::Sqlite(pool) => sqlx::query(query).fetch_all(pool).await.map(|rows| rows.len()),
+            };
+            let rows = rows.unwrap_or_else(|error| panic!("{question}: {error}"));
+            assert!(rows > 0, "{question}");
+        }
+    }
+}

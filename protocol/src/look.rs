@@ -1,0 +1,60 @@
+//! Looks of admins at what is somebody else's, as the API shows them to whose it is.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::ToolCallId;
+
+/// What somebody did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LookKind {
+    /// Opened a tool call.
+    CallOpened,
+    /// Opened a conversation.
+    ConversationOpened,
+    /// Searched in the texts of calls.
+    CallsSearched,
+    /// Exported calls.
+    CallsExported,
+    /// Something that this reader does not know yet.
+    #[serde(other)]
+    Unknown,
+}
+
+impl From<String> for LookKind {
+    fn from(word: String) -> Self {
+        match &*word {
+            "call_opened" => Self::CallOpened,
+            "conversation_opened" => Self::ConversationOpened,
+            "calls_searched" => Self::CallsSearched,
+            "calls_exported" => Self::CallsExported,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// A look of an admin's at what is somebody else's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Look {
+    /// Names the look.
+    pub id: i64,
+    /// What was done.
+    pub kind: LookKind,
+    /// Who looked.
+    pub by: String,
+    /// Why, in the looker's own words.
+    pub reason: String,
+    /// The call that was opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
+    /// The conversation that was opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_uuid: Option<Uuid>,
+    /// What was searched for or exported, as the filter was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
+    /// When.
+    pub created_at: DateTime<Utc>,
+}

@@ -1,0 +1,31 @@
+//! `cargo xtask seed`: a database with many made-up tool calls, to see how the book does. What they are is in the server's
+//! example of this name, which knows the tables.
+
+use std::process::Command;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::{progress::say, shell, workspace};
+
+/// How many, and where.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// How many tool calls to make up
+    #[arg(long, default_value_t = 100_000)]
+    tool_calls: u64,
+
+    /// The database, which is made when it is missing
+    #[arg(long, default_value = "sqlite://target/seed/tallybook.db")]
+    database_url: String,
+}
+
+/// Adds them to what the database has.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let Options { tool_calls, database_url } = options;
+    say(&format!("making up {tool_calls} tool calls in {database_url}"));
+    let mut seed = Command::new("cargo");
+    seed.args(["run", "--locked", "--quiet", "--release", "-p", "tallybook", "--example", "seed", "--"]);
+    seed.args(["--tool-calls", &tool_calls.to_string(), "--database-url", database_url]);
+    shell::run(seed.current_dir(workspace::root()))
+}
