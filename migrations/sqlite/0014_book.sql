@@ -82,4 +82,4 @@ FROM tool_calls t
 JOIN messages m ON m.id = t.message_id
 JOIN conversations c ON c.id = m.conversation_id
 JOIN users u ON u.id = c.user_id
-LEFT JOIN model_calls k ON k.message_id = t.message_id AND k.step = t.step;
+LEFT JOIN model_calls k ON k.message_id = t.message_id AND k.step = t.step AND k.purpose = 'answer';

@@ -10,9 +10,10 @@ use super::{
     error::AgentError,
     limits::{MAX_REVIEWED_CALLS, MAX_REVIEWED_INPUT_BYTES},
     recorder::{Consent, TurnRecorder},
-    review::{Review, Subject, Vote, Voted},
-    tool_step::{Leave, StepRun, result_for_model},
+    review::{Subject, Voted},
+    step_run::{Leave, StepRun, result_for_model},
     turn::{PlannedCall, WaitedCall},
+    vote::{Review, Vote},
 };
 
 impl<R: TurnRecorder> StepRun<'_, R> {

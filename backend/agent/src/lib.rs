@@ -13,11 +13,13 @@ mod result;
 mod review;
 mod running;
 mod service;
+mod step_run;
 #[cfg(test)]
 mod tests;
 mod title;
 mod tool_step;
 mod turn;
+mod vote;
 
 pub use aside::Aside;
 pub use error::AgentError;
@@ -27,8 +29,9 @@ pub use recorder::{
     Activity, Cause, Consent, EndedToolCall, ModelCallRecord, Purpose, RecordError, StartedToolCall, TurnRecorder,
 };
 pub use result::{EditedInput, error_json, success_json};
-pub use review::{Review, ReviewMode, Reviewer, Reviewers, Ruling, Vote};
+pub use review::{ReviewMode, Reviewer, Reviewers};
 pub use service::AgentService;
 pub use title::TitleWriter;
 pub use tool_step::CUT_OFF;
 pub use turn::{AnsweredStep, ContinuedTurn, EndReason, PlannedCall, TurnInput, TurnOutcome, WaitedCall};
+pub use vote::{Review, Ruling, Vote};

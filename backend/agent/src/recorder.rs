@@ -7,7 +7,7 @@ use tallybook_llm::{RetryWait, ToolCallRequest};
 use tallybook_protocol::{ToolCallId, ToolCallStatus, Usage};
 use tallybook_tools::{Progress, ToolSpec};
 
-use super::review::Review;
+use super::vote::Review;
 
 /// Records a turn. Every method returns only when what must be stored is stored and whoever follows the turn has been
 /// told. After an error the agent does nothing more.

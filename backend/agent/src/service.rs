@@ -14,7 +14,7 @@ use super::{
     prompt::{SystemPrompt, instructions},
     recorder::TurnRecorder,
     review::Reviewers,
-    tool_step::ToolRunner,
+    step_run::ToolRunner,
     turn::{ContinuedTurn, EndReason, TurnInput, TurnOutcome},
 };
 

@@ -2,17 +2,14 @@
 //! them, one after another, those that have a person's consent; each under its own timeout and panic guard. Whatever a tool
 //! does, its call ends in a result that the model sees.
 
-use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use futures_util::future::BoxFuture;
 use tallybook_llm::ToolResult;
 use tallybook_protocol::{ToolCallStatus, Usage};
 use tallybook_tools::{Progress, Risk, ToolError, ToolRegistry};
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::OwnedSemaphorePermit,
     task::{Id, JoinError},
     time::{Instant, timeout, timeout_at},
 };
@@ -20,25 +17,16 @@ use tokio::{
 use super::{
     error::AgentError,
     halt::Halt,
-    limits::{CANCEL_TIMEOUT, Limits},
+    limits::CANCEL_TIMEOUT,
     recorder::{Activity, EndedToolCall, TurnRecorder},
-    result::{bounded_error, error_json, shorten, success_json},
-    review::Reviewers,
+    result::{bounded_error, shorten},
     running::{Next, Running, RunningCall, ToolReturn},
+    step_run::{Leave, StepRun, ToolRunner, result_for_model},
     turn::PlannedCall,
 };
 
 /// Said of a call whose turn ended first.
 pub const CUT_OFF: &str = "the turn ended while the tool ran; its outcome is unknown";
-
-/// Runs the calls of all turns. Its clones share the slots in which calls run.
-#[derive(Clone)]
-pub(super) struct ToolRunner {
-    pub(super) limits: Limits,
-    slots: Arc<Semaphore>,
-    /// Who reviews high-risk calls.
-    pub(super) reviewers: Option<Arc<Reviewers>>,
-}
 
 /// What is left of a step when its calls are done.
 pub(super) struct StepEnd {
@@ -49,14 +37,6 @@ pub(super) struct StepEnd {
 }
 
 impl ToolRunner {
-    pub(super) fn new(limits: Limits) -> Self {
-        Self { limits, slots: Arc::new(Semaphore::new(limits.concurrent_calls.max(1))), reviewers: None }
-    }
-
-    pub(super) fn with_reviewers(self, reviewers: Reviewers) -> Self {
-        Self { reviewers: Some(Arc::new(reviewers)), ..self }
-    }
-
     /// Runs the calls of one step, by which the model does what `request` asks for. A call that must wait for its start, or
     /// for its reviewers, has no row yet; when the turn ends first, it never gets one.
     pub(super) async fn run(
@@ -108,29 +88,6 @@ impl ToolRunner {
             returned.map_err(|error| bounded_error(&error))
         }
     }
-}
-
-/// One step that is being run.
-pub(super) struct StepRun<'a, R> {
-    pub(super) runner: &'a ToolRunner,
-    pub(super) tools: &'a ToolRegistry,
-    pub(super) step: u32,
-    pub(super) calls: Vec<PlannedCall>,
-    pub(super) recorder: &'a mut R,
-    pub(super) halt: &'a Halt<'a>,
-    running: Running,
-    pub(super) results: Vec<Option<ToolResult>>,
-    /// What reviewing cost.
-    pub(super) usage: Usage,
-}
-
-/// Whether a call may run.
-pub(super) enum Leave {
-    Given,
-    /// It never will. The model is told.
-    Refused,
-    /// Somebody has to decide.
-    Awaited,
 }
 
 impl<R: TurnRecorder> StepRun<'_, R> {
@@ -246,16 +203,6 @@ impl<R: TurnRecorder> StepRun<'_, R> {
 /// Whether a call runs by itself, after the others of its step.
 fn is_alone(tools: &ToolRegistry, call: &PlannedCall) -> bool {
     call.waited.is_some() || tools.find_spec(&call.request.name).is_some_and(|spec| spec.risk == Risk::High)
-}
-
-pub(super) fn result_for_model(call: &PlannedCall, returned: &ToolReturn, shown_bytes: usize) -> ToolResult {
-    let request = &call.request;
-    let edited = call.waited.as_ref().filter(|waited| waited.is_edited).map(|_| request.input_text.as_str());
-    let content = match returned {
-        Ok(output) => success_json(&request.name, &output.text, output.text.len(), edited, shown_bytes),
-        Err(error) => error_json(&request.name, &error.message, &error.error_type, edited, shown_bytes),
-    };
-    ToolResult { call_id: request.id.clone(), tool_name: request.name.clone(), content, is_error: returned.is_err() }
 }
 
 fn broken_off(call: &RunningCall, status: ToolCallStatus, error: &str, error_type: &str) -> EndedToolCall {

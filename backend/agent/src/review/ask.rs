@@ -1,14 +1,16 @@
 //! Asking one model what it thinks of a call. Whatever it is told of the call is data, as JSON strings in an envelope; and
 //! whatever it answers that is not the JSON that was asked for is no vote.
 
+use std::{fmt, sync::Arc};
+
 use askama::Template;
 use serde::Deserialize;
 use serde_json::json;
+use tallybook_llm::ModelClient;
 use tallybook_protocol::Verdict;
 use tallybook_tools::ToolSpec;
 use tokio::time::Instant;
 
-use super::{Reviewer, Vote};
 use crate::{
     aside::{Aside, Question, ask_aside},
     error::AgentError,
@@ -16,11 +18,21 @@ use crate::{
     limits::{MAX_REASON_CHARS, MAX_REVIEW_ANSWER_BYTES, MAX_REVIEWED_REQUEST_BYTES},
     recorder::{ModelCallRecord, Purpose},
     result::shorten,
+    vote::Vote,
 };
 
 /// Said of a reviewer that has no vote.
 const LATE: &str = "It did not answer in time.";
 const NO_VOTE: &str = "Its answer was not the JSON that was asked for.";
+
+/// A model that reviews.
+#[derive(Clone)]
+pub struct Reviewer {
+    /// The catalog's name of it.
+    pub name: String,
+    /// What is asked.
+    pub model: Arc<dyn ModelClient>,
+}
 
 /// What is reviewed.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +42,12 @@ pub(crate) struct Subject<'a> {
     pub(crate) tool: &'a ToolSpec,
     /// The arguments, whole.
     pub(crate) input: &'a str,
+}
+
+impl fmt::Debug for Reviewer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reviewer").field("name", &self.name).field("info", self.model.info()).finish()
+    }
 }
 
 #[derive(Template)]

@@ -1,27 +1,24 @@
 //! Reviewing models: they vote on calls that want to run and need consent, and where the settings let them, their votes
-//! decide. How one is asked is in `ask`; what the votes mean is here.
+//! decide. How one is asked is in `ask`; what a vote is, in `vote`; what votes come to is here.
 
 mod ask;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _, stream};
-use tallybook_llm::ModelClient;
-use tallybook_protocol::{Decision, Usage, Verdict};
+use tallybook_protocol::{Decision, Verdict};
 use tokio::time::Instant;
 
-use super::{error::AgentError, halt::Halt, limits::MAX_VOTES_AT_ONCE, recorder::ModelCallRecord};
+use super::{
+    error::AgentError,
+    halt::Halt,
+    limits::MAX_VOTES_AT_ONCE,
+    recorder::ModelCallRecord,
+    vote::{Review, Ruling, Vote},
+};
 
+pub use ask::Reviewer;
 pub(super) use ask::Subject;
-
-/// A model that reviews.
-#[derive(Clone)]
-pub struct Reviewer {
-    /// The catalog's name of it.
-    pub name: String,
-    /// What is asked.
-    pub model: Arc<dyn ModelClient>,
-}
 
 /// What votes are good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,46 +40,6 @@ pub struct Reviewers {
     pub quorum: usize,
     /// How long all votes on the calls of a step may take together. Who has not voted by then abstains.
     pub timeout: Duration,
-}
-
-/// What one model thinks of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vote {
-    /// The catalog's name of the model.
-    pub model: String,
-    /// Its vote.
-    pub verdict: Verdict,
-    /// Why, in its words; or why it has no vote.
-    pub reason: String,
-    /// What that cost.
-    pub usage: Usage,
-    /// How long it took.
-    pub duration_ms: i64,
-}
-
-/// What reviewers said of a call. Without any it is empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Review {
-    /// Their votes, in the order of the settings.
-    pub votes: Vec<Vote>,
-    /// What the votes decide; absent where a person has to.
-    pub ruling: Option<Ruling>,
-}
-
-/// What votes decide.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ruling {
-    /// Whether the call runs.
-    pub decision: Decision,
-    /// What those said who decided.
-    pub reason: String,
-}
-
-impl Ruling {
-    /// Said of a refused call, to the model and to readers.
-    pub fn refusal(&self) -> String {
-        format!("Reviewing models refused this call, so it did not run. {}", self.reason)
-    }
 }
 
 /// One vote as it comes in.
@@ -136,12 +93,6 @@ impl Reviewers {
 
 fn said(Vote { model, reason, .. }: &Vote) -> String {
     if reason.is_empty() { format!("{model} gave no reason.") } else { format!("{model}: {reason}") }
-}
-
-impl fmt::Debug for Reviewer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reviewer").field("name", &self.name).field("info", self.model.info()).finish()
-    }
 }
 
 #[cfg(test)]

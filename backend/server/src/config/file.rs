@@ -19,7 +19,7 @@ use super::{
     environment::{demo, for_all_models, own_key},
     error::ConfigError,
     options::{Options, check_wait_hours, set},
-    review::ReviewSection,
+    review_section::ReviewSection,
 };
 use crate::models::{ModelChoice, ModelEntry, Origin};
 

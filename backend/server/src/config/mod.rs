@@ -7,6 +7,7 @@ mod error;
 mod file;
 mod options;
 mod review;
+mod review_section;
 mod summary;
 #[cfg(test)]
 mod tests;

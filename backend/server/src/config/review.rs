@@ -1,12 +1,10 @@
-//! `[review]`: which models review high-risk calls.
+//! `[review]`: which models review high-risk calls, by what `review_section` has of it.
 
 use std::{collections::HashSet, time::Duration};
 
-use serde::Deserialize;
 use tallybook_agent::{MAX_REVIEWERS, ReviewMode};
-use toml::Spanned;
 
-use super::{error::ConfigError, file::SettingsFile};
+use super::{error::ConfigError, file::SettingsFile, review_section::ReviewSection};
 use crate::models::{ModelChoice, ModelEntry, ReviewSettings};
 
 /// How long the votes on the calls of a step may take where the file says nothing.
@@ -14,16 +12,6 @@ const DEFAULT_TIMEOUT_SECS: u64 = 30;
 
 /// The longest time that they may be given. It is the turn's.
 const MAX_TIMEOUT_SECS: u64 = 600;
-
-/// The section as it stands in the file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ReviewSection {
-    models: Spanned<Vec<Spanned<String>>>,
-    quorum: Option<Spanned<usize>>,
-    mode: Option<Spanned<String>>,
-    timeout_secs: Option<Spanned<u64>>,
-}
 
 /// Who reviews, of these models; nobody where the file does not say so.
 pub(super) fn review(

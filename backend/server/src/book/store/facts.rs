@@ -12,7 +12,7 @@ pub(in crate::book) const CALLS_AT_ONCE: usize = 500;
 // Reads without locks, unlike an UPDATE that looks the same up itself.
 const LIST_UNKNOWN: &str = "SELECT t.id, c.user_id, c.id AS conversation_id, COALESCE(m.model, k.model, '') AS model \
      FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
-     LEFT JOIN model_calls k ON k.message_id = t.message_id AND k.step = t.step \
+     LEFT JOIN model_calls k ON k.message_id = t.message_id AND k.step = t.step AND k.purpose = 'answer' \
      WHERE t.user_id IS NULL ORDER BY t.started_at, t.id LIMIT ?";
 
 /// Writes it down of some calls. Gives how many those were.
