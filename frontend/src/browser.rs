@@ -161,12 +161,6 @@ pub(crate) fn reload() {
     }
 }
 
-/// The whole address of a path of this server's.
-pub(crate) fn whole_address(path: &str) -> String {
-    let origin = window().ok().and_then(|window| window.location().origin().ok()).unwrap_or_default();
-    origin + path
-}
-
 /// The address of a place on this page, by its fragment.
 pub(crate) fn address_of(fragment: &str) -> String {
     let location = window().ok().map(|window| window.location());

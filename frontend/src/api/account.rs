@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::json;
-use tallybook_protocol::{Invitation, KeyInfo, MadeKey, Me, Page, Session, UpdateMe, User, UserRole};
+use tallybook_protocol::{Invitation, KeyInfo, Look, MadeKey, Me, Page, Session, UpdateMe, User, UserRole};
 
 use super::{ApiError, NO_BODY, call, request};
 
@@ -43,6 +43,12 @@ pub(crate) async fn end_session(id: i64) -> Result<(), ApiError> {
 /// `DELETE /api/sessions`
 pub(crate) async fn sign_out_everywhere() -> Result<(), ApiError> {
     tell("DELETE", "/api/sessions", NO_BODY).await
+}
+
+/// `GET /api/looks`: the newest.
+pub(crate) async fn list_looks() -> Result<Vec<Look>, ApiError> {
+    let page: Page<Look> = call("GET", "/api/looks", NO_BODY).await?;
+    Ok(page.items)
 }
 
 /// `GET /api/keys`

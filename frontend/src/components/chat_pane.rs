@@ -12,6 +12,7 @@ use crate::{
         consent_note::{ConsentNote, go_to_first, use_waiting_calls},
         later::{Other, later},
         nothing_here::{LoadFailed, NothingHere},
+        shown::Played,
         thread::Thread,
     },
     conversation_list::ConversationList,
@@ -88,8 +89,10 @@ pub(crate) fn ChatPane(
         Place::Open(uuid) => Some(uuid).filter(|_| finding.get()),
         _ => None,
     });
-    let played = Memo::new(move |_| match session.place.get() {
-        Place::Open(uuid) => session.played.get().map(|message| (uuid, message)),
+    let played = Played(RwSignal::new(None));
+    provide_context(played);
+    let is_played = Memo::new(move |_| match session.place.get() {
+        Place::Open(uuid) => played.0.get().map(|message| (uuid, message)),
         _ => None,
     });
     hear_keys(session, finding, waiting);
@@ -106,11 +109,9 @@ pub(crate) fn ChatPane(
     let conversation = move || {
         view! {
             {move || heading.get().map(|heading| view! { <h1 class="visually-hidden">{heading}</h1> })}
-            {later(move || played.get().map(|(conversation, message)| Other::Playback {
-                conversation,
-                message,
-                played: session.played,
-            }))}
+            {later(move || {
+                is_played.get().map(|(conversation, message)| Other::Playback { conversation, message, played })
+            })}
             {later(move || found_in.get().map(|conversation| Other::FindBar { conversation, session, open: finding }))}
             <Thread session />
             <p class="visually-hidden" role="status">

@@ -12,7 +12,7 @@ use crate::{
     components::{
         icon::{Draw, Icon},
         model_picker::Author,
-        shown::{OptionalEntry, read},
+        shown::{OptionalEntry, Played, read},
         way_on::WayOn,
     },
     goal::element_id,
@@ -37,6 +37,7 @@ pub(crate) fn AnswerFoot(
     let is_done = memo(move |_| read(entry, |entry| !entry.is_streaming()));
     let usage = memo(move |_| read(entry, |entry| entry.usage));
     let models = use_context::<Models>();
+    let played = use_context::<Played>();
     let author = memo(move |_| read(entry, |entry| entry.author.clone()));
     // After a failure there is one way on.
     let has_failed = move || read(entry, |entry| entry.status == MessageStatus::Failed) && way_on.get().is_some();
@@ -56,8 +57,8 @@ pub(crate) fn AnswerFoot(
                         </Show>
                     }
                 })}
-                {session.map(|session| {
-                    let play = move || session.played.set(Some(read(entry, |entry| entry.id)));
+                {session.zip(played).map(|(session, Played(played))| {
+                    let play = move || played.set(Some(read(entry, |entry| entry.id)));
                     view! { <Action session label=text.playback() icon=Icon::Play name="play-again" run=play /> }
                 })}
                 {move || author.get().map(|(provider, model)| match (session, models) {

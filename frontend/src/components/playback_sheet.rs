@@ -11,7 +11,7 @@ use crate::{
         icon::{Draw, Icon},
         load_button::LoadButton,
         message::ShownMessage,
-        shown::Shown,
+        shown::{Played, Shown},
     },
     format,
     language::{Language, use_language},
@@ -19,9 +19,6 @@ use crate::{
     session::Loading,
     transcript::ExpandAll,
 };
-
-/// The answer that is being played again.
-pub(crate) type Played = RwSignal<Option<MessageId>>;
 
 /// Events that are played at most, so that no answer fills the memory.
 const MAX_EVENTS: usize = 100_000;
@@ -172,7 +169,7 @@ pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Play
             aria-labelledby="playback-title"
             closedby="any"
             node_ref=dialog
-            on:close=move |_| played.set(None)
+            on:close=move |_| played.0.set(None)
         >
             <form method="dialog" class="sheet-top">
                 <h2 id="playback-title">{text.playback_title()}</h2>

@@ -9,10 +9,12 @@ mod deed;
 mod instructions;
 mod keys;
 mod list;
+mod looks;
 mod password;
 mod people;
 mod section;
 mod sessions;
+mod shares;
 mod usage;
 
 use leptos::prelude::*;
@@ -84,9 +86,12 @@ fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, t
         {instructions::section_view(me, text)}
         {usage::section_view(limits, text)}
         {approvals::section_view(text)}
+        {shares::section_view(text)}
         {has_account.then(|| sessions::section_view(text))}
         {has_account.then(|| keys::section_view(text))}
         {(has_account && role == UserRole::Admin).then(|| people::section_view(text))}
+        {looks::book_section(role, text)}
+        {has_account.then(|| looks::section_view(text))}
         {data::export_section(text)}
         {has_account.then(|| data::delete_section(text))}
     }

@@ -141,7 +141,7 @@ fn row(links: Links, share: Share) -> AnyView {
     let Share { id, path, tool_calls, created_at, .. } = share;
     let when = browser::local_time(created_at.timestamp_millis(), text).map(|time| time.full).unwrap_or_default();
     let calls = if tool_calls { text.share_with_calls() } else { text.share_without_calls() };
-    let url: Arc<str> = browser::whole_address(&path).into();
+    let url: Arc<str> = browser::absolute(&path).into();
     let copied = StoredValue::new(Arc::clone(&url));
     view! {
         <li data-testid="share">

@@ -1,6 +1,7 @@
 //! What a message's components read, and what can be done with it.
 
 use leptos::prelude::*;
+use tallybook_protocol::MessageId;
 
 use crate::{
     session::{DrawnEntry, Session},
@@ -25,3 +26,7 @@ pub(crate) struct Shown {
     /// What can be done with it; nothing where it can only be read.
     pub(crate) session: Option<Session>,
 }
+
+/// The answer that is being played again, for all below the pane that shows it.
+#[derive(Clone, Copy)]
+pub(crate) struct Played(pub(crate) RwSignal<Option<MessageId>>);

@@ -61,8 +61,6 @@ pub(crate) struct Session {
     busy: Memo<bool>,
     /// The text being sent, until the server has stored it.
     pub(crate) unstored: RwSignal<Option<String>>,
-    /// The answer that is being played again.
-    pub(crate) played: RwSignal<Option<MessageId>>,
     /// What is in the message field. It is there again when the page is loaded anew.
     pub(crate) draft: RwSignal<String>,
     /// What went wrong with the last thing asked for.
@@ -121,7 +119,6 @@ impl Session {
             phase,
             busy: Memo::new(move |_| phase.get() != Phase::Idle),
             unstored: RwSignal::new(None),
-            played: RwSignal::new(None),
             draft,
             notice: RwSignal::new(None),
             stopping: RwSignal::new(false),

@@ -85,6 +85,26 @@ texts! {
 
     approvals_about: "What runs in your name without asking first.", "先に確認せず、あなたの名前で実行されるものです。";
 
+    // What one shares, and who looked.
+    shares: "Shared links", "共有リンク";
+    shares_about: "Whoever has one can read its conversation as it was.", "リンクを知っている人は、共有した時点の会話を読めます。";
+    shares_none: "You share nothing.", "共有しているものはありません。";
+    looks: "Who looked", "閲覧の記録";
+    looks_about:
+        "Admins who opened your conversations or tool calls, and the reasons that they gave.",
+        "あなたの会話やツールの呼び出しを開いた管理者と、その理由です。";
+    looks_none: "Nobody has looked.", "閲覧した人はいません。";
+    look_call: "opened a tool call", "ツールの呼び出しを開きました";
+    look_conversation: "opened a conversation", "会話を開きました";
+    look_search: "searched in tool calls", "ツールの呼び出しを検索しました";
+    look_export: "exported tool calls", "ツールの呼び出しを書き出しました";
+    look_other: "looked", "閲覧しました";
+    book: "Tool history", "ツールの履歴";
+    book_about:
+        "Every call of everybody. Whoever opens what is somebody else's says why, and the owner sees it.",
+        "全員の呼び出しの記録です。ほかの人のものを開くには理由が必要で、本人に表示されます。";
+    book_open: "Open the tool history", "ツールの履歴を開く";
+
     // One's data, and the end.
     your_data: "Your data", "データ";
     your_data_about:

@@ -148,7 +148,7 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
         let items = items_from(snapshot.tool_calls, &entry.items);
         let (epoch, text, status) = (snapshot.epoch, snapshot.content, snapshot.status);
         let author = snapshot.provider.zip(snapshot.model);
-        *entry = Entry { text, items, status, siblings, epoch, author, ..Entry::assistant(entry.id) };
+        *entry = Entry { text, items, status, siblings, author, epoch, ..Entry::assistant(entry.id) };
         transcript.expected_len = 0;
         return;
     }

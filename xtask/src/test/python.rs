@@ -22,7 +22,7 @@ pub(crate) fn prepare() -> Result<PathBuf> {
     let requirements = REQUIREMENTS.map(|file| workspace::root().join(file));
     let program = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     let note = folder.join(".tallybook-requirements");
-    let fingerprint = fingerprint::of("pip install", &requirements.each_ref().map(|file| file.as_path()))?;
+    let fingerprint = fingerprint::of("pip install", &requirements.each_ref().map(PathBuf::as_path))?;
     if fingerprint::matches(&note, &fingerprint) {
         return Ok(program);
     }

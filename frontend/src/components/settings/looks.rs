@@ -1,0 +1,47 @@
+//! Who looked at one's conversations and calls, when and why; and the way to the book for those who may.
+
+use leptos::prelude::*;
+use tallybook_protocol::{Look, LookKind, UserRole};
+
+use super::{
+    list::{List, when},
+    section::section,
+};
+use crate::{api::account, language::Language};
+
+pub(super) fn section_view(text: Language) -> AnyView {
+    let list = List::new(text, account::list_looks);
+    let content = list.view("looks", text, Some(text.looks_none()), move |look| row(look, text));
+    section("looks", text.looks(), text.looks_about(), content)
+}
+
+/// The way to the book.
+pub(super) fn book_section(role: UserRole, text: Language) -> Option<AnyView> {
+    let content =
+        || view! { <a class="button" href="/admin" rel="external" data-testid="open-book">{text.book_open()}</a> };
+    (role == UserRole::Admin).then(|| section("book", text.book(), text.book_about(), content().into_any()))
+}
+
+fn row(look: Look, text: Language) -> AnyView {
+    let Look { kind, by, reason, conversation_uuid, created_at, .. } = look;
+    let did = match kind {
+        LookKind::CallOpened => text.look_call(),
+        LookKind::ConversationOpened => text.look_conversation(),
+        LookKind::CallsSearched => text.look_search(),
+        LookKind::CallsExported => text.look_export(),
+        LookKind::Unknown => text.look_other(),
+    };
+    let what = match conversation_uuid {
+        Some(uuid) => view! { <a href=format!("/c/{uuid}")>{did}</a> }.into_any(),
+        None => did.into_any(),
+    };
+    view! {
+        <li data-testid="look">
+            <span class="setting-item">
+                <span><b dir="auto">{by}</b>" · "{what}</span>
+                <span class="setting-note">{when(created_at.timestamp_millis(), text)}" · "<span dir="auto">{reason}</span></span>
+            </span>
+        </li>
+    }
+    .into_any()
+}

@@ -1,0 +1,56 @@
+//! The links by which one shares conversations, and taking one back.
+
+use leptos::prelude::*;
+use tallybook_protocol::{Share, ShareId};
+
+use super::{
+    deed::Deed,
+    list::{List, when},
+    section::section,
+};
+use crate::{
+    api::{self, ApiError},
+    language::Language,
+};
+
+pub(super) fn section_view(text: Language) -> AnyView {
+    let list = List::new(text, api::list_shares);
+    let deed = Deed::new();
+    let revoke = Callback::new(move |id: ShareId| {
+        deed.run(text, revoke(id), move |()| {
+            list.take_out(|share| share.id == id);
+            None
+        });
+    });
+    let content = view! {
+        {list.view("my-shares", text, Some(text.shares_none()), move |share| row(share, revoke, text))}
+        {deed.told()}
+    };
+    section("shares", text.shares(), text.shares_about(), content.into_any())
+}
+
+/// One that is gone was taken back elsewhere.
+async fn revoke(id: ShareId) -> Result<(), ApiError> {
+    match api::revoke_share(id).await {
+        Err(error) if !error.is_not_found() => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn row(share: Share, revoke: Callback<ShareId>, text: Language) -> AnyView {
+    let Share { id, path, title, tool_calls, created_at, .. } = share;
+    let calls = if tool_calls { text.share_with_calls() } else { text.share_without_calls() };
+    let label = format!("{}: {title}", text.share_revoke());
+    view! {
+        <li data-testid="my-share">
+            <span class="setting-item">
+                <a href=path rel="external" target="_blank" dir="auto">{title}</a>
+                <span class="setting-note">{when(created_at.timestamp_millis(), text)}" · "{calls}</span>
+            </span>
+            <button type="button" class="button small" data-testid="take-back" aria-label=label on:click=move |_| revoke.run(id)>
+                {text.share_revoke()}
+            </button>
+        </li>
+    }
+    .into_any()
+}
