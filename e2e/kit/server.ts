@@ -29,6 +29,8 @@ export interface Server {
   kill(): Promise<void>;
   /** Starts a killed program again, at the same address and on what it left. */
   restart(): Promise<void>;
+  /** The address of one more server on the same data; none where the data are one program's alone. */
+  replica(): Promise<string | undefined>;
   stop(): Promise<void>;
 }
 
@@ -60,8 +62,9 @@ export async function startServer(
   const launch = (port: string) =>
     spawn(program, { cwd: folder, env: { ...env, PORT: port }, stdio: ["ignore", "pipe", "pipe"] });
   let child = launch("0");
+  const replicas: ChildProcess[] = [];
   const stop = async () => {
-    await end(child);
+    await Promise.all([child, ...replicas].map(end));
     await database.drop();
     await rm(folder, { recursive: true, force: true });
   };
@@ -76,7 +79,13 @@ export async function startServer(
       child = launch(new URL(url).port);
       await ready(child);
     };
-    return { url, database: database.url, kill, restart, stop };
+    const replica = async () => {
+      if (mysqlServer === undefined) return undefined;
+      const one = launch("0");
+      replicas.push(one);
+      return await ready(one);
+    };
+    return { url, database: database.url, kill, restart, replica, stop };
   } catch (error) {
     await stop();
     throw error;

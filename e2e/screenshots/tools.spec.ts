@@ -1,9 +1,22 @@
-// The pictures of tools that ask first, and of the panel where each can be turned off. No tool of the demo model asks, so
-// the conversation is made up.
+// The pictures of tools that ask first, of the panel where each can be turned off, and above both the choice of models. No
+// tool of the demo model asks, so the conversation is made up, and nobody is asked.
 
+import { rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 import { SIZES, picture } from "./picture.ts";
+
+const file = join(tmpdir(), `tallybook-pictures-${process.pid}.toml`);
+const model = (name: string, provider: string) =>
+  `[[models]]\nname = "${name}"\nprovider = "${provider}"\nmodel = "a-model"\napi_key_env = "NO_KEY"\n`;
+
+// The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
+if (process.env.TEST_WORKER_INDEX !== undefined) writeFileSync(file, model("Sonnet", "anthropic") + model("GPT", "openai"));
+
+test.use({ settings: { CONFIG_FILE: file, NO_KEY: "not-a-key" } });
+test.afterAll(() => rmSync(file, { force: true }));
 
 const TOOL = { input_schema: {}, idempotent: true, enabled: true, risk: "low", server: "files" };
 const ITEMS = [

@@ -1,31 +1,9 @@
 // A server with accounts: the way in, and two people who see their own conversations and never the other's.
 
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import AxeBuilder from "@axe-core/playwright";
 import type { Browser, BrowserContext, Page } from "@playwright/test";
+import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
 import { ChatPage } from "../kit/chat.ts";
-import { expect, test as base } from "../kit/test.ts";
-
-const PASSWORD = "a password of some length";
-const ADMIN = "root";
-
-/** A server that has an admin. */
-const test = base.extend<object, { admin: void }>({
-  admin: [
-    async ({ server }, use) => {
-      const program = spawn(process.env.TALLYBOOK_BIN!, ["admin", "create", ADMIN, "--password-stdin"], {
-        env: { PATH: process.env.PATH, DATABASE_URL: server.database },
-        stdio: ["pipe", "ignore", "inherit"],
-      });
-      program.stdin.end(`${PASSWORD}\n`);
-      const [code] = await once(program, "exit");
-      expect(code).toBe(0);
-      await use();
-    },
-    { scope: "worker", auto: true },
-  ],
-});
 
 test.use({ settings: { ACCOUNTS: "on" } });
 
