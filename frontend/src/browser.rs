@@ -116,7 +116,11 @@ pub(crate) fn remember(name: &str, value: &str) {
     const YEAR_SECS: u32 = 365 * 24 * 60 * 60;
     if let Some(document) = window().ok().and_then(|window| window.document()) {
         let cookie = format!("{name}={value}; Path=/; Max-Age={YEAR_SECS}; SameSite=Lax");
-        let _ = document.unchecked_into::<HtmlDocument>().set_cookie(&cookie);
+        let document = document.unchecked_into::<HtmlDocument>();
+        let _ = document.set_cookie(&cookie);
+        // Read once, which waits for it: browsers keep cookies in another process, and a page that is asked for right now
+        // could otherwise go without this one.
+        let _ = document.cookie();
     }
 }
 

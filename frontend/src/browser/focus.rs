@@ -34,10 +34,13 @@ pub(crate) fn focus_if_free(selector: &str) -> bool {
     is_focus_free() && focus(selector)
 }
 
-/// Whether nothing has the focus, so that taking it takes it from nobody.
+/// Whether nothing has the focus, so that taking it takes it from nobody. What is hidden loses it only with the next frame.
 pub(crate) fn is_focus_free() -> bool {
     let focused = window().ok().and_then(|window| window.document()?.active_element());
-    focused.is_none_or(|element| element.tag_name().eq_ignore_ascii_case("body"))
+    let is_hidden = |element: &HtmlElement| element.offset_width() == 0 && element.offset_height() == 0;
+    focused.is_none_or(|element| {
+        element.tag_name().eq_ignore_ascii_case("body") || element.dyn_ref::<HtmlElement>().is_some_and(is_hidden)
+    })
 }
 
 /// Gives the focus to an element without scrolling to it.

@@ -8,7 +8,7 @@ use super::{
     limits::{MAX_CALLS_OF_TURN, MAX_SHOWN_CHARS, MESSAGES_ON_PAGE},
     store::{
         looks::Action,
-        whole::{self, CallOfTurnRow, ConversationRow, DecisionRow, MessageRow, ModelCallRow, WholeCallRow},
+        whole::{self, CallOfTurnRow, ConversationRow, DecisionRow, MessageRow, ModelCallRow, VoteRow, WholeCallRow},
     },
 };
 use crate::accounts::{Caller, UserId};
@@ -17,6 +17,7 @@ use crate::accounts::{Caller, UserId};
 #[derive(Clone, Debug)]
 pub(crate) struct WholeCall {
     pub(crate) row: WholeCallRow,
+    pub(crate) votes: Vec<VoteRow>,
     pub(crate) decisions: Vec<DecisionRow>,
     /// The model calls of its turn, and the tool calls, this one among them.
     pub(crate) model_calls: Vec<ModelCallRow>,
@@ -42,6 +43,7 @@ impl Book {
         self.look(reader, UserId(owner), Action::CallOpened, &id.to_string()).await?;
         let row = whole::find_call_texts(db, id.0, MAX_SHOWN_CHARS).await?.ok_or(BookError::NoSuchCall)?;
         Ok(WholeCall {
+            votes: whole::list_votes(db, id.0, MAX_CALLS_OF_TURN).await?,
             decisions: whole::list_decisions(db, id.0, MAX_CALLS_OF_TURN).await?,
             model_calls: whole::list_model_calls(db, row.message_id, MAX_CALLS_OF_TURN).await?,
             tool_calls: whole::list_calls(db, row.message_id, MAX_CALLS_OF_TURN).await?,

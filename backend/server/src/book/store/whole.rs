@@ -19,6 +19,9 @@ const FIND_CALL: [&str; 5] = [
 const LIST_DECISIONS: &str = "SELECT decision, decided_by, reason, scope, created_at FROM approvals \
      WHERE tool_call_id = ? ORDER BY id LIMIT ?";
 
+const LIST_VOTES: &str = "SELECT model, verdict, reason, duration_ms FROM tool_call_reviews \
+     WHERE tool_call_id = ? ORDER BY id LIMIT ?";
+
 const LIST_MODEL_CALLS: &str = "SELECT provider, model, input_tokens, output_tokens, cost_nanos, attempts, error, \
      duration_ms, created_at FROM model_calls WHERE message_id = ? ORDER BY step LIMIT ?";
 
@@ -77,6 +80,15 @@ pub(crate) struct DecisionRow {
     pub(crate) reason: Option<String>,
     pub(crate) scope: Option<String>,
     pub(crate) created_at: DateTime<Utc>,
+}
+
+/// What a reviewing model said of a call.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct VoteRow {
+    pub(crate) model: String,
+    pub(crate) verdict: String,
+    pub(crate) reason: String,
+    pub(crate) duration_ms: i64,
 }
 
 /// A step's model call.
@@ -154,6 +166,11 @@ pub(in crate::book) async fn find_call(db: &Database, id: i64) -> sqlx::Result<O
 /// What was decided on a call.
 pub(in crate::book) async fn list_decisions(db: &Database, id: i64, limit: u32) -> sqlx::Result<Vec<DecisionRow>> {
     on_db!(db, |pool| sqlx::query_as(LIST_DECISIONS).bind(id).bind(limit).fetch_all(pool).await)
+}
+
+/// What reviewing models said of a call.
+pub(in crate::book) async fn list_votes(db: &Database, id: i64, limit: u32) -> sqlx::Result<Vec<VoteRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_VOTES).bind(id).bind(limit).fetch_all(pool).await)
 }
 
 /// The model calls of a turn.

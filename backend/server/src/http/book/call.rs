@@ -28,6 +28,13 @@ struct Decision {
     datetime: String,
 }
 
+struct Vote {
+    word: &'static str,
+    model: String,
+    reason: String,
+    duration: String,
+}
+
 #[derive(Template)]
 #[template(path = "book/call.html")]
 struct CallPage {
@@ -38,6 +45,7 @@ struct CallPage {
     /// Names and what they are.
     facts: Vec<(&'static str, String)>,
     texts: Vec<Text>,
+    votes: Vec<Vote>,
     decisions: Vec<Decision>,
     bars: Vec<Bar>,
     conversation: String,
@@ -66,7 +74,7 @@ pub(super) async fn give_reason(
 fn page(frame: Frame, call: WholeCall, reader: i64) -> CallPage {
     let words = frame.words;
     let bars = bars(&call, words);
-    let WholeCall { row, decisions, .. } = call;
+    let WholeCall { row, votes, decisions, .. } = call;
     let text = |title, text: Option<String>, bytes: Option<i64>| {
         let (text, bytes) = (text?, bytes?);
         let is_cut = i64::try_from(text.len()).is_ok_and(|held| held < bytes);
@@ -98,6 +106,15 @@ fn page(frame: Frame, call: WholeCall, reader: i64) -> CallPage {
         tool: row.tool_name,
         facts: facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
         texts: texts.into_iter().flatten().collect(),
+        votes: votes
+            .into_iter()
+            .map(|row| Vote {
+                word: words.verdict(&row.verdict),
+                model: row.model,
+                reason: row.reason,
+                duration: format::duration(row.duration_ms),
+            })
+            .collect(),
         decisions: decisions
             .into_iter()
             .map(|row| Decision {

@@ -61,6 +61,7 @@ words! {
     provider_id: "Provider's id", "プロバイダーのID";
     open_conversation: "Open the conversation at this call", "この呼び出しの位置で会話を開く";
     cut: "Only the beginning is shown.", "先頭部分のみ表示しています。";
+    votes: "What reviewing models said", "レビューしたモデルの意見";
     decisions: "Decisions", "決定";
     by: "by", "決定者：";
     timeline: "The turn's timeline", "ターンのタイムライン";
@@ -142,6 +143,16 @@ impl Words {
             ("approve", Some("always")) => ("Approved for good", "今後も承認"),
             ("approve", _) => ("Approved", "承認"),
             _ => ("Denied", "拒否"),
+        };
+        self.of(english, japanese)
+    }
+
+    /// How a reviewing model voted.
+    pub(super) fn verdict(self, verdict: &str) -> &'static str {
+        let (english, japanese) = match verdict {
+            "approve" => ("for it", "賛成"),
+            "reject" => ("against it", "反対"),
+            _ => ("no vote", "棄権"),
         };
         self.of(english, japanese)
     }

@@ -8,7 +8,7 @@ use super::{
     super::kit::{ADMIN, Team, Who},
     kit::{Call, filtered, page, say_why, uuid, write_call, write_turn},
 };
-use crate::support::{Engine, on_every_engine};
+use crate::support::{Engine, execute, on_every_engine};
 
 const HOSTILE: &str = "=HYPERLINK(\"x\")<script>alert(1)</script>";
 
@@ -116,6 +116,13 @@ async fn the_local_owner_reads_everything() {
             );
         }
     }
+    let vote = "INSERT INTO tool_call_reviews \
+        (tool_call_id, model, verdict, reason, input_tokens, output_tokens, duration_ms, created_at) VALUES";
+    let at = "9, 1, 40, '2026-01-01 00:00:00'";
+    let votes = format!("{vote} (1, 'Sonnet', 'reject', 'It <i>deletes</i>.', {at}), (1, 'GPT', 'abstain', '', {at})");
+    execute!(app, sqlx::AssertSqlSafe(votes.clone()));
+    let call = app.get("/admin/calls/1").await.text().await.unwrap();
+    assert!(call.contains("Sonnet: against it") && call.contains("GPT: no vote") && !call.contains("<i>"), "{call}");
     let calls = super::kit::calls_on(&app.get("/admin?q=3").await.text().await.unwrap());
     assert_eq!(calls, [1]);
 }
