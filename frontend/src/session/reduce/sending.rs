@@ -152,6 +152,7 @@ impl State {
             return;
         }
         let (edit_of, client_message_id) = (failed.edit_of, failed.client_message_id.clone());
+        let model = failed.model.clone();
         self.failed = None;
         self.notice = None;
         if client_message_id.is_some_and(|id| self.queue.remove(&id).is_some()) {
@@ -160,6 +161,8 @@ impl State {
             self.edited = self.edited.take().filter(|edited| Some(edited.id) != edit_of);
         } else {
             self.drop_stored_draft();
+            // It was for that message alone.
+            self.next_model = self.next_model.take().filter(|next| Some(next) != model.as_ref());
         }
     }
 }

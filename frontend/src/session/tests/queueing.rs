@@ -209,6 +209,7 @@ fn a_message_that_could_not_be_sent_gives_its_model_back() {
     assert_eq!(sent(&here).unwrap().model.as_deref(), Some("GPT"));
     here.answer(Answer::Opened(Err(ApiError::Unreachable)));
     assert_eq!(here.state.next_model.as_deref(), Some("GPT"));
+    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
     here.act(Action::ChooseNext(None));
     here.act(Action::SendDraft("another id".to_owned()));
     let again = sent(&here).unwrap();

@@ -33,7 +33,7 @@ pub(super) fn write_soon(
     let task_context = Arc::clone(context);
     let writing = async move {
         let context = &*task_context;
-        let written = write(context, &writer, user, conversation_id, turn);
+        let written = Box::pin(write(context, &writer, user, conversation_id, turn));
         // A title is nothing that a server waits for when it stops.
         if let Some(Err(error)) = context.draining.run_until_cancelled(Box::pin(written)).await {
             tracing::info!(%error, "a conversation keeps the title from its question");
