@@ -35,7 +35,7 @@ pub(super) fn write_soon(
         let context = &*task_context;
         let written = Box::pin(write(context, &writer, user, conversation_id, turn));
         // A title is nothing that a server waits for when it stops.
-        if let Some(Err(error)) = context.draining.run_until_cancelled(Box::pin(written)).await {
+        if let Some(Err(error)) = context.draining.run_until_cancelled(written).await {
             tracing::info!(%error, "a conversation keeps the title from its question");
         }
     };
