@@ -130,7 +130,8 @@ fn listed(name: &str, tool: &Value) -> Result<ListedTool, String> {
     let claims = |hint: &str| tool.pointer(&format!("/annotations/{hint}")).and_then(Value::as_bool) == Some(true);
     // Each member by itself, since the library may have read the list and left out what it does not know.
     let annotations = ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
-    let members = ["name", "description", "inputSchema"].map(|member| tool.get(member));
+    // The title, too, which stands for a description that is missing.
+    let members = ["name", "title", "description", "inputSchema"].map(|member| tool.get(member));
     let definition = (members, annotations.map(|hint| tool.pointer(&format!("/annotations/{hint}"))));
     Ok(ListedTool {
         name: name.to_owned(),
@@ -147,6 +148,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn whatever_a_model_is_told_of_a_tool_is_a_part_of_its_definition() {
+        let tool = json!({ "name": "a", "title": "Reads", "inputSchema": {}, "annotations": { "readOnlyHint": true } });
+        let hash = |tool: &Value| listed("a", tool).unwrap().hash;
+        for (member, changed) in [
+            ("title", json!("Deletes")),
+            ("description", json!("Reads")),
+            ("inputSchema", json!({ "properties": { "b": {} } })),
+            ("annotations", json!({ "readOnlyHint": true, "idempotentHint": true })),
+        ] {
+            let mut other = tool.clone();
+            other[member] = changed;
+            assert_ne!(hash(&other), hash(&tool), "{member}");
+        }
+        assert_eq!(hash(&tool.clone()), hash(&tool));
+    }
 
     #[test]
     fn a_malformed_tool_leaves_out_itself() {

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 /// Why what is remembered could not be asked or changed.
 pub type PinError = Box<dyn Error + Send + Sync>;
 
-/// SHA-256 of a tool's whole definition, as its server wrote it: name, description, schema and annotations.
+/// SHA-256 of a tool's whole definition, as its server wrote it: name, title, description, schema and annotations.
 pub type DefinitionHash = [u8; 32];
 
 /// Where accepted definitions are kept. Every answer comes within a bounded time.
