@@ -208,3 +208,17 @@ impl StreamableHttpClient for HttpClient {
             .await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use reqwest::dns::Resolve as _;
+
+    use super::NoLinkLocal;
+
+    #[tokio::test]
+    async fn a_name_that_leads_to_this_network_segment_leads_nowhere() {
+        for (name, leads_somewhere) in [("169.254.169.254", false), ("fe80::1", false), ("127.0.0.1", true)] {
+            assert_eq!(NoLinkLocal.resolve(name.parse().unwrap()).await.is_ok(), leads_somewhere, "{name}");
+        }
+    }
+}

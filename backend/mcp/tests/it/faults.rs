@@ -1,12 +1,16 @@
 //! What goes wrong with servers, over HTTP where it matters.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use serde_json::{Value, json};
 use tallybook_mcp::Status;
 use tallybook_mock_mcp::{Fault, MockMcp};
+use tallybook_tools::ProgressSender;
+use tokio::{sync::mpsc::unbounded_channel, time::timeout};
 
-use crate::support::{call, connected, failed, failure, over_http, over_stdio, settings, start, stdio_entry, until};
+use crate::support::{
+    WAIT_TIMEOUT, call, connected, failed, failure, over_http, over_stdio, settings, start, stdio_entry, until,
+};
 
 #[tokio::test]
 async fn down_at_start() {
@@ -33,6 +37,33 @@ async fn dies_in_mid_call_over_http() {
     let servers = over_http(&mock).await;
     assert_eq!(failure(&servers, "die").await, "mcp_unavailable");
     assert_eq!(call(&servers, "echo", &json!({ "text": "on" })).await.unwrap(), "on");
+    assert_eq!(mock.seen().iter().filter(|seen| *seen == "tools/call die").count(), 1, "it may have been done");
+}
+
+#[tokio::test]
+async fn eight_calls_of_a_server_run_at_once() {
+    let mock = MockMcp::start(&[]).await.unwrap();
+    let servers = over_http(&mock).await;
+    let (sender, mut numbers) = unbounded_channel();
+    let calls: Vec<_> = (0..9)
+        .map(|number| {
+            let sender = sender.clone();
+            let progress = ProgressSender::new(move |_| sender.send(number).unwrap_or_default());
+            tokio::spawn(servers.tools().call_with_progress("mock__slow", "{}", progress))
+        })
+        .collect();
+    let mut running = BTreeSet::new();
+    let mut next = async |running: &mut BTreeSet<usize>, count| {
+        while running.len() < count {
+            running.insert(timeout(WAIT_TIMEOUT, numbers.recv()).await.expect("in time").expect("a call"));
+        }
+    };
+    next(&mut running, 8).await;
+    let sent = || mock.seen().iter().filter(|seen| *seen == "tools/call slow").count();
+    assert_eq!(sent(), 8, "one waits");
+    calls[*running.first().unwrap()].abort();
+    next(&mut running, 9).await;
+    assert_eq!(sent(), 9);
 }
 
 #[tokio::test]
