@@ -49,7 +49,8 @@ impl Address {
         }
     }
 
-    fn pathname(self) -> String {
+    /// Its path.
+    pub(crate) fn pathname(self) -> String {
         match self {
             Self::Conversation(uuid) => format!("/c/{uuid}"),
             Self::Settings => "/settings".to_owned(),

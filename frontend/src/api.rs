@@ -317,8 +317,7 @@ pub(crate) async fn list_approvals() -> Result<Vec<Approval>, ApiError> {
 
 /// `DELETE /api/approvals/{id}`
 pub(crate) async fn revoke_approval(id: ApprovalId) -> Result<(), ApiError> {
-    request("DELETE", &format!("/api/approvals/{id}"), NO_BODY).await?.text().await?;
-    Ok(())
+    take_back(&format!("/api/approvals/{id}")).await
 }
 
 /// `POST /api/conversations/{uuid}/shares`
@@ -334,8 +333,7 @@ pub(crate) async fn list_shares() -> Result<Vec<Share>, ApiError> {
 
 /// `DELETE /api/shares/{id}`
 pub(crate) async fn revoke_share(id: ShareId) -> Result<(), ApiError> {
-    request("DELETE", &format!("/api/shares/{id}"), NO_BODY).await?.text().await?;
-    Ok(())
+    take_back(&format!("/api/shares/{id}")).await
 }
 
 /// `GET /api/tools`
@@ -375,6 +373,15 @@ pub(crate) async fn stop(uuid: Uuid) -> Result<(), ApiError> {
 /// `GET /api/tool-calls/{id}`
 pub(crate) async fn find_tool_call(id: ToolCallId) -> Result<ToolCall, ApiError> {
     call("GET", &format!("/api/tool-calls/{id}"), NO_BODY).await
+}
+
+/// Deletes what was given. What is gone was taken back elsewhere.
+async fn take_back(url: &str) -> Result<(), ApiError> {
+    match request("DELETE", url, NO_BODY).await {
+        Err(error) if !error.is_not_found() => Err(error),
+        Err(_) => Ok(()),
+        Ok(response) => Ok(response.text().await.map(|_| ())?),
+    }
 }
 
 const NO_BODY: Option<&()> = None;

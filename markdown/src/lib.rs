@@ -13,6 +13,7 @@
 mod blocks;
 mod dom;
 mod drawing;
+mod elements;
 mod footnotes;
 mod links;
 mod math;

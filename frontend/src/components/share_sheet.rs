@@ -55,14 +55,9 @@ impl Links {
 
     fn revoke(self, id: ShareId) {
         self.end(async move {
-            match api::revoke_share(id).await {
-                Err(error) if !error.is_not_found() => Err(error),
-                // One that is gone was taken back elsewhere.
-                Ok(()) | Err(_) => {
-                    self.shares.try_update(|shares| shares.retain(|share| share.id != id));
-                    Ok(())
-                }
-            }
+            api::revoke_share(id).await?;
+            self.shares.try_update(|shares| shares.retain(|share| share.id != id));
+            Ok(())
         });
     }
 

@@ -6,6 +6,7 @@ use tallybook_protocol::ConversationSummary;
 use uuid::Uuid;
 
 use crate::{
+    address::Address,
     browser,
     components::{
         conversation_menu::ROW_MENU,
@@ -75,7 +76,7 @@ fn Shown(
         <a
             class="conversation-link"
             id=link_id(uuid)
-            href=format!("/c/{uuid}")
+            href=Address::Conversation(uuid).pathname()
             title=title
             data-testid="conversation-link"
             aria-current=move || (current.get() == Some(uuid)).then_some("page")

@@ -8,7 +8,11 @@ use std::{
 };
 
 use super::{
-    database::Database, error::DbError, lock::DatabaseLock, open::create_folder_of, timeouts::in_command_time,
+    database::Database,
+    error::DbError,
+    lock::{DatabaseLock, unusable},
+    open::create_folder_of,
+    timeouts::in_command_time,
     url::DatabaseUrl,
 };
 
@@ -75,8 +79,4 @@ fn beside(file: &Path, end: &str) -> PathBuf {
     let mut name = OsString::from(file);
     name.push(end);
     name.into()
-}
-
-fn unusable(path: &Path, source: io::Error) -> DbError {
-    DbError::Lock { path: path.display().to_string(), source }
 }

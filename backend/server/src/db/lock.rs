@@ -79,6 +79,7 @@ fn refuse_hard_links(_: &Path) -> Result<(), DbError> {
     Ok(())
 }
 
-fn unusable(path: &Path, source: io::Error) -> DbError {
+/// A file that cannot be made, read or locked.
+pub(super) fn unusable(path: &Path, source: io::Error) -> DbError {
     DbError::Lock { path: path.display().to_string(), source }
 }

@@ -2,19 +2,15 @@
 
 use leptos::prelude::*;
 use tallybook_protocol::{Approval, ApprovalId};
-use uuid::Uuid;
 
 use super::{deed::Deed, list::List, section::section};
-use crate::{
-    api::{self, ApiError},
-    language::Language,
-};
+use crate::{address::Address, api, language::Language};
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, api::list_approvals);
     let deed = Deed::new();
     let revoke = Callback::new(move |id: ApprovalId| {
-        deed.run(text, revoke(id), move |()| {
+        deed.run(text, api::revoke_approval(id), move |()| {
             list.take_out(|approval| approval.id == id);
             None
         });
@@ -26,19 +22,11 @@ pub(super) fn section_view(text: Language) -> AnyView {
     section("approvals", text.approvals(), text.approvals_about(), content.into_any())
 }
 
-/// One that is gone was revoked elsewhere.
-async fn revoke(id: ApprovalId) -> Result<(), ApiError> {
-    match api::revoke_approval(id).await {
-        Err(error) if !error.is_not_found() => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
-}
-
 fn row(approval: Approval, revoke: Callback<ApprovalId>, text: Language) -> AnyView {
     let Approval { id, tool_name, scope, conversation_id, .. } = approval;
     let reach = text.scope(scope, false);
     let reach = match conversation_id {
-        Some(uuid) => view! { <a href=conversation_address(uuid)>{reach}</a> }.into_any(),
+        Some(uuid) => view! { <a href=Address::Conversation(uuid).pathname()>{reach}</a> }.into_any(),
         None => reach.into_any(),
     };
     let label = format!("{}: {tool_name}", text.revoke());
@@ -51,8 +39,4 @@ fn row(approval: Approval, revoke: Callback<ApprovalId>, text: Language) -> AnyV
         </li>
     }
     .into_any()
-}
-
-fn conversation_address(uuid: Uuid) -> String {
-    format!("/c/{uuid}")
 }

@@ -7,7 +7,7 @@ use super::{
     list::{List, when},
     section::section,
 };
-use crate::{api::account, language::Language};
+use crate::{address::Address, api::account, language::Language};
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, account::list_looks);
@@ -32,7 +32,7 @@ fn row(look: Look, text: Language) -> AnyView {
         LookKind::Unknown => text.look_other(),
     };
     let what = match conversation_uuid {
-        Some(uuid) => view! { <a href=format!("/c/{uuid}")>{did}</a> }.into_any(),
+        Some(uuid) => view! { <a href=Address::Conversation(uuid).pathname()>{did}</a> }.into_any(),
         None => did.into_any(),
     };
     view! {

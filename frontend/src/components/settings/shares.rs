@@ -8,16 +8,13 @@ use super::{
     list::{List, when},
     section::section,
 };
-use crate::{
-    api::{self, ApiError},
-    language::Language,
-};
+use crate::{api, language::Language};
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, api::list_shares);
     let deed = Deed::new();
     let revoke = Callback::new(move |id: ShareId| {
-        deed.run(text, revoke(id), move |()| {
+        deed.run(text, api::revoke_share(id), move |()| {
             list.take_out(|share| share.id == id);
             None
         });
@@ -27,14 +24,6 @@ pub(super) fn section_view(text: Language) -> AnyView {
         {deed.told()}
     };
     section("shares", text.shares(), text.shares_about(), content.into_any())
-}
-
-/// One that is gone was taken back elsewhere.
-async fn revoke(id: ShareId) -> Result<(), ApiError> {
-    match api::revoke_share(id).await {
-        Err(error) if !error.is_not_found() => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
 }
 
 fn row(share: Share, revoke: Callback<ShareId>, text: Language) -> AnyView {
