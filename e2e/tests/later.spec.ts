@@ -8,7 +8,8 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ demoPaceMs: 0 });
 
-const PARTS = /split_\w+\.wasm/;
+const STYLE = /later\.css/;
+const PARTS = /split_\w+\.wasm|later\.css/;
 const MESSAGES = /split_messages\.wasm/;
 const OTHERS = /split_others\.wasm/;
 
@@ -28,28 +29,30 @@ test("a new chat does without them, and the first key or pointer has them come",
     await open(page);
     await page.evaluate(() => new Promise((done) => requestIdleCallback(done)));
     expect(asked).toBe(0);
-    const parts = [page.waitForResponse(MESSAGES), page.waitForResponse(OTHERS)];
+    const parts = [MESSAGES, OTHERS, STYLE].map((part) => page.waitForResponse(part));
     await sign();
     for (const part of parts) expect((await part).ok()).toBe(true);
   }
 });
 
-test("what is wanted while it does not come is said, and drawn when it comes", async ({ page, tolerated }) => {
-  tolerated.push(/status of 503|Failed to load|MIME|WebAssembly|HTTP status/i);
-  let asked = 0;
-  await page.route(OTHERS, (route) => (asked++ < 3 ? route.fulfill({ status: 503 }) : route.continue()));
-  await open(page);
-  await page.mouse.move(200, 200);
-  await expect.poll(() => asked, "asked for before it is wanted").toBeGreaterThan(0);
-  await expect(notice(page), "which nobody misses yet").toBeHidden();
-  await page.getByTestId("open-help").click();
-  await expect(notice(page)).toContainText("could not be loaded");
-  await expect(page.getByTestId("help")).toBeVisible({ timeout: 15_000 });
-  await expect(notice(page)).toBeHidden();
-  await page.keyboard.press("Escape");
-  await expect(page.getByTestId("help")).toBeHidden();
-  await expect(page.getByTestId("open-help"), "the focus goes back").toBeFocused();
-});
+for (const [what, file] of [["a part", OTHERS], ["its style", STYLE]] as const) {
+  test(`${what} that is wanted while it does not come is said, and drawn when it comes`, async ({ page, tolerated }) => {
+    tolerated.push(/status of 503|Failed to load|MIME|WebAssembly|HTTP status/i);
+    let asked = 0;
+    await page.route(file, (route) => (asked++ < 3 ? route.fulfill({ status: 503 }) : route.continue()));
+    await open(page);
+    await page.mouse.move(200, 200);
+    await expect.poll(() => asked, "asked for before it is wanted").toBeGreaterThan(0);
+    await expect(notice(page), "which nobody misses yet").toBeHidden();
+    await page.getByTestId("open-help").click();
+    await expect(notice(page)).toContainText("could not be loaded");
+    await expect(page.getByTestId("help")).toBeVisible({ timeout: 15_000 });
+    await expect(notice(page)).toBeHidden();
+    await page.keyboard.press("Escape");
+    await expect(page.getByTestId("help")).toBeHidden();
+    await expect(page.getByTestId("open-help"), "the focus goes back").toBeFocused();
+  });
+}
 
 test("keys pressed before the palette's options are here are meant for them", async ({ page, request }) => {
   await request.post("/api/conversations", { data: { title: "A train to Kyoto" } });

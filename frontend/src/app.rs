@@ -17,6 +17,7 @@ use crate::{
     pages::{chat::ChatPage, not_found::NotFoundPage},
     preferences::{Preferences, switch_name},
     start::{Content, START_ID, Start},
+    style::{later_style, style},
     text,
 };
 
@@ -40,6 +41,8 @@ const LOAD_ATTEMPTS: u32 = 6;
 /// `window.typeset` has code and formulas set in a place that is finished, by a program that is loaded with the first of
 /// them; until then, and without it, they read well.
 ///
+/// `window.loadStyle` has the style of what is not there at first (`components::later`), unless the document began with it.
+///
 /// Last comes the service worker, which says that the server is out of reach where a browser takes one: over TLS, or from this
 /// machine.
 fn take_over_from(folder: &str) -> String {
@@ -60,6 +63,10 @@ fn take_over_from(folder: &str) -> String {
          window.typeset = place => {{\
          if (place.querySelector('.code-language:not(:empty), .math'))\
          (typesetter ??= load('typeset')).then(program => program.typeset(place), () => {{ typesetter = undefined; }}); }};\
+         let styled = document.querySelector('link[href$=\"/later.css\"]')?.sheet && Promise.resolve();\
+         window.loadStyle = () => styled ??= new Promise((done, failed) => {{\
+         const link = Object.assign(document.createElement('link'), {{ rel: 'stylesheet', href: '{folder}/later.css', onload: done,\
+         onerror: () => {{ link.remove(); styled = undefined; failed(); }} }}); document.head.append(link); }});\
          const begin = () => load('tallybook').then(page => {{ if (attempts.tallybook) broken.hidden = true; page.take_over(); }}, () => {{\
          tell('unloaded'); if (attempts.tallybook < {LOAD_ATTEMPTS}) setTimeout(begin, 2 ** attempts.tallybook * 1000); }});\
          if (document.hidden) begin(); else requestAnimationFrame(() => setTimeout(begin));\
@@ -115,6 +122,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                     />
                 }
             };
+            let later_style = first_files.map(|_| later_style(folder));
             let alive = text.is_some().then(|| {
                 view! {
                     // Shown first when it is whole, so that nothing moves while the rest is read. That is when its data
@@ -130,11 +138,11 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                 let start = html::script().r#type("application/json").id(START_ID).inner_html(text);
                 view! { {broken(language)} {start} }
             });
-            (view! { <ChatPage start /> }.into_any(), title, alive, data)
+            (view! { <ChatPage start /> }.into_any(), title, (later_style, alive), data)
         } else {
             data.set_status(404);
             let title = text::page_title(Some(language.not_found_title()));
-            (view! { <NotFoundPage /> }.into_any(), title, None, None)
+            (view! { <NotFoundPage /> }.into_any(), title, (None, None), None)
         };
         view! {
             <!DOCTYPE html>
@@ -157,7 +165,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                     <link rel="apple-touch-icon" href="/icon-192.png" />
                     // With cookies: a proxy may ask who it is.
                     <link rel="manifest" href="/manifest.webmanifest" crossorigin="use-credentials" />
-                    <link rel="stylesheet" href=format!("{folder}/tallybook.css") />
+                    {style(folder)}
                     {alive}
                 </head>
                 <body>

@@ -10,7 +10,7 @@ mod taking_over;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use wasm_bindgen::{JsCast, JsValue, closure::Closure};
+use wasm_bindgen::{JsCast, JsValue, closure::Closure, prelude::wasm_bindgen};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{HtmlDocument, Window};
 
@@ -188,6 +188,18 @@ pub(crate) fn at_first_use(act: impl Fn() + 'static) {
         let _ =
             window.add_event_listener_with_callback_and_add_event_listener_options(sign, act.unchecked_ref(), &options);
     }
+}
+
+#[wasm_bindgen]
+extern "C" {
+    /// Stands in the page's script.
+    #[wasm_bindgen(js_namespace = window, js_name = loadStyle, catch)]
+    async fn load_later_style() -> Result<JsValue, JsValue>;
+}
+
+/// Loads how the later parts of the page look, unless that is there already, and says whether it came.
+pub(crate) async fn load_style() -> bool {
+    load_later_style().await.is_ok()
 }
 
 /// Says that some of the page's program is not here, or takes that back.

@@ -38,6 +38,7 @@ mod scroll;
 mod search;
 mod session;
 mod start;
+mod style;
 mod task;
 mod text;
 mod tools;

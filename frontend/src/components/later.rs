@@ -6,7 +6,10 @@
 
 use std::time::Duration;
 
-use futures_util::{FutureExt as _, future::LocalBoxFuture};
+use futures_util::{
+    FutureExt as _,
+    future::{LocalBoxFuture, join},
+};
 use leptos::{
     prelude::*,
     task::spawn_local,
@@ -137,12 +140,17 @@ impl Later {
     }
 }
 
-/// Loads a file, and says whether it came.
+/// Loads a file and how it looks, and says whether both came.
 type Load = fn() -> LocalBoxFuture<'static, bool>;
 
-const MESSAGES: Load = || load_messages().map(|loaded| loaded.is_ok()).boxed_local();
+const MESSAGES: Load = || with_style(load_messages().map(|loaded| loaded.is_ok()).boxed_local()).boxed_local();
 
-const OTHERS: Load = || load_others().map(|loaded| loaded.is_ok()).boxed_local();
+const OTHERS: Load = || with_style(load_others().map(|loaded| loaded.is_ok()).boxed_local()).boxed_local();
+
+async fn with_style(file: LocalBoxFuture<'static, bool>) -> bool {
+    let (is_here, is_styled) = join(file, browser::load_style()).await;
+    is_here && is_styled
+}
 
 /// Loads the code of what the page begins with. What the server drew of it stands there meanwhile.
 #[cfg(feature = "browser")]

@@ -12,6 +12,7 @@ use crate::{
     language::{Language, use_language},
     markdown::Stretch,
     preferences::Preferences,
+    style::{later_style, style},
     text::{PRODUCT, page_title},
     transcript::{Call, CallText, Entry, Item, Segment},
 };
@@ -31,7 +32,7 @@ pub fn shared_page(
         Ok(Some(shared)) => page_title(Some(&shared.title)),
         Ok(None) | Err(_) => page_title(Some(language.not_found_title())),
     };
-    let style = format!("{folder}/tallybook.css");
+    let styles = (style(folder), later_style(folder));
     Owner::new().with(|| {
         provide_context(language);
         let content = match found {
@@ -48,7 +49,7 @@ pub fn shared_page(
                     <meta name="robots" content="noindex, nofollow" />
                     <title>{title}</title>
                     <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
-                    <link rel="stylesheet" href=style />
+                    {styles}
                 </head>
                 <body>{content}</body>
             </html>

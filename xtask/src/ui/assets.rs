@@ -12,6 +12,12 @@ use anyhow::{Context as _, Result};
 use super::compress;
 use crate::workspace;
 
+/// How a new chat looks.
+pub(crate) const STYLE: &str = "tallybook.css";
+
+/// How everything else looks, which a first visit does without.
+pub(crate) const LATER_STYLE: &str = "later.css";
+
 /// Puts the style and the static files into the site.
 pub(crate) fn copy_all(site: &Path) -> Result<()> {
     let frontend = workspace::root().join("frontend");
@@ -20,7 +26,9 @@ pub(crate) fn copy_all(site: &Path) -> Result<()> {
         let place = site.join(file.strip_prefix(&public)?);
         replace(&place, &read(&file)?)?;
     }
-    replace(&site.join("pkg/tallybook.css"), &joined_style(&frontend.join("style"))?)
+    let style = frontend.join("style");
+    replace(&site.join("pkg").join(STYLE), &joined_style(&style)?)?;
+    replace(&site.join("pkg").join(LATER_STYLE), &joined_style(&style.join("later"))?)
 }
 
 /// Makes a folder that has nothing in it.
@@ -68,10 +76,11 @@ pub(crate) fn describe(file: &Path) -> String {
     format!("{name} {} KB", bytes.div_ceil(1000))
 }
 
-/// The style sheets one after another, in the order of their names.
+/// The style sheets of a folder, without those of folders in it, one after another in the order of their names.
 fn joined_style(folder: &Path) -> Result<Vec<u8>> {
+    let is_style = |file: &&PathBuf| file.parent() == Some(folder) && file.extension().is_some_and(|end| end == "css");
     let mut style = Vec::new();
-    for file in files_below(folder)?.iter().filter(|file| file.extension().is_some_and(|end| end == "css")) {
+    for file in files_below(folder)?.iter().filter(is_style) {
         style.extend(read(file)?);
         style.push(b'\n');
     }
@@ -130,6 +139,8 @@ mod tests {
         fs::write(folder.path().join("20-page.css"), "b {}")?;
         fs::write(folder.path().join("10-base.css"), "a {}")?;
         fs::write(folder.path().join("notes.txt"), "not a style")?;
+        fs::create_dir(folder.path().join("later"))?;
+        fs::write(folder.path().join("later/00-others.css"), "c {}")?;
         assert_eq!(joined_style(folder.path())?, b"a {}\nb {}\n");
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! `cargo xtask ui`: the browser side, from Rust, CSS and static files to what the server hands out.
 //!
 //! The result is `target/site`: the files of `frontend/public` as they are, and under `pkg/` the programs
-//! (`tallybook.js`, `tallybook_bg.wasm`, and what a page loads when it needs it: the other parts of its program,
-//! `split_….wasm`, and `typeset.js` with `typeset_bg.wasm`) and the style (`tallybook.css`). In a release each has its compressed forms beside it. Nothing is ever
-//! fetched ready-made.
+//! (`tallybook.js`, `tallybook_bg.wasm`) and the style (`tallybook.css`), and what a page loads when it needs it: the other
+//! parts of its program (`split_….wasm`) and their style (`later.css`), and `typeset.js` with `typeset_bg.wasm`. In a release
+//! each has its compressed forms beside it. Nothing is ever fetched ready-made.
 
 mod assets;
 mod bindgen;
@@ -99,7 +99,8 @@ pub(crate) fn build(options: &Options) -> Result<PathBuf> {
         bind(program, &compiled.join(program.compiled()), &pkg, options, optimizer.as_deref())?;
     }
     assets::copy_all(&site)?;
-    let made: Vec<_> = PROGRAMS.iter().flat_map(Program::files).chain(["tallybook.css".to_owned()]).collect();
+    let styles = [assets::STYLE, assets::LATER_STYLE].map(str::to_owned);
+    let made: Vec<_> = PROGRAMS.iter().flat_map(Program::files).chain(styles).collect();
     assets::keep_only(&pkg, &made)?;
 
     let files = assets::files(&site)?;
@@ -129,7 +130,7 @@ fn is_loaded_first(file: &Path) -> bool {
     let mut later = PROGRAMS.iter().flat_map(Program::later_files);
     // What the program looks like once it is installed.
     let is_icon = file.extension().is_some_and(|end| end == "png");
-    !is_icon && !later.any(|later| file.ends_with(later))
+    !is_icon && !file.ends_with(assets::LATER_STYLE) && !later.any(|later| file.ends_with(later))
 }
 
 /// Puts a program's files into `pkg`, made of cargo's WASM file, unless they are there and it has not changed.
