@@ -1,10 +1,11 @@
 //! One model call: its stream followed to the end, its text passed on as it comes, its blocks kept.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use futures_util::StreamExt;
-use tallybook_llm::{AssistantBlock, ModelClient, ModelError, ModelEvent, ModelRequest, StopReason};
+use tallybook_llm::{AssistantBlock, ModelClient, ModelError, ModelEvent, ModelRequest, StopReason, ToolCallRequest};
 use tallybook_protocol::{ModelInfo, Usage};
+use tallybook_tools::Secrets;
 use tokio::time::Instant;
 
 use super::{
@@ -12,6 +13,7 @@ use super::{
     halt::Halt,
     recorder::{Activity, ModelCallRecord, Purpose, TurnRecorder},
     result::bounded_call,
+    secret_input::{self, SecretInput},
     turn::PlannedCall,
 };
 
@@ -19,6 +21,8 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) blocks: Vec<AssistantBlock>,
+    /// What calls in the blocks run with that lack some of it, by their ids.
+    secret_inputs: HashMap<String, SecretInput>,
     pub(super) stop_reason: StopReason,
     pub(super) usage: Usage,
     purpose: Purpose,
@@ -33,6 +37,7 @@ impl Answer {
         let now = Instant::now();
         Self {
             blocks: Vec::new(),
+            secret_inputs: HashMap::new(),
             stop_reason: StopReason::Other("unfinished".to_owned()),
             usage: Usage::default(),
             purpose,
@@ -46,7 +51,11 @@ impl Answer {
     /// The calls asked for, in order.
     pub(super) fn calls(&self) -> Vec<PlannedCall> {
         let calls = self.blocks.iter().filter_map(AssistantBlock::tool_call).cloned();
-        (0..).zip(calls).map(|(position, request)| PlannedCall { position, request, waited: None }).collect()
+        let planned = |(position, request): (u32, ToolCallRequest)| {
+            let secret = self.secret_inputs.get(&request.id).cloned();
+            PlannedCall { position, request, waited: None, secret }
+        };
+        (0..).zip(calls).map(planned).collect()
     }
 
     /// Takes the calls out of an answer in which none were allowed, so that no call without a result is kept.
@@ -68,14 +77,20 @@ impl Answer {
             duration_ms: millis(self.ended_at),
             error: error.map(|error| format!("{}: {error}", error.code())),
             // Blocks are strings all through, which always serialise.
-            blocks: serde_json::to_string(&self.blocks).unwrap_or_else(|_| "[]".to_owned()),
+            blocks: serde_json::to_string(&self.blocks_to_keep()).unwrap_or_else(|_| "[]".to_owned()),
         }
+    }
+
+    fn blocks_to_keep(&self) -> Vec<&AssistantBlock> {
+        let secrets = || self.secret_inputs.values().map(|secret| &secret.values);
+        self.blocks.iter().filter(|block| !secret_input::repeats(block, secrets())).collect()
     }
 
     /// The provider is asked, for the first time or once more: what an attempt before began to say is no part of this answer.
     pub(super) fn begin(&mut self, attempt: u32) {
         self.attempts = attempt;
         self.blocks.clear();
+        self.secret_inputs.clear();
         self.first_event_at = None;
     }
 
@@ -104,16 +119,17 @@ impl Answer {
 }
 
 /// Asks the model once. Whatever breaks the answer off is recorded as the step's error before it is returned, but for the
-/// recorder's own failure.
+/// recorder's own failure. Calls are in it without the values of `secrets`.
 pub(super) async fn ask(
     model: &dyn ModelClient,
     step: u32,
     request: ModelRequest,
+    secrets: &Secrets,
     recorder: &mut impl TurnRecorder,
     halt: &Halt<'_>,
 ) -> Result<Answer, AgentError> {
     let mut answer = Answer::new(Purpose::Answer);
-    let followed = follow(model, step, request, &mut answer, recorder, halt).await;
+    let followed = follow(model, step, request, secrets, &mut answer, recorder, halt).await;
     answer.end();
     match followed {
         Ok(()) => Ok(answer),
@@ -131,10 +147,12 @@ async fn follow(
     model: &dyn ModelClient,
     step: u32,
     request: ModelRequest,
+    secrets: &Secrets,
     answer: &mut Answer,
     recorder: &mut impl TurnRecorder,
     halt: &Halt<'_>,
 ) -> Result<(), AgentError> {
+    let tools = request.tools.clone();
     let mut stream = model.stream(request);
     let mut seen_ids = HashSet::new();
     loop {
@@ -164,7 +182,9 @@ async fn follow(
             // from the first.
             ModelEvent::ToolCall(call) => {
                 if seen_ids.insert(call.id.clone()) {
-                    answer.blocks.push(AssistantBlock::ToolCall(bounded_call(call)));
+                    let (call, secret) = secret_input::hide(bounded_call(call), &tools, secrets);
+                    answer.secret_inputs.extend(secret.map(|secret| (call.id.clone(), secret)));
+                    answer.blocks.push(AssistantBlock::ToolCall(call));
                 }
             }
             ModelEvent::Opaque(json) => {

@@ -9,12 +9,16 @@ use tallybook_tools::{Risk, ToolError, ToolRegistry, ToolSpec};
 use super::{
     error::AgentError,
     limits::{MAX_REVIEWED_CALLS, MAX_REVIEWED_INPUT_BYTES},
-    recorder::{Consent, TurnRecorder},
+    recorder::{Consent, EndedToolCall, TurnRecorder},
     review::{Subject, Voted},
     step_run::{Leave, StepRun, result_for_model},
     turn::{PlannedCall, WaitedCall},
     vote::{Review, Vote},
 };
+
+/// Said of a call with secret arguments that nobody has given consent to.
+const CANNOT_WAIT: &str = "the call has secret arguments, which are not kept, so it cannot wait until somebody gives consent to \
+                           it; who runs the server can let calls of this tool run by themselves (risk = \"low\")";
 
 impl<R: TurnRecorder> StepRun<'_, R> {
     /// Has those of the high-risk calls reviewed that need consent.
@@ -61,6 +65,9 @@ impl<R: TurnRecorder> StepRun<'_, R> {
     pub(super) async fn consent(&mut self, index: usize, review: Review) -> Result<Leave, AgentError> {
         let call = &mut self.calls[index];
         let Some(tool) = tool_to_ask_for(self.tools, call) else { return Ok(Leave::Given) };
+        if call.secret.is_some() && review.ruling.is_none() && !self.recorder.is_approved_for_good(tool).await? {
+            return self.refuse_to_wait(index).await;
+        }
         let id = match self.recorder.request_consent(&call.started(self.step), tool, &review).await? {
             Consent::Given => return Ok(Leave::Given),
             Consent::Asked(id) => id,
@@ -71,10 +78,29 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         if ruling.decision == Decision::Approve {
             return Ok(Leave::Given);
         }
-        let shown_bytes = self.runner.limits.result_bytes(self.calls.len());
-        let refused = Err(ToolError::other(ToolCallStatus::Denied.as_str(), ruling.refusal()));
-        self.results[index] = Some(result_for_model(&self.calls[index], &refused, shown_bytes));
+        self.refuse(index, ToolError::other(ToolCallStatus::Denied.as_str(), ruling.refusal()));
         Ok(Leave::Refused)
+    }
+
+    /// Nothing of a turn that waits is in memory, and a secret is nowhere else.
+    async fn refuse_to_wait(&mut self, index: usize) -> Result<Leave, AgentError> {
+        let id = self.recorder.tool_started(&self.calls[index].started(self.step)).await?;
+        let (error, error_type) = (CANNOT_WAIT.to_owned(), "secret_cannot_wait".to_owned());
+        self.refuse(index, ToolError { error_type: error_type.clone(), message: error.clone() });
+        let end = EndedToolCall {
+            status: ToolCallStatus::Error,
+            output: None,
+            error: Some(error),
+            error_type: Some(error_type),
+            duration_ms: 0,
+        };
+        self.recorder.tool_ended(id, &end).await?;
+        Ok(Leave::Refused)
+    }
+
+    fn refuse(&mut self, index: usize, error: ToolError) {
+        let shown_bytes = self.runner.limits.result_bytes(self.calls.len());
+        self.results[index] = Some(result_for_model(&self.calls[index], &Err(error), shown_bytes));
     }
 }
 

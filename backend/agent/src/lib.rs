@@ -12,6 +12,7 @@ mod recorder;
 mod result;
 mod review;
 mod running;
+mod secret_input;
 mod service;
 mod step_run;
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use recorder::{
 };
 pub use result::{EditedInput, error_json, success_json};
 pub use review::{ReviewMode, Reviewer, Reviewers};
+pub use secret_input::SecretInput;
 pub use service::AgentService;
 pub use title::TitleWriter;
 pub use tool_step::CUT_OFF;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tallybook_llm::{ModelClient, ModelMessage, ModelRequest, StopReason, ToolChoice, ToolResult, UserPart};
 use tallybook_protocol::Usage;
+use tallybook_tools::Secrets;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -40,6 +41,12 @@ impl AgentService {
     #[must_use]
     pub fn with_reviewers(self, reviewers: Reviewers) -> Self {
         Self { runner: self.runner.with_reviewers(reviewers), ..self }
+    }
+
+    /// The same, in whose calls nobody reads these.
+    #[must_use]
+    pub fn with_secrets(self, secrets: Secrets) -> Self {
+        Self { runner: self.runner.with_secrets(secrets), ..self }
     }
 
     /// What a turn may use up.
@@ -88,7 +95,7 @@ impl AgentService {
                 tool_choice: if last { ToolChoice::None } else { ToolChoice::Auto },
                 sampling: input.sampling.clone(),
             };
-            let mut answer = ask(model, step, request, recorder, &halt).await?;
+            let mut answer = ask(model, step, request, &self.runner.secrets, recorder, &halt).await?;
             usage += answer.usage;
             if last {
                 answer.drop_calls();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tallybook_llm::ToolResult;
 use tallybook_protocol::Usage;
-use tallybook_tools::ToolRegistry;
+use tallybook_tools::{Secrets, ToolRegistry};
 use tokio::sync::Semaphore;
 
 use super::{
@@ -24,15 +24,22 @@ pub(super) struct ToolRunner {
     pub(super) slots: Arc<Semaphore>,
     /// Who reviews high-risk calls.
     pub(super) reviewers: Option<Arc<Reviewers>>,
+    /// What nobody reads in what tools say.
+    pub(super) secrets: Secrets,
 }
 
 impl ToolRunner {
     pub(super) fn new(limits: Limits) -> Self {
-        Self { limits, slots: Arc::new(Semaphore::new(limits.concurrent_calls.max(1))), reviewers: None }
+        let slots = Arc::new(Semaphore::new(limits.concurrent_calls.max(1)));
+        Self { limits, slots, reviewers: None, secrets: Secrets::default() }
     }
 
     pub(super) fn with_reviewers(self, reviewers: Reviewers) -> Self {
         Self { reviewers: Some(Arc::new(reviewers)), ..self }
+    }
+
+    pub(super) fn with_secrets(self, secrets: Secrets) -> Self {
+        Self { secrets, ..self }
     }
 }
 

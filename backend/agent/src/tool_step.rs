@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use futures_util::future::BoxFuture;
 use tallybook_llm::ToolResult;
 use tallybook_protocol::{ToolCallStatus, Usage};
-use tallybook_tools::{Progress, Risk, ToolError, ToolRegistry};
+use tallybook_tools::{Progress, Risk, Secrets, ToolError, ToolOutput, ToolRegistry};
 use tokio::{
     sync::OwnedSemaphorePermit,
     task::{Id, JoinError},
@@ -76,16 +76,21 @@ impl ToolRunner {
     fn call(
         &self,
         call: BoxFuture<'static, ToolReturn>,
+        own_secrets: Secrets,
         slot: Option<OwnedSemaphorePermit>,
     ) -> impl Future<Output = ToolReturn> + Send + 'static {
         let limit = self.limits.tool_time;
+        let secrets = [self.secrets.clone(), own_secrets];
         async move {
             let _slot = slot;
             let returned = timeout(limit, call).await.unwrap_or_else(|_| {
                 let message = format!("the tool gave no result within {} seconds", limit.as_secs());
                 Err(ToolError::other("timeout", message))
             });
-            returned.map_err(|error| bounded_error(&error))
+            // Before anything is cut, which could leave half of one.
+            let hide = |text: String| secrets.iter().fold(text, |text, values| values.hide(text).into_owned());
+            let returned = returned.map(|output| ToolOutput { text: hide(output.text), ..output });
+            returned.map_err(|error| bounded_error(&ToolError { message: hide(error.message), ..error }))
         }
     }
 }
@@ -119,8 +124,12 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         let call = &self.calls[index];
         let id = self.recorder.tool_started(&call.started(self.step)).await?;
         let (request, progress) = (&call.request, self.running.progress_of(index));
-        let call = self.tools.call_with_progress(&request.name, &request.input_text, progress);
-        let task = self.running.tasks.spawn(self.runner.call(call, slot));
+        let (input_text, values) = call.secret.as_ref().map_or_else(
+            || (&request.input_text, Secrets::default()),
+            |secret| (&secret.input_text, secret.values.clone()),
+        );
+        let call = self.tools.call_with_progress(&request.name, input_text, progress);
+        let task = self.running.tasks.spawn(self.runner.call(call, values, slot));
         self.running.calls.insert(task.id(), RunningCall { index, id, started_at: Instant::now() });
         Ok(())
     }
@@ -129,7 +138,13 @@ impl<R: TurnRecorder> StepRun<'_, R> {
     fn tell_progress(&mut self, calls: &BTreeMap<usize, Progress>) {
         for call in self.running.calls.values() {
             if let Some(progress) = calls.get(&call.index) {
-                self.recorder.activity(Activity::CallProgress { id: call.id, progress });
+                let secret = self.calls[call.index].secret.as_ref().map(|secret| &secret.values);
+                let hide = |text: &str| {
+                    let text = self.runner.secrets.hide(text);
+                    secret.map_or_else(|| text.to_string(), |values| values.hide(&*text).into_owned())
+                };
+                let progress = Progress { message: progress.message.as_deref().map(hide), ..progress.clone() };
+                self.recorder.activity(Activity::CallProgress { id: call.id, progress: &progress });
             }
         }
     }

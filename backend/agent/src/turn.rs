@@ -6,7 +6,7 @@ use tallybook_llm::{ModelMessage, Sampling, ToolCallRequest};
 use tallybook_protocol::{ToolCallId, Usage};
 use tallybook_tools::ToolRegistry;
 
-use super::recorder::StartedToolCall;
+use super::{recorder::StartedToolCall, secret_input::SecretInput};
 
 /// What a turn starts from.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,7 @@ pub struct TurnInput {
 }
 
 /// Where a turn goes on that was cut off or has waited: after its last whole step.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct ContinuedTurn {
     /// The last step whose answer is whole; absent when there is none.
     pub answered: Option<AnsweredStep>,
@@ -44,7 +44,7 @@ pub struct ContinuedTurn {
 }
 
 /// A step whose answer is whole, though perhaps not all of its calls were run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct AnsweredStep {
     /// Its number.
     pub step: u32,
@@ -57,7 +57,7 @@ pub struct AnsweredStep {
 }
 
 /// A call that is to run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct PlannedCall {
     /// Its place in the step.
     pub position: u32,
@@ -65,6 +65,8 @@ pub struct PlannedCall {
     pub request: ToolCallRequest,
     /// What became of it when it waited for consent; absent where it never did.
     pub waited: Option<WaitedCall>,
+    /// What it runs with, where some of that is secret and left out of `request`. It is in memory alone, and soon gone.
+    pub secret: Option<SecretInput>,
 }
 
 impl PlannedCall {

@@ -17,8 +17,8 @@ impl ApiKey {
         self.expose().is_empty()
     }
 
-    /// The key itself, for the one header that carries it.
-    pub(super) fn expose(&self) -> &str {
+    /// The key itself, for the one header that carries it, and for finding it where it should not be.
+    pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use url::Url;
 
+use super::variables::expanded;
+
 /// One tool server: `[tool_servers.NAME]` of the settings file. It has a `url` or a `command`.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -118,6 +120,22 @@ impl ToolServerSettings {
 }
 
 impl ToolServersSettings {
+    /// What nobody may read in what tools say, nor in the log: the values of headers, those variables of programs that are
+    /// called a key or the like, and the secrets of clients. `find` gives what an environment variable holds; what is not set
+    /// is no secret.
+    pub fn secrets(&self, find: &impl Fn(&str) -> Option<String>) -> Vec<String> {
+        let own = self.servers.iter().filter_map(|(_, server)| server.oauth.as_ref());
+        let clients = own.chain(&self.oauth).filter_map(|oauth| find(&oauth.client_secret_env));
+        let values = self.servers.iter().flat_map(|(_, server)| {
+            let variables = server.env.iter().filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value);
+            server.headers.values().chain(variables)
+        });
+        let values = values.filter_map(|value| expanded(value, find).ok());
+        // `Bearer` and the like are no secret, what follows is.
+        let values = values.flat_map(|value| [value.rsplit(' ').next().unwrap_or_default().to_owned(), value]);
+        clients.chain(values).collect()
+    }
+
     /// These servers and then those; no name may occur in both.
     pub fn and(mut self, others: Self) -> Result<Self, ServerNameError> {
         for (name, server) in others.servers {
@@ -138,6 +156,12 @@ impl ToolServersSettings {
         self.servers.push((name, server));
         Ok(())
     }
+}
+
+/// Whether a variable is called what secrets are called.
+fn is_secret_name(name: &str) -> bool {
+    let name = name.to_uppercase();
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"].iter().any(|word| name.contains(word))
 }
 
 impl std::fmt::Display for ToolServerSettings {

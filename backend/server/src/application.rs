@@ -95,7 +95,7 @@ impl Application {
         let address = listener.local_addr().map_err(StartError::Server)?;
         let lock = DatabaseLock::take(&settings.database_url).await?;
         let db = Database::connect(&settings.database_url).await?;
-        let mut agent = AgentService::new(settings.system_prompt, settings.limits);
+        let mut agent = AgentService::new(settings.system_prompt, settings.limits).with_secrets(settings.secrets);
         if let Some(review) = &settings.review {
             agent = agent.with_reviewers(review.connect(&settings.models)?);
         }

@@ -1,12 +1,10 @@
 //! Command line → configuration → start. Prints where the program is to be found, and ends it when a signal says so.
 
 mod admin;
+mod logging;
 mod signals;
 
-use std::{
-    io::{IsTerminal as _, Write},
-    process::ExitCode,
-};
+use std::{io::Write as _, process::ExitCode};
 
 use tallybook::{
     application::Application,
@@ -14,7 +12,6 @@ use tallybook::{
     models::Catalog,
 };
 use tokio_util::sync::CancellationToken;
-use tracing_subscriber::EnvFilter;
 
 use signals::StopSignals;
 
@@ -31,7 +28,7 @@ fn main() -> ExitCode {
         }
         None => {}
     }
-    start_logging();
+    logging::start(settings.secrets.clone());
     for remark in &settings.remarks {
         tracing::warn!("{remark}");
     }
@@ -63,28 +60,6 @@ fn told(text: String) -> ExitCode {
     match std::io::stdout().write_all(text.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&format!("nothing can be written to the standard output: {error}")),
-    }
-}
-
-/// Logs to stderr, in colours if somebody looks at it.
-fn start_logging() {
-    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    tracing_subscriber::fmt()
-        .with_env_filter(log_filter())
-        .with_ansi(!is_plain && std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .init();
-}
-
-/// What `RUST_LOG` asks for, but not what `actix_http` calls errors, unless it is asked for by name: those are clients'
-/// mistakes, and `http::server` logs them as such.
-fn log_filter() -> EnvFilter {
-    let asked = std::env::var(EnvFilter::DEFAULT_ENV).ok().filter(|filter| !filter.trim().is_empty());
-    let filter = asked.as_deref().unwrap_or("info,sqlx=warn,actix_server=warn");
-    if filter.contains("actix_http") {
-        EnvFilter::new(filter)
-    } else {
-        EnvFilter::new(format!("{filter},actix_http=off"))
     }
 }
 

@@ -16,6 +16,7 @@ mod multiply;
 pub mod notation;
 mod progress;
 mod registry;
+mod secrets;
 mod subtract;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use error::ToolError;
 pub use fetch_page::{FetchPage, FetchPageError};
 pub use progress::{Progress, ProgressSender};
 pub use registry::{AnyTool, MAX_INPUT_BYTES, RegistryError, ToolRegistry, is_tool_name, server_in};
+pub use secrets::{HIDDEN, HiddenArguments, Secrets, hide_arguments};
 pub use tool::{Risk, Tool, ToolOutput, ToolSpec};
 
 /// The tools that come with Tallybook. This list is the table of contents: a new tool is one file and one line here.

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use super::{
     ProgressSender, Tool, ToolError, ToolOutput, ToolSpec,
     notation::{shortened, shortened_to},
+    secrets::{HIDDEN, are_hidden},
 };
 
 /// The longest arguments that are read.
@@ -90,8 +91,9 @@ impl ToolRegistry {
         self.tools.get(name).map(|tool| tool.spec())
     }
 
-    /// Calls a tool with arguments as a model wrote them. Fails with `unknown_tool`, `tool_disabled` or
-    /// `invalid_argument` before any of the tool's code runs, otherwise with what the tool says. Sets no timeout and catches no panic: the agent does.
+    /// Calls a tool with arguments as a model wrote them. Fails with `unknown_tool`, `tool_disabled`,
+    /// `secret_not_kept` or `invalid_argument` before any of the tool's code runs, otherwise with what the tool says. Sets no
+    /// timeout and catches no panic: the agent does.
     pub fn call(&self, name: &str, input_text: &str) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
         self.call_with_progress(name, input_text, ProgressSender::to_nobody())
     }
@@ -113,6 +115,13 @@ impl ToolRegistry {
                 ToolError::other("unknown_tool", format!("there is no tool {:?}; there are: {known}", shortened(name)));
             return Box::pin(std::future::ready(Err(error)));
         };
+        if are_hidden(&tool.spec().input_schema, input_text) {
+            let message = format!(
+                "secret arguments are not kept, so where it says {HIDDEN} nobody knows any more what it was; call the tool \
+                 anew with all of its arguments"
+            );
+            return Box::pin(std::future::ready(Err(ToolError::other("secret_not_kept", message))));
+        }
         tool.call(input_text.to_owned(), progress)
     }
 }

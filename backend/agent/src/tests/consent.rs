@@ -50,7 +50,7 @@ fn approved(tool_hash: &str, calls: &[(i64, usize, bool)]) -> ContinuedTurn {
         let input_text = format!(r#"{{"n":{n}}}"#);
         let request = ToolCallRequest { id: format!("call_{key}"), name: "launch".to_owned(), input_text };
         let waited = WaitedCall { id: ToolCallId(key), tool_hash: tool_hash.to_owned(), is_edited };
-        PlannedCall { position, request, waited: Some(waited) }
+        PlannedCall { position, request, waited: Some(waited), secret: None }
     };
     let calls: Vec<PlannedCall> = (0..).zip(calls).map(call).collect();
     let answered = AnsweredStep { step: 0, stop_reason: "tool_use".to_owned(), has_calls: true, calls };

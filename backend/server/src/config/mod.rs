@@ -1,6 +1,6 @@
 //! Every setting, its default and where it comes from, checked once at the start: `options` are the command line and the
 //! environment, `file` is the settings file, `environment` the model that needs no file, `review` the models that review
-//! calls, `tool_servers` the tool servers of both files. A bad value is a sentence that names the setting.
+//! calls, `tool_servers` the tool servers of both files, `secrets` what of all that nobody may read. A bad value is a sentence that names the setting.
 
 mod environment;
 mod error;
@@ -8,6 +8,7 @@ mod file;
 mod options;
 mod review;
 mod review_section;
+mod secrets;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 use secrecy::ExposeSecret as _;
 use tallybook_agent::{Limits, SystemPrompt};
 use tallybook_mcp::ToolServersSettings;
+use tallybook_tools::Secrets;
 
 use self::{
     error::bad,
@@ -82,6 +84,8 @@ pub struct Settings {
     pub turn_lease: Duration,
     /// How long running turns may go on at shutdown.
     pub shutdown_grace: Duration,
+    /// What of all this nobody may read.
+    pub secrets: Secrets,
     /// The settings file that was read.
     pub file: Option<PathBuf>,
     /// What whoever wrote the settings may not have expected, a sentence each.
@@ -113,6 +117,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         ..Limits::default()
     };
     let person_limits = person_limits(&options, host);
+    let secrets = secrets::secrets(&options.database_url, &models, &tool_servers, |name| std::env::var(name).ok());
     Ok(Settings {
         host,
         port: options.port,
@@ -137,6 +142,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
             .filter(|time| !time.is_zero()),
         turn_lease: Duration::from_secs(options.turn_lease_secs),
         shutdown_grace: Duration::from_secs(options.shutdown_grace_secs),
+        secrets,
         file: file.map(|file| file.path),
         remarks,
     })

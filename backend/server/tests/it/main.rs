@@ -49,6 +49,7 @@ mod programs;
 mod prompted;
 mod replicas;
 mod search;
+mod secrets;
 mod signals;
 #[cfg(unix)]
 mod start;

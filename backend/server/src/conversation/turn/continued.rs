@@ -84,7 +84,7 @@ fn answered_step(
             after_all += 1;
             after_all - 1
         };
-        calls.push(PlannedCall { position, request: request.clone(), waited: None });
+        calls.push(PlannedCall { position, request: request.clone(), waited: None, secret: None });
     }
     AnsweredStep {
         step: number(record.step),
@@ -102,7 +102,7 @@ fn approved_call(row: &ToolCallRow, request: &ToolCallRequest) -> PlannedCall {
         is_edited: row.proposed_input_text.is_some(),
     };
     let request = ToolCallRequest { input_text: row.input_text.clone(), ..request.clone() };
-    PlannedCall { position: number(row.position), request, waited: Some(waited) }
+    PlannedCall { position: number(row.position), request, waited: Some(waited), secret: None }
 }
 
 /// A call that was never made, or may be made again because its outcome is unknown.

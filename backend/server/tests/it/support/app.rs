@@ -17,7 +17,7 @@ use tallybook_agent::{Limits, SystemPrompt};
 use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy};
 use tallybook_mcp::ToolServersSettings;
 use tallybook_mock_llm::MockLlm;
-use tallybook_tools::ToolRegistry;
+use tallybook_tools::{Secrets, ToolRegistry};
 use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::{Engine, EventReader, Program};
@@ -63,6 +63,7 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
         person_limits: PersonLimits::default(),
         system_prompt: SystemPrompt::BuiltIn,
         tool_servers: ToolServersSettings::default(),
+        secrets: Secrets::default(),
         keep_alive: Duration::from_millis(50),
         consent_wait: None,
         journal_retention: Some(Duration::from_hours(24)),

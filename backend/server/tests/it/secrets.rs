@@ -1,0 +1,186 @@
+//! Secrets: arguments that a tool's schema marks, and those of the settings. They reach whom they are for, and stand in no
+//! event, row, page, export or log.
+
+#![cfg(unix)]
+
+use std::sync::{Arc, Mutex};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tallybook_mock_llm::{MockLlm, Reply, raw, text, tool_call};
+use tallybook_mock_mcp::{MockMcp, Program as ToolServer};
+use tallybook_protocol::ChatEvent;
+use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
+
+use crate::support::{Engine, Program, Provider, TestApp, eventually, on_every_engine, rows};
+
+/// A secret, so odd that it stands nowhere by chance.
+const CANARY: &str = "canary \"Ω\" 5up3r";
+
+#[derive(Deserialize, JsonSchema)]
+struct Credentials {
+    user: String,
+    #[schemars(extend("format" = "password"))]
+    password: String,
+}
+
+/// Takes a password, and repeats it in what it gives back, or in why it fails.
+#[derive(Clone, Default)]
+struct Login<const RISKY: bool>(Arc<Mutex<Vec<String>>>);
+
+impl<const RISKY: bool> Tool for Login<RISKY> {
+    type Args = Credentials;
+    const NAME: &'static str = if RISKY { "login_and_pay" } else { "login" };
+    const DESCRIPTION: &'static str = "Logs in.";
+    const RISK: Risk = if RISKY { Risk::High } else { Risk::Low };
+
+    async fn call(&self, Credentials { user, password }: Credentials) -> Result<ToolOutput, ToolError> {
+        self.0.lock().unwrap().push(password.clone());
+        if user == "ann" {
+            return Ok(ToolOutput::text(format!("ann:{password} is in")));
+        }
+        Err(ToolError::other("refused", format!("{password} is not the password of {user}")))
+    }
+}
+
+fn login(tool: &str, user: &str, password: &str) -> tallybook_mock_llm::Part {
+    tool_call(tool, json!({ "user": user, "password": password }).to_string())
+}
+
+/// Fails where the words stand in any column of any table, as they are or within JSON.
+async fn assert_not_kept(engine: &Engine, words: &str) {
+    let columns: Vec<(String, String)> = if engine.is_sqlite() {
+        rows!(
+            engine,
+            (String, String),
+            "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"
+        )
+    } else {
+        rows!(
+            engine,
+            (String, String),
+            "SELECT CAST(table_name AS CHAR), CAST(column_name AS CHAR) FROM information_schema.columns \
+             WHERE table_schema = DATABASE()"
+        )
+    };
+    assert!(columns.len() > 100, "{columns:?}");
+    let in_json = json!(words).to_string();
+    let backslash = if engine.is_sqlite() { "\\" } else { "\\\\" };
+    let needles = [words, in_json.trim_matches('"'), "5up3r"].map(|needle| needle.replace('\\', backslash));
+    let looks = columns.iter().map(|(table, column)| {
+        let holds = needles.each_ref().map(|needle| format!("INSTR(CAST(`{column}` AS CHAR), '{needle}') > 0"));
+        format!("SELECT '{table}.{column}' FROM {table} WHERE {}", holds.join(" OR "))
+    });
+    let sql = looks.collect::<Vec<_>>().join(" UNION ALL ");
+    let found = rows!(engine, (String,), sqlx::AssertSqlSafe(sql.as_str()));
+    assert!(found.is_empty(), "{found:?}");
+}
+
+on_every_engine! {
+    async fn an_argument_that_a_schema_marks_reaches_its_tool_alone(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let tool = Login::<false>::default();
+        let tools = ToolRegistry::default().with(tool.clone()).unwrap();
+        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let conversation = app.create_conversation().await;
+        model.reply([login("login", "ann", CANARY), login("login", "bob", CANARY), tool_call("login", format!(r#"{{"password":"{CANARY}"#))]);
+        model.reply([text("Done.")]);
+        let events = app.send(&conversation, "Log in").await.all().await;
+        let told = format!("{events:?}");
+        assert!(!told.contains("5up3r") && told.contains("[hidden]"), "{told}");
+        assert_eq!(*tool.0.lock().unwrap(), [CANARY, CANARY], "which the tool was told");
+        assert!(!model.requests()[1].body_text.contains("5up3r"), "nor is the model told it again");
+        assert_not_kept(&engine, CANARY).await;
+        let rows = rows!(
+            app,
+            (String, Option<String>, Option<String>, String),
+            "SELECT input_text, output, error, status FROM tool_calls ORDER BY position"
+        );
+        let (input, output, error) = (|n: usize| rows[n].0.as_str(), rows[0].1.as_deref(), rows[1].2.as_deref());
+        assert_eq!([input(0), input(1), input(2)], [
+            r#"{"password":"[hidden]","user":"ann"}"#,
+            r#"{"password":"[hidden]","user":"bob"}"#,
+            r#""[hidden]""#,
+        ]);
+        assert_eq!((output, error), (Some("ann:[hidden] is in"), Some("[hidden] is not the password of bob")));
+        for address in [format!("/c/{conversation}"), format!("/api/conversations/{conversation}/export?format=json")] {
+            let shown = app.get(&address).await.text().await.unwrap();
+            assert!(!shown.contains("5up3r") && shown.contains("[hidden]"), "{address}: {shown}");
+        }
+    }
+
+    /// Nothing of a turn that waits is in memory, and the secret is nowhere else.
+    async fn a_call_with_a_secret_does_not_wait_for_consent(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let tool = Login::<true>::default();
+        let tools = ToolRegistry::default().with(tool.clone()).unwrap();
+        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let conversation = app.create_conversation().await;
+        model.reply([login("login_and_pay", "ann", CANARY)]);
+        model.reply([text("I may not.")]);
+        let events = app.send(&conversation, "Pay").await.all().await;
+        assert!(matches!(events.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "I may not."), "{events:?}");
+        assert!(tool.0.lock().unwrap().is_empty());
+        let rows = rows!(app, (String, String), "SELECT status, error_type FROM tool_calls");
+        assert_eq!(rows, [("error".to_owned(), "secret_cannot_wait".to_owned())]);
+        assert_not_kept(&engine, CANARY).await;
+    }
+
+    /// What is stored of a call lacks its secrets, so whoever makes it from there, as a model that reads its own history does,
+    /// is told so, and the tool is not asked with what stands in their place.
+    async fn a_call_is_not_made_with_what_stands_for_a_secret(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let tool = Login::<false>::default();
+        let tools = ToolRegistry::default().with(tool.clone()).unwrap();
+        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let conversation = app.create_conversation().await;
+        model.reply([login("login", "ann", "[hidden]")]);
+        model.reply([text("Which password?")]);
+        app.send(&conversation, "Log in again").await.all().await;
+        assert!(tool.0.lock().unwrap().is_empty());
+        let rows = rows!(app, (String, String), "SELECT status, error_type FROM tool_calls");
+        assert_eq!(rows, [("error".to_owned(), "secret_not_kept".to_owned())]);
+    }
+
+    /// A canary for each kind of key, which tools and providers repeat: in no event, row or line of the log, at its loudest.
+    async fn what_the_settings_hold_is_repeated_to_nobody(engine: Engine) {
+        let (key, header, token) = ("canary-key-5up3r", "canary-header-5up3r", "canary-token-5up3r");
+        let mock = MockMcp::start(&[]).await.unwrap();
+        let model = MockLlm::start().await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (log, servers) = (folder.path().join("log"), folder.path().join("servers.json"));
+        let remote = json!({ "url": mock.url(), "headers": { "Authorization": "Bearer ${CANARY_TOKEN}", "X-Key": header } });
+        let mut local = ToolServer::of_test("tool_servers::tool_server_process", &[]);
+        local.env.insert("CANARY_TOKEN".to_owned(), "${CANARY_TOKEN}".to_owned());
+        local.env.insert("PLACE".to_owned(), "home".to_owned());
+        let local = json!({ "command": local.command, "args": local.args, "env": local.env, "risk": "low" });
+        std::fs::write(&servers, json!({ "mcpServers": { "remote": remote, "local": local } }).to_string()).unwrap();
+        let mut command = Program::command_after(&format!("exec 2>'{}'", log.display()), &engine, &model);
+        command.env("RUST_LOG", "trace").env("ANTHROPIC_API_KEY", key).env("CANARY_TOKEN", token);
+        let app = TestApp::launch_command(&engine, command.env("MCP_SERVERS_FILE", &servers));
+        eventually("both tool servers are connected", async || {
+            let servers = app.get_json("/api/tools").await["servers"].clone();
+            servers[0]["status"] == "connected" && servers[1]["status"] == "connected"
+        })
+        .await;
+        let conversation = app.create_conversation().await;
+        model.reply([tool_call("local__env", "{}"), tool_call("local__echo", json!({ "text": format!("{key} {header}") }).to_string())]);
+        model.reply([text("Said.")]);
+        let events = format!("{:?}", app.send(&conversation, "Tell me").await.all().await);
+        for told in ["CANARY_TOKEN=[hidden]", "PLACE=home", "[hidden] [hidden]"] {
+            assert!(events.contains(told), "{told}: {events}");
+        }
+        assert!(!events.contains("5up3r"), "{events}");
+        let told = &model.requests()[1].body_text;
+        assert!(told.contains("CANARY_TOKEN=[hidden]") && !told.contains("5up3r"), "{told}");
+        let error = json!({"type": "error", "error": {"type": "x", "message": format!("your key is {key}")}});
+        model.reply([text("The beginning"), raw(format!("event: error\ndata: {error}\n\n"))]);
+        model.reply(Reply::fail(401, error.to_string()));
+        let events = app.send(&conversation, "Fail").await.all().await;
+        assert!(!format!("{events:?}").contains("5up3r"), "{events:?}");
+        assert_not_kept(&engine, "5up3r").await;
+        let log = std::fs::read_to_string(&log).unwrap();
+        assert!(log.contains("TRACE") && !log.contains("5up3r"), "{}", log.lines().find(|line| line.contains("5up3r")).unwrap_or_default());
+    }
+}

@@ -1,0 +1,234 @@
+//! Arguments that a tool's schema marks as secret, by `writeOnly` or `format: password` of JSON Schema. Everything else in
+//! the text of the arguments stays as it was written.
+
+use std::{fmt, ops::Range};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::{Value, value::RawValue};
+
+use super::HIDDEN;
+
+/// Levels of a schema that are looked at; those of servers' tools have no more.
+const MAX_DEPTH: usize = 40;
+/// Pairs of a schema and a value that are looked at. What goes beyond is a schema that was made to.
+const MAX_PAIRS: usize = 50_000;
+/// The words of a schema for others that hold for the same value.
+const COMBINED: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+const CONDITIONAL: [&str; 3] = ["if", "then", "else"];
+
+/// Arguments some of which are secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HiddenArguments {
+    /// The arguments without the secret ones.
+    pub text: String,
+    /// Those, for finding them in what the tool says.
+    pub values: Vec<String>,
+}
+
+/// The arguments without what the schema marks as secret; `None` where there is nothing of that. Arguments that cannot be
+/// read are hidden whole: what is secret in them nobody knows.
+pub fn hide_arguments(schema: &Value, input_text: &str) -> Option<HiddenArguments> {
+    let mut search = Search { root: schema, text: input_text, found: Vec::new(), pairs: MAX_PAIRS };
+    if !marks_any(schema, &mut search.pairs) {
+        return None;
+    }
+    let is_read = serde_json::from_str::<&RawValue>(input_text)
+        .is_ok_and(|raw| raw.get().starts_with('{') && search.look(schema, raw, 0).is_some());
+    if !is_read {
+        return Some(HiddenArguments { text: Value::from(HIDDEN).to_string(), values: Vec::new() });
+    }
+    let mut found = search.found;
+    if found.is_empty() {
+        return None;
+    }
+    found.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
+    let (mut text, mut values, mut end) = (String::new(), Vec::new(), 0);
+    for range in found {
+        // What lies within the one before is hidden with it.
+        if range.start < end {
+            continue;
+        }
+        let secret = &input_text[range.clone()];
+        text.push_str(&input_text[end..range.start]);
+        text.push_str(&Value::from(HIDDEN).to_string());
+        values.push(serde_json::from_str(secret).unwrap_or_else(|_| secret.to_owned()));
+        end = range.end;
+    }
+    text.push_str(&input_text[end..]);
+    Some(HiddenArguments { text, values })
+}
+
+/// Whether arguments lack what was secret in them, since only the rest was kept.
+pub(crate) fn are_hidden(schema: &Value, input_text: &str) -> bool {
+    input_text.contains(HIDDEN)
+        && hide_arguments(schema, input_text).is_some_and(|hidden| hidden.values.iter().any(|value| value == HIDDEN))
+}
+
+fn is_marked(schema: &Value) -> bool {
+    schema["writeOnly"] == true || schema["format"] == "password"
+}
+
+/// Whether anything in a schema is marked. `left` bounds what is looked at; where that is used up, something may be.
+fn marks_any(schema: &Value, left: &mut usize) -> bool {
+    let Some(rest) = left.checked_sub(1) else { return true };
+    *left = rest;
+    match schema {
+        Value::Object(fields) => is_marked(schema) || fields.values().any(|inner| marks_any(inner, left)),
+        Value::Array(items) => items.iter().any(|inner| marks_any(inner, left)),
+        _ => false,
+    }
+}
+
+struct Search<'a> {
+    root: &'a Value,
+    text: &'a str,
+    found: Vec<Range<usize>>,
+    pairs: usize,
+}
+
+impl<'a> Search<'a> {
+    /// Finds what `schema` marks in a value; `None` where that cannot be told.
+    fn look(&mut self, schema: &'a Value, raw: &'a RawValue, depth: usize) -> Option<()> {
+        self.pairs = self.pairs.checked_sub(1)?;
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        let value = raw.get();
+        if is_marked(schema) {
+            // A raw value is a part of the text that it was read from.
+            let start = (value.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize)?;
+            self.found.push(start..start + value.len());
+            return Some(());
+        }
+        let referred = schema["$ref"].as_str().and_then(|name| self.root.pointer(name.strip_prefix('#')?));
+        let combined = COMBINED.iter().filter_map(|&word| schema[word].as_array()).flatten();
+        let conditional = CONDITIONAL.iter().filter_map(|&word| schema.get(word));
+        for other in referred.into_iter().chain(combined).chain(conditional) {
+            self.look(other, raw, depth + 1)?;
+        }
+        match value.as_bytes().first()? {
+            b'{' => {
+                for (name, inner) in serde_json::from_str::<Fields<'a>>(value).ok()?.0 {
+                    let named = schema["properties"].get(&name);
+                    let others = schema.get("additionalProperties").filter(|_| named.is_none());
+                    // Which of the patterns fits is not found out: each may.
+                    let patterns =
+                        schema["patternProperties"].as_object().into_iter().flatten().map(|(_, schema)| schema);
+                    for schema in named.into_iter().chain(others).chain(patterns) {
+                        self.look(schema, inner, depth + 1)?;
+                    }
+                }
+            }
+            b'[' => {
+                for (index, inner) in serde_json::from_str::<Vec<&'a RawValue>>(value).ok()?.into_iter().enumerate() {
+                    let first = schema["prefixItems"].get(index).or_else(|| schema["items"].get(index));
+                    if let Some(schema) = first.or_else(|| schema.get("items")) {
+                        self.look(schema, inner, depth + 1)?;
+                    }
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+/// The fields of an object as they are written, one that is there twice included.
+struct Fields<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+struct FieldsVisitor;
+
+impl<'de> Visitor<'de> for FieldsVisitor {
+    type Value = Fields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(field) = map.next_entry()? {
+            fields.push(field);
+        }
+        Ok(Fields(fields))
+    }
+}
+
+impl fmt::Debug for HiddenArguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HiddenArguments").field("text", &self.text).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{are_hidden, hide_arguments};
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "user": { "type": "string" },
+                "password": { "type": "string", "format": "password" },
+                "card": { "type": "object", "properties": { "pin": { "type": "integer", "writeOnly": true } } },
+                "keys": { "type": "array", "items": { "anyOf": [{ "$ref": "#/$defs/key" }, { "type": "null" }] } },
+                "headers": { "type": "object", "additionalProperties": { "type": "string", "writeOnly": true } },
+            },
+            "$defs": { "key": { "type": "string", "format": "password" } },
+        })
+    }
+
+    #[test]
+    fn what_a_schema_marks_is_hidden_and_the_rest_stays_as_it_was_written() {
+        let cases = [
+            (
+                r#" { "user": "ann", "password" : "hunter\u0032", "n": 1.10 }"#,
+                r#" { "user": "ann", "password" : "[hidden]", "n": 1.10 }"#,
+                vec!["hunter2"],
+            ),
+            (
+                r#"{"password":"one","password":"two"}"#,
+                r#"{"password":"[hidden]","password":"[hidden]"}"#,
+                vec!["one", "two"],
+            ),
+            (r#"{"card":{"pin":1234,"name":"x"}}"#, r#"{"card":{"pin":"[hidden]","name":"x"}}"#, vec!["1234"]),
+            (r#"{"keys":["a",null,"b"]}"#, r#"{"keys":["[hidden]","[hidden]","[hidden]"]}"#, vec!["a", "null", "b"]),
+            (r#"{"headers":{"x":"y"}}"#, r#"{"headers":{"x":"[hidden]"}}"#, vec!["y"]),
+        ];
+        for (input, expected, values) in cases {
+            let hidden = hide_arguments(&schema(), input).unwrap();
+            assert_eq!(hidden.text, expected);
+            assert_eq!(hidden.values, values);
+            assert!(are_hidden(&schema(), expected), "{expected}");
+            assert!(!are_hidden(&schema(), input), "{input}");
+        }
+        assert_eq!(hide_arguments(&schema(), r#"{"user":"ann"}"#), None);
+        assert_eq!(hide_arguments(&json!({ "type": "object" }), "no JSON"), None);
+    }
+
+    #[test]
+    fn arguments_that_cannot_be_read_are_hidden_whole() {
+        for input in [r#"{"password":"hun"#, r#"["hunter2"]"#, "hunter2", ""] {
+            assert_eq!(hide_arguments(&schema(), input).unwrap().text, r#""[hidden]""#, "{input}");
+        }
+        let deep = json!({ "$ref": "#", "properties": { "p": { "writeOnly": true } } });
+        assert_eq!(
+            hide_arguments(&deep, r#"{"p":1}"#).unwrap().text,
+            r#""[hidden]""#,
+            "a schema that refers to itself"
+        );
+        let wide = json!({ "anyOf": vec![json!({ "anyOf": vec![json!({ "writeOnly": true }); 300] }); 300] });
+        assert_eq!(hide_arguments(&wide, r#"{"p":1}"#).unwrap().text, r#""[hidden]""#);
+    }
+}
