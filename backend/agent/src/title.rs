@@ -57,3 +57,14 @@ impl std::fmt::Debug for TitleWriter {
 fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_TITLE_INPUT_BYTES)]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Prompt, Template as _};
+
+    #[test]
+    fn the_prompt() {
+        let prompt = Prompt { question: "What is 2 + 3?", answer: "5." };
+        insta::assert_snapshot!(prompt.render().unwrap());
+    }
+}

@@ -89,7 +89,7 @@ impl ToolRunner {
             });
             // Before anything is cut, which could leave half of one.
             let hide = |text: String| secrets.iter().fold(text, |text, values| values.hide(text).into_owned());
-            let returned = returned.map(|output| ToolOutput { text: hide(output.text), ..output });
+            let returned = returned.map(|output| ToolOutput { text: hide(output.text) });
             returned.map_err(|error| bounded_error(&ToolError { message: hide(error.message), ..error }))
         }
     }

@@ -29,10 +29,13 @@ pub(crate) fn ModelPicker(
     if !models.is_choice() {
         return models.all().into_iter().next().map(|model| {
             let told = text.model(&model.provider, &model.name);
+            // A provider of one model, as the built-in one, says no more than its name.
+            let provider =
+                (model.provider != model.name).then(|| view! { <span class="header-provider">{model.provider}</span> });
             view! {
                 <p class="header-model" data-testid="model" title=told>
                     <span class="visually-hidden">{text.model_label()}</span>
-                    <span class="header-provider">{model.provider}</span>
+                    {provider}
                     <span class="header-model-name">{model.name}</span>
                 </p>
             }

@@ -152,7 +152,7 @@ fn bounded(reason: &str) -> String {
 mod tests {
     use tallybook_protocol::Verdict;
 
-    use super::{MAX_REASON_CHARS, NO_VOTE, bounded, read};
+    use super::{MAX_REASON_CHARS, NO_VOTE, Prompt, Template as _, bounded, read};
 
     #[test]
     fn only_the_json_that_was_asked_for_is_a_vote() {
@@ -179,6 +179,11 @@ mod tests {
         ] {
             assert_eq!(read(text), (Verdict::Abstain, NO_VOTE.to_owned()), "{text}");
         }
+    }
+
+    #[test]
+    fn the_prompt() {
+        insta::assert_snapshot!(Prompt { max_reason_chars: 300 }.render().unwrap());
     }
 
     #[test]

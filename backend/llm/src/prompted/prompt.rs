@@ -94,6 +94,13 @@ mod tests {
     }
 
     #[test]
+    fn the_prompts() {
+        let add: Vec<_> = builtin().unwrap().specs().iter().filter(|tool| tool.name == "add").cloned().collect();
+        insta::assert_snapshot!("tools_in_words", describe(&add, ToolChoice::Auto).unwrap());
+        insta::assert_snapshot!("no_more_tools_in_words", describe(&add, ToolChoice::None).unwrap());
+    }
+
+    #[test]
     fn when_no_more_tools_may_be_used_the_prompt_says_so() {
         let prompt = describe(&builtin().unwrap().specs(), ToolChoice::None).unwrap();
         assert!(prompt.starts_with("# Tools\nNo more tools can be called in this answer"), "{prompt}");

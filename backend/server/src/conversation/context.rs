@@ -1,16 +1,12 @@
 //! What the use cases of conversations share: where things are stored and sent, who answers, and which tasks run. It has no
 //! use cases of its own.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Mutex, time::Duration};
 
 use tallybook_agent::AgentService;
 use tallybook_mcp::ToolServers;
 use tallybook_protocol::MessageId;
-use tokio::{runtime::Handle, sync::Semaphore, task::JoinHandle};
+use tokio::{runtime::Handle, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument as _;
 use uuid::Uuid;
@@ -20,6 +16,7 @@ use super::{
     changes::Changes,
     limits::{MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
     person_limits::PersonLimits,
+    slots::Slots,
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
     turn_counts::TurnCounts,
 };
@@ -40,11 +37,11 @@ pub(super) struct Context {
     pub(super) journal: Journal,
     pub(super) changes: Changes,
     /// The right to search.
-    pub(super) searches: Arc<Semaphore>,
+    pub(super) searches: Slots,
     /// The right to export a conversation.
-    pub(super) exports: Arc<Semaphore>,
+    pub(super) exports: Slots,
     /// The right to ask a model once.
-    pub(super) plain_calls: Arc<Semaphore>,
+    pub(super) plain_calls: Slots,
     /// Names this process in the leases of its turns.
     pub(super) owner: String,
     pub(super) running: RunningTurns,
@@ -90,9 +87,9 @@ impl Context {
             models,
             journal: Journal::default(),
             changes: Changes::default(),
-            searches: Arc::new(Semaphore::new(MAX_SEARCHES)),
-            exports: Arc::new(Semaphore::new(MAX_EXPORTS)),
-            plain_calls: Arc::new(Semaphore::new(MAX_PLAIN_CALLS)),
+            searches: Slots::new(MAX_SEARCHES),
+            exports: Slots::new(MAX_EXPORTS),
+            plain_calls: Slots::new(MAX_PLAIN_CALLS),
             owner: Uuid::new_v4().to_string(),
             running: RunningTurns::default(),
             turn_counts: TurnCounts::default(),

@@ -31,16 +31,16 @@ pub(super) const MAX_SEARCH_WORDS: usize = 8;
 /// What one page of a search has at most.
 pub(super) const MAX_SEARCH_HITS: usize = 20;
 
-/// Searches that run at once; others wait. Each keeps a connection of the database busy.
-pub(super) const MAX_SEARCHES: usize = 2;
+/// Searches that run at once, half of them of one person; others wait. Each keeps a connection of the database busy.
+pub(super) const MAX_SEARCHES: usize = 4;
 
-/// Exports that run at once; others wait a little, and are refused then. Each holds a few portions in memory.
+/// Exports that run at once, half of them of one person; others wait a little, and are refused then. Each holds a few portions in memory.
 pub(super) const MAX_EXPORTS: usize = 4;
 
 /// Portions of an export that may wait for a reader that is slower than the database.
 pub(super) const MAX_WAITING_EXPORT_PARTS: usize = 4;
 
-/// Models that programs ask once at the same time; further ones are refused.
+/// Models that programs ask once at the same time, half of them for one person; further ones are refused.
 pub(super) const MAX_PLAIN_CALLS: usize = 32;
 
 /// Pieces of such an answer that may wait for a reader that is slower than the model.

@@ -21,6 +21,7 @@ mod plain;
 mod search;
 mod service;
 mod share;
+mod slots;
 mod store;
 mod tool_call;
 mod tool_switches;

@@ -7,13 +7,15 @@ use futures_util::StreamExt as _;
 use tallybook_llm::{ModelError, ModelEvent, ModelRequest, ModelStream, StopReason, ToolChoice};
 use tallybook_protocol::Usage;
 use tokio::{
-    sync::{OwnedSemaphorePermit, mpsc},
+    sync::mpsc,
     time::{Instant, timeout_at},
 };
 
 use super::{
-    ServiceError, context::Context, limits::MAX_WAITING_PLAIN_EVENTS, service::ConversationService, turn::GivenInput,
+    ServiceError, context::Context, limits::MAX_WAITING_PLAIN_EVENTS, service::ConversationService, slots::Slot,
+    turn::GivenInput,
 };
+use crate::accounts::UserId;
 
 /// What comes of a model that is asked once. It ends with one of the last three.
 #[derive(Debug)]
@@ -38,6 +40,7 @@ impl ConversationService {
     /// receiver ends it.
     pub fn ask_plainly(
         &self,
+        user: UserId,
         model: Option<&str>,
         input: GivenInput,
     ) -> Result<mpsc::Receiver<PlainEvent>, ServiceError> {
@@ -46,25 +49,19 @@ impl ConversationService {
             return Err(ServiceError::ShuttingDown);
         }
         let model = context.model_for(model, None)?;
-        let permit = Arc::clone(&context.plain_calls).try_acquire_owned();
-        let permit = permit.map_err(|_| ServiceError::TooManyPlainCalls)?;
+        let slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
         let GivenInput { messages, system, sampling } = input;
         let (tools, tool_choice) = (Arc::from([]), ToolChoice::None);
         let stream = model.client().stream(ModelRequest { system, messages, tools, tool_choice, sampling });
         let (told, events) = mpsc::channel(MAX_WAITING_PLAIN_EVENTS);
         let task_context = Arc::clone(context);
-        context.spawn(async move { pass_on(&task_context, stream, &told, permit).await });
+        context.spawn(async move { pass_on(&task_context, stream, &told, slot).await });
         Ok(events)
     }
 }
 
 /// Passes on what the model says until it has ended, its time is over, or nobody listens.
-async fn pass_on(
-    context: &Context,
-    mut stream: ModelStream,
-    told: &mpsc::Sender<PlainEvent>,
-    _permit: OwnedSemaphorePermit,
-) {
+async fn pass_on(context: &Context, mut stream: ModelStream, told: &mpsc::Sender<PlainEvent>, _slot: Slot) {
     let limit = context.agent.limits().turn_time;
     let deadline = Instant::now() + limit;
     loop {

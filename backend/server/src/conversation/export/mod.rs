@@ -78,7 +78,7 @@ impl ConversationService {
     }
 
     async fn export(&self, user: UserId, what: What) -> Result<ExportParts, ServiceError> {
-        let Ok(Ok(permit)) = timeout(START_TIMEOUT, Arc::clone(&self.context.exports).acquire_owned()).await else {
+        let Ok(Some(slot)) = timeout(START_TIMEOUT, self.context.exports.acquire(user)).await else {
             return Err(ServiceError::TooManyExports);
         };
         let (sender, parts) = mpsc::channel(MAX_WAITING_EXPORT_PARTS + 1);
@@ -87,7 +87,7 @@ impl ConversationService {
         let context = Arc::clone(&self.context);
         let writing = async move {
             let written = context.draining.run_until_cancelled(write_export(&context, user, what, &sender)).await;
-            drop(permit);
+            drop(slot);
             if let Some(Err(error)) = &written {
                 tracing::warn!(%error, "an export was broken off");
             }

@@ -13,10 +13,7 @@ use std::{
 
 use chrono::{DateTime, TimeDelta, Utc};
 use tallybook_protocol::{MessageId, SearchHit, SearchPage, SnippetPart, ToolCallId};
-use tokio::{
-    sync::OwnedSemaphorePermit,
-    time::{Instant, timeout_at},
-};
+use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
 use super::{
@@ -25,6 +22,7 @@ use super::{
     context::Context,
     limits::MAX_SEARCH_HITS,
     service::ConversationService,
+    slots::Slot,
     store::{
         ConversationId, messages,
         search::{self, Cursor, HitRow, Scope},
@@ -55,7 +53,7 @@ impl ConversationService {
     /// sides, tool calls.
     pub async fn search(&self, user: UserId, search: &str, cursor: Option<&str>) -> Result<SearchPage, ServiceError> {
         let words = words::parse(search)?;
-        find_page(&self.context, Scope::User(user), &words, cursor).await
+        find_page(&self.context, user, Scope::User(user), &words, cursor).await
     }
 
     /// The same within one conversation, in its own order and without its title.
@@ -68,12 +66,13 @@ impl ConversationService {
     ) -> Result<SearchPage, ServiceError> {
         let words = words::parse(search)?;
         let row = self.context.find_conversation(user, uuid).await?;
-        find_page(&self.context, Scope::Conversation(row.id), &words, cursor).await
+        find_page(&self.context, user, Scope::Conversation(row.id), &words, cursor).await
     }
 }
 
 async fn find_page(
     context: &Arc<Context>,
+    user: UserId,
     scope: Scope,
     words: &[String],
     cursor: Option<&str>,
@@ -83,7 +82,7 @@ async fn find_page(
             .ok_or_else(|| ServiceError::Invalid("The cursor is not one that this search gave.".to_owned()))?,
         None => beginning(scope),
     };
-    let Found { rows, next, complete } = find_rows(context, scope, words, cursor, TIME_FOR_PAGE).await?;
+    let Found { rows, next, complete } = find_rows(context, user, scope, words, cursor, TIME_FOR_PAGE).await?;
     let mut branches = Branches::default();
     let mut items = Vec::with_capacity(rows.len());
     for row in rows {
@@ -106,6 +105,7 @@ struct Found {
 /// Goes from batch to batch until the page is full, all is searched, or the time is used up.
 async fn find_rows(
     context: &Arc<Context>,
+    user: UserId,
     scope: Scope,
     words: &[String],
     mut cursor: Cursor,
@@ -113,17 +113,17 @@ async fn find_rows(
 ) -> Result<Found, ServiceError> {
     let deadline = Instant::now() + time;
     let mut rows: Vec<HitRow> = Vec::new();
-    let Ok(Ok(permit)) = timeout_at(deadline, Arc::clone(&context.searches).acquire_owned()).await else {
+    let Ok(Some(slot)) = timeout_at(deadline, context.searches.acquire(user)).await else {
         return Ok(Found { rows, next: Some(cursor), complete: false });
     };
-    let permit = Arc::new(permit);
+    let slot = Arc::new(slot);
     let patterns: Arc<[Pattern]> = words.iter().map(|word| Pattern::new(word)).collect();
     let mut messages = FIRST_BATCH;
     loop {
         let began = Instant::now();
         let limit = u32::try_from(MAX_SEARCH_HITS + 1 - rows.len()).unwrap_or(0);
         let batch = Batch { scope, cursor, messages, limit };
-        let until = match search_batch(context, batch, &patterns, &permit).await {
+        let until = match search_batch(context, batch, &patterns, &slot).await {
             Ok((mut found, until)) => {
                 rows.append(&mut found);
                 until
@@ -169,12 +169,12 @@ async fn search_batch(
     context: &Context,
     batch: Batch,
     patterns: &Arc<[Pattern]>,
-    permit: &Arc<OwnedSemaphorePermit>,
+    slot: &Arc<Slot>,
 ) -> sqlx::Result<Searched> {
-    let (db, patterns, permit) = (context.db.clone(), Arc::clone(patterns), Arc::clone(permit));
+    let (db, patterns, slot) = (context.db.clone(), Arc::clone(patterns), Arc::clone(slot));
     let task = context.spawn(async move {
         let searched = run_batch(&db, batch, &patterns).await;
-        drop(permit);
+        drop(slot);
         searched
     });
     in_time(async { task.await.map_err(|error| sqlx::Error::AnyDriverError(error.into()))? }).await

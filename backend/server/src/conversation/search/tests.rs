@@ -64,7 +64,8 @@ async fn a_search_through_long_texts_goes_on_from_page_to_page() {
     for scope in [Scope::User(UserId::LOCAL), Scope::Conversation(fixture.conversation_id)] {
         let (mut cursor, mut found, mut pages) = (beginning(scope), Vec::new(), 0);
         loop {
-            let page = find_rows(context, scope, &["needle".to_owned()], cursor, Duration::ZERO).await.unwrap();
+            let page =
+                find_rows(context, UserId::LOCAL, scope, &["needle".to_owned()], cursor, Duration::ZERO).await.unwrap();
             found.extend(page.rows.iter().map(|row| row.cursor().message));
             pages += 1;
             assert_eq!(page.complete, page.next.is_none(), "{scope:?}, page {pages}");
@@ -96,13 +97,13 @@ async fn a_statement_that_nobody_waits_for_any_more_counts_as_a_search() {
     sqlx::raw_sql(slow).execute(pool(&context.db)).await.unwrap();
     let service = fixture.service.clone();
     let search = tokio::spawn(async move { service.search(UserId::LOCAL, "word", None).await });
-    while context.searches.available_permits() == MAX_SEARCHES {
+    while context.searches.free() == MAX_SEARCHES {
         tokio::task::yield_now().await;
     }
     search.abort();
     assert!(search.await.is_err());
-    assert_eq!(context.searches.available_permits(), MAX_SEARCHES - 1);
-    while context.searches.available_permits() < MAX_SEARCHES {
+    assert_eq!(context.searches.free(), MAX_SEARCHES - 1);
+    while context.searches.free() < MAX_SEARCHES {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

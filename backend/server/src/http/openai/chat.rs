@@ -67,7 +67,7 @@ pub(super) async fn create(
 ) -> Result<HttpResponse, ApiError> {
     let mut asked = ask::read(body.get(), request.headers(), state.service.models())?;
     let answering = if asked.is_plain {
-        ask_plainly(&state, &mut asked)?
+        ask_plainly(&state, &caller, &mut asked)?
     } else {
         begin(&state, &caller, &request, &mut asked).await?
     };
@@ -82,8 +82,8 @@ pub(super) async fn create(
     Ok(response)
 }
 
-fn ask_plainly(state: &AppState, asked: &mut Asked) -> Result<Answering, ApiError> {
-    let events = state.service.ask_plainly(asked.model.as_deref(), std::mem::take(&mut asked.input))?;
+fn ask_plainly(state: &AppState, caller: &Caller, asked: &mut Asked) -> Result<Answering, ApiError> {
+    let events = state.service.ask_plainly(caller.user, asked.model.as_deref(), std::mem::take(&mut asked.input))?;
     let id = format!("chatcmpl-{}", Uuid::new_v4().simple());
     Ok(Answering { answer: Answer::Plain(PlainAnswer::new(events)), id, conversation: None })
 }
