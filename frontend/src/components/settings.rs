@@ -80,11 +80,13 @@ pub(crate) fn SettingsPage(sheet: HelpSheet) -> impl IntoView {
 /// The sections that are the account's, as far as there is one.
 fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, text: Language) -> AnyView {
     let has_account = name.is_some();
-    let limits = me.with_untracked(|me| me.as_ref().map(|me| me.limits)).unwrap_or_default();
+    let (limits, this_month) =
+        me.with_untracked(|me| me.as_ref().map(|me| (me.limits, me.this_month.clone()))).unwrap_or_default();
     view! {
         {name.map(|name| profile(name, role, text))}
         {instructions::section_view(me, text)}
-        {usage::section_view(limits, text)}
+        {usage::limits_section(limits, text)}
+        {usage::month_section(this_month, text)}
         {approvals::section_view(text)}
         {shares::section_view(text)}
         {has_account.then(|| sessions::section_view(text))}

@@ -59,6 +59,10 @@ texts! {
     limit_messages: "Messages in a minute", "1分間のメッセージ";
     limit_tokens: "Tokens in 24 hours", "24時間のトークン";
 
+    // What was used up.
+    usage_month: "This month", "今月の使用量";
+    usage_month_about: "What models used up for you since the month began (UTC).", "月初め(UTC)からモデルが使用した量です。";
+
     // Sessions.
     sessions: "Signed-in browsers", "サインイン中のブラウザー";
     sessions_about:
@@ -160,6 +164,33 @@ impl Language {
         match self {
             Self::English => format!("{} of {} left", number(left), number(limit)),
             Self::Japanese => format!("残り{}／{}", number(left), number(limit)),
+        }
+    }
+
+    /// What models were asked for; all of it where that is empty.
+    pub(crate) fn purpose(self, purpose: &str) -> String {
+        let (english, japanese) = match purpose {
+            "" => ("In all", "合計"),
+            "answer" => ("Answers", "回答"),
+            "review" => ("Reviews of calls", "ツール呼び出しの審査"),
+            "title" => ("Titles", "タイトル"),
+            // One that this page does not know yet.
+            other => return other.to_owned(),
+        };
+        match self {
+            Self::English => english,
+            Self::Japanese => japanese,
+        }
+        .to_owned()
+    }
+
+    /// How often models were asked.
+    pub(crate) fn calls_of_models(self, calls: i64) -> String {
+        let number = format::count_of(calls);
+        match (self, calls) {
+            (Self::English, 1) => "1 call".to_owned(),
+            (Self::English, _) => format!("{number} calls"),
+            (Self::Japanese, _) => format!("{number}回"),
         }
     }
 

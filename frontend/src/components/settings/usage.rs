@@ -1,13 +1,13 @@
-//! What one may still use up, as of when the settings were opened.
+//! What one has used up and what is left, as of when the settings were opened.
 
 use leptos::prelude::*;
-use tallybook_protocol::{Allowance, Allowances};
+use tallybook_protocol::{Allowance, Allowances, PurposeUsage, Usage};
 
 use super::section::section;
 use crate::language::Language;
 
 /// Nothing where there are no limits.
-pub(super) fn section_view(limits: Allowances, text: Language) -> Option<AnyView> {
+pub(super) fn limits_section(limits: Allowances, text: Language) -> Option<AnyView> {
     let Allowances { turns, messages_per_minute, tokens_per_day } = limits;
     let rows = [
         (text.limit_turns(), turns),
@@ -16,7 +16,29 @@ pub(super) fn section_view(limits: Allowances, text: Language) -> Option<AnyView
     ];
     let rows = rows.into_iter().filter_map(|(label, allowance)| Some(row(label, allowance?, text))).collect::<Vec<_>>();
     let has_some = !rows.is_empty();
-    has_some.then(|| section("usage", text.usage_limits(), text.usage_about(), rows.into_any()))
+    has_some.then(|| section("limits", text.usage_limits(), text.usage_about(), rows.into_any()))
+}
+
+/// What models used up this month, by what they were asked for; nothing where they were not asked.
+pub(super) fn month_section(this_month: Vec<PurposeUsage>, text: Language) -> Option<AnyView> {
+    let mut all = PurposeUsage { purpose: String::new(), calls: 0, usage: Usage::default() };
+    for row in &this_month {
+        all.calls += row.calls;
+        all.usage += row.usage;
+    }
+    let is_sum_of_many = this_month.len() > 1;
+    let rows = this_month.into_iter().chain(is_sum_of_many.then_some(all)).map(|row| {
+        view! {
+            <div class="setting-allowance" data-testid="usage">
+                <span>{text.purpose(&row.purpose)}</span>
+                <span>{text.calls_of_models(row.calls)} " · " {text.usage(row.usage)}</span>
+            </div>
+        }
+        .into_any()
+    });
+    let rows = rows.collect::<Vec<_>>();
+    let has_some = !rows.is_empty();
+    has_some.then(|| section("usage", text.usage_month(), text.usage_month_about(), rows.into_any()))
 }
 
 fn row(label: &'static str, Allowance { limit, left }: Allowance, text: Language) -> AnyView {

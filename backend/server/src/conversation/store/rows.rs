@@ -145,17 +145,30 @@ pub(crate) struct SizeRow {
 #[derive(Clone, Copy, Debug, sqlx::FromRow)]
 pub(crate) struct UsageRow {
     pub(crate) message_id: MessageId,
+    #[sqlx(flatten)]
+    tokens: TokensRow,
+}
+
+/// Sums over `model_calls`.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub(crate) struct TokensRow {
     input_tokens: i64,
     output_tokens: i64,
     cached_tokens: i64,
     cost_nanos: Option<i64>,
 }
 
+impl From<TokensRow> for Usage {
+    fn from(row: TokensRow) -> Self {
+        let TokensRow { input_tokens, output_tokens, cached_tokens, cost_nanos } = row;
+        Self { input_tokens, output_tokens, cached_tokens, cost_nanos }
+    }
+}
+
 impl UsageRow {
     /// As the turn's end tells it.
     pub(crate) fn sum(self) -> Usage {
-        let Self { input_tokens, output_tokens, cached_tokens, cost_nanos, .. } = self;
-        Usage { input_tokens, output_tokens, cached_tokens, cost_nanos }
+        self.tokens.into()
     }
 
     /// `None` where the provider counts nothing.

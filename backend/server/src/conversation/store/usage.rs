@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::rows::TokensRow;
 use crate::{
     accounts::UserId,
     db::{Database, Transaction, on_db, on_tx},
@@ -27,6 +28,21 @@ const COUNT_TOKENS: &str = "SELECT CAST(COALESCE(SUM(k.input_tokens + k.output_t
      MIN(k.created_at) AS since FROM conversations c JOIN messages m ON m.conversation_id = c.id \
      JOIN model_calls k ON k.message_id = m.id \
      WHERE c.user_id = ? AND c.updated_at >= ? AND k.created_at >= ?";
+
+const LIST_BY_PURPOSE: &str = "SELECT k.purpose, COUNT(*) AS calls, CAST(SUM(k.input_tokens) AS SIGNED) AS input_tokens, \
+     CAST(SUM(k.output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(k.cached_tokens) AS SIGNED) AS cached_tokens, \
+     CAST(SUM(k.cost_nanos) AS SIGNED) AS cost_nanos \
+     FROM conversations c JOIN messages m ON m.conversation_id = c.id JOIN model_calls k ON k.message_id = m.id \
+     WHERE c.user_id = ? AND c.updated_at >= ? AND k.created_at >= ? GROUP BY k.purpose ORDER BY k.purpose";
+
+/// What was used up for one purpose.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct PurposeRow {
+    pub(crate) purpose: String,
+    pub(crate) calls: i64,
+    #[sqlx(flatten)]
+    pub(crate) usage: TokensRow,
+}
 
 /// How much was used up, and since when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
@@ -70,6 +86,17 @@ pub(crate) async fn count_in(tx: &mut Transaction, user: UserId, since: Since) -
         let spent = sqlx::query_as(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens);
         Ok(UsedUp { turns, messages, tokens: spent.fetch_one(connection).await? })
     })
+}
+
+/// What models used up for a person since `time`. A turn that began up to `longest_turn` before counts with what came after.
+pub(crate) async fn list_by_purpose(
+    db: &Database,
+    user: UserId,
+    time: DateTime<Utc>,
+    longest_turn: Duration,
+) -> sqlx::Result<Vec<PurposeRow>> {
+    let touched = time - longest_turn;
+    on_db!(db, |pool| sqlx::query_as(LIST_BY_PURPOSE).bind(user).bind(touched).bind(time).fetch_all(pool).await)
 }
 
 /// Counts all of it.

@@ -44,15 +44,17 @@ pub(super) struct Confirmation {
 pub(super) async fn find(state: State, request: HttpRequest, caller: Caller) -> Result<HttpResponse, ApiError> {
     let user = caller.user;
     let me = state.run_accounts(|accounts: Accounts| async move { accounts.find_me(&caller).await }).await?;
-    with_limits(&state, &request, user, me).await
+    with_usage(&state, &request, user, me).await
 }
 
-async fn with_limits(state: &State, request: &HttpRequest, user: UserId, me: Me) -> Result<HttpResponse, ApiError> {
-    let find = move |service: ConversationService| async move { service.find_allowances(user).await };
-    let limits = state.run(find).await?;
+async fn with_usage(state: &State, request: &HttpRequest, user: UserId, me: Me) -> Result<HttpResponse, ApiError> {
+    let find = move |service: ConversationService| async move {
+        Ok((service.find_allowances(user).await?, service.list_usage_this_month(user).await?))
+    };
+    let (limits, this_month) = state.run(find).await?;
     let chosen = preferences::of(request);
     let (language, theme) = (chosen.language.code(), chosen.theme.name());
-    Ok(HttpResponse::Ok().json(Shown { me: Me { limits, ..me }, language, theme }))
+    Ok(HttpResponse::Ok().json(Shown { me: Me { limits, this_month, ..me }, language, theme }))
 }
 
 pub(super) async fn update(
@@ -64,7 +66,7 @@ pub(super) async fn update(
     let (user, update) = (person.0.user, body.into_inner());
     let work = |accounts: Accounts| async move { accounts.update_me(&person.0, update).await };
     let me = state.run_accounts(work).await?;
-    with_limits(&state, &request, user, me).await
+    with_usage(&state, &request, user, me).await
 }
 
 pub(super) async fn change_password(

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use super::kit::{ADMIN, PASSWORD, Team, Who, kind_of};
-use crate::support::{Engine, TestApp, on_every_engine, rows};
+use crate::support::{Engine, Provider, TestApp, eventually, execute, on_every_engine, rows};
 
 const NEW_PASSWORD: &str = "another one of some length";
 
@@ -47,6 +47,29 @@ on_every_engine! {
         let answers = futures_util::future::join_all(guesses).await;
         let refused = answers.iter().find(|answer| answer.status() == StatusCode::TOO_MANY_REQUESTS);
         assert!(refused.expect("one is refused").headers().contains_key("retry-after"));
+    }
+
+    /// By what they were asked for, and no longer than this month.
+    async fn what_models_used_up_is_told(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn_with_titles(&engine, Provider::Anthropic.settings(model.url())).await;
+        assert_eq!(app.get_json("/api/me").await["this_month"], json!([]));
+        model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
+        model.reply([text("Three.")]);
+        model.reply([text("A sum")]);
+        let conversation = app.create_conversation().await;
+        app.send(&conversation, "1 + 2?").await.all().await;
+        let told = async || {
+            let told = app.get_json("/api/me").await["this_month"].clone();
+            let told = told.as_array().unwrap().iter().map(|row| (row["purpose"].clone(), row["calls"].clone())).collect::<Vec<_>>();
+            json!(told)
+        };
+        eventually("the title's call counts", async || told().await == json!([["answer", 2], ["title", 1]])).await;
+        let sums: Vec<(i64,)> = rows!(app, (i64,), "SELECT CAST(SUM(input_tokens) AS SIGNED) FROM model_calls WHERE purpose = 'answer'");
+        let row = app.get_json("/api/me").await["this_month"][0].clone();
+        assert!(sums[0].0 > 0 && row["input_tokens"] == sums[0].0, "{row} {sums:?}");
+        execute!(app, "UPDATE model_calls SET created_at = '2026-01-31 23:59:59' WHERE purpose = 'title'");
+        assert_eq!(told().await, json!([["answer", 2]]));
     }
 
     /// With accounts and without: every model is told what its person says, after what we say, and nobody else's is.
