@@ -98,6 +98,8 @@ test("who has as many answers as may be is told what to do", async ({ browser, b
   await expect(page.getByTestId("stop")).toHaveCount(0);
   await second.getByTestId("send").click();
   await expect(new ChatPage(second).answers).toHaveAttribute("data-status", "complete");
+  await second.goto("/settings");
+  await expect(second.getByTestId("month-usage").first()).toHaveText(/^Answers\s*\d+ calls · [\d,]+ tokens in · \d+ out$/);
   await context.close();
 });
 

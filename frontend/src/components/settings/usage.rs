@@ -29,7 +29,7 @@ pub(super) fn month_section(this_month: Vec<PurposeUsage>, text: Language) -> Op
     let is_sum_of_many = this_month.len() > 1;
     let rows = this_month.into_iter().chain(is_sum_of_many.then_some(all)).map(|row| {
         view! {
-            <div class="setting-allowance" data-testid="usage">
+            <div class="setting-allowance" data-testid="month-usage">
                 <span>{text.purpose(&row.purpose)}</span>
                 <span>{text.calls_of_models(row.calls)} " · " {text.usage(row.usage)}</span>
             </div>
