@@ -1,4 +1,5 @@
-// Tools of a real tool server, over its standard streams and over HTTP: called in a turn, their progress told, and stopped.
+// Tools of a real tool server, over its standard streams by the settings file, and over HTTP by the other one: called in a turn,
+// their progress told, and stopped.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +11,8 @@ import { ChatPage, toolCalls } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
 const everything = join(import.meta.dirname, "../node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-const file = join(tmpdir(), `tallybook-tool-servers-${process.pid}.json`);
+const settings = join(tmpdir(), `tallybook-tool-servers-${process.pid}.toml`);
+const others = join(tmpdir(), `tallybook-tool-servers-${process.pid}.json`);
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
@@ -26,12 +28,14 @@ let overHttp: ChildProcess | undefined;
 
 // The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
 if (process.env.TEST_WORKER_INDEX !== undefined) {
-  const program = { command: process.execPath, args: [everything, "stdio"], risk: "low" };
+  const args = JSON.stringify([everything, "stdio"]);
+  const program = `command = ${JSON.stringify(process.execPath)}\nargs = ${args}\nrisk = "low"\n`;
+  writeFileSync(settings, `[tool_servers.process]\n${program}`);
   const address = { url: `http://127.0.0.1:${port}/mcp`, risk: "low" };
-  writeFileSync(file, JSON.stringify({ mcpServers: { process: program }, httpStreamableServers: { http: address } }));
+  writeFileSync(others, JSON.stringify({ httpStreamableServers: { http: address } }));
 }
 
-test.use({ scripted: true, settings: { MCP_SERVERS_FILE: file, LLM_TITLES: "false" } });
+test.use({ scripted: true, settings: { CONFIG_FILE: settings, MCP_SERVERS_FILE: others, LLM_TITLES: "false" } });
 
 test.beforeAll(() => {
   // Tallybook tries again until it is there.
@@ -41,7 +45,8 @@ test.beforeAll(() => {
 
 test.afterAll(() => {
   overHttp?.kill("SIGKILL");
-  rmSync(file, { force: true });
+  rmSync(settings, { force: true });
+  rmSync(others, { force: true });
 });
 
 for (const server of ["process", "http"]) {

@@ -13,12 +13,18 @@ pub enum Fault {
     EndlessCursor,
     /// Each page of its tools names another next page.
     EndlessPages,
+    /// The list of its tools is 3 MiB long.
+    OversizedList,
     /// One of its tools has a number for a name, and one no schema.
     MalformedTool,
     /// Two of its tools have one name once the characters are replaced, and one is called like a built-in tool.
     NameClash,
-    /// A tool's schema has a `oneOf` at the top, another refers to another document.
+    /// A tool's schema has a `oneOf` at the top, one all that may not stand there, and one refers to another document.
     OddSchemas,
     /// It writes lines to its standard output that are no messages, and floods its standard error.
     Chatty,
+    /// It goes on when its standard input ends.
+    Lingers,
+    /// Of the newer era, it ends each subscription with the first change that it tells.
+    EndsSubscriptions,
 }

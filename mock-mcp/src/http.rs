@@ -5,7 +5,7 @@ use std::{
     io,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -33,6 +33,8 @@ struct State {
     closed: bool,
     tokens_down: AtomicBool,
     tokens_given: AtomicUsize,
+    token_secs: AtomicU64,
+    takes_no_token: AtomicBool,
     good_tokens: Mutex<HashSet<String>>,
     sessions_given: AtomicUsize,
     good_sessions: Mutex<HashSet<String>>,
@@ -58,6 +60,8 @@ impl MockMcp {
             closed,
             tokens_down: AtomicBool::new(false),
             tokens_given: AtomicUsize::new(0),
+            token_secs: AtomicU64::new(3600),
+            takes_no_token: AtomicBool::new(false),
             good_tokens: Mutex::default(),
             sessions_given: AtomicUsize::new(0),
             good_sessions: Mutex::default(),
@@ -98,6 +102,16 @@ impl MockMcp {
         self.state.tokens_down.store(down, Ordering::SeqCst);
     }
 
+    /// Tokens say from now on that they are good for so many seconds; an hour, before. They are good for longer.
+    pub fn set_token_life(&self, seconds: u64) {
+        self.state.token_secs.store(seconds, Ordering::SeqCst);
+    }
+
+    /// No token is good any more, whatever the token endpoint gives.
+    pub fn take_no_token(&self) {
+        self.state.takes_no_token.store(true, Ordering::SeqCst);
+    }
+
     /// All sessions so far are forgotten.
     pub fn lose_sessions(&self) {
         lock(&self.state.good_sessions).clear();
@@ -113,12 +127,17 @@ impl MockMcp {
         self.state.machine.tools()[0]["description"] = json!(description);
     }
 
+    /// Tells whoever has subscribed that the tools changed.
+    pub fn tell_of_change(&self) {
+        self.state.machine.tell_of_change();
+    }
+
     /// The methods of all messages so far.
     pub fn seen(&self) -> Vec<String> {
         self.state.machine.seen().borrow().clone()
     }
 
-    /// All that it was sent, each message with its headers.
+    /// All that it was sent, each message after its headers, which are a line each.
     pub fn received(&self) -> Vec<String> {
         lock(&self.state.received).clone()
     }
@@ -128,9 +147,18 @@ impl MockMcp {
     /// # Panics
     /// When that does not happen within 20 seconds.
     pub async fn has_seen(&self, method: &str) {
+        self.has_seen_times(method, 1).await;
+    }
+
+    /// The same, so many times.
+    ///
+    /// # Panics
+    /// When that does not happen within 20 seconds.
+    pub async fn has_seen_times(&self, method: &str, times: usize) {
         let mut seen = self.state.machine.seen();
-        let waited = tokio::time::timeout(WAIT_TIMEOUT, seen.wait_for(|all| all.iter().any(|one| one == method))).await;
-        assert!(waited.is_ok(), "the tool server has not seen {method:?}, but {:?}", self.seen());
+        let is_so = |all: &Vec<String>| all.iter().filter(|one| *one == method).count() >= times;
+        let waited = tokio::time::timeout(WAIT_TIMEOUT, seen.wait_for(is_so)).await;
+        assert!(waited.is_ok(), "the tool server has not seen {method:?} {times} times, but {:?}", self.seen());
     }
 
     /// Stops the server at once.
@@ -181,7 +209,7 @@ fn bind(state: Arc<State>, port: u16) -> io::Result<(u16, actix_web::dev::Server
     Ok((port, server.run()))
 }
 
-/// Gives a token that lasts an hour.
+/// Gives a token.
 async fn token(state: web::Data<State>, request: HttpRequest, form: Bytes) -> HttpResponse {
     state.machine.note("token");
     if state.tokens_down.load(Ordering::SeqCst) {
@@ -194,17 +222,21 @@ async fn token(state: web::Data<State>, request: HttpRequest, form: Bytes) -> Ht
     }
     let token = format!("token-{}", state.tokens_given.fetch_add(1, Ordering::SeqCst) + 1);
     lock(&state.good_tokens).insert(token.clone());
-    HttpResponse::Ok().json(json!({ "access_token": token, "token_type": "Bearer", "expires_in": 3600 }))
+    let seconds = state.token_secs.load(Ordering::SeqCst);
+    HttpResponse::Ok().json(json!({ "access_token": token, "token_type": "Bearer", "expires_in": seconds }))
 }
 
 async fn message(state: web::Data<State>, request: HttpRequest, body: Bytes) -> HttpResponse {
-    lock(&state.received).push(format!("{:?} {}", request.headers(), String::from_utf8_lossy(&body)));
+    let headers = request.headers().iter();
+    let headers = headers.map(|(name, value)| format!("{name}: {}\n", String::from_utf8_lossy(value.as_bytes())));
+    lock(&state.received).push(headers.collect::<String>() + &String::from_utf8_lossy(&body));
     if let Some(address) = lock(&state.redirect).clone() {
         return HttpResponse::TemporaryRedirect().append_header(("location", address)).finish();
     }
     if state.closed {
         let token = header(&request, "authorization").and_then(|value| value.strip_prefix("Bearer "));
-        if !token.is_some_and(|token| lock(&state.good_tokens).contains(token)) {
+        let is_good = token.is_some_and(|token| lock(&state.good_tokens).contains(token));
+        if !is_good || state.takes_no_token.load(Ordering::SeqCst) {
             state.machine.note("unauthorized");
             return HttpResponse::Unauthorized().append_header(("www-authenticate", "Bearer")).finish();
         }
@@ -228,7 +260,7 @@ async fn message(state: web::Data<State>, request: HttpRequest, body: Bytes) -> 
         };
         return HttpResponse::Ok().content_type("application/json").streaming(cut);
     }
-    if method == "tools/call" {
+    if matches!(method.as_str(), "tools/call" | "subscriptions/listen") {
         let state = state.into_inner();
         let work = async move { state.machine.take(&message, &out).await };
         actix_web::rt::spawn(work);

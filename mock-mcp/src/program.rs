@@ -1,7 +1,13 @@
 //! The server as a program, for tests of any crate: the test binary starts itself once more, with one test that serves
 //! instead of testing. So there is nothing to build first, and nothing that could be out of date.
 
-use std::{collections::BTreeMap, env, path::PathBuf, process};
+use std::{
+    collections::BTreeMap,
+    env,
+    io::{self, Write as _},
+    path::PathBuf,
+    process,
+};
 
 use clap::ValueEnum;
 
@@ -43,6 +49,8 @@ pub fn serve_if_asked() {
     let faults = faults.split(',').filter(|name| !name.is_empty());
     let faults = faults.map(|name| Fault::from_str(name, false).unwrap_or_else(|error| panic!("{name}: {error}")));
     let faults: Vec<Fault> = faults.collect();
+    // The harness has begun a line, which the first message would be a part of. A client that is gone shows soon enough.
+    let _ = io::stdout().write_all(b"\n");
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { process::exit(1) };
     let served = runtime.block_on(stdio(faults));
     process::exit(i32::from(served.is_err()))

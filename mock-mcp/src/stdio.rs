@@ -10,12 +10,12 @@ use tokio::{
 
 use crate::{Fault, machine::Machine};
 
-/// Serves until the input ends.
+/// Serves until the input ends, or for ever where its fault is that.
 pub async fn stdio(faults: Vec<Fault>) -> io::Result<()> {
     let machine = Arc::new(Machine::new(faults));
     let (out, mut outgoing) = mpsc::channel::<Value>(16);
     if machine.faults.contains(&Fault::Chatty) {
-        tokio::spawn(flood_errors());
+        tokio::spawn(flood_errors(machine.clone()));
     }
     let chatty = machine.faults.contains(&Fault::Chatty);
     let writer = tokio::spawn(async move {
@@ -33,12 +33,15 @@ pub async fn stdio(faults: Vec<Fault>) -> io::Result<()> {
         let (machine, out) = (machine.clone(), out.clone());
         tokio::spawn(async move { machine.take(&message, &out).await });
     }
+    if machine.faults.contains(&Fault::Lingers) {
+        std::future::pending::<()>().await;
+    }
     drop(out);
     writer.abort();
     Ok(())
 }
 
-async fn flood_errors() {
+async fn flood_errors(machine: Arc<Machine>) {
     let mut errors = tokio::io::stderr();
     for _ in 0..10_000 {
         if errors.write_all("x".repeat(1000).as_bytes()).await.is_err() {
@@ -46,4 +49,5 @@ async fn flood_errors() {
         }
         let _ = errors.write_all(b"\n").await;
     }
+    machine.note("flooded");
 }

@@ -30,6 +30,11 @@ pub(crate) fn listed(faults: &[Fault]) -> Vec<Value> {
     if faults.contains(&Fault::OddSchemas) {
         let alternatives = json!({ "type": "object", "oneOf": [{ "required": ["a"] }, { "required": ["b"] }] });
         tools.push(json!({ "name": "alternatives", "inputSchema": alternatives }));
+        let composed = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
+            "anyOf": [{ "required": ["a"] }, { "required": ["b"] }], "allOf": [{ "minProperties": 1 }],
+        });
+        tools.push(json!({ "name": "composed", "description": "é".repeat(2000), "inputSchema": composed }));
         let elsewhere = json!({ "type": "object", "properties": { "a": { "$ref": "https://example.com/a" } } });
         tools.push(json!({ "name": "elsewhere", "inputSchema": elsewhere }));
     }

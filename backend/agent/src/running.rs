@@ -100,3 +100,33 @@ impl Running {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::sleep;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn progress_is_told_at_most_four_times_a_second_and_then_the_latest() {
+        let mut running = Running::new(Arc::new(Semaphore::new(1)));
+        let says = running.progress_of(0);
+        running.tasks.spawn(async move {
+            for done in 0..=2000_u32 {
+                says.send(Progress { progress: f64::from(done), total: None, message: None });
+                sleep(Duration::from_millis(1)).await;
+            }
+            Ok(ToolOutput::text("done"))
+        });
+        let cancel = CancellationToken::new();
+        let halt = Halt::new(&cancel, Duration::from_mins(1), Duration::ZERO);
+        let mut told = Vec::new();
+        while let Some(Next::Progress(calls)) = running.next(false, &halt).await {
+            told.push((Instant::now(), calls[&0].progress));
+        }
+        assert!((8..=9).contains(&told.len()), "in two seconds: {told:?}");
+        assert!(told.windows(2).all(|pair| pair[1].0 - pair[0].0 >= PROGRESS_INTERVAL), "{told:?}");
+        assert!(told.windows(2).all(|pair| pair[1].1 - pair[0].1 > 200.0), "{told:?}");
+    }
+}

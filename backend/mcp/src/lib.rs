@@ -7,8 +7,10 @@
 mod client;
 mod endpoint;
 mod error;
+mod group;
 mod http;
 mod limits;
+mod lines;
 mod listing;
 mod naming;
 mod offering;
@@ -24,6 +26,7 @@ mod text;
 mod token;
 mod tool;
 mod variables;
+mod way;
 
 pub use endpoint::{SettingsError, check};
 pub use listing::LeftOut;

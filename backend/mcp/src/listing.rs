@@ -120,13 +120,11 @@ fn listed(name: &str, tool: &Value) -> Result<ListedTool, String> {
     };
     let schema = tool.get("inputSchema").ok_or_else(|| "it has no schema of its arguments".to_owned())?;
     let mended = schema::mend(schema)?;
-    let mut description = text::description(words("description")?.or(words("title")?).unwrap_or(name));
-    if !mended.dropped.is_empty() {
-        let dropped = mended.dropped.join(", ");
-        description += " (Of its arguments' schema, ";
-        description += &dropped;
-        description += " is left out here.)";
-    }
+    let note = match mended.dropped.join(", ") {
+        none if none.is_empty() => none,
+        dropped => format!(" (Left out here of its arguments' schema: {dropped}.)"),
+    };
+    let description = text::description_with(words("description")?.or(words("title")?).unwrap_or(name), &note);
     let claims = |hint: &str| tool.pointer(&format!("/annotations/{hint}")).and_then(Value::as_bool) == Some(true);
     // Each member by itself, since the library may have read the list and left out what it does not know.
     let annotations = ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];

@@ -76,12 +76,13 @@ mod tests {
         let result = json!({ "content": [
             { "type": "text", "text": "one" },
             { "type": "image", "mimeType": "image/png", "data": "A".repeat(16_000) },
+            { "type": "audio", "mimeType": "audio/wav", "data": "AAAAAA==" },
             { "type": "resource_link", "uri": "https://example.com/a", "name": "a" },
             { "type": "resource", "resource": { "uri": "x:y", "text": "inside" } },
             { "type": "resource", "resource": { "uri": "x:y", "blob": "AAAA", "mimeType": "application/zip" } },
             { "type": "hologram", "data": 1 },
         ], "structuredContent": { "left": "out" } });
-        let expected = "one\n[image image/png, 12 kB]\nhttps://example.com/a\ninside\n[resource application/zip, 3 B]\n\
+        let expected = "one\n[image image/png, 12 kB]\n[audio audio/wav, 4 B]\nhttps://example.com/a\ninside\n[resource application/zip, 3 B]\n\
             [content of the unknown kind \"hologram\"]";
         assert_eq!(output(&result), expected);
     }

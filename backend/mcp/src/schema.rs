@@ -28,12 +28,10 @@ pub(super) fn mend(schema: &Value) -> Result<Mended, String> {
     }
     let mut walk = Mender { root: schema, left: MAX_MENDED_SCHEMA_BYTES, open: Vec::new() };
     let mut mended = walk.object(root)?;
-    let mut dropped = Vec::new();
-    for keyword in ["oneOf", "anyOf", "allOf"] {
-        if mended.remove(keyword).is_some() {
-            dropped.push(keyword);
-        }
-    }
+    let alternatives = ["oneOf", "anyOf", "allOf"].into_iter().filter(|&keyword| mended.remove(keyword).is_some());
+    let mut dropped: Vec<_> = alternatives.collect();
+    // The walk has taken it out, like all that says nothing of arguments.
+    dropped.extend(root.contains_key("$schema").then_some("$schema"));
     match mended.get("type") {
         None => {}
         Some(Value::String(kind)) if kind == "object" => {}
@@ -208,16 +206,19 @@ mod tests {
                 "$ref": { "type": "string" },
             },
         });
-        assert_eq!(mended(&schema), expected);
+        let mended = mend(&schema).unwrap();
+        assert_eq!((mended.schema, mended.dropped), (expected, vec!["$schema"]));
     }
 
     #[test]
     fn alternatives_at_the_top_are_dropped_and_said() {
-        let schema =
-            json!({ "type": "object", "oneOf": [{ "required": ["a"] }], "properties": { "a": { "anyOf": [{}] } } });
-        let mended = mend(&schema).unwrap();
-        assert_eq!(mended.dropped, ["oneOf"]);
-        assert_eq!(mended.schema, json!({ "type": "object", "properties": { "a": { "anyOf": [{}] } } }));
+        for keyword in ["oneOf", "anyOf", "allOf"] {
+            let schema =
+                json!({ "type": "object", keyword: [{ "required": ["a"] }], "properties": { "a": { "anyOf": [{}] } } });
+            let mended = mend(&schema).unwrap();
+            assert_eq!(mended.dropped, [keyword]);
+            assert_eq!(mended.schema, json!({ "type": "object", "properties": { "a": { "anyOf": [{}] } } }));
+        }
     }
 
     #[test]

@@ -2,29 +2,21 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
 };
 
-use rmcp::{
-    RoleClient,
-    model::{JsonObject, ProtocolVersion, SubscriptionFilter},
-    service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService, Subscription},
-};
+use rmcp::model::JsonObject;
 use tallybook_tools::{ProgressSender, ToolError, ToolOutput};
 use tokio::{
     sync::{Notify, Semaphore},
-    time::{Instant, interval_at, sleep, sleep_until, timeout},
+    time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    client::{Connection, Ears},
-    endpoint::{Endpoint, HttpEndpoint, Program, call_timeout},
+    client::Connection,
+    endpoint::{Endpoint, call_timeout},
     error::ServerError,
-    http::HttpClient,
     limits::{
         FAREWELL_TIMEOUT, FIRST_PAUSE, HANDSHAKE_TIMEOUT, LAST_PAUSE, MAX_CONCURRENT_CALLS, MIN_REFRESH, REFRESH_EVERY,
         SETTLED_AFTER,
@@ -34,7 +26,7 @@ use super::{
     pins::{AcceptError, DefinitionHash, PinStore},
     result::tool_result,
     settings::{OAuthSettings, ToolServerSettings},
-    stdio::ProgramTransport,
+    way::{Open, Way},
 };
 
 /// How a server is doing.
@@ -73,12 +65,6 @@ pub(super) struct Server {
     is_old: AtomicBool,
 }
 
-/// How it is reached.
-enum Way {
-    Http(HttpClient, Box<HttpEndpoint>),
-    Program(Program),
-}
-
 pub(super) struct State {
     pub(super) status: Status,
     pub(super) error: Option<String>,
@@ -88,14 +74,6 @@ pub(super) struct State {
     listing: Listing,
     /// The definitions that are accepted, as far as they are known.
     accepted: HashMap<String, DefinitionHash>,
-}
-
-/// A connection, and what shows that it is over.
-struct Open {
-    service: RunningService<RoleClient, Ears>,
-    connection: Connection,
-    subscription: Option<Subscription>,
-    ended: CancellationToken,
 }
 
 impl Server {
@@ -154,12 +132,12 @@ impl Server {
                 over = self.connect_and_watch(way, &stop, &changed) => over,
             };
             let Err(error) = over else { return };
-            tracing::warn!(server, %error, retry_secs = pause.as_secs(), "a tool server is not there; its tools are not offered");
-            self.lose(&error);
-            changed();
             if begun.elapsed() > SETTLED_AFTER {
                 pause = FIRST_PAUSE;
             }
+            tracing::warn!(server, %error, retry_secs = pause.as_secs(), "a tool server is not there; its tools are not offered");
+            self.lose(&error);
+            changed();
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
@@ -190,6 +168,7 @@ impl Server {
     /// Lists the tools, and again whenever they may have changed. Ends when the server is lost.
     async fn watch(&self, open: &mut Open, changed: &impl Fn()) -> Result<(), ServerError> {
         let mut refresh = interval_at(Instant::now() + REFRESH_EVERY, REFRESH_EVERY);
+        refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let listing = taken(&self.settings, list(&open.connection).await?);
             let accepted = self.accepted(&listing).await;
@@ -197,12 +176,9 @@ impl Server {
                 changed();
             }
             let listed_at = Instant::now();
-            let Open { subscription, ended, connection, .. } = &mut *open;
+            let ended = open.ended.clone();
             let told = async {
-                tokio::select! {
-                    () = connection.ears.tools_changed.notified() => {}
-                    () = next_change(subscription) => {}
-                }
+                open.tools_changed().await;
                 // However often it says so.
                 sleep_until(listed_at + MIN_REFRESH).await;
             };
@@ -213,7 +189,7 @@ impl Server {
                 }
                 () = self.doubted.notified() => {}
                 () = told => {}
-                _ = refresh.tick() => {}
+                _ = refresh.tick() => open.subscribe_again().await,
             }
         }
     }
@@ -318,73 +294,4 @@ impl Server {
             }
         }
     }
-}
-
-impl Way {
-    fn of(endpoint: Endpoint) -> Result<Self, ServerError> {
-        match endpoint {
-            Endpoint::Program(program) => Ok(Self::Program(program)),
-            Endpoint::Http(mut endpoint) => {
-                let client = HttpClient::new(&mut endpoint);
-                let client = client.map_err(|error| ServerError::Unavailable(error.to_string()))?;
-                Ok(Self::Http(client, endpoint))
-            }
-        }
-    }
-
-    async fn connect(&self, server: &Arc<str>, is_old: &AtomicBool) -> Result<Open, ServerError> {
-        let greets_old = is_old.load(Ordering::Relaxed);
-        let lifecycle = if greets_old {
-            ClientLifecycleMode::Initialize
-        } else {
-            // The newer era's question first; a server that refuses it is greeted in the older one's way.
-            ClientLifecycleMode::Auto {
-                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-                legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
-            }
-        };
-        let ears = Ears::default();
-        let ended = CancellationToken::new();
-        let service = match self {
-            Self::Http(client, endpoint) => {
-                ears.clone().serve_with_lifecycle(client.transport(endpoint), lifecycle).await
-            }
-            Self::Program(program) => {
-                let transport = ProgramTransport::start(server, program, ended.clone())?;
-                ears.clone().serve_with_lifecycle(transport, lifecycle).await
-            }
-        };
-        let service = service.inspect_err(|error| {
-            if let ClientInitializeError::ExpectedInitResponse(_) | ClientInitializeError::ExpectedInitResult(_) = error
-            {
-                // Tried the other way the next time.
-                is_old.store(!greets_old, Ordering::Relaxed);
-            }
-        })?;
-        let connection = Connection { peer: service.peer().clone(), ears };
-        let subscription = subscription(&connection).await;
-        Ok(Open { service, connection, subscription, ended })
-    }
-}
-
-/// Servers of the newer era tell of changes only to who subscribes.
-async fn subscription(connection: &Connection) -> Option<Subscription> {
-    let info = connection.peer.peer_info()?;
-    let tells = info.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true));
-    if info.protocol_version.has_initialize() || !tells {
-        return None;
-    }
-    let filter = SubscriptionFilter::builder().tools_list_changed().build();
-    timeout(2 * FAREWELL_TIMEOUT, connection.peer.listen(filter)).await.ok()?.ok()
-}
-
-/// Waits for the next change that a subscription tells of; for ever where there is none.
-async fn next_change(subscription: &mut Option<Subscription>) {
-    if let Some(open) = subscription {
-        if !matches!(open.next().await, Ok(Some(_))) {
-            *subscription = None;
-        }
-        return;
-    }
-    std::future::pending::<()>().await;
 }

@@ -4,13 +4,19 @@ use super::limits::{MAX_DESCRIPTION_BYTES, MAX_MESSAGE_CHARS};
 
 /// A description as models are told it.
 pub(super) fn description(text: &str) -> String {
+    description_with(text, "")
+}
+
+/// The same with words of ours at its end, which count, too.
+pub(super) fn description_with(text: &str, note: &str) -> String {
+    const CUT: char = '…';
+    let room = MAX_DESCRIPTION_BYTES.saturating_sub(note.len());
     let mut text: String = text.chars().take(MAX_DESCRIPTION_BYTES).filter(|&c| is_visible(c)).collect();
-    if text.len() > MAX_DESCRIPTION_BYTES {
-        const CUT: char = '…';
-        text.truncate(text.floor_char_boundary(MAX_DESCRIPTION_BYTES - CUT.len_utf8()));
+    if text.len() > room {
+        text.truncate(text.floor_char_boundary(room.saturating_sub(CUT.len_utf8())));
         text.push(CUT);
     }
-    text
+    text + note
 }
 
 /// A short message on one line.
@@ -40,6 +46,8 @@ mod tests {
         assert_eq!(description("a\u{202e}b\u{7}c\u{e0041}\nd"), "abc\nd");
         let long = description(&"é".repeat(5_000));
         assert!(long.len() <= MAX_DESCRIPTION_BYTES && long.ends_with('…'), "{} bytes", long.len());
+        let noted = description_with(&"é".repeat(5_000), " (A note.)");
+        assert!(noted.len() <= MAX_DESCRIPTION_BYTES && noted.ends_with("é… (A note.)"), "{} bytes", noted.len());
         assert_eq!(message("two\nlines\u{1b}[31m"), "two lines[31m");
     }
 }

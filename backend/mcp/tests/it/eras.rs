@@ -39,7 +39,10 @@ async fn a_server_of_the_older_era_that_answers_anything() {
 
 #[tokio::test]
 async fn a_server_of_the_newer_era_over_stdio() {
-    works(&over_stdio(&[]).await).await;
+    let servers = over_stdio(&[]).await;
+    works(&servers).await;
+    let seen = call(&servers, "seen", &json!({})).await.unwrap();
+    assert!(seen.starts_with("server/discover ") && !seen.contains("initialize"), "{seen}");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@
     reason = "in tests a panic is how a failure is told; clippy knows that of test functions only, not of their kit"
 )]
 
+mod changes;
 mod eras;
 mod faults;
 mod processes;

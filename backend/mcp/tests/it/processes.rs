@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde_json::json;
 use tallybook_mcp::Status;
-use tokio::time::{Duration, sleep, timeout};
+use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::support::{
-    WAIT_TIMEOUT, call, connected, failure, over_stdio, progress, settings, start, stdio_entry, until,
+    Logged, WAIT_TIMEOUT, call, connected, failure, over_stdio, progress, settings, start, stdio_entry, until,
 };
 
 #[tokio::test]
@@ -17,6 +17,19 @@ async fn dies_in_mid_call_and_is_started_again() {
     until(&servers, |report| report.status == Status::Failed).await;
     connected(&servers).await;
     assert_eq!(call(&servers, "echo", &json!({ "text": "back" })).await.unwrap(), "back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_is_started_again_after_growing_pauses() {
+    let servers = start(settings(&json!({ "mock": { "command": "/nonexistent/program" } })));
+    let mut changes = servers.changes();
+    let mut failed_at = Vec::new();
+    while failed_at.len() < 8 {
+        changes.changed().await.unwrap();
+        failed_at.push(Instant::now());
+    }
+    let pauses: Vec<u64> = failed_at.windows(2).map(|pair| (pair[1] - pair[0]).as_secs()).collect();
+    assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30]);
 }
 
 #[tokio::test]
@@ -44,17 +57,39 @@ async fn environment_read_by_a_read_only_tool() {
 
 #[tokio::test]
 async fn grandchild_left_alive() {
-    let servers = over_stdio(&[]).await;
-    let grandchild = call(&servers, "spawn", &json!({})).await.unwrap();
-    let process = format!("/proc/{grandchild}/stat");
-    assert!(is_alive(&process));
-    servers.shut_down().await;
-    let gone = timeout(WAIT_TIMEOUT, async {
-        while is_alive(&process) {
-            sleep(Duration::from_millis(20)).await;
+    for is_told_to_end in [true, false] {
+        let servers = over_stdio(&[]).await;
+        let grandchild = call(&servers, "spawn", &json!({})).await.unwrap();
+        let process = format!("/proc/{grandchild}/stat");
+        assert!(is_alive(&process));
+        if is_told_to_end {
+            servers.shut_down().await;
+        } else {
+            assert_eq!(failure(&servers, "die").await, "mcp_unavailable");
         }
+        let gone = timeout(WAIT_TIMEOUT, async {
+            while is_alive(&process) {
+                sleep(Duration::from_millis(20)).await;
+            }
+        });
+        gone.await.expect("what a server started ends with it");
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_says_beside_its_messages_is_logged_in_bounds() {
+    let log = Logged::new();
+    let servers = over_stdio(&["chatty"]).await;
+    let flooded = timeout(WAIT_TIMEOUT, async {
+        while !call(&servers, "seen", &json!({})).await.unwrap().contains("flooded") {}
     });
-    gone.await.expect("what a server started ends with it");
+    flooded.await.expect("nothing keeps it from saying all that it wants to");
+    let log = log.text();
+    // Of the ten thousand that it wrote; a test that takes longer than a minute sees as many of the next one.
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("a tool server says ")).collect();
+    let (said, more): (Vec<&str>, Vec<&str>) = lines.into_iter().partition(|line| line.contains("xxxx"));
+    assert!((59..200).contains(&said.len()) && (1..4).contains(&more.len()), "{}, {more:?}", said.len());
+    assert!(said.iter().all(|line| line.len() < 1000), "each is cut: {}", said[0]);
 }
 
 /// Whether a process is there and not merely waiting to be buried.

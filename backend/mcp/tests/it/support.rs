@@ -14,7 +14,10 @@ use tallybook_mcp::{
 };
 use tallybook_mock_mcp::{MockMcp, Program};
 use tallybook_tools::{Progress, ProgressSender, ToolError, builtin};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    time,
+};
 
 /// How long a test waits for something that must happen.
 pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -92,7 +95,7 @@ fn tool_server_process() {
 /// Waits until the first server's report is so.
 pub(crate) async fn until(servers: &ToolServers, is_so: impl Fn(&ServerReport) -> bool) -> ServerReport {
     let mut changes = servers.changes();
-    let waited = tokio::time::timeout(WAIT_TIMEOUT, async {
+    let waited = time::timeout(WAIT_TIMEOUT, async {
         loop {
             let report = servers.reports().remove(0);
             if is_so(&report) {
@@ -112,6 +115,33 @@ pub(crate) async fn failed(servers: &ToolServers) -> ServerReport {
     until(servers, |report| report.status == Status::Failed).await
 }
 
+/// What is logged in this test from now on, while it is kept.
+pub(crate) struct Logged {
+    file: tempfile::NamedTempFile,
+    _logging: tracing::subscriber::DefaultGuard,
+}
+
+impl Logged {
+    pub(crate) fn new() -> Self {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let log = Arc::new(file.reopen().unwrap());
+        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(log).finish();
+        Self { file, _logging: tracing::subscriber::set_default(subscriber) }
+    }
+
+    /// All of it so far.
+    pub(crate) fn text(&self) -> String {
+        std::fs::read_to_string(self.file.path()).unwrap()
+    }
+}
+
+/// Lets so much time pass at once, as far as timers of this test know.
+pub(crate) async fn pass(time: Duration) {
+    time::pause();
+    time::advance(time).await;
+    time::resume();
+}
+
 /// A sender and what comes of it.
 pub(crate) fn progress() -> (ProgressSender, UnboundedReceiver<Progress>) {
     let (sender, receiver) = unbounded_channel();
@@ -121,7 +151,7 @@ pub(crate) fn progress() -> (ProgressSender, UnboundedReceiver<Progress>) {
 /// Calls a tool of the server `mock`.
 pub(crate) async fn call(servers: &ToolServers, tool: &str, arguments: &Value) -> Result<String, ToolError> {
     let called = servers.tools().call(&format!("mock__{tool}"), &arguments.to_string());
-    tokio::time::timeout(WAIT_TIMEOUT, called).await.expect("a call has to end").map(|output| output.text)
+    time::timeout(WAIT_TIMEOUT, called).await.expect("a call has to end").map(|output| output.text)
 }
 
 /// The kind of failure of a call that must fail.

@@ -1,11 +1,13 @@
 //! Servers that want a token.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use serde_json::json;
 use tallybook_mcp::{OAuthSettings, ToolServers};
 use tallybook_mock_mcp::MockMcp;
 
-use crate::support::{call, connected, failed, settings, start};
+use crate::support::{call, connected, failed, failure, pass, settings, start};
 
 fn with_token(mock: &MockMcp, client_id_env: &str) -> ToolServers {
     let mut settings = settings(&json!({ "mock": { "url": mock.url(), "requiresAuth": true, "risk": "low" } }));
@@ -29,6 +31,38 @@ async fn token_expired_under_ten_calls() {
     let calls = join_all((0..10).map(|_| call(&servers, "echo", &arguments))).await;
     assert!(calls.iter().all(|output| output.as_deref() == Ok("in")), "{calls:?}");
     assert_eq!(mock.tokens_given(), 2, "one new token for all");
+}
+
+/// Five minutes, or half of its life where that is shorter.
+#[tokio::test]
+async fn a_token_is_renewed_before_its_end() {
+    let minutes = Duration::from_mins;
+    for (life, after, tokens) in
+        [(3600, minutes(54), 1), (3600, minutes(56), 2), (360, minutes(2), 1), (360, minutes(4), 2)]
+    {
+        let mock = MockMcp::start_closed(&[]).await.unwrap();
+        mock.set_token_life(life);
+        let servers = with_token(&mock, "CLIENT_ID");
+        connected(&servers).await;
+        pass(after).await;
+        call(&servers, "echo", &json!({})).await.unwrap();
+        assert_eq!(mock.tokens_given(), tokens, "of {life} seconds, after {after:?}");
+        assert!(!mock.seen().contains(&"unauthorized".to_owned()), "{:?}", mock.seen());
+    }
+}
+
+#[tokio::test]
+async fn a_new_token_that_is_refused_too_ends_the_call() {
+    let mock = MockMcp::start_closed(&[]).await.unwrap();
+    let servers = with_token(&mock, "CLIENT_ID");
+    connected(&servers).await;
+    mock.take_no_token();
+    assert_eq!(failure(&servers, "echo").await, "mcp_auth");
+    let received = mock.received();
+    let sent = received.iter().filter(|message| message.contains(r#""tools/call""#));
+    let tokens: Vec<&str> = sent.filter_map(|message| message.split("Bearer ").nth(1)?.lines().next()).collect();
+    assert_eq!(tokens, ["token-1", "token-2"]);
+    assert!(failed(&servers).await.error.unwrap().starts_with("not signed in to the server"));
 }
 
 #[tokio::test]

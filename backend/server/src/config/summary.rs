@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use tallybook_llm::{ModelSettings, ToolMode};
 use tallybook_mcp::{ToolServersSettings, check};
 
-use super::Settings;
+use super::{SECS_PER_HOUR, Settings};
 use crate::models::{ModelChoice, ModelEntry};
 
 impl Settings {
@@ -24,6 +24,11 @@ impl Settings {
             // Writing into a string does not fail.
             let _ = writeln!(lines, "    {}{default}: {}", entry.name, words(entry));
         }
+        let consent = self.consent_wait.map_or_else(
+            || "calls wait for it as long as it takes".to_owned(),
+            |wait| format!("calls wait for it {} hours, and are refused then", wait.as_secs_f64() / SECS_PER_HOUR),
+        );
+        let _ = writeln!(lines, "  consent: {consent}");
         if let Some(review) = &self.review {
             let _ = writeln!(lines, "  review: {review}");
         }

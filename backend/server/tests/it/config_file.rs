@@ -105,6 +105,31 @@ fn what_the_environment_says_of_all_models_holds_where_one_says_nothing() {
 }
 
 #[test]
+fn the_environment_stands_above_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let understood = |text: &str, variables: &[(&str, &str)]| {
+        std::fs::write(folder.path().join("tallybook.toml"), text).unwrap();
+        said(&check(folder.path()).envs(variables.iter().copied()).output().unwrap())
+    };
+    let wait = "[consent]\nwait_hours = 1.5\n";
+    for (text, variables, words) in [
+        ("", &[][..], "consent: calls wait for it as long as it takes\n"),
+        (wait, &[], "consent: calls wait for it 1.5 hours, and are refused then\n"),
+        (wait, &[("CONSENT_WAIT_HOURS", "24")], "consent: calls wait for it 24 hours, and are refused then\n"),
+        (wait, &[("CONSENT_WAIT_HOURS", "0")], "consent: calls wait for it as long as it takes\n"),
+    ] {
+        let said = understood(text, variables);
+        assert!(said.contains(words), "{words} is not in {said}");
+    }
+    // Where tokens come from is not shown; that the variable's is taken shows in what it lacks.
+    let oauth = "[tool_servers.a]\nurl = \"https://x/mcp\"\nrequires_auth = true\n[oauth]\n\
+                 token_url = \"https://x/token\"\nclient_id_env = \"A_KEY\"\nclient_secret_env = \"A_KEY\"\n";
+    assert!(!understood(oauth, &[]).contains("cannot be used"));
+    let variables = [("MCP_OAUTH_TOKEN_URL", "https://y/token")];
+    assert!(understood(oauth, &variables).contains("It cannot be used: the environment variable that client_id_env"));
+}
+
+#[test]
 fn a_mistake_is_told_with_its_file_and_line() {
     let model = |rest: &str| format!("[[models]]\nname = \"A\"\nprovider = \"openai\"\n{rest}\n");
     for (text, line, words) in [

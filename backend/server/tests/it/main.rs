@@ -56,6 +56,7 @@ mod start;
 mod storage;
 mod titles;
 mod tool_pins;
+mod tool_processes;
 mod tool_servers;
 mod tool_switches;
 mod turns;

@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use serde_json::json;
@@ -13,6 +14,7 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
     task::JoinHandle,
+    time::{Instant, sleep},
 };
 
 use super::{FetchPage, fetch::Fetcher, public_address::is_public};
@@ -216,6 +218,30 @@ async fn redirects_without_end_are_given_up() {
     let server = Server::start(vec![redirect("/again"); 20]).await;
     assert_eq!(fetch(&server.url()).await.unwrap_err().message, "more than 5 redirects");
     assert_eq!(server.asked.load(Ordering::SeqCst), 6);
+}
+
+/// One that says nothing, and one that is never quite silent.
+#[tokio::test(start_paused = true)]
+async fn a_page_takes_no_longer_than_twenty_seconds() {
+    for beginning in ["", "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n"] {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let url = format!("http://pages.example:{}/", listener.local_addr().unwrap().port());
+        let begun = Instant::now();
+        let drip = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.read_u8().await.unwrap();
+            stream.write_all(beginning.as_bytes()).await.unwrap();
+            loop {
+                sleep(Duration::from_secs(3)).await;
+                if !beginning.is_empty() {
+                    stream.write_all(b"drop ").await.unwrap();
+                }
+            }
+        };
+        let error = tokio::select! { () = drip => unreachable!(), fetched = fetch(&url) => fetched.unwrap_err() };
+        assert_eq!((error.error_type.as_str(), begun.elapsed().as_secs()), ("timeout", 20));
+        assert_eq!(error.message, "the page took longer than 20 s");
+    }
 }
 
 #[tokio::test]

@@ -154,6 +154,26 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
+    /// Neither answers before both are asked, about both calls of the step.
+    async fn reviewers_are_asked_in_parallel(engine: Engine) {
+        let fixture = Fixture::decide(&engine).await;
+        let Fixture { app, model, sonnet, gpt, orders, conversation } = &fixture;
+        model.reply([order("pizza"), order("soup")]);
+        model.reply([text("Enjoy.")]);
+        let gates: Vec<_> =
+            [sonnet, gpt, sonnet, gpt].iter().map(|reviewer| reviewer.reply_late(says("approve", "Fine."))).collect();
+        let turn = app.send(conversation, "Pizza and soup").await;
+        for gate in &gates {
+            gate.reached().await;
+        }
+        assert!(orders.orders().is_empty());
+        for gate in &gates {
+            gate.open();
+        }
+        assert_eq!(end_of(&turn.all().await).status, MessageStatus::Complete);
+        assert_eq!(orders.orders(), ["pizza", "soup"]);
+    }
+
     async fn a_refusal_is_told_and_a_tie_asks_a_person(engine: Engine) {
         let fixture = Fixture::decide(&engine).await;
         let Fixture { app, model, .. } = &fixture;

@@ -57,6 +57,21 @@ on_every_engine! {
         assert_eq!(fixture.orders.orders(), ["pizza", "soup"]);
     }
 
+    async fn a_tool_approved_always_by_one_person_is_asked_for_by_another(engine: Engine) {
+        let mut fixture = Fixture::set_up(&engine).await;
+        let ids = fixture.ask(&["pizza"]).await;
+        fixture.model.reply([text("Done.")]);
+        fixture.decide_last(ids[0], json!({ "decision": "approve", "remember": "always" })).await;
+        let other = "INSERT INTO users (id, name, role, created_at) VALUES (2, 'other', 'user', '2026-01-01 00:00:00')";
+        execute!(fixture.app, other);
+        // From now on it was the other one who has approved.
+        execute!(fixture.app, "UPDATE conversations SET user_id = 2");
+        assert_eq!(fixture.app.get_json("/api/approvals").await["items"], json!([]));
+        fixture.conversation = fixture.app.create_conversation().await;
+        assert_eq!(fixture.ask(&["soup"]).await.len(), 1);
+        assert_eq!(fixture.orders.orders(), ["pizza"]);
+    }
+
     async fn an_approval_is_void_when_the_tool_is_another(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza"]).await;
