@@ -92,7 +92,9 @@ on_every_engine! {
         let texts = told(&app).await;
         assert!(texts[0].starts_with("You are a helpful assistant.") && texts.len() == 2, "{texts:?}");
         assert!(texts[1].contains("<instructions_of_the_person>\nAnswer in rhymes.\n</"), "{texts:?}");
-        assert_eq!(update(json!({})).await.json::<Value>().await.unwrap(), me, "what is absent stays");
+        let mut unchanged: Value = update(json!({})).await.json().await.unwrap();
+        unchanged["this_month"] = me["this_month"].clone();
+        assert_eq!(unchanged, me, "what is absent stays");
         let long = update(json!({"instructions": "あ".repeat(4001)})).await;
         assert_eq!(kind_of(long).await, "/problems/invalid-input");
         assert_eq!(update(json!({"instructions": "あ".repeat(4000)})).await.status(), StatusCode::OK);

@@ -56,7 +56,7 @@ async fn titles_and_the_like_take_one_call_and_leave_nothing() {
     assert_eq!(conversations(&app).await.len(), 2);
 }
 
-/// A program that goes away ends the call, and so many at a time are enough.
+/// A program that goes away ends the call, and so many at a time are enough for one person.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plain_calls_are_bounded_and_end_with_their_program() {
     let model = MockLlm::start().await.unwrap();
@@ -65,7 +65,7 @@ async fn plain_calls_are_bounded_and_end_with_their_program() {
     body["model"] = json!("test-model:plain");
     let mut streams = Vec::new();
     let mut gates = Vec::new();
-    for _ in 0..32 {
+    for _ in 0..16 {
         gates.push(model.reply_gated([text("Begun")], [text(".")]));
         let mut stream = ChunkReader::new(ask(&app, &[], &body).await);
         stream.until_text("Begun").await;
