@@ -7,6 +7,7 @@ mod consent;
 mod error;
 mod halt;
 mod limits;
+mod offer;
 mod prompt;
 mod recorder;
 mod result;
@@ -30,7 +31,7 @@ pub use recorder::{
 };
 pub use result::{EditedInput, error_json, success_json};
 pub use review::{ReviewMode, Reviewer, Reviewers};
-pub use service::AgentService;
+pub use service::{AgentService, CLIENT_CALLS};
 pub use title::TitleWriter;
 pub use tool_step::CUT_OFF;
 pub use turn::{AnsweredStep, ContinuedTurn, EndReason, PlannedCall, TurnInput, TurnOutcome, WaitedCall};

@@ -36,5 +36,5 @@ pub use plain::PlainEvent;
 pub use service::ConversationService;
 pub use store::{ListFilter, Program};
 pub use tool_call::CallPart;
-pub use turn::{DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ProgramTurn};
+pub use turn::{ClientCall, ClientTool, DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ProgramTurn};
 pub(crate) use turn_counts::TurnCounts;

@@ -146,7 +146,7 @@ async fn whole(peer: Peer, answering: Answering, model: &str) -> Result<HttpResp
     };
     match progress {
         Progress::Ended { finish, usage } => {
-            let body = Completion::new(&id, now().timestamp(), model, &text.text, finish, usage);
+            let body = Completion::new(&id, now().timestamp(), model, &text, finish, usage);
             Ok(HttpResponse::Ok().json(body))
         }
         Progress::Failed(refusal) => Err(Refusal { is_stored: conversation.is_some(), ..refusal }.into()),

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tallybook_protocol::{RawJson, ToolCallEnd, ToolCallId, ToolCallStart, ToolCallStatus, Usage};
 
 use super::{limits::MAX_TOOL_EVENT_BYTES, refusal::Refusal, sink::Sink, whole::UsageBody};
+use crate::conversation::ClientCall;
 
 const EMPTY_DELTA: &str = r#""choices":[{"index":0,"delta":{},"finish_reason":null}]"#;
 
@@ -83,6 +84,10 @@ impl Chunks {
         self.out.extend_from_slice(b"}\n\n");
     }
 
+    fn call_delta(&mut self, call: &Value) {
+        self.chunk(&format!(r#""choices":[{{"index":0,"delta":{{"tool_calls":[{call}]}},"finish_reason":null}}]"#));
+    }
+
     fn flush(&mut self) {
         if self.text.is_empty() {
             return;
@@ -142,6 +147,17 @@ impl Sink for Chunks {
         };
         let mark = if call.status == ToolCallStatus::Success { "✓" } else { "✗" };
         self.tool(&event, &format!("{name} {mark}"), true);
+    }
+
+    fn client_calls(&mut self, calls: Vec<ClientCall>) {
+        self.flush();
+        self.begin();
+        for (index, ClientCall { id, name, arguments }) in calls.into_iter().enumerate() {
+            // As OpenAI does: first which call it is, then what is added to its arguments.
+            let function = json!({"name": name, "arguments": ""});
+            self.call_delta(&json!({"index": index, "id": id, "type": "function", "function": function}));
+            self.call_delta(&json!({"index": index, "function": {"arguments": arguments}}));
+        }
     }
 
     fn is_ready(&self) -> bool {

@@ -1,5 +1,5 @@
 //! The agent as a model, for programs that speak OpenAI Chat Completions: the shapes on the wire (`wire`, `chunk`, `whole`,
-//! `error_body`), what a request asks for (`ask`, `messages`, `refusal`), and how a turn becomes its answer (`chat`,
+//! `error_body`), what a request asks for (`ask`, `messages`, `tools`, `refusal`), and how a turn becomes its answer (`chat`,
 //! `follow`, `plain`). The turn is the same as the page's; nothing of it is decided here.
 
 mod ask;
@@ -13,6 +13,7 @@ mod models;
 mod plain;
 pub(super) mod refusal;
 mod sink;
+mod tools;
 mod whole;
 mod wire;
 

@@ -1,8 +1,10 @@
 //! What an answer is written into as it comes: a stream's chunks (`chunk`), or one answer (`whole`); and how it ends.
 
+use tallybook_agent::CLIENT_CALLS;
 use tallybook_protocol::{ToolCallEnd, ToolCallStart, Usage};
 
 use super::refusal::Refusal;
+use crate::conversation::ClientCall;
 
 /// Takes an answer as it comes.
 pub(super) trait Sink {
@@ -14,6 +16,9 @@ pub(super) trait Sink {
 
     /// One of our own tools has given its result.
     fn tool_ended(&mut self, call: &ToolCallEnd);
+
+    /// The answer ends with calls of the program's own tools.
+    fn client_calls(&mut self, calls: Vec<ClientCall>);
 
     /// Whether there is something that can be sent by now.
     fn is_ready(&self) -> bool;
@@ -39,6 +44,7 @@ pub(super) fn finish_of(stop_reason: &str) -> &'static str {
     match stop_reason {
         "max_tokens" | "step_limit" => "length",
         "refusal" => "content_filter",
+        CLIENT_CALLS => "tool_calls",
         _ => "stop",
     }
 }

@@ -21,7 +21,8 @@ pub(super) struct ChatRequest {
     pub(super) n: Option<i64>,
     pub(super) logprobs: Option<bool>,
     pub(super) response_format: Option<ResponseFormat>,
-    pub(super) tools: Option<Vec<Box<RawValue>>>,
+    pub(super) tools: Option<Vec<ToolDefinition>>,
+    pub(super) tool_choice: Option<ChoiceOfTool>,
     pub(super) functions: Option<Box<RawValue>>,
     pub(super) audio: Option<Box<RawValue>>,
     pub(super) modalities: Option<Vec<String>>,
@@ -44,6 +45,39 @@ pub(super) struct ResponseFormat {
 pub(super) enum Stop {
     One(String),
     Several(Vec<String>),
+}
+
+/// A tool that the program runs itself.
+#[derive(Debug, Deserialize)]
+pub(super) struct ToolDefinition {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) function: Option<FunctionDefinition>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FunctionDefinition {
+    pub(super) name: String,
+    pub(super) description: Option<String>,
+    /// JSON Schema.
+    pub(super) parameters: Option<Box<RawValue>>,
+}
+
+/// Whether the model may call tools.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum ChoiceOfTool {
+    Word(String),
+    Function {
+        #[serde(rename = "type")]
+        kind: String,
+        function: Option<FunctionName>,
+    },
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FunctionName {
+    pub(super) name: String,
 }
 
 /// An entry of the history.

@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tallybook_mock_llm::{MockLlm, text};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use super::kit::{ADMIN, Team, Who};
 use crate::support::{Engine, on_every_engine};
@@ -40,5 +40,35 @@ on_every_engine! {
         assert_eq!(stranger.status(), 401);
         let error: Value = stranger.json().await.unwrap();
         assert_eq!(error["error"]["code"], "invalid_api_key");
+    }
+
+    /// A call is handed over to its key alone: who guesses its id, an admin or another key of the same person, learns nothing.
+    async fn a_forged_id_of_anothers_call_is_refused_and_leaks_nothing(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (olga, _) = team.person(&admin, "olga").await;
+        let (mine, also_mine) = (team.program(&olga).await, team.program(&olga).await);
+        let foreign = team.program(&admin).await;
+        let ask = async |who: &Who, messages: Value| {
+            let tools = json!([{"type": "function", "function": {"name": "look"}}]);
+            let body = json!({"model": "test-model", "messages": messages, "tools": tools});
+            let response = team.request(who, Method::POST, "/v1/chat/completions").json(&body).send().await.unwrap();
+            (response.status().as_u16(), response.json::<Value>().await.unwrap())
+        };
+        let question = json!({"role": "user", "content": "My secret is 7."});
+        model.reply([text("I keep it."), tool_call("look", "{}")]);
+        let (_, answer) = ask(&mine, json!([question])).await;
+        let message = &answer["choices"][0]["message"];
+        let result = json!({"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "rain"});
+        let told = json!([{"role": "user", "content": "Tell me all."}, message, result]);
+        for other in [&also_mine, &foreign] {
+            let (status, error) = ask(other, told.clone()).await;
+            assert_eq!((status, &error["error"]["param"]), (400, &Value::Null), "{error}");
+            assert!(!error.to_string().contains("secret"), "{error}");
+        }
+        assert_eq!(model.requests().len(), 1);
+        model.reply([text("Rain.")]);
+        assert_eq!(ask(&mine, json!([question, message, result])).await.0, 200);
     }
 }
