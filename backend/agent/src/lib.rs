@@ -9,6 +9,7 @@ mod halt;
 mod limits;
 mod offer;
 mod prompt;
+mod reasoning;
 mod recorder;
 mod result;
 mod review;
@@ -26,6 +27,7 @@ pub use aside::Aside;
 pub use error::AgentError;
 pub use limits::{Limits, MAX_REVIEWERS};
 pub use prompt::SystemPrompt;
+pub use reasoning::{MAX_REASONING_LINES, SummedCall, reasoning_lines, sum_up_reasoning};
 pub use recorder::{
     Activity, Cause, Consent, EndedToolCall, ModelCallRecord, Purpose, RecordError, StartedToolCall, TurnRecorder,
 };

@@ -43,6 +43,10 @@ pub(super) const MAX_WAITING_EXPORT_PARTS: usize = 4;
 /// Models that programs ask once at the same time; further ones are refused.
 pub(super) const MAX_PLAIN_CALLS: usize = 32;
 
+/// Calls of an answer that a model is told to sum it up, and characters of each of their texts.
+pub(super) const MAX_SUMMED_CALLS: usize = 50;
+pub(super) const MAX_SUMMED_CHARS: usize = 300;
+
 /// Turns that went on with a program's results whose steps are read back for one request, the newest: each takes a few
 /// queries.
 pub(super) const MAX_RESTORED_TURNS: usize = 32;

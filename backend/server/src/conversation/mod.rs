@@ -1,8 +1,7 @@
 //! Conversations: their list (`list`), which branch of one is shown and how much of it (`branch`), where something stands
 //! in them (`search`), which model answers (`model`) with which tools (`tool_switches`), the turns that run in them (`turn`),
-//! one of their tool calls (`tool_call`), a model that a program asks once (`plain`), what is approved for good
-//! (`approvals`), a conversation as a file (`export`) or by a link (`share`), how much one person may have answered
-//! (`person_limits`, `allowance`), and what is stored (`store`). Knows no HTTP.
+//! one of their tool calls (`tool_call`), a model that a program asks once (`plain`), what is approved for good (`approvals`), a conversation as a file (`export`) or by a link (`share`), how much
+//! one person may have answered (`person_limits`, `allowance`), and what is stored (`store`). Knows no HTTP.
 
 mod allowance;
 mod approvals;
@@ -36,5 +35,7 @@ pub use plain::PlainEvent;
 pub use service::ConversationService;
 pub use store::{ListFilter, Program};
 pub use tool_call::CallPart;
-pub use turn::{ClientCall, ClientTool, DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ProgramTurn};
+pub use turn::{
+    ClientCall, ClientTool, DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ProgramTurn,
+};
 pub(crate) use turn_counts::TurnCounts;

@@ -114,6 +114,7 @@ fn api() -> Scope {
         .service(Endpoint::at("/conversations/{uuid}/search").on(Method::GET, search::in_conversation))
         .service(Endpoint::at("/search").on(Method::GET, search::everywhere))
         .service(Endpoint::at("/events").on(Method::GET, feed::subscribe))
+        .service(Endpoint::at("/chat").on(Method::POST, openai::thread::create_simple))
         .service(Endpoint::at("/models").on(Method::GET, models::list))
         .service(Endpoint::at("/tools").on(Method::GET, tools::list))
         .service(Endpoint::at("/tools/settings").on(Method::POST, tools::switch))

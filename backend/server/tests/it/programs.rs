@@ -9,6 +9,7 @@ mod plain;
 mod python;
 mod refusals;
 mod streams;
+mod threads;
 
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};

@@ -27,6 +27,7 @@ use super::{
     subscribe::EventsAnswer,
 };
 use crate::{
+    accounts::UserId,
     db::{Transaction, is_rolled_back},
     journal::TurnSubscription,
     models::Model,
@@ -68,7 +69,8 @@ struct Beginning<'a> {
     own_id: Option<&'a str>,
     parts: &'a [MessagePart],
     model: &'a Arc<Model>,
-    input: Arc<GivenInput>,
+    /// What the model is told in place of the stored history.
+    input: Option<Arc<GivenInput>>,
 }
 
 /// Where the turn is to begin that is in no new conversation.
@@ -92,7 +94,7 @@ impl ConversationService {
             let row = context.find_conversation(program.user, place.uuid.parse().unwrap_or_default()).await?;
             let asked = messages::find_message(&context.db, row.id, place.user_message_id).await?;
             let parts = asked.ok_or(ServiceError::NoSuchMessage)?.parts();
-            let beginning = Beginning { program, own_id: None, parts: &parts, model, input: Arc::clone(&input) };
+            let beginning = Beginning { program, own_id: None, parts: &parts, model, input: Some(Arc::clone(&input)) };
             let place = Place { row: &row, answers: Some(place.user_message_id) };
             if let Some(turn) = begin(context, &beginning, Some(place)).await? {
                 return Ok(turn);
@@ -106,13 +108,34 @@ impl ConversationService {
         let is_told = |id: &&str| known.as_ref().is_some_and(|row| row.uuid == *id);
         let own_id = chat_id.as_deref().filter(|id| !is_told(id));
         let parts = [MessagePart::Text { text: question }];
-        let beginning = Beginning { program, own_id, parts: &parts, model, input };
+        let beginning = Beginning { program, own_id, parts: &parts, model, input: Some(input) };
         if let Some(row) = known.filter(|row| row.active_message_id.is_none())
             && let Some(turn) = begin(context, &beginning, Some(Place { row: &row, answers: None })).await?
         {
             return Ok(turn);
         }
         begin(context, &beginning, None).await?.ok_or(ServiceError::TurnRunning)
+    }
+
+    /// Stores a question in a conversation and begins the turn that answers it, whose model is told what is stored there.
+    pub async fn answer_in_thread(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        model: Option<&str>,
+        question: String,
+    ) -> Result<ProgramTurn, ServiceError> {
+        let context = &self.context;
+        let row = context.find_conversation(user, uuid).await?;
+        let model = context.model_for(model, row.model.as_deref())?;
+        let parts = [MessagePart::Text { text: question }];
+        // No conversation is made here, so it does not matter which program it is.
+        let program = Program { user, key_id: 0 };
+        let beginning = Beginning { program, own_id: None, parts: &parts, model, input: None };
+        match begin(context, &beginning, Some(Place { row: &row, answers: None })).await? {
+            Some(turn) => Ok(turn),
+            None => Err(context.busy(row.id).await?),
+        }
     }
 }
 
@@ -155,14 +178,15 @@ async fn try_begin(
     let new = NewTurn { question, first_title: None, model: model.name(), owner: &context.owner, lease_until };
     let Claim::Begun(rows) = turns::begin_turn(&mut tx, conversation_id, new).await? else { return Ok(None) };
     allowance::check(context, &mut tx, user).await?;
-    input.store(&mut tx, rows.assistant_message_id).await?;
+    if let Some(input) = input {
+        input.store(&mut tx, rows.assistant_message_id).await?;
+    }
     let places = match place {
         Some(_) => turns::list_versions(&mut tx, conversation_id, rows.user_message_id).await?,
         None => places_of_first(rows),
     };
     let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, model, &places))];
-    let given = Some(Arc::clone(input));
-    let run = NewRun { user, conversation_id, rows, model: Arc::clone(model), given, first_events };
+    let run = NewRun { user, conversation_id, rows, model: Arc::clone(model), given: input.clone(), first_events };
     match start(context, permit, tx, run).await? {
         EventsAnswer::Turn(events) => {
             Ok(Some(ProgramTurn { conversation: uuid, message_id: rows.assistant_message_id, events }))
@@ -181,7 +205,14 @@ async fn create_conversation(
     let uuid = Uuid::now_v7();
     let is_default = Arc::ptr_eq(model, context.models.default_model());
     let model = (!is_default).then(|| model.name());
-    let id = programs::create_conversation(tx, program.user, uuid, &title_from_message(&MessagePart::join_texts(parts)), model).await?;
+    let id = programs::create_conversation(
+        tx,
+        program.user,
+        uuid,
+        &title_from_message(&MessagePart::join_texts(parts)),
+        model,
+    )
+    .await?;
     programs::set_conversation(tx, *program, &uuid.to_string(), id).await?;
     if let Some(own_id) = own_id {
         programs::set_conversation(tx, *program, own_id, id).await?;

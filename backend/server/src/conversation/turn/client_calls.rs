@@ -118,7 +118,9 @@ mod tests {
         let id = ClientCallId { message_id: MessageId(12), step: 3, position: 0 };
         assert_eq!(id.to_string(), "tb_12_3_0");
         assert_eq!("tb_12_3_0".parse(), Ok(id));
-        for other in ["", "tb_", "tb_12_3", "tb_12_3_0_1", "tb_012_3_0", "tb_+12_3_0", "tb_12_3_-1", "tb_a_b_c", "12_3_0"] {
+        for other in
+            ["", "tb_", "tb_12_3", "tb_12_3_0_1", "tb_012_3_0", "tb_+12_3_0", "tb_12_3_-1", "tb_a_b_c", "12_3_0"]
+        {
             assert_eq!(other.parse::<ClientCallId>(), Err(()), "{other}");
         }
     }

@@ -54,6 +54,11 @@ impl From<ClientTool> for ToolSpec {
 }
 
 impl GivenInput {
+    /// A question alone.
+    pub fn question(words: &str) -> Self {
+        Self { messages: vec![ModelMessage::user_text(words)], ..Self::default() }
+    }
+
     pub(super) async fn store(&self, tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<()> {
         let json = serde_json::to_string(self).map_err(|error| sqlx::Error::Encode(error.into()))?;
         programs::create_turn_input(tx, message_id, &json).await

@@ -1,8 +1,9 @@
 //! Turns: how one begins (`begin`, `answer_program`, `start`), goes on (`continue_turn`, `consent`, `go_on`), runs (`run`), is
 //! stored (`writer`, `storing_recorder`, `call_events`) and ends (`end`); what its model is told (`history`, `given`,
-//! `restored`, `continued`); the calls that are a program's to run (`client_calls`); how readers follow it (`subscribe`, `next_run`, `remote_tail`, `stored_end`) and play it again (`playback`),
-//! how it is
-//! stopped (`stop`), and what is done about turns whose process is gone (`recovery`) or that are long over (`retention`).
+//! `restored`, `continued`) and which calls are a program's to run (`client_calls`); how readers follow it (`subscribe`,
+//! `next_run`, `remote_tail`, `stored_end`) and play it again (`playback`), how it is stopped (`stop`), what was done for it
+//! in a few lines (`reasoning`), and what is done about turns whose process is gone (`recovery`) or that are long over
+//! (`retention`).
 
 mod answer_program;
 mod begin;
@@ -17,6 +18,7 @@ mod go_on;
 mod history;
 mod next_run;
 mod playback;
+mod reasoning;
 pub(super) mod recovery;
 mod remote_tail;
 mod restored;

@@ -55,7 +55,8 @@ pub(super) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<
     let tools = tools::read(request.tools.unwrap_or_default())?;
     let tool_choice = tools::choice(request.tool_choice, &tools)?;
     if is_plain && !tools.is_empty() {
-        let message = "A model that is asked plainly calls no tools. Leave tools out, or ask the agent: its name without :plain.";
+        let message =
+            "A model that is asked plainly calls no tools. Leave tools out, or ask the agent: its name without :plain.";
         return Err(Refusal::bad("tools", message));
     }
     let Said { system, history, question, questions, is_first } = messages::read(request.messages)?;

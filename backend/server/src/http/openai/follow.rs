@@ -59,6 +59,11 @@ impl Follower {
         Self { turn, phase, sent: 0, usage: Usage::default(), link, has_told_of_wait: false, patience, runtime }
     }
 
+    /// The conversation that the turn is stored in, and the turn.
+    pub(super) fn place(&self) -> (Uuid, MessageId) {
+        (self.turn.conversation, self.turn.message_id)
+    }
+
     /// Writes what comes next. Nothing is lost when it is dropped before its end.
     pub(super) async fn next(&mut self, sink: &mut impl Sink) -> Progress {
         loop {
@@ -133,6 +138,7 @@ impl Follower {
 
     fn take_end(&mut self, end: &MessageEnd, sink: &mut impl Sink) -> Told {
         self.catch_up(&end.content, sink);
+        sink.run_ended(end);
         self.usage = end.usage;
         match end.status {
             MessageStatus::AwaitingApproval => Told::Waits,
@@ -226,7 +232,7 @@ impl BegunTurn {
         Self { turn: StoppedOnDrop { service, user, conversation, message_id, is_over: false }, events }
     }
 
-    /// The conversation that it is stored in, and the turn.
+    /// The same of what follows it.
     pub(super) fn place(&self) -> (Uuid, MessageId) {
         (self.turn.conversation, self.turn.message_id)
     }

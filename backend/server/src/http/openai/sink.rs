@@ -1,7 +1,9 @@
-//! What an answer is written into as it comes: a stream's chunks (`chunk`), or one answer (`whole`); and how it ends.
+//! What an answer is written into as it comes: a stream (`chunk`), or one answer (`whole`), or those in our own words
+//! (`thread`); and how it ends.
 
+use bytes::Bytes;
 use tallybook_agent::CLIENT_CALLS;
-use tallybook_protocol::{ToolCallEnd, ToolCallStart, Usage};
+use tallybook_protocol::{MessageEnd, ToolCallEnd, ToolCallStart, Usage};
 
 use super::refusal::Refusal;
 use crate::conversation::ClientCall;
@@ -20,8 +22,29 @@ pub(super) trait Sink {
     /// The answer ends with calls of the program's own tools.
     fn client_calls(&mut self, calls: Vec<ClientCall>);
 
+    /// A run of the turn is over: the last one, or one after which calls wait for consent.
+    fn run_ended(&mut self, _: &MessageEnd) {}
+
     /// Whether there is something that can be sent by now.
     fn is_ready(&self) -> bool;
+}
+
+/// Writes an answer as a stream.
+pub(super) trait Writer: Sink {
+    /// Begins the answer, unless it has begun.
+    fn begin(&mut self);
+
+    /// What says nothing but that the answer is still being worked on.
+    fn sign_of_life(&self) -> Bytes;
+
+    /// Ends a whole answer.
+    fn end(&mut self, finish: &str, usage: Usage);
+
+    /// Ends an answer that failed.
+    fn fail(&mut self, refusal: &Refusal);
+
+    /// What there is to send.
+    fn take(&mut self) -> Bytes;
 }
 
 /// How far an answer is.

@@ -134,7 +134,10 @@ mod tests {
             (json!([function("f", &json!([]))]), "tools[0].function.parameters"),
             (json!([function("f", &json!({"description": "x".repeat(64 * 1024)}))]), "tools[0].function.parameters"),
             (json!([function("f", &deep)]), "tools[0].function.parameters"),
-            (json!([{"type": "function", "function": {"name": "f", "description": "x".repeat(20_000)}}]), "tools[0].function.description"),
+            (
+                json!([{"type": "function", "function": {"name": "f", "description": "x".repeat(20_000)}}]),
+                "tools[0].function.description",
+            ),
             (json!({"name": "f"}), "tools"),
         ] {
             assert_eq!(tools(&definitions).unwrap_err(), param, "{definitions}");

@@ -120,12 +120,17 @@ pub(super) struct Function {
 
 /// Reads a body, and says which field is not what it must be.
 pub(super) fn read(body: &str) -> Result<ChatRequest, Refusal> {
+    read_as(body, "chat completion request")
+}
+
+/// Reads a body that is to be such a thing.
+pub(super) fn read_as<'a, T: Deserialize<'a>>(body: &'a str, thing: &str) -> Result<T, Refusal> {
     let mut json = serde_json::Deserializer::from_str(body);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
         let reason = error.into_inner().to_string();
         let message = format!("The field {path} cannot be read: {reason}.");
-        let whole = format!("The body is no chat completion request: {reason}.");
+        let whole = format!("The body is no {thing}: {reason}.");
         if path == "." { Refusal { param: None, ..Refusal::bad("", whole) } } else { Refusal::bad(path, message) }
     })
 }

@@ -136,7 +136,10 @@ async fn programs_are_limited_as_their_person_is() {
     assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
     assert!(refused.headers().contains_key("retry-after"));
     let error: Value = refused.json().await.unwrap();
-    assert_eq!((&error["error"]["code"], &error["error"]["type"]), (&json!("too_many_messages"), &json!("rate_limit_error")));
+    assert_eq!(
+        (&error["error"]["code"], &error["error"]["type"]),
+        (&json!("too_many_messages"), &json!("rate_limit_error"))
+    );
     let stored: Vec<(i64,)> = rows!(team.app, (i64,), "SELECT COUNT(*) FROM messages WHERE role = 'user'");
     assert_eq!(stored, [(1,)]);
 }

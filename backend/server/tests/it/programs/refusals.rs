@@ -22,7 +22,7 @@ async fn what_cannot_be_honoured_is_refused_by_its_name() {
         ("n", json!(2)),
         ("logprobs", json!(true)),
         ("functions", json!([{"name": "f"}])),
-        ("tools", json!([{"type": "function", "function": {"name": "f"}}, 7])),
+        ("tools", json!("all")),
         ("tool_choice", json!("always")),
         ("response_format", json!({"type": "json_object"})),
         ("audio", json!({"voice": "x"})),
