@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::{
     ServiceError,
     changes::Changes,
-    limits::{MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
+    limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
     person_limits::PersonLimits,
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
     turn_counts::TurnCounts,
@@ -45,6 +45,8 @@ pub(super) struct Context {
     pub(super) exports: Arc<Semaphore>,
     /// The right to ask a model once.
     pub(super) plain_calls: Arc<Semaphore>,
+    /// The right to call a tool without a turn.
+    pub(super) direct_calls: Arc<Semaphore>,
     /// Names this process in the leases of its turns.
     pub(super) owner: String,
     pub(super) running: RunningTurns,
@@ -93,6 +95,7 @@ impl Context {
             searches: Arc::new(Semaphore::new(MAX_SEARCHES)),
             exports: Arc::new(Semaphore::new(MAX_EXPORTS)),
             plain_calls: Arc::new(Semaphore::new(MAX_PLAIN_CALLS)),
+            direct_calls: Arc::new(Semaphore::new(MAX_DIRECT_CALLS)),
             owner: Uuid::new_v4().to_string(),
             running: RunningTurns::default(),
             turn_counts: TurnCounts::default(),

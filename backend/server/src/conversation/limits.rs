@@ -43,6 +43,10 @@ pub(super) const MAX_WAITING_EXPORT_PARTS: usize = 4;
 /// Models that programs ask once at the same time; further ones are refused.
 pub(super) const MAX_PLAIN_CALLS: usize = 32;
 
+/// Tools that programs call without a turn at the same time; further ones are refused. And bytes of an output that they get.
+pub(super) const MAX_DIRECT_CALLS: usize = 32;
+pub(super) const MAX_DIRECT_OUTPUT_BYTES: usize = 1024 * 1024;
+
 /// Calls of an answer that a model is told to sum it up, and characters of each of their texts.
 pub(super) const MAX_SUMMED_CALLS: usize = 50;
 pub(super) const MAX_SUMMED_CHARS: usize = 300;

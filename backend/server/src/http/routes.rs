@@ -18,7 +18,7 @@ use super::{
     error::ApiError,
     export, feed, guard, health, identify,
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
-    messages,
+    mcp, messages,
     methods::{self, Endpoint, READING},
     models, openai, page, search, shares,
     state::AppState,
@@ -60,6 +60,7 @@ fn configure(app: &mut web::ServiceConfig, state: &AppState) {
         .app_data(web::QueryConfig::default().error_handler(|e, _| ApiError::Query(e.to_string()).into()))
         .service(api())
         .service(openai::v1())
+        .service(mcp::endpoint())
         .service(Endpoint::at("/healthz").on(Method::GET, health::live))
         .service(Endpoint::at("/readyz").on(Method::GET, health::ready))
         .service(Endpoint::at("/metrics").on(Method::GET, health::metrics))

@@ -5,6 +5,7 @@
 mod client_tools;
 mod consent;
 mod kit;
+mod mcp;
 mod plain;
 mod python;
 mod refusals;

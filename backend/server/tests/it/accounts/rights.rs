@@ -132,6 +132,7 @@ fn rows() -> Vec<Row> {
         row(post.clone(), "/v1/chat/completions", [401, 400, 400, 400, 401, 400]).json(json!({})),
         row(post.clone(), "/v1/chat", [401, 400, 400, 400, 401, 400]).json(json!({})),
         row(post.clone(), "/api/chat", [401, 400, 400, 400, 401, 400]).json(json!({})),
+        row(post.clone(), "/mcp", OWN).json(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})),
         row(get.clone(), "/api/looks", PERSONAL),
         // Of what is another's, admins are asked why they look.
         row(get.clone(), "/admin", [303, 403, 403, 200, 303, 403]),
