@@ -56,7 +56,9 @@ fn bounded(mut output: ToolOutput) -> ToolOutput {
     let bytes = output.text.len();
     if bytes > MAX_DIRECT_OUTPUT_BYTES {
         output.text.truncate(output.text.floor_char_boundary(MAX_DIRECT_OUTPUT_BYTES));
-        output.text.push_str(&format!("\n… cut here: these are the first of {bytes} bytes"));
+        output.text += "\n… cut here: these are the first of ";
+        output.text += &bytes.to_string();
+        output.text += " bytes";
     }
     output
 }

@@ -98,18 +98,19 @@ async fn restore_turn(
         if !open.contains(&position) {
             continue;
         }
-        let Some(content) = given.remove(&position) else {
+        let Some(words) = given.remove(&position) else {
             let id = ClientCallId { message_id, step, position };
-            let words = format!("The result of the call \"{id}\" is missing. Send a message of the role tool with it.");
-            return Err(ServiceError::Invalid(words));
+            let advice =
+                format!("The result of the call \"{id}\" is missing. Send a message of the role tool with it.");
+            return Err(ServiceError::Invalid(advice));
         };
-        results.insert(call.id.clone(), content);
+        results.insert(call.id.clone(), words);
     }
     let mut steps = steps_of(context, place.conversation_id, message_id).await?;
     if let Some(ModelMessage::ToolResults(told)) = steps.last_mut() {
         for result in told {
-            if let Some(content) = results.remove(&result.call_id) {
-                (result.content, result.is_error) = (content, false);
+            if let Some(words) = results.remove(&result.call_id) {
+                (result.content, result.is_error) = (words, false);
             }
         }
     }

@@ -135,7 +135,7 @@ async fn search(state: &State, caller: Caller, is_admin: bool, asked: Search) ->
     };
     let CallsPage { rows, next, is_complete } = state.run_book(work).await?;
     let calls: Vec<Value> = rows.into_iter().map(|row| entry(row, user)).collect();
-    let next_cursor = next.map(|next| next.to_cursor());
+    let next_cursor = next.map(Place::to_cursor);
     Ok(Ok(json!({"tool_calls": calls, "next_cursor": next_cursor, "is_complete": is_complete})))
 }
 

@@ -11,7 +11,7 @@ use actix_web::{HttpRequest, HttpResponse, http::Method, web::Json};
 use serde_json::{json, value::RawValue};
 
 use self::rpc::{Answer, Failure, Message};
-use super::{error::ApiError, methods::Endpoint, state::State};
+use super::{error::ApiError, methods::Endpoint, peer::Peer, state::State};
 use crate::accounts::Caller;
 
 /// The versions of the protocol that are spoken, of the era in which every request stands for itself, and of those before it.
@@ -26,6 +26,7 @@ pub(super) fn endpoint() -> Endpoint {
 async fn take(
     state: State,
     caller: Caller,
+    peer: Peer,
     request: HttpRequest,
     body: Json<Box<RawValue>>,
 ) -> Result<HttpResponse, ApiError> {
@@ -40,8 +41,9 @@ async fn take(
     if let Err(failure) = check_headers(&request, message.method) {
         return Ok(rpc::refuse(Some(id), &failure));
     }
+    let _served = peer.served();
     let answer = answer(&state, caller, &message).await?;
-    Ok(rpc::respond(id, answer))
+    Ok(rpc::respond(&id, answer))
 }
 
 async fn answer(state: &State, caller: Caller, message: &Message<'_>) -> Result<Answer, ApiError> {

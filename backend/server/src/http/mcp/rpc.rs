@@ -115,7 +115,7 @@ pub(super) fn refuse(id: Option<Value>, failure: &Failure) -> HttpResponse {
 }
 
 /// Answers a message.
-pub(super) fn respond(id: Value, answer: Answer) -> HttpResponse {
+pub(super) fn respond(id: &Value, answer: Answer) -> HttpResponse {
     let mut body = json!({"jsonrpc": "2.0", "id": id});
     match answer {
         Ok(result) => body["result"] = result,

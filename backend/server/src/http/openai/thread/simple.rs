@@ -45,6 +45,8 @@ pub(in crate::http) async fn create(
     }
     let input = GivenInput::question(&message);
     let asked = Asked { thread_id: thread_id(id)?, model: None, question: message, input };
+    // Beyond the turn, while what was done is summed up.
+    let _served = peer.served();
     let follower = begin(&state, &caller, &request, asked).await?;
     let (uuid, message_id) = follower.place();
     let mut whole = WholeThread::default();
