@@ -163,6 +163,9 @@ texts! {
     step_limit:
         "The answer used up the steps that one turn may have.",
         "1回の回答で使えるステップを使い切りました。";
+    handed_over:
+        "The program that asked was given calls to run with its own tools. What it made of them is in its next answer.",
+        "質問したプログラムに、そのプログラム自身のツールの呼び出しを渡しました。結果は次の回答にあります。";
     ask_for_rest: "Ask for the rest", "続きを尋ねる";
     /// What the button above sends.
     rest_please: "Please go on.", "続けてください。";

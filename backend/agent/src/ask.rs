@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use futures_util::StreamExt;
 use tallybook_llm::{AssistantBlock, ModelClient, ModelError, ModelEvent, ModelRequest, StopReason, ToolCallRequest};
 use tallybook_protocol::{ModelInfo, Usage};
-use tallybook_tools::Secrets;
 use tokio::time::Instant;
 
 use super::{
@@ -13,7 +12,7 @@ use super::{
     halt::Halt,
     recorder::{Activity, ModelCallRecord, Purpose, TurnRecorder},
     result::bounded_call,
-    secret_input::{self, SecretInput},
+    secret_input::{Hiding, SecretInput, repeats},
     turn::PlannedCall,
 };
 
@@ -83,7 +82,7 @@ impl Answer {
 
     fn blocks_to_keep(&self) -> Vec<&AssistantBlock> {
         let secrets = || self.secret_inputs.values().map(|secret| &secret.values);
-        self.blocks.iter().filter(|block| !secret_input::repeats(block, secrets())).collect()
+        self.blocks.iter().filter(|block| !repeats(block, secrets())).collect()
     }
 
     /// The provider is asked, for the first time or once more: what an attempt before began to say is no part of this answer.
@@ -119,17 +118,17 @@ impl Answer {
 }
 
 /// Asks the model once. Whatever breaks the answer off is recorded as the step's error before it is returned, but for the
-/// recorder's own failure. Calls are in it without the values of `secrets`.
+/// recorder's own failure. Its calls lack what is to be hidden.
 pub(super) async fn ask(
     model: &dyn ModelClient,
     step: u32,
     request: ModelRequest,
-    secrets: &Secrets,
+    hiding: &Hiding<'_>,
     recorder: &mut impl TurnRecorder,
     halt: &Halt<'_>,
 ) -> Result<Answer, AgentError> {
     let mut answer = Answer::new(Purpose::Answer);
-    let followed = follow(model, step, request, secrets, &mut answer, recorder, halt).await;
+    let followed = follow(model, step, request, hiding, &mut answer, recorder, halt).await;
     answer.end();
     match followed {
         Ok(()) => Ok(answer),
@@ -147,12 +146,11 @@ async fn follow(
     model: &dyn ModelClient,
     step: u32,
     request: ModelRequest,
-    secrets: &Secrets,
+    hiding: &Hiding<'_>,
     answer: &mut Answer,
     recorder: &mut impl TurnRecorder,
     halt: &Halt<'_>,
 ) -> Result<(), AgentError> {
-    let tools = request.tools.clone();
     let mut stream = model.stream(request);
     let mut seen_ids = HashSet::new();
     loop {
@@ -182,7 +180,7 @@ async fn follow(
             // from the first.
             ModelEvent::ToolCall(call) => {
                 if seen_ids.insert(call.id.clone()) {
-                    let (call, secret) = secret_input::hide(bounded_call(call), &tools, secrets);
+                    let (call, secret) = hiding.hide(bounded_call(call));
                     answer.secret_inputs.extend(secret.map(|secret| (call.id.clone(), secret)));
                     answer.blocks.push(AssistantBlock::ToolCall(call));
                 }

@@ -7,7 +7,9 @@ mod consent;
 mod error;
 mod halt;
 mod limits;
+mod offer;
 mod prompt;
+mod reasoning;
 mod recorder;
 mod result;
 mod review;
@@ -26,13 +28,14 @@ pub use aside::Aside;
 pub use error::AgentError;
 pub use limits::{Limits, MAX_REVIEWERS};
 pub use prompt::SystemPrompt;
+pub use reasoning::{MAX_REASONING_LINES, SummedCall, reasoning_lines, sum_up_reasoning};
 pub use recorder::{
     Activity, Cause, Consent, EndedToolCall, ModelCallRecord, Purpose, RecordError, StartedToolCall, TurnRecorder,
 };
 pub use result::{EditedInput, error_json, success_json};
 pub use review::{ReviewMode, Reviewer, Reviewers};
 pub use secret_input::SecretInput;
-pub use service::AgentService;
+pub use service::{AgentService, CLIENT_CALLS};
 pub use title::TitleWriter;
 pub use tool_step::CUT_OFF;
 pub use turn::{AnsweredStep, ContinuedTurn, EndReason, PlannedCall, TurnInput, TurnOutcome, WaitedCall};

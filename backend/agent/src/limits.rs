@@ -28,6 +28,14 @@ pub(super) const MAX_TITLE_INPUT_BYTES: usize = 2000;
 /// Bytes that the model may write for a title. It needs few, but some models think aloud first.
 pub(super) const MAX_TITLE_ANSWER_BYTES: usize = 8 * 1024;
 
+/// How long a model may take to sum up what was done for an answer.
+pub(super) const REASONING_TIMEOUT: Duration = Duration::from_secs(15);
+/// Bytes of the question, and of the answer, that it is told for that.
+pub(super) const MAX_REASONING_TEXT_BYTES: usize = 4 * 1024;
+/// Bytes that it may write for that; and characters of a line that are kept.
+pub(super) const MAX_REASONING_ANSWER_BYTES: usize = 16 * 1024;
+pub(super) const MAX_REASONING_LINE_CHARS: usize = 200;
+
 /// Calls of one step that are reviewed; a person decides on the others alone. Each has up to so many votes
 /// ([`MAX_REVIEWERS`]), which stand in the turn's end: with a turn's steps and the longest reasons that is less than half of
 /// what readers take.

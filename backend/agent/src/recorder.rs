@@ -161,6 +161,8 @@ pub enum Purpose {
     Review,
     /// A conversation's title.
     Title,
+    /// What was done for an answer, and why, in a few lines.
+    ReasoningSummary,
 }
 
 impl Purpose {
@@ -170,6 +172,7 @@ impl Purpose {
             Self::Answer => "answer",
             Self::Review => "review",
             Self::Title => "title",
+            Self::ReasoningSummary => "reasoning_summary",
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Calls with secret arguments: what of them is kept, told and logged, and what they run with.
 
 use tallybook_llm::{AssistantBlock, ToolCallRequest};
-use tallybook_tools::{HIDDEN, Secrets, ToolSpec, hide_arguments};
+use tallybook_tools::{HIDDEN, Secrets, hide_arguments};
+
+use super::offer::Offer;
 
 /// The arguments of a call some of which are secret. They are in memory alone, and gone with the step.
 #[derive(Clone)]
@@ -18,22 +20,27 @@ impl std::fmt::Debug for SecretInput {
     }
 }
 
-/// The call without what its tool's schema marks as secret, and what it runs with where that is more. The values of
-/// `secrets` are for no tool, so nothing runs with them.
-pub(super) fn hide(
-    mut call: ToolCallRequest,
-    tools: &[ToolSpec],
-    secrets: &Secrets,
-) -> (ToolCallRequest, Option<SecretInput>) {
-    call.input_text = secrets.hide(call.input_text).into_owned();
-    let tool = tools.iter().find(|tool| tool.name == call.name);
-    let Some(hidden) = tool.and_then(|tool| hide_arguments(&tool.input_schema, &call.input_text)) else {
-        return (call, None);
-    };
-    let whole = std::mem::replace(&mut call.input_text, hidden.text);
-    // Nothing runs with arguments that cannot be read.
-    let is_read = !hidden.values.is_empty();
-    (call, is_read.then(|| SecretInput { input_text: whole, values: Secrets::new(hidden.values) }))
+/// What is hidden in the calls of a turn.
+pub(super) struct Hiding<'a> {
+    pub(super) offer: &'a Offer,
+    /// Values that are for no tool, so nothing runs with them.
+    pub(super) secrets: &'a Secrets,
+}
+
+impl Hiding<'_> {
+    /// The call without what the schema of a tool of ours marks as secret, and what it runs with where that is more. What a
+    /// program's tool takes is the program's business.
+    pub(super) fn hide(&self, mut call: ToolCallRequest) -> (ToolCallRequest, Option<SecretInput>) {
+        call.input_text = self.secrets.hide(call.input_text).into_owned();
+        let tool = self.offer.find_ours(&call.name);
+        let Some(hidden) = tool.and_then(|tool| hide_arguments(&tool.input_schema, &call.input_text)) else {
+            return (call, None);
+        };
+        let whole = std::mem::replace(&mut call.input_text, hidden.text);
+        // Nothing runs with arguments that cannot be read.
+        let is_read = !hidden.values.is_empty();
+        (call, is_read.then(|| SecretInput { input_text: whole, values: Secrets::new(hidden.values) }))
+    }
 }
 
 /// Whether a block repeats one of these: what a model thought, which can only be kept as it is, or not at all.

@@ -12,15 +12,20 @@ use super::{
     error::AgentError,
     halt::Halt,
     limits::Limits,
+    offer::Offer,
     prompt::{SystemPrompt, instructions},
     recorder::TurnRecorder,
     review::Reviewers,
+    secret_input::Hiding,
     step_run::ToolRunner,
     turn::{ContinuedTurn, EndReason, TurnInput, TurnOutcome},
 };
 
 /// Why a turn ended that had used up its steps, or its calls.
 const STEP_LIMIT: &str = "step_limit";
+
+/// Why a turn ended whose last step has calls that the program that asks is to run.
+pub const CLIENT_CALLS: &str = "client_calls";
 
 /// Runs turns, each with the model and the tools that it is given.
 #[derive(Clone)]
@@ -64,8 +69,9 @@ impl AgentService {
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, AgentError> {
         let tools = input.tools;
-        let specs = tools.specs();
-        let mut system = vec![self.prompt.render(&specs)?];
+        let offer = Offer::new(&tools, input.client_tools);
+        let hiding = Hiding { offer: &offer, secrets: &self.runner.secrets };
+        let mut system = vec![self.prompt.render(&offer.specs)?];
         system.extend(instructions(&input.instructions)?);
         system.extend(input.system);
         let mut messages = input.history;
@@ -81,31 +87,41 @@ impl AgentService {
                 // The answer was whole; only its end had not been written down.
                 return Ok(over(&before.stop_reason, usage));
             }
-            let end = self.runner.run(&tools, &asked_for, before.step, &before.calls, recorder, &halt).await?;
+            let (ours, has_theirs) = offer.ours(before.calls);
+            let end = self.runner.run(&tools, &asked_for, before.step, &ours, recorder, &halt).await?;
             usage += end.usage;
             let Some(results) = end.results else { return Ok(waits(usage)) };
+            if has_theirs {
+                return Ok(over(CLIENT_CALLS, usage));
+            }
             add_results(&mut messages, results);
         }
         loop {
             let last = whole_steps >= self.limits.steps || calls >= self.limits.calls;
+            let tool_choice = if last { ToolChoice::None } else { input.tool_choice.clone() };
+            let may_call = tool_choice != ToolChoice::None;
             let request = ModelRequest {
                 system: system.clone(),
                 messages: messages.clone(),
-                tools: Arc::clone(&specs),
-                tool_choice: if last { ToolChoice::None } else { ToolChoice::Auto },
+                tools: Arc::clone(&offer.specs),
+                tool_choice,
                 sampling: input.sampling.clone(),
             };
-            let mut answer = ask(model, step, request, &self.runner.secrets, recorder, &halt).await?;
+            let mut answer = ask(model, step, request, &hiding, recorder, &halt).await?;
             usage += answer.usage;
-            if last {
+            if !may_call {
                 answer.drop_calls();
             }
             recorder.model_called(&answer.record(step, model.info(), None)).await?;
             let asked = answer.calls();
             calls += asked.len();
-            let end = self.runner.run(&tools, &asked_for, step, &asked, recorder, &halt).await?;
+            let (ours, has_theirs) = offer.ours(asked);
+            let end = self.runner.run(&tools, &asked_for, step, &ours, recorder, &halt).await?;
             usage += end.usage;
             let Some(results) = end.results else { return Ok(waits(usage)) };
+            if has_theirs {
+                return Ok(over(CLIENT_CALLS, usage));
+            }
             let paused = answer.stop_reason == StopReason::Pause;
             if last || (results.is_empty() && !paused) {
                 let stop_reason = if last { STEP_LIMIT } else { answer.stop_reason.as_str() };

@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tallybook_llm::{ModelMessage, Sampling, ToolCallRequest};
+use tallybook_llm::{ModelMessage, Sampling, ToolCallRequest, ToolChoice};
 use tallybook_protocol::{ToolCallId, Usage};
-use tallybook_tools::ToolRegistry;
+use tallybook_tools::{ToolRegistry, ToolSpec};
 
 use super::{recorder::StartedToolCall, secret_input::SecretInput};
 
@@ -24,6 +24,11 @@ pub struct TurnInput {
     pub instructions: String,
     /// The tools that the turn may use, to its end, whatever becomes of them elsewhere.
     pub tools: Arc<ToolRegistry>,
+    /// Tools of the program that asks, which win a clash of names. A step with calls of them is the turn's last: ours are
+    /// run, theirs are the program's to run.
+    pub client_tools: Vec<ToolSpec>,
+    /// Whether the model may call tools, or must.
+    pub tool_choice: ToolChoice,
 }
 
 /// Where a turn goes on that was cut off or has waited: after its last whole step.
@@ -100,7 +105,7 @@ pub struct TurnOutcome {
 /// Why a run of a turn ended that did not fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// The turn is over. The word is the model's stop reason, or `step_limit`.
+    /// The turn is over. The word is the model's stop reason, `step_limit` or `client_calls`.
     Over(String),
     /// Calls wait for a person's decision. Nothing of the turn is left in memory: it goes on as a [`ContinuedTurn`].
     AwaitsApproval,

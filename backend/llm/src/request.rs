@@ -39,13 +39,19 @@ impl Sampling {
     }
 }
 
-/// Whether the model may call tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether the model may call tools, or must.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
     /// It decides.
+    #[default]
     Auto,
     /// It must answer in words. The tools stay in the request, since the history refers to them.
     None,
+    /// It must call at least one.
+    Required,
+    /// It must call the one of this name.
+    Named(String),
 }
 
 /// One entry of the history that a model is given.

@@ -242,6 +242,7 @@ fn note_on(entry: &Entry, text: Language) -> Option<&'static str> {
         Some("refusal") => Some(text.model_refused()),
         Some("max_tokens") => Some(text.cut_off()),
         Some("step_limit") => Some(text.step_limit()),
+        Some("client_calls") => Some(text.handed_over()),
         // What was said before its calls is not an answer.
         _ => match entry.segments().last() {
             Some(Segment::Text(_)) => None,

@@ -1,6 +1,7 @@
 //! The loop by itself: a scripted model over real HTTP, tools made for the test, and a recorder in memory.
 
 mod bounds;
+mod client_tools;
 mod concurrency;
 mod consent;
 mod recorder;

@@ -31,7 +31,7 @@ pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) 
         tool.cache_control = Some(EPHEMERAL);
     }
     mark_last(&mut messages);
-    let choice = (!tools.is_empty() && request.tool_choice == ToolChoice::None).then_some(Choice { kind: "none" });
+    let choice = Choice::of(&request.tool_choice).filter(|_| !tools.is_empty());
     serde_json::to_string(&Body {
         model: &info.model,
         max_tokens: request.sampling.max_tokens_within(options.max_tokens),
@@ -60,7 +60,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<Choice>,
+    tool_choice: Option<Choice<'a>>,
     messages: Vec<Message<'a>>,
 }
 
@@ -83,9 +83,24 @@ struct CacheControl {
 const EPHEMERAL: CacheControl = CacheControl { kind: "ephemeral" };
 
 #[derive(Serialize)]
-struct Choice {
+struct Choice<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+}
+
+impl<'a> Choice<'a> {
+    /// Nothing where the model decides, which is what the API takes silence for.
+    fn of(choice: &'a ToolChoice) -> Option<Self> {
+        let (kind, name) = match choice {
+            ToolChoice::Auto => return None,
+            ToolChoice::None => ("none", None),
+            ToolChoice::Required => ("any", None),
+            ToolChoice::Named(name) => ("tool", Some(name.as_str())),
+        };
+        Some(Self { kind, name })
+    }
 }
 
 #[derive(Serialize)]

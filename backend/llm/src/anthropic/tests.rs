@@ -296,6 +296,17 @@ fn no_sampling_parameter_unless_set_and_tools_stay_when_none_may_be_called() {
 }
 
 #[test]
+fn a_call_can_be_required() {
+    for (choice, expected) in [
+        (ToolChoice::Required, json!({"type": "any"})),
+        (ToolChoice::Named("add".to_owned()), json!({"type": "tool", "name": "add"})),
+        (ToolChoice::Auto, Value::Null),
+    ] {
+        assert_eq!(wire(a_step(), vec![add_spec()], choice)["tool_choice"], expected);
+    }
+}
+
+#[test]
 fn digits_of_replayed_arguments_survive() {
     let info = ModelInfo { provider: "anthropic".to_owned(), model: "m".to_owned() };
     let input = r#"{"b":0.10000000000000000000001,"a":123456789012345678901234567890}"#;

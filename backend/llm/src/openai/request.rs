@@ -60,7 +60,7 @@ pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) 
         temperature: request.sampling.temperature.or(options.temperature),
         stop: &request.sampling.stop,
         plugins: options.web_search.then_some([Plugin { id: "web" }]),
-        tool_choice: (!tools.is_empty() && request.tool_choice == ToolChoice::None).then_some("none"),
+        tool_choice: Choice::of(&request.tool_choice).filter(|_| !tools.is_empty()),
         tools,
         messages: messages(&request.system, &entries),
     })
@@ -84,7 +84,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<&'static str>,
+    tool_choice: Option<Choice<'a>>,
     messages: Vec<Message<'a>>,
 }
 
@@ -96,6 +96,34 @@ struct StreamOptions {
 #[derive(Serialize)]
 struct Plugin {
     id: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Choice<'a> {
+    Word(&'static str),
+    Function {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        function: Name<'a>,
+    },
+}
+
+#[derive(Serialize)]
+struct Name<'a> {
+    name: &'a str,
+}
+
+impl<'a> Choice<'a> {
+    /// Nothing where the model decides: not every server knows the field.
+    fn of(choice: &'a ToolChoice) -> Option<Self> {
+        match choice {
+            ToolChoice::Auto => None,
+            ToolChoice::None => Some(Self::Word("none")),
+            ToolChoice::Required => Some(Self::Word("required")),
+            ToolChoice::Named(name) => Some(Self::Function { kind: "function", function: Name { name } }),
+        }
+    }
 }
 
 #[derive(Serialize)]

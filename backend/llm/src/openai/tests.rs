@@ -276,6 +276,17 @@ fn a_request_whole() {
 }
 
 #[test]
+fn a_call_can_be_required() {
+    for (choice, expected) in [
+        (ToolChoice::Required, json!("required")),
+        (ToolChoice::Named("add".to_owned()), json!({"type": "function", "function": {"name": "add"}})),
+        (ToolChoice::Auto, Value::Null),
+    ] {
+        assert_eq!(wire("localhost", vec![ModelMessage::user_text("x")], choice)["tool_choice"], expected);
+    }
+}
+
+#[test]
 fn the_limit_of_tokens_goes_where_the_server_looks_for_it() {
     for (host, field) in [
         ("api.openai.com", "max_completion_tokens"),

@@ -34,7 +34,7 @@ impl Prompted {
     fn in_words(&self, request: &ModelRequest) -> Result<ModelRequest, ModelError> {
         let mut system = request.system.clone();
         if !request.tools.is_empty() {
-            let tools = prompt::describe(&request.tools, request.tool_choice);
+            let tools = prompt::describe(&request.tools, &request.tool_choice);
             system.push(tools.map_err(|error| bad_stream(format!("the tools cannot be described to it ({error})")))?);
         }
         Ok(ModelRequest {
@@ -70,7 +70,7 @@ impl ModelClient for Prompted {
 fn with_calls(mut answer: ModelStream, request: ModelRequest) -> ModelStream {
     let events = try_stream! {
         let mut parser = Parser::new(request.tools);
-        let mut calls = Calls { allowed: request.tool_choice == ToolChoice::Auto, any: false };
+        let mut calls = Calls { allowed: request.tool_choice != ToolChoice::None, any: false };
         while let Some(event) = answer.next().await {
             match event {
                 Ok(ModelEvent::TextDelta(text)) => {

@@ -11,6 +11,8 @@ use crate::request::ToolChoice;
 #[template(path = "tools_in_words.txt", escape = "none")]
 struct Instructions<'a> {
     may_call: bool,
+    /// Which tool must be called, where one must.
+    must_call: Option<String>,
     tools: Vec<Tool<'a>>,
 }
 
@@ -28,9 +30,14 @@ struct Argument<'a> {
 }
 
 /// The system text that says what must be known of the tools.
-pub(super) fn describe(tools: &[ToolSpec], choice: ToolChoice) -> Result<String, askama::Error> {
+pub(super) fn describe(tools: &[ToolSpec], choice: &ToolChoice) -> Result<String, askama::Error> {
     let tools = tools.iter().map(Tool::of).collect();
-    Instructions { may_call: choice == ToolChoice::Auto, tools }.render()
+    let must_call = match choice {
+        ToolChoice::Auto | ToolChoice::None => None,
+        ToolChoice::Required => Some("at least one tool".to_owned()),
+        ToolChoice::Named(name) => Some(format!("the tool {name}")),
+    };
+    Instructions { may_call: *choice != ToolChoice::None, must_call, tools }.render()
 }
 
 impl<'a> Tool<'a> {
@@ -80,7 +87,7 @@ mod tests {
 
     #[test]
     fn tools_and_their_arguments_are_described() {
-        let prompt = describe(&builtin().unwrap().specs(), ToolChoice::Auto).unwrap();
+        let prompt = describe(&builtin().unwrap().specs(), &ToolChoice::Auto).unwrap();
         assert!(prompt.starts_with("# Calling tools\nTo call a tool"), "{prompt}");
         let add = "\n\n## add\nAdds two numbers exactly, in decimal: 0.1 + 0.2 is 0.3. Use it for every sum instead of \
                    computing in your head.\nArguments:\n- a (number or string, required): The first number.\n\
@@ -102,9 +109,18 @@ mod tests {
 
     #[test]
     fn when_no_more_tools_may_be_used_the_prompt_says_so() {
-        let prompt = describe(&builtin().unwrap().specs(), ToolChoice::None).unwrap();
+        let prompt = describe(&builtin().unwrap().specs(), &ToolChoice::None).unwrap();
         assert!(prompt.starts_with("# Tools\nNo more tools can be called in this answer"), "{prompt}");
         assert!(!prompt.contains("## add"), "{prompt}");
+    }
+
+    #[test]
+    fn when_a_tool_must_be_called_the_prompt_says_so() {
+        let described = |choice| describe(&builtin().unwrap().specs(), &choice).unwrap();
+        let must = "answer without any block.\nIn this answer, call ";
+        assert!(!described(ToolChoice::Auto).contains(must));
+        assert!(described(ToolChoice::Required).contains(&format!("{must}at least one tool.\n\n# Tools")));
+        assert!(described(ToolChoice::Named("add".to_owned())).contains(&format!("{must}the tool add.\n\n# Tools")));
     }
 
     #[test]

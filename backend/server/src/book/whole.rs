@@ -36,6 +36,12 @@ pub(crate) struct ConversationPage {
 }
 
 impl Book {
+    /// Whether a call is one of the reader's own.
+    pub(crate) async fn is_own(&self, reader: &Caller, id: ToolCallId) -> Result<bool, BookError> {
+        let found = whole::find_call(&self.context.db, id.0).await?;
+        Ok(found.is_some_and(|call| call.user_id == reader.user.0))
+    }
+
     /// A call, whosever it is.
     pub(crate) async fn open_call(&self, reader: &Caller, id: ToolCallId) -> Result<WholeCall, BookError> {
         let db = &self.context.db;

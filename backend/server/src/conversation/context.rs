@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::{
     ServiceError,
     changes::Changes,
-    limits::{MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
+    limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
     person_limits::PersonLimits,
     slots::Slots,
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
@@ -42,6 +42,8 @@ pub(super) struct Context {
     pub(super) exports: Slots,
     /// The right to ask a model once.
     pub(super) plain_calls: Slots,
+    /// The right to call a tool without a turn.
+    pub(super) direct_calls: Slots,
     /// Names this process in the leases of its turns.
     pub(super) owner: String,
     pub(super) running: RunningTurns,
@@ -90,6 +92,7 @@ impl Context {
             searches: Slots::new(MAX_SEARCHES),
             exports: Slots::new(MAX_EXPORTS),
             plain_calls: Slots::new(MAX_PLAIN_CALLS),
+            direct_calls: Slots::new(MAX_DIRECT_CALLS),
             owner: Uuid::new_v4().to_string(),
             running: RunningTurns::default(),
             turn_counts: TurnCounts::default(),

@@ -43,7 +43,19 @@ pub(super) const MAX_WAITING_EXPORT_PARTS: usize = 4;
 /// Models that programs ask once at the same time, half of them for one person; further ones are refused.
 pub(super) const MAX_PLAIN_CALLS: usize = 32;
 
-/// Pieces of such an answer that may wait for a reader that is slower than the model.
+/// Tools that programs call without a turn at the same time; further ones are refused. And bytes of an output that they get.
+pub(super) const MAX_DIRECT_CALLS: usize = 32;
+pub(super) const MAX_DIRECT_OUTPUT_BYTES: usize = 1024 * 1024;
+
+/// Calls of an answer that a model is told to sum it up, and characters of each of their texts.
+pub(super) const MAX_SUMMED_CALLS: usize = 50;
+pub(super) const MAX_SUMMED_CHARS: usize = 300;
+
+/// Turns that went on with a program's results whose steps are read back for one request, the newest: each takes a few
+/// queries.
+pub(super) const MAX_RESTORED_TURNS: usize = 32;
+
+/// Pieces of an answer of a model that is asked once that may wait for a reader that is slower than the model.
 pub(super) const MAX_WAITING_PLAIN_EVENTS: usize = 64;
 
 /// Characters of the first message that become the title.

@@ -1,14 +1,15 @@
 //! Conversations: their list (`list`), which branch of one is shown and how much of it (`branch`), where something stands
 //! in them (`search`), which model answers (`model`) with which tools (`tool_switches`), the turns that run in them (`turn`),
-//! one of their tool calls (`tool_call`), a model that a program asks once (`plain`), what is approved for good
-//! (`approvals`), a conversation as a file (`export`) or by a link (`share`), how much one person may have answered
-//! (`person_limits`, `allowance`), and what is stored (`store`). Knows no HTTP.
+//! one of their tool calls (`tool_call`), a model that a program asks once (`plain`) and a tool that it calls without a turn
+//! (`direct`), what is approved for good (`approvals`), a conversation as a file (`export`) or by a link (`share`), how much
+//! one person may have answered (`person_limits`, `allowance`), and what is stored (`store`). Knows no HTTP.
 
 mod allowance;
 mod approvals;
 mod branch;
 mod changes;
 mod context;
+mod direct;
 mod error;
 mod export;
 mod input;
@@ -37,5 +38,7 @@ pub use plain::PlainEvent;
 pub use service::ConversationService;
 pub use store::{ListFilter, Program};
 pub use tool_call::CallPart;
-pub use turn::{DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ProgramTurn};
+pub use turn::{
+    ClientCall, ClientTool, DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ProgramTurn,
+};
 pub(crate) use turn_counts::TurnCounts;

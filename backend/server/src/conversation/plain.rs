@@ -50,7 +50,7 @@ impl ConversationService {
         }
         let model = context.model_for(model, None)?;
         let slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
-        let GivenInput { messages, system, sampling } = input;
+        let GivenInput { messages, system, sampling, .. } = input;
         let (tools, tool_choice) = (Arc::from([]), ToolChoice::None);
         let stream = model.client().stream(ModelRequest { system, messages, tools, tool_choice, sampling });
         let (told, events) = mpsc::channel(MAX_WAITING_PLAIN_EVENTS);

@@ -139,7 +139,7 @@ fn check_change(request: &ServiceRequest, caller: &Caller) -> Result<(), ApiErro
 fn is_for_programs(path: &str) -> bool {
     let is_under =
         |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    is_under("/api") || is_under("/v1") || path == "/metrics" || path == "/readyz"
+    is_under("/api") || is_under("/v1") || path == "/mcp" || path == "/metrics" || path == "/readyz"
 }
 
 fn refused(state: &AppState, request: ServiceRequest, refusal: &ApiError) -> ServiceResponse {

@@ -1,5 +1,5 @@
 //! The only module that knows HTTP: routes, what is read from requests, errors as problem+json, the writing of
-//! server-sent events, and OpenAI's format for programs (`openai`).
+//! server-sent events, OpenAI's format for programs (`openai`), and the tool server (`mcp`).
 
 mod accounts;
 mod assets;
@@ -20,6 +20,7 @@ mod health;
 mod hosts;
 mod identify;
 mod limits;
+mod mcp;
 mod messages;
 mod methods;
 mod metrics;

@@ -18,7 +18,7 @@ use super::{
     error::ApiError,
     export, feed, guard, health, identify,
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
-    messages,
+    mcp, messages,
     methods::{self, Endpoint, READING},
     models, openai, page, search, shares,
     state::AppState,
@@ -60,6 +60,7 @@ fn configure(app: &mut web::ServiceConfig, state: &AppState) {
         .app_data(web::QueryConfig::default().error_handler(|e, _| ApiError::Query(e.to_string()).into()))
         .service(api())
         .service(openai::v1())
+        .service(mcp::endpoint())
         .service(Endpoint::at("/healthz").on(Method::GET, health::live))
         .service(Endpoint::at("/readyz").on(Method::GET, health::ready))
         .service(Endpoint::at("/metrics").on(Method::GET, health::metrics))
@@ -114,6 +115,7 @@ fn api() -> Scope {
         .service(Endpoint::at("/conversations/{uuid}/search").on(Method::GET, search::in_conversation))
         .service(Endpoint::at("/search").on(Method::GET, search::everywhere))
         .service(Endpoint::at("/events").on(Method::GET, feed::subscribe))
+        .service(Endpoint::at("/chat").on(Method::POST, openai::thread::create_simple))
         .service(Endpoint::at("/models").on(Method::GET, models::list))
         .service(Endpoint::at("/tools").on(Method::GET, tools::list))
         .service(Endpoint::at("/tools/settings").on(Method::POST, tools::switch))

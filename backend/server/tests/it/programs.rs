@@ -1,13 +1,16 @@
 //! Programs that use the agent as a model (`/v1`): whole answers and the record of them here, streams in
-//! `programs/streams`, what is refused in `programs/refusals`, a model that is asked once in `programs/plain`, consent in
+//! `programs/streams`, the program's own tools in `programs/client_tools`, what is refused in `programs/refusals`, a model that is asked once in `programs/plain`, consent in
 //! `programs/consent`, and a real program in `programs/python`. Whose conversations they are is in `accounts/programs`.
 
+mod client_tools;
 mod consent;
 mod kit;
+mod mcp;
 mod plain;
 mod python;
 mod refusals;
 mod streams;
+mod threads;
 
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};

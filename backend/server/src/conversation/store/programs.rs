@@ -2,6 +2,7 @@
 //! one told a turn in place of the stored history (`turn_inputs`).
 
 use chrono::{DateTime, Utc};
+use tallybook_agent::CLIENT_CALLS;
 use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
@@ -19,6 +20,12 @@ const FIND_CONVERSATION: &str = "SELECT c.id, c.uuid, c.title, c.head_message_id
          AS awaiting_approval, c.pinned, c.archived, c.model, c.created_at, c.updated_at \
      FROM program_conversations p JOIN conversations c ON c.id = p.conversation_id \
      WHERE p.user_id = ? AND p.key_id = ? AND p.chat_id = ? AND c.user_id = p.user_id";
+
+const FIND_ANSWER: &str = "SELECT m.id AS message_id, m.parent_id AS user_message_id, c.id AS conversation_id, c.uuid \
+     FROM messages m JOIN conversations c ON c.id = m.conversation_id \
+     WHERE m.id = ? AND m.role = 'assistant' AND m.status = 'complete' AND m.stop_reason = ? AND c.user_id = ? \
+     AND EXISTS (SELECT 1 FROM program_conversations p \
+         WHERE p.conversation_id = c.id AND p.user_id = ? AND p.key_id = ?)";
 
 const CREATE_CHAT: &str =
     "INSERT INTO program_conversations (user_id, key_id, chat_id, conversation_id) VALUES (?, ?, ?, ?)";
@@ -42,6 +49,16 @@ pub struct Program {
     pub user: UserId,
     /// Row id of the key that it shows; 0 where it shows none.
     pub key_id: i64,
+}
+
+/// An answer that ended with calls which its program is to run.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct AnswerPlace {
+    pub(crate) message_id: MessageId,
+    /// What it answers.
+    pub(crate) user_message_id: MessageId,
+    pub(crate) conversation_id: ConversationId,
+    pub(crate) uuid: String,
 }
 
 /// Makes a conversation of a program's.
@@ -68,6 +85,19 @@ pub(crate) async fn find_conversation(
 ) -> sqlx::Result<Option<ConversationRow>> {
     on_db!(db, |pool| {
         let find = sqlx::query_as(FIND_CONVERSATION).bind(program.user).bind(program.key_id).bind(chat_id);
+        find.fetch_optional(pool).await
+    })
+}
+
+/// A program's answer that ended with calls for it to run.
+pub(crate) async fn find_answer(
+    db: &Database,
+    program: Program,
+    message_id: MessageId,
+) -> sqlx::Result<Option<AnswerPlace>> {
+    let Program { user, key_id } = program;
+    on_db!(db, |pool| {
+        let find = sqlx::query_as(FIND_ANSWER).bind(message_id).bind(CLIENT_CALLS).bind(user).bind(user).bind(key_id);
         find.fetch_optional(pool).await
     })
 }

@@ -141,7 +141,7 @@ pub(crate) struct SizeRow {
     pub(crate) calls: i64,
 }
 
-/// What one turn cost: the sums over its `model_calls`, but for its conversation's title.
+/// What one turn cost: the sums over its `model_calls`, but for what was asked when it was over.
 #[derive(Clone, Copy, Debug, sqlx::FromRow)]
 pub(crate) struct UsageRow {
     pub(crate) message_id: MessageId,

@@ -1,5 +1,6 @@
 //! Beginning a turn for a program that tells the history itself. What is stored is the record: its last question and the
-//! answer, in a conversation of the program's.
+//! answer, in a conversation of the program's. What goes on with the results of the program's own tools is another answer to
+//! the question that is stored.
 
 use std::sync::Arc;
 
@@ -8,12 +9,12 @@ use uuid::Uuid;
 
 use super::{
     super::{
-        ServiceError,
+        ServiceError, allowance,
         context::Context,
         input::title_from_message,
         service::ConversationService,
         store::{
-            ConversationId,
+            ConversationId, messages,
             programs::{self, Program},
             rows::{ConversationRow, TreeNode},
             turns::{self, Below, Claim, NewTurn, Question, TurnRows},
@@ -21,10 +22,12 @@ use super::{
     },
     begin::message_start,
     given::GivenInput,
+    restored::{Restored, restore},
     start::{NewRun, StartPermit, start},
     subscribe::EventsAnswer,
 };
 use crate::{
+    accounts::UserId,
     db::{Transaction, is_rolled_back},
     journal::TurnSubscription,
     models::Model,
@@ -64,9 +67,18 @@ struct Beginning<'a> {
     program: Program,
     /// What the program calls its new conversation.
     own_id: Option<&'a str>,
-    question: &'a str,
+    parts: &'a [MessagePart],
     model: &'a Arc<Model>,
-    input: Arc<GivenInput>,
+    /// What the model is told in place of the stored history.
+    input: Option<Arc<GivenInput>>,
+}
+
+/// Where the turn is to begin that is in no new conversation.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    row: &'a ConversationRow,
+    /// The stored question that it answers; absent where that is new.
+    answers: Option<MessageId>,
 }
 
 impl ConversationService {
@@ -76,6 +88,18 @@ impl ConversationService {
         let context = &self.context;
         let ProgramRequest { program, chat_id, model, question, input } = request;
         let model = context.model_for(model.as_deref(), None)?;
+        let Restored { messages, goes_on } = restore(context, program, input.messages).await?;
+        let input = Arc::new(GivenInput { messages, ..input });
+        if let Some(place) = goes_on {
+            let row = context.find_conversation(program.user, place.uuid.parse().unwrap_or_default()).await?;
+            let asked = messages::find_message(&context.db, row.id, place.user_message_id).await?;
+            let parts = asked.ok_or(ServiceError::NoSuchMessage)?.parts();
+            let beginning = Beginning { program, own_id: None, parts: &parts, model, input: Some(Arc::clone(&input)) };
+            let place = Place { row: &row, answers: Some(place.user_message_id) };
+            if let Some(turn) = begin(context, &beginning, Some(place)).await? {
+                return Ok(turn);
+            }
+        }
         let known = match &chat_id {
             Some(id) => programs::find_conversation(&context.db, program, id).await?,
             None => None,
@@ -83,13 +107,35 @@ impl ConversationService {
         // The UUID that it was told goes on to mean that conversation, though it is busy.
         let is_told = |id: &&str| known.as_ref().is_some_and(|row| row.uuid == *id);
         let own_id = chat_id.as_deref().filter(|id| !is_told(id));
-        let beginning = Beginning { program, own_id, question: &question, model, input: Arc::new(input) };
+        let parts = [MessagePart::Text { text: question }];
+        let beginning = Beginning { program, own_id, parts: &parts, model, input: Some(input) };
         if let Some(row) = known.filter(|row| row.active_message_id.is_none())
-            && let Some(turn) = begin(context, &beginning, Some(&row)).await?
+            && let Some(turn) = begin(context, &beginning, Some(Place { row: &row, answers: None })).await?
         {
             return Ok(turn);
         }
         begin(context, &beginning, None).await?.ok_or(ServiceError::TurnRunning)
+    }
+
+    /// Stores a question in a conversation and begins the turn that answers it, whose model is told what is stored there.
+    pub async fn answer_in_thread(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        model: Option<&str>,
+        question: String,
+    ) -> Result<ProgramTurn, ServiceError> {
+        let context = &self.context;
+        let row = context.find_conversation(user, uuid).await?;
+        let model = context.model_for(model, row.model.as_deref())?;
+        let parts = [MessagePart::Text { text: question }];
+        // No conversation is made here, so it does not matter which program it is.
+        let program = Program { user, key_id: 0 };
+        let beginning = Beginning { program, own_id: None, parts: &parts, model, input: None };
+        match begin(context, &beginning, Some(Place { row: &row, answers: None })).await? {
+            Some(turn) => Ok(turn),
+            None => Err(context.busy(row.id).await?),
+        }
     }
 }
 
@@ -97,45 +143,50 @@ impl ConversationService {
 async fn begin(
     context: &Arc<Context>,
     beginning: &Beginning<'_>,
-    row: Option<&ConversationRow>,
+    place: Option<Place<'_>>,
 ) -> Result<Option<ProgramTurn>, ServiceError> {
     for _ in 1..MAX_TRIES {
-        match try_begin(context, beginning, row).await {
+        match try_begin(context, beginning, place).await {
             Err(ServiceError::Storage(error)) if is_rolled_back(&error) => {
                 tracing::info!(%error, "a transaction was rolled back and is retried");
             }
             outcome => return outcome,
         }
     }
-    try_begin(context, beginning, row).await
+    try_begin(context, beginning, place).await
 }
 
 async fn try_begin(
     context: &Arc<Context>,
     beginning: &Beginning<'_>,
-    row: Option<&ConversationRow>,
+    place: Option<Place<'_>>,
 ) -> Result<Option<ProgramTurn>, ServiceError> {
-    let Beginning { program, question, model, input, .. } = beginning;
+    let Beginning { program, parts, model, input, .. } = beginning;
+    let user = program.user;
     let permit = StartPermit::take(context)?;
     let lease_until = turns::database_now(&context.db).await? + context.lifetimes.lease;
-    let parts = [MessagePart::Text { text: (*question).to_owned() }];
     let mut tx = context.db.begin().await?;
-    let (conversation_id, uuid) = match row {
-        Some(row) => (row.id, row.uuid.parse().unwrap_or_default()),
+    allowance::hold(context, &mut tx, user).await?;
+    let (conversation_id, uuid) = match place {
+        Some(Place { row, .. }) => (row.id, row.uuid.parse().unwrap_or_default()),
         None => create_conversation(context, &mut tx, beginning).await?,
     };
-    let question = Question::New { parts: &parts, client_message_id: None, below: Below::Head };
+    let question = match place.and_then(|place| place.answers) {
+        Some(user_message_id) => Question::Stored { user_message_id },
+        None => Question::New { parts, client_message_id: None, below: Below::Head },
+    };
     let new = NewTurn { question, first_title: None, model: model.name(), owner: &context.owner, lease_until };
     let Claim::Begun(rows) = turns::begin_turn(&mut tx, conversation_id, new).await? else { return Ok(None) };
-    input.store(&mut tx, rows.assistant_message_id).await?;
-    let places = match row {
+    allowance::check(context, &mut tx, user).await?;
+    if let Some(input) = input {
+        input.store(&mut tx, rows.assistant_message_id).await?;
+    }
+    let places = match place {
         Some(_) => turns::list_versions(&mut tx, conversation_id, rows.user_message_id).await?,
         None => places_of_first(rows),
     };
-    let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, &parts, model, &places))];
-    let given = Some(Arc::clone(input));
-    let user = program.user;
-    let run = NewRun { user, conversation_id, rows, model: Arc::clone(model), given, first_events };
+    let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, model, &places))];
+    let run = NewRun { user, conversation_id, rows, model: Arc::clone(model), given: input.clone(), first_events };
     match start(context, permit, tx, run).await? {
         EventsAnswer::Turn(events) => {
             Ok(Some(ProgramTurn { conversation: uuid, message_id: rows.assistant_message_id, events }))
@@ -150,11 +201,18 @@ async fn create_conversation(
     tx: &mut Transaction,
     beginning: &Beginning<'_>,
 ) -> sqlx::Result<(ConversationId, Uuid)> {
-    let Beginning { program, own_id, question, model, .. } = beginning;
+    let Beginning { program, own_id, parts, model, .. } = beginning;
     let uuid = Uuid::now_v7();
     let is_default = Arc::ptr_eq(model, context.models.default_model());
     let model = (!is_default).then(|| model.name());
-    let id = programs::create_conversation(tx, program.user, uuid, &title_from_message(question), model).await?;
+    let id = programs::create_conversation(
+        tx,
+        program.user,
+        uuid,
+        &title_from_message(&MessagePart::join_texts(parts)),
+        model,
+    )
+    .await?;
     programs::set_conversation(tx, *program, &uuid.to_string(), id).await?;
     if let Some(own_id) = own_id {
         programs::set_conversation(tx, *program, own_id, id).await?;

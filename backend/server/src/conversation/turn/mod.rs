@@ -1,12 +1,14 @@
 //! Turns: how one begins (`begin`, `answer_program`, `start`), goes on (`continue_turn`, `consent`, `go_on`), runs (`run`), is
 //! stored (`writer`, `storing_recorder`, `call_events`) and ends (`end`); what its model is told (`history`, `given`,
-//! `continued`); how readers follow it (`subscribe`, `next_run`, `remote_tail`, `stored_end`) and play it again (`playback`),
-//! how it is
-//! stopped (`stop`), and what is done about turns whose process is gone (`recovery`) or that are long over (`retention`).
+//! `restored`, `continued`) and which calls are a program's to run (`client_calls`); how readers follow it (`subscribe`,
+//! `next_run`, `remote_tail`, `stored_end`) and play it again (`playback`), how it is stopped (`stop`), what was done for it
+//! in a few lines (`reasoning`), and what is done about turns whose process is gone (`recovery`) or that are long over
+//! (`retention`).
 
 mod answer_program;
 mod begin;
 mod call_events;
+mod client_calls;
 mod consent;
 mod continue_turn;
 mod continued;
@@ -16,8 +18,10 @@ mod go_on;
 mod history;
 mod next_run;
 mod playback;
+mod reasoning;
 pub(super) mod recovery;
 mod remote_tail;
+mod restored;
 pub(super) mod retention;
 mod run;
 mod start;
@@ -34,7 +38,8 @@ pub(super) mod waiting;
 mod writer;
 
 pub use answer_program::{ProgramRequest, ProgramTurn};
+pub use client_calls::ClientCall;
 pub use consent::DecisionAnswer;
-pub use given::GivenInput;
+pub use given::{ClientTool, GivenInput};
 pub use next_run::NextRun;
 pub use subscribe::EventsAnswer;

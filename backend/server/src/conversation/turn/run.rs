@@ -6,6 +6,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 use futures_util::FutureExt;
 use tallybook_agent::{AgentError, EndReason, RecordError, TurnInput, TurnOutcome};
 use tallybook_protocol::MessageStatus;
+use tallybook_tools::ToolSpec;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -92,7 +93,7 @@ impl Turn {
         let tools = context.tools_of(self.conversation_id).await?;
         let instructions = people::find_instructions(&context.db, self.user).await?;
         let is_first = epoch == FIRST_EPOCH;
-        let GivenInput { messages: mut history, system, sampling } = if let Some(given) = self.given.as_deref() {
+        let given = if let Some(given) = self.given.as_deref() {
             let mut input = given.clone();
             if !is_first {
                 input.messages.extend(steps_of(context, self.conversation_id, assistant_message_id).await?);
@@ -103,12 +104,14 @@ impl Turn {
             let messages = history_of(context, self.conversation_id, head).await?;
             GivenInput { messages, ..GivenInput::default() }
         };
+        let GivenInput { messages: mut history, system, sampling, tools: client_tools, tool_choice } = given;
+        let client_tools = client_tools.into_iter().map(ToolSpec::from).collect();
         let continued = if is_first {
             None
         } else {
             Some(continued_turn(context, &tools, assistant_message_id, &mut history).await?)
         };
-        Ok(TurnInput { history, system, sampling, continued, instructions, tools })
+        Ok(TurnInput { history, system, sampling, continued, instructions, tools, client_tools, tool_choice })
     }
 
     /// Renews the lease for as long as the turn is this process's own; returns when it no longer is.

@@ -7,6 +7,7 @@ use super::{
     limits::{MAX_CHAT_ID_CHARS, MAX_STOP_BYTES, MAX_STOPS},
     messages::{self, Said},
     refusal::Refusal,
+    tools,
     wire::{self, ChatRequest, Stop},
 };
 use crate::{conversation::GivenInput, models::Catalog};
@@ -49,8 +50,15 @@ pub(super) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<
     let sampling = sampling(&request)?;
     let is_stream = request.stream.unwrap_or(false);
     let usage = request.stream_options.and_then(|options| options.include_usage).unwrap_or(false);
-    let tools = header(headers, "x-tallybook-tools").is_some_and(|wanted| wanted.trim() == "events");
+    let tells_tools = header(headers, "x-tallybook-tools").is_some_and(|wanted| wanted.trim() == "events");
     let (name, model, is_plain) = model(request.model, models)?;
+    let tools = tools::read(request.tools.unwrap_or_default())?;
+    let tool_choice = tools::choice(request.tool_choice, &tools)?;
+    if is_plain && !tools.is_empty() {
+        let message =
+            "A model that is asked plainly calls no tools. Leave tools out, or ask the agent: its name without :plain.";
+        return Err(Refusal::bad("tools", message));
+    }
     let Said { system, history, question, questions, is_first } = messages::read(request.messages)?;
     let looks_like_task = !is_stream && is_first && questions == 1 && question.starts_with(TASK_BEGIN);
     let is_task = header(headers, "x-tallybook-task").is_some_and(|task| !task.trim().is_empty());
@@ -58,10 +66,10 @@ pub(super) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<
         name,
         model,
         is_plain: is_plain || is_task || looks_like_task,
-        stream: is_stream.then_some(StreamWish { usage, tools }),
+        stream: is_stream.then_some(StreamWish { usage, tools: tells_tools }),
         chat_id: chat_id(headers)?,
         question,
-        input: GivenInput { messages: history, system, sampling },
+        input: GivenInput { messages: history, system, sampling, tools, tool_choice },
     })
 }
 
@@ -93,7 +101,6 @@ pub(super) fn no_such_model(name: &str, models: &Catalog) -> Refusal {
 fn refuse_what_cannot_be(request: &ChatRequest) -> Result<(), Refusal> {
     let is_there =
         |json: &Option<Box<serde_json::value::RawValue>>| json.as_ref().is_some_and(|json| json.get() != "null");
-    let has_tools = request.tools.as_ref().is_some_and(|tools| !tools.is_empty());
     let is_text = request.response_format.as_ref().is_none_or(|format| format.kind == "text");
     let wants_sound = request.modalities.as_ref().is_some_and(|kinds| kinds.iter().any(|kind| kind != "text"));
     let (param, message) = if request.n.is_some_and(|n| n != 1) {
@@ -102,8 +109,6 @@ fn refuse_what_cannot_be(request: &ChatRequest) -> Result<(), Refusal> {
         ("logprobs", "Probabilities are not told. Leave logprobs out.")
     } else if is_there(&request.functions) {
         ("functions", "Functions of the old form are not taken. Leave functions out.")
-    } else if has_tools {
-        ("tools", "The server runs its own tools here, and takes none of a program's. Leave tools out.")
     } else if !is_text {
         ("response_format", "Answers are text. Leave response_format out, or send {\"type\": \"text\"}.")
     } else if is_there(&request.audio) || wants_sound {

@@ -6,7 +6,6 @@ use actix_web::{
     web::Json,
 };
 use serde_json::value::RawValue;
-use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::{
@@ -15,40 +14,25 @@ use super::{
         error::ApiError,
         guard,
         peer::Peer,
-        sse::{self, Frame},
         state::{AppState, State},
     },
-    ask::{self, Asked, StreamWish},
+    ask::{self, Asked},
     chunk::Chunks,
     follow::{BegunTurn, Follower},
     plain::PlainAnswer,
     refusal::Refusal,
-    sink::{Progress, Sink},
+    respond::Answer,
+    sink::Progress,
     whole::{Completion, WholeAnswer},
 };
 use crate::{
-    accounts::{Caller, Credential},
-    conversation::{ConversationService, Program, ProgramRequest},
+    accounts::{Caller, Credential, UserId},
+    conversation::{ConversationService, Program, ProgramRequest, ProgramTurn, ServiceError},
     db::now,
 };
 
 /// Says in which conversation an answer is stored.
 const CONVERSATION: HeaderName = HeaderName::from_static("x-tallybook-conversation");
-
-/// What answers.
-enum Answer {
-    Turn(Box<Follower>),
-    Plain(PlainAnswer),
-}
-
-impl Answer {
-    async fn next(&mut self, sink: &mut impl Sink) -> Progress {
-        match self {
-            Self::Turn(turn) => turn.next(sink).await,
-            Self::Plain(answer) => answer.next(sink).await,
-        }
-    }
-}
 
 /// An answer that has begun.
 struct Answering {
@@ -73,7 +57,10 @@ pub(super) async fn create(
     };
     let conversation = answering.conversation;
     let mut response = match asked.stream {
-        Some(wish) => stream(&state, peer, answering, &asked.name, wish).await?,
+        Some(wish) => {
+            let chunks = Chunks::new(&answering.id, now().timestamp(), &asked.name, wish);
+            answering.answer.stream(&state, peer, chunks).await?
+        }
         None => whole(peer, answering, &asked.name).await?,
     };
     if let Some(value) = conversation.and_then(|uuid| HeaderValue::from_str(&uuid.to_string()).ok()) {
@@ -95,25 +82,44 @@ async fn begin(
     asked: &mut Asked,
 ) -> Result<Answering, ApiError> {
     let user = caller.user;
-    let key_id = if let Credential::Key(id) = caller.credential { id } else { 0 };
     let new = ProgramRequest {
-        program: Program { user, key_id },
+        program: program_of(caller),
         chat_id: asked.chat_id.take(),
         model: asked.model.clone(),
         question: std::mem::take(&mut asked.question),
         input: std::mem::take(&mut asked.input),
     };
+    let follower = follow(state, request, user, |service| async move { service.answer_program(new).await }).await?;
+    let (conversation, message_id) = follower.place();
+    let id = format!("chatcmpl-{message_id}");
+    Ok(Answering { answer: Answer::Turn(Box::new(follower)), id, conversation: Some(conversation) })
+}
+
+/// Which program asks, as far as its conversations are its own.
+pub(super) fn program_of(caller: &Caller) -> Program {
+    let key_id = if let Credential::Key(id) = caller.credential { id } else { 0 };
+    Program { user: caller.user, key_id }
+}
+
+/// Begins a turn and follows it.
+pub(super) async fn follow<F, W>(
+    state: &AppState,
+    request: &HttpRequest,
+    user: UserId,
+    begin: F,
+) -> Result<Follower, ApiError>
+where
+    F: FnOnce(ConversationService) -> W + Send + 'static,
+    W: Future<Output = Result<ProgramTurn, ServiceError>> + Send + 'static,
+{
     // Whoever goes away meanwhile drops what comes of it, which stops the turn.
-    let begin = |service: ConversationService| async move {
-        let turn = service.answer_program(new).await?;
+    let begin = move |service: ConversationService| async move {
+        let turn = begin(service.clone()).await?;
         Ok(BegunTurn::new(service, user, turn))
     };
     let turn = state.run(begin).await?;
-    let (conversation, message_id) = turn.place();
-    let link = link(request, conversation);
-    let follower = Follower::new(turn, link, state.limits.approval_wait, state.runtime.clone());
-    let id = format!("chatcmpl-{message_id}");
-    Ok(Answering { answer: Answer::Turn(Box::new(follower)), id, conversation: Some(conversation) })
+    let link = link(request, turn.place().0);
+    Ok(Follower::new(turn, link, state.limits.approval_wait, state.runtime.clone()))
 }
 
 /// Where a person finds the conversation, by the name that the program asked for. Elsewhere than on this machine, browsers
@@ -130,71 +136,14 @@ fn link(request: &HttpRequest, conversation: Uuid) -> String {
 }
 
 async fn whole(peer: Peer, answering: Answering, model: &str) -> Result<HttpResponse, ApiError> {
-    let Answering { mut answer, id, conversation } = answering;
-    let _served = peer.served();
+    let Answering { answer, id, conversation } = answering;
     let mut text = WholeAnswer::default();
-    let progress = loop {
-        tokio::select! {
-            biased;
-            progress = answer.next(&mut text) => match progress {
-                Progress::More => {}
-                progress => break progress,
-            },
-            // Nobody reads what is answered then.
-            () = peer.gone() => break Progress::Failed(Refusal::broken_off()),
-        }
-    };
-    match progress {
+    match answer.collect(peer, &mut text).await {
         Progress::Ended { finish, usage } => {
-            let body = Completion::new(&id, now().timestamp(), model, &text.text, finish, usage);
+            let body = Completion::new(&id, now().timestamp(), model, &text, finish, usage);
             Ok(HttpResponse::Ok().json(body))
         }
         Progress::Failed(refusal) => Err(Refusal { is_stored: conversation.is_some(), ..refusal }.into()),
         Progress::More => Err(Refusal::broken_off().into()),
     }
-}
-
-/// What fails before there is anything to send fails by its status; for how long that can be is bounded by the first sign of
-/// life.
-async fn stream(
-    state: &AppState,
-    peer: Peer,
-    answering: Answering,
-    model: &str,
-    wish: StreamWish,
-) -> Result<HttpResponse, ApiError> {
-    let Answering { mut answer, id, .. } = answering;
-    let mut chunks = Chunks::new(&id, now().timestamp(), model, wish.tools);
-    let mut first = match timeout(state.keep_alive, answer.next(&mut chunks)).await {
-        Ok(Progress::Failed(refusal)) => return Err(refusal.into()),
-        Ok(progress) => Some(progress),
-        Err(_) => {
-            chunks.begin();
-            Some(Progress::More)
-        }
-    };
-    let sign_of_life = chunks.sign_of_life();
-    let mut is_over = false;
-    let next = async move || {
-        if is_over {
-            return None;
-        }
-        let progress = if let Some(progress) = first.take() {
-            progress
-        } else {
-            tokio::select! {
-                biased;
-                progress = answer.next(&mut chunks) => progress,
-                () = peer.gone() => return None,
-            }
-        };
-        is_over = !matches!(progress, Progress::More);
-        match progress {
-            Progress::More => {}
-            Progress::Ended { finish, usage } => chunks.end(finish, wish.usage.then_some(usage)),
-            Progress::Failed(refusal) => chunks.fail(&refusal),
-        }
-        Some(vec![Frame::from(chunks.take())])
-    };
-    Ok(sse::respond_with(state.keep_alive, sign_of_life, next))
 }

@@ -5,10 +5,17 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tallybook_protocol::{RawJson, ToolCallEnd, ToolCallId, ToolCallStart, ToolCallStatus, Usage};
 
-use super::{limits::MAX_TOOL_EVENT_BYTES, refusal::Refusal, sink::Sink, whole::UsageBody};
+use super::{
+    ask::StreamWish,
+    limits::MAX_TOOL_EVENT_BYTES,
+    refusal::Refusal,
+    sink::{Sink, Writer},
+    whole::UsageBody,
+};
+use crate::conversation::ClientCall;
 
 const EMPTY_DELTA: &str = r#""choices":[{"index":0,"delta":{},"finish_reason":null}]"#;
 
@@ -22,55 +29,21 @@ pub(super) struct Chunks {
     has_begun: bool,
     /// The names of our own tools' calls, where the program wants to be told of those.
     calls: Option<HashMap<ToolCallId, String>>,
+    /// Whether the program wants to be told the tokens.
+    tells_usage: bool,
 }
 
 impl Chunks {
     /// Those of an answer under this id, by a model that the program calls `model`.
-    pub(super) fn new(id: &str, created: i64, model: &str, wants_tools: bool) -> Self {
+    pub(super) fn new(id: &str, created: i64, model: &str, wish: StreamWish) -> Self {
         let head = format!(
             r#"data: {{"id":{},"object":"chat.completion.chunk","created":{created},"model":{},"#,
             json!(id),
             json!(model)
         );
-        let calls = wants_tools.then(HashMap::new);
-        Self { head, out: Vec::new(), text: String::new(), has_begun: false, calls }
-    }
-
-    /// A chunk that says nothing but that the answer is still being worked on.
-    pub(super) fn sign_of_life(&self) -> Bytes {
-        format!("{}{EMPTY_DELTA}}}\n\n", self.head).into()
-    }
-
-    /// Begins the answer, unless it has begun.
-    pub(super) fn begin(&mut self) {
-        if !self.has_begun {
-            self.has_begun = true;
-            self.chunk(r#""choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]"#);
-        }
-    }
-
-    /// Ends a whole answer.
-    pub(super) fn end(&mut self, finish: &str, usage: Option<Usage>) {
-        self.flush();
-        self.begin();
-        self.chunk(&format!(r#""choices":[{{"index":0,"delta":{{}},"finish_reason":"{finish}"}}]"#));
-        if let Some(usage) = usage {
-            self.chunk(&format!(r#""choices":[],"usage":{}"#, json!(UsageBody::of(usage))));
-        }
-        self.done();
-    }
-
-    /// Ends an answer that failed: readers know it by what has no choices.
-    pub(super) fn fail(&mut self, refusal: &Refusal) {
-        self.flush();
-        self.out.extend_from_slice(format!("data: {}\n\n", json!(refusal.body())).as_bytes());
-        self.done();
-    }
-
-    /// What there is to send.
-    pub(super) fn take(&mut self) -> Bytes {
-        self.flush();
-        std::mem::take(&mut self.out).into()
+        let calls = wish.tools.then(HashMap::new);
+        let (out, text) = (Vec::new(), String::new());
+        Self { head, out, text, has_begun: false, calls, tells_usage: wish.usage }
     }
 
     fn done(&mut self) {
@@ -81,6 +54,10 @@ impl Chunks {
         self.out.extend_from_slice(self.head.as_bytes());
         self.out.extend_from_slice(rest.as_bytes());
         self.out.extend_from_slice(b"}\n\n");
+    }
+
+    fn call_delta(&mut self, call: &Value) {
+        self.chunk(&format!(r#""choices":[{{"index":0,"delta":{{"tool_calls":[{call}]}},"finish_reason":null}}]"#));
     }
 
     fn flush(&mut self) {
@@ -144,8 +121,54 @@ impl Sink for Chunks {
         self.tool(&event, &format!("{name} {mark}"), true);
     }
 
+    fn client_calls(&mut self, calls: Vec<ClientCall>) {
+        self.flush();
+        self.begin();
+        for (index, ClientCall { id, name, arguments }) in calls.into_iter().enumerate() {
+            // As OpenAI does: first which call it is, then what is added to its arguments.
+            let function = json!({"name": name, "arguments": ""});
+            self.call_delta(&json!({"index": index, "id": id, "type": "function", "function": function}));
+            self.call_delta(&json!({"index": index, "function": {"arguments": arguments}}));
+        }
+    }
+
     fn is_ready(&self) -> bool {
         !self.out.is_empty() || !self.text.is_empty()
+    }
+}
+
+impl Writer for Chunks {
+    fn begin(&mut self) {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.chunk(r#""choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]"#);
+        }
+    }
+
+    fn sign_of_life(&self) -> Bytes {
+        format!("{}{EMPTY_DELTA}}}\n\n", self.head).into()
+    }
+
+    fn end(&mut self, finish: &str, usage: Usage) {
+        self.flush();
+        self.begin();
+        self.chunk(&format!(r#""choices":[{{"index":0,"delta":{{}},"finish_reason":"{finish}"}}]"#));
+        if self.tells_usage {
+            self.chunk(&format!(r#""choices":[],"usage":{}"#, json!(UsageBody::of(usage))));
+        }
+        self.done();
+    }
+
+    /// Readers know it by what has no choices.
+    fn fail(&mut self, refusal: &Refusal) {
+        self.flush();
+        self.out.extend_from_slice(format!("data: {}\n\n", json!(refusal.body())).as_bytes());
+        self.done();
+    }
+
+    fn take(&mut self) -> Bytes {
+        self.flush();
+        std::mem::take(&mut self.out).into()
     }
 }
 

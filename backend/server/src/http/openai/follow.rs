@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use tallybook_agent::CLIENT_CALLS;
 use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, Usage};
 use tokio::{runtime::Handle, task::JoinError};
 use tokio_util::task::AbortOnDropHandle;
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::{
     accounts::UserId,
-    conversation::{ConversationService, NextRun, ProgramTurn, ServiceError},
+    conversation::{ClientCall, ConversationService, NextRun, ProgramTurn, ServiceError},
     journal::{LogEntry, TurnSubscription},
 };
 
@@ -37,6 +38,8 @@ enum Phase {
     Reads(TurnSubscription),
     /// For a person's consent.
     Waits(AbortOnDropHandle<Result<NextRun, ServiceError>>),
+    /// For the calls that are the program's to run, with which the turn has ended.
+    HandsOver(AbortOnDropHandle<Result<Vec<ClientCall>, ServiceError>>),
     Over,
 }
 
@@ -44,6 +47,7 @@ enum Phase {
 enum Told {
     Taken,
     Waits,
+    HandsOver,
     Over(Progress),
 }
 
@@ -55,6 +59,11 @@ impl Follower {
         Self { turn, phase, sent: 0, usage: Usage::default(), link, has_told_of_wait: false, patience, runtime }
     }
 
+    /// The conversation that the turn is stored in, and the turn.
+    pub(super) fn place(&self) -> (Uuid, MessageId) {
+        (self.turn.conversation, self.turn.message_id)
+    }
+
     /// Writes what comes next. Nothing is lost when it is dropped before its end.
     pub(super) async fn next(&mut self, sink: &mut impl Sink) -> Progress {
         loop {
@@ -64,6 +73,10 @@ impl Follower {
                     let run = run.await;
                     self.after_wait(run, sink)
                 }
+                Phase::HandsOver(calls) => {
+                    let calls = calls.await;
+                    self.hand_over(calls, sink)
+                }
                 Phase::Reads(events) => match events.next().await {
                     None => Told::Over(Progress::Failed(Refusal::broken_off())),
                     Some(entries) => self.take_all(entries.iter().map(LogEntry::event), sink),
@@ -72,6 +85,7 @@ impl Follower {
             match told {
                 Told::Taken => {}
                 Told::Waits => self.wait(sink),
+                Told::HandsOver => self.fetch_calls(),
                 Told::Over(progress) => {
                     self.phase = Phase::Over;
                     self.turn.is_over = true;
@@ -124,9 +138,11 @@ impl Follower {
 
     fn take_end(&mut self, end: &MessageEnd, sink: &mut impl Sink) -> Told {
         self.catch_up(&end.content, sink);
+        sink.run_ended(end);
         self.usage = end.usage;
         match end.status {
             MessageStatus::AwaitingApproval => Told::Waits,
+            MessageStatus::Complete if end.stop_reason.as_deref() == Some(CLIENT_CALLS) => Told::HandsOver,
             MessageStatus::Complete | MessageStatus::Stopped => {
                 let finish = finish_of(end.stop_reason.as_deref().unwrap_or_default());
                 Told::Over(Progress::Ended { finish, usage: end.usage })
@@ -172,6 +188,31 @@ impl Follower {
         }
     }
 
+    /// Begins to read which calls the program is to run.
+    fn fetch_calls(&mut self) {
+        let StoppedOnDrop { service, user, conversation, message_id, .. } = &self.turn;
+        let (service, user, conversation, message_id) = (service.clone(), *user, *conversation, *message_id);
+        let fetch = async move { service.list_client_calls(user, conversation, message_id).await };
+        self.phase = Phase::HandsOver(AbortOnDropHandle::new(self.runtime.spawn(fetch)));
+    }
+
+    fn hand_over(
+        &mut self,
+        calls: Result<Result<Vec<ClientCall>, ServiceError>, JoinError>,
+        sink: &mut impl Sink,
+    ) -> Told {
+        match calls {
+            Ok(Ok(calls)) if !calls.is_empty() => {
+                sink.client_calls(calls);
+                Told::Over(Progress::Ended { finish: finish_of(CLIENT_CALLS), usage: self.usage })
+            }
+            lost => {
+                tracing::warn!(?lost, "the calls that a program is to run could not be read");
+                Told::Over(Progress::Failed(Refusal::broken_off()))
+            }
+        }
+    }
+
     /// What stands between the answer's text and ours.
     fn separator(&self) -> &'static str {
         if self.sent == 0 { "" } else { "\n\n" }
@@ -191,7 +232,7 @@ impl BegunTurn {
         Self { turn: StoppedOnDrop { service, user, conversation, message_id, is_over: false }, events }
     }
 
-    /// The conversation that it is stored in, and the turn.
+    /// The same of what follows it.
     pub(super) fn place(&self) -> (Uuid, MessageId) {
         (self.turn.conversation, self.turn.message_id)
     }

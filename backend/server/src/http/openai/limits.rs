@@ -12,5 +12,15 @@ pub(super) const MAX_STOP_BYTES: usize = 1024;
 /// Messages in a request.
 pub(super) const MAX_MESSAGES: usize = 10_000;
 
+/// Tools of a program's own in a request, as many as of a tool server.
+pub(super) const MAX_TOOLS: usize = 128;
+
+/// Bytes of such a tool's description.
+pub(super) const MAX_TOOL_DESCRIPTION_BYTES: usize = 16 * 1024;
+
+/// Bytes of the schema of its arguments, and how deep that may be.
+pub(super) const MAX_SCHEMA_BYTES: usize = 64 * 1024;
+pub(super) const MAX_SCHEMA_LEVELS: usize = 32;
+
 /// Bytes of a call's input, output or error in what is told of our own tools.
 pub(super) const MAX_TOOL_EVENT_BYTES: usize = 4 * 1024;

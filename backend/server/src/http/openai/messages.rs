@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult};
+use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart};
 
 use super::{
     limits::MAX_MESSAGES,
@@ -25,6 +25,17 @@ pub(super) struct Said {
     pub(super) questions: usize,
     /// Whether nobody but persons, and the system, has spoken.
     pub(super) is_first: bool,
+}
+
+impl Said {
+    /// All that persons said, as one question.
+    pub(super) fn questions_in_one(self) -> String {
+        let words = self.history.iter().filter_map(|message| match message {
+            ModelMessage::User(parts) => Some(UserPart::join_texts(parts)),
+            ModelMessage::Assistant(_) | ModelMessage::ToolResults(_) => None,
+        });
+        words.collect::<Vec<_>>().join("\n\n")
+    }
 }
 
 /// Reads the messages of a request.

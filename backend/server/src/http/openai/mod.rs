@@ -1,6 +1,7 @@
 //! The agent as a model, for programs that speak OpenAI Chat Completions: the shapes on the wire (`wire`, `chunk`, `whole`,
-//! `error_body`), what a request asks for (`ask`, `messages`, `refusal`), and how a turn becomes its answer (`chat`,
-//! `follow`, `plain`). The turn is the same as the page's; nothing of it is decided here.
+//! `error_body`), what a request asks for (`ask`, `messages`, `tools`, `refusal`), and how a turn becomes its answer (`chat`,
+//! `follow`, `plain`, `respond`); and the same in plainer shapes (`thread`). The turn is the same as the page's; nothing of it
+//! is decided here.
 
 mod ask;
 mod chat;
@@ -12,7 +13,10 @@ mod messages;
 mod models;
 mod plain;
 pub(super) mod refusal;
+mod respond;
 mod sink;
+pub(super) mod thread;
+mod tools;
 mod whole;
 mod wire;
 
@@ -24,6 +28,7 @@ use super::{error::ApiError, methods::Endpoint};
 pub(super) fn v1() -> Scope {
     web::scope("/v1")
         .service(Endpoint::at("/chat/completions").on(Method::POST, chat::create))
+        .service(Endpoint::at("/chat").on(Method::POST, thread::create))
         .service(Endpoint::at("/models").on(Method::GET, models::list))
         .service(Endpoint::at("/models/{id:.+}").on(Method::GET, models::find))
         .default_service(web::to(no_such_route))

@@ -1,8 +1,12 @@
-//! What an answer is written into as it comes: a stream's chunks (`chunk`), or one answer (`whole`); and how it ends.
+//! What an answer is written into as it comes: a stream (`chunk`), or one answer (`whole`), or those in our own words
+//! (`thread`); and how it ends.
 
-use tallybook_protocol::{ToolCallEnd, ToolCallStart, Usage};
+use bytes::Bytes;
+use tallybook_agent::CLIENT_CALLS;
+use tallybook_protocol::{MessageEnd, ToolCallEnd, ToolCallStart, Usage};
 
 use super::refusal::Refusal;
+use crate::conversation::ClientCall;
 
 /// Takes an answer as it comes.
 pub(super) trait Sink {
@@ -15,8 +19,32 @@ pub(super) trait Sink {
     /// One of our own tools has given its result.
     fn tool_ended(&mut self, call: &ToolCallEnd);
 
+    /// The answer ends with calls of the program's own tools.
+    fn client_calls(&mut self, calls: Vec<ClientCall>);
+
+    /// A run of the turn is over: the last one, or one after which calls wait for consent.
+    fn run_ended(&mut self, _: &MessageEnd) {}
+
     /// Whether there is something that can be sent by now.
     fn is_ready(&self) -> bool;
+}
+
+/// Writes an answer as a stream.
+pub(super) trait Writer: Sink {
+    /// Begins the answer, unless it has begun.
+    fn begin(&mut self);
+
+    /// What says nothing but that the answer is still being worked on.
+    fn sign_of_life(&self) -> Bytes;
+
+    /// Ends a whole answer.
+    fn end(&mut self, finish: &str, usage: Usage);
+
+    /// Ends an answer that failed.
+    fn fail(&mut self, refusal: &Refusal);
+
+    /// What there is to send.
+    fn take(&mut self) -> Bytes;
 }
 
 /// How far an answer is.
@@ -39,6 +67,7 @@ pub(super) fn finish_of(stop_reason: &str) -> &'static str {
     match stop_reason {
         "max_tokens" | "step_limit" => "length",
         "refusal" => "content_filter",
+        CLIENT_CALLS => "tool_calls",
         _ => "stop",
     }
 }

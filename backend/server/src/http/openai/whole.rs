@@ -4,11 +4,14 @@ use serde::Serialize;
 use tallybook_protocol::{ToolCallEnd, ToolCallStart, Usage};
 
 use super::sink::Sink;
+use crate::conversation::ClientCall;
 
 /// Takes an answer to be sent in one piece.
 #[derive(Default)]
 pub(super) struct WholeAnswer {
     pub(super) text: String,
+    /// Calls of the program's own tools.
+    pub(super) calls: Vec<ClientCall>,
 }
 
 impl Sink for WholeAnswer {
@@ -19,6 +22,10 @@ impl Sink for WholeAnswer {
     fn tool_started(&mut self, _: &ToolCallStart) {}
 
     fn tool_ended(&mut self, _: &ToolCallEnd) {}
+
+    fn client_calls(&mut self, calls: Vec<ClientCall>) {
+        self.calls = calls;
+    }
 
     fn is_ready(&self) -> bool {
         false
@@ -47,8 +54,32 @@ struct Choice<'a> {
 #[derive(Serialize)]
 struct Message<'a> {
     role: &'static str,
-    content: &'a str,
+    /// Nothing where there are calls and no words.
+    content: Option<&'a str>,
     refusal: (),
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<CallBody<'a>>,
+}
+
+#[derive(Serialize)]
+struct CallBody<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: FunctionBody<'a>,
+}
+
+#[derive(Serialize)]
+struct FunctionBody<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+impl<'a> CallBody<'a> {
+    fn of(call: &'a ClientCall) -> Self {
+        let ClientCall { id, name, arguments } = call;
+        Self { id, kind: "function", function: FunctionBody { name, arguments } }
+    }
 }
 
 impl<'a> Completion<'a> {
@@ -56,11 +87,14 @@ impl<'a> Completion<'a> {
         id: &'a str,
         created: i64,
         model: &'a str,
-        text: &'a str,
+        answer: &'a WholeAnswer,
         finish_reason: &'static str,
         usage: Usage,
     ) -> Self {
-        let message = Message { role: "assistant", content: text, refusal: () };
+        let WholeAnswer { text, calls } = answer;
+        let content = Some(text.as_str()).filter(|text| !text.is_empty() || calls.is_empty());
+        let tool_calls = calls.iter().map(CallBody::of).collect();
+        let message = Message { role: "assistant", content, refusal: (), tool_calls };
         let choices = [Choice { index: 0, message, logprobs: (), finish_reason }];
         Self { id, object: "chat.completion", created, model, choices, usage: UsageBody::of(usage) }
     }

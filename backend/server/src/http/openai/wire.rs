@@ -21,7 +21,8 @@ pub(super) struct ChatRequest {
     pub(super) n: Option<i64>,
     pub(super) logprobs: Option<bool>,
     pub(super) response_format: Option<ResponseFormat>,
-    pub(super) tools: Option<Vec<Box<RawValue>>>,
+    pub(super) tools: Option<Vec<ToolDefinition>>,
+    pub(super) tool_choice: Option<ChoiceOfTool>,
     pub(super) functions: Option<Box<RawValue>>,
     pub(super) audio: Option<Box<RawValue>>,
     pub(super) modalities: Option<Vec<String>>,
@@ -44,6 +45,39 @@ pub(super) struct ResponseFormat {
 pub(super) enum Stop {
     One(String),
     Several(Vec<String>),
+}
+
+/// A tool that the program runs itself.
+#[derive(Debug, Deserialize)]
+pub(super) struct ToolDefinition {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) function: Option<FunctionDefinition>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FunctionDefinition {
+    pub(super) name: String,
+    pub(super) description: Option<String>,
+    /// JSON Schema.
+    pub(super) parameters: Option<Box<RawValue>>,
+}
+
+/// Whether the model may call tools.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum ChoiceOfTool {
+    Word(String),
+    Function {
+        #[serde(rename = "type")]
+        kind: String,
+        function: Option<FunctionName>,
+    },
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FunctionName {
+    pub(super) name: String,
 }
 
 /// An entry of the history.
@@ -86,12 +120,17 @@ pub(super) struct Function {
 
 /// Reads a body, and says which field is not what it must be.
 pub(super) fn read(body: &str) -> Result<ChatRequest, Refusal> {
+    read_as(body, "chat completion request")
+}
+
+/// Reads a body that is to be such a thing.
+pub(super) fn read_as<'a, T: Deserialize<'a>>(body: &'a str, thing: &str) -> Result<T, Refusal> {
     let mut json = serde_json::Deserializer::from_str(body);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
         let reason = error.into_inner().to_string();
         let message = format!("The field {path} cannot be read: {reason}.");
-        let whole = format!("The body is no chat completion request: {reason}.");
+        let whole = format!("The body is no {thing}: {reason}.");
         if path == "." { Refusal { param: None, ..Refusal::bad("", whole) } } else { Refusal::bad(path, message) }
     })
 }

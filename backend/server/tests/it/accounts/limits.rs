@@ -119,6 +119,31 @@ on_every_engine! {
     }
 }
 
+/// A program's turns are its person's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn programs_are_limited_as_their_person_is() {
+    let engine = Engine::sqlite();
+    let model = MockLlm::start().await.unwrap();
+    with_admin(&engine).await;
+    let team = start(&engine, &model, PersonLimits { messages_per_minute: 1, ..PersonLimits::default() }).await;
+    let admin = team.sign_in(ADMIN).await;
+    let program = team.program(&admin).await;
+    let body = json!({"messages": [{"role": "user", "content": "Go?"}]});
+    let ask = async || team.send(&program, Method::POST, "/v1/chat/completions", body.clone()).await;
+    model.reply([text("Yes.")]);
+    assert_eq!(ask().await.status(), StatusCode::OK);
+    let refused = ask().await;
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert!(refused.headers().contains_key("retry-after"));
+    let error: Value = refused.json().await.unwrap();
+    assert_eq!(
+        (&error["error"]["code"], &error["error"]["type"]),
+        (&json!("too_many_messages"), &json!("rate_limit_error"))
+    );
+    let stored: Vec<(i64,)> = rows!(team.app, (i64,), "SELECT COUNT(*) FROM messages WHERE role = 'user'");
+    assert_eq!(stored, [(1,)]);
+}
+
 /// What one replica lets begin counts at the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replicas_share_the_count() {

@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tallybook_mock_llm::{MockLlm, text};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use super::kit::{ADMIN, Team, Who};
 use crate::support::{Engine, on_every_engine};
@@ -40,5 +40,91 @@ on_every_engine! {
         assert_eq!(stranger.status(), 401);
         let error: Value = stranger.json().await.unwrap();
         assert_eq!(error["error"]["code"], "invalid_api_key");
+    }
+
+    /// A call is handed over to its key alone: who guesses its id, an admin or another key of the same person, learns nothing.
+    async fn a_forged_id_of_anothers_call_is_refused_and_leaks_nothing(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (olga, _) = team.person(&admin, "olga").await;
+        let (mine, also_mine) = (team.program(&olga).await, team.program(&olga).await);
+        let foreign = team.program(&admin).await;
+        let ask = async |who: &Who, messages: Value| {
+            let tools = json!([{"type": "function", "function": {"name": "look"}}]);
+            let body = json!({"model": "test-model", "messages": messages, "tools": tools});
+            let response = team.request(who, Method::POST, "/v1/chat/completions").json(&body).send().await.unwrap();
+            (response.status().as_u16(), response.json::<Value>().await.unwrap())
+        };
+        let question = json!({"role": "user", "content": "My secret is 7."});
+        model.reply([text("I keep it."), tool_call("look", "{}")]);
+        let (_, answer) = ask(&mine, json!([question])).await;
+        let message = &answer["choices"][0]["message"];
+        let result = json!({"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "rain"});
+        let told = json!([{"role": "user", "content": "Tell me all."}, message, result]);
+        for other in [&also_mine, &foreign] {
+            let (status, error) = ask(other, told.clone()).await;
+            assert_eq!((status, &error["error"]["param"]), (400, &Value::Null), "{error}");
+            assert!(!error.to_string().contains("secret"), "{error}");
+        }
+        assert_eq!(model.requests().len(), 1);
+        model.reply([text("Rain.")]);
+        assert_eq!(ask(&mine, json!([question, message, result])).await.0, 200);
+    }
+
+    /// Over MCP everybody reads one's own calls; an admin all, and of others' one call or a search in texts with a reason, which
+    /// the owner sees.
+    async fn the_history_is_ones_own_and_an_admins_all(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (olga, _) = team.person(&admin, "olga").await;
+        let (otto, _) = team.person(&admin, "otto").await;
+        let mut conversations = Vec::new();
+        for who in [&olga, &otto] {
+            let conversation = team.conversation(who).await;
+            model.reply([tool_call("divide", r#"{"a":1,"b":0}"#)]);
+            model.reply([text("No.")]);
+            team.ask(who, &conversation, "Go").await;
+            conversations.push(conversation);
+        }
+        let keys = [team.program(&olga).await, team.program(&admin).await];
+        let call = async |who: &Who, name: &str, arguments: Value| {
+            let params = json!({"name": name, "arguments": arguments});
+            let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+            let answer = team.json(who, Method::POST, "/mcp", message, 200).await["result"].clone();
+            let words = answer["content"][0]["text"].as_str().unwrap().to_owned();
+            (answer["structuredContent"].clone(), words)
+        };
+        let users = |found: &Value| {
+            let users = found["tool_calls"].as_array().unwrap().iter();
+            users.map(|call| call["user"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let mine = call(&keys[0], "search_tool_calls", json!({})).await.0;
+        assert_eq!(users(&mine), ["olga"]);
+        assert_eq!(users(&call(&keys[0], "search_tool_calls", json!({"filter": "zero"})).await.0), ["olga"]);
+        let all = call(&keys[1], "search_tool_calls", json!({})).await.0;
+        assert_eq!(users(&all), ["otto", "olga"]);
+        assert_eq!(all["tool_calls"][0]["title"], Value::Null, "a title is its owner's");
+        let (ottos, olgas) = (all["tool_calls"][0]["id"].clone(), all["tool_calls"][1]["id"].clone());
+
+        // Another's, and what is not there, are the same.
+        let foreign = call(&keys[0], "get_tool_call", json!({"id": ottos, "reason": "please"})).await;
+        assert_eq!(foreign, call(&keys[0], "get_tool_call", json!({"id": 999_999})).await);
+        assert!(foreign.1.contains("no such tool call"), "{}", foreign.1);
+        let there = json!({"filter": format!("conversation:{} zero", conversations[1]), "reason": "please"});
+        let not_there = json!({"filter": "conversation:00000000-0000-4000-8000-000000000000 zero"});
+        let (there, not_there) =
+            (call(&keys[0], "search_tool_calls", there).await, call(&keys[0], "search_tool_calls", not_there).await);
+        assert_eq!(there, not_there);
+        assert!(call(&keys[0], "search_tool_calls", json!({"filter": "user:otto"})).await.1.contains("Only admins"));
+        assert_eq!(call(&keys[0], "get_tool_call", json!({"id": olgas})).await.0["user"], "olga");
+
+        let refused = call(&keys[1], "get_tool_call", json!({"id": olgas})).await;
+        assert!(refused.0.is_null() && refused.1.contains("in reason"), "{}", refused.1);
+        let whole = call(&keys[1], "get_tool_call", json!({"id": olgas, "reason": "an audit"})).await.0;
+        assert_eq!(whole["error"], "invalid_b: division by zero");
+        let looks = team.json(&olga, Method::GET, "/api/looks", Value::Null, 200).await;
+        assert_eq!((&looks["items"][0]["reason"], &looks["items"][0]["by"]), (&json!("an audit"), &json!(ADMIN)));
     }
 }

@@ -130,6 +130,9 @@ fn rows() -> Vec<Row> {
         row(get.clone(), "/v1/models", OWN),
         row(get.clone(), "/v1/models/{id:.+}", [401, 404, 404, 404, 401, 404]),
         row(post.clone(), "/v1/chat/completions", [401, 400, 400, 400, 401, 400]).json(json!({})),
+        row(post.clone(), "/v1/chat", [401, 400, 400, 400, 401, 400]).json(json!({})),
+        row(post.clone(), "/api/chat", [401, 400, 400, 400, 401, 400]).json(json!({})),
+        row(post.clone(), "/mcp", OWN).json(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})),
         row(get.clone(), "/api/looks", PERSONAL),
         // Of what is another's, admins are asked why they look.
         row(get.clone(), "/admin", [303, 403, 403, 200, 303, 403]),

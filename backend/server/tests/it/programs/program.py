@@ -26,6 +26,19 @@ for chunk in stream:
     if chunk.usage:
         told["usage"] = chunk.usage.total_tokens
 
+look = {"name": "look", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
+tools = [{"type": "function", "function": look}]
+handed = client.chat.completions.create(model="test-model", messages=asked, tools=tools).choices[0]
+call = handed.message.tool_calls[0]
+told["handed"] = [handed.finish_reason, handed.message.content, call.function.name, json.loads(call.function.arguments)]
+result = {"role": "tool", "tool_call_id": call.id, "content": "rain"}
+messages = [*asked, handed.message, result]
+told["streamed_call"], told["arguments"] = None, ""
+for chunk in client.chat.completions.create(model="test-model", messages=messages, tools=tools, stream=True):
+    for delta in chunk.choices[0].delta.tool_calls or []:
+        told["streamed_call"] = told["streamed_call"] or delta.function.name
+        told["arguments"] += delta.function.arguments or ""
+
 try:
     client.chat.completions.create(model="gpt-9", messages=asked)
 except openai.NotFoundError as error:

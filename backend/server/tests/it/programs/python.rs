@@ -16,11 +16,16 @@ use crate::support::{Engine, PATIENCE, TestApp};
 /// Names a Python that has what `requirements.txt` lists.
 const PYTHON: &str = "TEST_PYTHON";
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_python_sdk_takes_the_agent_for_a_model() {
+/// The Python that real programs run on.
+pub(super) fn program() -> String {
     let python = std::env::var(PYTHON).unwrap_or_default();
     let advice = "set TEST_PYTHON to a Python with programs/requirements.txt, or run `cargo xtask test`";
     assert!(!python.is_empty(), "{advice}");
+    python
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_python_sdk_takes_the_agent_for_a_model() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let sum = || tool_call("add", r#"{"a":0.1,"b":0.2}"#);
@@ -28,14 +33,16 @@ async fn the_python_sdk_takes_the_agent_for_a_model() {
     model.reply([text("It is 0.3.")]);
     model.reply([sum()]);
     let silent = model.reply_gated([text("It ")], [text("is 0.3.")]);
+    model.reply([sum(), tool_call("look", r#"{"city":"x"}"#)]);
+    model.reply([tool_call("look", r#"{"city":"y"}"#)]);
     model.fail(500, "");
     model.reply([text("It"), cut()]);
 
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/programs/program.py");
-    let mut command = Command::new(python);
+    let mut command = Command::new(program());
     command.arg(script).arg(app.url("/v1")).stdout(Stdio::piped()).kill_on_drop(true);
-    let mut program = command.spawn().unwrap();
-    let mut output = BufReader::new(program.stdout.take().unwrap());
+    let mut running = command.spawn().unwrap();
+    let mut output = BufReader::new(running.stdout.take().unwrap());
     let mut said = String::new();
     // In silence there are signs of life, which the SDK must bear.
     timeout(3 * PATIENCE, output.read_line(&mut said)).await.expect("it begins").unwrap();
@@ -43,7 +50,7 @@ async fn the_python_sdk_takes_the_agent_for_a_model() {
     silent.open();
     said.clear();
     timeout(PATIENCE, output.read_to_string(&mut said)).await.expect("it ends").unwrap();
-    assert!(program.wait().await.unwrap().success(), "{said}");
+    assert!(running.wait().await.unwrap().success(), "{said}");
     let mut told: Value = serde_json::from_str(&said).unwrap();
     assert!(told["signs_of_life"].take().as_u64().unwrap() > 0);
     let expected = json!({
@@ -52,6 +59,9 @@ async fn the_python_sdk_takes_the_agent_for_a_model() {
         "stream": "It is 0.3.",
         "signs_of_life": null,
         "usage": 64,
+        "handed": ["tool_calls", null, "look", {"city": "x"}],
+        "streamed_call": "look",
+        "arguments": r#"{"city":"y"}"#,
         "unknown": [404, "model_not_found", "model"],
         "failed": [502, "model_busy"],
         "late": "It",
@@ -59,6 +69,6 @@ async fn the_python_sdk_takes_the_agent_for_a_model() {
     });
     assert_eq!(told, expected);
     // Nothing was sent again that is stored.
-    assert_eq!(conversations(&app).await.len(), 4);
+    assert_eq!(conversations(&app).await.len(), 5);
     model.assert_calls_paired();
 }

@@ -1,0 +1,91 @@
+//! Asking a model to sum up in a few lines what was done for an answer, and why. When it is asked, and what stands in its
+//! place where it fails, is not decided here.
+
+use askama::Template;
+use futures_util::future::pending;
+use serde::Serialize;
+use serde_json::json;
+use tallybook_llm::ModelClient;
+use tokio::time::Instant;
+
+use super::{
+    aside::{Aside, Question, ask_aside},
+    error::AgentError,
+    limits::{MAX_REASONING_ANSWER_BYTES, MAX_REASONING_LINE_CHARS, MAX_REASONING_TEXT_BYTES, REASONING_TIMEOUT},
+    recorder::Purpose,
+};
+
+/// Lines that a summary has at most.
+pub const MAX_REASONING_LINES: usize = 3;
+
+/// A call that is summed up.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SummedCall<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// The beginning of its arguments.
+    pub input: &'a str,
+    /// How it ended.
+    pub status: &'a str,
+    /// The beginning of what it gave back, or of why it failed.
+    pub result: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "reasoning_summary.txt", escape = "none")]
+struct Prompt;
+
+/// What the model writes, unchecked; [`reasoning_lines`] reads it. Fails where it cannot even be asked.
+pub async fn sum_up_reasoning(
+    model: &dyn ModelClient,
+    question: &str,
+    calls: &[SummedCall<'_>],
+    answer: &str,
+) -> Result<Aside, AgentError> {
+    let words = json!({"question": beginning(question), "calls": calls, "answer": beginning(answer)});
+    let question = Question {
+        purpose: Purpose::ReasoningSummary,
+        step: 0,
+        system: vec![Prompt.render()?],
+        words: words.to_string(),
+        max_bytes: MAX_REASONING_ANSWER_BYTES,
+        deadline: Instant::now() + REASONING_TIMEOUT,
+    };
+    Ok(ask_aside(model, question, pending()).await)
+}
+
+/// The lines of a summary, without the marks that models like to put before them.
+pub fn reasoning_lines(text: &str) -> Vec<String> {
+    let is_mark = |c: char| c.is_whitespace() || matches!(c, '-' | '*' | '•' | '・');
+    let line = |line: &str| {
+        let bare = line.trim_start_matches(is_mark);
+        let numbered = bare.split_once(['.', ')', '．', '、']);
+        let is_number = |number: &str, rest: &str| {
+            number.len() == 1
+                && number.bytes().all(|b| b.is_ascii_digit())
+                && !rest.starts_with(|c: char| c.is_ascii_digit())
+        };
+        let numbered = numbered.filter(|(number, rest)| is_number(number, rest));
+        let bare = numbered.map_or(bare, |(_, rest)| rest).trim();
+        bare.chars().take(MAX_REASONING_LINE_CHARS).collect::<String>()
+    };
+    text.lines().map(line).filter(|line| !line.is_empty()).take(MAX_REASONING_LINES).collect()
+}
+
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_REASONING_TEXT_BYTES)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reasoning_lines;
+
+    #[test]
+    fn a_summary_is_three_lines_without_marks() {
+        assert_eq!(reasoning_lines("- One.\n\n* Two.\n 3) Three.\n4. Four."), ["One.", "Two.", "Three."]);
+        assert_eq!(reasoning_lines("1．計算した。\n・確かめた。"), ["計算した。", "確かめた。"]);
+        assert_eq!(reasoning_lines("3.5 is a number."), ["3.5 is a number."]);
+        assert_eq!(reasoning_lines(" \n"), Vec::<String>::new());
+        assert_eq!(reasoning_lines(&"数".repeat(1000))[0].chars().count(), 200);
+    }
+}

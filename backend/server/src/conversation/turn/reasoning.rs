@@ -1,0 +1,108 @@
+//! What was done for an answer and why, in a few lines: in the words of the model that answered, or, where that fails, as the
+//! names of the tools.
+
+use std::collections::BTreeMap;
+
+use tallybook_agent::{Aside, MAX_REASONING_LINES, SummedCall, reasoning_lines, sum_up_reasoning};
+use tallybook_protocol::{MessageId, ToolCallStatus};
+use uuid::Uuid;
+
+use super::super::{
+    ServiceError,
+    context::Context,
+    limits::{MAX_SUMMED_CALLS, MAX_SUMMED_CHARS},
+    service::ConversationService,
+    store::{
+        messages, model_calls,
+        rows::{MessageRow, ToolCallRow},
+        tool_calls,
+    },
+};
+use crate::{accounts::UserId, models::Model};
+
+impl ConversationService {
+    /// Sums up what was done for an answer that is over; nothing where no tool was called. The model's tokens are those of no
+    /// turn.
+    pub async fn sum_up_reasoning(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        message_id: MessageId,
+    ) -> Result<Vec<String>, ServiceError> {
+        let context = &self.context;
+        let row = context.find_conversation(user, uuid).await?;
+        let find = async |id| messages::find_message(&context.db, row.id, id).await;
+        let answer = find(message_id).await?.ok_or(ServiceError::NoSuchMessage)?;
+        let mut calls = tool_calls::list_tool_calls(&context.db, &[message_id], MAX_SUMMED_CHARS).await?;
+        if calls.is_empty() {
+            return Ok(Vec::new());
+        }
+        let plain = names(&calls);
+        calls.truncate(MAX_SUMMED_CALLS);
+        let question = match answer.parent_id {
+            Some(id) => find(id).await?.map(|question| question.content).unwrap_or_default(),
+            None => String::new(),
+        };
+        let own = answer.model.as_deref().and_then(|name| context.models.find(name));
+        let model = own.unwrap_or_else(|| context.models.default_model());
+        let asked = ask(context, model, &question, &answer, &calls);
+        let lines = context.draining.run_until_cancelled(Box::pin(asked)).await.flatten();
+        Ok(lines.filter(|lines| !lines.is_empty()).unwrap_or(plain))
+    }
+}
+
+/// The model's lines; nothing where it fails. That it was asked is stored in any case.
+async fn ask(
+    context: &Context,
+    model: &Model,
+    question: &str,
+    answer: &MessageRow,
+    calls: &[ToolCallRow],
+) -> Option<Vec<String>> {
+    let summed: Vec<SummedCall<'_>> = calls.iter().map(summed).collect();
+    let asked = sum_up_reasoning(model.client(), question, &summed, &answer.content).await;
+    let Aside { text, call } =
+        asked.inspect_err(|error| tracing::error!(%error, "nothing can be asked for a summary")).ok()?;
+    let store = async {
+        let mut tx = context.db.begin().await?;
+        model_calls::create_model_call(&mut tx, answer.id, &call).await?;
+        tx.commit().await
+    };
+    if let Err(error) = store.await {
+        tracing::warn!(%error, "a model's call for a summary could not be stored");
+    }
+    text.inspect_err(|error| tracing::info!(%error, "a summary is the names of the tools"))
+        .ok()
+        .map(|text| reasoning_lines(&text))
+}
+
+fn summed(call: &ToolCallRow) -> SummedCall<'_> {
+    let result = call.output.as_deref().or(call.error.as_deref()).unwrap_or_default();
+    SummedCall { tool: &call.tool_name, input: &call.input_text, status: call.status.as_str(), result }
+}
+
+/// Which tools were called, how often, and how that went: the same for the same calls.
+fn names(calls: &[ToolCallRow]) -> Vec<String> {
+    let mut order = Vec::new();
+    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for call in calls {
+        let (all, failed) = counts.entry(&call.tool_name).or_insert_with(|| {
+            order.push(call.tool_name.as_str());
+            (0, 0)
+        });
+        *all += 1;
+        *failed += usize::from(call.status != ToolCallStatus::Success);
+    }
+    let line = |name: &&str| match counts.get(name).copied().unwrap_or_default() {
+        (1, 0) => format!("Called {name}."),
+        (1, _) => format!("Called {name}, which failed."),
+        (all, 0) => format!("Called {name} {all} times."),
+        (all, failed) => format!("Called {name} {all} times, {failed} of which failed."),
+    };
+    if order.len() <= MAX_REASONING_LINES {
+        return order.iter().map(line).collect();
+    }
+    let (shown, rest) = order.split_at(MAX_REASONING_LINES - 1);
+    let rest = format!("Called {} other tools.", rest.len());
+    shown.iter().map(line).chain([rest]).collect()
+}

@@ -1,0 +1,125 @@
+//! Messages of JSON-RPC 2.0 (<https://www.jsonrpc.org/specification>), one a request, and the answers to them.
+
+use std::borrow::Cow;
+
+use actix_web::{HttpResponse, http::StatusCode};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+
+/// The longest text that stands for a request.
+const MAX_ID_BYTES: usize = 200;
+
+/// What a message is answered with.
+pub(super) type Answer = Result<Value, Failure>;
+
+/// A message that was sent here.
+pub(super) struct Message<'a> {
+    /// Absent in what wants no answer.
+    pub(super) id: Option<Value>,
+    pub(super) method: &'a str,
+    params: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Read<'a> {
+    #[serde(borrow)]
+    jsonrpc: Cow<'a, str>,
+    #[serde(borrow)]
+    method: &'a str,
+    #[serde(default, borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    params: Option<&'a RawValue>,
+}
+
+impl<'a> Message<'a> {
+    pub(super) fn read(body: &'a str) -> Result<Self, Failure> {
+        let read: Read<'a> = serde_json::from_str(body).map_err(|_| Failure::no_request())?;
+        let id = match read.id.map(RawValue::get) {
+            None => None,
+            Some(id) if id.len() <= MAX_ID_BYTES => match serde_json::from_str(id) {
+                Ok(id @ (Value::String(_) | Value::Number(_))) => Some(id),
+                _ => return Err(Failure::no_request()),
+            },
+            Some(_) => return Err(Failure::no_request()),
+        };
+        if read.jsonrpc != "2.0" {
+            return Err(Failure::no_request());
+        }
+        Ok(Self { id, method: read.method, params: read.params })
+    }
+
+    /// The parameters.
+    pub(super) fn params<T: Deserialize<'a>>(&self) -> Result<T, Failure> {
+        let text = self.params.map_or("{}", RawValue::get);
+        serde_json::from_str(text)
+            .map_err(|error| Failure::bad_params(format!("The parameters cannot be read: {error}.")))
+    }
+
+    /// A parameter that is a text.
+    pub(super) fn text_param(&self, name: &str) -> Option<String> {
+        let params: Value = self.params().ok()?;
+        params.get(name)?.as_str().map(str::to_owned)
+    }
+}
+
+/// Why a message has no result.
+#[derive(Debug)]
+pub(super) struct Failure {
+    code: i32,
+    message: String,
+    data: Option<Value>,
+}
+
+impl Failure {
+    fn new(code: i32, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    fn no_request() -> Self {
+        Self::new(-32600, "This is no JSON-RPC request. Send one message, with jsonrpc, id and method.")
+    }
+
+    pub(super) fn no_such_method() -> Self {
+        Self::new(-32601, "There is no such method here. There are tools, to list and to call.")
+    }
+
+    pub(super) fn bad_params(message: impl Into<String>) -> Self {
+        Self::new(-32602, message)
+    }
+
+    pub(super) fn header_mismatch() -> Self {
+        Self::new(-32020, "The header Mcp-Method names another method than the message.")
+    }
+
+    pub(super) fn unsupported_version(asked: &str, spoken: &[&str]) -> Self {
+        let asked: String = asked.chars().take(40).collect();
+        let data = json!({"requested": asked, "supported": spoken});
+        Self { data: Some(data), ..Self::new(-32022, "This version of the protocol is not spoken here.") }
+    }
+
+    fn body(&self) -> Value {
+        let mut error = json!({"code": self.code, "message": self.message});
+        if let Some(data) = &self.data {
+            error["data"] = data.clone();
+        }
+        error
+    }
+}
+
+/// Refuses a message as a request.
+pub(super) fn refuse(id: Option<Value>, failure: &Failure) -> HttpResponse {
+    let mut body = json!({"jsonrpc": "2.0", "error": failure.body()});
+    body["id"] = id.unwrap_or(Value::Null);
+    HttpResponse::build(StatusCode::BAD_REQUEST).json(body)
+}
+
+/// Answers a message.
+pub(super) fn respond(id: &Value, answer: Answer) -> HttpResponse {
+    let mut body = json!({"jsonrpc": "2.0", "id": id});
+    match answer {
+        Ok(result) => body["result"] = result,
+        Err(failure) => body["error"] = failure.body(),
+    }
+    HttpResponse::Ok().json(body)
+}

@@ -1,0 +1,65 @@
+//! Which tools there are, and calling one.
+
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+use tallybook_tools::ToolError;
+
+use super::{
+    super::{error::ApiError, state::State},
+    history,
+    rpc::{Answer, Failure, Message},
+};
+use crate::{accounts::Caller, conversation::ConversationService};
+
+/// A call.
+#[derive(Deserialize)]
+struct Call<'a> {
+    name: String,
+    /// As they were written, so that no number loses a digit.
+    #[serde(default, borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+/// All tools.
+pub(super) fn list(service: &ConversationService) -> Value {
+    let mut tools = history::tools();
+    for spec in service.direct_tools() {
+        tools.push(json!({
+            "name": spec.name, "description": spec.description, "inputSchema": spec.input_schema,
+            "annotations": {"readOnlyHint": true},
+        }));
+    }
+    json!({"tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"})
+}
+
+/// Calls a tool. What it says of its failure is a result, which a model can read.
+pub(super) async fn call(state: &State, caller: Caller, message: &Message<'_>) -> Result<Answer, ApiError> {
+    let Call { name, arguments } = match message.params() {
+        Ok(call) => call,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    let input = arguments.map_or("{}", RawValue::get);
+    if history::is_there(&name) {
+        return Ok(Ok(match history::call(state, caller, &name, input).await? {
+            Ok(found) => {
+                let text = found.to_string();
+                json!({"content": [{"type": "text", "text": text}], "structuredContent": found, "resultType": "complete"})
+            }
+            Err(words) => failed(&words),
+        }));
+    }
+    if state.service.direct_tools().iter().all(|spec| spec.name != name) {
+        return Ok(Err(Failure::bad_params("There is no such tool. tools/list names those there are.")));
+    }
+    let (service, input) = (state.service.clone(), input.to_owned());
+    tracing::info!(tool = name, "a program calls a tool without a turn");
+    let returned = state.runtime.spawn(async move { service.call_directly(&name, &input).await });
+    Ok(Ok(match returned.await.map_err(ApiError::Task)? {
+        Ok(output) => json!({"content": [{"type": "text", "text": output.text}], "resultType": "complete"}),
+        Err(ToolError { message, .. }) => failed(&message),
+    }))
+}
+
+fn failed(words: &str) -> Value {
+    json!({"content": [{"type": "text", "text": words}], "isError": true, "resultType": "complete"})
+}

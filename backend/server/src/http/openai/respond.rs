@@ -1,0 +1,90 @@
+//! An answer as it comes, written as a stream or collected whole, until it is over or nobody reads it any more.
+
+use actix_web::HttpResponse;
+use tokio::time::timeout;
+
+use super::{
+    super::{
+        error::ApiError,
+        peer::Peer,
+        sse::{self, Frame},
+        state::AppState,
+    },
+    follow::Follower,
+    plain::PlainAnswer,
+    refusal::Refusal,
+    sink::{Progress, Sink, Writer},
+};
+
+/// What answers.
+pub(super) enum Answer {
+    Turn(Box<Follower>),
+    Plain(PlainAnswer),
+}
+
+impl Answer {
+    async fn next(&mut self, sink: &mut impl Sink) -> Progress {
+        match self {
+            Self::Turn(turn) => turn.next(sink).await,
+            Self::Plain(answer) => answer.next(sink).await,
+        }
+    }
+
+    /// Collects it whole. It never ends with [`Progress::More`].
+    pub(super) async fn collect(mut self, peer: Peer, sink: &mut impl Sink) -> Progress {
+        let _served = peer.served();
+        loop {
+            tokio::select! {
+                biased;
+                progress = self.next(sink) => match progress {
+                    Progress::More => {}
+                    progress => return progress,
+                },
+                // Nobody reads what is answered then.
+                () = peer.gone() => return Progress::Failed(Refusal::broken_off()),
+            }
+        }
+    }
+
+    /// Writes it as a stream. What fails before there is anything to send fails by its status; for how long that can be is
+    /// bounded by the first sign of life.
+    pub(super) async fn stream(
+        mut self,
+        state: &AppState,
+        peer: Peer,
+        mut writer: impl Writer + 'static,
+    ) -> Result<HttpResponse, ApiError> {
+        let mut first = match timeout(state.keep_alive, self.next(&mut writer)).await {
+            Ok(Progress::Failed(refusal)) => return Err(refusal.into()),
+            Ok(progress) => Some(progress),
+            Err(_) => {
+                writer.begin();
+                Some(Progress::More)
+            }
+        };
+        let sign_of_life = writer.sign_of_life();
+        let mut is_over = false;
+        let next = async move || {
+            if is_over {
+                return None;
+            }
+            let progress = if let Some(progress) = first.take() {
+                progress
+            } else {
+                tokio::select! {
+                    biased;
+                    progress = self.next(&mut writer) => progress,
+                    () = peer.gone() => return None,
+                }
+            };
+            is_over = !matches!(progress, Progress::More);
+            match progress {
+                Progress::More => {}
+                Progress::Ended { finish, usage } => writer.end(finish, usage),
+                Progress::Failed(refusal) => writer.fail(&refusal),
+            }
+            Some(vec![Frame::from(writer.take())])
+        };
+        Ok(sse::respond_with(state.keep_alive, sign_of_life, next))
+    }
+}

@@ -1,0 +1,65 @@
+//! `POST /api/chat`: one message, one answer, and what was done for it in a few lines.
+
+use actix_web::{HttpRequest, HttpResponse, web::Json};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{
+    super::{
+        super::{error::ApiError, peer::Peer, state::State},
+        refusal::Refusal,
+        respond::Answer,
+        sink::Progress,
+    },
+    Asked, begin, read, thread_id,
+    whole::{CallBody, WholeThread},
+};
+use crate::{accounts::Caller, conversation::GivenInput};
+
+/// What is asked.
+#[derive(Deserialize)]
+struct SimpleRequest {
+    message: String,
+    thread_id: Option<String>,
+}
+
+/// The answer.
+#[derive(Serialize)]
+struct SimpleAnswer<'a> {
+    answer: &'a str,
+    tool_calls: Vec<CallBody<'a>>,
+    reasoning_summary: Vec<String>,
+    thread_id: String,
+}
+
+pub(in crate::http) async fn create(
+    state: State,
+    caller: Caller,
+    peer: Peer,
+    request: HttpRequest,
+    body: Json<Box<RawValue>>,
+) -> Result<HttpResponse, ApiError> {
+    let SimpleRequest { message, thread_id: id } = read(&body)?;
+    if message.trim().is_empty() || message.contains('\0') {
+        return Err(Refusal::bad("message", "Send a message with words in it, and without NUL characters.").into());
+    }
+    let input = GivenInput::question(&message);
+    let asked = Asked { thread_id: thread_id(id)?, model: None, question: message, input };
+    // Beyond the turn, while what was done is summed up.
+    let _served = peer.served();
+    let follower = begin(&state, &caller, &request, asked).await?;
+    let (uuid, message_id) = follower.place();
+    let mut whole = WholeThread::default();
+    match Answer::Turn(Box::new(follower)).collect(peer, &mut whole).await {
+        Progress::Ended { .. } => {}
+        Progress::Failed(refusal) => return Err(refusal.into()),
+        Progress::More => return Err(Refusal::broken_off().into()),
+    }
+    let user = caller.user;
+    let sum_up = move |service: crate::conversation::ConversationService| async move {
+        service.sum_up_reasoning(user, uuid, message_id).await
+    };
+    let reasoning_summary = state.run(sum_up).await?;
+    let (answer, thread_id) = (whole.text.as_str(), uuid.to_string());
+    Ok(HttpResponse::Ok().json(SimpleAnswer { answer, tool_calls: whole.calls(), reasoning_summary, thread_id }))
+}

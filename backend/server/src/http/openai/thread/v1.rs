@@ -1,0 +1,112 @@
+//! `POST /v1/chat`.
+
+use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web::Json};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{
+    super::{
+        super::{error::ApiError, peer::Peer, state::State},
+        error_body::ErrorBody,
+        messages::{self, Said},
+        refusal::Refusal,
+        respond::Answer,
+        sink::Progress,
+        whole::UsageBody,
+        wire::ChatMessage,
+    },
+    Asked, begin,
+    chunk::StreamChunks,
+    read, thread_id,
+    whole::{CallBody, WholeThread},
+};
+use crate::{accounts::Caller, conversation::GivenInput};
+
+/// Why an answer is none that used up its steps.
+const STEP_LIMIT: &str = "step_limit";
+
+/// What a program asks.
+#[derive(Deserialize)]
+struct ThreadRequest {
+    #[serde(default)]
+    messages: Vec<ChatMessage>,
+    stream: Option<bool>,
+    thread_id: Option<String>,
+    model: Option<String>,
+}
+
+/// A whole answer, and one that used up its steps.
+#[derive(Serialize)]
+struct ThreadAnswer<'a> {
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorBody>,
+    message: Message<'a>,
+    tool_calls: Vec<CallBody<'a>>,
+    usage: UsageBody,
+    thread_id: String,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: &'a str,
+}
+
+pub(in super::super) async fn create(
+    state: State,
+    caller: Caller,
+    peer: Peer,
+    request: HttpRequest,
+    body: Json<Box<RawValue>>,
+) -> Result<HttpResponse, ApiError> {
+    let ThreadRequest { messages, stream, thread_id: id, model } = read(&body)?;
+    let thread_id = thread_id(id)?;
+    let asked = match thread_id {
+        None => {
+            let Said { system, history, question, .. } = messages::read(messages)?;
+            let input = GivenInput { messages: history, system, ..GivenInput::default() };
+            Asked { thread_id, model, question, input }
+        }
+        Some(_) => Asked { thread_id, model, question: new_question(messages)?, input: GivenInput::default() },
+    };
+    let follower = begin(&state, &caller, &request, asked).await?;
+    let thread_id = follower.place().0.to_string();
+    let answer = Answer::Turn(Box::new(follower));
+    if stream == Some(true) {
+        return answer.stream(&state, peer, StreamChunks::new(thread_id)).await;
+    }
+    let mut whole = WholeThread::default();
+    match answer.collect(peer, &mut whole).await {
+        Progress::Ended { usage, .. } => Ok(respond(&whole, UsageBody::of(usage), thread_id)),
+        Progress::Failed(refusal) => Err(refusal.into()),
+        Progress::More => Err(Refusal::broken_off().into()),
+    }
+}
+
+/// What is new in a thread: what persons say after the last answer that is told.
+fn new_question(mut messages: Vec<ChatMessage>) -> Result<String, Refusal> {
+    let is_answer = |message: &ChatMessage| matches!(message.role.as_str(), "assistant" | "tool");
+    let new = messages.iter().rposition(is_answer).map_or(0, |answer| answer + 1);
+    let new = messages.split_off(new);
+    if new.iter().any(|message| message.role != "user") {
+        let message = "With thread_id the model is told the stored conversation. Send after its last answer messages of the \
+                       role user alone, or leave thread_id out.";
+        return Err(Refusal::bad("messages", message));
+    }
+    Ok(messages::read(new)?.questions_in_one())
+}
+
+/// The answer. One that used up its steps is a failure, which has the agent's last word.
+fn respond(whole: &WholeThread, usage: UsageBody, thread_id: String) -> HttpResponse {
+    let used_up = whole.stop_reason.as_deref() == Some(STEP_LIMIT);
+    let status = if used_up { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK };
+    let words =
+        "The agent used up the steps of one answer. Its last word is in message; ask in the thread for the rest.";
+    let error = used_up.then(|| ErrorBody::new(status, words.to_owned(), None, Some(STEP_LIMIT.to_owned())));
+    let message = Message { role: "assistant", content: &whole.text };
+    let mut response = HttpResponse::build(status);
+    if used_up {
+        response.insert_header(("x-should-retry", "false"));
+    }
+    response.json(ThreadAnswer { error, message, tool_calls: whole.calls(), usage, thread_id })
+}

@@ -1,0 +1,82 @@
+//! An answer in a thread, collected whole, and how its tool calls are told.
+
+use serde::Serialize;
+use tallybook_protocol::{MessageEnd, RawJson, ToolCall, ToolCallEnd, ToolCallStart, ToolCallStatus};
+
+use super::super::sink::Sink;
+use crate::conversation::ClientCall;
+
+/// Takes an answer to be sent in one piece.
+#[derive(Default)]
+pub(super) struct WholeThread {
+    pub(super) text: String,
+    pub(super) stop_reason: Option<String>,
+    tool_calls: Vec<ToolCall>,
+}
+
+impl WholeThread {
+    /// The calls that were made.
+    pub(super) fn calls(&self) -> Vec<CallBody<'_>> {
+        self.tool_calls.iter().map(CallBody::of).collect()
+    }
+}
+
+impl Sink for WholeThread {
+    fn text(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn tool_started(&mut self, _: &ToolCallStart) {}
+
+    fn tool_ended(&mut self, _: &ToolCallEnd) {}
+
+    fn client_calls(&mut self, _: Vec<ClientCall>) {}
+
+    fn run_ended(&mut self, end: &MessageEnd) {
+        self.tool_calls.clone_from(&end.tool_calls);
+        self.stop_reason.clone_from(&end.stop_reason);
+    }
+
+    fn is_ready(&self) -> bool {
+        false
+    }
+}
+
+/// A call of one of our tools.
+#[derive(Serialize)]
+pub(super) struct CallBody<'a> {
+    pub(super) id: String,
+    pub(super) name: &'a str,
+    pub(super) parameters: &'a RawJson,
+    #[serde(flatten)]
+    pub(super) outcome: Option<Outcome<'a>>,
+}
+
+/// What came of it.
+#[derive(Serialize)]
+pub(super) struct Outcome<'a> {
+    status: ToolCallStatus,
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+impl<'a> Outcome<'a> {
+    pub(super) fn new(status: ToolCallStatus, output: Option<&'a str>, error: Option<&'a str>) -> Self {
+        Self { status, success: status == ToolCallStatus::Success, result: output, error }
+    }
+}
+
+impl<'a> CallBody<'a> {
+    fn of(call: &'a ToolCall) -> Self {
+        let outcome = Outcome::new(call.status, call.output.as_deref(), call.error.as_deref());
+        Self {
+            id: call.tool_call_id.to_string(),
+            name: &call.tool_name,
+            parameters: &call.input,
+            outcome: Some(outcome),
+        }
+    }
+}

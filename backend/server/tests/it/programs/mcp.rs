@@ -1,0 +1,202 @@
+//! Tallybook as a tool server: by our own client, by hand in both eras of the protocol, and by a real program, the official
+//! Python SDK (`mcp_program.py`).
+
+use std::{path::Path, process::Stdio};
+
+use reqwest::{Response, StatusCode};
+use serde_json::{Value, json};
+use tallybook_mcp::read_servers_file;
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_tools::{Risk, Tool, ToolError, ToolOutput};
+use tokio::{process::Command, time::timeout};
+
+use super::{kit::tools, python};
+use crate::support::{Engine, NoArgs, PATIENCE, Panics, TestApp, eventually, on_every_engine, rows};
+
+/// Changes the world.
+struct Orders;
+
+impl Tool for Orders {
+    type Args = NoArgs;
+    const NAME: &'static str = "order";
+    const DESCRIPTION: &'static str = "Orders a dish.";
+    const RISK: Risk = Risk::High;
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("ordered"))
+    }
+}
+
+async fn send(app: &TestApp, message: &Value) -> Response {
+    app.client.post(app.url("/mcp")).json(message).send().await.unwrap()
+}
+
+/// The result of a request.
+async fn result(app: &TestApp, method: &str, params: Value) -> Value {
+    let response = send(app, &json!({"jsonrpc": "2.0", "id": "a", "method": method, "params": params})).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    let body: Value = response.json().await.unwrap();
+    assert_eq!((&body["jsonrpc"], &body["id"]), (&json!("2.0"), &json!("a")), "{body}");
+    body.get("result").unwrap_or_else(|| panic!("{body}")).clone()
+}
+
+/// What a call of a tool gives, and whether it failed.
+async fn call(app: &TestApp, name: &str, arguments: Value) -> (String, bool) {
+    let said = result(app, "tools/call", json!({"name": name, "arguments": arguments})).await;
+    (said["content"][0]["text"].as_str().unwrap().to_owned(), said["isError"] == true)
+}
+
+/// Stores a turn with a call.
+async fn turn(app: &TestApp, model: &MockLlm, name: &str, input: &str) {
+    let conversation = app.create_conversation().await;
+    model.reply([tool_call(name, input)]);
+    model.reply([text("Done.")]);
+    app.send(&conversation, "Go").await.all().await;
+}
+
+on_every_engine! {
+    /// One Tallybook is a tool server of another: its tools are called in a turn.
+    async fn our_own_client_calls_the_tools(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let server = TestApp::spawn(&engine, &model).await;
+        turn(&server, &model, "divide", r#"{"a":1,"b":0}"#).await;
+        let entry = json!({"mcpServers": {"book": {"url": server.url("/mcp"), "risk": "claimed"}}});
+        let settings = read_servers_file(&entry.to_string()).unwrap();
+        let client = TestApp::spawn_with_tool_servers(&Engine::sqlite(), &model, settings).await;
+        let list = async || client.get_json("/api/tools").await;
+        eventually("it is connected", async || list().await["servers"][0]["status"] == "connected").await;
+        let listed = list().await;
+        assert_eq!(listed["servers"][0]["left_out"], json!([]));
+        let risks = listed["items"].as_array().unwrap().iter().filter(|tool| tool["server"] == "book");
+        assert!(risks.clone().count() > 5 && risks.clone().all(|tool| tool["risk"] == "low"), "{listed}");
+        let conversation = client.create_conversation().await;
+        model.reply([
+            tool_call("book__add", r#"{"a":0.1,"b":0.2}"#),
+            tool_call("book__divide", r#"{"a":1,"b":0}"#),
+            tool_call("book__search_tool_calls", r#"{"filter":"tool:divide"}"#),
+        ]);
+        model.reply([text("Called.")]);
+        client.send(&conversation, "Go").await.all().await;
+        let calls = client.conversation(&conversation).await["messages"][1]["tool_calls"].clone();
+        assert_eq!(calls[0]["output"], "0.3");
+        assert!(calls[1]["error"].as_str().unwrap().contains("division by zero"), "{calls}");
+        let found: Value = serde_json::from_str(calls[2]["output"].as_str().unwrap()).unwrap();
+        assert_eq!((&found["tool_calls"][0]["tool"], &found["tool_calls"][0]["status"]), (&json!("divide"), &json!("error")));
+        // What is called so is no answer's, and not in the history.
+        assert_eq!(rows!(server, (i64,), "SELECT COUNT(*) FROM tool_calls"), [(1,)]);
+        model.assert_calls_paired();
+    }
+
+    async fn the_history_is_searched_and_read(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        turn(&app, &model, "add", r#"{"a":1,"b":2}"#).await;
+        turn(&app, &model, "divide", r#"{"a":7,"b":0}"#).await;
+        let found = async |filter: &str| {
+            let said = result(&app, "tools/call", json!({"name": "search_tool_calls", "arguments": {"filter": filter}})).await;
+            let text: Value = serde_json::from_str(said["content"][0]["text"].as_str().unwrap()).unwrap();
+            assert_eq!(text, said["structuredContent"]);
+            text["tool_calls"].as_array().unwrap().clone()
+        };
+        assert_eq!(found("").await.len(), 2);
+        let errors = found("status:error zero").await;
+        assert_eq!((errors.len(), &errors[0]["tool"], &errors[0]["server"]), (1, &json!("divide"), &json!("built-in")));
+        let (whole, failed) = call(&app, "get_tool_call", json!({"id": errors[0]["id"]})).await;
+        let whole: Value = serde_json::from_str(&whole).unwrap();
+        assert_eq!((&whole["input"], failed), (&json!(r#"{"a":7,"b":0}"#), false));
+        assert_eq!((&whole["error"], &whole["output"]), (&json!("invalid_b: division by zero"), &Value::Null));
+        for (name, arguments, words) in [
+            ("get_tool_call", json!({"id": 999}), "no such tool call"),
+            ("get_tool_call", json!({}), "missing field `id`"),
+            ("get_tool_call", json!({"id": 1, "made_up": 2}), "made_up"),
+            ("search_tool_calls", json!({"filter": "colour:red"}), "colour"),
+        ] {
+            let (said, failed) = call(&app, name, arguments).await;
+            assert!(failed && said.contains(words), "{said}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_eras_of_the_protocol_are_spoken_and_nothing_else() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    for (asked, spoken) in [("2025-06-18", "2025-06-18"), ("1999-01-01", "2025-11-25")] {
+        let hello = result(&app, "initialize", json!({"protocolVersion": asked, "capabilities": {}})).await;
+        assert_eq!((&hello["protocolVersion"], &hello["serverInfo"]["name"]), (&json!(spoken), &json!("tallybook")));
+    }
+    assert_eq!(result(&app, "server/discover", json!({})).await["supportedVersions"], json!(["2026-07-28"]));
+    result(&app, "ping", json!({})).await;
+    let note = send(&app, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    assert_eq!((note.status(), note.text().await.unwrap()), (StatusCode::ACCEPTED, String::new()));
+    let request = |method: &str| json!({"jsonrpc": "2.0", "id": 1, "method": method});
+    for (message, status, code) in [
+        (request("resources/list"), 200, -32601),
+        (json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "nothing"}}), 200, -32602),
+        (json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": [1]}), 200, -32602),
+        (json!([request("ping")]), 400, -32600),
+        (json!({"jsonrpc": "1.0", "id": 1, "method": "ping"}), 400, -32600),
+        (json!({"jsonrpc": "2.0", "id": {"a": 1}, "method": "ping"}), 400, -32600),
+        (json!({"jsonrpc": "2.0", "id": "x".repeat(1000), "method": "ping"}), 400, -32600),
+        (json!(7), 400, -32600),
+    ] {
+        let response = send(&app, &message).await;
+        assert_eq!(response.status().as_u16(), status, "{message}");
+        assert_eq!(response.json::<Value>().await.unwrap()["error"]["code"], code, "{message}");
+    }
+    for (header, value, code) in [("mcp-protocol-version", "2024-01-01", -32022), ("mcp-method", "ping", -32020)] {
+        let asked = app.client.post(app.url("/mcp")).header(header, value).json(&request("tools/list"));
+        let response = asked.send().await.unwrap();
+        assert_eq!(response.status(), 400);
+        assert_eq!(response.json::<Value>().await.unwrap()["error"]["code"], code);
+    }
+    // There is nothing to listen to, and no session to end.
+    for method in [reqwest::Method::GET, reqwest::Method::DELETE] {
+        let response = app.client.request(method, app.url("/mcp")).send().await.unwrap();
+        assert_eq!((response.status().as_u16(), &response.headers()["allow"]), (405, &"POST".parse().unwrap()));
+    }
+    // Pages of other sites are kept out as everywhere.
+    let foreign =
+        app.client.post(app.url("/mcp")).header("origin", "https://evil.example").json(&request("tools/list"));
+    assert_eq!(foreign.send().await.unwrap().status(), 403);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_tools_of_low_risk_are_called_and_none_takes_the_server_along() {
+    let model = MockLlm::start().await.unwrap();
+    let registry = tools().with(Orders).unwrap().with(Panics).unwrap();
+    let app = TestApp::spawn_changed(&Engine::sqlite(), &model, registry, |_| {}).await;
+    let listed = result(&app, "tools/list", json!({})).await;
+    let names: Vec<&str> =
+        listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"add") && !names.contains(&"order"), "{names:?}");
+    let order = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "order"}});
+    assert_eq!(send(&app, &order).await.json::<Value>().await.unwrap()["error"]["code"], -32602);
+    let (said, failed) = call(&app, "panics", json!({})).await;
+    assert!(failed && said.contains("failed unexpectedly"), "{said}");
+    assert_eq!(call(&app, "add", json!({"a": 1, "b": 2})).await, ("3".to_owned(), false));
+    // No number loses a digit on its way.
+    let exact = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":0.1,"b":0.20000000000000000001}}}"#;
+    let sum =
+        app.client.post(app.url("/mcp")).header("content-type", "application/json").body(exact).send().await.unwrap();
+    assert_eq!(sum.json::<Value>().await.unwrap()["result"]["content"][0]["text"], "0.30000000000000000001");
+    let (said, failed) = call(&app, "add", json!({"a": 1})).await;
+    assert!(failed && said.contains("missing field `b`"), "{said}");
+    assert_eq!(model.requests().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_python_sdk_uses_it() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    turn(&app, &model, "add", r#"{"a":1,"b":2}"#).await;
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/programs/mcp_program.py");
+    let mut command = Command::new(python::program());
+    command.arg(script).arg(app.url("/mcp")).stdout(Stdio::piped()).kill_on_drop(true);
+    let output = timeout(3 * PATIENCE, command.output()).await.expect("it ends").unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}");
+    let told: Value = serde_json::from_str(&said).unwrap();
+    let expected = json!({"has_add": true, "sum": "0.3", "failed": true, "found": ["add"]});
+    assert_eq!(told, expected);
+}

@@ -1,0 +1,252 @@
+//! The agent in plainer shapes: `POST /v1/chat`, whole and as a stream of chunks, and `POST /api/chat`.
+
+use std::time::Duration;
+
+use reqwest::Response;
+use serde_json::{Value, json};
+use tallybook_agent::Limits;
+use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
+use tallybook_tools::ToolRegistry;
+use tokio::time::timeout;
+
+use super::kit::{conversations, refusal, tools};
+use crate::support::{Counts, Engine, PATIENCE, Provider, TestApp, on_every_engine, rows};
+
+fn user(words: &str) -> Value {
+    json!({"role": "user", "content": words})
+}
+
+async fn post(app: &TestApp, path: &str, body: Value) -> Response {
+    app.client.post(app.url(path)).json(&body).send().await.unwrap()
+}
+
+async fn whole(app: &TestApp, path: &str, body: Value) -> Value {
+    let response = post(app, path, body).await;
+    let (status, words) = (response.status(), response.text().await.unwrap());
+    assert_eq!(status, 200, "{words}");
+    serde_json::from_str(&words).unwrap()
+}
+
+/// The chunks of a stream, each of which is one `data:` line.
+async fn chunks(response: Response) -> Vec<Value> {
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    parsed(&response.text().await.unwrap())
+}
+
+/// The text of chunks.
+fn said(chunks: &[Value]) -> String {
+    chunks.iter().filter_map(|chunk| chunk["delta"].as_str()).collect()
+}
+
+fn parsed(words: &str) -> Vec<Value> {
+    let lines =
+        words.split_terminator("\n\n").map(|line| line.strip_prefix("data: ").unwrap_or_else(|| panic!("{line}")));
+    lines.map(|data| serde_json::from_str(data).unwrap()).collect()
+}
+
+on_every_engine! {
+    /// Whole, in a thread that begins and goes on: the stored conversation is the history, and what comes after the last
+    /// answer that is told is new.
+    async fn a_thread_begins_and_goes_on(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        model.reply([tool_call("add", r#"{"a":0.1,"b":0.20000000000000000001}"#), tool_call("divide", r#"{"a":1,"b":0}"#)]);
+        model.reply([text("It is 0.3.")]);
+        let system = json!({"role": "system", "content": "Be brief."});
+        let first = whole(&app, "/v1/chat", json!({"messages": [system, user("0.1 + 0.2?")]})).await;
+        assert_eq!(first["message"], json!({"role": "assistant", "content": "It is 0.3."}));
+        let thread = first["thread_id"].as_str().unwrap();
+        let stored = app.conversation(thread).await;
+        let calls = &stored["messages"][1]["tool_calls"];
+        let id = |at: usize| json!(calls[at]["tool_call_id"].to_string());
+        assert_eq!(first["tool_calls"], json!([
+            {"id": id(0), "name": "add", "parameters": calls[0]["input"], "status": "success", "success": true,
+             "result": "0.30000000000000000001"},
+            {"id": id(1), "name": "divide", "parameters": {"a": 1, "b": 0}, "status": "error", "success": false,
+             "error": "invalid_b: division by zero"},
+        ]));
+        assert_eq!(first["usage"]["total_tokens"], json!(64));
+        assert!(model.requests()[0].body["system"].to_string().contains("Be brief."));
+
+        model.reply([text("As I said.")]);
+        let told = [user("forgotten"), json!({"role": "assistant", "content": "invented"}), user("Are you"), user("sure?")];
+        let second = whole(&app, "/v1/chat", json!({"messages": told, "thread_id": thread, "stream": false})).await;
+        assert_eq!((&second["thread_id"], &second["tool_calls"]), (&first["thread_id"], &json!([])));
+        let told = model.requests()[2].body["messages"].to_string();
+        assert!(told.contains("0.1 + 0.2?") && told.contains("0.30000000000000000001") && told.contains("sure?"), "{told}");
+        assert!(!told.contains("forgotten") && !told.contains("invented"), "{told}");
+        let stored = app.conversation(thread).await;
+        assert_eq!(stored["messages"].as_array().unwrap().len(), 4);
+        assert_eq!(stored["messages"][2]["content"], "Are you\n\nsure?");
+        model.assert_calls_paired();
+    }
+
+    /// What was done, and why, by one more call of the model, which has a row and is none of the turn's cost.
+    async fn a_message_is_answered_with_a_summary_of_what_was_done(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
+        model.reply([text("It is 3.")]);
+        model.reply([text("1. I added the numbers, to be exact.\n- I looked at the result.\n\nThat is all.\nAnd more.")]);
+        let first = whole(&app, "/api/chat", json!({"message": "1 + 2?"})).await;
+        assert_eq!(first["answer"], "It is 3.");
+        assert_eq!(first["tool_calls"][0]["result"], "3");
+        let lines = ["I added the numbers, to be exact.", "I looked at the result.", "That is all."];
+        assert_eq!(first["reasoning_summary"], json!(lines));
+        let thread = first["thread_id"].as_str().unwrap();
+        let asked = rows!(app, (String, i64), "SELECT purpose, input_tokens FROM model_calls ORDER BY id");
+        assert_eq!(asked.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["answer", "answer", "reasoning_summary"]);
+        let usage = app.conversation(thread).await["messages"][1]["usage"].clone();
+        assert_eq!(usage["input_tokens"], json!(asked[0].1 + asked[1].1));
+        let told = &model.requests()[2].body;
+        assert!(told.get("tools").is_none() && told["messages"].to_string().contains("1 + 2?"), "{told}");
+
+        // Without a call there is nothing to sum up, and where the model fails, there are the tools' names.
+        model.reply([text("You are welcome.")]);
+        let second = whole(&app, "/api/chat", json!({"message": "Thanks", "thread_id": thread})).await;
+        assert_eq!((&second["thread_id"], &second["reasoning_summary"]), (&first["thread_id"], &json!([])));
+        model.reply([tool_call("add", r#"{"a":1,"b":2}"#), tool_call("add", "{}"), tool_call("divide", r#"{"a":1,"b":0}"#)]);
+        model.reply([text("Well.")]);
+        model.fail(401, "");
+        let third = whole(&app, "/api/chat", json!({"message": "Again", "thread_id": thread})).await;
+        assert_eq!(third["reasoning_summary"], json!(["Called add 2 times, 1 of which failed.", "Called divide, which failed."]));
+        let failed = rows!(app, (String,), "SELECT purpose FROM model_calls WHERE error IS NOT NULL");
+        assert_eq!(failed, [("reasoning_summary".to_owned(),)]);
+        model.assert_calls_paired();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_has_deltas_calls_results_and_its_end() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    model.reply([text("Let me see."), tool_call("add", r#"{"a":0.1,"b":0.2}"#)]);
+    let gate = model.reply_gated([text("It is")], [text(" 0.3 \"数\".")]);
+    let mut response = post(&app, "/v1/chat", json!({"messages": [user("Sum?")], "stream": true})).await;
+    assert_eq!(
+        (response.status().as_u16(), &response.headers()["content-type"]),
+        (200, &"text/event-stream".parse().unwrap())
+    );
+    // In silence there are signs of life, which say nothing.
+    let mut read = String::new();
+    loop {
+        let whole = parsed(&read[..read.rfind("\n\n").map_or(0, |end| end + 2)]);
+        if said(&whole).ends_with("It is") && whole.last().is_some_and(|last| last["delta"] == "") {
+            break;
+        }
+        let more = timeout(PATIENCE, response.chunk()).await.expect("it is not silent").unwrap();
+        read += str::from_utf8(&more.unwrap_or_else(|| panic!("it ended: {read}"))).unwrap();
+    }
+    gate.open();
+    read += &response.text().await.unwrap();
+    let all = parsed(&read);
+    assert_eq!(said(&all), "Let me see.\n\nIt is 0.3 \"数\".");
+    let others: Vec<&Value> = all.iter().filter(|chunk| chunk["type"] != "delta").collect();
+    let [call, result, done] = others[..] else { panic!("{all:?}") };
+    let id = &call["tool_calls"][0]["id"];
+    assert_eq!(
+        call,
+        &json!({"type": "tool_call", "tool_calls": [{"id": id, "name": "add", "parameters": {"a": 0.1, "b": 0.2}}]})
+    );
+    assert_eq!(
+        result,
+        &json!({"type": "tool_result", "tool_call_id": id, "name": "add", "status": "success",
+        "success": true, "result": "0.3"})
+    );
+    let thread = conversations(&app).await[0]["uuid"].clone();
+    assert_eq!((&done["type"], &done["finish_reason"], &done["thread_id"]), (&json!("done"), &json!("stop"), &thread));
+    assert_eq!(done["usage"]["total_tokens"], 64);
+}
+
+/// With the agent's last word; in a stream that has come already.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_used_up_its_steps_is_a_failure_with_the_last_word() {
+    let model = MockLlm::start().await.unwrap();
+    let registry = ToolRegistry::default().with(Counts::default()).unwrap();
+    let settings = Provider::Anthropic.settings(model.url());
+    let app =
+        TestApp::spawn_with_limits(&Engine::sqlite(), settings, registry, Limits { steps: 1, ..Limits::default() })
+            .await;
+    let body = |stream: bool| json!({"messages": [user("For ever?")], "stream": stream});
+    for _ in 0..3 {
+        model.reply([tool_call("counts", "{}")]);
+        model.reply([text("So far: one.")]);
+    }
+    let response = post(&app, "/v1/chat", body(false)).await;
+    assert_eq!((response.status().as_u16(), &response.headers()["x-should-retry"]), (500, &"false".parse().unwrap()));
+    let failed: Value = response.json().await.unwrap();
+    assert_eq!((&failed["error"]["code"], &failed["error"]["type"]), (&json!("step_limit"), &json!("server_error")));
+    assert_eq!(failed["message"]["content"], "So far: one.");
+    assert_eq!(failed["tool_calls"][0]["result"], "1");
+    assert!(failed["thread_id"].is_string());
+    let streamed = chunks(post(&app, "/v1/chat", body(true)).await).await;
+    let [.., error, done] = &streamed[..] else { panic!("{streamed:?}") };
+    assert_eq!((&error["type"], &error["code"]), (&json!("error"), &json!("step_limit")));
+    assert_eq!((&done["type"], &done["finish_reason"]), (&json!("done"), &json!("length")));
+    let simple = whole(&app, "/api/chat", json!({"message": "For ever?"})).await;
+    assert_eq!(simple["answer"], "So far: one.");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_takes_too_long_is_a_504() {
+    let model = MockLlm::start().await.unwrap();
+    let limits = Limits { turn_time: Duration::from_secs(1), ..Limits::default() };
+    let settings = Provider::Anthropic.settings(model.url());
+    let app = TestApp::spawn_with_limits(&Engine::sqlite(), settings, tools(), limits).await;
+    model.reply([text("Half"), hang()]);
+    let error = refusal(post(&app, "/v1/chat", json!({"messages": [user("How long?")]})).await, 504).await;
+    assert_eq!(error["code"], "turn_timeout");
+    model.reply([text("Half"), hang()]);
+    let response = post(&app, "/api/chat", json!({"message": "How long?"})).await;
+    assert_eq!(
+        (response.status().as_u16(), &response.headers()["content-type"]),
+        (504, &"application/problem+json".parse().unwrap())
+    );
+    model.reply([text("Half"), hang()]);
+    let streamed = chunks(post(&app, "/v1/chat", json!({"messages": [user("How long?")], "stream": true})).await).await;
+    let [.., error, done] = &streamed[..] else { panic!("{streamed:?}") };
+    assert_eq!((&error["type"], &error["code"]), (&json!("error"), &json!("turn_timeout")));
+    assert_eq!((&done["finish_reason"], done["thread_id"].is_string()), (&json!("error"), true));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_thread_or_no_question_is_refused() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    for id in ["6f2f6d3e-5f0a-7c3e-8a55-000000000000", "th_abc"] {
+        let asked = json!({"messages": [user("Well?")], "thread_id": id});
+        assert_eq!(refusal(post(&app, "/v1/chat", asked).await, 404).await["code"], "no_such_conversation");
+        assert_eq!(post(&app, "/api/chat", json!({"message": "Well?", "thread_id": id})).await.status(), 404);
+    }
+    let thread = app.create_conversation().await;
+    let system = json!({"role": "system", "content": "Be brief."});
+    for (body, param) in [
+        (json!({"messages": []}), json!("messages")),
+        (json!({"messages": "Hello"}), json!("messages")),
+        (json!({"messages": [system, user("Well?")], "thread_id": thread}), json!("messages")),
+        (
+            json!({"messages": [user("Well?"), {"role": "assistant", "content": "x"}], "thread_id": thread}),
+            json!("messages"),
+        ),
+        (json!([]), Value::Null),
+    ] {
+        assert_eq!(refusal(post(&app, "/v1/chat", body).await, 400).await["param"], param);
+    }
+    for body in [json!({}), json!({"message": " "}), json!({"message": "a\u{0}b"})] {
+        let response = post(&app, "/api/chat", body).await;
+        assert_eq!(
+            (response.status().as_u16(), &response.headers()["content-type"]),
+            (400, &"application/problem+json".parse().unwrap())
+        );
+    }
+    assert_eq!(model.requests().len(), 0);
+    // One answer at a time: a thread is the stored conversation, so there is no other one to go to.
+    let gate = model.reply_gated([text("Slow")], [text("ly.")]);
+    let mut page = app.send(&thread, "And?").await;
+    page.until_text("Slow").await;
+    let busy = post(&app, "/v1/chat", json!({"messages": [user("Well?")], "thread_id": thread})).await;
+    assert_eq!(refusal(busy, 409).await["code"], "turn_running");
+    gate.open();
+    page.until("message_end").await;
+}
