@@ -24,4 +24,4 @@ pub(crate) use store::{
     calls::{CallRow, Order, Place},
     whole::{CallOfTurnRow, ModelCallRow},
 };
-pub(crate) use whole::{ConversationPage, WholeCall};
+pub(crate) use whole::{ConversationPage, Deletion, WholeCall};

@@ -1,7 +1,7 @@
 //! The service that http talks to. Its use cases stand with their subjects: `list`, `whole`, `export`, `figures`,
 //! `looks`; what goes on beside them in `upkeep`.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::Semaphore;
 
@@ -29,14 +29,16 @@ pub(crate) struct Book {
 /// What the use cases share.
 pub(super) struct Context {
     pub(super) db: Database,
+    /// How long what people delete is kept.
+    pub(super) kept_for: Duration,
     /// The right to search in texts.
     pub(super) searches: Semaphore,
 }
 
 impl Book {
-    /// The service over the calls in a database.
-    pub(crate) fn new(db: Database) -> Self {
-        Self { context: Arc::new(Context { db, searches: Semaphore::new(MAX_SEARCHES) }) }
+    /// The service over the calls in a database, in which what people delete is kept for so long.
+    pub(crate) fn new(db: Database, kept_for: Duration) -> Self {
+        Self { context: Arc::new(Context { db, kept_for, searches: Semaphore::new(MAX_SEARCHES) }) }
     }
 
     /// Writes down what the calls of this moment are found by, which somebody wants to see.

@@ -1,5 +1,6 @@
 //! One call with the turn around it, and a conversation to read. Of either somebody else's is opened with a reason.
 
+use chrono::{DateTime, Utc};
 use tallybook_protocol::ToolCallId;
 use uuid::Uuid;
 
@@ -13,6 +14,14 @@ use super::{
 };
 use crate::accounts::{Caller, UserId};
 
+/// That something was deleted by its owner.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deletion {
+    pub(crate) at: DateTime<Utc>,
+    /// When it goes from the book, too.
+    pub(crate) purged_at: DateTime<Utc>,
+}
+
 /// A call, and what happened around it.
 #[derive(Clone, Debug)]
 pub(crate) struct WholeCall {
@@ -22,6 +31,7 @@ pub(crate) struct WholeCall {
     /// The model calls of its turn, and the tool calls, this one among them.
     pub(crate) model_calls: Vec<ModelCallRow>,
     pub(crate) tool_calls: Vec<CallOfTurnRow>,
+    pub(crate) deletion: Option<Deletion>,
 }
 
 /// Some messages of a conversation, of all its branches.
@@ -33,6 +43,7 @@ pub(crate) struct ConversationPage {
     pub(crate) calls: Vec<CallOfTurnRow>,
     /// The message with which the next page begins.
     pub(crate) next: Option<i64>,
+    pub(crate) deletion: Option<Deletion>,
 }
 
 impl Book {
@@ -47,6 +58,7 @@ impl Book {
             decisions: whole::list_decisions(db, id.0, MAX_CALLS_OF_TURN).await?,
             model_calls: whole::list_model_calls(db, row.message_id, MAX_CALLS_OF_TURN).await?,
             tool_calls: whole::list_calls(db, row.message_id, MAX_CALLS_OF_TURN).await?,
+            deletion: self.deletion(row.deleted_at),
             row,
         })
     }
@@ -68,6 +80,11 @@ impl Book {
         messages.truncate(MESSAGES_ON_PAGE);
         let ids: Vec<i64> = messages.iter().map(|message| message.id).collect();
         let calls = whole::list_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
-        Ok(ConversationPage { row, messages, calls, next })
+        let deletion = self.deletion(row.deleted_at);
+        Ok(ConversationPage { row, messages, calls, next, deletion })
+    }
+
+    fn deletion(&self, at: Option<DateTime<Utc>>) -> Option<Deletion> {
+        at.map(|at| Deletion { at, purged_at: at + self.context.kept_for })
     }
 }

@@ -18,7 +18,7 @@ const FIND_CONVERSATION: &str = "SELECT c.id, c.uuid, c.title, c.head_message_id
      EXISTS (SELECT 1 FROM messages w WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') \
          AS awaiting_approval, c.pinned, c.archived, c.model, c.created_at, c.updated_at \
      FROM program_conversations p JOIN conversations c ON c.id = p.conversation_id \
-     WHERE p.user_id = ? AND p.key_id = ? AND p.chat_id = ? AND c.user_id = p.user_id";
+     WHERE p.user_id = ? AND p.key_id = ? AND p.chat_id = ? AND c.user_id = p.user_id AND c.deleted_at IS NULL";
 
 const CREATE_CHAT: &str =
     "INSERT INTO program_conversations (user_id, key_id, chat_id, conversation_id) VALUES (?, ?, ?, ?)";

@@ -232,7 +232,7 @@ impl Batch {
         let Cursor { time: from, message: after_message, call: after_call } = self.cursor;
         let behind = match self.scope {
             Scope::User(user) => {
-                query.push(of_user).push(" = ").push_bind(user);
+                query.push("c.deleted_at IS NULL AND ").push(of_user).push(" = ").push_bind(user);
                 " < "
             }
             Scope::Conversation(id) => {

@@ -1,8 +1,7 @@
 //! Turns: how one begins (`begin`, `answer_program`, `start`), goes on (`continue_turn`, `consent`, `go_on`), runs (`run`), is
 //! stored (`writer`, `storing_recorder`, `call_events`) and ends (`end`); what its model is told (`history`, `given`,
 //! `continued`); how readers follow it (`subscribe`, `next_run`, `remote_tail`, `stored_end`) and play it again (`playback`),
-//! how it is
-//! stopped (`stop`), and what is done about turns whose process is gone (`recovery`) or that are long over (`retention`).
+//! how it is stopped (`stop`), and what is done about turns whose process is gone (`recovery`) or that are long over (`retention`).
 
 mod answer_program;
 mod begin;

@@ -42,6 +42,8 @@ struct CallPage {
     tool: String,
     status: String,
     status_word: &'static str,
+    /// That its owner deleted it.
+    deletion: Option<String>,
     /// Names and what they are.
     facts: Vec<(&'static str, String)>,
     texts: Vec<Text>,
@@ -74,7 +76,7 @@ pub(super) async fn give_reason(
 fn page(frame: Frame, call: WholeCall, reader: i64) -> CallPage {
     let words = frame.words;
     let bars = bars(&call, words);
-    let WholeCall { row, votes, decisions, .. } = call;
+    let WholeCall { row, votes, decisions, deletion, .. } = call;
     let text = |title, text: Option<String>, bytes: Option<i64>| {
         let (text, bytes) = (text?, bytes?);
         let is_cut = i64::try_from(text.len()).is_ok_and(|held| held < bytes);
@@ -104,6 +106,7 @@ fn page(frame: Frame, call: WholeCall, reader: i64) -> CallPage {
         status_word: words.status(&row.status),
         status: row.status,
         tool: row.tool_name,
+        deletion: deletion.map(|deletion| words.deleted_by_owner(&deletion)),
         facts: facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
         texts: texts.into_iter().flatten().collect(),
         votes: votes

@@ -2,8 +2,8 @@
 
 use tallybook_frontend::Language;
 
-use super::super::error::ApiError;
-use crate::book::{BookError, FilterError};
+use super::{super::error::ApiError, format};
+use crate::book::{BookError, Deletion, FilterError};
 
 /// The words in one language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +103,7 @@ words! {
     why_hint: "Whose it is will see who looked, when, and this reason. It holds for an hour.",
         "閲覧された本人に、閲覧者・日時・この理由が表示されます。1時間有効です。";
     why_submit: "Look", "閲覧する";
+    deleted: "deleted", "削除済み";
     nothing_title: "Nothing here", "何もありません";
 }
 
@@ -181,6 +182,19 @@ impl Words {
             }
             Language::Japanese => {
                 format!("呼び出しは{calls}件、うち失敗{failed}。最も多い1時間は{at}（UTC）からの{most}件です。")
+            }
+        }
+    }
+
+    /// That something is here no longer but for those who read the book.
+    pub(super) fn deleted_by_owner(self, deletion: &Deletion) -> String {
+        let (at, purged_at) = (format::time(&deletion.at), format::time(&deletion.purged_at));
+        match self.0 {
+            Language::English => {
+                format!("Its owner deleted this on {at} UTC. It is purged from the book, too, after {purged_at} UTC.")
+            }
+            Language::Japanese => {
+                format!("所有者が{at}（UTC）に削除しました。{purged_at}（UTC）を過ぎると、この履歴からも消去されます。")
             }
         }
     }

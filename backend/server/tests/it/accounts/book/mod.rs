@@ -5,3 +5,5 @@ mod kit;
 mod list;
 mod looking;
 mod sql;
+
+pub(super) use kit::{page, say_why};
