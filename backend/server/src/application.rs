@@ -110,7 +110,7 @@ impl Application {
         let tool_servers = ToolServers::start(tools, settings.tool_servers, &pins, find);
         let page_files = PageFiles::new(db.clone());
         let accounts = Accounts::new(db.clone(), settings.accounts);
-        let book = Book::new(db.clone(), settings.retention);
+        let book = Book::new(db.clone(), settings.retention, agent.clone(), tool_servers.clone());
         let limits = settings.person_limits;
         let service =
             ConversationService::start(db, agent, tool_servers, models, lifetimes, limits, Handle::current()).await?;

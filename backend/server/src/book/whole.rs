@@ -7,6 +7,8 @@ use uuid::Uuid;
 use super::{
     Book, BookError,
     limits::{MAX_CALLS_OF_TURN, MAX_SHOWN_CHARS, MESSAGES_ON_PAGE},
+    no_rerun::NoRerun,
+    rerun::Reruns,
     store::{
         looks::Action,
         whole::{self, CallOfTurnRow, ConversationRow, DecisionRow, MessageRow, ModelCallRow, VoteRow, WholeCallRow},
@@ -32,6 +34,9 @@ pub(crate) struct WholeCall {
     pub(crate) model_calls: Vec<ModelCallRow>,
     pub(crate) tool_calls: Vec<CallOfTurnRow>,
     pub(crate) deletion: Option<Deletion>,
+    pub(crate) reruns: Reruns,
+    /// Why it cannot be run again; none where it can.
+    pub(crate) no_rerun: Option<NoRerun>,
 }
 
 /// Some messages of a conversation, of all its branches.
@@ -48,7 +53,13 @@ pub(crate) struct ConversationPage {
 
 impl Book {
     /// A call, whosever it is.
-    pub(crate) async fn open_call(&self, reader: &Caller, id: ToolCallId) -> Result<WholeCall, BookError> {
+    /// With what it gave when it was run again: that time, or else the last one.
+    pub(crate) async fn open_call(
+        &self,
+        reader: &Caller,
+        id: ToolCallId,
+        rerun: Option<i64>,
+    ) -> Result<WholeCall, BookError> {
         let db = &self.context.db;
         let owner = whole::find_call(db, id.0).await?.ok_or(BookError::NoSuchCall)?.user_id;
         self.look(reader, UserId(owner), Action::CallOpened, &id.to_string()).await?;
@@ -59,6 +70,8 @@ impl Book {
             model_calls: whole::list_model_calls(db, row.message_id, MAX_CALLS_OF_TURN).await?,
             tool_calls: whole::list_calls(db, row.message_id, MAX_CALLS_OF_TURN).await?,
             deletion: self.deletion(row.deleted_at),
+            reruns: self.find_reruns(id, rerun).await?,
+            no_rerun: self.find_rerun_tools(&row).await?.err(),
             row,
         })
     }

@@ -7,7 +7,7 @@ use crate::db::{Database, on_db};
 
 const FIND_CALL: [&str; 5] = [
     "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.server, t.status, t.started_at, t.completed_at, \
-     t.duration_ms, t.decided_at, t.error_type, m.status AS turn_status, m.model, c.uuid, c.title, c.user_id, \
+     t.duration_ms, t.decided_at, t.tool_hash IS NOT NULL AS asked_consent, t.error_type, m.status AS turn_status, m.model, c.uuid, c.title, c.user_id, \
      u.name AS user_name, COALESCE(c.deleted_at, u.deleted_at) AS deleted_at, SUBSTR(t.input_text, 1, ",
     ") AS input, OCTET_LENGTH(t.input_text) AS input_bytes, SUBSTR(t.proposed_input_text, 1, ",
     ") AS proposed_input, OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, SUBSTR(t.output, 1, ",
@@ -54,6 +54,8 @@ pub(crate) struct WholeCallRow {
     pub(crate) completed_at: Option<DateTime<Utc>>,
     pub(crate) duration_ms: Option<i64>,
     pub(crate) decided_at: Option<DateTime<Utc>>,
+    /// Whether it was one that needs consent.
+    pub(in crate::book) asked_consent: bool,
     pub(crate) error_type: Option<String>,
     pub(crate) turn_status: String,
     pub(crate) model: Option<String>,

@@ -141,6 +141,8 @@ fn rows() -> Vec<Row> {
         row(post.clone(), "/admin/export", admins(303)).query("?format=csv").form("reason=because"),
         row(post.clone(), "/admin/calls/{tool_call_id}", admins(303)).form("reason=because"),
         row(post.clone(), "/admin/conversations/{uuid}", admins(303)).form("reason=because"),
+        // In the row before the last the admin has said why.
+        row(post.clone(), "/admin/calls/{tool_call_id}/reruns", admins(303)).form("input={}"),
         row(get.clone(), "/healthz", PUBLIC),
         row(get.clone(), "/readyz", PUBLIC),
         row(get.clone(), "/metrics", ADMINS),

@@ -139,7 +139,12 @@ pub(super) fn next_of(page: &str) -> Option<String> {
 
 /// Says why somebody looks.
 pub(in crate::accounts) async fn say_why(team: &Team, who: &Who, address: &str, reason: &str) -> Response {
-    let body = url::form_urlencoded::Serializer::new(String::new()).append_pair("reason", reason).finish();
+    fill_in(team, who, address, "reason", reason).await
+}
+
+/// Sends a form with one field.
+pub(super) async fn fill_in(team: &Team, who: &Who, address: &str, field: &str, value: &str) -> Response {
+    let body = url::form_urlencoded::Serializer::new(String::new()).append_pair(field, value).finish();
     let request = team.request(who, Method::POST, address).body(body);
     request.header("content-type", "application/x-www-form-urlencoded").send().await.unwrap()
 }
