@@ -181,16 +181,12 @@ fn every_statement_minds_that_a_conversation_may_be_deleted() {
             }
             let name = statement.split(':').next().unwrap();
             let place = free.iter().position(|known| *known == name || *known == format!("{module}::{name}"));
-            match place {
-                Some(place) => drop(free.remove(place)),
-                None => {
-                    assert!(
-                        statement.contains("deleted_at"),
-                        "{module}::{name} forgets deleted conversations: {statement}"
-                    );
-                    minding += 1;
-                }
+            if let Some(place) = place {
+                free.remove(place);
+                continue;
             }
+            assert!(statement.contains("deleted_at"), "{module}::{name} forgets deleted conversations: {statement}");
+            minding += 1;
         }
     }
     assert!(minding > 15, "{minding}");

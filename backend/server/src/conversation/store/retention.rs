@@ -11,7 +11,7 @@ use crate::{
     db::{Database, in_command_time, on_db},
 };
 
-const LIST_WAITING_TURNS: &str = "SELECT m.id AS message_id, c.id AS conversation_id, c.user_id \
+const LIST_WAITING_TURNS: &str = "SELECT m.id AS message, c.id AS conversation, c.user_id AS owner \
      FROM messages m JOIN conversations c ON c.id = m.conversation_id JOIN users u ON u.id = c.user_id \
      WHERE m.status = 'awaiting_approval' AND m.id > ? AND (c.deleted_at IS NOT NULL OR u.deleted_at IS NOT NULL) \
      ORDER BY m.id LIMIT ?";
@@ -58,9 +58,9 @@ const PARTS: [(&str, &str, u32); 4] = [
 /// A turn that waits for consent, on which nobody can decide any more.
 #[derive(Clone, Copy, Debug, sqlx::FromRow)]
 pub(crate) struct ForsakenTurn {
-    pub(crate) message_id: MessageId,
-    pub(crate) conversation_id: ConversationId,
-    pub(crate) user_id: UserId,
+    pub(crate) message: MessageId,
+    pub(crate) conversation: ConversationId,
+    pub(crate) owner: UserId,
 }
 
 /// What there is of deleted conversations.

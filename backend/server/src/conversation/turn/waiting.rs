@@ -92,11 +92,11 @@ async fn end_forsaken(context: &Arc<Context>) -> Result<(), ServiceError> {
     loop {
         let turns = retention::list_forsaken_turns(&context.db, last, MAX_PER_LOOK).await?;
         let Some(end) = turns.last() else { return Ok(()) };
-        last = end.message_id;
-        for ForsakenTurn { message_id, conversation_id, user_id } in turns {
-            match stop_waiting(context, user_id, conversation_id, message_id).await {
+        last = end.message;
+        for ForsakenTurn { message, conversation, owner } in turns {
+            match stop_waiting(context, owner, conversation, message).await {
                 Err(ServiceError::Storage(error)) if classify(&error) == FailureKind::Permanent => {
-                    tracing::error!(%error, %message_id, "a turn that waits in what was deleted cannot be ended");
+                    tracing::error!(%error, message_id = %message, "a turn that waits in what was deleted cannot be ended");
                 }
                 ended => drop(ended?),
             }
