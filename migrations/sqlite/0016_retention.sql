@@ -2,7 +2,8 @@
 
 -- Hidden from its owner since then.
 ALTER TABLE conversations ADD COLUMN deleted_at TEXT NULL;
-CREATE INDEX conversations_deleted ON conversations (deleted_at, id);
+-- Of those alone that are deleted: nothing that asks for the others may take it for a good way to them.
+CREATE INDEX conversations_deleted ON conversations (deleted_at, id) WHERE deleted_at IS NOT NULL;
 
 -- A row is there before its tool runs. One that is still `pending` when no tool can run any more was lost with its server.
 CREATE TABLE tool_reruns (
