@@ -1,6 +1,7 @@
 //! The loop between a model and its tools. It knows no SQL and no HTTP: what has to be stored or shown goes through a
 //! [`TurnRecorder`], whose every call returns only when that is done.
 
+mod alone;
 mod aside;
 mod ask;
 mod consent;

@@ -54,6 +54,10 @@ impl AgentService {
         Self { runner: self.runner.with_secrets(secrets), ..self }
     }
 
+    pub(super) fn runner(&self) -> &ToolRunner {
+        &self.runner
+    }
+
     /// What a turn may use up.
     pub fn limits(&self) -> Limits {
         self.limits

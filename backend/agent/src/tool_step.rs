@@ -73,7 +73,7 @@ impl ToolRunner {
     /// The call with its timeout. It keeps its slot until the tool is through, whoever still waits for it, or its time is
     /// up. What a tool computes on a thread may go on beyond that, since nothing can end it; those threads have a bound of
     /// their own, in `tallybook_tools`.
-    fn call(
+    pub(super) fn call(
         &self,
         call: BoxFuture<'static, ToolReturn>,
         own_secrets: Secrets,
@@ -195,23 +195,28 @@ impl<R: TurnRecorder> StepRun<'_, R> {
     }
 
     fn end_of(&self, returned: ToolReturn, call: &RunningCall) -> EndedToolCall {
-        let duration_ms = duration_ms(call.started_at);
-        match returned {
-            Ok(output) => EndedToolCall {
-                status: ToolCallStatus::Success,
-                output: Some(shorten(&output.text, self.runner.limits.stored_output_bytes)),
-                error: None,
-                error_type: None,
-                duration_ms,
-            },
-            Err(error) => EndedToolCall {
-                status: ToolCallStatus::Error,
-                output: None,
-                error: Some(error.message),
-                error_type: Some(error.error_type),
-                duration_ms,
-            },
-        }
+        ended(returned, call.started_at, self.runner.limits.stored_output_bytes)
+    }
+}
+
+/// What is recorded of a call that came to its end, with so much of its output.
+pub(super) fn ended(returned: ToolReturn, started_at: Instant, stored_output_bytes: usize) -> EndedToolCall {
+    let duration_ms = duration_ms(started_at);
+    match returned {
+        Ok(output) => EndedToolCall {
+            status: ToolCallStatus::Success,
+            output: Some(shorten(&output.text, stored_output_bytes)),
+            error: None,
+            error_type: None,
+            duration_ms,
+        },
+        Err(error) => EndedToolCall {
+            status: ToolCallStatus::Error,
+            output: None,
+            error: Some(error.message),
+            error_type: Some(error.error_type),
+            duration_ms,
+        },
     }
 }
 
@@ -234,7 +239,7 @@ fn duration_ms(since: Instant) -> i64 {
     i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX)
 }
 
-fn describe_panic(error: &JoinError) -> ToolError {
+pub(super) fn describe_panic(error: &JoinError) -> ToolError {
     // The panic's own message is in the log; it may hold anything, so the model is not told.
     tracing::error!(%error, "a tool panicked");
     ToolError::other("panic", "the tool failed unexpectedly; the server's log says why")

@@ -4,18 +4,22 @@ use std::{
     fmt::Write as _,
     io::{BufRead as _, Read as _},
     path::Path,
+    time::Duration,
 };
 
 use tallybook::{
     accounts::{Accounts, Password},
     config::{AdminTask, Settings},
     consistency,
+    conversation::{self, Deleted},
     db::{self, Database},
 };
-use tallybook_protocol::User;
+use tallybook_protocol::{KeyInfo, User};
 
 /// The longest line that is read for a password; a longer password is refused anyway.
 const MAX_LINE_BYTES: u64 = 4096;
+
+const SECS_PER_DAY: u64 = 24 * 60 * 60;
 
 /// Does what is asked for, and gives what there is to say of it.
 pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String> {
@@ -40,6 +44,16 @@ pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String
         AdminTask::Backup { file } => runtime.block_on(back_up(settings, &file)),
         AdminTask::Restore { file } => runtime.block_on(restore(settings, &file)),
         AdminTask::Check => runtime.block_on(check(settings)),
+        AdminTask::Keys { revoke: None } => {
+            let list = async |accounts: Accounts| accounts.list_all_keys().await;
+            Ok(keys_table(&runtime.block_on(with_accounts(settings, list))??))
+        }
+        AdminTask::Keys { revoke: Some(id) } => {
+            let revoke = async |accounts: Accounts| accounts.revoke_any_key(id).await;
+            runtime.block_on(with_accounts(settings, revoke))??;
+            Ok(format!("The key {id} opens nothing any more.\n"))
+        }
+        AdminTask::Retention { purge } => runtime.block_on(retention(settings, purge)),
     }
 }
 
@@ -67,6 +81,66 @@ fn users_table(users: &[User]) -> String {
         );
     }
     table
+}
+
+fn keys_table(keys: &[(String, KeyInfo)]) -> String {
+    let widest = |length: fn(&(String, KeyInfo)) -> usize| keys.iter().map(length).max().unwrap_or_default();
+    let user_width = widest(|(user, _)| user.chars().count());
+    let id_width = widest(|(_, key)| key.id.to_string().len());
+    let mut table = String::new();
+    for (user, key) in keys {
+        let used =
+            key.last_used_at.map_or("never used".to_owned(), |at| format!("last used {}", at.format("%Y-%m-%d")));
+        let _ = writeln!(
+            table,
+            "{:id_width$}  {user:user_width$}  {}…  since {}  {used:20}  {}",
+            key.id,
+            key.prefix,
+            key.created_at.format("%Y-%m-%d"),
+            key.name,
+        );
+    }
+    table
+}
+
+/// What is kept of deleted conversations; with `purge`, what is due is purged first.
+async fn retention(settings: &Settings, purge: bool) -> anyhow::Result<String> {
+    let (db, kept_for) = (Database::connect(&settings.database_url).await?, settings.retention);
+    let work = async {
+        let before = conversation::count_deleted(&db, kept_for).await?;
+        if !purge {
+            return Ok((before, None));
+        }
+        conversation::purge_all_due(&db, kept_for).await?;
+        Ok::<_, sqlx::Error>((before, Some(conversation::count_deleted(&db, kept_for).await?)))
+    };
+    let counted = work.await;
+    db.close().await;
+    let (before, after) = counted?;
+    let Deleted { kept, due, due_calls, oldest } = after.unwrap_or(before);
+    let mut words = format!("What is deleted is kept for {} (RETENTION_DAYS).\n", time_words(kept_for));
+    if let Some(after) = after {
+        let _ = writeln!(words, "Conversations that were purged: {}.", before.kept.saturating_sub(after.kept));
+    }
+    let oldest = oldest.map(|at| format!(", the first of them deleted on {}", at.format("%Y-%m-%d")));
+    let _ = writeln!(words, "Deleted conversations that are kept: {kept}{}.", oldest.unwrap_or_default());
+    let way = match (due, purge) {
+        (0, _) => "",
+        (_, true) => " An answer is still being written there; a server that runs ends and purges them.",
+        (_, false) => " A server that runs purges them within minutes; --purge does it now.",
+    };
+    let _ = writeln!(words, "Of these are due to be purged: {due}, with {due_calls} tool calls.{way}");
+    Ok(words)
+}
+
+/// A time in words, in days but where it is shorter.
+fn time_words(time: Duration) -> String {
+    match time.as_secs() {
+        0 => "no time at all".to_owned(),
+        secs @ ..SECS_PER_DAY => format!("{secs} seconds"),
+        SECS_PER_DAY => "1 day".to_owned(),
+        secs => format!("{} days", secs / SECS_PER_DAY),
+    }
 }
 
 async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<String> {

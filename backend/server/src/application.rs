@@ -103,13 +103,14 @@ impl Application {
             lease: settings.turn_lease,
             journal: settings.journal_retention,
             consent_wait: settings.consent_wait,
+            deleted: settings.retention,
         };
         let pins: Arc<dyn PinStore> = Arc::new(ToolPins::new(db.clone()));
         let find = |name: &str| std::env::var(name).ok();
         let tool_servers = ToolServers::start(tools, settings.tool_servers, &pins, find);
         let page_files = PageFiles::new(db.clone());
         let accounts = Accounts::new(db.clone(), settings.accounts);
-        let book = Book::new(db.clone());
+        let book = Book::new(db.clone(), settings.retention, agent.clone(), tool_servers.clone());
         let limits = settings.person_limits;
         let service =
             ConversationService::start(db, agent, tool_servers, models, lifetimes, limits, Handle::current()).await?;

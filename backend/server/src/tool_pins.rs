@@ -3,6 +3,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use chrono::{DateTime, Utc};
 use futures_util::{FutureExt as _, future::BoxFuture};
 use sha2::{Digest as _, Sha256};
 use sqlx::error::DatabaseError;
@@ -15,6 +16,10 @@ use crate::db::{Database, now, on_db, on_tx, with_retries};
 const MAX_PINS: u32 = 1000;
 
 const LIST: &str = "SELECT tool, hash FROM tool_pins WHERE server = ? ORDER BY id LIMIT ?";
+
+// A definition that was accepted, or the first one, which is so from when it was seen.
+const COUNT_SINCE: &str = "SELECT COUNT(*) FROM tool_pins \
+     WHERE server = ? AND hash = ? AND COALESCE(accepted_at, first_seen_at) <= ?";
 
 const CREATE: &str = "INSERT INTO tool_pins (id, server, tool, hash, first_seen_at) VALUES (?, ?, ?, ?, ?)";
 
@@ -29,6 +34,20 @@ pub(crate) struct ToolPins {
 impl ToolPins {
     pub(crate) fn new(db: Database) -> Self {
         Self { db }
+    }
+
+    /// Whether a server's tool with this definition has had it since then.
+    pub(crate) async fn is_unchanged_since(
+        &self,
+        server: &str,
+        definition: &DefinitionHash,
+        since: DateTime<Utc>,
+    ) -> sqlx::Result<bool> {
+        let count: i64 = on_db!(&self.db, |pool| {
+            let query = sqlx::query_scalar(COUNT_SINCE).bind(server).bind(hex::encode(definition)).bind(since);
+            query.fetch_one(pool).await
+        })?;
+        Ok(count > 0)
     }
 
     async fn list(&self, server: &str) -> sqlx::Result<HashMap<String, String>> {

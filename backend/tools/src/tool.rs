@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
-use super::error::ToolError;
+use super::{error::ToolError, secrets::marks_secrets};
 
 /// A tool. Implement it in a file of its own and add one line to [`super::builtin`].
 pub trait Tool: Send + Sync + 'static {
@@ -71,6 +71,11 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
+    /// Whether its schema marks arguments as secret.
+    pub fn has_secret_arguments(&self) -> bool {
+        marks_secrets(&self.input_schema)
+    }
+
     /// SHA-256, in hex, of what a person agrees to who approves the tool: its name, description and schema, and where it
     /// comes from a server, of what else that says of it.
     pub fn hash(&self) -> String {

@@ -15,6 +15,9 @@ use super::{
 };
 use crate::db::now;
 
+/// Keys that the operator's list is read by.
+const KEYS_AT_ONCE: u32 = 1000;
+
 impl Accounts {
     /// Makes a key, which is told this once.
     pub(crate) async fn create_key(&self, caller: &Caller, name: &str) -> Result<MadeKey, AccountsError> {
@@ -58,15 +61,33 @@ impl Accounts {
 
     /// Revokes one of the caller's keys.
     pub(crate) async fn revoke_key(&self, caller: &Caller, id: i64) -> Result<(), AccountsError> {
-        with_retries(|| self.store_revocation(caller.user, id)).await?;
+        with_retries(|| self.store_revocation(Some(caller.user), caller.user, id)).await?;
         self.context.streams.look_now();
         Ok(())
     }
 
-    async fn store_revocation(&self, user: UserId, id: i64) -> Result<(), AccountsError> {
+    /// Everybody's keys, each with whose it is, in the order in which they were made: for the operator.
+    pub async fn list_all_keys(&self) -> Result<Vec<(String, KeyInfo)>, AccountsError> {
+        let (mut all, mut last) = (Vec::new(), 0);
+        loop {
+            let page = keys::list_of_all(&self.context.db, last, KEYS_AT_ONCE).await?;
+            let Some((_, end)) = page.last() else { return Ok(all) };
+            last = end.id;
+            all.extend(page);
+        }
+    }
+
+    /// Revokes anybody's key: for the operator.
+    pub async fn revoke_any_key(&self, id: i64) -> Result<(), AccountsError> {
+        let owner = keys::find_owner(&self.context.db, id).await?.ok_or(AccountsError::NoSuchKey)?;
+        with_retries(|| self.store_revocation(None, owner, id)).await
+    }
+
+    /// Without an `actor` it was the operator.
+    async fn store_revocation(&self, actor: Option<UserId>, user: UserId, id: i64) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
         let prefix = keys::revoke(&mut tx, user, id).await?.ok_or(AccountsError::NoSuchKey)?;
-        audit::note(&mut tx, Some(user), user, Action::KeyRevoked, &prefix).await?;
+        audit::note(&mut tx, actor, user, Action::KeyRevoked, &prefix).await?;
         Ok(tx.commit().await?)
     }
 }

@@ -1,6 +1,6 @@
 //! Why something of the book was refused or failed.
 
-use super::limits::MAX_REASON_CHARS;
+use super::{limits::MAX_REASON_CHARS, no_rerun::NoRerun};
 use crate::db::storage_failed;
 
 /// Why something of the book was refused or failed. The messages are for whoever asked.
@@ -24,6 +24,12 @@ pub(crate) enum BookError {
     /// There is no such call.
     #[error("There is no such tool call. It may have been purged.")]
     NoSuchCall,
+    /// The call cannot be run again.
+    #[error("{0}")]
+    NoRerun(NoRerun),
+    /// As many calls are being run again as may be.
+    #[error("Too many calls are being run again at the moment. Try again in a few seconds.")]
+    TooManyReruns,
     /// The cursor is none that was given.
     #[error("The cursor is not one of ours.")]
     BadCursor,

@@ -52,10 +52,12 @@ struct Exported<'a> {
     output: Option<&'a str>,
     error: Option<&'a str>,
     error_type: Option<&'a str>,
+    /// When its owner deleted it.
+    deleted_at: Option<String>,
 }
 
 /// What the columns are called, in the order of the fields.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 15] = [
     "id",
     "started_at",
     "completed_at",
@@ -70,6 +72,7 @@ const COLUMNS: [&str; 14] = [
     "output",
     "error",
     "error_type",
+    "deleted_at",
 ];
 
 /// By which spreadsheets know that a file is UTF-8.
@@ -155,10 +158,11 @@ fn exported(row: &ExportedRow) -> Exported<'_> {
         output: row.output.as_deref(),
         error: row.error.as_deref(),
         error_type: row.error_type.as_deref(),
+        deleted_at: row.deleted_at.map(|at| at.to_rfc3339()),
     }
 }
 
-fn cells(call: &Exported<'_>) -> [String; 14] {
+fn cells(call: &Exported<'_>) -> [String; 15] {
     let text = |text: Option<&str>| text.map(harmless).unwrap_or_default();
     [
         call.id.to_string(),
@@ -175,6 +179,7 @@ fn cells(call: &Exported<'_>) -> [String; 14] {
         text(call.output),
         text(call.error),
         text(call.error_type),
+        call.deleted_at.clone().unwrap_or_default(),
     ]
 }
 
@@ -187,7 +192,7 @@ fn harmless(text: &str) -> String {
     if is_formula { format!("'{text}") } else { text.to_owned() }
 }
 
-fn csv_line(cells: [String; 14]) -> Result<Vec<u8>, BookError> {
+fn csv_line(cells: [String; 15]) -> Result<Vec<u8>, BookError> {
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     writer.write_record(cells).map_err(|error| BookError::Write(error.into()))?;
     writer.into_inner().map_err(|error| BookError::Write(error.into_error().into()))

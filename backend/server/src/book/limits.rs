@@ -19,6 +19,15 @@ pub(super) const MESSAGES_ON_PAGE: usize = 50;
 pub(super) const MAX_CALLS_OF_TURN: u32 = 500;
 /// Characters of each text of a message or a call that a page shows; what is longer says so.
 pub(super) const MAX_SHOWN_CHARS: u32 = 1024 * 1024;
+/// Bytes of an input with which a call is run again.
+pub(crate) const MAX_RERUN_INPUT_BYTES: usize = 64 * 1024;
+/// Calls that are run again at once; further ones are refused.
+pub(super) const MAX_RERUNS: usize = 4;
+/// Re-runs of one call that are listed, the newest first.
+pub(super) const MAX_LISTED_RERUNS: u32 = 20;
+/// How long after its tool's time a re-run may still come to its end; one that has none by then was lost.
+pub(super) const RERUN_LEEWAY: TimeDelta = TimeDelta::seconds(15);
+
 /// Looks on a page of their list.
 pub(super) const LOOKS_ON_PAGE: usize = 50;
 

@@ -1,4 +1,5 @@
-//! The book that admins read: the tool calls of everybody, filtered, and one by one; and who has looked at whose. What it is
+//! The book that admins read: the tool calls of everybody, filtered, and one by one, to be run again; and who has looked at
+//! whose. What it is
 //! read with is in `http::book`.
 
 mod error;
@@ -8,6 +9,8 @@ mod filter;
 mod limits;
 mod list;
 mod looks;
+mod no_rerun;
+mod rerun;
 mod service;
 mod store;
 mod upkeep;
@@ -17,11 +20,15 @@ pub(crate) use error::BookError;
 pub(crate) use export::{CallsExport, ExportFormat};
 pub(crate) use figures::{Count, Figures, Spent, ToolFigures};
 pub(crate) use filter::{BUILT_IN, Filter, FilterError};
+pub(crate) use limits::MAX_RERUN_INPUT_BYTES;
 pub(crate) use list::CallsPage;
 pub(crate) use looks::Subject;
+pub(crate) use no_rerun::NoRerun;
+pub(crate) use rerun::{RerunState, Reruns};
 pub(crate) use service::Book;
 pub(crate) use store::{
     calls::{CallRow, Order, Place},
+    reruns::RerunRow,
     whole::{CallOfTurnRow, ModelCallRow},
 };
-pub(crate) use whole::{ConversationPage, WholeCall};
+pub(crate) use whole::{ConversationPage, Deletion, WholeCall};

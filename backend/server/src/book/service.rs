@@ -1,14 +1,16 @@
-//! The service that http talks to. Its use cases stand with their subjects: `list`, `whole`, `export`, `figures`,
-//! `looks`; what goes on beside them in `upkeep`.
+//! The service that http talks to. Its use cases stand with their subjects: `list`, `whole`, `rerun`, `export`,
+//! `figures`, `looks`; what goes on beside them in `upkeep`.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use tallybook_agent::AgentService;
+use tallybook_mcp::ToolServers;
 use tokio::sync::Semaphore;
 
 use super::{
     BookError,
     filter::Filter,
-    limits::{MAX_COMPLETED_FIRST, MAX_SEARCHES},
+    limits::{MAX_COMPLETED_FIRST, MAX_RERUNS, MAX_SEARCHES},
     store::{
         condition::{self, Condition},
         facts,
@@ -18,6 +20,7 @@ use super::{
 use crate::{
     accounts::UserId,
     db::{Database, now},
+    tool_pins::ToolPins,
 };
 
 /// The use cases of the book. Cheap to clone; all clones are the same service.
@@ -29,14 +32,25 @@ pub(crate) struct Book {
 /// What the use cases share.
 pub(super) struct Context {
     pub(super) db: Database,
+    /// How long what people delete is kept.
+    pub(super) kept_for: Duration,
+    /// What runs a call again.
+    pub(super) agent: AgentService,
+    pub(super) tool_servers: ToolServers,
+    pub(super) tool_pins: ToolPins,
+    /// The right to run a call again.
+    pub(super) reruns: Arc<Semaphore>,
     /// The right to search in texts.
     pub(super) searches: Semaphore,
 }
 
 impl Book {
-    /// The service over the calls in a database.
-    pub(crate) fn new(db: Database) -> Self {
-        Self { context: Arc::new(Context { db, searches: Semaphore::new(MAX_SEARCHES) }) }
+    /// The service over the calls in a database, in which what people delete is kept for so long; calls are run again by this
+    /// agent, with these tools.
+    pub(crate) fn new(db: Database, kept_for: Duration, agent: AgentService, tool_servers: ToolServers) -> Self {
+        let (searches, reruns) = (Semaphore::new(MAX_SEARCHES), Arc::new(Semaphore::new(MAX_RERUNS)));
+        let tool_pins = ToolPins::new(db.clone());
+        Self { context: Arc::new(Context { db, kept_for, agent, tool_servers, tool_pins, reruns, searches }) }
     }
 
     /// Writes down what the calls of this moment are found by, which somebody wants to see.

@@ -1,17 +1,28 @@
 //! One call with the turn around it, and a conversation to read. Of either somebody else's is opened with a reason.
 
+use chrono::{DateTime, Utc};
 use tallybook_protocol::ToolCallId;
 use uuid::Uuid;
 
 use super::{
     Book, BookError,
     limits::{MAX_CALLS_OF_TURN, MAX_SHOWN_CHARS, MESSAGES_ON_PAGE},
+    no_rerun::NoRerun,
+    rerun::Reruns,
     store::{
         looks::Action,
         whole::{self, CallOfTurnRow, ConversationRow, DecisionRow, MessageRow, ModelCallRow, VoteRow, WholeCallRow},
     },
 };
 use crate::accounts::{Caller, UserId};
+
+/// That something was deleted by its owner.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deletion {
+    pub(crate) at: DateTime<Utc>,
+    /// When it goes from the book, too.
+    pub(crate) purged_at: DateTime<Utc>,
+}
 
 /// A call, and what happened around it.
 #[derive(Clone, Debug)]
@@ -22,6 +33,10 @@ pub(crate) struct WholeCall {
     /// The model calls of its turn, and the tool calls, this one among them.
     pub(crate) model_calls: Vec<ModelCallRow>,
     pub(crate) tool_calls: Vec<CallOfTurnRow>,
+    pub(crate) deletion: Option<Deletion>,
+    pub(crate) reruns: Reruns,
+    /// Why it cannot be run again; none where it can.
+    pub(crate) no_rerun: Option<NoRerun>,
 }
 
 /// Some messages of a conversation, of all its branches.
@@ -33,17 +48,23 @@ pub(crate) struct ConversationPage {
     pub(crate) calls: Vec<CallOfTurnRow>,
     /// The message with which the next page begins.
     pub(crate) next: Option<i64>,
+    pub(crate) deletion: Option<Deletion>,
 }
 
 impl Book {
-    /// Whether a call is one of the reader's own.
+    /// Whether a call is one of the reader's own that is not deleted.
     pub(crate) async fn is_own(&self, reader: &Caller, id: ToolCallId) -> Result<bool, BookError> {
         let found = whole::find_call(&self.context.db, id.0).await?;
-        Ok(found.is_some_and(|call| call.user_id == reader.user.0))
+        Ok(found.is_some_and(|call| call.user_id == reader.user.0 && call.deleted_at.is_none()))
     }
 
-    /// A call, whosever it is.
-    pub(crate) async fn open_call(&self, reader: &Caller, id: ToolCallId) -> Result<WholeCall, BookError> {
+    /// A call, whosever it is. With what it gave when it was run again: that time, or else the last one.
+    pub(crate) async fn open_call(
+        &self,
+        reader: &Caller,
+        id: ToolCallId,
+        rerun: Option<i64>,
+    ) -> Result<WholeCall, BookError> {
         let db = &self.context.db;
         let owner = whole::find_call(db, id.0).await?.ok_or(BookError::NoSuchCall)?.user_id;
         self.look(reader, UserId(owner), Action::CallOpened, &id.to_string()).await?;
@@ -53,6 +74,9 @@ impl Book {
             decisions: whole::list_decisions(db, id.0, MAX_CALLS_OF_TURN).await?,
             model_calls: whole::list_model_calls(db, row.message_id, MAX_CALLS_OF_TURN).await?,
             tool_calls: whole::list_calls(db, row.message_id, MAX_CALLS_OF_TURN).await?,
+            deletion: self.deletion(row.deleted_at),
+            reruns: self.find_reruns(id, rerun).await?,
+            no_rerun: self.find_rerun_tools(&row).await?.err(),
             row,
         })
     }
@@ -74,6 +98,11 @@ impl Book {
         messages.truncate(MESSAGES_ON_PAGE);
         let ids: Vec<i64> = messages.iter().map(|message| message.id).collect();
         let calls = whole::list_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
-        Ok(ConversationPage { row, messages, calls, next })
+        let deletion = self.deletion(row.deleted_at);
+        Ok(ConversationPage { row, messages, calls, next, deletion })
+    }
+
+    fn deletion(&self, at: Option<DateTime<Utc>>) -> Option<Deletion> {
+        at.map(|at| Deletion { at, purged_at: at + self.context.kept_for })
     }
 }

@@ -80,6 +80,8 @@ pub struct Settings {
     pub consent_wait: Option<Duration>,
     /// How long the events of a finished turn are kept; for ever when `None`.
     pub journal_retention: Option<Duration>,
+    /// How long what people delete is kept for the book.
+    pub retention: Duration,
     /// How long a process may be silent before its turns count as abandoned.
     pub turn_lease: Duration,
     /// How long running turns may go on at shutdown.
@@ -140,6 +142,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         consent_wait,
         journal_retention: Some(Duration::from_secs(options.journal_retention_days * SECS_PER_DAY))
             .filter(|time| !time.is_zero()),
+        retention: retention(options.retention_days, person_limits),
         turn_lease: Duration::from_secs(options.turn_lease_secs),
         shutdown_grace: Duration::from_secs(options.shutdown_grace_secs),
         secrets,
@@ -163,6 +166,11 @@ fn person_limits(options: &Options, host: IpAddr) -> PersonLimits {
         messages_per_minute: or(options.max_messages_per_minute, MESSAGES_PER_MINUTE),
         tokens_per_day: options.max_tokens_per_day,
     }
+}
+
+/// At least for as long as what is deleted still counts against its owner's limits: nobody gets more by deleting.
+fn retention(days: u64, limits: PersonLimits) -> Duration {
+    Duration::from_secs(days * SECS_PER_DAY).max(limits.longest_window())
 }
 
 /// The models of the file, else the one that the environment makes.

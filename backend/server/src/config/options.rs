@@ -161,6 +161,10 @@ pub(super) struct Options {
     #[arg(long, env = "JOURNAL_RETENTION_DAYS", hide_env_values = true, default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(0..=36_500))]
     pub(super) journal_retention_days: u64,
+    /// How many days what people delete stays in the book that admins read, before it is purged; 0 purges it at once.
+    #[arg(long, env = "RETENTION_DAYS", hide_env_values = true, default_value_t = 30,
+        value_parser = clap::value_parser!(u64).range(0..=36_500))]
+    pub(super) retention_days: u64,
     /// How many seconds a server may be silent before another one takes its turns for abandoned.
     #[arg(long, env = "TURN_LEASE_SECS", hide_env_values = true, default_value_t = 20, value_parser = seconds())]
     pub(super) turn_lease_secs: u64,
@@ -212,6 +216,18 @@ pub enum AdminTask {
     },
     /// Checks that what the database holds fits together; fails when it does not.
     Check,
+    /// Lists the keys of programs: id, whose, how each begins, its name, and when it was made and last used.
+    Keys {
+        /// Revokes the key with this id, for good.
+        #[arg(long, value_name = "ID")]
+        revoke: Option<i64>,
+    },
+    /// Says what of deleted conversations is kept, and what is due to be purged.
+    Retention {
+        /// Purges what is due now.
+        #[arg(long)]
+        purge: bool,
+    },
 }
 
 impl Options {

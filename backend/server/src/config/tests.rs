@@ -39,6 +39,17 @@ fn a_key_chooses_its_provider() {
     assert_eq!(provider_settings(&both.unwrap()).provider, ProviderKind::Anthropic);
 }
 
+/// Nobody gets more answered by deleting what was.
+#[test]
+fn what_is_deleted_is_kept_for_as_long_as_it_counts() {
+    let kept = |args: &[&str]| read(args).unwrap().retention.as_secs();
+    assert_eq!(kept(&[]), 30 * 86_400);
+    assert_eq!(kept(&["--retention-days", "0"]), 0);
+    assert_eq!(kept(&["--retention-days", "0", "--max-messages-per-minute", "9"]), 60);
+    assert_eq!(kept(&["--retention-days", "0", "--max-tokens-per-day", "9"]), 86_400);
+    assert_eq!(kept(&["--retention-days", "2", "--max-tokens-per-day", "9"]), 2 * 86_400);
+}
+
 #[test]
 fn the_password_of_the_database_is_not_printed() {
     let url = "mysql://tally:s3cret@db.example/book";

@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Mutex, time::Duration};
 use tallybook_agent::AgentService;
 use tallybook_mcp::ToolServers;
 use tallybook_protocol::MessageId;
-use tokio::{runtime::Handle, task::JoinHandle};
+use tokio::{runtime::Handle, sync::Notify, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument as _;
 use uuid::Uuid;
@@ -55,6 +55,8 @@ pub(super) struct Context {
     pub(super) runtime: Handle,
     /// What must have ended before the database is closed.
     pub(super) tasks: TaskTracker,
+    /// Says that a conversation was deleted.
+    pub(super) deleted: Notify,
     /// From here on no new turns are taken.
     pub(super) draining: CancellationToken,
     /// From here on running turns are ended.
@@ -70,6 +72,8 @@ pub struct Lifetimes {
     pub journal: Option<Duration>,
     /// How long a call waits for consent before it is denied; for ever when `None`.
     pub consent_wait: Option<Duration>,
+    /// How long what was deleted is kept.
+    pub deleted: Duration,
 }
 
 impl Context {
@@ -100,6 +104,7 @@ impl Context {
             person_limits,
             runtime,
             tasks: TaskTracker::new(),
+            deleted: Notify::new(),
             draining: CancellationToken::new(),
             shut_down: CancellationToken::new(),
         }

@@ -10,8 +10,9 @@ use super::{
     ServiceError,
     context::{Context, Lifetimes},
     person_limits::PersonLimits,
+    retention,
     service::ConversationService,
-    turn::{recovery::Recovery, retention, stop, waiting},
+    turn::{self, recovery::Recovery, stop, waiting},
 };
 use crate::{db::Database, models::Catalog};
 
@@ -36,7 +37,8 @@ impl ConversationService {
         context.spawn(recovery.watch());
         context.spawn(stop::watch_for_stop_requests(Arc::clone(&context)));
         context.spawn(waiting::watch_waiting_turns(Arc::clone(&context)));
-        context.spawn(retention::purge_journals(Arc::clone(&context)));
+        context.spawn(turn::retention::purge_journals(Arc::clone(&context)));
+        context.spawn(retention::purge_deleted(Arc::clone(&context)));
         Ok(Self { context })
     }
 

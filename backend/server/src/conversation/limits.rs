@@ -43,7 +43,7 @@ pub(super) const MAX_WAITING_EXPORT_PARTS: usize = 4;
 /// Models that programs ask once at the same time, half of them for one person; further ones are refused.
 pub(super) const MAX_PLAIN_CALLS: usize = 32;
 
-/// Tools that programs call without a turn at the same time; further ones are refused. And bytes of an output that they get.
+/// Tools that programs call without a turn at the same time, half of them for one person; further ones are refused. And bytes of an output that they get.
 pub(super) const MAX_DIRECT_CALLS: usize = 32;
 pub(super) const MAX_DIRECT_OUTPUT_BYTES: usize = 1024 * 1024;
 

@@ -2,7 +2,8 @@
 //! in them (`search`), which model answers (`model`) with which tools (`tool_switches`), the turns that run in them (`turn`),
 //! one of their tool calls (`tool_call`), a model that a program asks once (`plain`) and a tool that it calls without a turn
 //! (`direct`), what is approved for good (`approvals`), a conversation as a file (`export`) or by a link (`share`), how much
-//! one person may have answered (`person_limits`, `allowance`), and what is stored (`store`). Knows no HTTP.
+//! one person may have answered (`person_limits`, `allowance`), what becomes of deleted ones (`retention`), and what is stored
+//! (`store`). Knows no HTTP.
 
 mod allowance;
 mod approvals;
@@ -19,6 +20,7 @@ mod list;
 mod model;
 mod person_limits;
 mod plain;
+mod retention;
 mod search;
 mod service;
 mod share;
@@ -35,6 +37,7 @@ pub use export::{Export, ExportFormat, ExportParts};
 pub(crate) use limits::MAX_PINNED;
 pub use person_limits::{PersonLimits, Reached};
 pub use plain::PlainEvent;
+pub use retention::{Deleted, count_deleted, purge_all_due};
 pub use service::ConversationService;
 pub use store::{ListFilter, Program};
 pub use tool_call::CallPart;

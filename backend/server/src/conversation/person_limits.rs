@@ -25,6 +25,17 @@ pub struct PersonLimits {
     pub tokens_per_day: u64,
 }
 
+impl PersonLimits {
+    /// How far back is counted; not at all without limits.
+    pub(crate) fn longest_window(self) -> Duration {
+        match self {
+            Self { tokens_per_day: 1.., .. } => DAY,
+            Self { messages_per_minute: 1.., .. } => MINUTE,
+            _ => Duration::ZERO,
+        }
+    }
+}
+
 /// A limit that a person has reached. The words are for the person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reached {

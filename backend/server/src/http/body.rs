@@ -1,4 +1,4 @@
-//! How long a request's body may take, and bodies that may be left out. The rest of a request's limits is kept by `connection` and `server`.
+//! How long a request's body may take, bodies that may be left out, and how large a form may be. The rest of a request's limits is kept by `connection` and `server`.
 
 use std::{
     io::{self, ErrorKind},
@@ -11,10 +11,10 @@ use actix_web::{
     Error, FromRequest, HttpMessage as _, HttpRequest,
     body::MessageBody,
     dev::{Payload, ServiceRequest, ServiceResponse},
-    error::{JsonPayloadError, PayloadError},
+    error::{JsonPayloadError, PayloadError, UrlencodedError},
     http::header,
     middleware::Next,
-    web::Json,
+    web::{FormConfig, Json},
 };
 use async_stream::stream;
 use bytes::Bytes;
@@ -87,6 +87,12 @@ fn limited(
             }
         }
     }
+}
+
+/// Forms of so many bytes.
+pub(super) fn forms(limit: usize) -> FormConfig {
+    let refusal = |error: UrlencodedError| ApiError::Body(format!("The form cannot be read: {error}."));
+    FormConfig::default().limit(limit).error_handler(move |error, _| refusal(error).into())
 }
 
 impl From<JsonPayloadError> for ApiError {

@@ -264,6 +264,8 @@ fn book_kind(error: &BookError) -> (StatusCode, &'static str, &'static str) {
         BookError::NoSuchUser(_) => (StatusCode::NOT_FOUND, "no-such-user", "No such user"),
         BookError::NoSuchConversation => (StatusCode::NOT_FOUND, "no-such-conversation", "No such conversation"),
         BookError::NoSuchCall => (StatusCode::NOT_FOUND, "no-such-tool-call", "No such tool call"),
+        BookError::NoRerun(_) => (StatusCode::CONFLICT, "no-rerun", "Not to be run again"),
+        BookError::TooManyReruns => (StatusCode::TOO_MANY_REQUESTS, "too-many-reruns", "Too many re-runs"),
         BookError::BadCursor => (StatusCode::BAD_REQUEST, "bad-query", "The query string is wrong"),
         BookError::Write(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
         BookError::Storage(error) => storage_kind(error),

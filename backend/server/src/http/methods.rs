@@ -13,7 +13,7 @@ use actix_web::{
     guard,
     http::Method,
     middleware::Next,
-    web,
+    web::{self, FormConfig},
 };
 use bytes::Bytes;
 
@@ -46,6 +46,12 @@ impl Endpoint {
             web::method(method)
         };
         self.resource = self.resource.route(route.to(handler));
+        self
+    }
+
+    /// Takes forms that are other than the usual ones.
+    pub(super) fn with_forms(mut self, forms: FormConfig) -> Self {
+        self.resource = self.resource.app_data(forms);
         self
     }
 }

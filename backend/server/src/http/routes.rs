@@ -5,7 +5,6 @@ use actix_web::{
     App, Error, HttpRequest, HttpResponse, Scope,
     body::MessageBody,
     dev::{ServiceFactory, ServiceRequest, ServiceResponse},
-    error::UrlencodedError,
     http::Method,
     middleware::from_fn,
     web,
@@ -55,7 +54,7 @@ pub(super) fn app(
 fn configure(app: &mut web::ServiceConfig, state: &AppState) {
     app.app_data(web::Data::new(state.clone()))
         .app_data(web::JsonConfig::default().limit(MAX_BODY_BYTES).error_handler(|e, _| ApiError::from(e).into()))
-        .app_data(web::FormConfig::default().limit(MAX_FORM_BYTES).error_handler(|e, _| form_error(&e).into()))
+        .app_data(body::forms(MAX_FORM_BYTES))
         .app_data(web::PathConfig::default().error_handler(|_, request| no_such_thing(request).into()))
         .app_data(web::QueryConfig::default().error_handler(|e, _| ApiError::Query(e.to_string()).into()))
         .service(api())
@@ -127,11 +126,6 @@ fn api() -> Scope {
         .configure(accounts::api)
         .configure(book::api)
         .default_service(web::to(no_such_route))
-}
-
-/// The refusal of a form that is none, or too large.
-fn form_error(error: &UrlencodedError) -> ApiError {
-    ApiError::Body(format!("The form cannot be read: {error}."))
 }
 
 /// The refusal of a path with a segment that is no id: whatever it names does not exist. Which segment that is the error

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_protocol::{ChatEvent, Conversation, Message, MessageId, MessageStart, MessageStatus};
 
-use crate::support::{Engine, EventReader, TestApp, on_every_engine, rows};
+use crate::support::{Engine, EventReader, TestApp, on_every_engine};
 
 async fn regenerate(app: &TestApp, conversation: &str, id: MessageId) -> Response {
     app.post(&format!("/api/conversations/{conversation}/messages/{id}/regenerate"), json!(null)).await
@@ -209,8 +209,9 @@ on_every_engine! {
         let file = app.get(&export).await.text().await.unwrap();
         assert!(!file.contains("Quince") && file.contains("Rhubarb"), "{file}");
 
-        let path = app.url(&format!("/api/conversations/{conversation}"));
-        assert_eq!(app.client.delete(&path).send().await.unwrap().status(), StatusCode::NO_CONTENT);
-        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM messages"), [(0,)]);
+        app.delete(&conversation).await;
+        for word in ["rhubarb", "quince"] {
+            assert_eq!(app.get_json(&format!("/api/conversations?q={word}")).await["items"], json!([]), "{word}");
+        }
     }
 }

@@ -31,6 +31,8 @@ fn a_bad_setting_stops_the_program_with_a_sentence_that_names_it() {
         ("MAX_TOOL_TURNS", "-1"),
         ("KEEP_ALIVE_SECS", "0"),
         ("JOURNAL_RETENTION_DAYS", "-1"),
+        ("RETENTION_DAYS", "-1"),
+        ("RETENTION_DAYS", "36501"),
         ("SYSTEM_PROMPT_FILE", "/does/not/exist"),
     ] {
         let mut command = program();

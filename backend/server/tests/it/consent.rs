@@ -299,7 +299,12 @@ on_every_engine! {
             assert_eq!(refused["type"], "/problems/awaiting_approval", "{rest}");
         }
         fixture.app.delete(&fixture.conversation).await;
-        assert_eq!(rows!(fixture.app, (i64,), "SELECT COUNT(*) FROM tool_calls"), [(0,)]);
+        let ended = rows!(
+            fixture.app,
+            (String, String),
+            "SELECT t.status, m.status FROM tool_calls t JOIN messages m ON m.id = t.message_id"
+        );
+        assert_eq!(ended, [("denied".to_owned(), "stopped".to_owned())]);
     }
 
     async fn stop_denies_what_waits_and_ends_the_turn(engine: Engine) {

@@ -48,6 +48,7 @@ mod playback;
 mod programs;
 mod prompted;
 mod replicas;
+mod retention;
 mod search;
 mod secrets;
 mod signals;

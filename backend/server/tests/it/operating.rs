@@ -7,11 +7,11 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 use crate::support::{Engine, Program, TestApp, execute, on_every_engine};
 
 /// Runs `tallybook admin` on a database, beside whatever uses it.
-fn admin(engine: &Engine, model: &MockLlm, args: &[&str]) -> Output {
+pub(crate) fn admin(engine: &Engine, model: &MockLlm, args: &[&str]) -> Output {
     Program::command(engine, model).arg("admin").args(args).output().expect("the program runs")
 }
 
-fn said(output: &Output) -> (bool, String) {
+pub(crate) fn said(output: &Output) -> (bool, String) {
     let words = [&output.stdout[..], &output.stderr[..]].concat();
     (output.status.success(), String::from_utf8(words).expect("in UTF-8"))
 }

@@ -140,7 +140,7 @@ async fn the_feed_tells_of_what_happens_at_another_replica() {
     }
 }
 
-/// Each waits for what the other holds, until the database rolls back one of them, which is retried.
+/// It hides the conversation at once, whatever holds the turn.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deletion_meets_the_end_of_a_turn_at_another_replica() {
     for engine in Engine::every_mysql().await {
@@ -150,18 +150,23 @@ async fn a_deletion_meets_the_end_of_a_turn_at_another_replica() {
         let Database::MySql(pool) = engine.database().await else { unreachable!("the engine is MySQL") };
         let mut held = pool.begin().await.unwrap();
         sqlx::query("UPDATE messages SET owner = owner WHERE role = 'assistant'").execute(&mut *held).await.unwrap();
-        // The end of the turn queues up for the message first, the deletion second and with the conversation in hand.
+        // The end of the turn queues up for the message first, the deletion's request to stop it second.
         owner.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
         eventually("the end of the turn waits", async || is_waiting(&pool, "UPDATE messages SET owner%").await).await;
         let deleted = async { other.delete(&conversation).await };
         let let_go = async {
-            eventually("the deletion waits", async || is_waiting(&pool, "DELETE%").await).await;
+            eventually("the deletion waits", async || {
+                is_waiting(&pool, "UPDATE messages SET stop_requested_at%").await
+            })
+            .await;
+            let hidden = owner.get(&format!("/api/conversations/{conversation}")).await;
+            assert_eq!(hidden.status(), StatusCode::NOT_FOUND);
             held.rollback().await.unwrap();
         };
         tokio::join!(deleted, let_go);
         while here.next().await.is_some() {}
-        let gone = owner.get(&format!("/api/conversations/{conversation}")).await;
-        assert_eq!(gone.status(), StatusCode::NOT_FOUND);
+        let ended = rows!(engine, (String,), "SELECT status FROM messages WHERE role = 'assistant'");
+        assert_eq!(ended, [("stopped".to_owned(),)]);
     }
 }
 

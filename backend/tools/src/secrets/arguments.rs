@@ -31,10 +31,10 @@ pub struct HiddenArguments {
 /// The arguments without what the schema marks as secret; `None` where there is nothing of that. Arguments that cannot be
 /// read are hidden whole: what is secret in them nobody knows.
 pub fn hide_arguments(schema: &Value, input_text: &str) -> Option<HiddenArguments> {
-    let mut search = Search { root: schema, text: input_text, found: Vec::new(), pairs: MAX_PAIRS };
-    if !marks_any(schema, &mut search.pairs) {
+    if !marks_secrets(schema) {
         return None;
     }
+    let mut search = Search { root: schema, text: input_text, found: Vec::new(), pairs: MAX_PAIRS };
     let is_read = serde_json::from_str::<&RawValue>(input_text)
         .is_ok_and(|raw| raw.get().starts_with('{') && search.look(schema, raw, 0).is_some());
     if !is_read {
@@ -65,6 +65,11 @@ pub fn hide_arguments(schema: &Value, input_text: &str) -> Option<HiddenArgument
 pub(crate) fn are_hidden(schema: &Value, input_text: &str) -> bool {
     input_text.contains(HIDDEN)
         && hide_arguments(schema, input_text).is_some_and(|hidden| hidden.values.iter().any(|value| value == HIDDEN))
+}
+
+/// Whether a schema marks anything.
+pub(crate) fn marks_secrets(schema: &Value) -> bool {
+    marks_any(schema, &mut { MAX_PAIRS })
 }
 
 fn is_marked(schema: &Value) -> bool {

@@ -7,7 +7,7 @@ use std::{borrow::Cow, fmt};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-pub(crate) use arguments::are_hidden;
+pub(crate) use arguments::{are_hidden, marks_secrets};
 pub use arguments::{HiddenArguments, hide_arguments};
 
 /// What stands in the place of a secret.

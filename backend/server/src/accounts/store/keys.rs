@@ -23,6 +23,11 @@ const USED: &str = "UPDATE api_keys SET last_used_at = ? WHERE id = ?";
 const LIST: &str = "SELECT id, name, prefix, created_at, last_used_at FROM api_keys \
      WHERE user_id = ? AND revoked_at IS NULL ORDER BY id DESC";
 
+const LIST_OF_ALL: &str = "SELECT u.name AS user_name, k.id, k.name, k.prefix, k.created_at, k.last_used_at \
+     FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.revoked_at IS NULL AND k.id > ? ORDER BY k.id LIMIT ?";
+
+const FIND_OWNER: &str = "SELECT user_id FROM api_keys WHERE id = ? AND revoked_at IS NULL";
+
 const FIND_PREFIX: &str = "SELECT prefix FROM api_keys WHERE id = ? AND user_id = ? AND revoked_at IS NULL";
 
 const REVOKE: &str = "UPDATE api_keys SET revoked_at = ? WHERE id = ? AND user_id = ? AND revoked_at IS NULL";
@@ -36,6 +41,19 @@ struct KeyRow {
     prefix: String,
     created_at: DateTime<Utc>,
     last_used_at: Option<DateTime<Utc>>,
+}
+
+impl From<KeyRow> for KeyInfo {
+    fn from(KeyRow { id, name, prefix, created_at, last_used_at }: KeyRow) -> Self {
+        Self { id, name, prefix, created_at, last_used_at }
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct OwnedKeyRow {
+    user_name: String,
+    #[sqlx(flatten)]
+    key: KeyRow,
 }
 
 /// A key to be made.
@@ -68,11 +86,7 @@ pub(in crate::accounts) async fn used(db: &Database, id: i64, at: DateTime<Utc>)
 
 pub(in crate::accounts) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<KeyInfo>> {
     let rows: Vec<KeyRow> = on_db!(db, |pool| sqlx::query_as(LIST).bind(user).fetch_all(pool).await)?;
-    let info = |row| {
-        let KeyRow { id, name, prefix, created_at, last_used_at } = row;
-        KeyInfo { id, name, prefix, created_at, last_used_at }
-    };
-    Ok(rows.into_iter().map(info).collect())
+    Ok(rows.into_iter().map(KeyInfo::from).collect())
 }
 
 /// Revokes one of a person's keys and gives its prefix; `None` when there is none.
@@ -85,6 +99,22 @@ pub(in crate::accounts) async fn revoke(tx: &mut Transaction, user: UserId, id: 
         Ok(done.rows_affected() == 1)
     })?;
     Ok(prefix.filter(|_| revoked))
+}
+
+/// At most `limit` keys of everybody after the one `last`, in the order in which they were made.
+pub(in crate::accounts) async fn list_of_all(
+    db: &Database,
+    last: i64,
+    limit: u32,
+) -> sqlx::Result<Vec<(String, KeyInfo)>> {
+    let rows: Vec<OwnedKeyRow> =
+        on_db!(db, |pool| sqlx::query_as(LIST_OF_ALL).bind(last).bind(limit).fetch_all(pool).await)?;
+    Ok(rows.into_iter().map(|row| (row.user_name, row.key.into())).collect())
+}
+
+/// Whose key this is, if it can be revoked.
+pub(in crate::accounts) async fn find_owner(db: &Database, id: i64) -> sqlx::Result<Option<UserId>> {
+    on_db!(db, |pool| sqlx::query_scalar(FIND_OWNER).bind(id).fetch_optional(pool).await)
 }
 
 /// Revokes all of a person's keys.

@@ -11,13 +11,15 @@ use crate::db::{Database, on_db};
 const LIST: &str = "SELECT t.id, t.started_at, t.tool_name, t.server, t.status, t.duration_ms, \
      SUBSTR(t.input_text, 1, 81) AS input_start, OCTET_LENGTH(t.input_text) AS input_bytes, \
      OCTET_LENGTH(t.output) AS output_bytes, OCTET_LENGTH(t.error) AS error_bytes, \
-     c.uuid, c.title, c.user_id, u.name AS user_name \
+     c.uuid, c.title, c.user_id, u.name AS user_name, \
+     COALESCE(c.deleted_at, u.deleted_at) IS NOT NULL AS is_deleted \
      FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
      JOIN users u ON u.id = c.user_id WHERE t.id IN (";
 
 /// What is exported of a call.
 const LIST_WHOLE: &str = "SELECT t.id, t.started_at, t.completed_at, t.tool_name, t.server, t.status, t.duration_ms, \
-     t.input_text, t.output, t.error, t.error_type, u.name AS user_name, c.uuid, m.model \
+     t.input_text, t.output, t.error, t.error_type, u.name AS user_name, c.uuid, m.model, \
+     COALESCE(c.deleted_at, u.deleted_at) AS deleted_at \
      FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
      JOIN users u ON u.id = c.user_id WHERE t.id IN (";
 
@@ -64,6 +66,8 @@ pub(crate) struct CallRow {
     pub(crate) title: String,
     pub(crate) user_id: i64,
     pub(crate) user_name: String,
+    /// Whether its owner deleted it.
+    pub(crate) is_deleted: bool,
 }
 
 impl CallRow {
@@ -90,6 +94,7 @@ pub(in crate::book) struct ExportedRow {
     pub(in crate::book) user_name: String,
     pub(in crate::book) uuid: String,
     pub(in crate::book) model: Option<String>,
+    pub(in crate::book) deleted_at: Option<DateTime<Utc>>,
 }
 
 /// A call's place in both orders.

@@ -7,8 +7,8 @@ use crate::db::{Database, on_db};
 
 const FIND_CALL: [&str; 5] = [
     "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.server, t.status, t.started_at, t.completed_at, \
-     t.duration_ms, t.decided_at, t.error_type, m.status AS turn_status, m.model, c.uuid, c.title, c.user_id, \
-     u.name AS user_name, SUBSTR(t.input_text, 1, ",
+     t.duration_ms, t.decided_at, t.tool_hash IS NOT NULL AS asked_consent, t.error_type, m.status AS turn_status, m.model, c.uuid, c.title, c.user_id, \
+     u.name AS user_name, COALESCE(c.deleted_at, u.deleted_at) AS deleted_at, SUBSTR(t.input_text, 1, ",
     ") AS input, OCTET_LENGTH(t.input_text) AS input_bytes, SUBSTR(t.proposed_input_text, 1, ",
     ") AS proposed_input, OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, SUBSTR(t.output, 1, ",
     ") AS output, OCTET_LENGTH(t.output) AS output_bytes, SUBSTR(t.error, 1, ",
@@ -31,7 +31,8 @@ const LIST_CALLS: &str = "SELECT id, message_id, tool_name, status, started_at, 
 const LIST_CALLS_OF: &str = "SELECT id, message_id, tool_name, status, started_at, duration_ms FROM tool_calls \
      WHERE message_id IN (";
 
-const FIND_CONVERSATION: &str = "SELECT c.id, c.uuid, c.title, c.user_id, u.name AS user_name, c.created_at \
+const FIND_CONVERSATION: &str = "SELECT c.id, c.uuid, c.title, c.user_id, u.name AS user_name, c.created_at, \
+     COALESCE(c.deleted_at, u.deleted_at) AS deleted_at \
      FROM conversations c JOIN users u ON u.id = c.user_id WHERE c.uuid = ?";
 
 const LIST_MESSAGES: &str = "SELECT id, role, SUBSTR(content, 1, ?) AS content, OCTET_LENGTH(content) AS content_bytes, \
@@ -53,6 +54,8 @@ pub(crate) struct WholeCallRow {
     pub(crate) completed_at: Option<DateTime<Utc>>,
     pub(crate) duration_ms: Option<i64>,
     pub(crate) decided_at: Option<DateTime<Utc>>,
+    /// Whether it was one that needs consent.
+    pub(in crate::book) asked_consent: bool,
     pub(crate) error_type: Option<String>,
     pub(crate) turn_status: String,
     pub(crate) model: Option<String>,
@@ -61,6 +64,8 @@ pub(crate) struct WholeCallRow {
     pub(crate) title: String,
     pub(crate) user_id: i64,
     pub(crate) user_name: String,
+    /// Of its conversation, or else of its owner's account.
+    pub(in crate::book) deleted_at: Option<DateTime<Utc>>,
     pub(crate) input: String,
     pub(crate) input_bytes: i64,
     /// What the model had asked for, where a person changed it.
@@ -126,6 +131,8 @@ pub(crate) struct ConversationRow {
     pub(crate) user_id: i64,
     pub(crate) user_name: String,
     pub(crate) created_at: DateTime<Utc>,
+    /// Or else when its owner's account was.
+    pub(in crate::book) deleted_at: Option<DateTime<Utc>>,
 }
 
 /// A message, with the beginning of its text.

@@ -18,8 +18,10 @@ use super::{
         ConversationId,
         conversations::{self, ListFilter, ListPlace, UNTITLED},
         rows::ConversationRow,
+        turns,
     },
     tool_switches::check_disabled_tools,
+    turn::stop::stop_deleted,
 };
 use crate::{accounts::UserId, db::with_retries};
 
@@ -97,19 +99,28 @@ impl ConversationService {
         Ok(row.summary())
     }
 
-    /// Deletes a conversation with everything in it, ending its turn if one runs.
+    /// Deletes a conversation: from now on it is there for the book alone, until the retention purges it. Ends its turn if one
+    /// runs or waits.
     pub async fn delete_conversation(&self, user: UserId, uuid: Uuid) -> Result<(), ServiceError> {
-        let row = self.context.find_conversation(user, uuid).await?;
-        if let Some(log) = row.active_message_id.and_then(|id| self.context.journal.find(id)) {
-            self.context.running.cancel(log.message_id());
-            // A turn that writes its end and a deletion would wait for each other's locks.
-            let _ = tokio::time::timeout(END_TIMEOUT, log.ended()).await;
-        }
-        // A turn's end on another replica takes the same locks from the other side.
-        if !with_retries(|| conversations::delete_conversation(&self.context.db, user, uuid)).await? {
+        let context = &self.context;
+        let id = context.find_conversation(user, uuid).await?.id;
+        let at = turns::database_now(&context.db).await?;
+        if !with_retries(|| conversations::hide_conversation(&context.db, user, uuid, at)).await? {
             return Err(ServiceError::NotFound);
         }
-        self.context.changes.announce(user);
+        context.changes.announce(user);
+        // First hidden, so that no other turn begins. What fails from here on is made up for: a turn that runs comes to its
+        // end, and one that waits is ended by `turn::waiting`.
+        match stop_deleted(context, user, id).await {
+            Ok(Some(message_id)) => {
+                if let Some(log) = context.journal.find(message_id) {
+                    let _ = tokio::time::timeout(END_TIMEOUT, log.ended()).await;
+                }
+            }
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "the turn of a deleted conversation could not be stopped"),
+        }
+        context.deleted.notify_one();
         Ok(())
     }
 

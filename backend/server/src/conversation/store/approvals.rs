@@ -30,7 +30,8 @@ const COUNT_STANDING: &str = "SELECT COUNT(*) FROM approvals a JOIN tool_calls t
      JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
      JOIN messages here ON here.id = ? JOIN conversations own ON own.id = here.conversation_id \
      WHERE a.scope IN ('conversation', 'always') AND a.revoked_at IS NULL AND a.decision = 'approve' \
-     AND a.tool_hash = ? AND t.tool_name = ? AND c.user_id = own.user_id AND (a.scope = 'always' OR c.id = own.id)";
+     AND a.tool_hash = ? AND t.tool_name = ? AND c.user_id = own.user_id AND (a.scope = 'always' OR c.id = own.id) \
+     AND c.deleted_at IS NULL";
 
 // Of two who decide on a call, one changes its row.
 const APPROVE: &str = "UPDATE tool_calls SET decided_at = ? \
@@ -51,7 +52,7 @@ const CREATE_APPROVAL: &str = "INSERT INTO approvals \
 
 const FIND_CALLS: &str = "SELECT t.id, t.message_id, t.tool_name, t.status, t.decided_at, t.tool_hash, c.uuid, c.user_id \
      FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
-     WHERE t.id IN (";
+     WHERE c.deleted_at IS NULL AND t.id IN (";
 
 const LIST_WAITING: &str = "SELECT id FROM tool_calls \
      WHERE message_id = ? AND status = 'awaiting_approval' AND decided_at IS NULL ORDER BY id";
@@ -69,19 +70,20 @@ const LIST_EXPIRED: &str = "SELECT t.id FROM tool_calls t JOIN messages m ON m.i
 
 const LIST_DECIDED_TURNS: &str = "SELECT m.id AS message_id, c.uuid, c.user_id \
      FROM messages m JOIN conversations c ON c.id = m.conversation_id \
-     WHERE m.status = 'awaiting_approval' AND m.id > ? AND NOT EXISTS (SELECT 1 FROM tool_calls t \
+     WHERE m.status = 'awaiting_approval' AND m.id > ? AND c.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM tool_calls t \
      WHERE t.message_id = m.id AND t.status = 'awaiting_approval' AND t.decided_at IS NULL) ORDER BY m.id LIMIT ?";
 
 const LIST_STANDING: &str = "SELECT a.id, t.tool_name, a.scope, c.uuid, a.tool_call_id, a.decided_by, a.created_at \
      FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id JOIN messages m ON m.id = t.message_id \
      JOIN conversations c ON c.id = m.conversation_id \
-     WHERE a.scope IN ('conversation', 'always') AND a.revoked_at IS NULL AND c.user_id = ? ORDER BY a.id DESC LIMIT ?";
+     WHERE a.scope IN ('conversation', 'always') AND a.revoked_at IS NULL AND c.user_id = ? \
+     AND c.deleted_at IS NULL ORDER BY a.id DESC LIMIT ?";
 
 // The inner query reads none of the table that is changed, which MySQL would refuse.
 const REVOKE: &str = "UPDATE approvals SET revoked_at = ? \
      WHERE id = ? AND scope IN ('conversation', 'always') AND revoked_at IS NULL AND tool_call_id IN \
      (SELECT t.id FROM tool_calls t JOIN messages m ON m.id = t.message_id \
-     JOIN conversations c ON c.id = m.conversation_id WHERE c.user_id = ?)";
+     JOIN conversations c ON c.id = m.conversation_id WHERE c.user_id = ? AND c.deleted_at IS NULL)";
 
 /// A call, whose it is, and whether somebody has decided on it.
 #[derive(Clone, Debug, sqlx::FromRow)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::QueryBuilder;
-use tallybook_protocol::{MessageId, UpdateConversation};
+use tallybook_protocol::{MessageId, MessageStatus, UpdateConversation};
 use uuid::Uuid;
 
 use super::{
@@ -22,37 +22,44 @@ const CREATE: &str = "INSERT INTO conversations (uuid, user_id, title, model, di
 
 const FIND: &str = "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
          WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
-     pinned, archived, model, created_at, updated_at FROM conversations c WHERE uuid = ? AND user_id = ?";
+     pinned, archived, model, created_at, updated_at FROM conversations c \
+     WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL";
 
 const LIST: &str = "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
          WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
-     pinned, archived, model, created_at, updated_at FROM conversations c WHERE user_id = ";
+     pinned, archived, model, created_at, updated_at FROM conversations c WHERE deleted_at IS NULL AND user_id = ";
 
 const LIST_AFTER: &str = "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
          WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
-     pinned, archived, model, created_at, updated_at FROM conversations c WHERE user_id = ? AND id > ? \
-     ORDER BY id LIMIT ?";
+     pinned, archived, model, created_at, updated_at FROM conversations c \
+     WHERE user_id = ? AND id > ? AND deleted_at IS NULL ORDER BY id LIMIT ?";
 
 const IS_WAITING: &str = "SELECT COUNT(*) FROM conversations c JOIN messages m ON m.id = c.active_message_id \
      WHERE c.id = ? AND m.status = 'awaiting_approval'";
 
 const UPDATE: &str = "UPDATE conversations \
      SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived), \
-     model = CASE WHEN ? THEN ? ELSE model END WHERE uuid = ? AND user_id = ?";
+     model = CASE WHEN ? THEN ? ELSE model END WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL";
 
 // The limit also keeps MySQL from reading the table that is changed through the inner query, which it refuses.
 const UPDATE_PINNING: &str = "UPDATE conversations \
      SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived), \
-     model = CASE WHEN ? THEN ? ELSE model END WHERE uuid = ? AND user_id = ? AND (pinned = ? OR ? > (SELECT COUNT(*) FROM \
-         (SELECT id FROM conversations WHERE user_id = ? AND pinned = ? LIMIT ?) p))";
+     model = CASE WHEN ? THEN ? ELSE model END WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL \
+     AND (pinned = ? OR ? > (SELECT COUNT(*) FROM \
+         (SELECT id FROM conversations WHERE user_id = ? AND pinned = ? AND deleted_at IS NULL LIMIT ?) p))";
 
 const FIND_TITLE: &str = "SELECT title FROM conversations WHERE id = ?";
 
 const REPLACE_TITLE: &str = "UPDATE conversations SET title = ? WHERE id = ? AND title = ?";
 
-const SELECT_HEAD: &str = "UPDATE conversations SET head_message_id = ? WHERE id = ? AND active_message_id IS NULL";
+const SELECT_HEAD: &str = "UPDATE conversations SET head_message_id = ? \
+     WHERE id = ? AND active_message_id IS NULL AND deleted_at IS NULL";
 
-const DELETE: &str = "DELETE FROM conversations WHERE uuid = ? AND user_id = ?";
+const HIDE: &str = "UPDATE conversations SET deleted_at = ? WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL";
+
+// Of one that may be hidden by now.
+const FIND_CLAIM: &str = "SELECT c.active_message_id, m.status FROM conversations c \
+     JOIN messages m ON m.id = c.active_message_id WHERE c.id = ?";
 
 /// The title of a conversation that nobody named and nobody wrote in.
 pub(crate) const UNTITLED: &str = "New conversation";
@@ -212,10 +219,22 @@ pub(crate) async fn select_head(db: &Database, id: ConversationId, head: Message
     })
 }
 
-/// Deletes a conversation with everything in it. False when there is none.
-pub(crate) async fn delete_conversation(db: &Database, user: UserId, uuid: Uuid) -> sqlx::Result<bool> {
+/// Hides a conversation from everybody but the book, for good. False when there is none.
+pub(crate) async fn hide_conversation(
+    db: &Database,
+    user: UserId,
+    uuid: Uuid,
+    at: DateTime<Utc>,
+) -> sqlx::Result<bool> {
     on_db!(db, |pool| {
-        let done = sqlx::query(DELETE).bind(uuid.to_string()).bind(user).execute(pool).await?;
+        let done = sqlx::query(HIDE).bind(at).bind(uuid.to_string()).bind(user).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })
+}
+
+/// The turn that has claimed a conversation, hidden or not, and whether it waits for consent.
+pub(crate) async fn find_claim(db: &Database, id: ConversationId) -> sqlx::Result<Option<(MessageId, bool)>> {
+    let row: Option<(MessageId, String)> =
+        on_db!(db, |pool| sqlx::query_as(FIND_CLAIM).bind(id).fetch_optional(pool).await)?;
+    Ok(row.map(|(id, status)| (id, MessageStatus::from(status) == MessageStatus::AwaitingApproval)))
 }

@@ -1,6 +1,9 @@
 //! The SQL of conversations, messages, turns, their calls, the consent to those and the reviews of them, and of what is
-//! shared. One text serves both engines, so there is no `RETURNING`,
-//! no upsert and no `FOR UPDATE`: work is claimed by a conditional UPDATE that changes exactly one row.
+//! shared or deleted. One text serves both engines, so there is no `RETURNING`, no upsert and no `FOR UPDATE`: work is claimed
+//! by a conditional UPDATE that changes exactly one row.
+//!
+//! A conversation with `deleted_at` is there for the book alone. Every statement here that knows a conversation by its owner
+//! says `deleted_at IS NULL`; a test reads them all, and names those that need not.
 
 pub(super) mod approvals;
 mod columns;
@@ -10,6 +13,7 @@ pub(super) mod messages;
 pub(super) mod model_calls;
 pub(super) mod people;
 pub(super) mod programs;
+pub(super) mod retention;
 pub(super) mod reviews;
 pub(super) mod rows;
 pub(super) mod search;

@@ -19,7 +19,7 @@ const FIND_CONVERSATION: &str = "SELECT c.id, c.uuid, c.title, c.head_message_id
      EXISTS (SELECT 1 FROM messages w WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') \
          AS awaiting_approval, c.pinned, c.archived, c.model, c.created_at, c.updated_at \
      FROM program_conversations p JOIN conversations c ON c.id = p.conversation_id \
-     WHERE p.user_id = ? AND p.key_id = ? AND p.chat_id = ? AND c.user_id = p.user_id";
+     WHERE p.user_id = ? AND p.key_id = ? AND p.chat_id = ? AND c.user_id = p.user_id AND c.deleted_at IS NULL";
 
 const FIND_ANSWER: &str = "SELECT m.id AS message_id, m.parent_id AS user_message_id, c.id AS conversation_id, c.uuid \
      FROM messages m JOIN conversations c ON c.id = m.conversation_id \

@@ -43,6 +43,9 @@ const SIZES: &str = "SELECT m.created_at, CAST(OCTET_LENGTH(m.content) + COALESC
 /// so an engine that begins with those goes through all of them for each batch.
 const OF_ANY_USER: &str = "c.user_id + 0";
 
+/// That a conversation is not deleted, hidden from indexes for the same reason.
+const NOT_DELETED: &str = "(c.deleted_at IS NULL) = 1";
+
 /// What is searched, and in which order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scope {
@@ -232,7 +235,7 @@ impl Batch {
         let Cursor { time: from, message: after_message, call: after_call } = self.cursor;
         let behind = match self.scope {
             Scope::User(user) => {
-                query.push(of_user).push(" = ").push_bind(user);
+                query.push(NOT_DELETED).push(" AND ").push(of_user).push(" = ").push_bind(user);
                 " < "
             }
             Scope::Conversation(id) => {

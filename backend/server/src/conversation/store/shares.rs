@@ -10,21 +10,22 @@ use crate::{
     db::{Database, InsertedId as _, on_db},
 };
 
-const COUNT: &str =
-    "SELECT COUNT(*) FROM shares s JOIN conversations c ON c.id = s.conversation_id WHERE c.user_id = ?";
+const COUNT: &str = "SELECT COUNT(*) FROM shares s JOIN conversations c ON c.id = s.conversation_id \
+     WHERE c.user_id = ? AND c.deleted_at IS NULL";
 
 const CREATE: &str = "INSERT INTO shares (conversation_id, token, title, has_tool_calls, messages, created_at) \
      VALUES (?, ?, ?, ?, ?, ?)";
 
 const LIST: &str = "SELECT s.id, s.token, c.uuid, s.title, s.has_tool_calls, s.created_at \
-     FROM shares s JOIN conversations c ON c.id = s.conversation_id WHERE c.user_id = ? ORDER BY s.id DESC LIMIT ?";
+     FROM shares s JOIN conversations c ON c.id = s.conversation_id \
+     WHERE c.user_id = ? AND c.deleted_at IS NULL ORDER BY s.id DESC LIMIT ?";
 
 const FIND: &str = "SELECT s.title, s.messages, s.created_at FROM shares s \
      JOIN conversations c ON c.id = s.conversation_id JOIN users u ON u.id = c.user_id \
-     WHERE s.token = ? AND u.deactivated_at IS NULL";
+     WHERE s.token = ? AND c.deleted_at IS NULL AND u.deactivated_at IS NULL";
 
 const DELETE: &str = "DELETE FROM shares WHERE id = ? AND conversation_id IN \
-     (SELECT id FROM conversations WHERE user_id = ?)";
+     (SELECT id FROM conversations WHERE user_id = ? AND deleted_at IS NULL)";
 
 /// A copy to be stored.
 #[derive(Clone, Copy, Debug)]

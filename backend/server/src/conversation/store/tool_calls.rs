@@ -49,7 +49,7 @@ const FIND: &str = "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.in
      t.error, OCTET_LENGTH(t.error) AS error_bytes, t.error_type, t.status, t.step, t.position, t.text_offset, \
      t.tool_hash, t.decided_at, t.started_at, t.duration_ms \
      FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
-     WHERE t.id = ? AND c.user_id = ?";
+     WHERE t.id = ? AND c.user_id = ? AND c.deleted_at IS NULL";
 
 const FIND_INPUT_TEXT: &str = "SELECT input_text FROM tool_calls WHERE id = ?";
 

@@ -20,7 +20,8 @@ const CLAIMED: i64 = 0;
 
 // The claim comes first: it takes the row's lock, which two transactions that began by inserting messages could only
 // take from each other in a deadlock.
-const CLAIM: &str = "UPDATE conversations SET active_message_id = ? WHERE id = ? AND active_message_id IS NULL";
+const CLAIM: &str = "UPDATE conversations SET active_message_id = ? \
+     WHERE id = ? AND active_message_id IS NULL AND deleted_at IS NULL";
 
 const HEAD: &str = "SELECT head_message_id FROM conversations WHERE id = ?";
 
@@ -39,7 +40,7 @@ const CREATE_TURN: &str = "INSERT INTO messages \
      VALUES (?, ?, 'assistant', '', 'streaming', ?, ?, ?, ?, ?)";
 
 const CLAIM_AGAIN: &str = "UPDATE conversations SET active_message_id = ?, updated_at = ?, archived = FALSE \
-     WHERE id = ? AND active_message_id IS NULL AND head_message_id = ?";
+     WHERE id = ? AND active_message_id IS NULL AND head_message_id = ? AND deleted_at IS NULL";
 
 const CONTINUE_TURN: &str = "UPDATE messages SET content = ?, status = 'streaming', error = NULL, error_code = NULL, \
      stop_reason = NULL, completed_at = NULL, stop_requested_at = NULL, model = ?, owner = ?, epoch = ?, \
@@ -48,7 +49,7 @@ const CONTINUE_TURN: &str = "UPDATE messages SET content = ?, status = 'streamin
 
 // The turn has kept its claim.
 const KEEP_CLAIM: &str = "UPDATE conversations SET active_message_id = ?, updated_at = ?, archived = FALSE \
-     WHERE id = ? AND active_message_id = ?";
+     WHERE id = ? AND active_message_id = ? AND deleted_at IS NULL";
 
 const CONTINUE_WAITING_TURN: &str = "UPDATE messages SET content = ?, status = 'streaming', stop_requested_at = NULL, \
      model = ?, owner = ?, epoch = ?, lease_until = ? WHERE id = ? AND epoch = ? AND status = 'awaiting_approval'";

@@ -6,7 +6,12 @@ use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
 use super::{
-    super::{ServiceError, context::Context, service::ConversationService, store::turns},
+    super::{
+        ServiceError,
+        context::Context,
+        service::ConversationService,
+        store::{ConversationId, conversations, turns},
+    },
     stop_waiting::stop_waiting,
 };
 use crate::accounts::UserId;
@@ -40,13 +45,34 @@ impl ConversationService {
         let row = context.find_conversation(user, uuid).await?;
         let is_wanted = |id: &MessageId| wanted.is_none_or(|wanted| wanted == *id);
         let Some(message_id) = row.active_message_id.filter(is_wanted) else { return Ok(false) };
-        if row.awaiting_approval && stop_waiting(context, user, row.id, message_id).await? {
-            return Ok(true);
-        }
-        // It may have gone on since the row was read.
-        // Who does not run here runs in another process, which looks for this request.
-        Ok(context.running.cancel(message_id) || turns::request_stop(&context.db, message_id).await?)
+        stop_claimed(context, user, row.id, (message_id, row.awaiting_approval)).await
     }
+}
+
+/// Stops the turn of a conversation that was deleted, if one runs or waits, and gives which that was.
+pub(in crate::conversation) async fn stop_deleted(
+    context: &Arc<Context>,
+    user: UserId,
+    id: ConversationId,
+) -> Result<Option<MessageId>, ServiceError> {
+    let Some(claim) = conversations::find_claim(&context.db, id).await? else { return Ok(None) };
+    stop_claimed(context, user, id, claim).await?;
+    Ok(Some(claim.0))
+}
+
+/// Stops a turn, of which is known whether it waited a moment ago.
+async fn stop_claimed(
+    context: &Arc<Context>,
+    user: UserId,
+    id: ConversationId,
+    (message_id, is_waiting): (MessageId, bool),
+) -> Result<bool, ServiceError> {
+    if is_waiting && stop_waiting(context, user, id, message_id).await? {
+        return Ok(true);
+    }
+    // It may have gone on since.
+    // Who does not run here runs in another process, which looks for this request.
+    Ok(context.running.cancel(message_id) || turns::request_stop(&context.db, message_id).await?)
 }
 
 /// Stops turns of this process that other processes were asked to stop. An embedded database has no others.

@@ -42,7 +42,8 @@ impl Fixture {
         let pins: Arc<dyn PinStore> = Arc::new(ToolPins::new(db.clone()));
         let tools = ToolServers::start(ToolRegistry::default(), ToolServersSettings::default(), &pins, |_| None);
         let agent = AgentService::new(SystemPrompt::BuiltIn, Limits::default());
-        let lifetimes = Lifetimes { lease: Duration::from_secs(20), journal: None, consent_wait: None };
+        let lifetimes =
+            Lifetimes { lease: Duration::from_secs(20), journal: None, consent_wait: None, deleted: Duration::ZERO };
         let limits = PersonLimits::default();
         let service =
             ConversationService::start(db, agent, tools, models, lifetimes, limits, Handle::current()).await.unwrap();

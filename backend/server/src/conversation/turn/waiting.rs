@@ -1,5 +1,5 @@
-//! Looking after turns that wait for consent: those that waited for too long are refused, and those of which nothing waits
-//! any more go on, whatever became of the process that took the last decision.
+//! Looking after turns that wait for consent: those that waited for too long are refused, those in what was deleted are ended,
+//! and those of which nothing waits any more go on, whatever became of the process that took the last decision.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,11 +11,13 @@ use super::{
         context::Context,
         store::{
             approvals::{self, DecidedTurn, NewApproval, NewVerdict},
+            retention::{self, ForsakenTurn},
             turns,
         },
     },
     consent::go_on_decided,
     start::StartPermit,
+    stop_waiting::stop_waiting,
 };
 use crate::db::{FailureKind, classify, with_retries};
 
@@ -49,6 +51,7 @@ async fn look(context: &Arc<Context>) -> Result<(), ServiceError> {
     if let Some(wait) = context.lifetimes.consent_wait {
         refuse_expired(context, wait).await?;
     }
+    end_forsaken(context).await?;
     let mut last = MessageId::default();
     loop {
         let turns = approvals::list_decided_turns(&context.db, last, MAX_PER_LOOK).await?;
@@ -78,6 +81,25 @@ async fn have_go_on(context: &Arc<Context>, turn: DecidedTurn) -> Result<(), Ser
         Err(error) => {
             tracing::error!(%error, %message_id, "a turn that was decided on cannot go on");
             Ok(())
+        }
+    }
+}
+
+/// Ends turns that wait in what was deleted: they began to at that very moment, or whoever deleted it died in the middle.
+/// Fails when the database takes nothing; one that cannot be ended keeps none of the others from it.
+async fn end_forsaken(context: &Arc<Context>) -> Result<(), ServiceError> {
+    let mut last = MessageId::default();
+    loop {
+        let turns = retention::list_forsaken_turns(&context.db, last, MAX_PER_LOOK).await?;
+        let Some(end) = turns.last() else { return Ok(()) };
+        last = end.message;
+        for ForsakenTurn { message, conversation, owner } in turns {
+            match stop_waiting(context, owner, conversation, message).await {
+                Err(ServiceError::Storage(error)) if classify(&error) == FailureKind::Permanent => {
+                    tracing::error!(%error, message_id = %message, "a turn that waits in what was deleted cannot be ended");
+                }
+                ended => drop(ended?),
+            }
         }
     }
 }

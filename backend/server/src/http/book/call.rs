@@ -2,15 +2,17 @@
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
+use serde::Deserialize;
 use tallybook_protocol::ToolCallId;
 
 use super::{
     super::{caller::Admin, state::State},
     format,
     frame::{Frame, ReasonForm, answer, refusal, take_reason},
+    rerun,
     timeline::{Bar, bars},
 };
-use crate::book::{BUILT_IN, Book, Subject, WholeCall};
+use crate::book::{BUILT_IN, Book, MAX_RERUN_INPUT_BYTES, Subject, WholeCall};
 
 /// One of a call's texts.
 struct Text {
@@ -42,6 +44,8 @@ struct CallPage {
     tool: String,
     status: String,
     status_word: &'static str,
+    /// That its owner deleted it.
+    deletion: Option<String>,
     /// Names and what they are.
     facts: Vec<(&'static str, String)>,
     texts: Vec<Text>,
@@ -49,13 +53,34 @@ struct CallPage {
     decisions: Vec<Decision>,
     bars: Vec<Bar>,
     conversation: String,
+    id: i64,
+    /// Its input and what it gave, to stand beside what it gives again.
+    input: String,
+    result: Option<String>,
+    /// Why it cannot be run again.
+    no_rerun: Option<String>,
+    max_input: usize,
+    reruns: Vec<rerun::Entry>,
+    rerun: Option<rerun::Shown>,
 }
 
-pub(super) async fn show(state: State, request: HttpRequest, admin: Admin, id: web::Path<ToolCallId>) -> HttpResponse {
-    let (reader, id) = (admin.0, *id);
+#[derive(Deserialize)]
+pub(super) struct RerunQuery {
+    /// Which re-run is shown; the last one when absent.
+    rerun: Option<i64>,
+}
+
+pub(super) async fn show(
+    state: State,
+    request: HttpRequest,
+    admin: Admin,
+    id: web::Path<ToolCallId>,
+    query: web::Query<RerunQuery>,
+) -> HttpResponse {
+    let (reader, id, rerun) = (admin.0, *id, query.rerun);
     let user = reader.user;
     let frame = Frame::of(&state, &request);
-    match state.run_book(move |book: Book| async move { book.open_call(&reader, id).await }).await {
+    match state.run_book(move |book: Book| async move { book.open_call(&reader, id, rerun).await }).await {
         Ok(call) => answer(StatusCode::OK, &page(frame, call, user.0)),
         Err(error) => refusal(frame, &request, &error),
     }
@@ -74,7 +99,9 @@ pub(super) async fn give_reason(
 fn page(frame: Frame, call: WholeCall, reader: i64) -> CallPage {
     let words = frame.words;
     let bars = bars(&call, words);
-    let WholeCall { row, votes, decisions, .. } = call;
+    let WholeCall { row, votes, decisions, deletion, reruns, no_rerun, .. } = call;
+    let (reruns, rerun) = rerun::shown(ToolCallId(row.id), reruns, words);
+    let (input, result) = (row.input.clone(), row.output.as_ref().or(row.error.as_ref()).cloned());
     let text = |title, text: Option<String>, bytes: Option<i64>| {
         let (text, bytes) = (text?, bytes?);
         let is_cut = i64::try_from(text.len()).is_ok_and(|held| held < bytes);
@@ -104,6 +131,7 @@ fn page(frame: Frame, call: WholeCall, reader: i64) -> CallPage {
         status_word: words.status(&row.status),
         status: row.status,
         tool: row.tool_name,
+        deletion: deletion.map(|deletion| words.deleted_by_owner(&deletion)),
         facts: facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
         texts: texts.into_iter().flatten().collect(),
         votes: votes
@@ -126,6 +154,13 @@ fn page(frame: Frame, call: WholeCall, reader: i64) -> CallPage {
             })
             .collect(),
         bars,
+        id: row.id,
+        input,
+        result,
+        no_rerun: no_rerun.map(|problem| words.no_rerun(problem)),
+        max_input: MAX_RERUN_INPUT_BYTES,
+        reruns,
+        rerun,
         conversation: format!("/admin/conversations/{}?from={}#call-{}", row.uuid, row.message_id, row.id),
         frame,
     }

@@ -51,6 +51,8 @@ struct ConversationPage {
     title: String,
     user: String,
     time: String,
+    /// That its owner deleted it.
+    deletion: Option<String>,
     messages: Vec<Message>,
     /// Where it begins, unless this page does.
     first: Option<String>,
@@ -84,7 +86,7 @@ pub(super) async fn give_reason(
 
 fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
     let words = frame.words;
-    let Page { row, messages, calls, next } = found;
+    let Page { row, messages, calls, next, deletion } = found;
     let mut calls_of: HashMap<i64, Vec<CallOfTurnRow>> = HashMap::new();
     for call in calls {
         calls_of.entry(call.message_id).or_default().push(call);
@@ -114,6 +116,7 @@ fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
         first: (from > 0).then(|| format!("/admin/conversations/{}", row.uuid)),
         next: next.map(address),
         messages: messages.collect(),
+        deletion: deletion.map(|deletion| words.deleted_by_owner(&deletion)),
         time: format::time(&row.created_at),
         title: row.title,
         user: row.user_name,

@@ -58,6 +58,8 @@ struct Entry {
     title: Option<String>,
     uuid: String,
     input: String,
+    /// Whether its owner deleted it.
+    is_deleted: bool,
 }
 
 #[derive(Template)]
@@ -208,7 +210,8 @@ fn entry(row: CallRow, filter: &Filter, reader: UserId, frame: &Frame) -> Entry 
         duration: row.duration_ms.map(format::duration),
         input_size: format::bytes(row.input_bytes),
         result_size: format::bytes(row.bytes() - row.input_bytes),
-        title: Some(row.title).filter(|_| row.user_id == reader.0),
+        title: Some(row.title).filter(|_| row.user_id == reader.0 && !row.is_deleted),
+        is_deleted: row.is_deleted,
         status: row.status,
         user: row.user_name,
         uuid: row.uuid,

@@ -9,6 +9,7 @@ mod format;
 mod frame;
 mod list;
 mod looks;
+mod rerun;
 mod timeline;
 mod words;
 
@@ -28,6 +29,11 @@ pub(super) fn pages(app: &mut ServiceConfig) {
         .service(Endpoint::at("/admin/export").on(Method::GET, export::download).on(Method::POST, export::give_reason))
         .service(
             Endpoint::at("/admin/calls/{tool_call_id}").on(Method::GET, call::show).on(Method::POST, call::give_reason),
+        )
+        .service(
+            Endpoint::at("/admin/calls/{tool_call_id}/reruns")
+                .on(Method::POST, rerun::begin)
+                .with_forms(rerun::forms()),
         )
         .service(
             Endpoint::at("/admin/conversations/{uuid}")

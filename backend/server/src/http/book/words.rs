@@ -2,8 +2,8 @@
 
 use tallybook_frontend::Language;
 
-use super::super::error::ApiError;
-use crate::book::{BookError, FilterError};
+use super::{super::error::ApiError, format};
+use crate::book::{BookError, Deletion, FilterError, MAX_RERUN_INPUT_BYTES, NoRerun, RerunState};
 
 /// The words in one language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +103,16 @@ words! {
     why_hint: "Whose it is will see who looked, when, and this reason. It holds for an hour.",
         "閲覧された本人に、閲覧者・日時・この理由が表示されます。1時間有効です。";
     why_submit: "Look", "閲覧する";
+    deleted: "deleted", "削除済み";
+    rerun_title: "Run again", "再実行";
+    rerun_label: "Input of the re-run", "再実行の入力";
+    rerun_hint: "Its tool runs once more, now. The history stays what it is; what comes of it is noted here, with your name.",
+        "ツールを今もう一度実行します。履歴は変わらず、結果はあなたの名前とともにここに残ります。";
+    rerun_submit: "Run again", "再実行する";
+    then: "Then", "元の呼び出し";
+    again: "Again", "再実行";
+    no_result: "Nothing yet. Reload this page to look again.", "まだ結果がありません。ページを再読み込みしてください。";
+    earlier_reruns: "All re-runs, the newest first", "再実行の一覧（新しい順）";
     nothing_title: "Nothing here", "何もありません";
 }
 
@@ -185,6 +195,61 @@ impl Words {
         }
     }
 
+    /// That something is here no longer but for those who read the book.
+    pub(super) fn deleted_by_owner(self, deletion: &Deletion) -> String {
+        let (at, purged_at) = (format::time(&deletion.at), format::time(&deletion.purged_at));
+        match self.0 {
+            Language::English => {
+                format!("Its owner deleted this on {at} UTC. It is purged from the book, too, after {purged_at} UTC.")
+            }
+            Language::Japanese => {
+                format!("所有者が{at}（UTC）に削除しました。{purged_at}（UTC）を過ぎると、この履歴からも消去されます。")
+            }
+        }
+    }
+
+    /// When and by whom a call was run again, and what came of it.
+    pub(super) fn rerun(self, state: RerunState, by: &str, time: &str, took: Option<String>) -> String {
+        let (english, japanese) = match state {
+            RerunState::Running => ("runs", "実行中"),
+            RerunState::Success => ("done", "完了"),
+            RerunState::Error => ("failed", "失敗"),
+            RerunState::Unknown => {
+                ("unknown: the server ended before it did", "不明（実行中にサーバーが終了しました）")
+            }
+        };
+        let took = took.map(|took| format!(", {took}")).unwrap_or_default();
+        match self.0 {
+            Language::English => format!("By {by}, {time} UTC: {english}{took}"),
+            Language::Japanese => format!("{by}、{time} UTC：{japanese}{took}"),
+        }
+    }
+
+    /// Why a call cannot be run again.
+    pub(super) fn no_rerun(self, problem: NoRerun) -> String {
+        if self.0 == Language::English {
+            return problem.to_string();
+        }
+        match problem {
+            NoRerun::Open => {
+                "この呼び出しはまだ終わっていないため、再実行できません。終わるまでお待ちください。".to_owned()
+            }
+            NoRerun::Gone => "このツールは現在利用できないため、再実行できません。".to_owned(),
+            NoRerun::HighRisk => {
+                "このツールは何かを変更する可能性があり、毎回本人の承認が必要なため、再実行できません。".to_owned()
+            }
+            NoRerun::Changed => {
+                "このツールはその後変更されており、結果を比べられないため、再実行できません。".to_owned()
+            }
+            NoRerun::Secret => {
+                "このツールの引数には秘密の値が含まれ、その値は保存されないため、再実行できません。".to_owned()
+            }
+            NoRerun::TooLong => {
+                format!("入力が{}kBを超えているため、再実行できません。", MAX_RERUN_INPUT_BYTES / 1024)
+            }
+        }
+    }
+
     /// What is not counted yet.
     pub(super) fn missing_hours(self, hours: usize) -> String {
         match self.0 {
@@ -214,6 +279,8 @@ impl Words {
             BookError::NeedsReason { owner: None } => {
                 "全員のテキストが対象になります。閲覧の理由を入力してください。".to_owned()
             }
+            BookError::NoRerun(problem) => self.no_rerun(*problem),
+            BookError::TooManyReruns => "再実行が多すぎます。数秒後にもう一度お試しください。".to_owned(),
             BookError::NoReason => "理由を500文字以内で入力してください。".to_owned(),
             BookError::NoSuchUser(name) => format!("「{name}」というユーザーはいません。"),
             BookError::NoSuchConversation => "この会話はありません。すでに消去された可能性があります。".to_owned(),

@@ -134,7 +134,9 @@ async fn search(state: &State, caller: Caller, is_admin: bool, asked: Search) ->
         book.list_calls(&caller, &filter, Order::Newest, after).await
     };
     let CallsPage { rows, next, is_complete } = state.run_book(work).await?;
-    let calls: Vec<Value> = rows.into_iter().map(|row| entry(row, user)).collect();
+    // What a person has deleted is there for admins alone.
+    let rows = rows.into_iter().filter(|row| is_admin || !row.is_deleted);
+    let calls: Vec<Value> = rows.map(|row| entry(row, user)).collect();
     let next_cursor = next.map(Place::to_cursor);
     Ok(Ok(json!({"tool_calls": calls, "next_cursor": next_cursor, "is_complete": is_complete})))
 }
@@ -146,7 +148,7 @@ fn entry(row: CallRow, reader: i64) -> Value {
         "id": row.id, "started_at": row.started_at, "tool": row.tool_name, "server": server(row.server),
         "status": row.status, "duration_ms": row.duration_ms, "input": input, "input_bytes": row.input_bytes,
         "output_bytes": row.output_bytes, "error_bytes": row.error_bytes, "conversation": row.uuid,
-        "user": row.user_name, "title": (row.user_id == reader).then_some(row.title),
+        "user": row.user_name, "title": (row.user_id == reader && !row.is_deleted).then_some(row.title), "deleted": row.is_deleted,
     })
 }
 
@@ -159,7 +161,7 @@ async fn get(state: &State, caller: Caller, is_admin: bool, asked: Get) -> Resul
         if let Some(reason) = asked.reason.filter(|_| is_admin) {
             book.give_reason(&caller, &Subject::Call(id), &reason).await?;
         }
-        book.open_call(&caller, id).await
+        book.open_call(&caller, id, None).await
     };
     let WholeCall { row, .. } = state.run_book(work).await?;
     let is_cut = [Some(&row.input), row.output.as_ref(), row.error.as_ref()]

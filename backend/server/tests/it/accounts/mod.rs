@@ -1,7 +1,9 @@
 //! Accounts over HTTP: who may do what (`rights`), signing in and the attacks on it (`sign_in`), how accounts come to be
-//! (`links`), one's own (`me`), how much one may have answered (`limits`), and what happens to streams when a reader's rights end (`streams`).
+//! (`links`), one's own (`me`), how much one may have answered (`limits`), what
+//! becomes of what one deletes (`deletion`), and what happens to streams when a reader's rights end (`streams`).
 
 mod book;
+mod deletion;
 mod kit;
 mod limits;
 mod links;

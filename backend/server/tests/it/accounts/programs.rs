@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use super::kit::{ADMIN, Team, Who};
-use crate::support::{Engine, on_every_engine};
+use crate::{
+    operating::{admin, said},
+    support::{Engine, on_every_engine, rows},
+};
 
 on_every_engine! {
     /// A chat is one of its key's, even where another key is of the same person, and its owner finds it in the page.
@@ -126,5 +129,35 @@ on_every_engine! {
         assert_eq!(whole["error"], "invalid_b: division by zero");
         let looks = team.json(&olga, Method::GET, "/api/looks", Value::Null, 200).await;
         assert_eq!((&looks["items"][0]["reason"], &looks["items"][0]["by"]), (&json!("an audit"), &json!(ADMIN)));
+    }
+
+    async fn an_operator_lists_everybodys_keys_and_revokes_one(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let root = team.sign_in(ADMIN).await;
+        let (olga, _) = team.person(&root, "olga").await;
+        let (first, second) = (team.program(&root).await, team.program(&olga).await);
+        assert_eq!(team.get(&second, "/v1/models").await.status(), 200);
+        let (is_done, words) = said(&admin(&engine, &model, &["keys"]));
+        let lines: Vec<&str> = words.lines().collect();
+        assert!(is_done && lines.len() == 2, "{words}");
+        for (line, who, key, used) in [(lines[0], "1  root", &first, "never used"), (lines[1], "2  olga", &second, "last used 20")] {
+            let key = key.key.as_ref().unwrap();
+            assert!(line.starts_with(who) && line.contains(used) && line.ends_with("a program"), "{line}");
+            let shown = line.split_whitespace().nth(2).unwrap().trim_end_matches('…');
+            assert!(key.starts_with(shown) && !line.contains(key), "{line}");
+        }
+        let (is_done, words) = said(&admin(&engine, &model, &["keys", "--revoke", "2"]));
+        assert!(is_done, "{words}");
+        assert_eq!(team.get(&second, "/v1/models").await.status(), 401);
+        assert_eq!(team.get(&first, "/v1/models").await.status(), 200);
+        let (is_done, words) = said(&admin(&engine, &model, &["keys", "--revoke", "2"]));
+        assert!(!is_done && words.contains("There is no such key"), "{words}");
+        let noted = rows!(
+            team.app,
+            (Option<i64>, i64),
+            "SELECT actor_id, user_id FROM audit_log WHERE action = 'key_revoked'"
+        );
+        assert_eq!(noted, [(None, 2)]);
     }
 }

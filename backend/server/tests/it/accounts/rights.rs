@@ -144,6 +144,8 @@ fn rows() -> Vec<Row> {
         row(post.clone(), "/admin/export", admins(303)).query("?format=csv").form("reason=because"),
         row(post.clone(), "/admin/calls/{tool_call_id}", admins(303)).form("reason=because"),
         row(post.clone(), "/admin/conversations/{uuid}", admins(303)).form("reason=because"),
+        // In the row before the last the admin has said why.
+        row(post.clone(), "/admin/calls/{tool_call_id}/reruns", admins(303)).form("input={}"),
         row(get.clone(), "/healthz", PUBLIC),
         row(get.clone(), "/readyz", PUBLIC),
         row(get.clone(), "/metrics", ADMINS),
@@ -180,6 +182,36 @@ struct People {
     signed_out: Who,
 }
 
+/// The ids of a conversation, of its answer and of that one's tool call.
+struct Asked {
+    uuid: String,
+    message: String,
+    call: String,
+}
+
+impl Asked {
+    fn address(&self, route: &str) -> String {
+        let address = route.replace("{uuid}", &self.uuid).replace("{message_id}", &self.message);
+        address.replace("{tool_call_id}", &self.call)
+    }
+}
+
+fn is_of_conversation(route: &str) -> bool {
+    route.contains("{uuid}") || route.contains("{tool_call_id}")
+}
+
+impl Row {
+    /// What somebody sends.
+    fn request(&self, team: &Team, who: &Who, address: &str) -> reqwest::RequestBuilder {
+        let request = team.request(who, self.method.clone(), address);
+        match &self.body {
+            Body::Nothing => request,
+            Body::Json(body) => request.json(body),
+            Body::Form(body) => request.header("content-type", "application/x-www-form-urlencoded").body(*body),
+        }
+    }
+}
+
 impl People {
     async fn start(engine: &Engine, model: &MockLlm) -> Self {
         let team = Team::start(engine, model).await;
@@ -197,6 +229,19 @@ impl People {
         [Who::default(), other, owner, admin, self.signed_out.clone(), self.key.clone()]
     }
 
+    /// A conversation of the owner's with an answer that has a tool call.
+    async fn conversation(&self, model: &MockLlm, owner: &Who) -> Asked {
+        let uuid = self.team.conversation(owner).await;
+        model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
+        model.reply([text("The sum is 3.")]);
+        self.team.ask(owner, &uuid, "What is the sum?").await;
+        let path = format!("/api/conversations/{uuid}");
+        let whole = self.team.json(owner, Method::GET, &path, Value::Null, 200).await;
+        let answer = &whole["messages"][1];
+        let (message, call) = (answer["id"].to_string(), answer["tool_calls"][0]["tool_call_id"].to_string());
+        Asked { uuid, message, call }
+    }
+
     /// The address of something of the owner's, made for this one row.
     async fn address(&self, model: &MockLlm, route: &str, owner: &Who, admin: &Who) -> String {
         let team = &self.team;
@@ -208,18 +253,8 @@ impl People {
             .replace("{tool}", "none")
             .replace("{share_id}", "999999")
             .replace("{token}", &Uuid::nil().to_string());
-        if route.contains("{uuid}") || route.contains("{tool_call_id}") {
-            let uuid = team.conversation(owner).await;
-            model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
-            model.reply([text("The sum is 3.")]);
-            team.ask(owner, &uuid, "What is the sum?").await;
-            let path = format!("/api/conversations/{uuid}");
-            let whole = team.json(owner, Method::GET, &path, Value::Null, 200).await;
-            let answer = &whole["messages"][1];
-            address = address
-                .replace("{uuid}", &uuid)
-                .replace("{message_id}", &answer["id"].to_string())
-                .replace("{tool_call_id}", &answer["tool_calls"][0]["tool_call_id"].to_string());
+        if is_of_conversation(route) {
+            address = self.conversation(model, owner).await.address(&address);
         }
         if route.contains("{session_id}") {
             let spare = team.sign_in("olga").await;
@@ -256,15 +291,7 @@ on_every_engine! {
                 if starts_turn && place == 2 {
                     model.reply([text("Once more.")]);
                 }
-                let request = people.team.request(&each[place], row.method.clone(), &address);
-                let request = match &row.body {
-                    Body::Nothing => request,
-                    Body::Json(body) => request.json(body),
-                    Body::Form(body) => request
-                        .header("content-type", "application/x-www-form-urlencoded")
-                        .body(*body),
-                };
-                let response = request.send().await.unwrap();
+                let response = row.request(&people.team, &each[place], &address).send().await.unwrap();
                 let status = response.status().as_u16();
                 let is_file = row.answers == FILE && status == 200;
                 assert!(
@@ -280,6 +307,30 @@ on_every_engine! {
             if ends_sessions {
                 each = people.each().await;
             }
+        }
+        model.assert_calls_paired();
+    }
+
+    /// Its owner is answered as others are: at every address of it and below, by every method. Admins find it in the book.
+    async fn nothing_of_a_deleted_conversation_is_found(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let people = People::start(&engine, &model).await;
+        let [.., owner, admin, _, _] = people.each().await;
+        let team = &people.team;
+        let asked = people.conversation(&model, &owner).await;
+        let path = format!("/api/conversations/{}", asked.uuid);
+        team.json(&owner, Method::DELETE, &path, Value::Null, 204).await;
+        let mut rows: Vec<Row> = rows().into_iter().filter(|row| is_of_conversation(row.route)).collect();
+        rows.push(row(Method::GET, "/c/{uuid}", SOMEBODYS));
+        for row in rows {
+            let address = asked.address(row.route) + row.query;
+            let (who, expected) = match (row.route.starts_with("/admin"), &row.method) {
+                (false, _) => (&owner, 404),
+                (true, &Method::GET) => (&admin, 403),
+                (true, _) => (&admin, 303),
+            };
+            let status = row.request(team, who, &address).send().await.unwrap().status().as_u16();
+            assert_eq!(status, expected, "{} {}", row.method, row.route);
         }
         model.assert_calls_paired();
     }

@@ -72,6 +72,21 @@ on_every_engine! {
         assert_eq!(fixture.orders.orders(), ["pizza"]);
     }
 
+    async fn an_approval_ends_with_the_conversation_that_it_was_given_in(engine: Engine) {
+        let mut fixture = Fixture::set_up(&engine).await;
+        let ids = fixture.ask(&["pizza"]).await;
+        fixture.model.reply([text("Done.")]);
+        fixture.decide_last(ids[0], json!({ "decision": "approve", "remember": "always" })).await;
+        let id = fixture.app.get_json("/api/approvals").await["items"][0]["id"].clone();
+        fixture.app.delete(&fixture.conversation).await;
+        assert_eq!(fixture.app.get_json("/api/approvals").await["items"], json!([]));
+        let revoke = fixture.app.client.delete(fixture.app.url(&format!("/api/approvals/{id}"))).send().await.unwrap();
+        assert_eq!(revoke.status(), StatusCode::NOT_FOUND);
+        fixture.conversation = fixture.app.create_conversation().await;
+        assert_eq!(fixture.ask(&["soup"]).await.len(), 1);
+        assert_eq!(fixture.orders.orders(), ["pizza"]);
+    }
+
     async fn an_approval_is_void_when_the_tool_is_another(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza"]).await;

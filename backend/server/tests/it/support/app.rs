@@ -68,6 +68,7 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
         consent_wait: None,
         journal_retention: Some(Duration::from_hours(24)),
         fetch_page: false,
+        retention: Duration::from_hours(24),
         turn_lease: Duration::from_secs(2),
         shutdown_grace: Duration::from_millis(1),
         file: None,

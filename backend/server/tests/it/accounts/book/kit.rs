@@ -111,7 +111,7 @@ pub(super) async fn write_call(db: &Database, call: &Call<'_>) {
 }
 
 /// A page of the book, which must be answered with this status.
-pub(super) async fn page(team: &Team, who: &Who, address: &str, status: StatusCode) -> String {
+pub(in crate::accounts) async fn page(team: &Team, who: &Who, address: &str, status: StatusCode) -> String {
     let response = team.get(who, address).await;
     let found = response.status();
     let text = response.text().await.unwrap();
@@ -138,8 +138,13 @@ pub(super) fn next_of(page: &str) -> Option<String> {
 }
 
 /// Says why somebody looks.
-pub(super) async fn say_why(team: &Team, who: &Who, address: &str, reason: &str) -> Response {
-    let body = url::form_urlencoded::Serializer::new(String::new()).append_pair("reason", reason).finish();
+pub(in crate::accounts) async fn say_why(team: &Team, who: &Who, address: &str, reason: &str) -> Response {
+    fill_in(team, who, address, "reason", reason).await
+}
+
+/// Sends a form with one field.
+pub(super) async fn fill_in(team: &Team, who: &Who, address: &str, field: &str, value: &str) -> Response {
+    let body = url::form_urlencoded::Serializer::new(String::new()).append_pair(field, value).finish();
     let request = team.request(who, Method::POST, address).body(body);
     request.header("content-type", "application/x-www-form-urlencoded").send().await.unwrap()
 }

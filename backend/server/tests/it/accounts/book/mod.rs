@@ -1,7 +1,11 @@
-//! The book that admins read: its list, its figures, what it takes to look at others', its files, and its documentation.
+//! The book that admins read: its list, its figures, what it takes to look at others', calls that are
+//! run again, its files, and its documentation.
 
 mod figures;
 mod kit;
 mod list;
 mod looking;
+mod reruns;
 mod sql;
+
+pub(super) use kit::{page, say_why};

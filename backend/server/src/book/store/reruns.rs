@@ -1,0 +1,90 @@
+//! SQL on `tool_reruns`: calls that an admin ran again.
+
+use chrono::{DateTime, Utc};
+use tallybook_agent::EndedToolCall;
+
+use crate::{
+    accounts::UserId,
+    db::{Database, InsertedId as _, on_db},
+};
+
+/// Characters of `tool_reruns.error_type`.
+const MAX_WORD_CHARS: usize = 64;
+
+const CREATE: &str = "INSERT INTO tool_reruns (tool_call_id, user_id, input_text, status, created_at) \
+     VALUES (?, ?, ?, 'pending', ?)";
+
+const END: &str = "UPDATE tool_reruns SET status = ?, output = ?, error = ?, error_type = ?, duration_ms = ? \
+     WHERE id = ? AND status = 'pending'";
+
+const LIST: &str = "SELECT r.id, r.status, r.duration_ms, r.created_at, u.name AS user_name FROM tool_reruns r \
+     LEFT JOIN users u ON u.id = r.user_id WHERE r.tool_call_id = ? ORDER BY r.id DESC LIMIT ?";
+
+const FIND_TEXTS: &str = "SELECT id, SUBSTR(input_text, 1, ?) AS input, SUBSTR(COALESCE(output, error), 1, ?) AS result, \
+     OCTET_LENGTH(COALESCE(output, error)) AS result_bytes FROM tool_reruns WHERE tool_call_id = ? AND id = ?";
+
+/// A call that is about to be run again.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::book) struct NewRerun<'a> {
+    pub(in crate::book) call: i64,
+    /// Who runs it.
+    pub(in crate::book) user: UserId,
+    pub(in crate::book) input: &'a str,
+    pub(in crate::book) at: DateTime<Utc>,
+}
+
+/// A re-run as it is listed.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct RerunRow {
+    pub(crate) id: i64,
+    pub(in crate::book) status: String,
+    pub(crate) duration_ms: Option<i64>,
+    pub(crate) created_at: DateTime<Utc>,
+    pub(crate) user_name: Option<String>,
+}
+
+/// The beginnings of its texts.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct RerunTextsRow {
+    pub(crate) id: i64,
+    pub(crate) input: String,
+    /// Its output, or its error.
+    pub(crate) result: Option<String>,
+    pub(crate) result_bytes: Option<i64>,
+}
+
+/// Notes that a call is run again. Gives the key.
+pub(in crate::book) async fn create(db: &Database, new: NewRerun<'_>) -> sqlx::Result<i64> {
+    let NewRerun { call, user, input, at } = new;
+    on_db!(db, |pool| {
+        let query = sqlx::query(CREATE).bind(call).bind(user).bind(input).bind(at);
+        Ok(query.execute(pool).await?.inserted_id())
+    })
+}
+
+/// Notes what came of it.
+pub(in crate::book) async fn end(db: &Database, id: i64, end: &EndedToolCall) -> sqlx::Result<()> {
+    let error_type = end.error_type.as_deref().map(|word| word.chars().take(MAX_WORD_CHARS).collect::<String>());
+    on_db!(db, |pool| {
+        let query = sqlx::query(END).bind(end.status.as_str()).bind(&end.output).bind(&end.error).bind(&error_type);
+        query.bind(end.duration_ms).bind(id).execute(pool).await.map(|_| ())
+    })
+}
+
+/// The re-runs of a call, at most `limit`, the newest first.
+pub(in crate::book) async fn list(db: &Database, call: i64, limit: u32) -> sqlx::Result<Vec<RerunRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST).bind(call).bind(limit).fetch_all(pool).await)
+}
+
+/// One of them, with so many characters of its texts.
+pub(in crate::book) async fn find_texts(
+    db: &Database,
+    call: i64,
+    id: i64,
+    max_chars: u32,
+) -> sqlx::Result<Option<RerunTextsRow>> {
+    on_db!(db, |pool| {
+        let query = sqlx::query_as(FIND_TEXTS).bind(max_chars).bind(max_chars).bind(call).bind(id);
+        query.fetch_optional(pool).await
+    })
+}

@@ -1,0 +1,83 @@
+//! The retention: what people delete is hidden at once, stays in the book that admins read, and is purged when it was kept
+//! for as long as the operator wants. Hiding it is `list`'s; what its owner sees of it is nothing.
+
+use std::{sync::Arc, time::Duration};
+
+use chrono::{DateTime, Utc};
+
+use super::{
+    context::Context,
+    store::{retention, turns},
+};
+use crate::db::{Database, with_retries};
+
+/// How often is looked for what is due.
+const LOOK_EVERY: Duration = Duration::from_mins(1);
+
+/// The pause before the next part, so that what people wait for comes between.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What there is of deleted conversations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deleted {
+    /// How many conversations.
+    pub kept: i64,
+    /// How many of them have been kept for long enough.
+    pub due: i64,
+    /// How many tool calls those have.
+    pub due_calls: i64,
+    /// When the first of all was deleted.
+    pub oldest: Option<DateTime<Utc>>,
+}
+
+/// Counts what was deleted, of which is due what was deleted so long ago.
+pub async fn count_deleted(db: &Database, kept_for: Duration) -> sqlx::Result<Deleted> {
+    let time = due_time(db, kept_for).await?;
+    let row = retention::count(db, time).await?;
+    let due_calls = retention::count_due_calls(db, time).await?;
+    Ok(Deleted { kept: row.kept, due: row.due, due_calls, oldest: row.oldest })
+}
+
+/// Purges all that was deleted so long ago, but for conversations in which a turn still runs.
+pub async fn purge_all_due(db: &Database, kept_for: Duration) -> sqlx::Result<()> {
+    while purge_part(db, kept_for).await? {
+        tokio::time::sleep(PAUSE).await;
+    }
+    Ok(())
+}
+
+/// Purges what was deleted, when it is due, until the server drains.
+pub(super) async fn purge_deleted(context: Arc<Context>) {
+    let kept_for = context.lifetimes.deleted;
+    loop {
+        let pause = match purge_part(&context.db, kept_for).await {
+            Ok(true) => PAUSE,
+            Ok(false) => LOOK_EVERY,
+            Err(error) => {
+                tracing::warn!(%error, "what was deleted could not be purged");
+                LOOK_EVERY
+            }
+        };
+        tokio::select! {
+            () = context.draining.cancelled() => return,
+            () = context.deleted.notified() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+}
+
+/// Purges a part of one conversation that is due. False when none is. Whoever else purges the same does nothing wrong: each
+/// deletes what is still there.
+async fn purge_part(db: &Database, kept_for: Duration) -> sqlx::Result<bool> {
+    let time = due_time(db, kept_for).await?;
+    let Some(id) = retention::find_due(db, time).await? else { return Ok(false) };
+    if !with_retries(|| retention::delete_part(db, id)).await? {
+        tracing::info!(conversation = id.0, "a deleted conversation was purged");
+    }
+    Ok(true)
+}
+
+/// What was deleted by then is due.
+async fn due_time(db: &Database, kept_for: Duration) -> sqlx::Result<DateTime<Utc>> {
+    Ok(turns::database_now(db).await? - kept_for)
+}

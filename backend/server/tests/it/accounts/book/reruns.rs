@@ -1,0 +1,205 @@
+//! Calls that an admin runs again: what comes of them stands beside the history, which stays what it is.
+
+use reqwest::{Method, StatusCode, header::LOCATION};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tallybook::accounts::{Accounts, Password};
+use tallybook_mcp::read_servers_file;
+use tallybook_mock_llm::MockLlm;
+use tallybook_mock_mcp::MockMcp;
+use tallybook_tools::{Risk, Tool, ToolError, ToolOutput};
+
+use super::{
+    super::kit::{ADMIN, PASSWORD, Team, Who, required},
+    kit::{Call, fill_in, page, say_why, write_call, write_turn},
+};
+use crate::support::{Engine, Hangs, TestApp, eventually, execute, on_every_engine, rows};
+
+/// The call as it is stored, but for what the book writes down itself.
+const CALL: &str = "SELECT tool_name, input_text, output, error, status, CAST(duration_ms AS CHAR), \
+    CAST(started_at AS CHAR), CAST(completed_at AS CHAR), CAST(decided_at AS CHAR) FROM tool_calls WHERE id = 1";
+
+type CallRow = (String, String, Option<String>, Option<String>, String, String, String, Option<String>, Option<String>);
+
+const RERUNS: &str =
+    "SELECT tool_call_id, user_id, input_text, output, error, error_type, status FROM tool_reruns ORDER BY id";
+
+type RerunRow = (i64, i64, String, Option<String>, Option<String>, Option<String>, String);
+
+#[derive(Deserialize, JsonSchema)]
+struct NoArgs {}
+
+/// Changes something.
+struct Pays;
+
+impl Tool for Pays {
+    type Args = NoArgs;
+    const NAME: &'static str = "pays";
+    const DESCRIPTION: &'static str = "Pays.";
+    const RISK: Risk = Risk::High;
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        panic!("nobody has agreed to it")
+    }
+}
+
+/// A team whose server has tools that hang, and that pay.
+async fn start(engine: &Engine, model: &MockLlm) -> Team {
+    let tools = tallybook_tools::builtin().unwrap().with(Hangs).unwrap().with(Pays).unwrap();
+    let app = TestApp::spawn_changed(engine, model, tools, |settings| settings.accounts = required()).await;
+    Team::of(app)
+}
+
+async fn with_admin(engine: &Engine) {
+    let accounts = Accounts::new(engine.database().await, required());
+    accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
+}
+
+/// What stands in a part of a page.
+fn part<'a>(page: &'a str, id: &str) -> &'a str {
+    let rest = page.split(&format!("data-testid=\"{id}\"")).nth(1).unwrap_or_else(|| panic!("{id} in {page}"));
+    rest.split("</section>").next().unwrap()
+}
+
+on_every_engine! {
+    async fn a_call_is_run_again_and_the_history_stays(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        with_admin(&engine).await;
+        let team = start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (ann, ann_id) = team.person(&admin, "ann").await;
+        let db = engine.database().await;
+        write_turn(&db, 1, ann_id, "Small").await;
+        write_call(&db, &Call { input: r#"{"a":1,"b":2}"#, ..Call::new(1, 1) }).await;
+        let before = rows!(team.app, CallRow, CALL);
+        let (address, to) = ("/admin/calls/1", "/admin/calls/1/reruns");
+
+        // Nobody but an admin who has said why.
+        let refused = fill_in(&team, &ann, to, "input", "{}").await;
+        assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+        let refused = fill_in(&team, &admin, to, "input", "{}").await;
+        assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+        assert!(refused.text().await.unwrap().contains("name=\"reason\""));
+        say_why(&team, &admin, address, "ann asked for help").await;
+        let foreign = team.request(&admin, Method::POST, to).header("origin", "http://elsewhere.example");
+        let foreign = foreign.header("content-type", "application/x-www-form-urlencoded").body("input={}");
+        assert_eq!(foreign.send().await.unwrap().status(), StatusCode::FORBIDDEN);
+        assert_eq!(rows!(team.app, RerunRow, RERUNS), []);
+
+        let shown = page(&team, &admin, address, StatusCode::OK).await;
+        assert!(shown.contains("action=\"/admin/calls/1/reruns\"") && !shown.contains("data-testid=\"again\""), "{shown}");
+        let edited = r#"{"a":40,"b":2.5}"#;
+        let run = fill_in(&team, &admin, to, "input", edited).await;
+        assert_eq!((run.status(), run.headers()[LOCATION].to_str().unwrap()), (StatusCode::SEE_OTHER, "/admin/calls/1?rerun=1#reruns"));
+        let hostile = "<script>alert(1)</script>";
+        fill_in(&team, &admin, to, "input", hostile).await;
+        let rows = rows!(team.app, RerunRow, RERUNS);
+        let success = (1, 1, edited.to_owned(), Some("42.5".to_owned()), None, None, "success".to_owned());
+        assert_eq!(rows[0], success);
+        assert_eq!((&*rows[1].2, &*rows[1].6, rows[1].3.as_ref()), (hostile, "error", None));
+        assert!(rows[1].4.as_ref().unwrap().starts_with("invalid_arguments"), "{rows:?}");
+
+        let last = page(&team, &admin, address, StatusCode::OK).await;
+        assert!(part(&last, "again").contains("invalid_arguments") && !last.contains("<script"), "{last}");
+        let first = page(&team, &admin, "/admin/calls/1?rerun=1", StatusCode::OK).await;
+        assert!(part(&first, "then").contains(">3</pre>") && part(&first, "again").contains(">42.5</pre>"), "{first}");
+        assert!(first.contains("By root, 20") && first.contains("UTC: done, "), "{first}");
+        // One of another call is not shown.
+        write_call(&db, &Call::new(2, 1)).await;
+        let other = page(&team, &admin, "/admin/calls/2?rerun=1", StatusCode::OK).await;
+        assert!(!other.contains("data-testid=\"again\""), "{other}");
+
+        let long = format!(r#"{{"a":1,"b":{}}}"#, "1".repeat(64 * 1024));
+        assert_eq!(fill_in(&team, &admin, to, "input", &long).await.status(), StatusCode::CONFLICT);
+        let longer = "%".repeat(70 * 1024);
+        assert_eq!(fill_in(&team, &admin, to, "input", &longer).await.status(), StatusCode::BAD_REQUEST);
+        assert_eq!(fill_in(&team, &admin, "/admin/calls/9/reruns", "input", "{}").await.status(), StatusCode::NOT_FOUND);
+        assert_eq!(rows!(team.app, RerunRow, RERUNS), rows);
+        assert_eq!(rows!(team.app, CallRow, CALL), before);
+    }
+
+    async fn calls_that_are_not_to_be_run_again_say_why(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = { with_admin(&engine).await; start(&engine, &model).await };
+        let admin = team.sign_in(ADMIN).await;
+        let db = engine.database().await;
+        write_turn(&db, 1, 1, "Small").await;
+        let long = "x".repeat(64 * 1024 + 1);
+        for call in [
+            Call { status: "awaiting_approval", ..Call::new(1, 1) },
+            Call { tool: "gone__away", ..Call::new(2, 1) },
+            Call { tool: "pays", ..Call::new(3, 1) },
+            Call::new(4, 1),
+            Call { input: &long, ..Call::new(5, 1) },
+        ] {
+            write_call(&db, &call).await;
+        }
+        execute!(team.app, "UPDATE tool_calls SET tool_hash = 'of what was asked for' WHERE id = 4");
+        for (id, why) in [
+            (1, "while it is open"),
+            (2, "its tool is not there"),
+            (3, "its tool may change something"),
+            (4, "its tool may change something"),
+            (5, "its input is longer than 64 kB"),
+        ] {
+            let shown = page(&team, &admin, &format!("/admin/calls/{id}"), StatusCode::OK).await;
+            assert!(part(&shown, "no-rerun").contains(why) && !shown.contains("/reruns\""), "{id}: {shown}");
+            let refused = fill_in(&team, &admin, &format!("/admin/calls/{id}/reruns"), "input", "{}").await;
+            assert_eq!(refused.status(), StatusCode::CONFLICT);
+            assert!(refused.text().await.unwrap().contains(why), "{id}");
+        }
+        assert_eq!(rows!(team.app, RerunRow, RERUNS), []);
+    }
+
+    /// As many as may run at once; those that their server did not live to end are unknown.
+    async fn what_was_lost_is_unknown(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        with_admin(&engine).await;
+        let team = start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let db = engine.database().await;
+        write_turn(&db, 1, 1, "Small").await;
+        write_call(&db, &Call { tool: "hangs", ..Call::new(1, 1) }).await;
+        let run = async || fill_in(&team, &admin, "/admin/calls/1/reruns", "input", "{}").await;
+        let begun = tokio::join!(run(), run(), run(), run());
+        assert_eq!(begun.0.status(), StatusCode::SEE_OTHER);
+        let refused = run().await;
+        assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+        let running = page(&team, &admin, "/admin/calls/1", StatusCode::OK).await;
+        assert!(part(&running, "rerun").contains("UTC: runs<") && running.contains("Reload this page"), "{running}");
+        team.app.shut_down().await;
+
+        let team = start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        execute!(team.app, "UPDATE tool_reruns SET created_at = '2026-01-01 00:00:00'");
+        let lost = page(&team, &admin, "/admin/calls/1", StatusCode::OK).await;
+        assert!(part(&lost, "rerun").contains("UTC: unknown") && !lost.contains("Reload this page"), "{lost}");
+        let statuses = rows!(team.app, (String,), "SELECT status FROM tool_reruns");
+        assert_eq!(statuses, vec![("pending".to_owned(),); 4]);
+    }
+
+    /// What another tool of the same name says, says nothing about the call.
+    async fn a_call_of_a_tool_that_has_changed_is_not_run_again(engine: Engine) {
+        let (model, mock) = (MockLlm::start().await.unwrap(), MockMcp::start(&[]).await.unwrap());
+        let servers = json!({ "mcpServers": { "mock": { "url": mock.url(), "risk": "claimed" } } });
+        let servers = read_servers_file(&servers.to_string()).unwrap();
+        let team = Team::of(TestApp::spawn_with_tool_servers(&engine, &model, servers).await);
+        let is_connected = async || team.app.get_json("/api/tools").await["servers"][0]["status"] == "connected";
+        eventually("the tool server is connected", is_connected).await;
+        let nobody = Who::default();
+        let db = engine.database().await;
+        write_turn(&db, 1, 1, "Small").await;
+        write_call(&db, &Call { tool: "mock__echo", ..Call::new(1, 1) }).await;
+        let shown = page(&team, &nobody, "/admin/calls/1", StatusCode::OK).await;
+        assert!(part(&shown, "no-rerun").contains("has changed since"), "it was first seen after the call: {shown}");
+        execute!(team.app, "UPDATE tool_pins SET first_seen_at = '2026-01-01 00:00:00'");
+        let run = fill_in(&team, &nobody, "/admin/calls/1/reruns", "input", r#"{"text":"hello"}"#).await;
+        assert_eq!(run.status(), StatusCode::SEE_OTHER);
+        let statuses = rows!(team.app, (String,), "SELECT status FROM tool_reruns");
+        assert_eq!(statuses, [("success".to_owned(),)]);
+        execute!(team.app, "UPDATE tool_pins SET hash = 'another'");
+        let shown = page(&team, &nobody, "/admin/calls/1", StatusCode::OK).await;
+        assert!(part(&shown, "no-rerun").contains("has changed since"), "{shown}");
+    }
+}

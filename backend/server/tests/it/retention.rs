@@ -1,0 +1,194 @@
+//! The retention: what was deleted is purged when it was kept for long enough, whoever does it and however large it is. What
+//! people see of what they deleted is in `accounts::deletion`.
+
+use std::{fs, path::Path, time::Duration};
+
+use sqlx::AssertSqlSafe;
+use tallybook::db::Database;
+use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
+
+use crate::{
+    operating::{admin, said},
+    support::{Engine, TestApp, eventually, execute, on_every_engine, rows},
+};
+
+/// Rows in the tables that a conversation fills.
+const LEFT: &str = "SELECT (SELECT COUNT(*) FROM conversations) + (SELECT COUNT(*) FROM messages) \
+    + (SELECT COUNT(*) FROM tool_calls) + (SELECT COUNT(*) FROM model_calls) + (SELECT COUNT(*) FROM journal_events) \
+    + (SELECT COUNT(*) FROM shares) + (SELECT COUNT(*) FROM tool_reruns)";
+
+const RERUN: &str = "INSERT INTO tool_reruns (tool_call_id, user_id, input_text, status, created_at) \
+    SELECT id, 1, '{}', 'pending', started_at FROM tool_calls";
+
+/// A server that keeps what is deleted for so long.
+async fn start(engine: &Engine, model: &MockLlm, kept_for: Duration) -> TestApp {
+    let tools = tallybook_tools::builtin().unwrap();
+    TestApp::spawn_changed(engine, model, tools, |settings| settings.retention = kept_for).await
+}
+
+async fn ask(app: &TestApp, model: &MockLlm) -> String {
+    let conversation = app.create_conversation().await;
+    model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
+    model.reply([text("It is 3.")]);
+    app.send(&conversation, "1 + 2?").await.all().await;
+    conversation
+}
+
+/// Makes a deleted conversation that takes many parts to purge, written past the server.
+async fn write_large(db: &Database) {
+    let mut sql = vec![
+        "INSERT INTO conversations (id, uuid, user_id, title, created_at, updated_at, deleted_at) VALUES \
+         (7, '00000000-0000-4000-8000-000000000007', 1, 'Large', '2026-01-01 00:00:00', '2026-01-01 00:00:00', \
+         '2026-01-01 00:00:00')"
+            .to_owned(),
+    ];
+    for id in 1..=120 {
+        sql.push(format!(
+            "INSERT INTO messages (id, conversation_id, role, content, status, created_at) \
+             VALUES ({id}, 7, 'assistant', 'x', 'complete', '2026-01-01 00:00:00')"
+        ));
+        sql.push(format!(
+            "INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, status, step, position, \
+             text_offset, started_at) VALUES ({id}, 'a', 'add', '{{}}', '{{}}', 'success', 0, 0, 0, '2026-01-01 00:00:00')"
+        ));
+        let events: Vec<String> =
+            (0..10).map(|seq| format!("({id}, 1, {seq}, 'content_delta', '{{}}', '2026-01-01 00:00:00')")).collect();
+        let insert = "INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) VALUES";
+        sql.push(format!("{insert} {}", events.join(", ")));
+    }
+    for statement in sql {
+        match db {
+            Database::MySql(pool) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
+            Database::Sqlite(pool) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
+        }
+    }
+}
+
+on_every_engine! {
+    async fn without_a_retention_what_is_deleted_is_purged_at_once_with_everything(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = start(&engine, &model, Duration::ZERO).await;
+        let conversation = ask(&app, &model).await;
+        app.post(&format!("/api/conversations/{conversation}/shares"), serde_json::json!({})).await;
+        execute!(app, RERUN);
+        app.delete(&conversation).await;
+        eventually("all is purged", async || rows!(app, (i64,), LEFT) == [(0,)]).await;
+
+        // A turn that runs is stopped first.
+        let conversation = app.create_conversation().await;
+        model.reply([text("Never "), hang()]);
+        let mut turn = app.send(&conversation, "Go").await;
+        turn.until("content_delta").await;
+        app.delete(&conversation).await;
+        while turn.next().await.is_some() {}
+        eventually("all is purged", async || rows!(app, (i64,), LEFT) == [(0,)]).await;
+    }
+
+    /// Two servers and a command at once, on a conversation that takes many parts. What is not deleted, or not for long enough,
+    /// stays.
+    async fn whoever_purges_at_once_purges_all_that_is_due_and_nothing_else(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let first = start(&engine, &model, Duration::from_hours(24)).await;
+        write_large(&engine.database().await).await;
+        let (due, kept) = (ask(&first, &model).await, ask(&first, &model).await);
+        ask(&first, &model).await;
+        first.delete(&due).await;
+        first.delete(&kept).await;
+        first.shut_down().await;
+        execute!(engine, "UPDATE conversations SET deleted_at = '2026-02-01 00:00:00' WHERE id = 8");
+        let (is_done, words) = said(&admin(&engine, &model, &["retention"]));
+        assert!(is_done && words.contains("are kept: 3, the first of them deleted on 2026-01-01."), "{words}");
+        assert!(words.contains("to be purged: 2, with 121 tool calls. A server that runs"), "{words}");
+
+        let command = {
+            let (engine, model) = (engine.clone(), MockLlm::start().await.unwrap());
+            tokio::task::spawn_blocking(move || said(&admin(&engine, &model, &["retention", "--purge"])))
+        };
+        let one = start(&engine, &model, Duration::from_hours(24)).await;
+        // A file has one server.
+        let two = if engine.is_sqlite() { None } else { Some(start(&engine, &model, Duration::from_hours(24)).await) };
+        eventually("what is due is purged", async || rows!(one, (i64,), "SELECT COUNT(*) FROM conversations") == [(2,)])
+            .await;
+        let (is_done, words) = command.await.unwrap();
+        assert!(is_done && words.contains("to be purged: 0,"), "{words}");
+        let left = rows!(one, (i64, i64), "SELECT (SELECT COUNT(*) FROM messages), (SELECT COUNT(*) FROM tool_calls)");
+        assert_eq!(left, [(4, 2)]);
+        drop(two);
+    }
+
+    /// Whoever deleted it died in the middle, or it began to wait at that very moment.
+    async fn a_turn_that_waits_in_what_was_deleted_is_ended(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = start(&engine, &model, Duration::from_hours(24)).await;
+        ask(&app, &model).await;
+        ask(&app, &model).await;
+        let ended = "UPDATE messages SET status = 'awaiting_approval', completed_at = NULL WHERE role = 'assistant'";
+        execute!(app, "UPDATE conversations SET active_message_id = head_message_id");
+        execute!(app, ended);
+        execute!(app, "UPDATE conversations SET deleted_at = created_at WHERE id = 1");
+        let statuses = async || rows!(app, (String,), "SELECT status FROM messages WHERE role = 'assistant' ORDER BY id");
+        eventually("the turn of the deleted one is over", async || statuses().await[0].0 == "stopped").await;
+        let claims = rows!(app, (Option<i64>,), "SELECT active_message_id FROM conversations WHERE id = 1");
+        assert_eq!(claims, [(None,)]);
+    }
+}
+
+/// Statements of the store that need not say `deleted_at`, and why.
+const FREE: [(&str, &[&str]); 4] = [
+    (
+        "it names a row that was found, or claimed, before",
+        &[
+            "IS_WAITING",
+            "FIND_TITLE",
+            "REPLACE_TITLE",
+            "FIND_CLAIM",
+            "HEAD",
+            "SET_ACTIVE",
+            "TOUCH",
+            "RELEASE",
+            "DELETE_CONVERSATION",
+            "tool_switches::FIND",
+            "tool_switches::LOCK",
+            "tool_switches::SET",
+        ],
+    ),
+    ("what was used up stays used up", &["COUNT_RUNNING", "COUNT_BEGUN", "COUNT_TOKENS"]),
+    ("turns are closed wherever they are", &["LIST_ABANDONED"]),
+    (
+        "its condition is put together where it is asked, and `accounts::deletion` asks",
+        &["OF_TITLES", "OF_MESSAGES", "OF_CALLS"],
+    ),
+];
+
+/// Every statement of the store that reads or changes conversations.
+#[test]
+fn every_statement_minds_that_a_conversation_may_be_deleted() {
+    let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/conversation/store");
+    let mut free: Vec<&str> = FREE.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+    let mut minding = 0;
+    for entry in fs::read_dir(store).unwrap() {
+        let path = entry.unwrap().path();
+        let module = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let source = fs::read_to_string(&path).unwrap();
+        for statement in source.split("\nconst ").skip(1).map(|rest| rest.split("\n\n").next().unwrap()) {
+            let words: Vec<&str> = statement.split_whitespace().collect();
+            let is_about = |pair: &[&str]| {
+                ["FROM", "JOIN", "UPDATE"].iter().any(|verb| pair[0].ends_with(verb))
+                    && pair[1].trim_end_matches(['"', ')', ';']) == "conversations"
+            };
+            if !words.windows(2).any(is_about) {
+                continue;
+            }
+            let name = statement.split(':').next().unwrap();
+            let place = free.iter().position(|known| *known == name || *known == format!("{module}::{name}"));
+            if let Some(place) = place {
+                free.remove(place);
+                continue;
+            }
+            assert!(statement.contains("deleted_at"), "{module}::{name} forgets deleted conversations: {statement}");
+            minding += 1;
+        }
+    }
+    assert!(minding > 15, "{minding}");
+    assert_eq!(free, [""; 0], "these are gone, or mind it by now");
+}
