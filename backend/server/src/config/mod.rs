@@ -1,10 +1,11 @@
 //! Every setting, its default and where it comes from, checked once at the start: `options` are the command line and the
 //! environment, `file` is the settings file, `environment` the model that needs no file, `review` the models that review
-//! calls, `tool_servers` the tool servers of both files. A bad value is a sentence that names the setting.
+//! calls, `tool_servers` the tool servers of both files, `openid` by whom people sign in. A bad value is a sentence that names the setting.
 
 mod environment;
 mod error;
 mod file;
+mod openid;
 mod options;
 mod review;
 mod review_section;
@@ -182,6 +183,7 @@ fn accounts(options: &Options, host: IpAddr) -> Result<AccountsSettings, ConfigE
         sign_up: options.sign_up,
         sharing: options.sharing,
         trusted_proxies: options.trusted_proxies.clone(),
+        openid: openid::openid(options)?,
     })
 }
 

@@ -1,11 +1,14 @@
-//! Accounts over HTTP: who may do what (`rights`), signing in and the attacks on it (`sign_in`), how accounts come to be
+//! Accounts over HTTP: who may do what (`rights`), signing in and the attacks on it (`sign_in`, by an issuer
+//! `openid`), how accounts come to be
 //! (`links`), one's own (`me`), how much one may have answered (`limits`), and what happens to streams when a reader's rights end (`streams`).
 
 mod book;
+mod issuer;
 mod kit;
 mod limits;
 mod links;
 mod me;
+mod openid;
 mod programs;
 mod rights;
 mod sharing;
