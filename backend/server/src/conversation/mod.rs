@@ -26,6 +26,7 @@ mod tool_call;
 mod tool_switches;
 mod turn;
 mod turn_counts;
+mod work_counts;
 
 pub use context::Lifetimes;
 pub use error::ServiceError;
@@ -37,4 +38,3 @@ pub use service::ConversationService;
 pub use store::{ListFilter, Program};
 pub use tool_call::CallPart;
 pub use turn::{DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ProgramTurn};
-pub(crate) use turn_counts::TurnCounts;

@@ -61,6 +61,7 @@ impl Turn {
             tracing::warn!(%message_id, "a turn was ended by somebody else");
         } else {
             let end = End { active: began.elapsed(), ..self.describe(result) };
+            self.context.work_counts.count_turn(end.active);
             complete = end.status == MessageStatus::Complete;
             let (context, log, model) = (&self.context, &self.log, &self.model);
             let writer = EndWriter { context, writer: &writer, log, model, is_given: self.given.is_some() };
@@ -82,7 +83,7 @@ impl Turn {
 
     async fn answer(&self, writer: &TurnWriter) -> Result<TurnOutcome, AgentError> {
         let input = self.input().await.map_err(record_error)?;
-        let mut recorder = StoringRecorder::new(writer);
+        let mut recorder = StoringRecorder::new(writer, &self.context);
         self.context.agent.run(self.model.client(), input, &mut recorder, &self.cancel).await
     }
 
