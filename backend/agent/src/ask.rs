@@ -6,12 +6,14 @@ use futures_util::StreamExt;
 use tallybook_llm::{AssistantBlock, ModelClient, ModelError, ModelEvent, ModelRequest, StopReason};
 use tallybook_protocol::{ModelInfo, Usage};
 use tokio::time::Instant;
+use tracing::{Instrument as _, Span};
 
 use super::{
     error::AgentError,
     halt::Halt,
     recorder::{Activity, ModelCallRecord, Purpose, TurnRecorder},
     result::bounded_call,
+    spans,
     turn::PlannedCall,
 };
 
@@ -84,6 +86,14 @@ impl Answer {
         self.ended_at = Instant::now();
     }
 
+    /// What a trace has of it.
+    pub(super) fn tell(&self, span: &Span, error: Option<&AgentError>) {
+        spans::record_usage(span, self.usage);
+        if let Some(error) = error {
+            spans::record_failure(span, error.code());
+        }
+    }
+
     /// Its words.
     pub(super) fn text(&self) -> String {
         let text = |block: &AssistantBlock| match block {
@@ -113,8 +123,10 @@ pub(super) async fn ask(
     halt: &Halt<'_>,
 ) -> Result<Answer, AgentError> {
     let mut answer = Answer::new(Purpose::Answer);
-    let followed = follow(model, step, request, &mut answer, recorder, halt).await;
+    let span = spans::chat(model.info());
+    let followed = follow(model, step, request, &mut answer, recorder, halt).instrument(span.clone()).await;
     answer.end();
+    answer.tell(&span, followed.as_ref().err());
     match followed {
         Ok(()) => Ok(answer),
         Err(error @ AgentError::Record(_)) => Err(error),

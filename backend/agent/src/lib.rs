@@ -13,6 +13,7 @@ mod result;
 mod review;
 mod running;
 mod service;
+mod spans;
 mod step_run;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ pub use recorder::{
 pub use result::{EditedInput, error_json, success_json};
 pub use review::{ReviewMode, Reviewer, Reviewers};
 pub use service::AgentService;
+pub use spans::{SPAN_TARGET, invoke_agent, record_failure, record_usage};
 pub use title::TitleWriter;
 pub use tool_step::CUT_OFF;
 pub use turn::{AnsweredStep, ContinuedTurn, EndReason, PlannedCall, TurnInput, TurnOutcome, WaitedCall};

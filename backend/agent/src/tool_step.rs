@@ -13,6 +13,7 @@ use tokio::{
     task::{Id, JoinError},
     time::{Instant, timeout, timeout_at},
 };
+use tracing::{Instrument as _, Span};
 
 use super::{
     error::AgentError,
@@ -21,6 +22,7 @@ use super::{
     recorder::{Activity, EndedToolCall, TurnRecorder},
     result::{bounded_error, shorten},
     running::{Next, Running, RunningCall, ToolReturn},
+    spans,
     step_run::{Leave, StepRun, ToolRunner, result_for_model},
     turn::PlannedCall,
 };
@@ -85,7 +87,10 @@ impl ToolRunner {
                 let message = format!("the tool gave no result within {} seconds", limit.as_secs());
                 Err(ToolError::other("timeout", message))
             });
-            returned.map_err(|error| bounded_error(&error))
+            returned.map_err(|error| {
+                spans::record_failure(&Span::current(), &error.error_type);
+                bounded_error(&error)
+            })
         }
     }
 }
@@ -120,7 +125,8 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         let id = self.recorder.tool_started(&call.started(self.step)).await?;
         let (request, progress) = (&call.request, self.running.progress_of(index));
         let call = self.tools.call_with_progress(&request.name, &request.input_text, progress);
-        let task = self.running.tasks.spawn(self.runner.call(call, slot));
+        let span = spans::execute_tool(&request.name, id);
+        let task = self.running.tasks.spawn(self.runner.call(call, slot).instrument(span));
         self.running.calls.insert(task.id(), RunningCall { index, id, started_at: Instant::now() });
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod admin;
 mod signals;
+mod traces;
 
 use std::{
     io::{IsTerminal as _, Write},
@@ -13,10 +14,12 @@ use tallybook::{
     config::{ConfigError, Settings, Task},
     models::Catalog,
 };
+use tallybook_agent::SPAN_TARGET;
 use tokio_util::sync::CancellationToken;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{EnvFilter, Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
 use signals::StopSignals;
+use traces::Traces;
 
 fn main() -> ExitCode {
     let (settings, task) = match Settings::from_environment() {
@@ -31,16 +34,24 @@ fn main() -> ExitCode {
         }
         None => {}
     }
-    start_logging();
-    for remark in &settings.remarks {
-        tracing::warn!("{remark}");
-    }
-    allow_open_files();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("cannot start its threads: {error}")),
     };
+    let traces = settings.traces.as_deref().map(|endpoint| Traces::to(endpoint, runtime.handle().clone()));
+    let traces = match traces.transpose() {
+        Ok(traces) => traces,
+        Err(error) => return fail(&format!("traces cannot be sent: {error}")),
+    };
+    start_logging(traces.as_ref());
+    for remark in &settings.remarks {
+        tracing::warn!("{remark}");
+    }
+    allow_open_files();
     let ended = runtime.block_on(run(settings));
+    if let Some(traces) = traces {
+        traces.end();
+    }
     // A tool that still computes on a thread of its own is not waited for.
     runtime.shutdown_background();
     match ended {
@@ -66,26 +77,22 @@ fn told(text: String) -> ExitCode {
     }
 }
 
-/// Logs to stderr, in colours if somebody looks at it.
-fn start_logging() {
+/// Logs to stderr, in colours if somebody looks at it; and has traces taken down, if they are wanted.
+fn start_logging(traces: Option<&Traces>) {
     let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    tracing_subscriber::fmt()
-        .with_env_filter(log_filter())
+    let log = tracing_subscriber::fmt::layer()
         .with_ansi(!is_plain && std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .init();
+        .with_writer(std::io::stderr);
+    tracing_subscriber::registry().with(log.with_filter(log_filter())).with(traces.map(Traces::layer)).init();
 }
 
 /// What `RUST_LOG` asks for, but not what `actix_http` calls errors, unless it is asked for by name: those are clients'
-/// mistakes, and `http::server` logs them as such.
+/// mistakes, and `http::server` logs them as such. What is taken down for traces is none of the log's.
 fn log_filter() -> EnvFilter {
     let asked = std::env::var(EnvFilter::DEFAULT_ENV).ok().filter(|filter| !filter.trim().is_empty());
     let filter = asked.as_deref().unwrap_or("info,sqlx=warn,actix_server=warn");
-    if filter.contains("actix_http") {
-        EnvFilter::new(filter)
-    } else {
-        EnvFilter::new(format!("{filter},actix_http=off"))
-    }
+    let mistakes = if filter.contains("actix_http") { "" } else { ",actix_http=off" };
+    EnvFilter::new(format!("{filter},{SPAN_TARGET}=off{mistakes}"))
 }
 
 /// Every client takes a file handle, and the number that a process begins with is often small.

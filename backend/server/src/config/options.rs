@@ -159,6 +159,9 @@ pub(super) struct Options {
     /// What those tokens are for, as their endpoint names it.
     #[arg(long, env = "MCP_OAUTH_SCOPE", hide_env_values = true)]
     pub(super) mcp_oauth_scope: Option<String>,
+    /// Where traces of turns are sent by OTLP over HTTP, such as http://localhost:4318 [default: nowhere].
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", hide_env_values = true)]
+    pub(super) otel_exporter_otlp_endpoint: Option<String>,
     /// How many hours a tool call waits for consent before it is refused; 0 for ever [default: what the settings file says,
     /// else 0].
     #[arg(long, env = "CONSENT_WAIT_HOURS", hide_env_values = true, value_parser = wait_hours)]

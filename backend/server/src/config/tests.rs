@@ -88,6 +88,7 @@ fn a_bad_value_is_named() {
         (["--host", "nowhere"], "HOST"),
         (["--host=0.0.0.0", "--accounts=off"], "ACCOUNTS is off, but 0.0.0.0"),
         (["--accounts", "perhaps"], "ACCOUNTS"),
+        (["--otel-exporter-otlp-endpoint", "localhost:4318"], "OTEL_EXPORTER_OTLP_ENDPOINT"),
         (["--oidc-issuer", "https://id.example.org"], "OIDC_CLIENT_ID"),
         (["--oidc-issuer", "http://id.example.org"], "OIDC_ISSUER must begin with https://"),
         (["--oidc-client-id", "tallybook"], "OIDC_ISSUER"),
@@ -119,6 +120,10 @@ fn an_issuer_is_known_by_its_host_and_its_secret_is_not_printed() {
         "a.example, @b.example",
     ];
     let settings = read(&[&issuer[..], &more].concat()).unwrap();
+    assert!(settings.remarks[0].contains("OIDC_ISSUER says nothing here"), "{:?}", settings.remarks);
+    let required = read(&[&issuer[..], &["--accounts=on"]].concat()).unwrap();
+    assert!(required.remarks.is_empty());
+    assert!(required.summary().contains("people: sign in, also by id.example.org (https://id.example.org/realm/)"));
     assert!(!format!("{settings:?}").contains("s3cret"));
     let openid = settings.accounts.openid.unwrap();
     assert_eq!(

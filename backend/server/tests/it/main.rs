@@ -57,5 +57,7 @@ mod titles;
 mod tool_pins;
 mod tool_servers;
 mod tool_switches;
+#[cfg(unix)]
+mod traces;
 mod turns;
 mod windows;

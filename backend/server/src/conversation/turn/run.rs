@@ -4,9 +4,12 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use futures_util::FutureExt;
-use tallybook_agent::{AgentError, EndReason, RecordError, TurnInput, TurnOutcome};
+use tallybook_agent::{
+    AgentError, EndReason, RecordError, TurnInput, TurnOutcome, invoke_agent, record_failure, record_usage,
+};
 use tallybook_protocol::MessageStatus;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use super::{
     super::{
@@ -84,7 +87,14 @@ impl Turn {
     async fn answer(&self, writer: &TurnWriter) -> Result<TurnOutcome, AgentError> {
         let input = self.input().await.map_err(record_error)?;
         let mut recorder = StoringRecorder::new(writer, &self.context);
-        self.context.agent.run(self.model.client(), input, &mut recorder, &self.cancel).await
+        let (model, context) = (self.model.client(), &self.context);
+        let span = invoke_agent(self.rows.assistant_message_id, model.info());
+        let ran = context.agent.run(model, input, &mut recorder, &self.cancel).instrument(span.clone()).await;
+        match &ran {
+            Ok(outcome) => record_usage(&span, outcome.usage),
+            Err(error) => record_failure(&span, error.code()),
+        }
+        ran
     }
 
     async fn input(&self) -> sqlx::Result<TurnInput> {
