@@ -84,7 +84,7 @@ impl Accounts {
         }
         if let Some(kind) = error {
             let kind: String = kind.chars().filter(char::is_ascii_graphic).take(60).collect();
-            tracing::info!(kind, "the issuer signed somebody not in");
+            tracing::info!(kind, "the issuer did not sign somebody in");
             return Err(OpenIdError::Refused { name: issuer.settings().name.clone() }.into());
         }
         let code = code.ok_or(OpenIdError::Stale)?;

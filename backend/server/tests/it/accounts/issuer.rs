@@ -223,7 +223,7 @@ async fn describe(state: Shared) -> HttpResponse {
     };
     match fault {
         Fault::Down => return HttpResponse::ServiceUnavailable().finish(),
-        Fault::Slow => actix_web::rt::time::sleep(Duration::from_secs(60)).await,
+        Fault::Slow => actix_web::rt::time::sleep(Duration::from_mins(1)).await,
         Fault::Huge => return HttpResponse::Ok().content_type("application/json").body(" ".repeat(1024 * 1024)),
         Fault::Redirects => return HttpResponse::Found().insert_header(("location", format!("{url}/keys"))).finish(),
         _ => {}
@@ -279,7 +279,7 @@ async fn authorize(state: Shared, request: HttpRequest) -> HttpResponse {
 /// Redeems a code, once, for whoever asked for it.
 async fn token(state: Shared, request: HttpRequest, body: String) -> HttpResponse {
     if lock(&state).fault == Fault::SlowToken {
-        actix_web::rt::time::sleep(Duration::from_secs(60)).await;
+        actix_web::rt::time::sleep(Duration::from_mins(1)).await;
     }
     let sent: HashMap<String, String> = url::form_urlencoded::parse(body.as_bytes()).into_owned().collect();
     let of = |name: &str| sent.get(name).cloned().unwrap_or_default();
