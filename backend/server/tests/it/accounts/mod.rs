@@ -3,7 +3,6 @@
 //! (`links`), one's own (`me`), how much one may have answered (`limits`), and what happens to streams when a reader's rights end (`streams`).
 
 mod book;
-mod issuer;
 mod kit;
 mod limits;
 mod links;

@@ -10,12 +10,11 @@ use std::{
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, dev::ServerHandle, web};
 use openidconnect::{
     AccessToken, Audience, AuthUrl, EmptyAdditionalClaims, EmptyAdditionalProviderMetadata, EmptyExtraTokenFields,
-    EndUserEmail, EndUserUsername, IssuerUrl, JsonWebKeyId, JsonWebKeySetUrl, Nonce, PkceCodeChallenge,
-    PkceCodeVerifier, PrivateSigningKey as _, ResponseTypes, StandardClaims, SubjectIdentifier, TokenUrl, UserInfoUrl,
+    EndUserEmail, EndUserUsername, IssuerUrl, JsonWebKeySetUrl, Nonce, PkceCodeChallenge, PkceCodeVerifier,
+    PrivateSigningKey as _, ResponseTypes, StandardClaims, SubjectIdentifier, TokenUrl, UserInfoUrl,
     core::{
-        CoreEdDsaPrivateSigningKey, CoreIdToken, CoreIdTokenClaims, CoreIdTokenFields, CoreJsonWebKeySet,
-        CoreJwsSigningAlgorithm, CoreProviderMetadata, CoreResponseType, CoreSubjectIdentifierType, CoreTokenResponse,
-        CoreTokenType,
+        CoreIdToken, CoreIdTokenClaims, CoreIdTokenFields, CoreJsonWebKeySet, CoreJwsSigningAlgorithm,
+        CoreProviderMetadata, CoreResponseType, CoreSubjectIdentifierType, CoreTokenResponse, CoreTokenType,
     },
 };
 use reqwest::Url;
@@ -23,6 +22,8 @@ use serde_json::json;
 use tallybook::accounts::OpenIdSettings;
 use tokio::sync::oneshot;
 use uuid::Uuid;
+
+use super::key::{Key, base64};
 
 pub(super) const CLIENT_ID: &str = "tallybook";
 const CLIENT_SECRET: &str = "client-secret-canary & more";
@@ -89,33 +90,6 @@ struct State {
     codes: HashMap<String, Asked>,
     /// How often it was asked what it says of itself.
     described: usize,
-}
-
-struct Key {
-    id: String,
-    signing: CoreEdDsaPrivateSigningKey,
-}
-
-impl Key {
-    fn make(id: &str) -> Self {
-        let mut der = vec![0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
-        der.extend_from_slice(Uuid::new_v4().as_bytes());
-        der.extend_from_slice(Uuid::new_v4().as_bytes());
-        let pem = format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", base64(&der));
-        let id = id.to_owned();
-        let signing = CoreEdDsaPrivateSigningKey::from_ed25519_pem(&pem, Some(JsonWebKeyId::new(id.clone())));
-        Self { id, signing: signing.expect("a key") }
-    }
-}
-
-/// Of a number of bytes that three divides.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let four = |three: &[u8]| {
-        let bits = three.iter().fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte));
-        [18, 12, 6, 0].map(|shift| char::from(DIGITS[bits >> shift & 63]))
-    };
-    bytes.chunks(3).flat_map(four).collect()
 }
 
 /// The issuer. Dropping it stops it.
