@@ -165,6 +165,13 @@ pub(crate) fn reload() {
     }
 }
 
+/// Leaves the page for another site's.
+pub(crate) fn leave_for(url: &str) {
+    if let Ok(window) = window() {
+        let _ = window.location().assign(url);
+    }
+}
+
 /// The address of a place on this page, by its fragment.
 pub(crate) fn address_of(fragment: &str) -> String {
     let location = window().ok().map(|window| window.location());

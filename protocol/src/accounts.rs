@@ -68,6 +68,9 @@ pub struct Me {
     /// What the person may use up.
     #[serde(default)]
     pub limits: Allowances,
+    /// By whom people sign in without a password of this server; absent where there is nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
     /// What models used up for the person since the month began, in UTC.
     #[serde(default)]
     pub this_month: Vec<PurposeUsage>,
@@ -169,4 +172,28 @@ pub struct Invitation {
     pub url: String,
     /// Until when it can be used.
     pub expires_at: DateTime<Utc>,
+}
+
+/// Who somebody is at an issuer of OpenID Connect, linked to an account here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Names the identity in addresses.
+    pub id: i64,
+    /// The issuer's address.
+    pub issuer: String,
+    /// The issuer's name for the person, which never becomes another's.
+    pub subject: String,
+    /// What the issuer called the person last.
+    pub label: String,
+    /// When it was linked.
+    pub created_at: DateTime<Utc>,
+    /// When somebody last signed in by it.
+    pub last_used_at: Option<DateTime<Utc>>,
+}
+
+/// Where a browser goes to link an identity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Linking {
+    /// The issuer's page.
+    pub url: String,
 }

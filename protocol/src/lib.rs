@@ -18,8 +18,8 @@ mod status;
 mod truncate;
 
 pub use accounts::{
-    Allowance, Allowances, Invitation, KeyInfo, MAX_INSTRUCTIONS_CHARS, MadeKey, Me, PurposeUsage, Session, UpdateMe,
-    User, UserRole,
+    Allowance, Allowances, Identity, Invitation, KeyInfo, Linking, MAX_INSTRUCTIONS_CHARS, MadeKey, Me, PurposeUsage,
+    Session, UpdateMe, User, UserRole,
 };
 pub use approval::{
     Approval, ApprovalDecided, ApprovalRequested, ApprovalScope, CallDecision, Decision, DisabledTools, NewDecision,

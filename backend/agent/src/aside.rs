@@ -7,11 +7,13 @@ use tallybook_llm::{
     AssistantBlock, ModelClient, ModelError, ModelEvent, ModelMessage, ModelRequest, Sampling, ToolChoice,
 };
 use tokio::time::{Instant, sleep_until};
+use tracing::Instrument as _;
 
 use super::{
     ask::Answer,
     error::AgentError,
     recorder::{ModelCallRecord, Purpose},
+    spans,
 };
 
 /// What a model is asked beside a turn's steps.
@@ -50,12 +52,16 @@ pub(super) async fn ask_aside(
         tool_choice: ToolChoice::None,
         sampling: Sampling::default(),
     };
+    let span = spans::chat(model.info());
     let followed = tokio::select! {
         biased;
         error = halt => Err(error),
-        followed = follow(model, request, &mut answer, max_bytes, deadline) => followed.map_err(AgentError::from),
+        followed = follow(model, request, &mut answer, max_bytes, deadline).instrument(span.clone()) => {
+            followed.map_err(AgentError::from)
+        }
     };
     answer.end();
+    answer.tell(&span, followed.as_ref().err());
     let call = answer.record(step, model.info(), followed.as_ref().err());
     Aside { text: followed.map(|()| answer.text()), call }
 }

@@ -6,6 +6,7 @@ use futures_util::StreamExt;
 use tallybook_llm::{AssistantBlock, ModelClient, ModelError, ModelEvent, ModelRequest, StopReason, ToolCallRequest};
 use tallybook_protocol::{ModelInfo, Usage};
 use tokio::time::Instant;
+use tracing::{Instrument as _, Span};
 
 use super::{
     error::AgentError,
@@ -13,6 +14,7 @@ use super::{
     recorder::{Activity, ModelCallRecord, Purpose, TurnRecorder},
     result::bounded_call,
     secret_input::{Hiding, SecretInput, repeats},
+    spans,
     turn::PlannedCall,
 };
 
@@ -98,6 +100,14 @@ impl Answer {
         self.ended_at = Instant::now();
     }
 
+    /// What a trace has of it.
+    pub(super) fn tell(&self, span: &Span, error: Option<&AgentError>) {
+        spans::record_usage(span, self.usage);
+        if let Some(error) = error {
+            spans::record_failure(span, error.code());
+        }
+    }
+
     /// Its words.
     pub(super) fn text(&self) -> String {
         let text = |block: &AssistantBlock| match block {
@@ -128,8 +138,10 @@ pub(super) async fn ask(
     halt: &Halt<'_>,
 ) -> Result<Answer, AgentError> {
     let mut answer = Answer::new(Purpose::Answer);
-    let followed = follow(model, step, request, hiding, &mut answer, recorder, halt).await;
+    let span = spans::chat(model.info());
+    let followed = follow(model, step, request, hiding, &mut answer, recorder, halt).instrument(span.clone()).await;
     answer.end();
+    answer.tell(&span, followed.as_ref().err());
     match followed {
         Ok(()) => Ok(answer),
         Err(error @ AgentError::Record(_)) => Err(error),

@@ -17,6 +17,7 @@ mod review;
 mod running;
 mod secret_input;
 mod service;
+mod spans;
 mod step_run;
 #[cfg(test)]
 mod tests;
@@ -37,6 +38,7 @@ pub use result::{EditedInput, error_json, success_json};
 pub use review::{ReviewMode, Reviewer, Reviewers};
 pub use secret_input::SecretInput;
 pub use service::{AgentService, CLIENT_CALLS};
+pub use spans::{SPAN_TARGET, invoke_agent, record_failure, record_usage};
 pub use title::TitleWriter;
 pub use tool_step::CUT_OFF;
 pub use turn::{AnsweredStep, ContinuedTurn, EndReason, PlannedCall, TurnInput, TurnOutcome, WaitedCall};

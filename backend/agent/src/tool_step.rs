@@ -13,6 +13,7 @@ use tokio::{
     task::{Id, JoinError},
     time::{Instant, timeout, timeout_at},
 };
+use tracing::{Instrument as _, Span};
 
 use super::{
     error::AgentError,
@@ -21,6 +22,7 @@ use super::{
     recorder::{Activity, EndedToolCall, TurnRecorder},
     result::{bounded_error, shorten},
     running::{Next, Running, RunningCall, ToolReturn},
+    spans,
     step_run::{Leave, StepRun, ToolRunner, result_for_model},
     turn::PlannedCall,
 };
@@ -90,7 +92,10 @@ impl ToolRunner {
             // Before anything is cut, which could leave half of one.
             let hide = |text: String| secrets.iter().fold(text, |text, values| values.hide(text).into_owned());
             let returned = returned.map(|output| ToolOutput { text: hide(output.text) });
-            returned.map_err(|error| bounded_error(&ToolError { message: hide(error.message), ..error }))
+            returned.map_err(|error| {
+                spans::record_failure(&Span::current(), &error.error_type);
+                bounded_error(&ToolError { message: hide(error.message), ..error })
+            })
         }
     }
 }
@@ -129,7 +134,8 @@ impl<R: TurnRecorder> StepRun<'_, R> {
             |secret| (&secret.input_text, secret.values.clone()),
         );
         let call = self.tools.call_with_progress(&request.name, input_text, progress);
-        let task = self.running.tasks.spawn(self.runner.call(call, values, slot));
+        let span = spans::execute_tool(&request.name, id);
+        let task = self.running.tasks.spawn(self.runner.call(call, values, slot).instrument(span));
         self.running.calls.insert(task.id(), RunningCall { index, id, started_at: Instant::now() });
         Ok(())
     }

@@ -2,29 +2,30 @@
 
 use std::io::{self, IsTerminal as _, Stderr, Write};
 
+use tallybook_agent::SPAN_TARGET;
 use tallybook_tools::Secrets;
-use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
+use tracing_subscriber::{
+    EnvFilter, Layer as _, fmt::MakeWriter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
 
-/// Logs to stderr, in colours if somebody looks at it.
-pub(crate) fn start(secrets: Secrets) {
+use crate::traces::Traces;
+
+/// Logs to stderr, in colours if somebody looks at it; and has traces taken down, if they are wanted.
+pub(crate) fn start(secrets: Secrets, traces: Option<&Traces>) {
     let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    tracing_subscriber::fmt()
-        .with_env_filter(filter())
+    let log = tracing_subscriber::fmt::layer()
         .with_ansi(!is_plain && io::stderr().is_terminal())
-        .with_writer(WithoutSecrets(secrets))
-        .init();
+        .with_writer(WithoutSecrets(secrets));
+    tracing_subscriber::registry().with(log.with_filter(filter())).with(traces.map(Traces::layer)).init();
 }
 
 /// What `RUST_LOG` asks for, but not what `actix_http` calls errors, unless it is asked for by name: those are clients'
-/// mistakes, and `http::server` logs them as such.
+/// mistakes, and `http::server` logs them as such. What is taken down for traces is none of the log's.
 fn filter() -> EnvFilter {
     let asked = std::env::var(EnvFilter::DEFAULT_ENV).ok().filter(|filter| !filter.trim().is_empty());
     let filter = asked.as_deref().unwrap_or("info,sqlx=warn,actix_server=warn");
-    if filter.contains("actix_http") {
-        EnvFilter::new(filter)
-    } else {
-        EnvFilter::new(format!("{filter},actix_http=off"))
-    }
+    let mistakes = if filter.contains("actix_http") { "" } else { ",actix_http=off" };
+    EnvFilter::new(format!("{filter},{SPAN_TARGET}=off{mistakes}"))
 }
 
 /// Stderr without these. Each entry of the log comes in one piece.

@@ -3,6 +3,7 @@
 mod admin;
 mod logging;
 mod signals;
+mod traces;
 
 use std::{io::Write as _, process::ExitCode};
 
@@ -14,6 +15,7 @@ use tallybook::{
 use tokio_util::sync::CancellationToken;
 
 use signals::StopSignals;
+use traces::Traces;
 
 fn main() -> ExitCode {
     let (settings, task) = match Settings::from_environment() {
@@ -28,16 +30,24 @@ fn main() -> ExitCode {
         }
         None => {}
     }
-    logging::start(settings.secrets.clone());
-    for remark in &settings.remarks {
-        tracing::warn!("{remark}");
-    }
-    allow_open_files();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("cannot start its threads: {error}")),
     };
+    let traces = settings.traces.as_deref().map(|endpoint| Traces::to(endpoint, runtime.handle().clone()));
+    let traces = match traces.transpose() {
+        Ok(traces) => traces,
+        Err(error) => return fail(&format!("traces cannot be sent: {error}")),
+    };
+    logging::start(settings.secrets.clone(), traces.as_ref());
+    for remark in &settings.remarks {
+        tracing::warn!("{remark}");
+    }
+    allow_open_files();
     let ended = runtime.block_on(run(settings));
+    if let Some(traces) = traces {
+        traces.end();
+    }
     // A tool that still computes on a thread of its own is not waited for.
     runtime.shutdown_background();
     match ended {

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use serde_json::json;
-use tallybook_protocol::{Invitation, KeyInfo, Look, MadeKey, Me, Page, Session, UpdateMe, User, UserRole};
+use tallybook_protocol::{
+    Identity, Invitation, KeyInfo, Linking, Look, MadeKey, Me, Page, Session, UpdateMe, User, UserRole,
+};
 
 use super::{ApiError, NO_BODY, call, request};
 
@@ -65,6 +67,22 @@ pub(crate) async fn create_key(name: &str) -> Result<MadeKey, ApiError> {
 /// `DELETE /api/keys/{id}`
 pub(crate) async fn revoke_key(id: i64) -> Result<(), ApiError> {
     tell("DELETE", &format!("/api/keys/{id}"), NO_BODY).await
+}
+
+/// `GET /api/identities`
+pub(crate) async fn list_identities() -> Result<Vec<Identity>, ApiError> {
+    let page: Page<Identity> = call("GET", "/api/identities", NO_BODY).await?;
+    Ok(page.items)
+}
+
+/// `POST /api/identities`: where to go to link one.
+pub(crate) async fn begin_linking() -> Result<Linking, ApiError> {
+    call("POST", "/api/identities", NO_BODY).await
+}
+
+/// `DELETE /api/identities/{id}`
+pub(crate) async fn unlink_identity(id: i64) -> Result<(), ApiError> {
+    tell("DELETE", &format!("/api/identities/{id}"), NO_BODY).await
 }
 
 /// `GET /api/users`: a page of the accounts, after `cursor`.

@@ -6,6 +6,7 @@ mod approvals;
 mod browser_name;
 mod data;
 mod deed;
+mod identities;
 mod instructions;
 mod keys;
 mod list;
@@ -82,6 +83,7 @@ fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, t
     let has_account = name.is_some();
     let (limits, this_month) =
         me.with_untracked(|me| me.as_ref().map(|me| (me.limits, me.this_month.clone()))).unwrap_or_default();
+    let issuer = me.with_untracked(|me| me.as_ref().and_then(|me| me.issuer.clone()));
     view! {
         {name.map(|name| profile(name, role, text))}
         {instructions::section_view(me, text)}
@@ -90,6 +92,7 @@ fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, t
         {approvals::section_view(text)}
         {shares::section_view(text)}
         {has_account.then(|| sessions::section_view(text))}
+        {issuer.filter(|_| has_account).map(|issuer| identities::section_view(&issuer, text))}
         {has_account.then(|| keys::section_view(text))}
         {(has_account && role == UserRole::Admin).then(|| people::section_view(text))}
         {looks::book_section(role, text)}

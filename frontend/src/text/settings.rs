@@ -73,6 +73,14 @@ texts! {
     session_end_all: "Sign out everywhere", "すべてサインアウト";
     unknown_browser: "Unknown browser", "不明なブラウザー";
 
+    // Identities.
+    identities: "Signing in elsewhere", "外部サービスでのサインイン";
+    identities_about:
+        "Who you are at another service. Whoever signs in there as you is let in here.",
+        "外部サービスでのあなたのIDです。そこであなたとしてサインインした人は、ここにもサインインできます。";
+    identities_none: "Nothing is linked.", "連携しているものはありません。";
+    identity_unlink: "Unlink", "連携を解除";
+
     // Keys.
     keys: "API keys", "APIキー";
     keys_about:
@@ -146,6 +154,14 @@ impl Language {
         match role {
             UserRole::User => self.role_user(),
             UserRole::Admin => self.role_admin(),
+        }
+    }
+
+    /// What links who one is at an issuer.
+    pub(crate) fn identity_link(self, issuer: &str) -> String {
+        match self {
+            Self::English => format!("Link {issuer}"),
+            Self::Japanese => format!("{issuer}と連携"),
         }
     }
 

@@ -103,8 +103,8 @@ mod tests {
     #[test]
     fn the_prompts() {
         let add: Vec<_> = builtin().unwrap().specs().iter().filter(|tool| tool.name == "add").cloned().collect();
-        insta::assert_snapshot!("tools_in_words", describe(&add, ToolChoice::Auto).unwrap());
-        insta::assert_snapshot!("no_more_tools_in_words", describe(&add, ToolChoice::None).unwrap());
+        insta::assert_snapshot!("tools_in_words", describe(&add, &ToolChoice::Auto).unwrap());
+        insta::assert_snapshot!("no_more_tools_in_words", describe(&add, &ToolChoice::None).unwrap());
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use tokio::task::JoinError;
 
-use super::limits::{MAX_INVITATIONS, MAX_KEYS, MAX_USERS};
+use super::{
+    limits::{MAX_INVITATIONS, MAX_KEYS, MAX_USERS},
+    openid::OpenIdError,
+};
 use crate::db::storage_failed;
 
 /// Why something about accounts was refused or failed. The messages are for whoever asked.
@@ -17,6 +20,14 @@ pub enum AccountsError {
     /// Somebody who is signed in gave a password that is not the account's.
     #[error("The current password is wrong.")]
     WrongPassword,
+    /// The account has no password that could be given.
+    #[error(
+        "This account has no password yet. Ask an admin to set one; then you can change it, and delete the account."
+    )]
+    NoPassword,
+    /// Somebody did not come in by OpenID Connect.
+    #[error(transparent)]
+    OpenId(#[from] OpenIdError),
     /// This name, or this address, has failed too often.
     #[error("There were too many attempts. Try again in {retry_after_secs} seconds.")]
     TooManyAttempts {

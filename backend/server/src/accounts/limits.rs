@@ -15,6 +15,8 @@ pub(super) const MAX_USER_AGENT_CHARS: usize = 200;
 pub(super) const MAX_SESSIONS: u32 = 50;
 /// Keys of one person that are not revoked.
 pub(super) const MAX_KEYS: i64 = 50;
+/// Identities of one person.
+pub(super) const MAX_IDENTITIES: i64 = 10;
 /// Invitations that can still be used.
 pub(super) const MAX_INVITATIONS: i64 = 1000;
 /// Accounts there may be.

@@ -113,7 +113,7 @@ impl Accounts {
     }
 
     /// The role that a link gives, or no link.
-    async fn role_by(&self, token: &str) -> Result<Option<UserRole>, AccountsError> {
+    pub(super) async fn role_by(&self, token: &str) -> Result<Option<UserRole>, AccountsError> {
         match self.context.settings.sign_up {
             SignUp::Closed => return Ok(None),
             SignUp::Open if token.is_empty() => return Ok(Some(UserRole::User)),
@@ -155,7 +155,7 @@ impl Accounts {
     }
 
     /// An address makes so many accounts, and guesses so many links, and no more.
-    async fn count_sign_up(&self, address: IpAddr) -> Result<(), AccountsError> {
+    pub(super) async fn count_sign_up(&self, address: IpAddr) -> Result<(), AccountsError> {
         self.count_attempt(&Subject::sign_up(address)).await
     }
 }

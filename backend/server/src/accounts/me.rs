@@ -10,7 +10,7 @@ use super::{
     store::{
         attempts,
         audit::{self, Action},
-        keys, sessions, users,
+        identities, keys, sessions, users,
     },
     throttle::Subject,
 };
@@ -20,7 +20,8 @@ impl Accounts {
     pub(crate) async fn find_me(&self, caller: &Caller) -> Result<Me, AccountsError> {
         let instructions = users::find_instructions(&self.context.db, caller.user).await?;
         let name = caller.name.as_deref().map(ToOwned::to_owned);
-        Ok(Me { name, role: caller.role, instructions, ..Me::default() })
+        let issuer = self.issuer_name().map(ToOwned::to_owned);
+        Ok(Me { name, role: caller.role, instructions, issuer, ..Me::default() })
     }
 
     /// Changes what `update` names of it.
@@ -92,6 +93,8 @@ impl Accounts {
         }
         sessions::delete_all(&mut tx, caller.user).await?;
         keys::revoke_all(&mut tx, caller.user).await?;
+        // Whoever comes back by one of them is somebody new.
+        identities::delete_all(&mut tx, caller.user).await?;
         audit::note(&mut tx, Some(caller.user), caller.user, Action::AccountDeleted, "").await?;
         Ok(tx.commit().await?)
     }
@@ -106,8 +109,9 @@ impl Accounts {
         let db = &self.context.db;
         let row = users::find_password(db, name).await?;
         let hash = row.filter(|row| row.id == caller.user).and_then(|row| row.password_hash);
+        let has_password = hash.is_some();
         if !self.context.hasher.verify(password, hash.clone()).await? {
-            return Err(AccountsError::WrongPassword);
+            return Err(if has_password { AccountsError::WrongPassword } else { AccountsError::NoPassword });
         }
         attempts::forget(db, &tried).await?;
         attempts::forgive(db, &address).await?;

@@ -1,14 +1,17 @@
 //! Who is asking, and what they may do: people and their passwords, the sessions of their browsers, the keys of their
-//! programs, and the links by which accounts are made. The SQL is in `store`; what is told over HTTP, and by which cookie,
+//! programs, the links by which accounts are made, and who people are at an issuer of OpenID Connect. The SQL is in `store`; what is told over HTTP, and by which cookie,
 //! is in `http`.
 
 mod caller;
 mod error;
+mod identities;
+mod identity_sign_in;
 mod keys;
 mod limits;
 mod links;
 mod me;
 mod names;
+mod openid;
 mod passwords;
 mod people;
 mod secret;
@@ -24,7 +27,10 @@ mod watch;
 
 pub use caller::{Caller, Credential, UserId};
 pub use error::AccountsError;
+pub(crate) use identity_sign_in::{Arrival, Departure, Return};
 pub(crate) use limits::ABSOLUTE_LIFETIME;
+pub(crate) use openid::{FLOW_LIFETIME, Purpose};
+pub use openid::{OpenIdError, OpenIdSettings};
 pub use passwords::Password;
 pub(crate) use people::UserUpdate;
 pub use service::Accounts;

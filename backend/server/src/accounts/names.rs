@@ -10,7 +10,6 @@ pub(super) struct UserName(String);
 impl UserName {
     pub(super) fn parse(text: &str) -> Result<Self, AccountsError> {
         let name = text.trim().to_lowercase();
-        let is_plain = |character: char| character.is_alphanumeric() || "._-@+".contains(character);
         let chars = name.chars().count();
         if (1..=MAX_NAME_CHARS).contains(&chars) && name.chars().all(is_plain) {
             return Ok(Self(name));
@@ -25,6 +24,16 @@ impl UserName {
     }
 }
 
+/// A name for somebody who is called so elsewhere, with room for a number.
+pub(super) fn name_like(text: &str) -> String {
+    let name: String = text.to_lowercase().chars().filter(|character| is_plain(*character)).take(40).collect();
+    if name.is_empty() { "user".to_owned() } else { name }
+}
+
+fn is_plain(character: char) -> bool {
+    character.is_alphanumeric() || "._-@+".contains(character)
+}
+
 /// What a person calls a key.
 pub(super) fn key_name(text: &str) -> Result<String, AccountsError> {
     let name = text.trim();
@@ -36,7 +45,15 @@ pub(super) fn key_name(text: &str) -> Result<String, AccountsError> {
 
 #[cfg(test)]
 mod tests {
-    use super::UserName;
+    use super::{UserName, name_like};
+
+    #[test]
+    fn what_somebody_is_called_elsewhere_becomes_a_name() {
+        for (text, name) in [("Alice B.", "aliceb."), ("花子", "花子"), ("<>\u{202e}", "user"), ("İ", "i")] {
+            assert_eq!(name_like(text), name);
+        }
+        assert!(UserName::parse(&name_like(&"İ😀x".repeat(100))).is_ok());
+    }
 
     #[test]
     fn names_are_plain_and_in_lower_case() {

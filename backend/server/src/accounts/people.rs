@@ -150,7 +150,7 @@ impl Accounts {
         role: UserRole,
     ) -> Result<NewUserRow, AccountsError> {
         let name = UserName::parse(name)?.as_str().to_owned();
-        Ok(NewUserRow { name, password_hash: self.context.hasher.hash(password).await?, role })
+        Ok(NewUserRow { name, password_hash: Some(self.context.hasher.hash(password).await?), role })
     }
 }
 

@@ -1,5 +1,5 @@
-//! The service that http talks to. Its use cases stand with their subjects: `sign_in`, `sessions`, `keys`, `people`, `links`;
-//! what goes on beside them in `upkeep` and `watch`.
+//! The service that http talks to. Its use cases stand with their subjects: `sign_in`, `sessions`, `keys`, `people`, `links`,
+//! `identities`, `identity_sign_in`; what goes on beside them in `upkeep` and `watch`.
 
 use std::{
     future::Future,
@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use super::{AccountsError, AccountsSettings, passwords::Hasher, store::users, streams::OpenStreams};
+use super::{AccountsError, AccountsSettings, openid::Issuer, passwords::Hasher, store::users, streams::OpenStreams};
 use crate::db::{self, Database};
 
 /// The use cases of accounts. Cheap to clone; all clones are the same service.
@@ -24,6 +24,8 @@ pub(super) struct Context {
     pub(super) settings: AccountsSettings,
     pub(super) hasher: Hasher,
     pub(super) streams: Arc<OpenStreams>,
+    /// By which people sign in who have no password here, or do not want to write it.
+    pub(super) issuer: Option<Issuer>,
     /// Whether an admin was seen. There always is one from then on.
     has_admin: AtomicBool,
 }
@@ -32,7 +34,9 @@ impl Accounts {
     /// The service over the accounts in a database.
     pub fn new(db: Database, settings: AccountsSettings) -> Self {
         let (hasher, streams) = (Hasher::default(), Arc::default());
-        Self { context: Arc::new(Context { db, settings, hasher, streams, has_admin: AtomicBool::new(false) }) }
+        let issuer = settings.openid.clone().map(Issuer::new);
+        let has_admin = AtomicBool::new(false);
+        Self { context: Arc::new(Context { db, settings, hasher, streams, issuer, has_admin }) }
     }
 
     /// What the operator decided.

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
+use super::openid::OpenIdSettings;
+
 /// What `ACCOUNTS` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum AccountsMode {
@@ -39,6 +41,8 @@ pub struct AccountsSettings {
     pub sharing: bool,
     /// The proxies whose word on a client's address is taken.
     pub trusted_proxies: Vec<IpNet>,
+    /// Who says who people are, if they may sign in so.
+    pub openid: Option<OpenIdSettings>,
 }
 
 impl AccountsSettings {

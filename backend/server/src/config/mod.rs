@@ -1,10 +1,12 @@
 //! Every setting, its default and where it comes from, checked once at the start: `options` are the command line and the
 //! environment, `file` is the settings file, `environment` the model that needs no file, `review` the models that review
-//! calls, `tool_servers` the tool servers of both files, `secrets` what of all that nobody may read. A bad value is a sentence that names the setting.
+//! calls, `tool_servers` the tool servers of both files, `openid` by whom people sign in, `secrets` what of all that nobody may
+//! read. A bad value is a sentence that names the setting.
 
 mod environment;
 mod error;
 mod file;
+mod openid;
 mod options;
 mod review;
 mod review_section;
@@ -20,6 +22,7 @@ use secrecy::ExposeSecret as _;
 use tallybook_agent::{Limits, SystemPrompt};
 use tallybook_mcp::ToolServersSettings;
 use tallybook_tools::Secrets;
+use url::Url;
 
 use self::{
     error::bad,
@@ -74,6 +77,8 @@ pub struct Settings {
     pub system_prompt: SystemPrompt,
     /// Servers whose tools are offered beside the built-in ones.
     pub tool_servers: ToolServersSettings,
+    /// Where traces of turns are sent, if anywhere.
+    pub traces: Option<String>,
     /// How long an event stream may be silent before a sign of life is sent.
     pub keep_alive: Duration,
     /// How long a call waits for consent before it is refused; for ever when `None`.
@@ -107,10 +112,14 @@ impl Settings {
 fn check(options: Options) -> Result<Settings, ConfigError> {
     let host = options.host;
     let file = file::find(options.config_file.as_deref())?;
-    let (models, remarks) = models(&options, file.as_ref())?;
+    let (models, mut remarks) = models(&options, file.as_ref())?;
     let review = review::review(file.as_ref(), &models)?;
     let consent_wait = consent_wait(&options, file.as_ref())?;
     let accounts = accounts(&options, host)?;
+    if accounts.openid.is_some() && !accounts.required {
+        remarks.push("OIDC_ISSUER says nothing here, because nobody signs in. Set ACCOUNTS=on.".to_owned());
+    }
+    let traces = traces(&options)?;
     let tool_servers = tool_servers::tool_servers(&options, file.as_ref())?;
     let limits = Limits {
         steps: options.max_tool_turns,
@@ -119,7 +128,8 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         ..Limits::default()
     };
     let person_limits = person_limits(&options, host);
-    let secrets = secrets::secrets(&options.database_url, &models, &tool_servers, |name| std::env::var(name).ok());
+    let secrets =
+        secrets::secrets(&options.database_url, &models, &accounts, &tool_servers, |name| std::env::var(name).ok());
     Ok(Settings {
         host,
         port: options.port,
@@ -138,6 +148,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         person_limits,
         system_prompt: system_prompt(options.system_prompt_file)?,
         tool_servers,
+        traces,
         keep_alive: Duration::from_secs(options.keep_alive_secs),
         consent_wait,
         journal_retention: Some(Duration::from_secs(options.journal_retention_days * SECS_PER_DAY))
@@ -196,7 +207,20 @@ fn accounts(options: &Options, host: IpAddr) -> Result<AccountsSettings, ConfigE
         sign_up: options.sign_up,
         sharing: options.sharing,
         trusted_proxies: options.trusted_proxies.clone(),
+        openid: openid::openid(options)?,
     })
+}
+
+fn traces(options: &Options) -> Result<Option<String>, ConfigError> {
+    let Some(endpoint) = set(options.otel_exporter_otlp_endpoint.clone()) else { return Ok(None) };
+    let is_sound = Url::parse(&endpoint).is_ok_and(|url| {
+        matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none()
+    });
+    if is_sound {
+        return Ok(Some(endpoint));
+    }
+    let problem = "must be an address that begins with http:// or https://, without a user name or password";
+    Err(bad("OTEL_EXPORTER_OTLP_ENDPOINT", problem))
 }
 
 fn allowed_hosts(names: Vec<String>) -> Result<Vec<HostName>, ConfigError> {

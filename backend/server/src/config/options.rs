@@ -37,6 +37,25 @@ pub(super) struct Options {
     /// Who may make an account: everybody, whoever has an admin's link, or nobody, so that admins make them.
     #[arg(long, env = "SIGN_UP", value_enum, default_value_t, ignore_case = true)]
     pub(super) sign_up: SignUp,
+    /// The issuer by which people sign in (OpenID Connect), as it writes its own address [default: none].
+    #[arg(long, env = "OIDC_ISSUER", hide_env_values = true)]
+    pub(super) oidc_issuer: Option<String>,
+    /// What this server is called at the issuer.
+    #[arg(long, env = "OIDC_CLIENT_ID", hide_env_values = true)]
+    pub(super) oidc_client_id: Option<String>,
+    /// What proves that to the issuer [default: none, for a client that has no secret].
+    #[arg(long, env = "OIDC_CLIENT_SECRET", hide_env_values = true)]
+    pub(super) oidc_client_secret: Option<SecretString>,
+    /// What people know the issuer by [default: its host].
+    #[arg(long, env = "OIDC_NAME", hide_env_values = true)]
+    pub(super) oidc_name: Option<String>,
+    /// What the issuer is asked to tell of people, separated by commas.
+    #[arg(long, env = "OIDC_SCOPES", hide_env_values = true, value_delimiter = ',', default_value = "email,profile")]
+    pub(super) oidc_scopes: Vec<String>,
+    /// Domains of e-mail addresses, separated by commas: only people who have one that the issuer has verified come in by
+    /// it [default: everybody].
+    #[arg(long, env = "OIDC_EMAIL_DOMAINS", hide_env_values = true, value_delimiter = ',')]
+    pub(super) oidc_email_domains: Vec<String>,
     /// Whether people may share conversations by links, which show them to whoever has one.
     #[arg(long, env = "SHARING", hide_env_values = true, default_value_t = true, action = ArgAction::Set,
         num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
@@ -140,6 +159,9 @@ pub(super) struct Options {
     /// What those tokens are for, as their endpoint names it.
     #[arg(long, env = "MCP_OAUTH_SCOPE", hide_env_values = true)]
     pub(super) mcp_oauth_scope: Option<String>,
+    /// Where traces of turns are sent by OTLP over HTTP, such as http://localhost:4318 [default: nowhere].
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", hide_env_values = true)]
+    pub(super) otel_exporter_otlp_endpoint: Option<String>,
     /// How many hours a tool call waits for consent before it is refused; 0 for ever [default: what the settings file says,
     /// else 0].
     #[arg(long, env = "CONSENT_WAIT_HOURS", hide_env_values = true, value_parser = wait_hours)]

@@ -6,7 +6,10 @@ use tallybook_llm::{ModelSettings, ToolMode};
 use tallybook_mcp::{ToolServersSettings, check};
 
 use super::{SECS_PER_HOUR, Settings};
-use crate::models::{ModelChoice, ModelEntry};
+use crate::{
+    accounts::AccountsSettings,
+    models::{ModelChoice, ModelEntry},
+};
 
 impl Settings {
     /// What the settings mean, a line each.
@@ -16,7 +19,7 @@ impl Settings {
             "The settings are sound.\n  file:   {file}\n  listen: {}:{}\n  people: {}\n  data:   {}\n  models:\n",
             self.host,
             self.port,
-            if self.accounts.required { "sign in" } else { "one, who does not sign in" },
+            people(&self.accounts),
             self.database_url
         );
         for (number, entry) in self.models.iter().enumerate() {
@@ -46,6 +49,14 @@ impl Settings {
             let _ = writeln!(lines, "  {remark}");
         }
         lines
+    }
+}
+
+fn people(accounts: &AccountsSettings) -> String {
+    match &accounts.openid {
+        _ if !accounts.required => "one, who does not sign in".to_owned(),
+        Some(openid) => format!("sign in, also by {} ({})", openid.name, openid.issuer),
+        None => "sign in".to_owned(),
     }
 }
 

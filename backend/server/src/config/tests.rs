@@ -99,6 +99,10 @@ fn a_bad_value_is_named() {
         (["--host", "nowhere"], "HOST"),
         (["--host=0.0.0.0", "--accounts=off"], "ACCOUNTS is off, but 0.0.0.0"),
         (["--accounts", "perhaps"], "ACCOUNTS"),
+        (["--otel-exporter-otlp-endpoint", "localhost:4318"], "OTEL_EXPORTER_OTLP_ENDPOINT"),
+        (["--oidc-issuer", "https://id.example.org"], "OIDC_CLIENT_ID"),
+        (["--oidc-issuer", "http://id.example.org"], "OIDC_ISSUER must begin with https://"),
+        (["--oidc-client-id", "tallybook"], "OIDC_ISSUER"),
         (["--trusted-proxies", "10.0.0.0/99"], "10.0.0.0/8"),
         (["--allowed-hosts", "chat.example.org,https://b.example"], "ALLOWED_HOSTS holds \"https://b.example\""),
         (["--database-url", "postgres://localhost/x"], "DATABASE_URL"),
@@ -110,4 +114,31 @@ fn a_bad_value_is_named() {
         let error = read(&args).unwrap_err();
         assert!(error.contains(name), "{error}");
     }
+}
+
+#[test]
+fn an_issuer_is_known_by_its_host_and_its_secret_is_not_printed() {
+    let issuer = ["--oidc-issuer", "https://id.example.org/realm/", "--oidc-client-id", "tallybook"];
+    let plain = read(&issuer).unwrap().accounts.openid.unwrap();
+    assert_eq!((&*plain.issuer, &*plain.name), ("https://id.example.org/realm/", "id.example.org"));
+    assert_eq!((plain.client_secret.is_none(), plain.scopes), (true, vec!["email".to_owned(), "profile".to_owned()]));
+    let more = [
+        "--oidc-client-secret",
+        "s3cret",
+        "--oidc-name",
+        "Example ID",
+        "--oidc-email-domains",
+        "a.example, @b.example",
+    ];
+    let settings = read(&[&issuer[..], &more].concat()).unwrap();
+    assert!(settings.remarks[0].contains("OIDC_ISSUER says nothing here"), "{:?}", settings.remarks);
+    let required = read(&[&issuer[..], &["--accounts=on"]].concat()).unwrap();
+    assert!(required.remarks.is_empty());
+    assert!(required.summary().contains("people: sign in, also by id.example.org (https://id.example.org/realm/)"));
+    assert!(!format!("{settings:?}").contains("s3cret"));
+    let openid = settings.accounts.openid.unwrap();
+    assert_eq!(
+        (&*openid.name, openid.email_domains),
+        ("Example ID", vec!["a.example".to_owned(), "b.example".to_owned()])
+    );
 }

@@ -19,6 +19,7 @@ use super::{
     slots::Slots,
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
     turn_counts::TurnCounts,
+    work_counts::WorkCounts,
 };
 use crate::{
     accounts::UserId,
@@ -48,6 +49,7 @@ pub(super) struct Context {
     pub(super) owner: String,
     pub(super) running: RunningTurns,
     pub(super) turn_counts: TurnCounts,
+    pub(super) work_counts: WorkCounts,
     pub(super) lifetimes: Lifetimes,
     /// What one person may use up.
     pub(super) person_limits: PersonLimits,
@@ -100,6 +102,7 @@ impl Context {
             owner: Uuid::new_v4().to_string(),
             running: RunningTurns::default(),
             turn_counts: TurnCounts::default(),
+            work_counts: WorkCounts::default(),
             lifetimes,
             person_limits,
             runtime,

@@ -34,10 +34,9 @@ impl ConversationService {
         let end = task.await.ok().flatten().ok_or_else(stopping)?;
         match (end.output, end.error, end.error_type) {
             (Some(text), ..) => Ok(bounded(ToolOutput { text })),
-            (None, message, error_type) => Err(ToolError {
-                error_type: error_type.unwrap_or_default(),
-                message: message.unwrap_or_default(),
-            }),
+            (None, message, error_type) => {
+                Err(ToolError { error_type: error_type.unwrap_or_default(), message: message.unwrap_or_default() })
+            }
         }
     }
 }

@@ -30,6 +30,7 @@ mod tool_call;
 mod tool_switches;
 mod turn;
 mod turn_counts;
+mod work_counts;
 
 pub use context::Lifetimes;
 pub use error::ServiceError;
@@ -44,4 +45,3 @@ pub use tool_call::CallPart;
 pub use turn::{
     ClientCall, ClientTool, DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ProgramTurn,
 };
-pub(crate) use turn_counts::TurnCounts;

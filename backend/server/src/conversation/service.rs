@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tallybook_mcp::ToolServers;
 
-use super::{context::Context, turn_counts::TurnCounts};
-use crate::models::Catalog;
+use super::{context::Context, turn_counts::TurnCounts, work_counts::WorkCounts};
+use crate::{db::Database, models::Catalog};
 
 /// The use cases of conversations. Cheap to clone; all clones are the same service.
 #[derive(Clone)]
@@ -28,6 +28,16 @@ impl ConversationService {
     /// How many turns this process has started and ended.
     pub(crate) fn turn_counts(&self) -> &TurnCounts {
         &self.context.turn_counts
+    }
+
+    /// What they did.
+    pub(crate) fn work_counts(&self) -> &WorkCounts {
+        &self.context.work_counts
+    }
+
+    /// Where everything is stored.
+    pub(crate) fn database(&self) -> &Database {
+        &self.context.db
     }
 
     /// How many turns run in this process.

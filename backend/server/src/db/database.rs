@@ -44,6 +44,15 @@ impl Database {
         }
     }
 
+    /// How many connections are in use, and how many wait to be.
+    pub fn connections(&self) -> (usize, usize) {
+        let (all, idle) = match self {
+            Self::MySql(pool) => (pool.size(), pool.num_idle()),
+            Self::Sqlite(pool) => (pool.size(), pool.num_idle()),
+        };
+        ((all as usize).saturating_sub(idle), idle)
+    }
+
     /// Closes all connections, and waits until they are.
     pub async fn close(&self) {
         match self {

@@ -14,7 +14,7 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-use super::{metrics::OpenConnection, peer::Peer};
+use super::{metrics::Open, peer::Peer};
 
 /// A connection that breaks off when nothing was written to it for too long.
 pub(super) struct Connection {
@@ -22,11 +22,11 @@ pub(super) struct Connection {
     idle_timeout: Duration,
     end: Pin<Box<Sleep>>,
     peer: Peer,
-    _counted: OpenConnection,
+    _counted: Open,
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream, idle_timeout: Duration, counted: OpenConnection) -> Self {
+    pub(super) fn new(stream: TcpStream, idle_timeout: Duration, counted: Open) -> Self {
         let end = Box::pin(sleep(idle_timeout));
         Self { stream, idle_timeout, end, peer: Peer::default(), _counted: counted }
     }

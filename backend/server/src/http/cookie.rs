@@ -1,5 +1,6 @@
-//! The cookie that holds a session's secret. It travels over TLS only and belongs to this host alone, which its name makes
-//! browsers keep to (`__Host-`); only on this machine, where TLS is rare, it has a plain name and may do without.
+//! The cookies that hold a session's secret, and what a browser holds while its owner is at an issuer. They travel over TLS
+//! only and belong to this host alone, which their names make browsers keep to (`__Host-`); only on this machine, where TLS
+//! is rare, they have plain names and may do without.
 
 use actix_web::{
     HttpRequest,
@@ -11,24 +12,49 @@ use actix_web::{
 };
 
 use super::{guard, hosts::HostName};
-use crate::accounts::ABSOLUTE_LIFETIME;
+use crate::accounts::{ABSOLUTE_LIFETIME, FLOW_LIFETIME};
 
-const SECURE: &str = "__Host-tallybook_session";
-const LOCAL: &str = "tallybook_session";
+/// What a cookie is called over TLS, and on this machine.
+struct Names {
+    secure: &'static str,
+    local: &'static str,
+}
+
+const SESSION: Names = Names { secure: "__Host-tallybook_session", local: "tallybook_session" };
+const FLOW: Names = Names { secure: "__Host-tallybook_sign_in", local: "tallybook_sign_in" };
 
 /// What the browser shows, if it shows a session.
 pub(super) fn shown(request: &HttpRequest) -> Option<String> {
-    request.cookie(name(request)).map(|cookie| cookie.value().to_owned())
+    value(request, &SESSION)
+}
+
+/// The same of who is on the way back from an issuer.
+pub(super) fn shown_flow(request: &HttpRequest) -> Option<String> {
+    value(request, &FLOW)
+}
+
+fn value(request: &HttpRequest, names: &Names) -> Option<String> {
+    request.cookie(name(request, names)).map(|cookie| cookie.value().to_owned())
 }
 
 /// Has the browser hold a session's secret. The server decides when the session ends, long before the cookie does.
 pub(super) fn holding(request: &HttpRequest, secret: &str) -> Cookie<'static> {
-    cookie(request, secret, Duration::seconds(ABSOLUTE_LIFETIME.num_seconds()))
+    cookie(request, &SESSION, secret, Duration::seconds(ABSOLUTE_LIFETIME.num_seconds()))
+}
+
+/// Has the browser hold what it takes to the issuer and back.
+pub(super) fn holding_flow(request: &HttpRequest, held: &str) -> Cookie<'static> {
+    cookie(request, &FLOW, held, Duration::seconds(FLOW_LIFETIME.num_seconds()))
 }
 
 /// Has the browser forget it.
 pub(super) fn forgotten(request: &HttpRequest) -> Cookie<'static> {
-    cookie(request, "", Duration::ZERO)
+    cookie(request, &SESSION, "", Duration::ZERO)
+}
+
+/// Has the browser forget what it took to the issuer.
+pub(super) fn forgotten_flow(request: &HttpRequest) -> Cookie<'static> {
+    cookie(request, &FLOW, "", Duration::ZERO)
 }
 
 /// Whether a browser would keep no session here: it came without TLS, from another machine.
@@ -37,8 +63,8 @@ pub(super) fn is_refused_by_browsers(request: &HttpRequest) -> bool {
     origin.is_some_and(|origin| origin.scheme() == Some(&Scheme::HTTP)) && !is_on_this_machine(request)
 }
 
-fn cookie(request: &HttpRequest, value: &str, age: Duration) -> Cookie<'static> {
-    Cookie::build(name(request), value.to_owned())
+fn cookie(request: &HttpRequest, names: &Names, value: &str, age: Duration) -> Cookie<'static> {
+    Cookie::build(name(request, names), value.to_owned())
         .path("/")
         .http_only(true)
         .secure(!is_on_this_machine(request))
@@ -47,8 +73,8 @@ fn cookie(request: &HttpRequest, value: &str, age: Duration) -> Cookie<'static> 
         .finish()
 }
 
-fn name(request: &HttpRequest) -> &'static str {
-    if is_on_this_machine(request) { LOCAL } else { SECURE }
+fn name(request: &HttpRequest, names: &Names) -> &'static str {
+    if is_on_this_machine(request) { names.local } else { names.secure }
 }
 
 /// Whether the browser asked for a name of its own machine. What a proxy says of it does not count.

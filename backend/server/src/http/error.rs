@@ -16,7 +16,7 @@ use super::{
     request_id,
 };
 use crate::{
-    accounts::AccountsError,
+    accounts::{AccountsError, OpenIdError},
     book::BookError,
     conversation::{Reached, ServiceError},
     db::{FailureKind, classify},
@@ -233,6 +233,8 @@ fn accounts_kind(error: &AccountsError) -> (StatusCode, &'static str, &'static s
             (StatusCode::UNAUTHORIZED, "wrong-name-or-password", "Wrong name or password")
         }
         AccountsError::WrongPassword => (StatusCode::FORBIDDEN, "wrong-password", "Wrong password"),
+        AccountsError::NoPassword => (StatusCode::CONFLICT, "no-password", "No password"),
+        AccountsError::OpenId(error) => openid_kind(error),
         AccountsError::Deleted => (StatusCode::CONFLICT, "account-deleted", "The account is deleted"),
         AccountsError::TooManyAttempts { .. } => {
             (StatusCode::TOO_MANY_REQUESTS, "too-many-attempts", "Too many attempts")
@@ -253,6 +255,27 @@ fn accounts_kind(error: &AccountsError) -> (StatusCode, &'static str, &'static s
         AccountsError::Hash(_) | AccountsError::Random(_) | AccountsError::Task(_) => {
             (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error")
         }
+    }
+}
+
+/// The same for what concerns signing in by OpenID Connect.
+fn openid_kind(error: &OpenIdError) -> (StatusCode, &'static str, &'static str) {
+    match error {
+        OpenIdError::Off => (StatusCode::NOT_FOUND, "no-issuer", "No issuer"),
+        OpenIdError::Unreachable { .. } => {
+            (StatusCode::SERVICE_UNAVAILABLE, "issuer-unreachable", "The issuer is out of reach")
+        }
+        OpenIdError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy", "Too much to do"),
+        OpenIdError::Refused { .. } => (StatusCode::UNAUTHORIZED, "not-signed-in-there", "Not signed in there"),
+        OpenIdError::Stale => (StatusCode::BAD_REQUEST, "sign-in-stale", "Not this sign-in"),
+        OpenIdError::Untrusted { .. } => (StatusCode::UNAUTHORIZED, "not-proven", "Nothing is proven"),
+        OpenIdError::Unknown { .. } => (StatusCode::FORBIDDEN, "no-account", "No account"),
+        OpenIdError::WrongDomain => (StatusCode::FORBIDDEN, "wrong-domain", "Not of a domain that comes in"),
+        OpenIdError::Deactivated => (StatusCode::FORBIDDEN, "deactivated", "The account is deactivated"),
+        OpenIdError::Taken => (StatusCode::CONFLICT, "identity-taken", "Linked to another account"),
+        OpenIdError::TooMany => (StatusCode::CONFLICT, "too-many", "As many as there may be"),
+        OpenIdError::NoSuchIdentity => (StatusCode::NOT_FOUND, "no-such-identity", "No such identity"),
+        OpenIdError::OnlyWayIn => (StatusCode::CONFLICT, "only-way-in", "The only way in"),
     }
 }
 

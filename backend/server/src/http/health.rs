@@ -17,6 +17,6 @@ pub(super) async fn ready(state: State) -> Result<&'static str, ApiError> {
 
 /// Figures for Prometheus and its like, which tell more than everybody should know where there are accounts.
 pub(super) async fn metrics(state: State, _: Operator) -> Result<HttpResponse, ApiError> {
-    let text = state.metrics.text(state.service.running_turns())?;
+    let text = state.metrics.text(&state.service)?;
     Ok(HttpResponse::Ok().content_type(Metrics::MEDIA_TYPE).body(text))
 }

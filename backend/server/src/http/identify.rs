@@ -31,7 +31,8 @@ use super::{
 use crate::accounts::{Accounts, AccountsError, Caller, Credential, OpenStream};
 
 /// Where strangers are let in: the forms, which do what they do for strangers, and the end of a session that may be over.
-const FOR_STRANGERS: [&str; 3] = [accounts::SIGN_IN, accounts::SIGN_OUT, accounts::INVITATION];
+const FOR_STRANGERS: [&str; 5] =
+    [accounts::SIGN_IN, accounts::SIGN_IN_AWAY, accounts::SIGN_IN_BACK, accounts::SIGN_OUT, accounts::INVITATION];
 
 /// Passes a request on with the [`Caller`] who sent it, and ends the streams of those whose rights end.
 pub(super) async fn identify<B: MessageBody + 'static>(

@@ -8,16 +8,31 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, info::Info},
     registry::Registry,
 };
-use tallybook_protocol::ModelList;
+use tallybook_mcp::Status;
 
-use crate::conversation::TurnCounts;
+use crate::conversation::ConversationService;
 
 /// What is counted.
 pub(super) struct Metrics {
     registry: Registry,
     turns_running: Gauge,
     connections: Gauge,
+    streams: Gauge,
     requests: Family<RequestLabels, Counter>,
+    database_connections: Family<StateLabels, Gauge>,
+    tool_servers: Family<ServerLabels, Gauge>,
+}
+
+/// What a connection to the database does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StateLabels {
+    state: &'static str,
+}
+
+/// Which tool server, by its name in the settings.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ServerLabels {
+    server: String,
 }
 
 /// The labels of requests. There is a bounded number of them: a client cannot make up a route, a method or a status.
@@ -32,32 +47,68 @@ impl Metrics {
     /// The media type of [`Metrics::text`].
     pub(super) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-    /// For a server whose answers come from these models, and whose turns are counted here. The model that is told is the
-    /// default, by its name in the catalog.
-    pub(super) fn new(models: &ModelList, turns: &TurnCounts) -> Self {
-        let (name, provider) = models
-            .items
-            .iter()
-            .find(|model| model.is_default)
-            .map(|model| (model.name.clone(), model.provider.clone()))
-            .unwrap_or_default();
-        let (turns_running, connections, requests) = (Gauge::default(), Gauge::default(), Family::default());
+    /// For a server with this service. The model that is told is the default, by its name in the catalog.
+    pub(super) fn new(service: &ConversationService) -> Self {
+        let (turns, work) = (service.turn_counts(), service.work_counts());
+        let models = service.models().list();
+        let default = models.items.iter().find(|model| model.is_default);
+        let (name, provider) = default.map(|model| (model.name.clone(), model.provider.clone())).unwrap_or_default();
         let info =
             Info::new(vec![("version", env!("CARGO_PKG_VERSION").to_owned()), ("provider", provider), ("model", name)]);
+        let new = Self {
+            registry: Registry::default(),
+            turns_running: Gauge::default(),
+            connections: Gauge::default(),
+            streams: Gauge::default(),
+            requests: Family::default(),
+            database_connections: Family::default(),
+            tool_servers: Family::default(),
+        };
         let mut registry = Registry::default();
         // The format adds `_info` to the first name, and `_total` to those of counters.
         registry.register("tallybook", "What runs here", info);
-        registry.register("tallybook_turns_running", "Turns that run in this process", turns_running.clone());
+        registry.register("tallybook_turns_running", "Turns that run in this process", new.turns_running.clone());
         registry.register("tallybook_turns_started", "Turns that this process started", turns.started.clone());
         registry.register("tallybook_turns_ended", "Turns whose end this process stored", turns.ended.clone());
-        registry.register("tallybook_http_connections", "Connections that are open", connections.clone());
-        registry.register("tallybook_http_requests", "Requests that were answered", requests.clone());
-        Self { registry, turns_running, connections, requests }
+        registry.register("tallybook_turn_duration_seconds", "How long turns ran at a time", work.turns.clone());
+        registry.register("tallybook_steps", "Answers of models that turns took a step by", work.steps.clone());
+        registry.register("tallybook_tool_calls", "Tool calls that ended", work.tool_calls.clone());
+        registry.register(
+            "tallybook_tool_call_duration_seconds",
+            "How long tool calls ran",
+            work.tool_durations.clone(),
+        );
+        registry.register(
+            "tallybook_model_call_duration_seconds",
+            "How long models took",
+            work.model_durations.clone(),
+        );
+        registry.register("tallybook_tokens", "Tokens that models took and gave", work.tokens.clone());
+        registry.register("tallybook_cost", "What models cost, in the currency of the prices", work.cost.clone());
+        registry.register("tallybook_tool_server_up", "Whether a tool server is connected", new.tool_servers.clone());
+        registry.register(
+            "tallybook_database_connections",
+            "Connections to the database",
+            new.database_connections.clone(),
+        );
+        registry.register("tallybook_http_connections", "Connections that are open", new.connections.clone());
+        registry.register("tallybook_http_streams", "Event streams that are open", new.streams.clone());
+        registry.register("tallybook_http_requests", "Requests that were answered", new.requests.clone());
+        Self { registry, ..new }
     }
 
     /// All figures, as of now.
-    pub(super) fn text(&self, turns_running: usize) -> Result<String, fmt::Error> {
-        self.turns_running.set(i64::try_from(turns_running).unwrap_or(i64::MAX));
+    pub(super) fn text(&self, service: &ConversationService) -> Result<String, fmt::Error> {
+        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        self.turns_running.set(number(service.running_turns()));
+        let (used, idle) = service.database().connections();
+        for (state, count) in [("used", used), ("idle", idle)] {
+            self.database_connections.get_or_create(&StateLabels { state }).set(number(count));
+        }
+        for report in service.tool_servers().reports() {
+            let labels = ServerLabels { server: report.name.to_string() };
+            self.tool_servers.get_or_create(&labels).set(i64::from(report.status == Status::Connected));
+        }
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
         Ok(text)
@@ -73,9 +124,13 @@ impl Metrics {
     }
 
     /// Counts a connection until what is returned is dropped.
-    pub(super) fn count_connection(&self) -> OpenConnection {
-        self.connections.inc();
-        OpenConnection(self.connections.clone())
+    pub(super) fn count_connection(&self) -> Open {
+        Open::count(&self.connections)
+    }
+
+    /// Counts an event stream until what is returned is dropped.
+    pub(super) fn count_stream(&self) -> Open {
+        Open::count(&self.streams)
     }
 }
 
@@ -91,10 +146,17 @@ fn known(method: &Method) -> &'static str {
     }
 }
 
-/// A connection that is counted as open.
-pub(super) struct OpenConnection(Gauge);
+/// A connection, or a stream, that is counted as open.
+pub(super) struct Open(Gauge);
 
-impl Drop for OpenConnection {
+impl Open {
+    fn count(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
+    }
+}
+
+impl Drop for Open {
     fn drop(&mut self) {
         self.0.dec();
     }

@@ -24,7 +24,10 @@ use super::{
     tool_calls, tools,
     trace::{self, RequestSpan},
 };
-use crate::{accounts::AccountsError, conversation::ServiceError};
+use crate::{
+    accounts::{AccountsError, OpenIdError},
+    conversation::ServiceError,
+};
 
 /// Every route behind the guard. Bodies that have not come are given up when `shutdown` comes.
 pub(super) fn app(
@@ -138,6 +141,9 @@ fn no_such_thing(request: &HttpRequest) -> ApiError {
     }
     if is_bad("session_id", is_number) {
         return AccountsError::NoSuchSession.into();
+    }
+    if is_bad("identity_id", is_number) {
+        return AccountsError::from(OpenIdError::NoSuchIdentity).into();
     }
     if is_bad("key_id", is_number) {
         return AccountsError::NoSuchKey.into();

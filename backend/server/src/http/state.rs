@@ -48,7 +48,7 @@ impl AppState {
         limits: Limits,
         keep_alive: Duration,
     ) -> Self {
-        let metrics = Arc::new(Metrics::new(&service.models().list(), service.turn_counts()));
+        let metrics = Arc::new(Metrics::new(&service));
         let runtime = Handle::current();
         Self { service, accounts, book, runtime, site, page_files, hosts, limits, metrics, keep_alive }
     }

@@ -1,11 +1,18 @@
-//! Gives every request an id, which is in its answer, in its problems and, by a span, in whatever is logged on its way.
+//! Gives every request an id, which is in its answer, in its problems and, by a span, in whatever is logged on its way; and
+//! counts it.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
 
 use actix_web::{
     Error, HttpMessage as _,
-    body::MessageBody,
+    body::{BodySize, BoxBody, EitherBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
-    http::header::{HeaderName, HeaderValue},
+    http::header::{self, HeaderName, HeaderValue},
     middleware::Next,
+    web::Bytes,
 };
 use tracing::Span;
 use tracing_actix_web::{RequestId, RootSpanBuilder};
@@ -13,6 +20,7 @@ use uuid::Uuid;
 
 use super::{
     limits::{MAX_LOGGED_PATH_BYTES, MAX_PROXY_ID_BYTES},
+    metrics::Open,
     openai::error_body,
     request_id, shares,
     state::State,
@@ -23,7 +31,7 @@ const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Answers a request under the id that its span has, and counts it.
 pub(super) async fn with_request_id(
     request: ServiceRequest,
-    next: Next<impl MessageBody>,
+    next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let id = id_of(&request);
     let path = request.path().to_owned();
@@ -34,7 +42,34 @@ pub(super) async fn with_request_id(
     if let Some(state) = response.request().app_data::<State>() {
         state.metrics.count_answer(&response);
     }
-    Ok(response)
+    Ok(counted(response))
+}
+
+/// Has an event stream count as open until its end, or until its reader goes away.
+fn counted<B: MessageBody + 'static>(response: ServiceResponse<B>) -> ServiceResponse<EitherBody<B>> {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    let state = response.request().app_data::<State>().filter(|_| is_stream);
+    let Some(open) = state.map(|state| state.metrics.count_stream()) else { return response.map_into_left_body() };
+    response.map_body(|_, body| EitherBody::right(BoxBody::new(Counted { body: BoxBody::new(body), _open: open })))
+}
+
+/// A body that is counted for as long as it is there.
+struct Counted {
+    body: BoxBody,
+    _open: Open,
+}
+
+impl MessageBody for Counted {
+    type Error = Box<dyn std::error::Error>;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        Pin::new(&mut self.body).poll_next(context)
+    }
 }
 
 fn id_of(request: &ServiceRequest) -> Uuid {

@@ -60,5 +60,7 @@ mod tool_pins;
 mod tool_processes;
 mod tool_servers;
 mod tool_switches;
+#[cfg(unix)]
+mod traces;
 mod turns;
 mod windows;

@@ -1,7 +1,7 @@
 //! The figures for monitoring.
 
 use serde_json::json;
-use tallybook_mock_llm::{MockLlm, Reply, text};
+use tallybook_mock_llm::{MockLlm, Reply, text, tool_call};
 
 use crate::support::{Engine, TestApp, eventually, execute, on_every_engine};
 
@@ -85,4 +85,54 @@ async fn requests_are_counted_by_route_and_status() {
     )
     .await;
     assert!(!metrics.contains(&conversation) && metrics.ends_with("# EOF\n"), "{metrics}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_turn_did_is_counted() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    assert_told(&app, &["tallybook_steps_total 0\n", "tallybook_http_streams 0\n"]).await;
+    let conversation = app.create_conversation().await;
+    model.reply([tool_call("add", r#"{"a":1,"b":2}"#), tool_call("divide", r#"{"a":1,"b":0}"#)]);
+    let gate = model.reply_gated([text("The sum ")], [text("is 3.")]);
+    let mut turn = app.send(&conversation, "What is the sum?").await;
+    turn.until("content_delta").await;
+    assert_told(&app, &["tallybook_http_streams 1\n"]).await;
+    gate.open();
+    turn.until("message_end").await;
+    let metrics = assert_told(
+        &app,
+        &[
+            "tallybook_steps_total 2\n",
+            r#"tallybook_tool_calls_total{tool="add",status="success"} 1"#,
+            r#"tallybook_tool_calls_total{tool="divide",status="error"} 1"#,
+            r#"tallybook_tool_call_duration_seconds_count{tool="add"} 1"#,
+            "tallybook_turn_duration_seconds_count 1\n",
+            r#"tallybook_model_call_duration_seconds_count{model="test-model",purpose="answer",outcome="answered"} 2"#,
+            r#"tallybook_tokens_total{model="test-model",kind="input"} "#,
+            r#"tallybook_database_connections{state="idle"} "#,
+        ],
+    )
+    .await;
+    let tokens = metrics.lines().find(|line| line.starts_with("tallybook_tokens_total") && line.contains("output"));
+    assert_ne!(tokens.unwrap().rsplit(' ').next(), Some("0"), "{metrics}");
+    drop(turn);
+    eventually("the stream is over", async || {
+        app.get("/metrics").await.text().await.unwrap().contains("tallybook_http_streams 0\n")
+    })
+    .await;
+}
+
+/// What a model makes up is not told by name, or anybody could fill the memory with figures.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tools_that_nobody_offers_are_one_figure() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let conversation = app.create_conversation().await;
+    let invented = (0..200).map(|number| tool_call(format!("invented_{number}"), "{}"));
+    model.reply(invented.collect::<Vec<_>>());
+    model.reply([text("There is no such tool.")]);
+    app.send(&conversation, "Which tools are there?").await.all().await;
+    let metrics = assert_told(&app, &[r#"tallybook_tool_calls_total{tool="other",status="error"} 200"#]).await;
+    assert!(!metrics.contains("invented"), "{metrics}");
 }

@@ -7,8 +7,8 @@ use std::{borrow::Cow, fmt};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-pub(crate) use arguments::{are_hidden, marks_secrets};
 pub use arguments::{HiddenArguments, hide_arguments};
+pub(crate) use arguments::{are_hidden, marks_secrets};
 
 /// What stands in the place of a secret.
 pub const HIDDEN: &str = "[hidden]";

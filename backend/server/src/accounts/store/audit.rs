@@ -19,6 +19,8 @@ pub(in crate::accounts) enum Action {
     KeyCreated,
     KeyRevoked,
     InvitationCreated,
+    IdentityLinked,
+    IdentityUnlinked,
 }
 
 impl Action {
@@ -35,6 +37,8 @@ impl Action {
             Self::KeyCreated => "key_created",
             Self::KeyRevoked => "key_revoked",
             Self::InvitationCreated => "invitation_created",
+            Self::IdentityLinked => "identity_linked",
+            Self::IdentityUnlinked => "identity_unlinked",
         }
     }
 }

@@ -3,6 +3,7 @@
 
 pub(super) mod attempts;
 pub(super) mod audit;
+pub(super) mod identities;
 pub(super) mod keys;
 pub(super) mod links;
 pub(super) mod sessions;

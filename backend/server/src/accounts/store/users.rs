@@ -6,9 +6,9 @@ use tallybook_protocol::{User, UserRole};
 use super::super::UserId;
 use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx};
 
-/// The one local owner is an admin without a password, who can sign in nowhere.
-const COUNT_ADMINS: &str =
-    "SELECT COUNT(*) FROM users WHERE role = 'admin' AND password_hash IS NOT NULL AND deactivated_at IS NULL";
+/// The one local owner is an admin without a password or an identity, who can sign in nowhere.
+const COUNT_ADMINS: &str = "SELECT COUNT(*) FROM users WHERE role = 'admin' AND deactivated_at IS NULL \
+     AND (password_hash IS NOT NULL OR id IN (SELECT user_id FROM identities))";
 
 const COUNT: &str = "SELECT COUNT(*) FROM users";
 
@@ -21,6 +21,11 @@ const LIST: &str =
 
 /// Changes nothing, and lets one transaction at a time decide who the admins are.
 const LOCK: &str = "UPDATE users SET generation = generation WHERE id = 1";
+
+/// Changes nothing, and lets one transaction at a time decide by what somebody signs in.
+const LOCK_ONE: &str = "UPDATE users SET generation = generation WHERE id = ?";
+
+const HAS_PASSWORD: &str = "SELECT COUNT(*) FROM users WHERE id = ? AND password_hash IS NOT NULL";
 
 const CREATE: &str = "INSERT INTO users (name, password_hash, role, created_at) VALUES (?, ?, ?, ?)";
 
@@ -71,7 +76,8 @@ impl From<UserRow> for User {
 #[derive(Clone, Debug)]
 pub(in crate::accounts) struct NewUserRow {
     pub(in crate::accounts) name: String,
-    pub(in crate::accounts) password_hash: String,
+    /// `None` for who signs in by an identity alone.
+    pub(in crate::accounts) password_hash: Option<String>,
     pub(in crate::accounts) role: UserRole,
 }
 
@@ -84,6 +90,16 @@ pub(in crate::accounts) async fn has_admin(db: &Database) -> sqlx::Result<bool> 
 pub(in crate::accounts) async fn count_admins(tx: &mut Transaction) -> sqlx::Result<i64> {
     on_tx!(&mut *tx, |connection| sqlx::query(LOCK).execute(connection).await.map(|_| ()))?;
     on_tx!(tx, |connection| sqlx::query_scalar(COUNT_ADMINS).fetch_one(connection).await)
+}
+
+/// Has no other transaction decide by what somebody signs in, until this one is over.
+pub(in crate::accounts) async fn lock(tx: &mut Transaction, id: UserId) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| sqlx::query(LOCK_ONE).bind(id).execute(connection).await.map(|_| ()))
+}
+
+pub(in crate::accounts) async fn has_password(tx: &mut Transaction, id: UserId) -> sqlx::Result<bool> {
+    let count: i64 = on_tx!(tx, |connection| sqlx::query_scalar(HAS_PASSWORD).bind(id).fetch_one(connection).await)?;
+    Ok(count > 0)
 }
 
 pub(in crate::accounts) async fn count(tx: &mut Transaction) -> sqlx::Result<i64> {

@@ -4,10 +4,13 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use futures_util::FutureExt;
-use tallybook_agent::{AgentError, EndReason, RecordError, TurnInput, TurnOutcome};
+use tallybook_agent::{
+    AgentError, EndReason, RecordError, TurnInput, TurnOutcome, invoke_agent, record_failure, record_usage,
+};
 use tallybook_protocol::MessageStatus;
 use tallybook_tools::ToolSpec;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use super::{
     super::{
@@ -62,6 +65,7 @@ impl Turn {
             tracing::warn!(%message_id, "a turn was ended by somebody else");
         } else {
             let end = End { active: began.elapsed(), ..self.describe(result) };
+            self.context.work_counts.count_turn(end.active);
             complete = end.status == MessageStatus::Complete;
             let (context, log, model) = (&self.context, &self.log, &self.model);
             let writer = EndWriter { context, writer: &writer, log, model, is_given: self.given.is_some() };
@@ -83,8 +87,15 @@ impl Turn {
 
     async fn answer(&self, writer: &TurnWriter) -> Result<TurnOutcome, AgentError> {
         let input = self.input().await.map_err(record_error)?;
-        let mut recorder = StoringRecorder::new(writer);
-        self.context.agent.run(self.model.client(), input, &mut recorder, &self.cancel).await
+        let mut recorder = StoringRecorder::new(writer, &self.context);
+        let (model, context) = (self.model.client(), &self.context);
+        let span = invoke_agent(self.rows.assistant_message_id, model.info());
+        let ran = context.agent.run(model, input, &mut recorder, &self.cancel).instrument(span.clone()).await;
+        match &ran {
+            Ok(outcome) => record_usage(&span, outcome.usage),
+            Err(error) => record_failure(&span, error.code()),
+        }
+        ran
     }
 
     async fn input(&self) -> sqlx::Result<TurnInput> {

@@ -1,7 +1,7 @@
 //! The recorder that stores a turn and sends it to whoever follows. What must be stored is stored first; text is sent at
 //! once and stored joined, a few times a second (`writer`).
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use serde_json::Number;
 use tallybook_agent::{
@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use super::{
     super::{
+        context::Context,
         limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
         store::{
             approvals::{self, NewApproval, NewVerdict},
@@ -37,6 +38,9 @@ const GROWTH_INTERVAL: Duration = Duration::from_millis(250);
 /// Takes down one turn.
 pub(super) struct StoringRecorder<'a> {
     writer: &'a TurnWriter,
+    context: &'a Context,
+    /// The tools whose calls run, by call; of those that nobody offers, nothing.
+    running: HashMap<ToolCallId, Option<String>>,
     /// When readers were last told that a call grows.
     growth_told_at: Option<Instant>,
     /// The step that wrote text last.
@@ -46,8 +50,9 @@ pub(super) struct StoringRecorder<'a> {
 }
 
 impl<'a> StoringRecorder<'a> {
-    pub(super) fn new(writer: &'a TurnWriter) -> Self {
-        Self { writer, growth_told_at: None, text_step: None, json_bytes: writer.log().read_text(json_bytes) }
+    pub(super) fn new(writer: &'a TurnWriter, context: &'a Context) -> Self {
+        let json_bytes = writer.log().read_text(json_bytes);
+        Self { writer, context, running: HashMap::new(), growth_told_at: None, text_step: None, json_bytes }
     }
 
     fn send_text(&self, text: &str) {
@@ -138,6 +143,8 @@ impl TurnRecorder for StoringRecorder<'_> {
         };
         let (id, event) = stored(with_retries(store).await)?;
         writer.log().append_at(event, started_at);
+        let tools = self.context.tool_servers.tools();
+        self.running.insert(id, tools.find_spec(&call.request.name).map(|tool| tool.name.clone()));
         Ok(id)
     }
 
@@ -152,6 +159,7 @@ impl TurnRecorder for StoringRecorder<'_> {
         };
         stored(with_retries(store).await)?;
         writer.log().append(event);
+        self.context.work_counts.count_tool_call(self.running.remove(&id).flatten().as_deref(), end);
         Ok(())
     }
 
@@ -186,7 +194,9 @@ impl TurnRecorder for StoringRecorder<'_> {
             model_calls::create_model_call(&mut write.tx, writer.rows().assistant_message_id, call).await?;
             write.commit().await.map(Some)
         };
-        stored(with_retries(store).await)
+        stored(with_retries(store).await)?;
+        self.context.work_counts.count_model_call(call);
+        Ok(())
     }
 }
 

@@ -64,6 +64,7 @@ async fn write(
     let mut tx = db.begin().await?;
     model_calls::create_model_call(&mut tx, turn.assistant_message_id, &call).await?;
     tx.commit().await?;
+    context.work_counts.count_model_call(&call);
     let written = text?;
     let Some(title) = title_from_model(&written).filter(|title| *title != automatic) else { return Ok(()) };
     if conversations::replace_title(db, conversation_id, &automatic, &title).await? {

@@ -2,6 +2,10 @@
 
 /// Signs in.
 pub(in crate::http) const SIGN_IN: &str = "/sign-in";
+/// Leads to the issuer by which people sign in.
+pub(in crate::http) const SIGN_IN_AWAY: &str = "/sign-in/away";
+/// Where the issuer sends them back to.
+pub(in crate::http) const SIGN_IN_BACK: &str = "/sign-in/callback";
 /// Signs out.
 pub(in crate::http) const SIGN_OUT: &str = "/sign-out";
 /// Makes the first admin.

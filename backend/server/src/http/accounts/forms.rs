@@ -12,7 +12,7 @@ use actix_web::{
 use askama::Template;
 use serde::Deserialize;
 use tallybook_frontend::{Language, Theme};
-use url::Url;
+use url::form_urlencoded;
 
 use super::{
     super::{
@@ -22,7 +22,8 @@ use super::{
         preferences,
         state::{AppState, State},
     },
-    addresses::{INVITATION, SETUP, SIGN_IN},
+    addresses::{INVITATION, SETUP, SIGN_IN, SIGN_IN_AWAY},
+    leading::{go, see_other, see_other_here},
     session::{begin, browser_of, check_address, end, sign_in as sign_in_with},
     words::{self, Labels, Words},
 };
@@ -47,6 +48,10 @@ struct FormPage<'a> {
     is_new: bool,
     /// Whether somebody without an account can make one.
     can_sign_up: bool,
+    /// The way by an issuer, where there is one: what to press, and where it leads.
+    away: Option<(String, String)>,
+    /// Whether it is somebody who is signed in, who goes back to the settings.
+    is_signed_in: bool,
     problem: Option<String>,
 }
 
@@ -96,7 +101,7 @@ pub(super) async fn show_sign_in(state: State, request: HttpRequest, query: web:
 pub(super) async fn sign_in(state: State, request: HttpRequest, filled: web::Form<SignInForm>) -> HttpResponse {
     let SignInForm { name, password, next } = filled.into_inner();
     match sign_in_with(&state, &request, name.clone(), password).await {
-        Ok(session) => begin(see_other(&local_address(&next)), &request, &session).finish(),
+        Ok(session) => begin(see_other_here(&next), &request, &session).finish(),
         Err(error) => form(&state, &request, Form::SignIn, &next, &name, Some(&error)),
     }
 }
@@ -221,6 +226,7 @@ fn form(
         name,
         is_new: !matches!(kind, Form::SignIn),
         can_sign_up: matches!(kind, Form::SignIn) && state.accounts.settings().sign_up == SignUp::Open,
+        away: if is_over { None } else { away(state, language, kind, hidden) },
         problem: error.map(|error| words::problem(language, error)),
         ..page(state, request, words)
     };
@@ -229,6 +235,30 @@ fn form(
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(*retry_after_secs));
     }
     response
+}
+
+/// The way by an issuer, to sign in or to make an account by an invitation. The first admin is made without one.
+fn away(state: &AppState, language: Language, kind: Form, hidden: &str) -> Option<(String, String)> {
+    let issuer = state.accounts.issuer_name()?;
+    let name = match kind {
+        Form::SignIn => "next",
+        Form::Invitation if !hidden.is_empty() => "token",
+        Form::Invitation | Form::Setup => return None,
+    };
+    let query = form_urlencoded::Serializer::new(String::new()).append_pair(name, hidden).finish();
+    let address = if hidden.is_empty() { SIGN_IN_AWAY.to_owned() } else { format!("{SIGN_IN_AWAY}?{query}") };
+    Some((words::sign_in_by(language, issuer), address))
+}
+
+/// What somebody reads whom the way by an issuer led to nothing.
+pub(super) fn came_to_nothing(state: &State, request: &HttpRequest, error: &ApiError) -> HttpResponse {
+    if caller_of(request).is_none() {
+        return form(state, request, Form::SignIn, "", "", Some(error));
+    }
+    let language = preferences::of(request).language;
+    let problem = Some(words::problem(language, error));
+    let page = FormPage { is_signed_in: true, problem, ..page(state, request, words::linking(language)) };
+    answer(error.status_code(), &page)
 }
 
 /// A page without a form.
@@ -245,6 +275,8 @@ fn page<'a>(state: &AppState, request: &HttpRequest, words: Words) -> FormPage<'
         name: "",
         is_new: false,
         can_sign_up: false,
+        away: None,
+        is_signed_in: false,
         problem: None,
     }
 }
@@ -256,55 +288,5 @@ fn answer(status: StatusCode, page: &FormPage<'_>) -> HttpResponse {
             .insert_header((header::CONTENT_SECURITY_POLICY, WITHOUT_SCRIPTS))
             .body(html),
         Err(error) => ApiError::Page(error).error_response(),
-    }
-}
-
-fn see_other(address: &str) -> actix_web::HttpResponseBuilder {
-    let mut response = HttpResponse::SeeOther();
-    response.insert_header((header::LOCATION, address));
-    response
-}
-
-fn go(next: &str) -> HttpResponse {
-    see_other(&local_address(next)).finish()
-}
-
-/// An address of this server, whatever somebody made of the one that a form was opened with.
-fn local_address(next: &str) -> String {
-    // Browsers read `\` as `/` and skip tabs and line ends, as this does.
-    let ours = Url::parse("http://tallybook.invalid/").ok();
-    let address = ours.as_ref().and_then(|ours| ours.join(next).ok().filter(|url| url.origin() == ours.origin()));
-    match address {
-        // `http://tallybook.invalid//elsewhere` is ours, and its path alone is not.
-        Some(url) if next.starts_with('/') && !url.path().starts_with("//") => {
-            url[url::Position::BeforePath..url::Position::AfterQuery].to_owned()
-        }
-        _ => "/".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::local_address;
-
-    #[test]
-    fn after_signing_in_one_stays_here() {
-        for (next, address) in [
-            ("/c/1?x=1", "/c/1?x=1"),
-            ("/検索", "/%E6%A4%9C%E7%B4%A2"),
-            ("", "/"),
-            ("//evil.example", "/"),
-            ("/\\evil.example", "/"),
-            ("/\t/evil.example", "/"),
-            ("/.//evil.example", "/"),
-            ("/..//evil.example/", "/"),
-            ("https://evil.example/", "/"),
-            ("http://tallybook.invalid/c/1", "/"),
-            ("javascript:alert(1)", "/"),
-            ("c/1", "/"),
-            ("/a\r\nSet-Cookie: x=1", "/aSet-Cookie:%20x=1"),
-        ] {
-            assert_eq!(local_address(next), address, "{next:?}");
-        }
     }
 }

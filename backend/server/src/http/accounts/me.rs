@@ -102,14 +102,16 @@ pub(super) async fn export(state: State, person: Person) -> Result<HttpResponse,
     let user = person.0.user;
     let find = |accounts: Accounts| async move {
         let (me, sessions) = (accounts.find_me(&person.0).await?, accounts.list_sessions(&person.0).await?);
-        Ok((me, sessions, accounts.list_keys(&person.0).await?))
+        let keys = accounts.list_keys(&person.0).await?;
+        Ok((me, sessions, keys, accounts.list_identities(&person.0).await?))
     };
-    let (me, sessions, keys) = state.run_accounts(find).await?;
+    let (me, sessions, keys, identities) = state.run_accounts(find).await?;
     let name = me.name.clone();
     let all = |service: ConversationService| async move {
         let approvals = service.list_approvals(user).await?;
         let account = json!({
-            "version": EXPORT_VERSION, "account": me, "sessions": sessions, "keys": keys, "approvals": approvals,
+            "version": EXPORT_VERSION, "account": me, "sessions": sessions, "keys": keys, "identities": identities,
+            "approvals": approvals,
         });
         service.export_all(user, format!("{account}\n")).await
     };

@@ -1,9 +1,12 @@
-//! Accounts over HTTP: the API in `session`, `keys`, `me` and `people`, the forms for people in `forms`. Who may use which is said
+//! Accounts over HTTP: the API in `session`, `keys`, `me` and `people`, the forms for
+//! people in `forms`, the way by an issuer of OpenID Connect in `identities`. Who may use which is said
 //! by what a handler takes (`caller`).
 
 mod addresses;
 mod forms;
+mod identities;
 mod keys;
+mod leading;
 mod me;
 mod people;
 mod session;
@@ -13,7 +16,7 @@ use actix_web::{http::Method, web::ServiceConfig};
 
 use super::methods::Endpoint;
 
-pub(super) use addresses::{API_SESSION, INVITATION, SETUP, SIGN_IN, SIGN_OUT};
+pub(super) use addresses::{API_SESSION, INVITATION, SETUP, SIGN_IN, SIGN_IN_AWAY, SIGN_IN_BACK, SIGN_OUT};
 pub(super) use forms::setup_required;
 
 /// What stands under `/api`.
@@ -35,12 +38,24 @@ pub(super) fn api(app: &mut ServiceConfig) {
                 .on(Method::PATCH, people::update)
                 .on(Method::DELETE, people::deactivate),
         )
+        .service(
+            Endpoint::at("/users/{user_id}/identities")
+                .on(Method::GET, identities::list_of)
+                .on(Method::POST, identities::link_to),
+        )
+        .service(Endpoint::at("/users/{user_id}/identities/{identity_id}").on(Method::DELETE, identities::unlink_from))
+        .service(
+            Endpoint::at("/identities").on(Method::GET, identities::list).on(Method::POST, identities::begin_linking),
+        )
+        .service(Endpoint::at("/identities/{identity_id}").on(Method::DELETE, identities::unlink))
         .service(Endpoint::at("/invitations").on(Method::POST, people::invite));
 }
 
 /// The forms.
 pub(super) fn pages(app: &mut ServiceConfig) {
     app.service(Endpoint::at("/sign-in").on(Method::GET, forms::show_sign_in).on(Method::POST, forms::sign_in))
+        .service(Endpoint::at("/sign-in/away").on(Method::GET, identities::depart))
+        .service(Endpoint::at("/sign-in/callback").on(Method::GET, identities::arrive))
         .service(Endpoint::at("/sign-out").on(Method::POST, forms::sign_out))
         .service(Endpoint::at("/setup").on(Method::GET, forms::show_setup).on(Method::POST, forms::set_up))
         .service(

@@ -3,7 +3,7 @@
 use tallybook_frontend::Language;
 
 use super::super::error::ApiError;
-use crate::accounts::AccountsError;
+use crate::accounts::{AccountsError, OpenIdError};
 
 /// The words of one form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,7 @@ pub(super) struct Labels {
     pub(super) name_rule: &'static str,
     pub(super) password_rule: &'static str,
     pub(super) sign_up: &'static str,
+    pub(super) settings: &'static str,
 }
 
 /// Picks the language.
@@ -42,6 +43,7 @@ pub(super) const fn labels(language: Language) -> Labels {
             "12文字以上。いくつかの言葉をつなげると覚えやすくなります",
         ),
         sign_up: of(language, "Make an account", "アカウントを作成"),
+        settings: of(language, "Back to the settings", "設定に戻る"),
     }
 }
 
@@ -51,6 +53,19 @@ pub(super) const fn sign_in(language: Language) -> Words {
         lead: of(language, "Your conversations are kept under your name.", "会話はあなたの名前で保存されます。"),
         submit: of(language, "Sign in", "サインイン"),
     }
+}
+
+/// What leads to an issuer.
+pub(super) fn sign_in_by(language: Language, issuer: &str) -> String {
+    match language {
+        Language::English => format!("Sign in with {issuer}"),
+        Language::Japanese => format!("{issuer}でサインイン"),
+    }
+}
+
+/// For somebody who is signed in and wanted to link an identity.
+pub(super) const fn linking(language: Language) -> Words {
+    Words { title: of(language, "Nothing was linked", "連携できませんでした"), lead: "", submit: "" }
 }
 
 pub(super) const fn setup(language: Language) -> Words {
@@ -112,6 +127,7 @@ pub(super) fn problem(language: Language, error: &ApiError) -> String {
         AccountsError::Busy => "サインインが混み合っています。しばらくしてからもう一度お試しください。".to_owned(),
         AccountsError::NameTaken => "この名前はすでに使われています。別の名前にしてください。".to_owned(),
         AccountsError::LinkOver => "このリンクは使用済みか、期限切れです。新しいリンクをもらってください。".to_owned(),
+        AccountsError::OpenId(error) => openid_problem(error),
         AccountsError::SignUpClosed => "アカウントは管理者が作成します。管理者に依頼してください。".to_owned(),
         AccountsError::Invalid(_) => {
             let labels = labels(language);
@@ -121,5 +137,36 @@ pub(super) fn problem(language: Language, error: &ApiError) -> String {
             )
         }
         other => other.to_string(),
+    }
+}
+
+/// The same of the way by an issuer, in Japanese.
+fn openid_problem(error: &OpenIdError) -> String {
+    match error {
+        OpenIdError::Unreachable { name } => {
+            format!("現在、{name}に接続できません。少し待ってからやり直すか、パスワードでサインインしてください。")
+        }
+        OpenIdError::Busy => "サインインが混み合っています。しばらくしてからもう一度お試しください。".to_owned(),
+        OpenIdError::Refused { name } => {
+            format!("{name}でサインインできませんでした。やり直すか、パスワードでサインインしてください。")
+        }
+        OpenIdError::Stale => {
+            "時間がかかりすぎたか、別のブラウザーで始めたサインインです。ここからやり直してください。".to_owned()
+        }
+        OpenIdError::Untrusted { name } => {
+            format!("{name}の応答では本人確認ができません。やり直しても解決しない場合は、管理者に連絡してください。")
+        }
+        OpenIdError::Unknown { name } => format!(
+            "{name}のあなたに対応するアカウントがありません。パスワードでサインインして設定で連携するか、管理者に依頼してください。"
+        ),
+        OpenIdError::WrongDomain => {
+            "確認済みのメールアドレスが、許可されたドメインのものではありません。管理者に依頼してください。".to_owned()
+        }
+        OpenIdError::Deactivated => "このアカウントは無効になっています。管理者に依頼してください。".to_owned(),
+        OpenIdError::Taken => {
+            "このIDはすでに別のアカウントと連携しています。先にそのアカウントで連携を解除してください。".to_owned()
+        }
+        OpenIdError::TooMany => "連携できるIDの数を超えています。先に1つ解除してください。".to_owned(),
+        OpenIdError::Off | OpenIdError::NoSuchIdentity | OpenIdError::OnlyWayIn => error.to_string(),
     }
 }

@@ -51,9 +51,9 @@ pub(super) async fn call(state: &State, caller: Caller, message: &Message<'_>) -
     if state.service.direct_tools().iter().all(|spec| spec.name != name) {
         return Ok(Err(Failure::bad_params("There is no such tool. tools/list names those there are.")));
     }
-    let (service, input) = (state.service.clone(), input.to_owned());
+    let (service, user, input) = (state.service.clone(), caller.user, input.to_owned());
     tracing::info!(tool = name, "a program calls a tool without a turn");
-    let returned = state.runtime.spawn(async move { service.call_directly(&name, &input).await });
+    let returned = state.runtime.spawn(async move { service.call_directly(user, &name, &input).await });
     Ok(Ok(match returned.await.map_err(ApiError::Task)? {
         Ok(output) => json!({"content": [{"type": "text", "text": output.text}], "resultType": "complete"}),
         Err(ToolError { message, .. }) => failed(&message),

@@ -1,6 +1,6 @@
-//! Accounts over HTTP: who may do what (`rights`), signing in and the attacks on it (`sign_in`), how accounts come to be
-//! (`links`), one's own (`me`), how much one may have answered (`limits`), what
-//! becomes of what one deletes (`deletion`), and what happens to streams when a reader's rights end (`streams`).
+//! Accounts over HTTP: who may do what (`rights`), signing in and the attacks on it (`sign_in`, by an issuer `openid`), how
+//! accounts come to be (`links`), one's own (`me`), how much one may have answered (`limits`), what becomes of what one deletes
+//! (`deletion`), and what happens to streams when a reader's rights end (`streams`).
 
 mod book;
 mod deletion;
@@ -8,6 +8,7 @@ mod kit;
 mod limits;
 mod links;
 mod me;
+mod openid;
 mod programs;
 mod rights;
 mod sharing;

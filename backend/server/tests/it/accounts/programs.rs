@@ -161,3 +161,17 @@ on_every_engine! {
         assert_eq!(noted, [(None, 2)]);
     }
 }
+
+/// What monitors the server shows an admin's key.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn figures_take_an_admins_key() {
+    let team = Team::start(&Engine::sqlite(), &MockLlm::start().await.unwrap()).await;
+    let admin = team.sign_in(ADMIN).await;
+    let (olga, _) = team.person(&admin, "olga").await;
+    for (who, status) in [(Who::default(), 401), (team.program(&olga).await, 403), (team.program(&admin).await, 200)] {
+        let answer = team.get(&who, "/metrics").await;
+        assert_eq!(answer.status(), status);
+        let text = answer.text().await.unwrap();
+        assert_eq!(text.contains("tallybook_turns_started_total"), status == 200, "{text}");
+    }
+}

@@ -126,6 +126,15 @@ fn rows() -> Vec<Row> {
         row(get.clone(), "/api/users/{user_id}", ADMINS),
         row(patch, "/api/users/{user_id}", ADMINS).json(json!({"role": "user"})),
         row(delete.clone(), "/api/users/{user_id}", admins(204)),
+        // By the issuer, of which there is none here.
+        row(get.clone(), "/sign-in/away", [404; 6]),
+        row(get.clone(), "/sign-in/callback", [404; 6]).query("?code=x&state=x"),
+        row(get.clone(), "/api/identities", PERSONAL),
+        row(post.clone(), "/api/identities", [401, 404, 404, 404, 401, 403]),
+        row(delete.clone(), "/api/identities/{identity_id}", [401, 404, 404, 404, 401, 403]),
+        row(get.clone(), "/api/users/{user_id}/identities", ADMINS),
+        row(post.clone(), "/api/users/{user_id}/identities", admins(404)).json(json!({"subject": "somebody"})),
+        row(delete.clone(), "/api/users/{user_id}/identities/{identity_id}", admins(404)),
         row(post.clone(), "/api/invitations", admins(201)),
         row(get.clone(), "/v1/models", OWN),
         row(get.clone(), "/v1/models/{id:.+}", [401, 404, 404, 404, 401, 404]),
@@ -252,6 +261,7 @@ impl People {
             .replace("{server}", "none")
             .replace("{tool}", "none")
             .replace("{share_id}", "999999")
+            .replace("{identity_id}", "999999")
             .replace("{token}", &Uuid::nil().to_string());
         if is_of_conversation(route) {
             address = self.conversation(model, owner).await.address(&address);

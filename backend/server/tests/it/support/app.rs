@@ -69,6 +69,7 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
         journal_retention: Some(Duration::from_hours(24)),
         fetch_page: false,
         retention: Duration::from_hours(24),
+        traces: None,
         turn_lease: Duration::from_secs(2),
         shutdown_grace: Duration::from_millis(1),
         file: None,

@@ -1,0 +1,112 @@
+//! Identities: who people are at the issuer, linked to their accounts. By their owners, who come back from the issuer
+//! (`identity_sign_in`), or by admins, who know the issuer's name for somebody. An equal name or e-mail address links nothing.
+
+use tallybook_protocol::Identity;
+
+use super::{
+    Accounts, AccountsError, Caller, UserId,
+    limits::MAX_IDENTITIES,
+    openid::{Issuer, OpenIdError, is_subject},
+    service::with_retries,
+    store::{
+        audit::{self, Action},
+        identities::{self, NewIdentityRow},
+        is_taken, users,
+    },
+};
+use crate::db::Transaction;
+
+impl Accounts {
+    /// The issuer by which people sign in.
+    pub(super) fn issuer(&self) -> Result<&Issuer, AccountsError> {
+        Ok(self.context.issuer.as_ref().ok_or(OpenIdError::Off)?)
+    }
+
+    /// What people know the issuer by; `None` where nobody signs in by one.
+    pub(crate) fn issuer_name(&self) -> Option<&str> {
+        self.context.issuer.as_ref().map(|issuer| issuer.settings().name.as_str())
+    }
+
+    /// The caller's identities.
+    pub(crate) async fn list_identities(&self, caller: &Caller) -> Result<Vec<Identity>, AccountsError> {
+        Ok(identities::list(&self.context.db, caller.user).await?)
+    }
+
+    /// Somebody's.
+    pub(crate) async fn list_identities_of(&self, user: i64) -> Result<Vec<Identity>, AccountsError> {
+        self.find_user(user).await?;
+        Ok(identities::list(&self.context.db, UserId(user)).await?)
+    }
+
+    /// Links to an account whom the issuer calls `subject`.
+    pub(crate) async fn link_identity(
+        &self,
+        admin: &Caller,
+        user: i64,
+        subject: &str,
+    ) -> Result<Vec<Identity>, AccountsError> {
+        let issuer = self.issuer()?.settings().issuer.clone();
+        if !is_subject(subject) {
+            let problem = "A subject is 1 to 255 characters of ASCII without spaces: what the issuer has as `sub`.";
+            return Err(AccountsError::Invalid(problem.to_owned()));
+        }
+        let found = self.find_user(user).await?;
+        if found.deleted_at.is_some() {
+            return Err(AccountsError::Deleted);
+        }
+        let new = NewIdentityRow { issuer, subject: subject.to_owned(), label: subject.to_owned(), is_used: false };
+        with_retries(|| self.store_link(admin.user, UserId(user), &new)).await?;
+        self.list_identities_of(user).await
+    }
+
+    pub(super) async fn store_link(
+        &self,
+        actor: UserId,
+        user: UserId,
+        new: &NewIdentityRow,
+    ) -> Result<(), AccountsError> {
+        let mut tx = self.context.db.begin().await?;
+        if identities::count(&mut tx, user).await? >= MAX_IDENTITIES {
+            return Err(OpenIdError::TooMany.into());
+        }
+        link(&mut tx, Some(actor), user, new).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Unlinks one of somebody's identities, unless that is the only way in.
+    pub(crate) async fn unlink_identity(&self, caller: &Caller, user: i64, id: i64) -> Result<(), AccountsError> {
+        with_retries(|| self.store_unlinking(caller.user, UserId(user), id)).await
+    }
+
+    /// One of the caller's own.
+    pub(crate) async fn unlink_own_identity(&self, caller: &Caller, id: i64) -> Result<(), AccountsError> {
+        self.unlink_identity(caller, caller.user.0, id).await
+    }
+
+    async fn store_unlinking(&self, actor: UserId, user: UserId, id: i64) -> Result<(), AccountsError> {
+        let mut tx = self.context.db.begin().await?;
+        // First of all, so that of two at once each sees what the other has left.
+        users::lock(&mut tx, user).await?;
+        if !identities::delete(&mut tx, user, id).await? {
+            return Err(OpenIdError::NoSuchIdentity.into());
+        }
+        if identities::count(&mut tx, user).await? == 0 && !users::has_password(&mut tx, user).await? {
+            return Err(OpenIdError::OnlyWayIn.into());
+        }
+        audit::note(&mut tx, Some(actor), user, Action::IdentityUnlinked, "").await?;
+        Ok(tx.commit().await?)
+    }
+}
+
+/// Links an identity and notes it; `actor` is nobody who has an account where a person makes an own one by it.
+pub(super) async fn link(
+    tx: &mut Transaction,
+    actor: Option<UserId>,
+    user: UserId,
+    new: &NewIdentityRow,
+) -> Result<(), AccountsError> {
+    let taken =
+        |error: sqlx::Error| if is_taken(&error) { OpenIdError::Taken.into() } else { AccountsError::from(error) };
+    identities::create(tx, user, new).await.map_err(taken)?;
+    Ok(audit::note(tx, actor, user, Action::IdentityLinked, &new.label).await?)
+}

@@ -1,0 +1,219 @@
+//! Signing in by OpenID Connect: away to the issuer, and back with who one is there.
+
+use super::{
+    Accounts, AccountsError, Browser, Caller, Credential, NewSession, SignUp, UserId,
+    identities::link,
+    names::name_like,
+    openid::{Claims, Flow, OpenIdError, Purpose},
+    people::create_account,
+    secret::{Secret, SecretHash},
+    service::with_retries,
+    store::{
+        attempts,
+        identities::{self, NewIdentityRow},
+        links,
+        users::NewUserRow,
+    },
+    throttle::Subject,
+};
+
+/// Names that are tried for a new account before one is made up.
+const NAMES_TRIED: u32 = 9;
+
+/// Somebody on the way to the issuer.
+#[derive(Debug)]
+pub(crate) struct Departure {
+    /// Where the browser goes.
+    pub(crate) address: String,
+    /// What it holds until it is back.
+    pub(crate) held: String,
+}
+
+/// What a browser came back with.
+#[derive(Default)]
+pub(crate) struct Return {
+    /// What it holds.
+    pub(crate) held: Option<String>,
+    /// What it shows of a session.
+    pub(crate) session: Option<String>,
+    /// Where the issuer sent it.
+    pub(crate) back: String,
+    /// What the issuer gave it.
+    pub(crate) state: String,
+    pub(crate) code: Option<String>,
+    pub(crate) error: Option<String>,
+    pub(crate) issuer: Option<String>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    /// Somebody is signed in, and wanted to go here.
+    SignedIn(NewSession, String),
+    /// Who it is there is linked to the caller's account.
+    Linked,
+}
+
+impl Accounts {
+    /// Sends somebody to the issuer, which sends the browser back to `back`. `session` is what it shows of one.
+    pub(crate) async fn depart(
+        &self,
+        purpose: &Purpose,
+        session: Option<&str>,
+        back: &str,
+    ) -> Result<Departure, AccountsError> {
+        let issuer = self.issuer()?;
+        let flow = Flow::begin(purpose, session)?;
+        let address = issuer.address_for(&flow, back).await?;
+        Ok(Departure { address, held: flow.value().to_owned() })
+    }
+
+    /// Takes in whoever came back from the issuer.
+    pub(crate) async fn arrive(
+        &self,
+        returned: Return,
+        browser: Browser,
+        caller: Option<&Caller>,
+    ) -> Result<Arrival, AccountsError> {
+        let Return { held, session, back, state, code, error, issuer: named } = returned;
+        let issuer = self.issuer()?;
+        let flow = held.and_then(|held| Flow::shown(&held, session.as_deref()));
+        let (flow, purpose) = flow.filter(|(flow, _)| flow.is_state(&state)).ok_or(OpenIdError::Stale)?;
+        if named.is_some_and(|named| named != issuer.settings().issuer) {
+            return Err(issuer.untrusted("another issuer sent the browser back").into());
+        }
+        if let Some(kind) = error {
+            let kind: String = kind.chars().filter(char::is_ascii_graphic).take(60).collect();
+            tracing::info!(kind, "the issuer did not sign somebody in");
+            return Err(OpenIdError::Refused { name: issuer.settings().name.clone() }.into());
+        }
+        let code = code.ok_or(OpenIdError::Stale)?;
+        // Whoever makes up codes is held up as one who guesses passwords.
+        let address = Subject::address(browser.address);
+        self.count_attempt(&address).await?;
+        let claims = issuer.redeem(code, &flow, &back).await?;
+        let verified = claims.email.as_ref().filter(|(_, is_verified)| *is_verified);
+        if !issuer.settings().lets_in(verified.map(|(email, _)| email.as_str())) {
+            return Err(OpenIdError::WrongDomain.into());
+        }
+        let arrival = match purpose {
+            Purpose::SignIn { next } => {
+                let user = self.owner_of(&claims, None, &browser).await?;
+                Arrival::SignedIn(self.open_session(user, browser, caller).await?, next)
+            }
+            Purpose::Invitation { token } => {
+                let user = self.owner_of(&claims, Some(token), &browser).await?;
+                Arrival::SignedIn(self.open_session(user, browser, caller).await?, "/".to_owned())
+            }
+            Purpose::Link => {
+                self.link_own(&claims, caller).await?;
+                Arrival::Linked
+            }
+        };
+        attempts::forgive(&self.context.db, &address).await?;
+        Ok(arrival)
+    }
+
+    /// Whose account it is that somebody signs in to; a new one's where the person may make one.
+    async fn owner_of(
+        &self,
+        claims: &Claims,
+        token: Option<String>,
+        browser: &Browser,
+    ) -> Result<UserId, AccountsError> {
+        if let Some(user) = self.known(claims).await? {
+            return Ok(user);
+        }
+        match self.create_owner(claims, token, browser).await {
+            // Another request of the same person's was faster.
+            Err(AccountsError::OpenId(OpenIdError::Taken)) => {
+                self.known(claims).await?.ok_or(OpenIdError::NoSuchIdentity.into())
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn known(&self, claims: &Claims) -> Result<Option<UserId>, AccountsError> {
+        let db = &self.context.db;
+        let Some(owner) = identities::find(db, &self.issuer()?.settings().issuer, &claims.subject).await? else {
+            return Ok(None);
+        };
+        if owner.deactivated_at.is_some() {
+            return Err(OpenIdError::Deactivated.into());
+        }
+        identities::used(db, owner.id, &claims.label()).await?;
+        Ok(Some(owner.user_id))
+    }
+
+    /// Makes an account for somebody whom nobody here knows.
+    async fn create_owner(
+        &self,
+        claims: &Claims,
+        token: Option<String>,
+        browser: &Browser,
+    ) -> Result<UserId, AccountsError> {
+        let settings = &self.context.settings;
+        let token = token.unwrap_or_default();
+        if token.is_empty() && settings.sign_up != SignUp::Open {
+            return Err(OpenIdError::Unknown { name: self.issuer()?.settings().name.clone() }.into());
+        }
+        if settings.sign_up == SignUp::Closed {
+            return Err(AccountsError::SignUpClosed);
+        }
+        self.count_sign_up(browser.address).await?;
+        let role = self.role_by(&token).await?.ok_or(AccountsError::LinkOver)?;
+        let invitation = SecretHash::of_token(&token);
+        let identity = self.new_identity(claims)?;
+        let wanted = claims.username.as_deref().or(claims.email.as_ref().map(|(email, _)| email.as_str()));
+        let base = name_like(wanted.unwrap_or_default());
+        let mut tried = 1;
+        loop {
+            let name = match tried {
+                1 => base.clone(),
+                2..=NAMES_TRIED => format!("{base}-{tried}"),
+                _ => format!("{base}-{}", &Secret::make()?.expose()[..8]),
+            };
+            let new = NewUserRow { name, password_hash: None, role };
+            match with_retries(|| self.store_owner(&new, &identity, invitation.as_ref())).await {
+                // A name says nothing of who somebody is: whoever has it already is another one.
+                Err(AccountsError::NameTaken) if tried <= NAMES_TRIED => tried += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn store_owner(
+        &self,
+        new: &NewUserRow,
+        identity: &NewIdentityRow,
+        invitation: Option<&SecretHash>,
+    ) -> Result<UserId, AccountsError> {
+        let mut tx = self.context.db.begin().await?;
+        if let Some(invitation) = invitation
+            && !links::use_up(&mut tx, invitation).await?
+        {
+            return Err(AccountsError::LinkOver);
+        }
+        let user = create_account(&mut tx, None, new).await?;
+        link(&mut tx, None, user, identity).await?;
+        tx.commit().await?;
+        Ok(user)
+    }
+
+    /// Links who came back to the account that is signed in.
+    async fn link_own(&self, claims: &Claims, caller: Option<&Caller>) -> Result<(), AccountsError> {
+        let caller = caller.filter(|caller| matches!(caller.credential, Credential::Session(_)));
+        let user = caller.ok_or(OpenIdError::Stale)?.user;
+        let new = self.new_identity(claims)?;
+        match identities::find(&self.context.db, &new.issuer, &new.subject).await? {
+            Some(owner) if owner.user_id == user => Ok(()),
+            Some(_) => Err(OpenIdError::Taken.into()),
+            None => with_retries(|| self.store_link(user, user, &new)).await,
+        }
+    }
+
+    fn new_identity(&self, claims: &Claims) -> Result<NewIdentityRow, AccountsError> {
+        let issuer = self.issuer()?.settings().issuer.clone();
+        Ok(NewIdentityRow { issuer, subject: claims.subject.clone(), label: claims.label(), is_used: true })
+    }
+}

@@ -1,0 +1,169 @@
+//! The issuer: what it says of itself, asked for when somebody first wants to sign in by it, kept for a while and asked
+//! for again; an issuer that is down is not asked again at once, and keeps nothing else from working.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use openidconnect::{
+    AuthType, AuthenticationFlow, ClientId, ClientSecret, CsrfToken, EndpointMaybeSet, EndpointNotSet, EndpointSet,
+    IssuerUrl, Nonce, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope,
+    core::{CoreClient, CoreClientAuthMethod, CoreProviderMetadata, CoreResponseType},
+};
+use secrecy::ExposeSecret as _;
+use tokio::{
+    sync::{Mutex, Semaphore},
+    time::timeout,
+};
+use url::Url;
+
+use super::{
+    error::OpenIdError,
+    flow::Flow,
+    settings::{OpenIdSettings, may_be_asked},
+    transport::Transport,
+};
+
+/// How long what the issuer says of itself is taken for true.
+const FRESH_FOR: Duration = Duration::from_hours(1);
+/// How long it is worked with while the issuer says nothing new.
+const USABLE_FOR: Duration = Duration::from_hours(24);
+/// How often, at most, it is asked for because a token names a key that is missing.
+const RENEWED_EVERY: Duration = Duration::from_mins(1);
+/// How long an issuer that failed is left alone at first, and at most.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// Answers of the issuer that are waited for at once.
+const MAX_AT_ONCE: usize = 16;
+
+/// What asks the issuer, once it is known where.
+pub(super) type Client =
+    CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointMaybeSet, EndpointMaybeSet>;
+
+/// The issuer.
+pub(in crate::accounts) struct Issuer {
+    pub(super) settings: OpenIdSettings,
+    known: Mutex<Known>,
+    pub(super) at_once: Semaphore,
+}
+
+#[derive(Default)]
+struct Known {
+    connection: Option<Arc<Connection>>,
+    failures: u32,
+    asked_again_at: Option<Instant>,
+    /// When it was last asked because a key was missing.
+    renewed_at: Option<Instant>,
+}
+
+/// What the issuer said of itself, and how it is asked.
+pub(super) struct Connection {
+    pub(super) transport: Transport,
+    pub(super) metadata: CoreProviderMetadata,
+    since: Instant,
+}
+
+impl Issuer {
+    pub(in crate::accounts) fn new(settings: OpenIdSettings) -> Self {
+        Self { settings, known: Mutex::default(), at_once: Semaphore::new(MAX_AT_ONCE) }
+    }
+
+    /// What was decided of it.
+    pub(in crate::accounts) fn settings(&self) -> &OpenIdSettings {
+        &self.settings
+    }
+
+    /// Where a browser goes for the issuer to find out who is there.
+    pub(in crate::accounts) async fn address_for(&self, flow: &Flow, back: &str) -> Result<String, OpenIdError> {
+        let connection = self.connection(None).await?;
+        let challenge = PkceCodeChallenge::from_code_verifier_sha256(&PkceCodeVerifier::new(flow.verifier()));
+        let (state, nonce) = (CsrfToken::new(flow.state()), Nonce::new(flow.nonce()));
+        let scopes = self.settings.scopes.iter().cloned().map(Scope::new);
+        let (address, _, _) = self
+            .client(&connection, back)?
+            .authorize_url(AuthenticationFlow::<CoreResponseType>::AuthorizationCode, || state, || nonce)
+            .add_scopes(scopes)
+            .set_pkce_challenge(challenge)
+            .url();
+        Ok(address.into())
+    }
+
+    /// What asks the issuer, which sends browsers back to `back`.
+    pub(super) fn client(&self, connection: &Connection, back: &str) -> Result<Client, OpenIdError> {
+        let OpenIdSettings { client_id, client_secret, .. } = &self.settings;
+        let secret = client_secret.as_ref().map(|secret| ClientSecret::new(secret.expose_secret().to_owned()));
+        let back = RedirectUrl::new(back.to_owned()).map_err(|_| OpenIdError::Stale)?;
+        let metadata = connection.metadata.clone();
+        let methods = metadata.token_endpoint_auth_methods_supported().cloned().unwrap_or_default();
+        let takes = |method| methods.contains(&method);
+        let in_body = takes(CoreClientAuthMethod::ClientSecretPost) && !takes(CoreClientAuthMethod::ClientSecretBasic);
+        let client = CoreClient::from_provider_metadata(metadata, ClientId::new(client_id.clone()), secret);
+        let client = client.set_auth_type(if in_body { AuthType::RequestBody } else { AuthType::BasicAuth });
+        Ok(client.set_redirect_uri(back))
+    }
+
+    /// What the issuer says of itself; with `before`, if it can be, something newer than that.
+    pub(super) async fn connection(&self, before: Option<&Connection>) -> Result<Arc<Connection>, OpenIdError> {
+        // Whoever waits waits for one attempt of somebody else's, and then for its own.
+        let waited = timeout(self.settings.patience * 4, self.known.lock()).await;
+        let mut known = waited.map_err(|_| self.unreachable())?;
+        let now = Instant::now();
+        if let Some(connection) = &known.connection {
+            let since = |time: Instant| now.duration_since(time);
+            let will_do = match before {
+                None => since(connection.since) < FRESH_FOR,
+                Some(before) => {
+                    connection.since > before.since || known.renewed_at.is_some_and(|at| since(at) < RENEWED_EVERY)
+                }
+            };
+            if will_do {
+                return Ok(Arc::clone(connection));
+            }
+        }
+        if known.asked_again_at.is_none_or(|at| now >= at) {
+            match self.discover().await {
+                Ok(connection) => {
+                    let connection = Arc::new(connection);
+                    let renewed_at = before.map(|_| now).or(known.renewed_at);
+                    *known = Known { connection: Some(Arc::clone(&connection)), renewed_at, ..Known::default() };
+                    return Ok(connection);
+                }
+                Err(error) => {
+                    let pause = FIRST_PAUSE.saturating_mul(1 << known.failures.min(6)).min(LONGEST_PAUSE);
+                    known.failures += 1;
+                    known.asked_again_at = Some(Instant::now() + pause);
+                    tracing::warn!(issuer = self.settings.issuer, %error, "nobody can be signed in by the issuer");
+                }
+            }
+        }
+        let usable = known.connection.as_ref().filter(|known| now.duration_since(known.since) < USABLE_FOR);
+        usable.cloned().ok_or_else(|| self.unreachable())
+    }
+
+    async fn discover(&self) -> Result<Connection, String> {
+        let since = Instant::now();
+        let url = Url::parse(&self.settings.issuer).map_err(|error| error.to_string())?;
+        let transport = Transport::new(&url, self.settings.patience).map_err(|error| error.to_string())?;
+        let issuer = IssuerUrl::new(self.settings.issuer.clone()).map_err(|error| error.to_string())?;
+        let metadata = CoreProviderMetadata::discover_async(issuer, &transport).await.map_err(|error| told(&error))?;
+        if !may_be_asked(metadata.authorization_endpoint().url()) {
+            return Err("its page for signing in is neither https nor on this machine".to_owned());
+        }
+        Ok(Connection { transport, metadata, since })
+    }
+
+    pub(super) fn unreachable(&self) -> OpenIdError {
+        OpenIdError::Unreachable { name: self.settings.name.clone() }
+    }
+}
+
+/// The longest cause that is logged.
+const MAX_CAUSE_CHARS: usize = 300;
+
+/// An error with its causes on one line. Parts of it may come from the issuer.
+pub(super) fn told(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string);
+    let line = causes.collect::<Vec<_>>().join(": ");
+    line.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_CAUSE_CHARS).collect()
+}

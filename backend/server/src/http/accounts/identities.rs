@@ -1,0 +1,151 @@
+//! Signing in by OpenID Connect: away to the issuer, and back from it; and the identities that people have there, of one's
+//! own and, for admins, of others.
+
+use actix_web::{HttpRequest, HttpResponse, http::header, web};
+use serde::Deserialize;
+use serde_json::json;
+use tallybook_protocol::Linking;
+
+use super::{
+    super::{
+        caller::{Admin, Person, caller_of},
+        cookie,
+        error::ApiError,
+        guard,
+        state::State,
+    },
+    addresses::SIGN_IN_BACK,
+    forms,
+    leading::see_other_here,
+    session::{begin, browser_of, check_address},
+};
+use crate::accounts::{Accounts, Arrival, Departure, Purpose, Return};
+
+/// Where one's identities are shown.
+const SETTINGS: &str = "/settings";
+
+#[derive(Deserialize)]
+pub(super) struct DepartureQuery {
+    #[serde(default)]
+    next: String,
+    /// Of an invitation.
+    token: Option<String>,
+}
+
+/// What an issuer sends back with a browser. It has no `Debug`, so that no code gets into a log.
+#[derive(Deserialize)]
+pub(super) struct ReturnQuery {
+    #[serde(default)]
+    state: String,
+    code: Option<String>,
+    error: Option<String>,
+    iss: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewIdentity {
+    subject: String,
+}
+
+/// Sends somebody to the issuer. It changes nothing here, so a link may lead to it: a form may not lead to another site.
+pub(super) async fn depart(state: State, request: HttpRequest, query: web::Query<DepartureQuery>) -> HttpResponse {
+    let DepartureQuery { next, token } = query.into_inner();
+    let purpose = match token {
+        Some(token) => Purpose::Invitation { token },
+        None => Purpose::SignIn { next },
+    };
+    match departure(&state, &request, purpose).await {
+        Ok(Departure { address, held }) => HttpResponse::SeeOther()
+            .insert_header((header::LOCATION, address))
+            .cookie(cookie::holding_flow(&request, &held))
+            .finish(),
+        Err(error) => forms::came_to_nothing(&state, &request, &error),
+    }
+}
+
+/// The same for somebody who is signed in, to link who it is there. A page of ours asks for it, and leads there itself.
+pub(super) async fn begin_linking(state: State, request: HttpRequest, _: Person) -> Result<HttpResponse, ApiError> {
+    let Departure { address, held } = departure(&state, &request, Purpose::Link).await?;
+    Ok(HttpResponse::Created().cookie(cookie::holding_flow(&request, &held)).json(Linking { url: address }))
+}
+
+async fn departure(state: &State, request: &HttpRequest, purpose: Purpose) -> Result<Departure, ApiError> {
+    check_address(state, request)?;
+    let (back, session) = (address_of_return(request)?, cookie::shown(request));
+    let work = |accounts: Accounts| async move { accounts.depart(&purpose, session.as_deref(), &back).await };
+    state.run_accounts(work).await
+}
+
+/// Takes in whoever comes back.
+pub(super) async fn arrive(state: State, request: HttpRequest, query: web::Query<ReturnQuery>) -> HttpResponse {
+    let mut response = match arrival(&state, &request, query.into_inner()).await {
+        Ok(Arrival::SignedIn(session, next)) => begin(see_other_here(&next), &request, &session).finish(),
+        Ok(Arrival::Linked) => see_other_here(SETTINGS).finish(),
+        Err(error) => forms::came_to_nothing(&state, &request, &error),
+    };
+    // Whatever came of it, it comes once. A cookie that cannot be written is none that was held.
+    let _ = response.add_cookie(&cookie::forgotten_flow(&request));
+    response
+}
+
+async fn arrival(state: &State, request: &HttpRequest, query: ReturnQuery) -> Result<Arrival, ApiError> {
+    check_address(state, request)?;
+    let ReturnQuery { state: shown, code, error, iss } = query;
+    let returned = Return {
+        held: cookie::shown_flow(request),
+        session: cookie::shown(request),
+        back: address_of_return(request)?,
+        state: shown,
+        code,
+        error,
+        issuer: iss,
+    };
+    let (browser, caller) = (browser_of(state, request), caller_of(request));
+    let work = |accounts: Accounts| async move { accounts.arrive(returned, browser, caller.as_ref()).await };
+    state.run_accounts(work).await
+}
+
+/// Where the issuer sends browsers back to: here, by the name that was asked for. It compares that with what was registered.
+fn address_of_return(request: &HttpRequest) -> Result<String, ApiError> {
+    let host = guard::asked(request.headers())?.ok_or(ApiError::ForeignHost)?;
+    let scheme = if cookie::is_on_this_machine(request) { "http" } else { "https" };
+    Ok(format!("{scheme}://{host}{SIGN_IN_BACK}"))
+}
+
+pub(super) async fn list(state: State, person: Person) -> Result<HttpResponse, ApiError> {
+    let work = |accounts: Accounts| async move { accounts.list_identities(&person.0).await };
+    Ok(HttpResponse::Ok().json(json!({"items": state.run_accounts(work).await?})))
+}
+
+pub(super) async fn unlink(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+    let work = |accounts: Accounts| async move { accounts.unlink_own_identity(&person.0, *id).await };
+    state.run_accounts(work).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+pub(super) async fn list_of(state: State, _: Admin, user: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+    let work = |accounts: Accounts| async move { accounts.list_identities_of(*user).await };
+    Ok(HttpResponse::Ok().json(json!({"items": state.run_accounts(work).await?})))
+}
+
+pub(super) async fn link_to(
+    state: State,
+    admin: Admin,
+    user: web::Path<i64>,
+    body: web::Json<NewIdentity>,
+) -> Result<HttpResponse, ApiError> {
+    let work = |accounts: Accounts| async move { accounts.link_identity(&admin.0, *user, &body.subject).await };
+    Ok(HttpResponse::Created().json(json!({"items": state.run_accounts(work).await?})))
+}
+
+pub(super) async fn unlink_from(
+    state: State,
+    admin: Admin,
+    ids: web::Path<(i64, i64)>,
+) -> Result<HttpResponse, ApiError> {
+    let (user, id) = ids.into_inner();
+    let work = |accounts: Accounts| async move { accounts.unlink_identity(&admin.0, user, id).await };
+    state.run_accounts(work).await?;
+    Ok(HttpResponse::NoContent().finish())
+}

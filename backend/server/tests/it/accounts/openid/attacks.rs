@@ -1,0 +1,159 @@
+//! Attacks on the way by an issuer: forged proof, ways back that are another's, planted sessions, addresses elsewhere.
+
+use reqwest::{Method, StatusCode, Url};
+use serde_json::{Value, json};
+use tallybook::accounts::SignUp;
+
+use super::{
+    super::kit::ADMIN,
+    assert_refused,
+    browser::{Browser, location},
+    issuer::{Fault, Issuer, Person},
+    team,
+};
+use crate::support::{Engine, on_every_engine, rows};
+
+on_every_engine! {
+    /// Whatever does not prove who somebody is lets nobody in, and leaves nothing behind.
+    async fn what_an_issuer_does_wrong_lets_nobody_in(engine: Engine) {
+        let issuer = Issuer::start().await;
+        let team = team(&engine, SignUp::Open, issuer.settings()).await;
+        for fault in [
+            Fault::WrongNonce,
+            Fault::WrongAudience,
+            Fault::WrongIssuer,
+            Fault::Expired,
+            Fault::WrongSignature,
+            Fault::NoIdToken,
+            Fault::WrongAccessToken,
+            Fault::BadSubject,
+        ] {
+            issuer.fail(fault);
+            let mut browser = Browser::new(&team);
+            let answer = browser.sign_in("/sign-in/away").await;
+            assert_refused(&mut browser, answer, 401, "does not prove who you are").await;
+        }
+        issuer.fail(Fault::Denied);
+        let mut browser = Browser::new(&team);
+        let answer = browser.sign_in("/sign-in/away").await;
+        assert_refused(&mut browser, answer, 401, "did not sign you in").await;
+        assert_eq!(rows!(team.app, (i64,), "SELECT COUNT(*) FROM identities"), [(0,)]);
+        assert_eq!(rows!(team.app, (i64,), "SELECT COUNT(*) FROM users"), [(1,)]);
+        issuer.fail(Fault::None);
+        assert_eq!(browser.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
+    }
+
+    /// A way back is good once, in the browser that it was begun in, and for what it was begun for.
+    async fn a_way_back_is_one_browsers_and_once(engine: Engine) {
+        let issuer = Issuer::start().await;
+        let team = team(&engine, SignUp::Open, issuer.settings()).await;
+        let stale = "began in another browser";
+        let mut browser = Browser::new(&team);
+        let back = browser.depart("/sign-in/away").await;
+        // Who has found the address has no cookie, or the one of a way of its own.
+        let mut thief = Browser::new(&team);
+        let answer = thief.get(&back).await;
+        assert_refused(&mut thief, answer, 400, stale).await;
+        thief.depart("/sign-in/away").await;
+        let answer = thief.get(&back).await;
+        assert_refused(&mut thief, answer, 400, stale).await;
+        // Nor does a way back go together with the cookie of another one in the same browser.
+        let held = browser.cookies.clone();
+        let other = browser.depart("/sign-in/away?next=%2Fother").await;
+        let answer = browser.get(&back).await;
+        assert_refused(&mut browser, answer, 400, stale).await;
+        browser.cookies.clone_from(&held);
+        let answer = browser.get(&other).await;
+        assert_refused(&mut browser, answer, 400, stale).await;
+        // What was changed in it, such as where it leads to, is noticed.
+        for (name, value) in &held {
+            let changed = format!("{}.s{}", value.rsplit_once('.').unwrap().0, "2f63");
+            browser.cookies.insert(name.clone(), changed);
+        }
+        let answer = browser.get(&back).await;
+        assert_refused(&mut browser, answer, 400, stale).await;
+
+        browser.cookies.clone_from(&held);
+        let wrong = back.replace(&issuer.url().replace(':', "%3A").replace('/', "%2F"), "https%3A%2F%2Fevil.example");
+        assert_ne!(wrong, back);
+        let answer = browser.get(&wrong).await;
+        assert_refused(&mut browser, answer, 401, "does not prove").await;
+        browser.cookies.clone_from(&held);
+        assert_eq!(browser.get(&back).await.status(), StatusCode::SEE_OTHER);
+        // Replayed, without the cookie and with it.
+        let mut replay = Browser::new(&team);
+        let answer = replay.get(&back).await;
+        assert_refused(&mut replay, answer, 400, stale).await;
+        replay.cookies = held;
+        let answer = replay.get(&back).await;
+        assert_refused(&mut replay, answer, 401, "does not prove").await;
+    }
+
+    /// Whoever plants a cookie is not signed in with its victim, and links nothing to the victim's account.
+    async fn a_session_that_somebody_planted_is_not_the_one_that_begins(engine: Engine) {
+        let issuer = Issuer::start().await;
+        let team = team(&engine, SignUp::Open, issuer.settings()).await;
+        let mut victim = Browser::new(&team);
+        let planted = "a".repeat(64);
+        victim.cookies.insert("tallybook_session".to_owned(), planted.clone());
+        assert_eq!(victim.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
+        assert_ne!(victim.cookies["tallybook_session"], planted);
+        let first = victim.who();
+        // Signing in anew ends the session of before.
+        assert_eq!(victim.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
+        assert_eq!(team.get(&first, "/api/me").await.status(), StatusCode::UNAUTHORIZED);
+
+        // A linking that the attacker began is not ended in the victim's session, cookie and all.
+        let root = team.sign_in(ADMIN).await;
+        let (mallory, _) = team.person(&root, "mallory").await;
+        let mut attacker = Browser::of(&team, &mallory);
+        issuer.person(Person::named("attacker"));
+        let back = attacker.begin_linking().await;
+        let mut victim = Browser::of(&team, &root);
+        victim.cookies.insert("tallybook_sign_in".to_owned(), attacker.cookies["tallybook_sign_in"].clone());
+        let refused = victim.get(&back).await;
+        assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
+        let list = team.json(&root, Method::GET, "/api/identities", Value::Null, 200).await;
+        assert_eq!(list["items"], json!([]));
+        // Other sites' pages begin none either.
+        let begin = team.request(&root, Method::POST, "/api/identities").header("origin", "https://evil.example");
+        assert_eq!(begin.send().await.unwrap().status(), StatusCode::FORBIDDEN);
+    }
+}
+
+/// The browser is never led to another site.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_way_back_leads_nowhere_else() {
+    let issuer = Issuer::start().await;
+    let team = team(&Engine::sqlite(), SignUp::Open, issuer.settings()).await;
+    let long = format!("/{}", "a".repeat(2000));
+    for (next, leads_to) in [
+        ("https://evil.example/", "/"),
+        ("//evil.example", "/"),
+        ("/\\evil.example", "/"),
+        ("javascript:alert(1)", "/"),
+        (long.as_str(), "/"),
+        ("/c/1?a=%62#x", "/c/1?a=%62"),
+    ] {
+        let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("next", next).finish();
+        let answer = Browser::new(&team).sign_in(&format!("/sign-in/away?{query}")).await;
+        assert_eq!((answer.status(), location(&answer).as_str()), (StatusCode::SEE_OTHER, leads_to), "{next}");
+    }
+}
+
+/// The cookie of the way belongs to this host alone, and its secret is in no address.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_browser_holds_is_told_to_nobody() {
+    let issuer = Issuer::start().await;
+    let team = team(&Engine::sqlite(), SignUp::Open, issuer.settings()).await;
+    let mut browser = Browser::new(&team);
+    let answer = browser.get("/sign-in/away").await;
+    let cookie = answer.headers()["set-cookie"].to_str().unwrap().to_owned();
+    assert!(
+        cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax") && cookie.contains("Max-Age=600"),
+        "{cookie}"
+    );
+    let address = Url::parse(&location(&answer)).unwrap();
+    let secret = browser.cookies["tallybook_sign_in"].split('.').next().unwrap().to_owned();
+    assert!(secret.len() == 64 && !address.as_str().contains(&secret), "{address}");
+}

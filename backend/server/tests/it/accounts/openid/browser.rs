@@ -1,0 +1,87 @@
+//! A browser at a server and at an issuer.
+
+use std::collections::BTreeMap;
+
+use reqwest::{Method, Response, StatusCode};
+use serde_json::Value;
+
+use super::super::kit::{Team, Who};
+
+/// A browser: it keeps cookies, and goes where its owner has it go.
+pub(super) struct Browser<'a> {
+    team: &'a Team,
+    pub(super) cookies: BTreeMap<String, String>,
+}
+
+impl<'a> Browser<'a> {
+    pub(super) fn new(team: &'a Team) -> Self {
+        Self { team, cookies: BTreeMap::new() }
+    }
+
+    /// In which somebody is signed in.
+    pub(super) fn of(team: &'a Team, who: &Who) -> Self {
+        let (name, value) = who.cookie.as_ref().unwrap().split_once('=').unwrap();
+        Self { team, cookies: [(name.to_owned(), value.to_owned())].into() }
+    }
+
+    pub(super) fn who(&self) -> Who {
+        let cookie: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        Who { cookie: Some(cookie.join("; ")), key: None }
+    }
+
+    pub(super) async fn send(&mut self, method: Method, path: &str) -> Response {
+        let response = self.team.request(&self.who(), method, path).send().await.unwrap();
+        for cookie in response.headers().get_all("set-cookie") {
+            let cookie = cookie.to_str().unwrap();
+            let (name, value) = cookie.split(';').next().unwrap().split_once('=').unwrap();
+            self.cookies.insert(name.to_owned(), value.to_owned());
+            if cookie.contains("Max-Age=0") {
+                self.cookies.remove(name);
+            }
+        }
+        response
+    }
+
+    pub(super) async fn get(&mut self, path: &str) -> Response {
+        self.send(Method::GET, path).await
+    }
+
+    /// At the issuer: the address by which it sends the browser back, as a path of this server's.
+    async fn at_issuer(&self, address: &str) -> String {
+        let answer = self.team.client.get(address).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::FOUND, "the issuer was asked well: {}", answer.text().await.unwrap());
+        let back = location(&answer);
+        back.strip_prefix(&self.team.app.address).expect("it sends the browser back here").to_owned()
+    }
+
+    /// Goes to the issuer, and gives the address by which it is sent back.
+    pub(super) async fn depart(&mut self, path: &str) -> String {
+        let answer = self.get(path).await;
+        assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{path}");
+        self.at_issuer(&location(&answer)).await
+    }
+
+    /// Signs in by the issuer.
+    pub(super) async fn sign_in(&mut self, path: &str) -> Response {
+        let back = self.depart(path).await;
+        self.get(&back).await
+    }
+
+    /// Links who one is there to the account that is signed in.
+    pub(super) async fn begin_linking(&mut self) -> String {
+        let answer = self.send(Method::POST, "/api/identities").await;
+        assert_eq!(answer.status(), StatusCode::CREATED);
+        let answer: Value = answer.json().await.unwrap();
+        self.at_issuer(answer["url"].as_str().unwrap()).await
+    }
+
+    pub(super) async fn name(&mut self) -> Option<String> {
+        let answer = self.get("/api/me").await;
+        let me: Value = answer.json().await.unwrap();
+        me["name"].as_str().map(ToOwned::to_owned)
+    }
+}
+
+pub(super) fn location(response: &Response) -> String {
+    response.headers()["location"].to_str().unwrap().to_owned()
+}

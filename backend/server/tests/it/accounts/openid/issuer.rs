@@ -1,0 +1,317 @@
+//! A small issuer of OpenID Connect: it has a page for signing in, which lets everybody in as whom the test says, codes that
+//! can be redeemed once by whoever asked for them, tokens with real signatures, and faults.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, dev::ServerHandle, web};
+use openidconnect::{
+    AccessToken, Audience, AuthUrl, EmptyAdditionalClaims, EmptyAdditionalProviderMetadata, EmptyExtraTokenFields,
+    EndUserEmail, EndUserUsername, IssuerUrl, JsonWebKeySetUrl, Nonce, PkceCodeChallenge, PkceCodeVerifier,
+    PrivateSigningKey as _, ResponseTypes, StandardClaims, SubjectIdentifier, TokenUrl, UserInfoUrl,
+    core::{
+        CoreIdToken, CoreIdTokenClaims, CoreIdTokenFields, CoreJsonWebKeySet, CoreJwsSigningAlgorithm,
+        CoreProviderMetadata, CoreResponseType, CoreSubjectIdentifierType, CoreTokenResponse, CoreTokenType,
+    },
+};
+use reqwest::Url;
+use serde_json::json;
+use tallybook::accounts::OpenIdSettings;
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::key::{Key, base64};
+
+pub(super) const CLIENT_ID: &str = "tallybook";
+const CLIENT_SECRET: &str = "client-secret-canary & more";
+
+/// What the issuer does wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    None,
+    /// The person turns back.
+    Denied,
+    WrongNonce,
+    WrongAudience,
+    WrongIssuer,
+    Expired,
+    /// Another key under the same name.
+    WrongSignature,
+    NoIdToken,
+    /// An access token that is not the one of the ID token.
+    WrongAccessToken,
+    /// A name for the person that ends in a space.
+    BadSubject,
+    Down,
+    Slow,
+    /// Answers to the code alone are slow.
+    SlowToken,
+    Huge,
+    /// What it says of itself stands elsewhere.
+    Redirects,
+    /// Another issuer's description.
+    OtherIssuer,
+    /// Its page for signing in is a script.
+    ScriptPage,
+    /// Codes are redeemed elsewhere, over plain http.
+    PlainToken,
+}
+
+/// Who is there.
+#[derive(Clone, Debug)]
+pub(super) struct Person {
+    pub(super) subject: String,
+    pub(super) username: Option<&'static str>,
+    pub(super) email: Option<&'static str>,
+    pub(super) is_verified: bool,
+}
+
+impl Person {
+    pub(super) fn named(subject: &str) -> Self {
+        Self { subject: subject.to_owned(), username: None, email: None, is_verified: false }
+    }
+}
+
+/// What was asked for with a code.
+struct Asked {
+    nonce: String,
+    challenge: String,
+    redirect_uri: String,
+}
+
+struct State {
+    url: String,
+    fault: Fault,
+    person: Person,
+    key: Key,
+    codes: HashMap<String, Asked>,
+    /// How often it was asked what it says of itself.
+    described: usize,
+}
+
+/// The issuer. Dropping it stops it.
+pub(super) struct Issuer {
+    state: Arc<Mutex<State>>,
+    handle: ServerHandle,
+}
+
+impl Drop for Issuer {
+    fn drop(&mut self) {
+        drop(self.handle.stop(false));
+    }
+}
+
+impl Issuer {
+    pub(super) async fn start() -> Self {
+        let (told, ready) = oneshot::channel();
+        std::thread::spawn(move || actix_web::rt::System::new().block_on(serve(told)));
+        let (state, handle) = ready.await.expect("the issuer starts");
+        Self { state, handle }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    pub(super) fn url(&self) -> String {
+        self.state().url.clone()
+    }
+
+    pub(super) fn fail(&self, fault: Fault) {
+        self.state().fault = fault;
+    }
+
+    /// From now on it is somebody else who is there.
+    pub(super) fn person(&self, person: Person) {
+        self.state().person = person;
+    }
+
+    /// Signs with another key from now on.
+    pub(super) fn rotate(&self) {
+        let id = Uuid::new_v4().to_string();
+        self.state().key = Key::make(&id);
+    }
+
+    pub(super) fn described(&self) -> usize {
+        self.state().described
+    }
+
+    /// How a server is told of it.
+    pub(super) fn settings(&self) -> OpenIdSettings {
+        OpenIdSettings {
+            issuer: self.url(),
+            client_id: CLIENT_ID.to_owned(),
+            client_secret: Some(CLIENT_SECRET.to_owned().into()),
+            name: "Example <ID>".to_owned(),
+            scopes: vec!["email".to_owned()],
+            email_domains: Vec::new(),
+            patience: Duration::from_secs(10),
+        }
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().expect("nobody panics with it")
+}
+
+type Shared = web::Data<Mutex<State>>;
+
+async fn serve(told: oneshot::Sender<(Arc<Mutex<State>>, ServerHandle)>) {
+    let state = State {
+        url: String::new(),
+        fault: Fault::None,
+        person: Person::named("somebody"),
+        key: Key::make("first"),
+        codes: HashMap::new(),
+        described: 0,
+    };
+    let shared = web::Data::new(Mutex::new(state));
+    let data = shared.clone();
+    let server = HttpServer::new(move || {
+        App::new()
+            .app_data(data.clone())
+            .route("/.well-known/openid-configuration", web::get().to(describe))
+            .route("/keys", web::get().to(keys))
+            .route("/authorize", web::get().to(authorize))
+            .route("/token", web::post().to(token))
+            .route("/person", web::get().to(person))
+    })
+    .workers(1)
+    .disable_signals()
+    .bind("127.0.0.1:0")
+    .expect("a free port");
+    lock(&shared).url = format!("http://{}", server.addrs()[0]);
+    let server = server.run();
+    let _ = told.send((shared.into_inner(), server.handle()));
+    server.await.expect("it ends well");
+}
+
+async fn describe(state: Shared) -> HttpResponse {
+    let (url, fault) = {
+        let mut state = lock(&state);
+        state.described += 1;
+        (state.url.clone(), state.fault)
+    };
+    match fault {
+        Fault::Down => return HttpResponse::ServiceUnavailable().finish(),
+        Fault::Slow => actix_web::rt::time::sleep(Duration::from_mins(1)).await,
+        Fault::Huge => return HttpResponse::Ok().content_type("application/json").body(" ".repeat(1024 * 1024)),
+        Fault::Redirects => return HttpResponse::Found().insert_header(("location", format!("{url}/keys"))).finish(),
+        _ => {}
+    }
+    let issuer = if fault == Fault::OtherIssuer { "https://id.example.org".to_owned() } else { url.clone() };
+    let page = if fault == Fault::ScriptPage { "javascript:alert(1)".to_owned() } else { format!("{url}/authorize") };
+    let token =
+        if fault == Fault::PlainToken { "http://id.example.org/token".to_owned() } else { format!("{url}/token") };
+    let metadata = CoreProviderMetadata::new(
+        IssuerUrl::new(issuer).expect("an address"),
+        AuthUrl::new(page).expect("an address"),
+        JsonWebKeySetUrl::new(format!("{url}/keys")).expect("an address"),
+        vec![ResponseTypes::new(vec![CoreResponseType::Code])],
+        vec![CoreSubjectIdentifierType::Public],
+        vec![CoreJwsSigningAlgorithm::EdDsa],
+        EmptyAdditionalProviderMetadata {},
+    )
+    .set_token_endpoint(Some(TokenUrl::new(token).expect("an address")))
+    .set_userinfo_endpoint(Some(UserInfoUrl::new(format!("{url}/person")).expect("an address")));
+    HttpResponse::Ok().json(metadata)
+}
+
+async fn keys(state: Shared) -> HttpResponse {
+    HttpResponse::Ok().json(CoreJsonWebKeySet::new(vec![lock(&state).key.signing.as_verification_key()]))
+}
+
+/// Where a browser is sent to.
+async fn authorize(state: Shared, request: HttpRequest) -> HttpResponse {
+    let asked: HashMap<String, String> =
+        url::form_urlencoded::parse(request.query_string().as_bytes()).into_owned().collect();
+    let of = |name: &str| asked.get(name).cloned().unwrap_or_default();
+    let is_sound = of("client_id") == CLIENT_ID
+        && of("response_type") == "code"
+        && of("scope") == "openid email"
+        && of("code_challenge_method") == "S256"
+        && of("redirect_uri").ends_with("/sign-in/callback")
+        && of("state").len() >= 32
+        && of("nonce").len() >= 32;
+    if !is_sound {
+        return HttpResponse::BadRequest().body(format!("{asked:?}"));
+    }
+    let mut state = lock(&state);
+    let code = Uuid::new_v4().to_string();
+    let mut back = Url::parse(&of("redirect_uri")).expect("an address");
+    let answer = if state.fault == Fault::Denied { ("error", "access_denied") } else { ("code", code.as_str()) };
+    back.query_pairs_mut().append_pair(answer.0, answer.1).append_pair("state", &of("state"));
+    back.query_pairs_mut().append_pair("iss", &state.url);
+    let redirect_uri = of("redirect_uri");
+    state.codes.insert(code, Asked { nonce: of("nonce"), challenge: of("code_challenge"), redirect_uri });
+    HttpResponse::Found().insert_header(("location", back.as_str())).finish()
+}
+
+/// Redeems a code, once, for whoever asked for it.
+async fn token(state: Shared, request: HttpRequest, body: String) -> HttpResponse {
+    if lock(&state).fault == Fault::SlowToken {
+        actix_web::rt::time::sleep(Duration::from_mins(1)).await;
+    }
+    let sent: HashMap<String, String> = url::form_urlencoded::parse(body.as_bytes()).into_owned().collect();
+    let of = |name: &str| sent.get(name).cloned().unwrap_or_default();
+    let refuse = |error: &str| HttpResponse::BadRequest().json(json!({"error": error}));
+    let encoded: String = url::form_urlencoded::byte_serialize(CLIENT_SECRET.as_bytes()).collect();
+    let pair = format!("{CLIENT_ID}:{encoded}");
+    // Filled up to three bytes at a time; the rest is told by the ends.
+    let expected = base64(&pair.as_bytes()[..pair.len() / 3 * 3]);
+    let shown = request.headers().get("authorization").and_then(|shown| shown.to_str().ok()).unwrap_or_default();
+    if !shown.starts_with(&format!("Basic {expected}")) {
+        return HttpResponse::Unauthorized().json(json!({"error": "invalid_client"}));
+    }
+    let mut state = lock(&state);
+    let Some(asked) = state.codes.remove(&of("code")) else { return refuse("invalid_grant") };
+    let verifier = PkceCodeVerifier::new(of("code_verifier"));
+    let is_theirs = verifier.secret().len() >= 43
+        && PkceCodeChallenge::from_code_verifier_sha256(&verifier).as_str() == asked.challenge
+        && of("redirect_uri") == asked.redirect_uri;
+    if !is_theirs || of("grant_type") != "authorization_code" {
+        return refuse("invalid_grant");
+    }
+    HttpResponse::Ok().json(answer(&state, asked.nonce))
+}
+
+fn answer(state: &State, nonce: String) -> CoreTokenResponse {
+    let fault = state.fault;
+    let audience = if fault == Fault::WrongAudience { "another" } else { CLIENT_ID };
+    let issuer = if fault == Fault::WrongIssuer { "https://id.example.org" } else { &state.url };
+    let minutes = if fault == Fault::Expired { -1 } else { 5 };
+    let subject =
+        if fault == Fault::BadSubject { format!("{} ", state.person.subject) } else { state.person.subject.clone() };
+    let now = chrono::Utc::now();
+    let standard = StandardClaims::new(SubjectIdentifier::new(subject))
+        .set_preferred_username(state.person.username.map(|name| EndUserUsername::new(name.to_owned())));
+    let claims = CoreIdTokenClaims::new(
+        IssuerUrl::new(issuer.to_owned()).expect("an address"),
+        vec![Audience::new(audience.to_owned())],
+        now + chrono::Duration::minutes(minutes),
+        now,
+        standard,
+        EmptyAdditionalClaims {},
+    )
+    .set_nonce(Some(Nonce::new(if fault == Fault::WrongNonce { "another".repeat(8) } else { nonce })));
+    let wrong = Key::make(&state.key.id);
+    let key = if fault == Fault::WrongSignature { &wrong } else { &state.key };
+    let access = AccessToken::new("access-token".to_owned());
+    let sent = if fault == Fault::WrongAccessToken { AccessToken::new("another".to_owned()) } else { access.clone() };
+    let token = CoreIdToken::new(claims, &key.signing, CoreJwsSigningAlgorithm::EdDsa, Some(&access), None);
+    let token = Some(token.expect("a signature")).filter(|_| fault != Fault::NoIdToken);
+    CoreTokenResponse::new(sent, CoreTokenType::Bearer, CoreIdTokenFields::new(token, EmptyExtraTokenFields {}))
+}
+
+/// E-mail addresses are told here alone.
+async fn person(state: Shared, request: HttpRequest) -> HttpResponse {
+    if request.headers().get("authorization").is_none_or(|shown| shown != "Bearer access-token") {
+        return HttpResponse::Unauthorized().finish();
+    }
+    let Person { subject, email, is_verified, .. } = lock(&state).person.clone();
+    let email = email.map(|email| EndUserEmail::new(email.to_owned()));
+    HttpResponse::Ok().json(json!({"sub": subject, "email": email, "email_verified": is_verified}))
+}

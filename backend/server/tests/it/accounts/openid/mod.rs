@@ -1,0 +1,34 @@
+//! Signing in by OpenID Connect, at an issuer that the test runs (`issuer`): who comes in (`ways_in`), attacks on it
+//! (`attacks`), and issuers that are not what they should be (`outages`).
+
+mod attacks;
+mod browser;
+mod issuer;
+mod key;
+mod outages;
+mod ways_in;
+
+use reqwest::Response;
+use tallybook::accounts::{AccountsSettings, OpenIdSettings, SignUp};
+use tallybook_mock_llm::MockLlm;
+
+use self::browser::Browser;
+use super::kit::{Team, required};
+use crate::support::Engine;
+
+fn settings(sign_up: SignUp, openid: OpenIdSettings) -> AccountsSettings {
+    AccountsSettings { sign_up, openid: Some(openid), ..required() }
+}
+
+async fn team(engine: &Engine, sign_up: SignUp, openid: OpenIdSettings) -> Team {
+    Team::start_with(engine, &MockLlm::start().await.unwrap(), settings(sign_up, openid)).await
+}
+
+/// Nobody came in, and a reader is told why on the page for signing in.
+async fn assert_refused(browser: &mut Browser<'_>, response: Response, status: u16, words: &str) {
+    assert_eq!(response.status().as_u16(), status, "{words}");
+    let html = response.text().await.unwrap();
+    assert!(html.contains(words) && html.contains("name=\"password\""), "{words} is not in {html}");
+    assert_eq!(browser.name().await, None, "{words}");
+    assert!(browser.cookies.is_empty(), "{:?}", browser.cookies);
+}

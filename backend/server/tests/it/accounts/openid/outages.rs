@@ -1,0 +1,102 @@
+//! Issuers that are down, slow, changed or none: a sentence on the page, and nothing else stops working.
+
+use std::time::Duration;
+
+use reqwest::{Method, StatusCode};
+use serde_json::Value;
+use tallybook::accounts::{OpenIdSettings, SignUp};
+use tallybook_mock_llm::MockLlm;
+
+use super::{
+    super::kit::{ADMIN, Team},
+    assert_refused,
+    browser::Browser,
+    issuer::{Fault, Issuer},
+    team,
+};
+use crate::support::{Engine, eventually};
+
+/// An issuer that is down, or says what makes no sense, is a sentence on the page; passwords work, and so does everything when
+/// it is back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_issuer_that_cannot_be_worked_with_is_a_sentence() {
+    let issuer = Issuer::start().await;
+    for fault in [Fault::Down, Fault::Slow, Fault::Huge, Fault::Redirects, Fault::OtherIssuer, Fault::ScriptPage] {
+        issuer.fail(fault);
+        let openid = OpenIdSettings { patience: Duration::from_millis(500), ..issuer.settings() };
+        let team = team(&Engine::sqlite(), SignUp::Open, openid).await;
+        let before = issuer.described();
+        let mut browser = Browser::new(&team);
+        for _ in 0..3 {
+            let answer = browser.get("/sign-in/away").await;
+            assert_refused(&mut browser, answer, 503, "cannot be reached at the moment").await;
+        }
+        assert!(issuer.described() - before < 3, "{fault:?}: it is left alone for a while");
+        team.sign_in(ADMIN).await;
+        issuer.fail(Fault::None);
+        eventually("it is asked again", async || browser.get("/sign-in/away").await.status() == StatusCode::SEE_OTHER)
+            .await;
+    }
+}
+
+/// The same of one that gives no token.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_code_that_cannot_be_redeemed_is_a_sentence() {
+    let issuer = Issuer::start().await;
+    for fault in [Fault::SlowToken, Fault::PlainToken] {
+        issuer.fail(fault);
+        let openid = OpenIdSettings { patience: Duration::from_millis(500), ..issuer.settings() };
+        let team = team(&Engine::sqlite(), SignUp::Open, openid).await;
+        let mut browser = Browser::new(&team);
+        let answer = browser.sign_in("/sign-in/away").await;
+        assert_refused(&mut browser, answer, 503, "cannot be reached at the moment").await;
+    }
+}
+
+/// Nothing listens there, and the server starts and serves.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_issuer_that_is_not_there_keeps_nobody_from_starting() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let issuer = Issuer::start().await;
+    let openid = OpenIdSettings { issuer: format!("http://{free}"), ..issuer.settings() };
+    let team = team(&Engine::sqlite(), SignUp::Open, openid).await;
+    let mut browser = Browser::new(&team);
+    let request = team.client.get(team.app.url("/sign-in/away")).header("accept-language", "ja");
+    let html = request.send().await.unwrap().text().await.unwrap();
+    assert!(html.contains("接続できません") && html.contains("&#60;ID&#62;でサインイン"), "{html}");
+    let answer = browser.get("/sign-in/away").await;
+    assert_refused(&mut browser, answer, 503, "cannot be reached at the moment").await;
+}
+
+/// Without an issuer there is no such way, and no word of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_an_issuer_nothing_is_offered() {
+    let team = Team::start(&Engine::sqlite(), &MockLlm::start().await.unwrap()).await;
+    let mut browser = Browser::new(&team);
+    let page = browser.get("/sign-in").await.text().await.unwrap();
+    assert!(!page.contains("/sign-in/away"), "{page}");
+    assert_eq!(browser.get("/sign-in/away").await.status(), StatusCode::NOT_FOUND);
+    let root = team.sign_in(ADMIN).await;
+    let me = team.json(&root, Method::GET, "/api/me", Value::Null, 200).await;
+    assert_eq!(me["issuer"], Value::Null);
+    team.json(&root, Method::POST, "/api/identities", Value::Null, 404).await;
+}
+
+/// A key that the issuer has had since it was last asked is asked for, though not whenever somebody comes with one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_key_of_the_issuers_does_not_keep_people_out_for_long() {
+    let issuer = Issuer::start().await;
+    let team = team(&Engine::sqlite(), SignUp::Open, issuer.settings()).await;
+    assert_eq!(Browser::new(&team).sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
+    let described = issuer.described();
+    issuer.rotate();
+    assert_eq!(Browser::new(&team).sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
+    assert_eq!(issuer.described(), described + 1);
+    issuer.rotate();
+    for _ in 0..3 {
+        let mut browser = Browser::new(&team);
+        let answer = browser.sign_in("/sign-in/away").await;
+        assert_refused(&mut browser, answer, 401, "does not prove").await;
+    }
+    assert_eq!(issuer.described(), described + 1, "within a minute it is not asked again");
+}

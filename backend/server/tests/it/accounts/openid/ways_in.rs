@@ -1,0 +1,179 @@
+//! Who comes in: whoever is linked, invited or of an issuer whose people all may, and nobody else.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tallybook::accounts::{OpenIdSettings, SignUp};
+use tallybook_mock_llm::MockLlm;
+
+use super::{
+    super::kit::{ADMIN, Team, Who, kind_of},
+    assert_refused,
+    browser::{Browser, location},
+    issuer::{Issuer, Person},
+    settings, team,
+};
+use crate::support::{Engine, TestApp, on_every_engine, rows};
+
+on_every_engine! {
+    /// By its owner, who is signed in, and then back by the issuer alone.
+    async fn an_account_is_linked_by_its_owner(engine: Engine) {
+        let issuer = Issuer::start().await;
+        let team = team(&engine, SignUp::default(), issuer.settings()).await;
+        issuer.person(Person { username: Some(ADMIN), email: Some("root@example.org"), is_verified: true, ..Person::named("s-1") });
+        let mut stranger = Browser::new(&team);
+        let page = stranger.get("/sign-in?next=%2Fc%2F1").await.text().await.unwrap();
+        assert!(page.contains("Sign in with Example") && !page.contains("<ID>") && !page.contains("<script"), "{page}");
+        assert!(page.contains("href=\"/sign-in/away?next=%2Fc%2F1\"") && page.contains("name=\"password\""), "{page}");
+
+        // An equal name and address are nobody's proof.
+        let answer = stranger.sign_in("/sign-in/away").await;
+        assert_refused(&mut stranger, answer, 403, "No account here belongs to you").await;
+
+        let root = team.sign_in(ADMIN).await;
+        let mut owner = Browser::of(&team, &root);
+        let back = owner.begin_linking().await;
+        let linked = owner.get(&back).await;
+        assert_eq!((linked.status(), location(&linked).as_str()), (StatusCode::SEE_OTHER, "/settings"));
+        let list = team.json(&root, Method::GET, "/api/identities", Value::Null, 200).await;
+        assert_eq!((list["items"].as_array().unwrap().len(), &list["items"][0]["subject"]), (1, &json!("s-1")));
+        assert_eq!((&list["items"][0]["label"], &list["items"][0]["issuer"]), (&json!("root@example.org"), &json!(issuer.url())));
+        // Twice is once.
+        let back = owner.begin_linking().await;
+        assert_eq!(owner.get(&back).await.status(), StatusCode::SEE_OTHER);
+
+        let answer = stranger.sign_in("/sign-in/away?next=%2Fc%2F1%3Fx%3D2").await;
+        assert_eq!((answer.status(), location(&answer).as_str()), (StatusCode::SEE_OTHER, "/c/1?x=2"));
+        assert_eq!(stranger.name().await.as_deref(), Some(ADMIN));
+        // Nobody else's account takes the same identity.
+        let (other, other_id) = team.person(&root, "otto").await;
+        let mut otto = Browser::of(&team, &other);
+        let back = otto.begin_linking().await;
+        let refused = otto.get(&back).await;
+        assert_eq!(refused.status(), StatusCode::CONFLICT);
+        let html = refused.text().await.unwrap();
+        assert!(html.contains("linked to this identity already") && html.contains("href=\"/settings\""), "{html}");
+        let path = format!("/api/users/{other_id}/identities");
+        team.json(&root, Method::POST, &path, json!({"subject": "s-1"}), 409).await;
+
+        let id = list["items"][0]["id"].as_i64().unwrap();
+        team.json(&other, Method::DELETE, &format!("/api/identities/{id}"), Value::Null, 404).await;
+        team.json(&root, Method::DELETE, &format!("/api/identities/{id}"), Value::Null, 204).await;
+        let mut again = Browser::new(&team);
+        let answer = again.sign_in("/sign-in/away").await;
+        assert_refused(&mut again, answer, 403, "No account here belongs to you").await;
+        // What was done is on record.
+        let noted = rows!(team.app, (String, String), "SELECT action, subject FROM audit_log WHERE action LIKE 'identity%' ORDER BY id");
+        assert_eq!(noted, [("identity_linked".to_owned(), "root@example.org".to_owned()), ("identity_unlinked".to_owned(), String::new())]);
+    }
+
+    /// Where everybody may make an account, the first sign-in makes one; a name that is taken stays whose it is.
+    async fn where_sign_up_is_open_whoever_the_issuer_knows_comes_in(engine: Engine) {
+        let issuer = Issuer::start().await;
+        let team = team(&engine, SignUp::Open, issuer.settings()).await;
+        issuer.person(Person { username: Some("Root"), ..Person::named("s-1") });
+        let mut first = Browser::new(&team);
+        assert_eq!(first.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
+        assert_eq!(first.name().await.as_deref(), Some("root-2"));
+        let me: Value = first.get("/api/me").await.json().await.unwrap();
+        assert_eq!((&me["role"], &me["issuer"]), (&json!("user"), &json!("Example <ID>")));
+        let mut again = Browser::new(&team);
+        again.sign_in("/sign-in/away").await;
+        assert_eq!(again.name().await.as_deref(), Some("root-2"), "the same person");
+        issuer.person(Person { username: Some("root"), ..Person::named("s-2") });
+        let mut second = Browser::new(&team);
+        second.sign_in("/sign-in/away").await;
+        assert_eq!(second.name().await.as_deref(), Some("root-3"), "another person of the same name");
+
+        // Several first sign-ins at once make one account.
+        issuer.person(Person::named("s-3"));
+        let mut browsers = [Browser::new(&team), Browser::new(&team), Browser::new(&team)];
+        let answers = futures_util::future::join_all(browsers.iter_mut().map(|browser| browser.sign_in("/sign-in/away"))).await;
+        assert!(answers.iter().all(|answer| answer.status() == StatusCode::SEE_OTHER), "{answers:?}");
+        let users = rows!(team.app, (String,), "SELECT name FROM users WHERE name LIKE 'user%'");
+        assert_eq!(users, [("user".to_owned(),)]);
+
+        // The only way in stays, until there is another.
+        let identities: Value = first.get("/api/identities").await.json().await.unwrap();
+        let path = format!("/api/identities/{}", identities["items"][0]["id"]);
+        let refused = first.send(Method::DELETE, &path).await;
+        assert_eq!((refused.status(), kind_of(refused).await.as_str()), (StatusCode::CONFLICT, "/problems/only-way-in"));
+        let gone = team.send(&first.who(), Method::DELETE, "/api/me", json!({"password": ""})).await;
+        assert_eq!(kind_of(gone).await, "/problems/no-password");
+        assert_eq!(team.try_sign_in("root-2", "").await.status(), StatusCode::UNAUTHORIZED);
+    }
+
+    /// Whoever is deactivated stays out, and what an admin links lets in.
+    async fn admins_link_and_deactivate(engine: Engine) {
+        let issuer = Issuer::start().await;
+        let team = team(&engine, SignUp::Closed, issuer.settings()).await;
+        let root = team.sign_in(ADMIN).await;
+        let (_, id) = team.person(&root, "olga").await;
+        let path = format!("/api/users/{id}/identities");
+        team.json(&root, Method::POST, &path, json!({"subject": "with space "}), 422).await;
+        let linked = team.json(&root, Method::POST, &path, json!({"subject": "s-7"}), 201).await;
+        issuer.person(Person::named("s-7"));
+        let mut olga = Browser::new(&team);
+        assert_eq!(olga.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
+        assert_eq!(olga.name().await.as_deref(), Some("olga"));
+        team.json(&root, Method::DELETE, &format!("/api/users/{id}"), Value::Null, 204).await;
+        let mut olga = Browser::new(&team);
+        let answer = olga.sign_in("/sign-in/away").await;
+        assert_refused(&mut olga, answer, 403, "This account is deactivated").await;
+        let path = format!("{path}/{}", linked["items"][0]["id"]);
+        team.json(&root, Method::DELETE, &path, Value::Null, 204).await;
+        let answer = olga.sign_in("/sign-in/away").await;
+        assert_refused(&mut olga, answer, 403, "No account here belongs to you").await;
+    }
+
+    /// By an admin's link and the issuer, once, and with the link's role.
+    async fn an_invitation_is_accepted_by_the_issuer(engine: Engine) {
+        let issuer = Issuer::start().await;
+        let team = team(&engine, SignUp::Invitation, issuer.settings()).await;
+        let root = team.sign_in(ADMIN).await;
+        let made = team.json(&root, Method::POST, "/api/invitations", json!({"role": "admin"}), 201).await;
+        let url = made["url"].as_str().unwrap();
+        let mut guest = Browser::new(&team);
+        let page = guest.get(url).await.text().await.unwrap();
+        let token = url.split_once("token=").unwrap().1;
+        let away = format!("/sign-in/away?token={token}");
+        assert!(page.contains(&format!("href=\"{away}\"")), "{page}");
+        issuer.person(Person { email: Some("Guest@example.org"), ..Person::named("s-8") });
+        assert_eq!(guest.sign_in(&away).await.status(), StatusCode::SEE_OTHER);
+        let me: Value = guest.get("/api/me").await.json().await.unwrap();
+        assert_eq!((&me["name"], &me["role"]), (&json!("guest@example.org"), &json!("admin")));
+        issuer.person(Person::named("s-9"));
+        let mut late = Browser::new(&team);
+        let answer = late.sign_in(&away).await;
+        assert_eq!(answer.status(), StatusCode::GONE);
+        assert_eq!(late.name().await, None);
+    }
+
+    /// Until there is an admin, the setup link alone makes one.
+    async fn the_first_admin_does_not_come_by_the_issuer(engine: Engine) {
+        let issuer = Issuer::start().await;
+        let model = MockLlm::start().await.unwrap();
+        let (app, link) = TestApp::spawn_with_accounts(&engine, &model, settings(SignUp::Open, issuer.settings())).await;
+        let (team, link) = (Team::of(app), link.unwrap());
+        for path in ["/sign-in/away", "/sign-in/callback?code=1&state=2"] {
+            assert_eq!(team.get(&Who::default(), path).await.status(), StatusCode::SERVICE_UNAVAILABLE, "{path}");
+        }
+        let setup = team.get(&Who::default(), link.trim_start_matches(&team.app.address)).await.text().await.unwrap();
+        assert!(!setup.contains("/sign-in/away"), "{setup}");
+        assert_eq!(issuer.described(), 0);
+    }
+
+    /// Only verified addresses count.
+    async fn domains_let_in_whose_address_is_verified(engine: Engine) {
+        let issuer = Issuer::start().await;
+        let openid = OpenIdSettings { email_domains: vec!["example.org".to_owned()], ..issuer.settings() };
+        let team = team(&engine, SignUp::Open, openid).await;
+        for (email, is_verified) in [(None, true), (Some("a@example.org"), false), (Some("a@evil.example"), true)] {
+            issuer.person(Person { email, is_verified, ..Person::named("s-1") });
+            let mut browser = Browser::new(&team);
+            let answer = browser.sign_in("/sign-in/away").await;
+            assert_refused(&mut browser, answer, 403, "verified e-mail address").await;
+        }
+        issuer.person(Person { email: Some("a@example.org"), is_verified: true, ..Person::named("s-1") });
+        assert_eq!(Browser::new(&team).sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
+    }
+}

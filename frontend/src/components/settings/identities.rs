@@ -1,0 +1,75 @@
+//! Who one is at the issuer by which people sign in.
+
+use leptos::prelude::*;
+use tallybook_protocol::Identity;
+
+use super::{
+    deed::Deed,
+    list::{List, when},
+    section::section,
+};
+use crate::{api::account, browser, language::Language};
+
+pub(super) fn section_view(issuer: &str, text: Language) -> AnyView {
+    let list = List::new(text, account::list_identities);
+    let (linking, unlinking) = (Deed::new(), Deed::new());
+    let unlink = Callback::new(move |id: i64| {
+        unlinking.run(text, account::unlink_identity(id), move |()| {
+            list.take_out(move |identity: &Identity| identity.id == id);
+            None
+        });
+    });
+    let link = move |_| {
+        linking.run(text, account::begin_linking(), |linking| {
+            // The issuer sends the browser back to the settings.
+            browser::leave_for(&linking.url);
+            None
+        });
+    };
+    let content = view! {
+        {list.view("identities", text, Some(text.identities_none()), move |identity| row(identity, unlink, text))}
+        {unlinking.told()}
+        <div class="setting-buttons">
+            <button
+                type="button"
+                class="button"
+                data-testid="link-identity"
+                aria-disabled=move || linking.busy()
+                on:click=link
+            >
+                {text.identity_link(issuer)}
+            </button>
+        </div>
+        {linking.told()}
+    };
+    section("identities", text.identities(), text.identities_about(), content.into_any())
+}
+
+fn row(identity: Identity, unlink: Callback<i64>, text: Language) -> AnyView {
+    let Identity { id, label, issuer, created_at, last_used_at, .. } = identity;
+    let used = match last_used_at {
+        Some(at) => view! { {text.last_used()}" "{when(at.timestamp_millis(), text)} }.into_any(),
+        None => text.never_used().into_any(),
+    };
+    let name = format!("{}: {label}", text.identity_unlink());
+    view! {
+        <li data-testid="identity">
+            <span class="setting-item">
+                <b dir="auto">{label}</b>
+                <span class="setting-note">
+                    {issuer}" · "{text.made_at()}" "{when(created_at.timestamp_millis(), text)}" · "{used}
+                </span>
+            </span>
+            <button
+                type="button"
+                class="button small"
+                data-testid="unlink-identity"
+                aria-label=name
+                on:click=move |_| unlink.run(id)
+            >
+                {text.identity_unlink()}
+            </button>
+        </li>
+    }
+    .into_any()
+}
