@@ -11,9 +11,10 @@ use tracing::{Instrument as _, Span};
 use super::{
     error::AgentError,
     halt::Halt,
+    hiding::Hiding,
     recorder::{Activity, ModelCallRecord, Purpose, TurnRecorder},
     result::bounded_call,
-    secret_input::{Hiding, SecretInput, repeats},
+    secret_input::{SecretInput, repeats},
     spans,
     turn::PlannedCall,
 };

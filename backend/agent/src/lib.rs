@@ -7,6 +7,7 @@ mod ask;
 mod consent;
 mod error;
 mod halt;
+mod hiding;
 mod limits;
 mod offer;
 mod prompt;

@@ -11,12 +11,12 @@ use super::{
     ask::ask,
     error::AgentError,
     halt::Halt,
+    hiding::Hiding,
     limits::Limits,
     offer::Offer,
     prompt::{SystemPrompt, instructions},
     recorder::TurnRecorder,
     review::Reviewers,
-    secret_input::Hiding,
     step_run::ToolRunner,
     turn::{ContinuedTurn, EndReason, TurnInput, TurnOutcome},
 };

@@ -1,0 +1,29 @@
+//! Hiding in calls what nobody may read, as soon as they are read: what a step keeps, tells and logs of them lacks it.
+
+use tallybook_llm::ToolCallRequest;
+use tallybook_tools::{Secrets, hide_arguments};
+
+use super::{offer::Offer, secret_input::SecretInput};
+
+/// What is hidden in the calls of a turn.
+pub(super) struct Hiding<'a> {
+    pub(super) offer: &'a Offer,
+    /// Values that are for no tool, so nothing runs with them.
+    pub(super) secrets: &'a Secrets,
+}
+
+impl Hiding<'_> {
+    /// The call without what the schema of a tool of ours marks as secret, and what it runs with where that is more. What a
+    /// program's tool takes is the program's business.
+    pub(super) fn hide(&self, mut call: ToolCallRequest) -> (ToolCallRequest, Option<SecretInput>) {
+        call.input_text = self.secrets.hide(call.input_text).into_owned();
+        let tool = self.offer.find_ours(&call.name);
+        let Some(hidden) = tool.and_then(|tool| hide_arguments(&tool.input_schema, &call.input_text)) else {
+            return (call, None);
+        };
+        let whole = std::mem::replace(&mut call.input_text, hidden.text);
+        // Nothing runs with arguments that cannot be read.
+        let is_read = !hidden.values.is_empty();
+        (call, is_read.then(|| SecretInput { input_text: whole, values: Secrets::new(hidden.values) }))
+    }
+}
