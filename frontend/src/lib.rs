@@ -49,7 +49,10 @@ pub use app::shell;
 pub use data::{PageData, PageError, PageFuture};
 pub use language::Language;
 #[cfg(feature = "ssr")]
-pub use pages::shared::shared_page;
+pub use pages::{
+    played::{PlayedAnswer, played_answer},
+    shared::shared_page,
+};
 pub use preferences::{
     LANGUAGE_COOKIE, NOTIFICATIONS_COOKIE, Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE,
     Theme,

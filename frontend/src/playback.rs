@@ -48,6 +48,19 @@ impl Recording {
         self.events.partition_point(|(at, _)| *at <= ms)
     }
 
+    /// The last moment before this one at which something happened.
+    #[cfg(any(feature = "ssr", test))]
+    pub(crate) fn ms_before(&self, ms: i64) -> Option<i64> {
+        let before = self.events.partition_point(|(at, _)| *at < ms);
+        before.checked_sub(1).and_then(|last| self.events.get(last)).map(|(at, _)| *at)
+    }
+
+    /// The next one.
+    #[cfg(any(feature = "ssr", test))]
+    pub(crate) fn ms_after(&self, ms: i64) -> Option<i64> {
+        self.events.get(self.happened(ms)).map(|(at, _)| *at)
+    }
+
     /// When the last of the first `count` happened.
     pub(crate) fn ms_of(&self, count: usize) -> i64 {
         count.checked_sub(1).and_then(|last| self.events.get(last)).map_or(0, |(ms, _)| *ms)
@@ -122,6 +135,8 @@ mod tests {
         assert_eq!((recording.len(), recording.duration_ms()), (5, 500 + MAX_PAUSE_MS));
         assert_eq!([-1, 0, 250, 499, 500].map(|ms| recording.happened(ms)), [0, 1, 2, 2, 3]);
         assert_eq!((recording.ms_of(0), recording.ms_of(3)), (0, 500));
+        assert_eq!([0, 1, 250, 9000].map(|ms| recording.ms_before(ms)), [None, Some(0), Some(0), Some(3500)]);
+        assert_eq!([-1, 0, 499, 3500].map(|ms| recording.ms_after(ms)), [Some(0), Some(250), Some(500), None]);
 
         let mut scene = Scene::default();
         assert!(scene.answer().is_none());

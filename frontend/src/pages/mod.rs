@@ -5,4 +5,6 @@ mod drawer;
 pub(crate) mod not_found;
 mod orders;
 #[cfg(feature = "ssr")]
+pub(crate) mod played;
+#[cfg(feature = "ssr")]
 pub(crate) mod shared;

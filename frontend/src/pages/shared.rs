@@ -93,8 +93,9 @@ fn Question(entry: Entry) -> impl IntoView {
     }
 }
 
+/// An answer to be read.
 #[component]
-fn Answer(entry: Entry) -> impl IntoView {
+pub(super) fn Answer(entry: Entry) -> impl IntoView {
     let text = use_language();
     let pieces = entry.segments().into_iter().map(|segment| match segment {
         Segment::Text(range) => {

@@ -65,3 +65,6 @@ pub(super) const MAX_HOURS_LOOKED_AT: usize = 12;
 pub(super) const REASON_LIFETIME: TimeDelta = TimeDelta::hours(1);
 /// Characters of a reason.
 pub(super) const MAX_REASON_CHARS: usize = 500;
+
+/// Events of a turn that are read to be played, and those that were read with the last of them.
+pub(super) const MAX_PLAYED_EVENTS: usize = 5_000;

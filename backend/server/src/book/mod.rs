@@ -1,6 +1,5 @@
-//! The book that admins read: the tool calls of everybody, filtered, and one by one, to be run again; and who has looked at
-//! whose. What it is
-//! read with is in `http::book`.
+//! The book that admins read: the tool calls of everybody, filtered, and one by one, to be played and run
+//! again; and who has looked at whose. What it is read with is in `http::book`.
 
 mod error;
 mod export;
@@ -10,6 +9,7 @@ mod limits;
 mod list;
 mod looks;
 mod no_rerun;
+mod playback;
 mod rerun;
 mod service;
 mod store;
@@ -24,6 +24,7 @@ pub(crate) use limits::MAX_RERUN_INPUT_BYTES;
 pub(crate) use list::CallsPage;
 pub(crate) use looks::Subject;
 pub(crate) use no_rerun::NoRerun;
+pub(crate) use playback::CallPlayback;
 pub(crate) use rerun::{RerunState, Reruns};
 pub(crate) use service::Book;
 pub(crate) use store::{

@@ -1,7 +1,7 @@
 //! The stored copy of a turn's events, text deltas joined. It says what a turn had written when its process died.
 
 use chrono::{DateTime, Utc};
-use tallybook_protocol::{ChatEvent, MessageId};
+use tallybook_protocol::{ChatEvent, MessageId, PlayedEvent, RawJson};
 
 use super::{
     EventId,
@@ -128,6 +128,13 @@ pub(crate) struct RawEvent {
     pub(crate) event: String,
     pub(crate) data: String,
     pub(crate) created_at: DateTime<Utc>,
+}
+
+impl RawEvent {
+    /// To be played.
+    pub(crate) fn played(self) -> PlayedEvent {
+        PlayedEvent { event: self.event, data: RawJson::from_text(&self.data), at: self.created_at }
+    }
 }
 
 /// What a turn sent under any lease after an event: as much of it as is read at a time, and nothing only when there is

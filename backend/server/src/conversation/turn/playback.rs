@@ -1,6 +1,6 @@
 //! Playing a turn again as it happened, from its stored journal, for as long as that is kept.
 
-use tallybook_protocol::{MessageId, MessageStatus, Playback, PlayedEvent, RawJson};
+use tallybook_protocol::{MessageId, MessageStatus, Playback};
 use uuid::Uuid;
 
 use super::super::{ServiceError, service::ConversationService, store::messages};
@@ -31,11 +31,6 @@ impl ConversationService {
         let after = after.filter(|after| after.message_id == message_id).unwrap_or(beginning);
         let events = stored::list_raw_events_after(&context.db, after).await?;
         let next = events.last().map(|last| last.id.to_string());
-        let items = events.into_iter().map(|RawEvent { event, data, created_at, .. }| PlayedEvent {
-            event,
-            data: RawJson::from_text(&data),
-            at: created_at,
-        });
-        Ok(Playback { items: items.collect(), next })
+        Ok(Playback { items: events.into_iter().map(RawEvent::played).collect(), next })
     }
 }

@@ -9,6 +9,7 @@ mod format;
 mod frame;
 mod list;
 mod looks;
+mod playback;
 mod rerun;
 mod timeline;
 mod words;
@@ -29,6 +30,11 @@ pub(super) fn pages(app: &mut ServiceConfig) {
         .service(Endpoint::at("/admin/export").on(Method::GET, export::download).on(Method::POST, export::give_reason))
         .service(
             Endpoint::at("/admin/calls/{tool_call_id}").on(Method::GET, call::show).on(Method::POST, call::give_reason),
+        )
+        .service(
+            Endpoint::at("/admin/calls/{tool_call_id}/playback")
+                .on(Method::GET, playback::show)
+                .on(Method::POST, playback::give_reason),
         )
         .service(
             Endpoint::at("/admin/calls/{tool_call_id}/reruns")

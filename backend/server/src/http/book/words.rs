@@ -58,6 +58,15 @@ words! {
     error_kind: "Kind of error", "エラーの種類";
     turn: "Turn", "ターン";
     title: "Conversation", "会話";
+    playback: "Playback of the turn", "ターンの再生";
+    back_to_call: "Back to the call", "呼び出しに戻る:";
+    first_moment: "Beginning", "最初";
+    moment_before: "Step back", "前へ";
+    moment_after: "Step on", "次へ";
+    last_moment: "End", "最後";
+    pause: "Pause", "一時停止";
+    no_record: "How the turn went is not kept any more.", "このターンの経過は、もう保存されていません。";
+    record_cut: "Only the beginning of this long turn can be played.", "長いターンのため、再生できるのは最初の部分だけです。";
     provider_id: "Provider's id", "プロバイダーのID";
     open_conversation: "Open the conversation at this call", "この呼び出しの位置で会話を開く";
     cut: "Only the beginning is shown.", "先頭部分のみ表示しています。";

@@ -148,12 +148,14 @@ fn rows() -> Vec<Row> {
         row(get.clone(), "/admin/figures", [303, 403, 403, 200, 303, 403]),
         row(get.clone(), "/admin/export", [303, 403, 403, 403, 303, 403]).query("?format=csv"),
         row(get.clone(), "/admin/calls/{tool_call_id}", [303, 403, 403, 403, 303, 403]),
+        row(get.clone(), "/admin/calls/{tool_call_id}/playback", [303, 403, 403, 403, 303, 403]),
         row(get.clone(), "/admin/conversations/{uuid}", [303, 403, 403, 403, 303, 403]),
         row(post.clone(), "/admin", admins(303)).form("reason=because"),
         row(post.clone(), "/admin/export", admins(303)).query("?format=csv").form("reason=because"),
         row(post.clone(), "/admin/calls/{tool_call_id}", admins(303)).form("reason=because"),
+        row(post.clone(), "/admin/calls/{tool_call_id}/playback", admins(303)).form("reason=because"),
         row(post.clone(), "/admin/conversations/{uuid}", admins(303)).form("reason=because"),
-        // In the row before the last the admin has said why.
+        // Above the admin has said why.
         row(post.clone(), "/admin/calls/{tool_call_id}/reruns", admins(303)).form("input={}"),
         row(get.clone(), "/healthz", PUBLIC),
         row(get.clone(), "/readyz", PUBLIC),

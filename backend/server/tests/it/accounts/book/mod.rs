@@ -1,10 +1,11 @@
 //! The book that admins read: its list, its figures, what it takes to look at others', calls that are
-//! run again, its files, and its documentation.
+//! played and run again, its files, and its documentation.
 
 mod figures;
 mod kit;
 mod list;
 mod looking;
+mod playback;
 mod reruns;
 mod sql;
 

@@ -1,0 +1,139 @@
+//! `/admin/calls/{id}/playback`: the turn around a call as it happened, moment by moment. It plays without scripts: while it
+//! does, each page leads to the next one by itself, a second later.
+
+use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
+use askama::Template;
+use serde::Deserialize;
+use tallybook_frontend::{Language, PlayedAnswer, played_answer};
+use tallybook_protocol::ToolCallId;
+
+use super::{
+    super::{caller::Admin, state::State},
+    frame::{Frame, ReasonForm, answer, refusal, take_reason},
+    words::Words,
+};
+use crate::book::{Book, CallPlayback, Subject};
+
+/// How many times as fast as it was.
+const SPEEDS: [i64; 4] = [1, 2, 4, 16];
+
+#[derive(Deserialize)]
+pub(super) struct Moment {
+    /// Milliseconds from the beginning.
+    #[serde(default)]
+    at: i64,
+    /// How fast it plays; it stands still when that is absent.
+    speed: Option<i64>,
+}
+
+/// A link to another moment, or a speed.
+struct Way {
+    words: String,
+    /// None where that is where one is.
+    address: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "book/playback.html")]
+struct PlaybackPage {
+    frame: Frame,
+    tool: String,
+    call: String,
+    /// Where it goes on by itself.
+    next: Option<String>,
+    place: String,
+    steps: Vec<Way>,
+    speeds: Vec<Way>,
+    /// The answer, as HTML that `tallybook_frontend` drew.
+    answer: String,
+    /// Said where there is nothing to be played, or not all.
+    note: Option<&'static str>,
+}
+
+pub(super) async fn show(
+    state: State,
+    request: HttpRequest,
+    admin: Admin,
+    id: web::Path<ToolCallId>,
+    moment: web::Query<Moment>,
+) -> HttpResponse {
+    let (reader, id) = (admin.0, *id);
+    let frame = Frame::of(&state, &request);
+    match state.run_book(move |book: Book| async move { book.open_playback(&reader, id).await }).await {
+        Ok(playback) => answer(StatusCode::OK, &page(frame, id, &playback, &moment)),
+        Err(error) => refusal(frame, &request, &error),
+    }
+}
+
+pub(super) async fn give_reason(
+    state: State,
+    request: HttpRequest,
+    admin: Admin,
+    id: web::Path<ToolCallId>,
+    form: web::Form<ReasonForm>,
+) -> HttpResponse {
+    take_reason(&state, &request, admin.0, Subject::Call(*id), form.into_inner()).await
+}
+
+fn page(frame: Frame, id: ToolCallId, playback: &CallPlayback, moment: &Moment) -> PlaybackPage {
+    let words = frame.words;
+    let speed = moment.speed.filter(|speed| SPEEDS.contains(speed));
+    let PlayedAnswer { html, at_ms, before_ms, after_ms, duration_ms } =
+        played_answer(frame.language, &playback.events, moment.at);
+    let call = format!("/admin/calls/{id}");
+    let address = |at: i64, speed: Option<i64>| {
+        let speed = speed.map_or_else(String::new, |speed| format!("&speed={speed}"));
+        format!("{call}/playback?at={at}{speed}")
+    };
+    let step = |label: &str, at: Option<i64>| Way { words: label.to_owned(), address: at.map(|at| address(at, None)) };
+    let steps = vec![
+        step(words.first_moment(), before_ms.map(|_| 0)),
+        step(words.moment_before(), before_ms),
+        step(words.moment_after(), after_ms),
+        step(words.last_moment(), after_ms.map(|_| duration_ms)),
+    ];
+    let pause = Way { words: words.pause().to_owned(), address: speed.map(|_| address(at_ms, None)) };
+    let begin = if after_ms.is_some() { at_ms } else { 0 };
+    let speeds = SPEEDS.map(|each| Way {
+        words: words.play_at(each),
+        address: (speed != Some(each)).then(|| address(begin, Some(each))),
+    });
+    let next = speed.filter(|_| after_ms.is_some()).map(|speed| {
+        let at = duration_ms.min(at_ms.saturating_add(speed * 1000));
+        address(at, Some(speed).filter(|_| at < duration_ms))
+    });
+    let note = match (playback.events.is_empty(), playback.is_whole) {
+        (true, _) => Some(words.no_record()),
+        (false, false) => Some(words.record_cut()),
+        (false, true) => None,
+    };
+    PlaybackPage {
+        tool: playback.tool.clone(),
+        place: words.moment_of(at_ms, duration_ms),
+        speeds: std::iter::once(pause).chain(speeds).collect(),
+        frame,
+        call,
+        next,
+        steps,
+        answer: html,
+        note,
+    }
+}
+
+impl Words {
+    fn play_at(self, speed: i64) -> String {
+        match self.0 {
+            Language::English => format!("Play {speed}×"),
+            Language::Japanese => format!("{speed}倍速で再生"),
+        }
+    }
+
+    fn moment_of(self, at_ms: i64, duration_ms: i64) -> String {
+        let seconds = |ms: i64| format!("{}.{}", ms / 1000, ms % 1000 / 100);
+        let (at, whole) = (seconds(at_ms), seconds(duration_ms));
+        match self.0 {
+            Language::English => format!("{at} s of {whole} s, long pauses shortened"),
+            Language::Japanese => format!("{at}秒／{whole}秒(長い待ち時間は短縮)"),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A turn played again for an admin, moment by moment and by itself, in pages without scripts.
+
+use reqwest::StatusCode;
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+
+use super::{
+    super::kit::{ADMIN, Team},
+    kit::{page, say_why},
+};
+use crate::support::{Engine, execute, on_every_engine, rows};
+
+/// Where a link with these words leads.
+fn way(page: &str, words: &str) -> Option<String> {
+    let end = page.find(&format!("\">{words}</a>"))?;
+    let begin = page[..end].rfind("href=\"")? + "href=\"".len();
+    Some(unescaped(&page[begin..end]))
+}
+
+/// Where the page goes on by itself.
+fn goes_on(page: &str) -> Option<String> {
+    let rest = page.split("http-equiv=\"refresh\" content=\"1; url=").nth(1)?;
+    Some(unescaped(rest.split('"').next()?))
+}
+
+fn unescaped(address: &str) -> String {
+    address.replace("&#38;", "&").replace("&amp;", "&")
+}
+
+on_every_engine! {
+    async fn an_admin_plays_a_turn_as_it_happened(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (olga, _) = team.person(&admin, "olga").await;
+        let conversation = team.conversation(&olga).await;
+        model.reply([text("I <b>add</b> these two."), tool_call("add", r#"{"a":12.5,"b":7.25}"#)]);
+        model.reply([text("It is 19.75.")]);
+        team.ask(&olga, &conversation, "Add them").await;
+        let calls: Vec<(i64,)> = rows!(team.app, (i64,), "SELECT id FROM tool_calls");
+        let address = format!("/admin/calls/{}/playback", calls[0].0);
+
+        let asked = page(&team, &admin, &address, StatusCode::FORBIDDEN).await;
+        assert!(asked.contains("name=\"reason\"") && !asked.contains("19.75"), "{asked}");
+        assert_eq!(say_why(&team, &admin, &address, "an audit").await.status(), StatusCode::SEE_OTHER);
+        let call = page(&team, &admin, &format!("/admin/calls/{}", calls[0].0), StatusCode::OK).await;
+        assert_eq!(way(&call, "Playback of the turn"), Some(address.clone()));
+
+        // Moments of one millisecond are one, so where a moment lies is found by going on.
+        let mut shown = page(&team, &admin, &address, StatusCode::OK).await;
+        assert!(way(&shown, "Beginning").is_none() && way(&shown, "Step back").is_none(), "{shown}");
+        let mut moments = 1;
+        while let Some(next) = way(&shown, "Step on") {
+            shown = page(&team, &admin, &next, StatusCode::OK).await;
+            moments += 1;
+        }
+        assert!(moments <= 20, "{moments}");
+        for words in [" these two.", ">add</span>", "→", "It is 19.75."] {
+            assert!(shown.contains(words), "{words}: {shown}");
+        }
+        assert!(way(&shown, "End").is_none() && goes_on(&shown).is_none() && !shown.contains("<script") && !shown.contains("<b>"), "{shown}");
+        execute!(team.app, "UPDATE journal_events SET created_at = '2026-01-01 00:00:00' WHERE seq = 0");
+        execute!(team.app, "UPDATE journal_events SET created_at = '2026-01-01 00:00:01' WHERE seq = 1");
+        execute!(team.app, "UPDATE journal_events SET created_at = '2026-01-01 00:00:03' WHERE seq > 1");
+        let first = page(&team, &admin, &address, StatusCode::OK).await;
+        assert!(first.contains("0.0 s of 3.0 s") && !first.contains("these two"), "{first}");
+        let second = page(&team, &admin, &way(&first, "Step on").unwrap(), StatusCode::OK).await;
+        assert!(second.contains("1.0 s of 3.0 s") && second.contains("these two") && !second.contains("19.75"), "{second}");
+        assert_eq!(way(&second, "Step back"), Some(format!("{address}?at=0")));
+
+        // Twice as fast it is over in two pages more.
+        let mut played = page(&team, &admin, &way(&first, "Play 2×").unwrap(), StatusCode::OK).await;
+        assert_eq!(way(&played, "Pause"), Some(format!("{address}?at=0")));
+        let mut seen = Vec::new();
+        while let Some(next) = goes_on(&played) {
+            seen.push(next.clone());
+            played = page(&team, &admin, &next, StatusCode::OK).await;
+        }
+        assert_eq!(seen, [format!("{address}?at=2000&speed=2"), format!("{address}?at=3000")]);
+        assert!(played.contains("It is 19.75."), "{played}");
+        let odd = page(&team, &admin, &format!("{address}?at=-9223372036854775808&speed=3"), StatusCode::OK).await;
+        assert!(odd.contains("0.0 s of") && goes_on(&odd).is_none(), "{odd}");
+
+        execute!(team.app, "DELETE FROM journal_events");
+        let gone = page(&team, &admin, &address, StatusCode::OK).await;
+        assert!(gone.contains("How the turn went is not kept any more."), "{gone}");
+    }
+}
