@@ -27,6 +27,7 @@ use super::{
     error::ApiError,
     shares,
     state::{AppState, State},
+    trace,
 };
 use crate::accounts::{Accounts, AccountsError, Caller, Credential, OpenStream};
 
@@ -45,6 +46,7 @@ pub(super) async fn identify<B: MessageBody + 'static>(
     match caller_of(&state, &request).await {
         Ok(Some(caller)) => {
             request.extensions_mut().insert(caller.clone());
+            tracing::Span::current().record(trace::USER_FIELD, caller.user.0);
             Ok(until_over(next.call(request).await?, &state.accounts, &caller))
         }
         Ok(None) => Ok(next.call(request).await?.map_into_left_body()),

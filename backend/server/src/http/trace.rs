@@ -76,7 +76,10 @@ fn id_of(request: &ServiceRequest) -> Uuid {
     request.extensions().get::<RequestId>().map_or_else(Uuid::nil, |id| **id)
 }
 
-/// The span of a request. It names no reader and nothing that was written, and what a client chose is short.
+/// By this field the span of a request names its reader, by number.
+pub(super) const USER_FIELD: &str = "user";
+
+/// The span of a request. It names its reader by number alone and nothing that was written, and what a client chose is short.
 pub(super) struct RequestSpan;
 
 impl RootSpanBuilder for RequestSpan {
@@ -89,6 +92,8 @@ impl RootSpanBuilder for RequestSpan {
             proxy_id = proxy_id(request),
             method = request.method().as_str(),
             path = &path[..path.floor_char_boundary(MAX_LOGGED_PATH_BYTES)],
+            // Known when it is found out who asks.
+            user = tracing::field::Empty,
         )
     }
 

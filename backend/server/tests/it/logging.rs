@@ -7,7 +7,7 @@ use std::{
     net::TcpStream,
 };
 
-use tallybook_mock_llm::MockLlm;
+use tallybook_mock_llm::{MockLlm, text};
 
 use crate::support::{Engine, Program, TestApp, eventually};
 
@@ -74,4 +74,21 @@ async fn what_is_logged_carries_the_id_of_its_request() {
         })
         .await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_logged_of_a_turn_says_whose_it_is() {
+    let model = MockLlm::start().await.unwrap();
+    let server = Logged::start(&Engine::sqlite(), &model, "debug");
+    let conversation = server.app.create_conversation().await;
+    model.reply([text("A secret answer.")]);
+    server.app.send(&conversation, "A secret question").await.all().await;
+    eventually("the log says what was stored, and for whom", async || {
+        let log = server.log();
+        let is_turn = |line: &&str| line.contains("turn{message=2 user=1}") && line.contains(" user=1}:turn{");
+        log.lines().filter(is_turn).any(|line| line.contains("sqlx::query"))
+    })
+    .await;
+    let log = server.log();
+    assert!(!log.contains("A secret"), "what anybody wrote is none of the log's: {log}");
 }

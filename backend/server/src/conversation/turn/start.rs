@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tallybook_protocol::ChatEvent;
 use tokio_util::task::task_tracker::TaskTrackerToken;
+use tracing::Instrument as _;
 
 use super::{
     super::{
@@ -77,7 +78,8 @@ pub(super) async fn start(
     context.turn_counts.count_start();
     let subscription = log.subscribe();
     let turn = Turn { context: Arc::clone(context), user, conversation_id, rows, model, given, log, cancel };
-    context.spawn(turn.run());
+    let span = tracing::info_span!("turn", message = %message_id, user = user.0);
+    context.spawn(turn.run().instrument(span));
     context.changes.announce(user);
     Ok(EventsAnswer::Turn(subscription))
 }
@@ -107,7 +109,8 @@ mod tests {
         });
         service.context.draining.cancelled().await;
         assert!(matches!(StartPermit::take(&service.context), Err(ServiceError::ShuttingDown)));
-        assert!(service.context.db.begin().await.is_ok(), "the database is open for the turn that begins");
+        let begun = service.context.db.begin().await;
+        assert!(begun.is_ok(), "the database is open for the turn that begins: {:?}", begun.err());
         drop(permit);
         shutting_down.await.unwrap();
         assert!(service.context.db.begin().await.is_err());
