@@ -189,6 +189,8 @@ impl Language {
             "" => ("In all", "合計"),
             "answer" => ("Answers", "回答"),
             "review" => ("Reviews of calls", "ツール呼び出しの審査"),
+            "plain" => ("Single questions of programs", "プログラムからの単発の質問"),
+            "reasoning_summary" => ("Summaries of what was done", "作業の要約"),
             "title" => ("Titles", "タイトル"),
             // One that this page does not know yet.
             other => return other.to_owned(),

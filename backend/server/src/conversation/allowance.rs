@@ -7,7 +7,7 @@ use tallybook_protocol::{Allowance, Allowances, PurposeUsage};
 use super::{
     ServiceError,
     context::Context,
-    person_limits::{DAY, MINUTE},
+    person_limits::{DAY, MINUTE, PersonLimits},
     service::ConversationService,
     store::usage::{self, Since, UsedUp},
 };
@@ -39,6 +39,17 @@ pub(super) async fn check(context: &Context, tx: &mut Transaction, user: UserId)
     }
     let time = now();
     let counted = usage::count_in(tx, user, since(context, time)).await?;
+    limits.reached(counted, time).map_or(Ok(()), |reached| Err(reached.into()))
+}
+
+/// Refuses to ask a model once for a person who has no tokens left.
+pub(super) async fn check_tokens(context: &Context, user: UserId) -> Result<(), ServiceError> {
+    let limits = PersonLimits { tokens_per_day: context.person_limits.tokens_per_day, ..PersonLimits::default() };
+    if limits.is_none() {
+        return Ok(());
+    }
+    let time = now();
+    let counted = usage::count(&context.db, user, since(context, time)).await?;
     limits.reached(counted, time).map_or(Ok(()), |reached| Err(reached.into()))
 }
 

@@ -1,5 +1,5 @@
-//! Asking a model once, for a program: no tools, no conversation, and nothing of it is kept. What the model is told is what
-//! the program says and nothing else.
+//! Asking a model once, for a program: no tools, no conversation, and of it only what it used up is kept. What the model is told
+//! is what the program says and nothing else.
 
 use std::sync::Arc;
 
@@ -12,10 +12,15 @@ use tokio::{
 };
 
 use super::{
-    ServiceError, context::Context, limits::MAX_WAITING_PLAIN_EVENTS, service::ConversationService, slots::Slot,
+    ServiceError, allowance,
+    context::Context,
+    limits::MAX_WAITING_PLAIN_EVENTS,
+    service::ConversationService,
+    slots::Slot,
+    store::plain_calls::{self, PlainCall, PlainOutcome},
     turn::GivenInput,
 };
-use crate::accounts::UserId;
+use crate::{accounts::UserId, db::with_retries};
 
 /// What comes of a model that is asked once. It ends with one of the last three.
 #[derive(Debug)]
@@ -37,8 +42,8 @@ pub enum PlainEvent {
 
 impl ConversationService {
     /// Asks a model of the catalog once; the default where none is named. What it says comes as it does; who lets go of the
-    /// receiver ends it.
-    pub fn ask_plainly(
+    /// receiver ends it. It counts against the person's tokens.
+    pub async fn ask_plainly(
         &self,
         user: UserId,
         model: Option<&str>,
@@ -49,25 +54,40 @@ impl ConversationService {
             return Err(ServiceError::ShuttingDown);
         }
         let model = context.model_for(model, None)?;
+        allowance::check_tokens(context, user).await?;
         let slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
         let GivenInput { messages, system, sampling, .. } = input;
         let (tools, tool_choice) = (Arc::from([]), ToolChoice::None);
         let stream = model.client().stream(ModelRequest { system, messages, tools, tool_choice, sampling });
         let (told, events) = mpsc::channel(MAX_WAITING_PLAIN_EVENTS);
-        let task_context = Arc::clone(context);
-        context.spawn(async move { pass_on(&task_context, stream, &told, slot).await });
+        let (context, info) = (Arc::clone(context), model.client().info().clone());
+        let task_context = Arc::clone(&context);
+        context.spawn(async move {
+            let began = Instant::now();
+            let outcome = pass_on(&task_context, stream, &told, slot).await;
+            let duration_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
+            let call = PlainCall { user, model: info, outcome, duration_ms };
+            if let Err(error) = with_retries(|| plain_calls::create(&task_context.db, &call)).await {
+                tracing::warn!(%error, "what a model used up that was asked once could not be stored");
+            }
+        });
         Ok(events)
     }
 }
 
 /// Passes on what the model says until it has ended, its time is over, or nobody listens.
-async fn pass_on(context: &Context, mut stream: ModelStream, told: &mpsc::Sender<PlainEvent>, _slot: Slot) {
+async fn pass_on(
+    context: &Context,
+    mut stream: ModelStream,
+    told: &mpsc::Sender<PlainEvent>,
+    _slot: Slot,
+) -> PlainOutcome {
     let limit = context.agent.limits().turn_time;
     let deadline = Instant::now() + limit;
     loop {
         let next = tokio::select! {
             biased;
-            () = told.closed() => return,
+            () = told.closed() => return PlainOutcome::default(),
             () = context.shut_down.cancelled() => Some(PlainEvent::ShutDown),
             event = timeout_at(deadline, stream.next()) => match event {
                 Ok(event) => event_of(event),
@@ -75,9 +95,20 @@ async fn pass_on(context: &Context, mut stream: ModelStream, told: &mpsc::Sender
             },
         };
         let Some(next) = next else { continue };
-        let is_last = !matches!(next, PlainEvent::Text(_));
-        if told.send(next).await.is_err() || is_last {
-            return;
+        let outcome = match &next {
+            PlainEvent::Text(_) => None,
+            PlainEvent::Ended { stop_reason, usage } => {
+                let stop_reason = Some(stop_reason.as_str().to_owned());
+                Some(PlainOutcome { stop_reason, usage: *usage, error: None })
+            }
+            PlainEvent::Failed(error) => Some(PlainOutcome { error: Some(error.code()), ..PlainOutcome::default() }),
+            PlainEvent::ShutDown => Some(PlainOutcome { error: Some("shutting_down"), ..PlainOutcome::default() }),
+        };
+        let is_heard = told.send(next).await.is_ok();
+        match outcome {
+            Some(outcome) => return outcome,
+            None if !is_heard => return PlainOutcome::default(),
+            None => {}
         }
     }
 }

@@ -12,6 +12,7 @@ mod list_of;
 pub(super) mod messages;
 pub(super) mod model_calls;
 pub(super) mod people;
+pub(super) mod plain_calls;
 pub(super) mod programs;
 pub(super) mod retention;
 pub(super) mod reviews;

@@ -24,16 +24,21 @@ const COUNT_BEGUN: &str = "SELECT COUNT(*) AS used, MIN(j.created_at) AS since F
 
 // Sums of integers are decimals to MySQL. A conversation is touched when a turn begins and ends, and so perhaps before a
 // call of its model.
-const COUNT_TOKENS: &str = "SELECT CAST(COALESCE(SUM(k.input_tokens + k.output_tokens), 0) AS SIGNED) AS used, \
-     MIN(k.created_at) AS since FROM conversations c JOIN messages m ON m.conversation_id = c.id \
-     JOIN model_calls k ON k.message_id = m.id \
-     WHERE c.user_id = ? AND c.updated_at >= ? AND k.created_at >= ?";
-
-const LIST_BY_PURPOSE: &str = "SELECT k.purpose, COUNT(*) AS calls, CAST(SUM(k.input_tokens) AS SIGNED) AS input_tokens, \
-     CAST(SUM(k.output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(k.cached_tokens) AS SIGNED) AS cached_tokens, \
-     CAST(SUM(k.cost_nanos) AS SIGNED) AS cost_nanos \
+const COUNT_TOKENS: &str = "SELECT CAST(COALESCE(SUM(used), 0) AS SIGNED) AS used, MIN(created_at) AS since FROM \
+     (SELECT k.input_tokens + k.output_tokens AS used, k.created_at AS created_at \
      FROM conversations c JOIN messages m ON m.conversation_id = c.id JOIN model_calls k ON k.message_id = m.id \
-     WHERE c.user_id = ? AND c.updated_at >= ? AND k.created_at >= ? GROUP BY k.purpose ORDER BY k.purpose";
+     WHERE c.user_id = ? AND c.updated_at >= ? AND k.created_at >= ? \
+     UNION ALL SELECT input_tokens + output_tokens, created_at FROM plain_calls \
+     WHERE user_id = ? AND created_at >= ?) AS calls";
+
+const LIST_BY_PURPOSE: &str = "SELECT purpose, COUNT(*) AS calls, CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, \
+     CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(cached_tokens) AS SIGNED) AS cached_tokens, \
+     CAST(SUM(cost_nanos) AS SIGNED) AS cost_nanos FROM \
+     (SELECT CAST(k.purpose AS CHAR(32)) AS purpose, k.input_tokens, k.output_tokens, k.cached_tokens, k.cost_nanos \
+     FROM conversations c JOIN messages m ON m.conversation_id = c.id JOIN model_calls k ON k.message_id = m.id \
+     WHERE c.user_id = ? AND c.updated_at >= ? AND k.created_at >= ? \
+     UNION ALL SELECT 'plain', input_tokens, output_tokens, cached_tokens, cost_nanos FROM plain_calls \
+     WHERE user_id = ? AND created_at >= ?) AS all_calls GROUP BY purpose ORDER BY purpose";
 
 /// What was used up for one purpose.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -83,7 +88,7 @@ pub(crate) async fn count_in(tx: &mut Transaction, user: UserId, since: Since) -
         let turns = sqlx::query_scalar(COUNT_RUNNING).bind(user).fetch_one(&mut *connection).await?;
         let begun = sqlx::query_as(COUNT_BEGUN).bind(user).bind(messages).bind(messages).bind(messages);
         let messages = begun.fetch_one(&mut *connection).await?;
-        let spent = sqlx::query_as(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens);
+        let spent = sqlx::query_as(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens).bind(user).bind(tokens);
         Ok(UsedUp { turns, messages, tokens: spent.fetch_one(connection).await? })
     })
 }
@@ -96,7 +101,10 @@ pub(crate) async fn list_by_purpose(
     longest_turn: Duration,
 ) -> sqlx::Result<Vec<PurposeRow>> {
     let touched = time - longest_turn;
-    on_db!(db, |pool| sqlx::query_as(LIST_BY_PURPOSE).bind(user).bind(touched).bind(time).fetch_all(pool).await)
+    on_db!(db, |pool| {
+        let listed = sqlx::query_as(LIST_BY_PURPOSE).bind(user).bind(touched).bind(time).bind(user).bind(time);
+        listed.fetch_all(pool).await
+    })
 }
 
 /// Counts all of it.
@@ -106,7 +114,7 @@ pub(crate) async fn count(db: &Database, user: UserId, since: Since) -> sqlx::Re
         let turns = sqlx::query_scalar(COUNT_RUNNING).bind(user).fetch_one(pool).await?;
         let begun = sqlx::query_as(COUNT_BEGUN).bind(user).bind(messages).bind(messages).bind(messages);
         let messages = begun.fetch_one(pool).await?;
-        let spent = sqlx::query_as(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens);
+        let spent = sqlx::query_as(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens).bind(user).bind(tokens);
         Ok(UsedUp { turns, messages, tokens: spent.fetch_one(pool).await? })
     })
 }

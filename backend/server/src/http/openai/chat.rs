@@ -51,7 +51,7 @@ pub(super) async fn create(
 ) -> Result<HttpResponse, ApiError> {
     let mut asked = ask::read(body.get(), request.headers(), state.service.models())?;
     let answering = if asked.is_plain {
-        ask_plainly(&state, &caller, &mut asked)?
+        ask_plainly(&state, &caller, &mut asked).await?
     } else {
         begin(&state, &caller, &request, &mut asked).await?
     };
@@ -69,8 +69,10 @@ pub(super) async fn create(
     Ok(response)
 }
 
-fn ask_plainly(state: &AppState, caller: &Caller, asked: &mut Asked) -> Result<Answering, ApiError> {
-    let events = state.service.ask_plainly(caller.user, asked.model.as_deref(), std::mem::take(&mut asked.input))?;
+async fn ask_plainly(state: &AppState, caller: &Caller, asked: &mut Asked) -> Result<Answering, ApiError> {
+    let (user, model, input) = (caller.user, asked.model.clone(), std::mem::take(&mut asked.input));
+    let ask = move |service: ConversationService| async move { service.ask_plainly(user, model.as_deref(), input).await };
+    let events = state.run(ask).await?;
     let id = format!("chatcmpl-{}", Uuid::new_v4().simple());
     Ok(Answering { answer: Answer::Plain(PlainAnswer::new(events)), id, conversation: None })
 }

@@ -9,7 +9,7 @@ use tallybook::{
 use tallybook_mock_llm::{MockLlm, text};
 
 use super::kit::{ADMIN, PASSWORD, Team, Who, required};
-use crate::support::{Engine, TestApp, on_every_engine, rows};
+use crate::support::{Engine, TestApp, eventually, on_every_engine, rows};
 
 async fn start(engine: &Engine, model: &MockLlm, limits: PersonLimits) -> Team {
     let tools = tallybook_tools::builtin().unwrap();
@@ -142,6 +142,30 @@ async fn programs_are_limited_as_their_person_is() {
     );
     let stored: Vec<(i64,)> = rows!(team.app, (i64,), "SELECT COUNT(*) FROM messages WHERE role = 'user'");
     assert_eq!(stored, [(1,)]);
+}
+
+on_every_engine! {
+    /// A model that is asked once uses up tokens of its person, too, who sees how many.
+    async fn plain_calls_count_against_the_tokens(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        with_admin(&engine).await;
+        let team = start(&engine, &model, PersonLimits { tokens_per_day: 1, ..PersonLimits::default() }).await;
+        let admin = team.sign_in(ADMIN).await;
+        let program = team.program(&admin).await;
+        let body = json!({"model": "test-model:plain", "messages": [{"role": "user", "content": "A title?"}]});
+        let ask = async || team.send(&program, Method::POST, "/v1/chat/completions", body.clone()).await;
+        model.reply([text("Tea")]);
+        assert_eq!(ask().await.status(), StatusCode::OK);
+        let me = async || team.json(&admin, Method::GET, "/api/me", Value::Null, 200).await;
+        eventually("it is counted", async || me().await["this_month"][0]["purpose"] == "plain").await;
+        assert_eq!(me().await["limits"]["tokens_per_day"]["left"], 0);
+        let refused = ask().await;
+        assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(refused.json::<Value>().await.unwrap()["error"]["code"], "too_many_tokens");
+        let rows: Vec<(String, Option<String>, i64)> =
+            rows!(team.app, (String, Option<String>, i64), "SELECT model, stop_reason, output_tokens FROM plain_calls");
+        assert_eq!((rows.len(), rows[0].1.as_deref(), rows[0].2 > 0), (1, Some("end_turn"), true), "{rows:?}");
+    }
 }
 
 /// What one replica lets begin counts at the other.
