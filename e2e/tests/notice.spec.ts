@@ -63,7 +63,7 @@ test("a server without accounts has the settings that make sense there", async (
   await page.getByTestId("open-settings").click();
   await expect(page).toHaveURL(/\/settings$/);
   await expect(page.getByTestId("instructions")).toBeVisible();
-  for (const name of ["profile", "sessions", "keys", "people", "delete", "usage"]) {
+  for (const name of ["profile", "sessions", "keys", "people", "delete", "limits"]) {
     await expect(page.getByTestId(`section-${name}`), name).toHaveCount(0);
   }
   for (const name of ["appearance", "keyboard", "approvals", "data"]) {

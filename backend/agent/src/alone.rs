@@ -2,7 +2,10 @@
 //! bounds as a call of a step.
 
 use tallybook_tools::{Secrets, ToolError, ToolRegistry};
-use tokio::{task::JoinSet, time::Instant};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, timeout},
+};
 
 use super::{
     limits::Limits,
@@ -12,12 +15,17 @@ use super::{
 };
 
 impl AgentService {
-    /// Runs a call to its end. Dropping this cancels it.
+    /// Runs a call to its end, unless as many as may run for as long as one may take. Dropping this cancels it.
     pub async fn call_alone(&self, tools: &ToolRegistry, name: &str, input_text: &str) -> EndedToolCall {
         let started_at = Instant::now();
         let runner = self.runner();
+        let Limits { tool_time, stored_output_bytes, .. } = self.limits();
+        let Ok(slot) = timeout(tool_time, runner.slots.clone().acquire_owned()).await else {
+            let busy = ToolError::other("busy", "too many tools run at the moment; try again");
+            return ended(Err(busy), started_at, stored_output_bytes);
+        };
         // Never closed.
-        let slot = runner.slots.clone().acquire_owned().await.ok();
+        let slot = slot.ok();
         let mut tasks = JoinSet::new();
         tasks.spawn(runner.call(tools.call(name, input_text), Secrets::default(), slot));
         let returned = match tasks.join_next().await {
@@ -25,7 +33,27 @@ impl AgentService {
             Some(Err(error)) => Err(describe_panic(&error)),
             None => Err(ToolError::other("interrupted", "the tool did not run")),
         };
-        let Limits { stored_output_bytes, .. } = self.limits();
         ended(returned, started_at, stored_output_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tallybook_tools::ToolRegistry;
+
+    use super::super::{limits::Limits, prompt::SystemPrompt, service::AgentService};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_finds_no_slot_in_its_time_fails_as_busy() {
+        let limits = Limits { concurrent_calls: 1, tool_time: Duration::from_secs(1), ..Limits::default() };
+        let service = AgentService::new(SystemPrompt::BuiltIn, limits);
+        let slot = service.runner().slots.clone().acquire_owned().await.unwrap();
+        let tools = ToolRegistry::default();
+        let error_type = async || service.call_alone(&tools, "add", "{}").await.error_type.unwrap();
+        assert_eq!(error_type().await, "busy");
+        drop(slot);
+        assert_eq!(error_type().await, "unknown_tool");
     }
 }

@@ -8,7 +8,7 @@ use super::{offer::Offer, secret_input::SecretInput};
 /// What is hidden in the calls of a turn.
 pub(super) struct Hiding<'a> {
     pub(super) offer: &'a Offer,
-    /// Values that are for no tool, so nothing runs with them.
+    /// Values that are for no tool: a call that had one does not run.
     pub(super) secrets: &'a Secrets,
 }
 
@@ -24,6 +24,6 @@ impl Hiding<'_> {
         let whole = std::mem::replace(&mut call.input_text, hidden.text);
         // Nothing runs with arguments that cannot be read.
         let is_read = !hidden.values.is_empty();
-        (call, is_read.then(|| SecretInput { input_text: whole, values: Secrets::new(hidden.values) }))
+        (call, is_read.then(|| SecretInput { input_text: whole, values: Secrets::of_arguments(hidden.values) }))
     }
 }

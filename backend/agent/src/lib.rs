@@ -38,7 +38,7 @@ pub use recorder::{
 pub use result::{EditedInput, error_json, success_json};
 pub use review::{ReviewMode, Reviewer, Reviewers};
 pub use secret_input::SecretInput;
-pub use service::{AgentService, CLIENT_CALLS};
+pub use service::{AgentService, CLIENT_CALLS, STEP_LIMIT};
 pub use spans::{SPAN_TARGET, invoke_agent, record_failure, record_usage};
 pub use title::TitleWriter;
 pub use tool_step::CUT_OFF;

@@ -22,7 +22,7 @@ use super::{
 };
 
 /// Why a turn ended that had used up its steps, or its calls.
-const STEP_LIMIT: &str = "step_limit";
+pub const STEP_LIMIT: &str = "step_limit";
 
 /// Why a turn ended whose last step has calls that the program that asks is to run.
 pub const CLIENT_CALLS: &str = "client_calls";
@@ -56,6 +56,11 @@ impl AgentService {
 
     pub(super) fn runner(&self) -> &ToolRunner {
         &self.runner
+    }
+
+    /// A text without what nobody may read.
+    pub fn hide_secrets(&self, text: String) -> String {
+        self.runner.secrets.hide(text).into_owned()
     }
 
     /// What a turn may use up.

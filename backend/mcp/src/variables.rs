@@ -38,6 +38,15 @@ pub(super) fn expanded(value: &str, find: &impl Fn(&str) -> Option<String>) -> R
     Ok(text)
 }
 
+/// The names of the variables in a value.
+pub(super) fn variables_in(value: &str) -> impl Iterator<Item = &str> {
+    let inside = value.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+    inside.map(|inside| {
+        let name = inside.split_once(":-").map_or(inside, |(name, _)| name);
+        name.strip_prefix("env:").unwrap_or(name)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,4 +13,5 @@ pub mod http;
 pub mod journal;
 pub mod models;
 mod page_files;
+mod slots;
 mod tool_pins;

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::{
     ProgressSender, Tool, ToolError, ToolOutput, ToolSpec,
     notation::{shortened, shortened_to},
-    secrets::{HIDDEN, are_hidden},
+    secrets::HIDDEN,
 };
 
 /// The longest arguments that are read.
@@ -115,10 +115,10 @@ impl ToolRegistry {
                 ToolError::other("unknown_tool", format!("there is no tool {:?}; there are: {known}", shortened(name)));
             return Box::pin(std::future::ready(Err(error)));
         };
-        if are_hidden(&tool.spec().input_schema, input_text) {
+        if input_text.contains(HIDDEN) {
             let message = format!(
-                "secret arguments are not kept, so where it says {HIDDEN} nobody knows any more what it was; call the tool \
-                 anew with all of its arguments"
+                "where it says {HIDDEN} a secret stood, which is not kept and given to no tool from here; call the tool with \
+                 all of its arguments, or do without"
             );
             return Box::pin(std::future::ready(Err(ToolError::other("secret_not_kept", message))));
         }

@@ -39,5 +39,11 @@ pub fn played_answer(language: Language, events: &[PlayedEvent], at_ms: i64) -> 
             view! { <Answer entry /> }.to_html()
         })
     });
-    PlayedAnswer { html, at_ms, before_ms: recording.ms_before(at_ms), after_ms: recording.ms_after(at_ms), duration_ms }
+    PlayedAnswer {
+        html,
+        at_ms,
+        before_ms: recording.ms_before(at_ms),
+        after_ms: recording.ms_after(at_ms),
+        duration_ms,
+    }
 }

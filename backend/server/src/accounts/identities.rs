@@ -4,14 +4,14 @@
 use tallybook_protocol::Identity;
 
 use super::{
-    Accounts, AccountsError, Caller, UserId,
+    Accounts, AccountsError, Caller, Credential, UserId,
     limits::MAX_IDENTITIES,
     openid::{Issuer, OpenIdError, is_subject},
     service::with_retries,
     store::{
         audit::{self, Action},
         identities::{self, NewIdentityRow},
-        is_taken, users,
+        is_taken, sessions, users,
     },
 };
 use crate::db::Transaction;
@@ -73,9 +73,12 @@ impl Accounts {
         Ok(tx.commit().await?)
     }
 
-    /// Unlinks one of somebody's identities, unless that is the only way in.
+    /// Unlinks one of somebody's identities, unless that is the only way in, and ends the person's sessions, which may have
+    /// begun by it. The caller's own stays.
     pub(crate) async fn unlink_identity(&self, caller: &Caller, user: i64, id: i64) -> Result<(), AccountsError> {
-        with_retries(|| self.store_unlinking(caller.user, UserId(user), id)).await
+        with_retries(|| self.store_unlinking(caller, UserId(user), id)).await?;
+        self.context.streams.look_now();
+        Ok(())
     }
 
     /// One of the caller's own.
@@ -83,17 +86,25 @@ impl Accounts {
         self.unlink_identity(caller, caller.user.0, id).await
     }
 
-    async fn store_unlinking(&self, actor: UserId, user: UserId, id: i64) -> Result<(), AccountsError> {
+    async fn store_unlinking(&self, caller: &Caller, user: UserId, id: i64) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
         // First of all, so that of two at once each sees what the other has left.
         users::lock(&mut tx, user).await?;
         if !identities::delete(&mut tx, user, id).await? {
             return Err(OpenIdError::NoSuchIdentity.into());
         }
-        if identities::count(&mut tx, user).await? == 0 && !users::has_password(&mut tx, user).await? {
+        let issuer = self.context.issuer.as_ref().map(|issuer| issuer.settings().issuer.as_str());
+        if !users::has_way_in(&mut tx, user, issuer).await? {
             return Err(OpenIdError::OnlyWayIn.into());
         }
-        audit::note(&mut tx, Some(actor), user, Action::IdentityUnlinked, "").await?;
+        if let Credential::Session(own) = caller.credential
+            && caller.user == user
+        {
+            sessions::delete_others(&mut tx, user, own).await?;
+        } else {
+            sessions::delete_all(&mut tx, user).await?;
+        }
+        audit::note(&mut tx, Some(caller.user), user, Action::IdentityUnlinked, "").await?;
         Ok(tx.commit().await?)
     }
 }
@@ -108,5 +119,6 @@ pub(super) async fn link(
     let taken =
         |error: sqlx::Error| if is_taken(&error) { OpenIdError::Taken.into() } else { AccountsError::from(error) };
     identities::create(tx, user, new).await.map_err(taken)?;
-    Ok(audit::note(tx, actor, user, Action::IdentityLinked, &new.label).await?)
+    // Without its label, which names the person: what is noted stays when the account is deleted.
+    Ok(audit::note(tx, actor, user, Action::IdentityLinked, "").await?)
 }

@@ -91,27 +91,30 @@ impl Accounts {
         // Whoever makes up codes is held up as one who guesses passwords.
         let address = Subject::address(browser.address);
         self.count_attempt(&address).await?;
-        let claims = issuer.redeem(code, &flow, &back).await?;
+        let redeemed = issuer.redeem(code, &flow, &back).await;
+        // Only what proves nothing is a guess. An issuer that is down must not hold up those who have passwords.
+        if !matches!(redeemed, Err(OpenIdError::Untrusted { .. })) {
+            attempts::forgive(&self.context.db, &address).await?;
+        }
+        let claims = redeemed?;
         let verified = claims.email.as_ref().filter(|(_, is_verified)| *is_verified);
         if !issuer.settings().lets_in(verified.map(|(email, _)| email.as_str())) {
             return Err(OpenIdError::WrongDomain.into());
         }
-        let arrival = match purpose {
+        match purpose {
             Purpose::SignIn { next } => {
                 let user = self.owner_of(&claims, None, &browser).await?;
-                Arrival::SignedIn(self.open_session(user, browser, caller).await?, next)
+                Ok(Arrival::SignedIn(self.open_session(user, browser, caller).await?, next))
             }
             Purpose::Invitation { token } => {
                 let user = self.owner_of(&claims, Some(token), &browser).await?;
-                Arrival::SignedIn(self.open_session(user, browser, caller).await?, "/".to_owned())
+                Ok(Arrival::SignedIn(self.open_session(user, browser, caller).await?, "/".to_owned()))
             }
             Purpose::Link => {
                 self.link_own(&claims, caller).await?;
-                Arrival::Linked
+                Ok(Arrival::Linked)
             }
-        };
-        attempts::forgive(&self.context.db, &address).await?;
-        Ok(arrival)
+        }
     }
 
     /// Whose account it is that somebody signs in to; a new one's where the person may make one.

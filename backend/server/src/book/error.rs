@@ -27,6 +27,9 @@ pub(crate) enum BookError {
     /// The call cannot be run again.
     #[error("{0}")]
     NoRerun(NoRerun),
+    /// As many pages are being looked for as may be.
+    #[error("The tool history is being searched by too many at the moment. Try again in a few seconds.")]
+    Busy,
     /// As many calls are being run again as may be.
     #[error("Too many calls are being run again at the moment. Try again in a few seconds.")]
     TooManyReruns,

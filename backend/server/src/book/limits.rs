@@ -44,8 +44,9 @@ pub(super) const MAX_SORTED: u32 = 50_000;
 /// Stretches of calls of which is written down what they are found by, before a page is looked for.
 pub(super) const MAX_COMPLETED_FIRST: usize = 4;
 
-/// Searches in texts that run at once; others wait.
-pub(super) const MAX_SEARCHES: usize = 2;
+/// Pages of the list that are looked for at once, half of them for one person; others wait a little, and are refused then.
+pub(super) const MAX_LISTS: usize = 4;
+pub(super) const LIST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Calls of which the sizes are looked at for one portion of an export, and bytes of texts in a portion, but for a call that
 /// alone has more.

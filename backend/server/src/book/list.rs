@@ -2,12 +2,14 @@
 //! stretch after the other, for as long as one page may take, and the next page goes on from there.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::{
     Book, BookError,
     filter::Filter,
-    limits::{CALLS_ON_PAGE, FIRST_STRETCH, LONG_TIME, MAX_SORTED, MAX_STRETCH, SHORT_TIME, TIME_FOR_PAGE},
+    limits::{
+        CALLS_ON_PAGE, FIRST_STRETCH, LIST_PATIENCE, LONG_TIME, MAX_SORTED, MAX_STRETCH, SHORT_TIME, TIME_FOR_PAGE,
+    },
     store::{
         calls::{self, CallRow, Key, Order, Place, PlaceRow, Stretch},
         condition::Condition,
@@ -44,16 +46,14 @@ impl Book {
         order: Order,
         after: Option<Place>,
     ) -> Result<CallsPage, BookError> {
+        let slot = timeout(LIST_PATIENCE, self.context.lists.acquire(reader.user)).await;
+        let Ok(Some(_slot)) = slot else { return Err(BookError::Busy) };
         let (condition, owner) = self.resolve(filter).await?;
         let db = &self.context.db;
-        let found = if filter.is_search() {
+        if filter.is_search() {
             self.look_at_search(reader, owner, filter).await?;
-            // Never closed.
-            let _permit = self.context.searches.acquire().await.ok();
-            find(db, &condition, order, after, CALLS_ON_PAGE, Some(TIME_FOR_PAGE)).await?
-        } else {
-            find(db, &condition, order, after, CALLS_ON_PAGE, Some(TIME_FOR_PAGE)).await?
-        };
+        }
+        let found = find(db, &condition, order, after, CALLS_ON_PAGE, Some(TIME_FOR_PAGE)).await?;
         let ids: Vec<i64> = found.rows.iter().map(|row| row.id).collect();
         let rows = calls::list(db, &ids).await?;
         Ok(CallsPage { rows, next: found.next, is_complete: found.is_complete })

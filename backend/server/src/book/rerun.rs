@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{ToolCallId, ToolCallStatus};
-use tallybook_tools::{Risk, ToolRegistry};
+use tallybook_tools::{HIDDEN, Risk, ToolRegistry};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
@@ -67,6 +67,8 @@ impl Book {
             return Err(BookError::NoRerun(NoRerun::TooLong));
         }
         let permit = context.reruns.clone().try_acquire_owned().map_err(|_| BookError::TooManyReruns)?;
+        // A secret of the settings is for no tool; the call fails with what is left.
+        let input = context.agent.hide_secrets(input);
         let new = NewRerun { call: id.0, user: reader.user, input: &input, at: now() };
         let id = reruns::create(&context.db, new).await?;
         Ok(BegunRerun { id, book: self.clone(), tools, tool: row.tool_name, input, _permit: permit })
@@ -91,7 +93,7 @@ impl Book {
         if spec.risk == Risk::High || row.asked_consent {
             return Ok(Err(NoRerun::HighRisk));
         }
-        if spec.has_secret_arguments() {
+        if spec.has_secret_arguments() || row.input.contains(HIDDEN) {
             return Ok(Err(NoRerun::Secret));
         }
         let is_long = usize::try_from(row.input_bytes).is_ok_and(|bytes| bytes > MAX_RERUN_INPUT_BYTES);
@@ -114,7 +116,10 @@ impl Book {
         match row.status.as_str() {
             "success" => RerunState::Success,
             "error" => RerunState::Error,
-            _ if row.created_at + self.context.agent.limits().tool_time + RERUN_LEEWAY < now() => RerunState::Unknown,
+            // As long to wait for a slot, and as long to run.
+            _ if row.created_at + 2 * self.context.agent.limits().tool_time + RERUN_LEEWAY < now() => {
+                RerunState::Unknown
+            }
             _ => RerunState::Running,
         }
     }

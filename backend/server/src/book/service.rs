@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use super::{
     BookError,
     filter::Filter,
-    limits::{MAX_COMPLETED_FIRST, MAX_RERUNS, MAX_SEARCHES},
+    limits::{MAX_COMPLETED_FIRST, MAX_LISTS, MAX_RERUNS},
     store::{
         condition::{self, Condition},
         facts,
@@ -20,6 +20,7 @@ use super::{
 use crate::{
     accounts::UserId,
     db::{Database, now},
+    slots::Slots,
     tool_pins::ToolPins,
 };
 
@@ -40,17 +41,17 @@ pub(super) struct Context {
     pub(super) tool_pins: ToolPins,
     /// The right to run a call again.
     pub(super) reruns: Arc<Semaphore>,
-    /// The right to search in texts.
-    pub(super) searches: Semaphore,
+    /// The right to look for a page of the list.
+    pub(super) lists: Slots,
 }
 
 impl Book {
     /// The service over the calls in a database, in which what people delete is kept for so long; calls are run again by this
     /// agent, with these tools.
     pub(crate) fn new(db: Database, kept_for: Duration, agent: AgentService, tool_servers: ToolServers) -> Self {
-        let (searches, reruns) = (Semaphore::new(MAX_SEARCHES), Arc::new(Semaphore::new(MAX_RERUNS)));
+        let (lists, reruns) = (Slots::new(MAX_LISTS), Arc::new(Semaphore::new(MAX_RERUNS)));
         let tool_pins = ToolPins::new(db.clone());
-        Self { context: Arc::new(Context { db, kept_for, agent, tool_servers, tool_pins, reruns, searches }) }
+        Self { context: Arc::new(Context { db, kept_for, agent, tool_servers, tool_pins, reruns, lists }) }
     }
 
     /// Writes down what the calls of this moment are found by, which somebody wants to see.

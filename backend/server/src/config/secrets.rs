@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What traces are sent with, as `name=value,…`, which may be a key.
-const TRACE_HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+const TRACE_HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
 
 /// The password in the database's address, the providers' keys, the issuer's secret, and what tool servers and the collector of
 /// traces are told. `find` gives what an environment variable holds.
@@ -31,7 +31,7 @@ pub(super) fn secrets(
     });
     let issuer = accounts.openid.as_ref().and_then(|openid| openid.client_secret.as_ref());
     let issuer = issuer.map(|secret| secret.expose_secret().to_owned());
-    let headers = find(TRACE_HEADERS).unwrap_or_default();
+    let headers = TRACE_HEADERS.map(|name| find(name).unwrap_or_default()).join(",");
     let headers = headers.split(',').filter_map(|header| Some(decoded_value(header.split_once('=')?.1)));
     let all = password.into_iter().chain(decoded).chain(keys).chain(issuer).chain(headers);
     Secrets::new(all.chain(tool_servers.secrets(&find)))

@@ -16,7 +16,6 @@ use super::{
     changes::Changes,
     limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
     person_limits::PersonLimits,
-    slots::Slots,
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
     turn_counts::TurnCounts,
     work_counts::WorkCounts,
@@ -26,6 +25,7 @@ use crate::{
     db::Database,
     journal::{Journal, lock},
     models::Catalog,
+    slots::Slots,
 };
 
 /// What the use cases share.

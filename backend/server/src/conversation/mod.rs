@@ -24,7 +24,6 @@ mod retention;
 mod search;
 mod service;
 mod share;
-mod slots;
 mod store;
 mod tool_call;
 mod tool_switches;

@@ -16,11 +16,10 @@ use super::{
     context::Context,
     limits::MAX_WAITING_PLAIN_EVENTS,
     service::ConversationService,
-    slots::Slot,
     store::plain_calls::{self, PlainCall, PlainOutcome},
     turn::GivenInput,
 };
-use crate::{accounts::UserId, db::with_retries};
+use crate::{accounts::UserId, db::with_retries, slots::Slot};
 
 /// What comes of a model that is asked once. It ends with one of the last three.
 #[derive(Debug)]

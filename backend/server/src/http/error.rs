@@ -288,6 +288,7 @@ fn book_kind(error: &BookError) -> (StatusCode, &'static str, &'static str) {
         BookError::NoSuchConversation => (StatusCode::NOT_FOUND, "no-such-conversation", "No such conversation"),
         BookError::NoSuchCall => (StatusCode::NOT_FOUND, "no-such-tool-call", "No such tool call"),
         BookError::NoRerun(_) => (StatusCode::CONFLICT, "no-rerun", "Not to be run again"),
+        BookError::Busy => (StatusCode::TOO_MANY_REQUESTS, "too-many-searches", "Too many searches"),
         BookError::TooManyReruns => (StatusCode::TOO_MANY_REQUESTS, "too-many-reruns", "Too many re-runs"),
         BookError::BadCursor => (StatusCode::BAD_REQUEST, "bad-query", "The query string is wrong"),
         BookError::Write(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),

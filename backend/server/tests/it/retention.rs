@@ -152,7 +152,7 @@ const FREE: [(&str, &[&str]); 4] = [
             "tool_switches::SET",
         ],
     ),
-    ("what was used up stays used up", &["COUNT_RUNNING", "COUNT_BEGUN", "COUNT_TOKENS"]),
+    ("what was used up stays used up", &["COUNT_RUNNING", "COUNT_BEGUN", "COUNT_TOKENS", "LIST_BY_PURPOSE"]),
     ("turns are closed wherever they are", &["LIST_ABANDONED"]),
     (
         "its condition is put together where it is asked, and `accounts::deletion` asks",

@@ -44,6 +44,27 @@ impl<const RISKY: bool> Tool for Login<RISKY> {
     }
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct Payment {
+    amount: u32,
+    #[schemars(extend("writeOnly" = true))]
+    pin: Option<String>,
+}
+
+/// Pays, without a PIN where it is little.
+struct Pay;
+
+impl Tool for Pay {
+    type Args = Payment;
+    const NAME: &'static str = "pay";
+    const DESCRIPTION: &'static str = "Pays.";
+    const RISK: Risk = Risk::High;
+
+    async fn call(&self, Payment { amount, pin }: Payment) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(format!("paid {amount} {}", pin.is_some())))
+    }
+}
+
 fn login(tool: &str, user: &str, password: &str) -> tallybook_mock_llm::Part {
     tool_call(tool, json!({ "user": user, "password": password }).to_string())
 }
@@ -127,6 +148,28 @@ on_every_engine! {
         assert_not_kept(&engine, CANARY).await;
     }
 
+    /// What is decided on is stored, and runs later.
+    async fn a_secret_is_not_taken_in_an_edited_input(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let tools = ToolRegistry::default().with(Pay).unwrap();
+        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let conversation = app.create_conversation().await;
+        model.reply([tool_call("pay", r#"{"amount":1}"#)]);
+        let events = app.send(&conversation, "Pay").await.all().await;
+        let asked = events.iter().find_map(|event| match event {
+            ChatEvent::ApprovalRequested(asked) => Some(asked.tool_call_id.0),
+            _ => None,
+        });
+        let address = format!("/api/tool-calls/{}/decision", asked.unwrap());
+        let edited = |input: serde_json::Value| json!({ "decision": "approve", "input": input });
+        let refused = app.post(&address, edited(json!({ "amount": 2, "pin": CANARY }))).await;
+        assert_eq!(refused.status(), 422);
+        assert_not_kept(&engine, CANARY).await;
+        model.reply([text("Paid.")]);
+        let rest = app.post(&address, edited(json!({ "amount": 2 }))).await.text().await.unwrap();
+        assert!(rest.contains("paid 2 false"), "{rest}");
+    }
+
     /// What is stored of a call lacks its secrets, so whoever makes it from there, as a model that reads its own history does,
     /// is told so, and the tool is not asked with what stands in their place.
     async fn a_call_is_not_made_with_what_stands_for_a_secret(engine: Engine) {
@@ -168,7 +211,7 @@ on_every_engine! {
         model.reply([tool_call("local__env", "{}"), tool_call("local__echo", json!({ "text": format!("{key} {header}") }).to_string())]);
         model.reply([text("Said.")]);
         let events = format!("{:?}", app.send(&conversation, "Tell me").await.all().await);
-        for told in ["CANARY_TOKEN=[hidden]", "PLACE=home", "[hidden] [hidden]"] {
+        for told in ["CANARY_TOKEN=[hidden]", "PLACE=home", "secret_not_kept"] {
             assert!(events.contains(told), "{told}: {events}");
         }
         assert!(!events.contains("5up3r"), "{events}");

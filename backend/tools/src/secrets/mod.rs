@@ -3,59 +3,58 @@
 
 mod arguments;
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, sync::Arc};
 
-use aho_corasick::{AhoCorasick, MatchKind};
-
+pub(crate) use arguments::marks_secrets;
 pub use arguments::{HiddenArguments, hide_arguments};
-pub(crate) use arguments::{are_hidden, marks_secrets};
 
 /// What stands in the place of a secret.
 pub const HIDDEN: &str = "[hidden]";
 
-/// A shorter value is no secret: hiding it would hide ordinary words.
-const MIN_BYTES: usize = 6;
+/// A shorter value of the settings is no secret, nor is a shorter argument: hiding them would hide ordinary words and
+/// numbers wherever they stand.
+const MIN_BYTES: usize = 8;
+const MIN_ARGUMENT_BYTES: usize = 4;
 
-/// Values that nobody may read.
+/// Values that nobody may read, the longest first, so that of values within each other the whole one goes.
 #[derive(Clone, Default)]
-pub struct Secrets(Option<AhoCorasick>);
+pub struct Secrets(Arc<[String]>);
 
 impl Secrets {
-    /// These values, each as it is and as it stands within a JSON string. Those of a few characters are left out.
-    pub fn new<T: Into<String>>(values: impl IntoIterator<Item = T>) -> Self {
-        let as_they_are = values.into_iter().map(Into::into).filter(|value| value.len() >= MIN_BYTES);
+    /// These values of the settings, each as it is and as it stands within a JSON string. Those of a few characters are left
+    /// out.
+    pub fn new(values: impl IntoIterator<Item = String>) -> Self {
+        Self::of(values, MIN_BYTES)
+    }
+
+    /// The same of a call's arguments.
+    pub fn of_arguments(values: impl IntoIterator<Item = String>) -> Self {
+        Self::of(values, MIN_ARGUMENT_BYTES)
+    }
+
+    fn of(values: impl IntoIterator<Item = String>, min_bytes: usize) -> Self {
+        let as_they_are = values.into_iter().filter(|value| value.len() >= min_bytes);
         let mut values: Vec<String> = as_they_are.flat_map(|value| [in_json(&value), value]).collect();
-        values.sort_unstable();
+        values.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
-        if values.is_empty() {
-            return Self(None);
-        }
-        // Nothing is hidden where they are too much for an automaton, which takes gigabytes of them.
-        Self(AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(values).ok())
+        Self(values.into())
     }
 
     /// Whether one of them occurs in the text.
     pub fn occur_in(&self, text: &str) -> bool {
-        self.0.as_ref().is_some_and(|values| values.is_match(text))
+        self.0.iter().any(|value| text.contains(value))
     }
 
     /// The text without them.
     pub fn hide<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
-        let text = text.into();
-        match &self.0 {
-            Some(values) if values.is_match(&*text) => replaced(values, &text).into(),
-            _ => text,
+        let mut text = text.into();
+        for value in &*self.0 {
+            if text.contains(value) {
+                text = text.replace(value, HIDDEN).into();
+            }
         }
+        text
     }
-}
-
-fn replaced(values: &AhoCorasick, text: &str) -> String {
-    let mut without = String::with_capacity(text.len());
-    values.replace_all_with(text, &mut without, |_, _, without| {
-        without.push_str(HIDDEN);
-        true
-    });
-    without
 }
 
 /// The value as it stands within a JSON string.
@@ -74,26 +73,31 @@ impl fmt::Debug for Secrets {
 mod tests {
     use super::Secrets;
 
+    fn secrets(values: &[&str]) -> Secrets {
+        Secrets::new(values.iter().map(|&value| value.to_owned()))
+    }
+
     #[test]
     fn a_value_is_hidden_wherever_it_stands_and_however_it_is_written() {
-        let secrets = Secrets::new(["sk-canary", "a \"quoted\" one", "short"]);
+        let secrets = secrets(&["sk-canary", "a \"quoted\" one", "tallies"]);
         let cases = [
             ("x sk-canarysk-canary y", "x [hidden][hidden] y"),
             (r#"{"k":"a \"quoted\" one"}"#, r#"{"k":"[hidden]"}"#),
             ("a \"quoted\" one", "[hidden]"),
-            ("short", "short"),
+            ("tallies", "tallies"),
             ("", ""),
         ];
         for (text, expected) in cases {
             assert_eq!(secrets.hide(text), expected);
         }
-        assert!(secrets.occur_in("sk-canary") && !secrets.occur_in("short"));
+        assert!(secrets.occur_in("sk-canary") && !secrets.occur_in("tallies"));
         assert_eq!(format!("{secrets:?}"), "[hidden]");
         assert_eq!(Secrets::default().hide("sk-canary"), "sk-canary");
+        assert_eq!(Secrets::of_arguments(["1234".to_owned(), "99".to_owned()]).hide("1234 99"), "[hidden] 99");
     }
 
     #[test]
     fn the_longest_of_values_within_each_other_goes_whole() {
-        assert_eq!(Secrets::new(["canary", "canary-bird"]).hide("a canary-bird"), "a [hidden]");
+        assert_eq!(secrets(&["canaries", "canaries-sing"]).hide("the canaries-sing"), "the [hidden]");
     }
 }

@@ -59,6 +59,10 @@ impl Transport {
             return Err(TransportError::NotAllowed);
         }
         let mut response = self.0.execute(request).await?;
+        if response.status().is_server_error() {
+            // An outage, whatever a proxy wrote about it.
+            response = response.error_for_status()?;
+        }
         let mut answer = HttpResponse::default();
         *answer.status_mut() = response.status();
         *answer.headers_mut() = std::mem::take(response.headers_mut());

@@ -25,7 +25,9 @@ const LOCK: &str = "UPDATE users SET generation = generation WHERE id = 1";
 /// Changes nothing, and lets one transaction at a time decide by what somebody signs in.
 const LOCK_ONE: &str = "UPDATE users SET generation = generation WHERE id = ?";
 
-const HAS_PASSWORD: &str = "SELECT COUNT(*) FROM users WHERE id = ? AND password_hash IS NOT NULL";
+/// Identities of an issuer of before let nobody in.
+const HAS_WAY_IN: &str = "SELECT COUNT(*) FROM users WHERE id = ? AND (password_hash IS NOT NULL \
+     OR id IN (SELECT user_id FROM identities WHERE issuer = ?))";
 
 const CREATE: &str = "INSERT INTO users (name, password_hash, role, created_at) VALUES (?, ?, ?, ?)";
 
@@ -39,8 +41,8 @@ const UPDATE_PASSWORD: &str = "UPDATE users SET password_hash = ?, generation = 
 // The rights stay what they were, so its own streams go on. Whoever has set another one meanwhile goes first.
 const REPLACE_PASSWORD: &str = "UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?";
 
-const DELETE: &str = "UPDATE users SET deactivated_at = ?, deleted_at = ?, generation = generation + 1 \
-     WHERE id = ? AND password_hash = ? AND deactivated_at IS NULL";
+const DELETE: &str = "UPDATE users SET deactivated_at = ?, deleted_at = ?, instructions = NULL, \
+     generation = generation + 1 WHERE id = ? AND password_hash = ? AND deactivated_at IS NULL";
 
 const FIND_INSTRUCTIONS: &str = "SELECT COALESCE(instructions, '') FROM users WHERE id = ?";
 
@@ -97,8 +99,14 @@ pub(in crate::accounts) async fn lock(tx: &mut Transaction, id: UserId) -> sqlx:
     on_tx!(tx, |connection| sqlx::query(LOCK_ONE).bind(id).execute(connection).await.map(|_| ()))
 }
 
-pub(in crate::accounts) async fn has_password(tx: &mut Transaction, id: UserId) -> sqlx::Result<bool> {
-    let count: i64 = on_tx!(tx, |connection| sqlx::query_scalar(HAS_PASSWORD).bind(id).fetch_one(connection).await)?;
+/// Whether somebody can sign in: by a password, or by an identity of `issuer`, where one is set.
+pub(in crate::accounts) async fn has_way_in(
+    tx: &mut Transaction,
+    id: UserId,
+    issuer: Option<&str>,
+) -> sqlx::Result<bool> {
+    let count: i64 =
+        on_tx!(tx, |connection| sqlx::query_scalar(HAS_WAY_IN).bind(id).bind(issuer).fetch_one(connection).await)?;
     Ok(count > 0)
 }
 
@@ -168,7 +176,7 @@ pub(in crate::accounts) async fn replace_password(
     })
 }
 
-/// Has an account be over for good. False when `hash` is no longer that of its password.
+/// Has an account be over for good, without what its owner told models. False when `hash` is no longer that of its password.
 pub(in crate::accounts) async fn delete(tx: &mut Transaction, id: UserId, hash: &str) -> sqlx::Result<bool> {
     let time = now();
     on_tx!(tx, |connection| {

@@ -22,7 +22,6 @@ use super::{
     context::Context,
     limits::MAX_SEARCH_HITS,
     service::ConversationService,
-    slots::Slot,
     store::{
         ConversationId, messages,
         search::{self, Cursor, HitRow, Scope},
@@ -31,6 +30,7 @@ use super::{
 use crate::{
     accounts::UserId,
     db::{Database, Pattern, in_time, now},
+    slots::Slot,
 };
 
 /// How long is searched for one page. A batch that was begun is gone through.

@@ -24,7 +24,7 @@ const FIND_CONVERSATION: &str = "SELECT c.id, c.uuid, c.title, c.head_message_id
 const FIND_ANSWER: &str = "SELECT m.id AS message_id, m.parent_id AS user_message_id, c.id AS conversation_id, c.uuid \
      FROM messages m JOIN conversations c ON c.id = m.conversation_id \
      WHERE m.id = ? AND m.role = 'assistant' AND m.status = 'complete' AND m.stop_reason = ? AND c.user_id = ? \
-     AND EXISTS (SELECT 1 FROM program_conversations p \
+     AND c.deleted_at IS NULL AND EXISTS (SELECT 1 FROM program_conversations p \
          WHERE p.conversation_id = c.id AND p.user_id = ? AND p.key_id = ?)";
 
 const CREATE_CHAT: &str =

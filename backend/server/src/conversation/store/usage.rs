@@ -88,7 +88,8 @@ pub(crate) async fn count_in(tx: &mut Transaction, user: UserId, since: Since) -
         let turns = sqlx::query_scalar(COUNT_RUNNING).bind(user).fetch_one(&mut *connection).await?;
         let begun = sqlx::query_as(COUNT_BEGUN).bind(user).bind(messages).bind(messages).bind(messages);
         let messages = begun.fetch_one(&mut *connection).await?;
-        let spent = sqlx::query_as(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens).bind(user).bind(tokens);
+        let spent =
+            sqlx::query_as(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens).bind(user).bind(tokens);
         Ok(UsedUp { turns, messages, tokens: spent.fetch_one(connection).await? })
     })
 }
@@ -114,7 +115,8 @@ pub(crate) async fn count(db: &Database, user: UserId, since: Since) -> sqlx::Re
         let turns = sqlx::query_scalar(COUNT_RUNNING).bind(user).fetch_one(pool).await?;
         let begun = sqlx::query_as(COUNT_BEGUN).bind(user).bind(messages).bind(messages).bind(messages);
         let messages = begun.fetch_one(pool).await?;
-        let spent = sqlx::query_as(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens).bind(user).bind(tokens);
+        let spent =
+            sqlx::query_as(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens).bind(user).bind(tokens);
         Ok(UsedUp { turns, messages, tokens: spent.fetch_one(pool).await? })
     })
 }

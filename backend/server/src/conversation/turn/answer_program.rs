@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{ChatEvent, MessageId, MessagePart};
+use tallybook_protocol::{ChatEvent, MessageId, MessagePart, NewMessage};
 use uuid::Uuid;
 
 use super::{
     super::{
         ServiceError, allowance,
         context::Context,
-        input::title_from_message,
+        input::{check_message, title_from_message},
         service::ConversationService,
         store::{
             ConversationId, messages,
@@ -20,7 +20,7 @@ use super::{
             turns::{self, Below, Claim, NewTurn, Question, TurnRows},
         },
     },
-    begin::message_start,
+    begin::{first_title_of, message_start},
     given::GivenInput,
     restored::{Restored, restore},
     start::{NewRun, StartPermit, start},
@@ -117,6 +117,12 @@ impl ConversationService {
         begin(context, &beginning, None).await?.ok_or(ServiceError::TurnRunning)
     }
 
+    /// The same for a question that begins a thread, which may be no longer than one in the page.
+    pub async fn begin_thread(&self, request: ProgramRequest) -> Result<ProgramTurn, ServiceError> {
+        check_message(&NewMessage { content: request.question.clone(), ..NewMessage::default() })?;
+        self.answer_program(request).await
+    }
+
     /// Stores a question in a conversation and begins the turn that answers it, whose model is told what is stored there.
     pub async fn answer_in_thread(
         &self,
@@ -125,10 +131,10 @@ impl ConversationService {
         model: Option<&str>,
         question: String,
     ) -> Result<ProgramTurn, ServiceError> {
+        let parts = check_message(&NewMessage { content: question, ..NewMessage::default() })?;
         let context = &self.context;
         let row = context.find_conversation(user, uuid).await?;
         let model = context.model_for(model, row.model.as_deref())?;
-        let parts = [MessagePart::Text { text: question }];
         // No conversation is made here, so it does not matter which program it is.
         let program = Program { user, key_id: 0 };
         let beginning = Beginning { program, own_id: None, parts: &parts, model, input: None };
@@ -175,7 +181,9 @@ async fn try_begin(
         Some(user_message_id) => Question::Stored { user_message_id },
         None => Question::New { parts, client_message_id: None, below: Below::Head },
     };
-    let new = NewTurn { question, first_title: None, model: model.name(), owner: &context.owner, lease_until };
+    let first_title = place.and_then(|place| first_title_of(place.row, parts));
+    let first_title = first_title.as_deref();
+    let new = NewTurn { question, first_title, model: model.name(), owner: &context.owner, lease_until };
     let Claim::Begun(rows) = turns::begin_turn(&mut tx, conversation_id, new).await? else { return Ok(None) };
     allowance::check(context, &mut tx, user).await?;
     if let Some(input) = input {

@@ -36,8 +36,7 @@ impl ConversationService {
             Some(id) => Below::Message(find_edited(context, row.id, id).await?.parent_id),
             None => Below::Head,
         };
-        let is_first = row.head_message_id.is_none() && row.title == UNTITLED;
-        let first_title = is_first.then(|| title_from_message(&MessagePart::join_texts(&parts)));
+        let first_title = first_title_of(&row, &parts);
         let question = Question::New { parts: &parts, client_message_id: new.client_message_id.as_deref(), below };
         let model = context.model_for(new.model.as_deref(), row.model.as_deref())?;
         let beginning = Beginning { user, uuid, row: &row, question, parts: &parts, model };
@@ -69,6 +68,12 @@ impl ConversationService {
         let model = context.model_for(again.model.as_deref(), row.model.as_deref())?;
         begin(context, Beginning { user, uuid, row: &row, question, parts: &parts, model }, None).await
     }
+}
+
+/// The title that a conversation gets from its first message, unless it was given one before.
+pub(super) fn first_title_of(row: &ConversationRow, parts: &[MessagePart]) -> Option<String> {
+    let is_first = row.head_message_id.is_none() && row.title == UNTITLED;
+    is_first.then(|| title_from_message(&MessagePart::join_texts(parts)))
 }
 
 /// Where a message stands that is about to get another version.

@@ -6,6 +6,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use tallybook_protocol::{
     CallDecision, Decision, MessageId, MessageStatus, NewDecision, NewDecisions, RawJson, ToolCall, ToolCallId,
 };
+use tallybook_tools::hide_arguments;
 use uuid::Uuid;
 
 use super::{
@@ -114,6 +115,10 @@ impl ConversationService {
     }
 }
 
+/// Said of an edited input with arguments that are kept nowhere.
+const SECRET_INPUT: &str = "The tool's schema marks some of these arguments as secret. They are not kept, so the call cannot run \
+                            with them later. Leave them out.";
+
 /// The calls that are decided on, which must all be the user's, and of one conversation.
 async fn find_own_calls(
     context: &Context,
@@ -156,6 +161,11 @@ async fn check_tools(
             decisions.iter().any(|decided| decided.tool_call_id == call.id && decided.decision == Decision::Approve);
         // One that is not there at the moment is found out when it is to run.
         let Some(tool) = tools.find_spec(&call.tool_name).filter(|_| is_approved) else { continue };
+        let edited =
+            decisions.iter().find(|decided| decided.tool_call_id == call.id).and_then(|decided| decided.input.as_ref());
+        if edited.is_some_and(|input| hide_arguments(&tool.input_schema, input.as_str()).is_some()) {
+            return Err(ServiceError::Invalid(SECRET_INPUT.to_owned()));
+        }
         let hash = tool.hash();
         if call.tool_hash.as_ref() != Some(&hash) {
             with_retries(|| ask_anew(context, call.id, &hash)).await?;

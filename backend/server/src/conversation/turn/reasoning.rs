@@ -68,8 +68,9 @@ async fn ask(
         model_calls::create_model_call(&mut tx, answer.id, &call).await?;
         tx.commit().await
     };
-    if let Err(error) = store.await {
-        tracing::warn!(%error, "a model's call for a summary could not be stored");
+    match store.await {
+        Ok(()) => context.work_counts.count_model_call(&call),
+        Err(error) => tracing::warn!(%error, "a model's call for a summary could not be stored"),
     }
     text.inspect_err(|error| tracing::info!(%error, "a summary is the names of the tools"))
         .ok()
@@ -81,11 +82,11 @@ fn summed(call: &ToolCallRow) -> SummedCall<'_> {
     SummedCall { tool: &call.tool_name, input: &call.input_text, status: call.status.as_str(), result }
 }
 
-/// Which tools were called, how often, and how that went: the same for the same calls.
+/// Which tools were called, how often, and how that went: the same for the same calls. What waits has not gone in any way.
 fn names(calls: &[ToolCallRow]) -> Vec<String> {
     let mut order = Vec::new();
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    for call in calls {
+    for call in calls.iter().filter(|call| !call.status.is_open()) {
         let (all, failed) = counts.entry(&call.tool_name).or_insert_with(|| {
             order.push(call.tool_name.as_str());
             (0, 0)

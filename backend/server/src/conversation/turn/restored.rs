@@ -29,45 +29,72 @@ pub(super) struct Restored {
     pub(super) goes_on: Option<AnswerPlace>,
 }
 
-/// Puts stored steps in the place of what the program tells of its calls. Of very many such turns, the oldest stay as the
-/// program tells them.
+/// Puts stored steps in the place of what the program tells of its calls, in the newest turns first: always in the last one,
+/// whose results may be those to go on with, and in those before it while what that adds has room in `limits.history_bytes`.
+/// Older turns stay as the program tells them.
 pub(super) async fn restore(
     context: &Context,
     program: Program,
     messages: Vec<ModelMessage>,
 ) -> Result<Restored, ServiceError> {
-    let asking: Vec<usize> = (0..messages.len()).filter(|&at| has_client_calls(&messages[at])).collect();
-    let kept_as_told = asking.len().saturating_sub(MAX_RESTORED_TURNS);
-    let restored: HashSet<usize> = asking.into_iter().skip(kept_as_told).collect();
-    let last_question = messages.iter().rposition(|message| matches!(message, ModelMessage::User(_)));
+    let mut turns = restore_newest(context, program, &messages).await?;
     let mut told = Vec::new();
     let mut goes_on = None;
-    let mut seen = HashSet::new();
     let mut messages = messages.into_iter().enumerate().peekable();
     while let Some((at, message)) = messages.next() {
         goes_on = None;
-        let ModelMessage::Assistant(blocks) = &message else {
+        let Some((place, mut steps)) = turns.remove(&at) else {
             told.push(message);
             continue;
         };
-        if !restored.contains(&at) {
-            told.push(message);
-            continue;
-        }
-        let results = match messages.next_if(|(_, next)| matches!(next, ModelMessage::ToolResults(_))) {
-            Some((_, ModelMessage::ToolResults(results))) => results,
-            _ => Vec::new(),
-        };
-        let is_current = last_question.is_none_or(|question| question < at);
-        let (place, mut steps) = restore_turn(context, program, blocks, results, is_current).await?;
-        if !seen.insert(place.message_id) {
-            let advice = "A step is told of twice in messages. Tell each answer and the results of its calls once.";
-            return Err(ServiceError::Invalid(advice.to_owned()));
-        }
+        // The results stand among the steps.
+        messages.next_if(|(_, next)| matches!(next, ModelMessage::ToolResults(_)));
         told.append(&mut steps);
         goes_on = Some(place);
     }
     Ok(Restored { messages: told, goes_on })
+}
+
+/// Turns and their stored steps, by where the program tells of them.
+type RestoredTurns = HashMap<usize, (AnswerPlace, Vec<ModelMessage>)>;
+
+async fn restore_newest(
+    context: &Context,
+    program: Program,
+    messages: &[ModelMessage],
+) -> Result<RestoredTurns, ServiceError> {
+    let last_question = messages.iter().rposition(|message| matches!(message, ModelMessage::User(_)));
+    let asking = (0..messages.len()).rev().filter(|&at| has_client_calls(&messages[at]));
+    let asking: Vec<usize> = asking.take(MAX_RESTORED_TURNS).collect();
+    let mut room = context.agent.limits().history_bytes;
+    let mut turns = RestoredTurns::new();
+    let mut seen = HashSet::new();
+    for at in asking {
+        let ModelMessage::Assistant(blocks) = &messages[at] else { continue };
+        let results: &[ToolResult] = match messages.get(at + 1) {
+            Some(ModelMessage::ToolResults(results)) => results,
+            _ => &[],
+        };
+        let is_current = last_question.is_none_or(|question| question < at);
+        let (place, steps) = restore_turn(context, program, blocks, results, is_current).await?;
+        if !seen.insert(place.message_id) {
+            let advice = "A step is told of twice in messages. Tell each answer and the results of its calls once.";
+            return Err(ServiceError::Invalid(advice.to_owned()));
+        }
+        let told = &messages[at..=at + usize::from(!results.is_empty())];
+        let added = stored_bytes(&steps).saturating_sub(stored_bytes(told));
+        if added > room && !turns.is_empty() {
+            break;
+        }
+        room = room.saturating_sub(added);
+        turns.insert(at, (place, steps));
+    }
+    Ok(turns)
+}
+
+/// Bytes of messages as they are stored with the turn.
+fn stored_bytes(messages: &[ModelMessage]) -> usize {
+    serde_json::to_vec(messages).map_or(usize::MAX, |json| json.len())
 }
 
 fn has_client_calls(message: &ModelMessage) -> bool {
@@ -81,7 +108,7 @@ async fn restore_turn(
     context: &Context,
     program: Program,
     blocks: &[AssistantBlock],
-    results: Vec<ToolResult>,
+    results: &[ToolResult],
     is_current: bool,
 ) -> Result<(AnswerPlace, Vec<ModelMessage>), ServiceError> {
     let (message_id, step, mut given) = place_of(blocks, results)?;
@@ -127,7 +154,7 @@ async fn restore_turn(
 /// The turn and the step that all calls belong to, and the results by where their calls stand.
 fn place_of(
     blocks: &[AssistantBlock],
-    results: Vec<ToolResult>,
+    results: &[ToolResult],
 ) -> Result<(MessageId, i32, HashMap<usize, String>), ServiceError> {
     let mut given = HashMap::new();
     let mut place = None;
@@ -137,7 +164,7 @@ fn place_of(
         if (message_id, step) != (id.message_id, id.step) {
             return Err(unknown(blocks));
         }
-        given.insert(id.position, result.content);
+        given.insert(id.position, result.content.clone());
     }
     let (message_id, step) = place.ok_or_else(|| unknown(blocks))?;
     Ok((message_id, step, given))

@@ -289,6 +289,7 @@ impl Words {
                 "全員のテキストが対象になります。閲覧の理由を入力してください。".to_owned()
             }
             BookError::NoRerun(problem) => self.no_rerun(*problem),
+            BookError::Busy => "履歴の検索が混み合っています。数秒後にもう一度お試しください。".to_owned(),
             BookError::TooManyReruns => "再実行が多すぎます。数秒後にもう一度お試しください。".to_owned(),
             BookError::NoReason => "理由を500文字以内で入力してください。".to_owned(),
             BookError::NoSuchUser(name) => format!("「{name}」というユーザーはいません。"),

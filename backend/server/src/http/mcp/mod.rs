@@ -38,7 +38,7 @@ async fn take(
         // A notification, of which none changes anything here.
         return Ok(HttpResponse::Accepted().finish());
     };
-    if let Err(failure) = check_headers(&request, message.method) {
+    if let Err(failure) = check_headers(&request, &message.method) {
         return Ok(rpc::refuse(Some(id), &failure));
     }
     let _served = peer.served();
@@ -49,7 +49,7 @@ async fn take(
 async fn answer(state: &State, caller: Caller, message: &Message<'_>) -> Result<Answer, ApiError> {
     let us = json!({"name": "tallybook", "version": env!("CARGO_PKG_VERSION")});
     let capabilities = json!({"tools": {}});
-    Ok(match message.method {
+    Ok(match &*message.method {
         "initialize" => {
             let asked = message.text_param("protocolVersion");
             let version = OLDER.iter().find(|version| asked.as_deref() == Some(**version)).unwrap_or(&OLDER[0]);

@@ -16,7 +16,7 @@ pub(super) type Answer = Result<Value, Failure>;
 pub(super) struct Message<'a> {
     /// Absent in what wants no answer.
     pub(super) id: Option<Value>,
-    pub(super) method: &'a str,
+    pub(super) method: Cow<'a, str>,
     params: Option<&'a RawValue>,
 }
 
@@ -25,7 +25,7 @@ struct Read<'a> {
     #[serde(borrow)]
     jsonrpc: Cow<'a, str>,
     #[serde(borrow)]
-    method: &'a str,
+    method: Cow<'a, str>,
     #[serde(default, borrow)]
     id: Option<&'a RawValue>,
     #[serde(default, borrow)]

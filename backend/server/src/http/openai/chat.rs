@@ -71,7 +71,8 @@ pub(super) async fn create(
 
 async fn ask_plainly(state: &AppState, caller: &Caller, asked: &mut Asked) -> Result<Answering, ApiError> {
     let (user, model, input) = (caller.user, asked.model.clone(), std::mem::take(&mut asked.input));
-    let ask = move |service: ConversationService| async move { service.ask_plainly(user, model.as_deref(), input).await };
+    let ask =
+        move |service: ConversationService| async move { service.ask_plainly(user, model.as_deref(), input).await };
     let events = state.run(ask).await?;
     let id = format!("chatcmpl-{}", Uuid::new_v4().simple());
     Ok(Answering { answer: Answer::Plain(PlainAnswer::new(events)), id, conversation: None })

@@ -232,7 +232,7 @@ impl BegunTurn {
         Self { turn: StoppedOnDrop { service, user, conversation, message_id, is_over: false }, events }
     }
 
-    /// The same of what follows it.
+    /// The conversation that it is stored in, and its answer.
     pub(super) fn place(&self) -> (Uuid, MessageId) {
         (self.turn.conversation, self.turn.message_id)
     }

@@ -2,7 +2,7 @@
 //! (`thread`); and how it ends.
 
 use bytes::Bytes;
-use tallybook_agent::CLIENT_CALLS;
+use tallybook_agent::{CLIENT_CALLS, STEP_LIMIT};
 use tallybook_protocol::{MessageEnd, ToolCallEnd, ToolCallStart, Usage};
 
 use super::refusal::Refusal;
@@ -65,7 +65,7 @@ pub(super) enum Progress {
 /// OpenAI's word for why an answer ended. One that used up its steps was cut short by a limit, too.
 pub(super) fn finish_of(stop_reason: &str) -> &'static str {
     match stop_reason {
-        "max_tokens" | "step_limit" => "length",
+        "max_tokens" | STEP_LIMIT => "length",
         "refusal" => "content_filter",
         CLIENT_CALLS => "tool_calls",
         _ => "stop",

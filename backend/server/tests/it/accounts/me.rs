@@ -155,6 +155,7 @@ on_every_engine! {
         let (ann, id) = team.person(&admin, "ann").await;
         let program = team.program(&ann).await;
         let conversation = team.conversation(&ann).await;
+        team.json(&ann, Method::PATCH, "/api/me", json!({"instructions": "I am Ann."}), 200).await;
         let delete = async |who: &Who, password: &str| {
             team.send(who, Method::DELETE, "/api/me", json!({"password": password})).await
         };
@@ -173,5 +174,7 @@ on_every_engine! {
         assert_eq!(kind_of(again).await, "/problems/account-deleted");
         let user = team.json(&admin, Method::GET, &format!("/api/users/{id}"), Value::Null, 200).await;
         assert!(user["deleted_at"].is_string(), "{user}");
+        let told = rows!(team.app, (Option<String>,), "SELECT instructions FROM users WHERE name = 'ann'");
+        assert_eq!(told, [(None::<String>,)]);
     }
 }

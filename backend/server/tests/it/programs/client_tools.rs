@@ -4,11 +4,12 @@
 mod requests;
 
 use serde_json::{Value, json};
+use tallybook_agent::Limits;
 use tallybook_mock_llm::{MockLlm, text, thinking, tool_call};
 use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
 
 use super::kit::{ChunkReader, ask, conversation_of, conversations, refusal};
-use crate::support::{Counts, Engine, NoArgs, TestApp, eventually, on_every_engine, rows};
+use crate::support::{Counts, Engine, NoArgs, Provider, TestApp, eventually, on_every_engine, rows};
 
 /// What the program offers.
 fn offered() -> Value {
@@ -216,6 +217,30 @@ impl Tool for Orders {
     async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
         Ok(ToolOutput::text("ordered"))
     }
+}
+
+/// The turn that goes on is told whole in any case.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn older_turns_without_room_in_the_history_stay_as_the_program_tells_them() {
+    let model = MockLlm::start().await.unwrap();
+    let tools = ToolRegistry::default().with(Counts::default()).unwrap();
+    let limits = Limits { history_bytes: 0, ..Limits::default() };
+    let settings = Provider::Anthropic.settings(model.url());
+    let app = TestApp::spawn_with_limits(&Engine::sqlite(), settings, tools, limits).await;
+    let ours = |number: u32| format!(r#"{{\"result\":\"{number}\",\"success\":true}}"#);
+    let mut sent = vec![user("Well?")];
+    for weather in ["rain", "snow"] {
+        model.reply([tool_call("counts", "{}"), tool_call("look", "{}")]);
+        let (_, message, ids) = handed_over(&app, &body(&sent)).await;
+        sent.extend([message, result(&ids[0], weather)]);
+        model.reply([text("So.")]);
+        assert_eq!(ask(&app, &[], &body(&sent)).await.status(), 200);
+        sent.extend([json!({"role": "assistant", "content": "So."}), user("And now?")]);
+    }
+    let messages = told(&model).to_string();
+    assert!(messages.contains("rain") && messages.contains("snow"), "{messages}");
+    assert!(!messages.contains(&ours(1)) && messages.contains(&ours(2)), "{messages}");
+    model.assert_calls_paired();
 }
 
 /// As OpenAI streams calls: first which one it is, then its arguments.

@@ -71,6 +71,20 @@ on_every_engine! {
     }
 }
 
+/// In the summary of what was done, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_waits_has_not_failed() {
+    let model = MockLlm::start().await.unwrap();
+    let app = server(&Engine::sqlite(), &model, Duration::ZERO).await;
+    model.reply([tool_call("order", "{}")]);
+    model.fail(401, "");
+    let response = app.post("/api/chat", json!({"message": "I am hungry"})).await;
+    assert_eq!(response.status(), 200);
+    let answer: Value = response.json().await.unwrap();
+    let stored = app.conversation(answer["thread_id"].as_str().unwrap()).await;
+    assert_eq!((&stored["awaiting_approval"], &answer["reasoning_summary"]), (&json!(true), &json!([])));
+}
+
 /// After its time the answer ends and says where it goes on; the turn waits as before. One that nobody waits for any more is
 /// stopped.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

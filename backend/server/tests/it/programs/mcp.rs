@@ -175,11 +175,13 @@ async fn only_tools_of_low_risk_are_called_and_none_takes_the_server_along() {
     let (said, failed) = call(&app, "panics", json!({})).await;
     assert!(failed && said.contains("failed unexpectedly"), "{said}");
     assert_eq!(call(&app, "add", json!({"a": 1, "b": 2})).await, ("3".to_owned(), false));
-    // No number loses a digit on its way.
+    // No number loses a digit on its way, however the method is written.
     let exact = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":0.1,"b":0.20000000000000000001}}}"#;
-    let sum =
-        app.client.post(app.url("/mcp")).header("content-type", "application/json").body(exact).send().await.unwrap();
-    assert_eq!(sum.json::<Value>().await.unwrap()["result"]["content"][0]["text"], "0.30000000000000000001");
+    for body in [exact.to_owned(), exact.replace("tools/call", r"tools\/call")] {
+        let sum = app.client.post(app.url("/mcp")).header("content-type", "application/json").body(body);
+        let sum: Value = sum.send().await.unwrap().json().await.unwrap();
+        assert_eq!(sum["result"]["content"][0]["text"], "0.30000000000000000001");
+    }
     let (said, failed) = call(&app, "add", json!({"a": 1})).await;
     assert!(failed && said.contains("missing field `b`"), "{said}");
     assert_eq!(model.requests().len(), 0);

@@ -97,6 +97,8 @@ on_every_engine! {
         let thread = first["thread_id"].as_str().unwrap();
         let asked = rows!(app, (String, i64), "SELECT purpose, input_tokens FROM model_calls ORDER BY id");
         assert_eq!(asked.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["answer", "answer", "reasoning_summary"]);
+        let metrics = app.get("/metrics").await.text().await.unwrap();
+        assert!(metrics.contains("purpose=\"reasoning_summary\""), "{metrics}");
         let usage = app.conversation(thread).await["messages"][1]["usage"].clone();
         assert_eq!(usage["input_tokens"], json!(asked[0].1 + asked[1].1));
         let told = &model.requests()[2].body;
@@ -240,6 +242,14 @@ async fn what_is_no_thread_or_no_question_is_refused() {
             (400, &"application/problem+json".parse().unwrap())
         );
     }
+    // A thread is a conversation of the page, where a message may be no longer.
+    let long = "雨".repeat(100_001);
+    for thread_id in [Value::Null, json!(thread)] {
+        let asked = json!({"messages": [user(&long)], "thread_id": thread_id});
+        assert_eq!(refusal(post(&app, "/v1/chat", asked).await, 400).await["code"], "invalid_input");
+        let asked = json!({"message": long, "thread_id": thread_id});
+        assert_eq!(post(&app, "/api/chat", asked).await.status(), 422);
+    }
     assert_eq!(model.requests().len(), 0);
     // One answer at a time: a thread is the stored conversation, so there is no other one to go to.
     let gate = model.reply_gated([text("Slow")], [text("ly.")]);
@@ -249,4 +259,16 @@ async fn what_is_no_thread_or_no_question_is_refused() {
     assert_eq!(refusal(busy, 409).await["code"], "turn_running");
     gate.open();
     page.until("message_end").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_conversation_without_a_title_is_named_by_the_first_question_of_its_thread() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let thread = app.create_conversation().await;
+    for words in ["Will it rain?", "And tomorrow?"] {
+        model.reply([text("Yes.")]);
+        whole(&app, "/api/chat", json!({"message": words, "thread_id": thread})).await;
+        assert_eq!(app.conversation(&thread).await["title"], "Will it rain?");
+    }
 }

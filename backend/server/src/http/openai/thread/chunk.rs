@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use serde::Serialize;
+use tallybook_agent::STEP_LIMIT;
 use tallybook_protocol::{MessageEnd, ToolCallEnd, ToolCallId, ToolCallStart, Usage};
 
 use super::{
@@ -15,9 +16,6 @@ use super::{
     whole::{CallBody, Outcome},
 };
 use crate::conversation::ClientCall;
-
-/// Why an answer ended that used up its steps.
-const STEP_LIMIT: &str = "step_limit";
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]

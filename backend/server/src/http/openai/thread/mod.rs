@@ -46,7 +46,7 @@ async fn begin(state: &AppState, caller: &Caller, request: &HttpRequest, asked: 
         return follow.await;
     }
     let new = ProgramRequest { program: chat::program_of(caller), chat_id: None, model, question, input };
-    chat::follow(state, request, user, |service| async move { service.answer_program(new).await }).await
+    chat::follow(state, request, user, |service| async move { service.begin_thread(new).await }).await
 }
 
 /// Reads a thread's id. What is no id names no thread.

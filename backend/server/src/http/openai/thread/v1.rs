@@ -3,6 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web::Json};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tallybook_agent::STEP_LIMIT;
 
 use super::{
     super::{
@@ -21,9 +22,6 @@ use super::{
     whole::{CallBody, WholeThread},
 };
 use crate::{accounts::Caller, conversation::GivenInput};
-
-/// Why an answer is none that used up its steps.
-const STEP_LIMIT: &str = "step_limit";
 
 /// What a program asks.
 #[derive(Deserialize)]

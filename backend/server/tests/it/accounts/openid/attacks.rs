@@ -33,6 +33,8 @@ on_every_engine! {
             let answer = browser.sign_in("/sign-in/away").await;
             assert_refused(&mut browser, answer, 401, "does not prove who you are").await;
         }
+        // Each counts as a password that was guessed does.
+        assert_eq!(rows!(team.app, (i32,), "SELECT failures FROM sign_in_attempts"), [(8,)]);
         issuer.fail(Fault::Denied);
         let mut browser = Browser::new(&team);
         let answer = browser.sign_in("/sign-in/away").await;

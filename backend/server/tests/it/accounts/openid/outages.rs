@@ -53,6 +53,24 @@ async fn a_code_that_cannot_be_redeemed_is_a_sentence() {
     }
 }
 
+/// However often people come back meanwhile, or come whom nobody here knows, their address is not held up.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_outage_keeps_nobody_from_signing_in_by_a_password() {
+    let issuer = Issuer::start().await;
+    let outage = (Fault::PlainToken, 503, "cannot be reached at the moment");
+    let stranger = (Fault::None, 403, "No account here belongs to you");
+    for (fault, status, words) in [outage, stranger] {
+        issuer.fail(fault);
+        let team = team(&Engine::sqlite(), SignUp::default(), issuer.settings()).await;
+        let mut browser = Browser::new(&team);
+        for _ in 0..25 {
+            let answer = browser.sign_in("/sign-in/away").await;
+            assert_refused(&mut browser, answer, status, words).await;
+        }
+        team.sign_in(ADMIN).await;
+    }
+}
+
 /// Nothing listens there, and the server starts and serves.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_issuer_that_is_not_there_keeps_nobody_from_starting() {

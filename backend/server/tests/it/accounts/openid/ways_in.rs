@@ -4,6 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tallybook::accounts::{OpenIdSettings, SignUp};
 use tallybook_mock_llm::MockLlm;
+use tokio::time::timeout;
 
 use super::{
     super::kit::{ADMIN, Team, Who, kind_of},
@@ -12,7 +13,7 @@ use super::{
     issuer::{Issuer, Person},
     settings, team,
 };
-use crate::support::{Engine, TestApp, on_every_engine, rows};
+use crate::support::{Engine, PATIENCE, TestApp, execute, on_every_engine, rows};
 
 on_every_engine! {
     /// By its owner, who is signed in, and then back by the issuer alone.
@@ -63,7 +64,7 @@ on_every_engine! {
         assert_refused(&mut again, answer, 403, "No account here belongs to you").await;
         // What was done is on record.
         let noted = rows!(team.app, (String, String), "SELECT action, subject FROM audit_log WHERE action LIKE 'identity%' ORDER BY id");
-        assert_eq!(noted, [("identity_linked".to_owned(), "root@example.org".to_owned()), ("identity_unlinked".to_owned(), String::new())]);
+        assert_eq!(noted, [("identity_linked".to_owned(), String::new()), ("identity_unlinked".to_owned(), String::new())]);
     }
 
     /// Where everybody may make an account, the first sign-in makes one; a name that is taken stays whose it is.
@@ -92,7 +93,12 @@ on_every_engine! {
         let users = rows!(team.app, (String,), "SELECT name FROM users WHERE name LIKE 'user%'");
         assert_eq!(users, [("user".to_owned(),)]);
 
-        // The only way in stays, until there is another.
+        // The only way in stays, until there is another. What an issuer of before knew is none.
+        execute!(
+            team.app,
+            "INSERT INTO identities (user_id, issuer, subject, label, created_at) \
+             SELECT user_id, 'https://former.example', subject, label, created_at FROM identities"
+        );
         let identities: Value = first.get("/api/identities").await.json().await.unwrap();
         let path = format!("/api/identities/{}", identities["items"][0]["id"]);
         let refused = first.send(Method::DELETE, &path).await;
@@ -123,6 +129,37 @@ on_every_engine! {
         team.json(&root, Method::DELETE, &path, Value::Null, 204).await;
         let answer = olga.sign_in("/sign-in/away").await;
         assert_refused(&mut olga, answer, 403, "No account here belongs to you").await;
+    }
+
+    /// Sessions that may have begun by an identity end with it, streams and all: all others by its owner, all by an admin.
+    async fn unlinking_ends_sessions(engine: Engine) {
+        let issuer = Issuer::start().await;
+        let team = team(&engine, SignUp::default(), issuer.settings()).await;
+        let root = team.sign_in(ADMIN).await;
+        let (olga, id) = team.person(&root, "olga").await;
+        let program = team.program(&olga).await;
+        let path = format!("/api/users/{id}/identities");
+        issuer.person(Person::named("s-7"));
+        let status = async |who: &Who| team.get(who, "/api/me").await.status();
+
+        let linked = team.json(&root, Method::POST, &path, json!({"subject": "s-7"}), 201).await;
+        let mut thief = Browser::new(&team);
+        assert_eq!(thief.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
+        let mut stream = team.get(&thief.who(), "/api/events").await;
+        stream.chunk().await.unwrap().expect("it goes on");
+        let own = format!("/api/identities/{}", linked["items"][0]["id"]);
+        team.json(&olga, Method::DELETE, &own, Value::Null, 204).await;
+        assert_eq!(status(&thief.who()).await, StatusCode::UNAUTHORIZED);
+        timeout(PATIENCE, stream.text()).await.expect("the stream ends").unwrap();
+        assert_eq!(status(&olga).await, StatusCode::OK);
+
+        let linked = team.json(&root, Method::POST, &path, json!({"subject": "s-7"}), 201).await;
+        let theirs = format!("{path}/{}", linked["items"][0]["id"]);
+        team.json(&root, Method::DELETE, &theirs, Value::Null, 204).await;
+        assert_eq!(status(&olga).await, StatusCode::UNAUTHORIZED);
+        for who in [&root, &program] {
+            assert_eq!(status(who).await, StatusCode::OK);
+        }
     }
 
     /// By an admin's link and the issuer, once, and with the link's role.

@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::accounts::UserId;
 
 /// So many slots.
-pub(super) struct Slots {
+pub(crate) struct Slots {
     all: Arc<Semaphore>,
     per_person: usize,
     /// Those of people who have a slot or wait for one.
@@ -19,26 +19,26 @@ pub(super) struct Slots {
 }
 
 /// A slot that is taken, until it is dropped.
-pub(super) struct Slot {
+pub(crate) struct Slot {
     _own: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
 }
 
 impl Slots {
     /// At least one.
-    pub(super) fn new(slots: usize) -> Self {
+    pub(crate) fn new(slots: usize) -> Self {
         let people = Mutex::default();
         Self { all: Arc::new(Semaphore::new(slots.max(1))), per_person: slots.div_ceil(2).max(1), people }
     }
 
     /// A slot for this person, when one is free. Who waits for one of the person's own takes none of the others'.
-    pub(super) async fn acquire(&self, user: UserId) -> Option<Slot> {
+    pub(crate) async fn acquire(&self, user: UserId) -> Option<Slot> {
         let own = self.of(user).acquire_owned().await.ok()?;
         Some(Slot { _own: own, _of_all: Arc::clone(&self.all).acquire_owned().await.ok()? })
     }
 
     /// A slot for this person, if one is free now.
-    pub(super) fn try_acquire(&self, user: UserId) -> Option<Slot> {
+    pub(crate) fn try_acquire(&self, user: UserId) -> Option<Slot> {
         let own = self.of(user).try_acquire_owned().ok()?;
         Some(Slot { _own: own, _of_all: Arc::clone(&self.all).try_acquire_owned().ok()? })
     }
@@ -55,7 +55,7 @@ impl Slots {
     }
 
     #[cfg(test)]
-    pub(super) fn free(&self) -> usize {
+    pub(crate) fn free(&self) -> usize {
         self.all.available_permits()
     }
 }
