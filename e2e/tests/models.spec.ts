@@ -8,12 +8,13 @@ import { expect, test } from "../kit/test.ts";
 
 const file = join(tmpdir(), `tallybook-models-${process.pid}.toml`);
 
-/** Both are the built-in model; what counts here is under which name it answers. */
+/** Two are the built-in model; what counts here is under which name it answers. The third is never asked. */
 const ARITHMETIC = '[[models]]\nname = "Arithmetic"\nprovider = "demo"\n';
 const SUMS = '[[models]]\nname = "Sums"\nprovider = "demo"\ninput_price = 3.0\noutput_price = 15.0\n';
+const LOCAL = '[[models]]\nname = "Local"\nprovider = "ollama"\nmodel = "small"\ntool_mode = "prompt"\n';
 
 // The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
-if (process.env.TEST_WORKER_INDEX !== undefined) writeFileSync(file, ARITHMETIC + SUMS);
+if (process.env.TEST_WORKER_INDEX !== undefined) writeFileSync(file, ARITHMETIC + SUMS + LOCAL);
 
 test.use({ demoPaceMs: 0, settings: { CONFIG_FILE: file } });
 test.afterAll(() => rmSync(file, { force: true }));
@@ -23,6 +24,8 @@ test("a conversation has the model that was chosen, and one answer or one messag
   await page.goto("/");
   const picker = page.locator("select[data-testid=model]");
   await expect(picker).toHaveValue("Arithmetic");
+  const offered = await picker.locator("option").allTextContents();
+  expect(offered).toEqual(expect.arrayContaining(["Arithmetic · demo · tools", "Local · ollama · tools by prompt"]));
   await picker.selectOption("Sums");
   const answer = await chat.ask("2 + 3");
   await expect(answer).toContainText("= 5");
@@ -45,6 +48,8 @@ test("a conversation has the model that was chosen, and one answer or one messag
   const next = await chat.ask("4 + 5");
   await expect(next.getByTestId("author").locator("option:checked")).toHaveText("Arithmetic");
   await expect(picker, "the one after it goes to the conversation's own").toHaveValue("Sums");
+  await chat.ask("6 + 7");
+  await expect(page.getByTestId("usage-in-all"), "what the conversation cost, as far as prices are known").toHaveText(/cost 0\.00\d+/);
   expect((await (await request.get(chat.api())).json()).model).toBe("Sums");
 });
 

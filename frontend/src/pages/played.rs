@@ -3,11 +3,10 @@
 use leptos::prelude::*;
 use tallybook_protocol::PlayedEvent;
 
-use super::shared::Answer;
+use super::shared::answer_view;
 use crate::{
     language::Language,
     playback::{Recording, Scene},
-    transcript::Entry,
 };
 
 /// An answer at a moment. Times are milliseconds from its beginning.
@@ -34,10 +33,7 @@ pub fn played_answer(language: Language, events: &[PlayedEvent], at_ms: i64) -> 
     scene.go_to(&recording, happened);
     let html = Owner::new().with(|| {
         provide_context(language);
-        scene.answer().map_or_else(String::new, |entry| {
-            let entry = Entry::clone(&entry);
-            view! { <Answer entry /> }.to_html()
-        })
+        scene.answer().map_or_else(String::new, |entry| answer_view(&entry, language).to_html())
     });
     PlayedAnswer {
         html,

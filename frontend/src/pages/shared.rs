@@ -67,7 +67,7 @@ fn SharedPage(shared: SharedConversation) -> impl IntoView {
         let entry = Entry::stored(message, &[]);
         match role {
             Role::User => view! { <Question entry /> }.into_any(),
-            Role::Assistant => view! { <Answer entry /> }.into_any(),
+            Role::Assistant => answer_view(&entry, text).into_any(),
         }
     });
     view! {
@@ -94,9 +94,7 @@ fn Question(entry: Entry) -> impl IntoView {
 }
 
 /// An answer to be read.
-#[component]
-pub(super) fn Answer(entry: Entry) -> impl IntoView {
-    let text = use_language();
+pub(super) fn answer_view(entry: &Entry, text: Language) -> impl IntoView + use<> {
     let pieces = entry.segments().into_iter().map(|segment| match segment {
         Segment::Text(range) => {
             let (message, start) = (entry.id, range.start);

@@ -74,7 +74,8 @@ impl Row {
 fn rows() -> Vec<Row> {
     let (get, post, patch, delete) = (Method::GET, Method::POST, Method::PATCH, Method::DELETE);
     let wrong = || json!({"name": "stranger", "password": "whatever it is"});
-    vec![
+    let mut rows = rows_of_the_book();
+    rows.extend([
         row(get.clone(), "/api/conversations", OWN),
         row(post.clone(), "/api/conversations", [401, 201, 201, 201, 401, 201]).json(json!({})),
         row(get.clone(), "/api/conversations/{uuid}", SOMEBODYS),
@@ -143,20 +144,6 @@ fn rows() -> Vec<Row> {
         row(post.clone(), "/api/chat", [401, 400, 400, 400, 401, 400]).json(json!({})),
         row(post.clone(), "/mcp", OWN).json(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})),
         row(get.clone(), "/api/looks", PERSONAL),
-        // Of what is another's, admins are asked why they look.
-        row(get.clone(), "/admin", [303, 403, 403, 200, 303, 403]),
-        row(get.clone(), "/admin/figures", [303, 403, 403, 200, 303, 403]),
-        row(get.clone(), "/admin/export", [303, 403, 403, 403, 303, 403]).query("?format=csv"),
-        row(get.clone(), "/admin/calls/{tool_call_id}", [303, 403, 403, 403, 303, 403]),
-        row(get.clone(), "/admin/calls/{tool_call_id}/playback", [303, 403, 403, 403, 303, 403]),
-        row(get.clone(), "/admin/conversations/{uuid}", [303, 403, 403, 403, 303, 403]),
-        row(post.clone(), "/admin", admins(303)).form("reason=because"),
-        row(post.clone(), "/admin/export", admins(303)).query("?format=csv").form("reason=because"),
-        row(post.clone(), "/admin/calls/{tool_call_id}", admins(303)).form("reason=because"),
-        row(post.clone(), "/admin/calls/{tool_call_id}/playback", admins(303)).form("reason=because"),
-        row(post.clone(), "/admin/conversations/{uuid}", admins(303)).form("reason=because"),
-        // Above the admin has said why.
-        row(post.clone(), "/admin/calls/{tool_call_id}/reruns", admins(303)).form("input={}"),
         row(get.clone(), "/healthz", PUBLIC),
         row(get.clone(), "/readyz", PUBLIC),
         row(get.clone(), "/metrics", ADMINS),
@@ -178,6 +165,27 @@ fn rows() -> Vec<Row> {
         row(post, "/sign-out", [303; 6]),
         row(delete.clone(), "/api/session", [401, 204, 204, 204, 401, 403]),
         row(delete, "/api/sessions", [401, 204, 204, 204, 401, 403]),
+    ]);
+    rows
+}
+
+fn rows_of_the_book() -> Vec<Row> {
+    let (get, post) = (Method::GET, Method::POST);
+    vec![
+        // Of what is another's, admins are asked why they look.
+        row(get.clone(), "/admin", [303, 403, 403, 200, 303, 403]),
+        row(get.clone(), "/admin/figures", [303, 403, 403, 200, 303, 403]),
+        row(get.clone(), "/admin/export", [303, 403, 403, 403, 303, 403]).query("?format=csv"),
+        row(get.clone(), "/admin/calls/{tool_call_id}", [303, 403, 403, 403, 303, 403]),
+        row(get.clone(), "/admin/calls/{tool_call_id}/playback", [303, 403, 403, 403, 303, 403]),
+        row(get, "/admin/conversations/{uuid}", [303, 403, 403, 403, 303, 403]),
+        row(post.clone(), "/admin", admins(303)).form("reason=because"),
+        row(post.clone(), "/admin/export", admins(303)).query("?format=csv").form("reason=because"),
+        row(post.clone(), "/admin/calls/{tool_call_id}", admins(303)).form("reason=because"),
+        row(post.clone(), "/admin/calls/{tool_call_id}/playback", admins(303)).form("reason=because"),
+        row(post.clone(), "/admin/conversations/{uuid}", admins(303)).form("reason=because"),
+        // Above the admin has said why.
+        row(post, "/admin/calls/{tool_call_id}/reruns", admins(303)).form("input={}"),
     ]
 }
 
