@@ -60,7 +60,7 @@ on_every_engine! {
         assert!(way(&shown, "End").is_none() && goes_on(&shown).is_none() && !shown.contains("<script") && !shown.contains("<b>"), "{shown}");
         // What is told and not kept takes a number, too.
         let said = "SELECT MIN(seq) FROM journal_events WHERE event = 'content_delta'";
-        let said = rows!(team.app, (i32,), said)[0].0;
+        let said = rows!(team.app, (i64,), said)[0].0;
         for (seconds, seq) in [(0, "= 0".to_owned()), (1, format!("= {said}")), (3, format!("> {said}"))] {
             let sql = format!("UPDATE journal_events SET created_at = '2026-01-01 00:00:0{seconds}' WHERE seq {seq}");
             execute!(team.app, sqlx::AssertSqlSafe(sql));
