@@ -85,7 +85,7 @@ async fn what_is_logged_of_a_turn_says_whose_it_is() {
     server.app.send(&conversation, "A secret question").await.all().await;
     eventually("the log says what was stored, and for whom", async || {
         let log = server.log();
-        let is_turn = |line: &&str| line.contains("turn{message=2 user=1}") && line.contains(" user=1}:turn{");
+        let is_turn = |line: &&str| line.contains("turn{message_id=2 user=1}") && line.contains(" user=1}:turn{");
         log.lines().filter(is_turn).any(|line| line.contains("sqlx::query"))
     })
     .await;

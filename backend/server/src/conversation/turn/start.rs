@@ -78,7 +78,7 @@ pub(super) async fn start(
     context.turn_counts.count_start();
     let subscription = log.subscribe();
     let turn = Turn { context: Arc::clone(context), user, conversation_id, rows, model, given, log, cancel };
-    let span = tracing::info_span!("turn", message = %message_id, user = user.0);
+    let span = tracing::info_span!("turn", %message_id, user = user.0);
     context.spawn(turn.run().instrument(span));
     context.changes.announce(user);
     Ok(EventsAnswer::Turn(subscription))
