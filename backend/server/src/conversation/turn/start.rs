@@ -101,7 +101,9 @@ mod tests {
 
     #[tokio::test]
     async fn shutting_down_waits_for_a_turn_that_is_about_to_begin() {
-        let service = Fixture::set_up().await.service;
+        // Whole, since its folder goes with it, and a connection that is opened later needs that.
+        let fixture = Fixture::set_up().await;
+        let service = fixture.service.clone();
         let permit = StartPermit::take(&service.context).unwrap();
         let shutting_down = tokio::spawn({
             let service = service.clone();
