@@ -211,7 +211,7 @@ on_every_engine! {
         model.reply([tool_call("local__env", "{}"), tool_call("local__echo", json!({ "text": format!("{key} {header}") }).to_string())]);
         model.reply([text("Said.")]);
         let events = format!("{:?}", app.send(&conversation, "Tell me").await.all().await);
-        for told in ["CANARY_TOKEN=[hidden]", "PLACE=home", "secret_not_kept"] {
+        for told in ["CANARY_TOKEN=[hidden]", "PLACE=home", "where it says [hidden] a secret stood"] {
             assert!(events.contains(told), "{told}: {events}");
         }
         assert!(!events.contains("5up3r"), "{events}");
