@@ -140,6 +140,13 @@ impl Later {
     }
 }
 
+/// Whether what draws messages is here, tracked: until then there is nothing to scroll in, whatever is known of them.
+pub(crate) fn track_messages() {
+    if let Some(Later { messages, .. }) = use_context() {
+        messages.is_here.track();
+    }
+}
+
 /// Loads a file and how it looks, and says whether both came.
 type Load = fn() -> LocalBoxFuture<'static, bool>;
 

@@ -11,7 +11,7 @@ use crate::{
         earlier_messages::EarlierMessages,
         empty_state::EmptyState,
         icon::{Draw, Icon},
-        later::{Part, later},
+        later::{self, Part, later},
         skeleton::Skeleton,
     },
     keys::Command,
@@ -73,6 +73,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         session.transcript.track();
         session.unstored.track();
         session.notice.track();
+        later::track_messages();
         if following.get_untracked() {
             // Effects run before the text is in its place; the next frame has it.
             request_animation_frame(to_end);
@@ -81,6 +82,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     reveal_what_is_gone_to(session, following);
     Effect::new(move || {
         ids.track();
+        later::track_messages();
         measure_new(area);
         remake(room, area);
     });
