@@ -8,10 +8,7 @@ use tokio::{
 };
 
 use super::{
-    limits::Limits,
-    recorder::EndedToolCall,
-    service::AgentService,
-    tool_step::{describe_panic, ended},
+    limits::Limits, recorder::EndedToolCall, service::AgentService, step_run::ended, tool_step::describe_panic,
 };
 
 impl AgentService {
@@ -27,7 +24,7 @@ impl AgentService {
         // Never closed.
         let slot = slot.ok();
         let mut tasks = JoinSet::new();
-        tasks.spawn(runner.call(tools.call(name, input_text), Secrets::default(), slot));
+        tasks.spawn(runner.call(tools.call(name, input_text), &Secrets::default(), slot));
         let returned = match tasks.join_next().await {
             Some(Ok(returned)) => returned,
             Some(Err(error)) => Err(describe_panic(&error)),

@@ -5,13 +5,14 @@ use std::{collections::HashMap, pin::pin};
 use futures_util::StreamExt as _;
 use tallybook_protocol::{Decision, ToolCallStatus};
 use tallybook_tools::{Risk, ToolError, ToolRegistry, ToolSpec};
+use tokio::time::Instant;
 
 use super::{
     error::AgentError,
     limits::{MAX_REVIEWED_CALLS, MAX_REVIEWED_INPUT_BYTES},
-    recorder::{Consent, EndedToolCall, TurnRecorder},
+    recorder::{Consent, TurnRecorder},
     review::{Subject, Voted},
-    step_run::{Leave, StepRun, result_for_model},
+    step_run::{Leave, StepRun, ended, result_for_model},
     turn::{PlannedCall, WaitedCall},
     vote::{Review, Vote},
 };
@@ -85,15 +86,9 @@ impl<R: TurnRecorder> StepRun<'_, R> {
     /// Nothing of a turn that waits is in memory, and a secret is nowhere else.
     async fn refuse_to_wait(&mut self, index: usize) -> Result<Leave, AgentError> {
         let id = self.recorder.tool_started(&self.calls[index].started(self.step)).await?;
-        let (error, error_type) = (CANNOT_WAIT.to_owned(), "secret_cannot_wait".to_owned());
-        self.refuse(index, ToolError { error_type: error_type.clone(), message: error.clone() });
-        let end = EndedToolCall {
-            status: ToolCallStatus::Error,
-            output: None,
-            error: Some(error),
-            error_type: Some(error_type),
-            duration_ms: 0,
-        };
+        let error = ToolError::other("secret_cannot_wait", CANNOT_WAIT);
+        let end = ended(Err(error.clone()), Instant::now(), self.runner.limits.stored_output_bytes);
+        self.refuse(index, error);
         self.recorder.tool_ended(id, &end).await?;
         Ok(Leave::Refused)
     }

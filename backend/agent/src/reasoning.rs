@@ -78,7 +78,12 @@ fn beginning(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::reasoning_lines;
+    use super::{Prompt, Template as _, reasoning_lines};
+
+    #[test]
+    fn the_prompt() {
+        insta::assert_snapshot!(Prompt.render().unwrap());
+    }
 
     #[test]
     fn a_summary_is_three_lines_without_marks() {

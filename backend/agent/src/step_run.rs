@@ -4,14 +4,15 @@
 use std::sync::Arc;
 
 use tallybook_llm::ToolResult;
-use tallybook_protocol::Usage;
+use tallybook_protocol::{ToolCallStatus, Usage};
 use tallybook_tools::{Secrets, ToolRegistry};
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::Instant};
 
 use super::{
     halt::Halt,
     limits::Limits,
-    result::{error_json, success_json},
+    recorder::EndedToolCall,
+    result::{error_json, shorten, success_json},
     review::Reviewers,
     running::{Running, ToolReturn},
     turn::PlannedCall,
@@ -75,4 +76,29 @@ pub(super) fn result_for_model(call: &PlannedCall, returned: &ToolReturn, shown_
         Err(error) => error_json(&request.name, &error.message, &error.error_type, edited, shown_bytes),
     };
     ToolResult { call_id: request.id.clone(), tool_name: request.name.clone(), content, is_error: returned.is_err() }
+}
+
+/// What is recorded of a call that came to its end, with so much of its output.
+pub(super) fn ended(returned: ToolReturn, started_at: Instant, stored_output_bytes: usize) -> EndedToolCall {
+    let duration_ms = duration_ms(started_at);
+    match returned {
+        Ok(output) => EndedToolCall {
+            status: ToolCallStatus::Success,
+            output: Some(shorten(&output.text, stored_output_bytes)),
+            error: None,
+            error_type: None,
+            duration_ms,
+        },
+        Err(error) => EndedToolCall {
+            status: ToolCallStatus::Error,
+            output: None,
+            error: Some(error.message),
+            error_type: Some(error.error_type),
+            duration_ms,
+        },
+    }
+}
+
+pub(super) fn duration_ms(since: Instant) -> i64 {
+    i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX)
 }

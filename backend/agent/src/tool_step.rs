@@ -20,10 +20,10 @@ use super::{
     halt::Halt,
     limits::CANCEL_TIMEOUT,
     recorder::{Activity, EndedToolCall, TurnRecorder},
-    result::{bounded_error, shorten},
+    result::bounded_error,
     running::{Next, Running, RunningCall, ToolReturn},
     spans,
-    step_run::{Leave, StepRun, ToolRunner, result_for_model},
+    step_run::{Leave, StepRun, ToolRunner, duration_ms, ended, result_for_model},
     turn::PlannedCall,
 };
 
@@ -78,11 +78,11 @@ impl ToolRunner {
     pub(super) fn call(
         &self,
         call: BoxFuture<'static, ToolReturn>,
-        own_secrets: Secrets,
+        own_secrets: &Secrets,
         slot: Option<OwnedSemaphorePermit>,
     ) -> impl Future<Output = ToolReturn> + Send + 'static {
         let limit = self.limits.tool_time;
-        let secrets = [self.secrets.clone(), own_secrets];
+        let secrets = self.secrets.and(own_secrets);
         async move {
             let _slot = slot;
             let returned = timeout(limit, call).await.unwrap_or_else(|_| {
@@ -90,7 +90,7 @@ impl ToolRunner {
                 Err(ToolError::other("timeout", message))
             });
             // Before anything is cut, which could leave half of one.
-            let hide = |text: String| secrets.iter().fold(text, |text, values| values.hide(text).into_owned());
+            let hide = |text: String| secrets.hide(text).into_owned();
             let returned = returned.map(|output| ToolOutput { text: hide(output.text) });
             returned.map_err(|error| {
                 spans::record_failure(&Span::current(), &error.error_type);
@@ -129,13 +129,11 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         let call = &self.calls[index];
         let id = self.recorder.tool_started(&call.started(self.step)).await?;
         let (request, progress) = (&call.request, self.running.progress_of(index));
-        let (input_text, values) = call.secret.as_ref().map_or_else(
-            || (&request.input_text, Secrets::default()),
-            |secret| (&secret.input_text, secret.values.clone()),
-        );
+        let input_text = call.secret.as_ref().map_or(&request.input_text, |secret| &secret.input_text);
+        let values = call.secret_values();
         let call = self.tools.call_with_progress(&request.name, input_text, progress);
         let span = spans::execute_tool(&request.name, id);
-        let task = self.running.tasks.spawn(self.runner.call(call, values, slot).instrument(span));
+        let task = self.running.tasks.spawn(self.runner.call(call, &values, slot).instrument(span));
         self.running.calls.insert(task.id(), RunningCall { index, id, started_at: Instant::now() });
         Ok(())
     }
@@ -144,11 +142,8 @@ impl<R: TurnRecorder> StepRun<'_, R> {
     fn tell_progress(&mut self, calls: &BTreeMap<usize, Progress>) {
         for call in self.running.calls.values() {
             if let Some(progress) = calls.get(&call.index) {
-                let secret = self.calls[call.index].secret.as_ref().map(|secret| &secret.values);
-                let hide = |text: &str| {
-                    let text = self.runner.secrets.hide(text);
-                    secret.map_or_else(|| text.to_string(), |values| values.hide(&*text).into_owned())
-                };
+                let secrets = self.runner.secrets.and(&self.calls[call.index].secret_values());
+                let hide = |text: &str| secrets.hide(text).into_owned();
                 let progress = Progress { message: progress.message.as_deref().map(hide), ..progress.clone() };
                 self.recorder.activity(Activity::CallProgress { id: call.id, progress: &progress });
             }
@@ -205,27 +200,6 @@ impl<R: TurnRecorder> StepRun<'_, R> {
     }
 }
 
-/// What is recorded of a call that came to its end, with so much of its output.
-pub(super) fn ended(returned: ToolReturn, started_at: Instant, stored_output_bytes: usize) -> EndedToolCall {
-    let duration_ms = duration_ms(started_at);
-    match returned {
-        Ok(output) => EndedToolCall {
-            status: ToolCallStatus::Success,
-            output: Some(shorten(&output.text, stored_output_bytes)),
-            error: None,
-            error_type: None,
-            duration_ms,
-        },
-        Err(error) => EndedToolCall {
-            status: ToolCallStatus::Error,
-            output: None,
-            error: Some(error.message),
-            error_type: Some(error.error_type),
-            duration_ms,
-        },
-    }
-}
-
 /// Whether a call runs by itself, after the others of its step.
 fn is_alone(tools: &ToolRegistry, call: &PlannedCall) -> bool {
     call.waited.is_some() || tools.find_spec(&call.request.name).is_some_and(|spec| spec.risk == Risk::High)
@@ -239,10 +213,6 @@ fn broken_off(call: &RunningCall, status: ToolCallStatus, error: &str, error_typ
         error_type: Some(error_type.to_owned()),
         duration_ms: duration_ms(call.started_at),
     }
-}
-
-fn duration_ms(since: Instant) -> i64 {
-    i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX)
 }
 
 pub(super) fn describe_panic(error: &JoinError) -> ToolError {

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tallybook_llm::{ModelMessage, Sampling, ToolCallRequest, ToolChoice};
 use tallybook_protocol::{ToolCallId, Usage};
-use tallybook_tools::{ToolRegistry, ToolSpec};
+use tallybook_tools::{Secrets, ToolRegistry, ToolSpec};
 
 use super::{recorder::StartedToolCall, secret_input::SecretInput};
 
@@ -75,6 +75,11 @@ pub struct PlannedCall {
 }
 
 impl PlannedCall {
+    /// What of its arguments nobody reads in what its tool says.
+    pub(super) fn secret_values(&self) -> Secrets {
+        self.secret.as_ref().map(|secret| secret.values.clone()).unwrap_or_default()
+    }
+
     /// The call as it is told when it wants to run.
     pub(super) fn started(&self, step: u32) -> StartedToolCall<'_> {
         let waited = self.waited.as_ref().map(|waited| waited.id);

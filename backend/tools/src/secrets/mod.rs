@@ -34,10 +34,22 @@ impl Secrets {
 
     fn of(values: impl IntoIterator<Item = String>, min_bytes: usize) -> Self {
         let as_they_are = values.into_iter().filter(|value| value.len() >= min_bytes);
-        let mut values: Vec<String> = as_they_are.flat_map(|value| [in_json(&value), value]).collect();
+        Self::longest_first(as_they_are.flat_map(|value| [in_json(&value), value]).collect())
+    }
+
+    fn longest_first(mut values: Vec<String>) -> Self {
         values.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
         Self(values.into())
+    }
+
+    /// These and those.
+    #[must_use]
+    pub fn and(&self, others: &Self) -> Self {
+        if others.0.is_empty() {
+            return self.clone();
+        }
+        Self::longest_first(self.0.iter().chain(&*others.0).cloned().collect())
     }
 
     /// Whether one of them occurs in the text.

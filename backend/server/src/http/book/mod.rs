@@ -34,7 +34,7 @@ pub(super) fn pages(app: &mut ServiceConfig) {
         .service(
             Endpoint::at("/admin/calls/{tool_call_id}/playback")
                 .on(Method::GET, playback::show)
-                .on(Method::POST, playback::give_reason),
+                .on(Method::POST, call::give_reason),
         )
         .service(
             Endpoint::at("/admin/calls/{tool_call_id}/reruns")

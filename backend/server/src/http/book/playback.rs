@@ -9,10 +9,10 @@ use tallybook_protocol::ToolCallId;
 
 use super::{
     super::{caller::Admin, state::State},
-    frame::{Frame, ReasonForm, answer, refusal, take_reason},
+    frame::{Frame, answer, refusal},
     words::Words,
 };
-use crate::book::{Book, CallPlayback, Subject};
+use crate::book::{Book, CallPlayback};
 
 /// How many times as fast as it was.
 const SPEEDS: [i64; 4] = [1, 2, 4, 16];
@@ -63,16 +63,6 @@ pub(super) async fn show(
         Ok(playback) => answer(StatusCode::OK, &page(frame, id, &playback, &moment)),
         Err(error) => refusal(frame, &request, &error),
     }
-}
-
-pub(super) async fn give_reason(
-    state: State,
-    request: HttpRequest,
-    admin: Admin,
-    id: web::Path<ToolCallId>,
-    form: web::Form<ReasonForm>,
-) -> HttpResponse {
-    take_reason(&state, &request, admin.0, Subject::Call(*id), form.into_inner()).await
 }
 
 fn page(frame: Frame, id: ToolCallId, playback: &CallPlayback, moment: &Moment) -> PlaybackPage {
