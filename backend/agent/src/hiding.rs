@@ -23,7 +23,7 @@ impl Hiding<'_> {
         };
         let whole = std::mem::replace(&mut call.input_text, hidden.text);
         // Nothing runs with arguments that cannot be read.
-        let is_read = !hidden.values.is_empty();
+        let is_read = hidden.text.trim_start().starts_with('{');
         (call, is_read.then(|| SecretInput { input_text: whole, values: Secrets::of_arguments(hidden.values) }))
     }
 }
