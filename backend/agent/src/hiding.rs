@@ -21,9 +21,9 @@ impl Hiding<'_> {
         let Some(hidden) = tool.and_then(|tool| hide_arguments(&tool.input_schema, &call.input_text)) else {
             return (call, None);
         };
-        let whole = std::mem::replace(&mut call.input_text, hidden.text);
         // Nothing runs with arguments that cannot be read.
         let is_read = hidden.text.trim_start().starts_with('{');
+        let whole = std::mem::replace(&mut call.input_text, hidden.text);
         (call, is_read.then(|| SecretInput { input_text: whole, values: Secrets::of_arguments(hidden.values) }))
     }
 }
