@@ -54,7 +54,7 @@ enum Command {
     Seed(seed::Options),
     /// Take the pictures in docs/images with a real browser
     Screenshots,
-    /// Measure the page in a real browser: its weight, and how smoothly it draws
+    /// Measure the server beside its peers, and the page in a real browser
     Bench(bench::Options),
 }
 

@@ -1,0 +1,71 @@
+//! The mark that each token carries: when the model sent it. Whoever reads it on the same machine knows how long it took.
+//!
+//! A mark is `~` and 16 hexadecimal digits, the nanoseconds since 1970. It survives JSON, server-sent events and Markdown as
+//! it is.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Bytes of a mark.
+pub(crate) const MARK_BYTES: usize = 17;
+
+/// Nanoseconds since 1970. One clock for all processes of a machine.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The mark of this moment.
+pub(crate) fn write(nanos: u64) -> String {
+    format!("~{nanos:016x}")
+}
+
+/// Finds marks in a stream of bytes, also where one is cut into two chunks.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    /// The end of what came before, which may be the beginning of a mark.
+    rest: Vec<u8>,
+}
+
+impl Reader {
+    /// Calls `found` with the time in each mark that ends in this chunk.
+    pub(crate) fn read(&mut self, chunk: &[u8], mut found: impl FnMut(u64)) {
+        self.rest.extend_from_slice(chunk);
+        let mut at = 0;
+        while let Some(start) = find(&self.rest[at..], b'~').map(|offset| at + offset) {
+            let Some(digits) = self.rest.get(start + 1..start + MARK_BYTES) else {
+                at = start;
+                self.rest.drain(..at);
+                return;
+            };
+            match std::str::from_utf8(digits).ok().and_then(|digits| u64::from_str_radix(digits, 16).ok()) {
+                Some(nanos) => {
+                    found(nanos);
+                    at = start + MARK_BYTES;
+                }
+                None => at = start + 1,
+            }
+        }
+        self.rest.clear();
+    }
+}
+
+fn find(bytes: &[u8], byte: u8) -> Option<usize> {
+    bytes.iter().position(|&other| other == byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Reader, write};
+
+    #[test]
+    fn marks_are_found_wherever_the_stream_is_cut() {
+        let stream = format!("data: {{\"delta\":\"{} \"}}\n\n~ no ~12 {}{}", write(1), write(u64::MAX), write(7));
+        for size in 1..stream.len() {
+            let (mut reader, mut seen) = (Reader::default(), Vec::new());
+            for chunk in stream.as_bytes().chunks(size) {
+                reader.read(chunk, |nanos| seen.push(nanos));
+            }
+            assert_eq!(seen, [1, u64::MAX, 7], "in pieces of {size}");
+        }
+    }
+}

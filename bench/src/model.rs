@@ -1,0 +1,96 @@
+//! The model that everybody asks: OpenAI Chat Completions as a stream, as fast or as slow as the question says, with a mark in
+//! each delta. What a delta says beside its mark is made once.
+
+use std::{convert::Infallible, time::Duration};
+
+use actix_web::{App, HttpResponse, HttpServer, web};
+use anyhow::{Context as _, Result};
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use crate::{listen::announce, mark, workload::Workload};
+
+/// The call that a model asks for first.
+const CALL: &str = concat!(
+    r#"data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","#,
+    r#""content":null,"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"add","arguments":"{\"a\":1,\"b\":2}"}}]},"#,
+    r#""finish_reason":null}]}"#,
+    "\n\n",
+    r#"data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
+    "\n\ndata: [DONE]\n\n",
+);
+
+/// What stands before and after a delta's text.
+const DELTA: (&str, &str) = (
+    r#"data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":""#,
+    "\"},\"finish_reason\":null}]}\n\n",
+);
+
+/// The end of an answer.
+const END: &str = concat!(
+    r#"data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
+    "\n\ndata: [DONE]\n\n",
+);
+
+/// Serves until this process is ended.
+pub(crate) async fn serve() -> Result<()> {
+    let server = HttpServer::new(|| {
+        App::new()
+            .app_data(web::PayloadConfig::new(64 * 1024 * 1024))
+            .route("/v1/chat/completions", web::post().to(answer))
+            .route("/chat/completions", web::post().to(answer))
+            .route("/idle", web::get().to(idle))
+    })
+    .workers(1)
+    .backlog(8192)
+    .max_connections(100_000)
+    .tcp_nodelay(true)
+    .bind(("127.0.0.1", 0))
+    .context("cannot listen")?;
+    announce(*server.addrs().first().context("it has no address")?)?;
+    Ok(server.run().await?)
+}
+
+async fn answer(body: String) -> HttpResponse {
+    let Some(asked) = Workload::find(&body) else {
+        return HttpResponse::BadRequest().body("this model is told what to do by the bench alone");
+    };
+    let mut response = HttpResponse::Ok();
+    response.content_type("text/event-stream");
+    if asked.uses_tool && !body.contains("tool_call_id") {
+        return response.body(CALL);
+    }
+    response.streaming(deltas(asked.tokens, asked.gap))
+}
+
+/// A stream that never says anything.
+async fn idle() -> HttpResponse {
+    let nothing = stream::once(async { Ok::<_, Infallible>(Bytes::from_static(b": idle\n\n")) });
+    HttpResponse::Ok().content_type("text/event-stream").streaming(stream::StreamExt::chain(nothing, stream::pending()))
+}
+
+fn deltas(tokens: usize, gap: Duration) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    let mut pace = (!gap.is_zero()).then(|| {
+        let mut pace = interval_at(Instant::now() + gap, gap);
+        pace.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        pace
+    });
+    if let Some(pace) = &mut pace {
+        pace.reset_immediately();
+    }
+    stream::unfold((0, pace), move |(sent, mut pace)| async move {
+        if sent > tokens {
+            return None;
+        }
+        if sent == tokens {
+            return Some((Ok(Bytes::from_static(END.as_bytes())), (sent + 1, pace)));
+        }
+        if let Some(pace) = &mut pace {
+            pace.tick().await;
+        }
+        let (before, after) = DELTA;
+        let delta = format!("{before}{} {after}", mark::write(mark::now()));
+        Some((Ok(Bytes::from(delta)), (sent + 1, pace)))
+    })
+}

@@ -1,0 +1,40 @@
+//! The kinds of peers, by name.
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+/// A kind of peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    /// Bytes copied from one socket to another.
+    Pump,
+    /// A minimal relay in actix-web and reqwest.
+    Floor,
+    /// LangGraph and FastAPI, with SQLite.
+    #[value(name = "langgraph")]
+    #[serde(rename = "langgraph")]
+    LangGraph,
+    /// Tallybook with its embedded database.
+    Sqlite,
+    /// Tallybook with MySQL.
+    Mysql,
+}
+
+impl Kind {
+    /// Whether it is Tallybook that is measured, rather than what it is compared with.
+    pub(crate) fn is_ours(self) -> bool {
+        matches!(self, Self::Sqlite | Self::Mysql)
+    }
+
+    /// What it is called in tables.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Pump => "pass-through",
+            Self::Floor => "floor",
+            Self::LangGraph => "LangGraph",
+            Self::Sqlite => "ours, SQLite",
+            Self::Mysql => "ours, MySQL",
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Who is measured: Tallybook on its databases, and those that it is compared with. A peer is made anew for each measurement,
+//! with the model that it asks.
+
+mod kind;
+mod programs;
+
+use anyhow::{Result, bail};
+use reqwest::{Client, RequestBuilder};
+use serde_json::json;
+
+pub(crate) use self::{kind::Kind, programs::Programs};
+use crate::{process::Process, workload::Workload};
+
+/// A running peer.
+pub(crate) struct Peer {
+    pub(crate) kind: Kind,
+    pub(crate) process: Process,
+    /// What it asks; ended after it, since it is declared after it.
+    _model: Process,
+    /// What else has to stay for as long as it runs.
+    _folder: tempfile::TempDir,
+}
+
+impl Peer {
+    /// The request whose answer is this turn's events. What has to be there before that is made first.
+    pub(crate) async fn turn(&self, client: &Client, workload: Workload) -> Result<RequestBuilder> {
+        let base = format!("http://{}", self.process.address);
+        let question = workload.question();
+        Ok(match self.kind {
+            Kind::Sqlite | Kind::Mysql => {
+                let conversation = post(client, &format!("{base}/api/conversations"), &json!({})).await?;
+                let uuid = conversation["uuid"].as_str().unwrap_or_default();
+                client.post(format!("{base}/api/conversations/{uuid}/messages")).json(&json!({"content": question}))
+            }
+            Kind::Floor | Kind::LangGraph => {
+                client.post(format!("{base}/turn")).json(&json!({"message": question}))
+            }
+            Kind::Pump => {
+                let question = Workload { uses_tool: false, ..workload }.question();
+                let messages = json!([{"role": "user", "content": question}]);
+                let body = json!({"model": "m", "stream": true, "messages": messages});
+                client.post(format!("{base}/v1/chat/completions")).json(&body)
+            }
+        })
+    }
+
+    /// The request that a program sends which wants a model's answer and nothing kept; only Tallybook has that.
+    pub(crate) fn plain(&self, client: &Client, workload: Workload) -> RequestBuilder {
+        let question = Workload { uses_tool: false, ..workload }.question();
+        let body = json!({"model": "m:plain", "stream": true, "messages": [{"role": "user", "content": question}]});
+        client.post(format!("http://{}/v1/chat/completions", self.process.address)).json(&body)
+    }
+
+    /// The request of a stream on which nothing happens.
+    pub(crate) fn idle(&self, client: &Client) -> RequestBuilder {
+        let path = match self.kind {
+            Kind::Sqlite | Kind::Mysql => "/api/events",
+            Kind::Floor | Kind::LangGraph => "/events",
+            Kind::Pump => "/idle",
+        };
+        client.get(format!("http://{}{path}", self.process.address))
+    }
+}
+
+/// Asks for JSON.
+pub(crate) async fn post(client: &Client, url: &str, body: &serde_json::Value) -> Result<serde_json::Value> {
+    let response = client.post(url).json(body).send().await?;
+    let status = response.status();
+    let text = response.text().await?;
+    if !status.is_success() {
+        bail!("{url} answers {status}: {text}");
+    }
+    Ok(serde_json::from_str(&text)?)
+}

@@ -1,0 +1,106 @@
+//! Starting peers: which program, with which settings.
+
+use std::{env, ffi::OsStr, path::{Path, PathBuf}, process::Command};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::{Kind, Peer};
+use crate::{
+    listen::say,
+    process::{Core, Process},
+};
+
+/// The peer in Python, beside this crate.
+const LANGGRAPH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/langgraph/peer.py");
+
+/// What peers are made of.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    tallybook: PathBuf,
+    python: Option<PathBuf>,
+    mysql: Option<String>,
+    this: PathBuf,
+}
+
+impl Programs {
+    /// Fails when the program is not there.
+    pub(crate) fn new(tallybook: PathBuf, python: Option<PathBuf>, mysql: Option<String>) -> Result<Self> {
+        if !tallybook.is_file() {
+            bail!("there is no program {}", tallybook.display());
+        }
+        let this = env::current_exe().context("cannot tell where this program lies")?;
+        Ok(Self { tallybook, python, mysql, this })
+    }
+
+    /// Those that are wanted, or all that can be had. To want one that cannot be had is an error.
+    pub(crate) fn choose(&self, wanted: &[Kind]) -> Result<Vec<Kind>> {
+        let lack = |kind: Kind| match kind {
+            Kind::LangGraph if self.python.is_none() => Some("--python"),
+            Kind::Mysql if self.mysql.is_none() => Some("--mysql"),
+            _ => None,
+        };
+        if let Some((kind, option)) = wanted.iter().find_map(|&kind| Some((kind, lack(kind)?))) {
+            bail!("{} needs {option}", kind.name());
+        }
+        if !wanted.is_empty() {
+            return Ok(wanted.to_vec());
+        }
+        let all = [Kind::Pump, Kind::Floor, Kind::LangGraph, Kind::Sqlite, Kind::Mysql];
+        for kind in all {
+            if let Some(option) = lack(kind) {
+                say(&format!("{} is left out: there is no {option}", kind.name()));
+            }
+        }
+        Ok(all.into_iter().filter(|&kind| lack(kind).is_none()).collect())
+    }
+
+    /// Starts a peer and the model that it asks.
+    pub(crate) fn start(&self, kind: Kind) -> Result<Peer> {
+        let folder = tempfile::tempdir().context("cannot make a folder")?;
+        let mut model = Command::new(&self.this);
+        let model = Process::start(model.arg("model"), Core::Others)?;
+        let process = Process::start(&self.command(kind, &model.address, folder.path())?, Core::Server)?;
+        Ok(Peer { kind, process, _model: model, _folder: folder })
+    }
+
+    fn command(&self, kind: Kind, model: &str, folder: &Path) -> Result<Command> {
+        Ok(match kind {
+            Kind::Pump | Kind::Floor => {
+                let mut command = Command::new(&self.this);
+                command.arg(if kind == Kind::Pump { "pump" } else { "floor" }).args(["--model", model]);
+                command
+            }
+            Kind::LangGraph => {
+                let mut command = Command::new(self.python.as_deref().context("there is no Python")?);
+                command.arg(LANGGRAPH).args(["--model", model]).arg("--database").arg(folder.join("langgraph.db"));
+                command
+            }
+            Kind::Sqlite => self.ours(model, folder, &format!("sqlite://{}", folder.join("tallybook.db").display())),
+            Kind::Mysql => {
+                let server = self.mysql.as_deref().context("there is no MySQL")?.trim_end_matches('/');
+                self.ours(model, folder, &format!("{server}/tallybook_bench_{}", std::process::id()))
+            }
+        })
+    }
+
+    /// As it is run, but that the model writes no titles, which the others do not know either.
+    fn ours(&self, model: &str, folder: &Path, database: &str) -> Command {
+        let mut command = Command::new(&self.tallybook);
+        let kept = ["PATH", "HOME", "LANG"].into_iter().filter_map(|name| Some((name, env::var_os(name)?)));
+        command.env_clear().envs(kept).current_dir(folder);
+        let base = format!("http://{model}/v1");
+        let settings: [(&str, &dyn AsRef<OsStr>); 9] = [
+            ("PORT", &"0"),
+            ("DATABASE_URL", &database),
+            ("LLM_PROVIDER", &"openai"),
+            ("LLM_MODEL", &"m"),
+            ("LLM_API_KEY", &"none"),
+            ("LLM_BASE_URL", &base),
+            ("LLM_TITLES", &"false"),
+            ("LLM_TOOL_MODE", &"native"),
+            ("RUST_LOG", &"error"),
+        ];
+        command.envs(settings.into_iter().map(|(name, value)| (name, value.as_ref().to_owned())));
+        command
+    }
+}

@@ -1,0 +1,124 @@
+//! A server that is measured, in a process of its own on a core of its own: started, watched and ended.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result};
+
+/// How long a server may take until it says where it is.
+const START_TIME: Duration = Duration::from_secs(60);
+
+/// A core of the machine, as `taskset` counts them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Core {
+    /// Where the measured server runs, alone.
+    Server,
+    /// Where the model and the client run.
+    Others,
+}
+
+/// A running server. It ends with this value.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    /// Host and port.
+    pub(crate) address: String,
+}
+
+impl Process {
+    /// Starts a server, and waits for the line that ends in its address.
+    pub(crate) fn start(command: &Command, core: Core) -> Result<Self> {
+        let mut command = pinned(command, core);
+        let name = describe(&command);
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("cannot start `{name}`"))?;
+        let address = read_address(&mut child);
+        let mut process = Self { child, address: String::new() };
+        process.address = address.with_context(|| format!("`{name}` did not start"))?;
+        Ok(process)
+    }
+
+    /// How long its threads have computed, those included that have ended.
+    pub(crate) fn cpu_time(&self) -> Result<Duration> {
+        let stat = self.kernel_file("stat")?;
+        // The name, in brackets, may hold anything; the fields are counted from its end (proc(5)): 14 and 15.
+        let (_, fields) = stat.rsplit_once(')').context("the kernel says nothing of this process")?;
+        let ticks = fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum::<u64>();
+        let per_second = rustix::param::clock_ticks_per_second();
+        Ok(Duration::from_micros(ticks * 1_000_000 / per_second.max(1)))
+    }
+
+    /// Memory that it holds, in bytes.
+    pub(crate) fn memory(&self) -> Result<u64> {
+        let status = self.kernel_file("status")?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("the kernel does not tell memory")?;
+        let kib: u64 = line.trim().trim_end_matches(" kB").parse()?;
+        Ok(kib * 1024)
+    }
+
+    fn kernel_file(&self, name: &str) -> Result<String> {
+        let path = format!("/proc/{}/{name}", self.child.id());
+        fs::read_to_string(&path).with_context(|| format!("cannot read {path}; figures are taken on Linux"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The address is the end of the first line; what else it says goes nowhere.
+fn read_address(child: &mut Child) -> Result<String> {
+    let out = child.stdout.take().context("it has no output")?;
+    let (sender, receiver) = mpsc::sync_channel(1);
+    // Ends with the server, which would stand still if nobody took what it writes.
+    thread::spawn(move || {
+        let mut lines = BufReader::new(out).lines();
+        // Nobody waits any more when the time was over.
+        let _ = sender.send(lines.next());
+        lines.for_each(drop);
+    });
+    let line = receiver.recv_timeout(START_TIME).context("it does not say where it is")?;
+    let line = line.context("it ended at once")??;
+    let address = line.rsplit("http://").next().unwrap_or_default().trim_end_matches('/');
+    Ok(address.to_owned())
+}
+
+/// The same command on its core, where there are two and `taskset` is there.
+fn pinned(command: &Command, core: Core) -> Command {
+    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let has_taskset = ["/usr/bin/taskset", "/bin/taskset"].iter().any(|path| Path::new(path).is_file());
+    let mut pinned = if cores > 1 && has_taskset {
+        let mut taskset = Command::new("taskset");
+        taskset.args(["--cpu-list", if matches!(core, Core::Server) { "0" } else { "1" }]).arg(command.get_program());
+        taskset
+    } else {
+        Command::new(command.get_program())
+    };
+    pinned.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => pinned.env(name, value),
+            None => pinned.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        pinned.current_dir(folder);
+    }
+    pinned
+}
+
+fn describe(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}

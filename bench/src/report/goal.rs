@@ -1,0 +1,65 @@
+//! What Tallybook is to reach, mostly as a share of what its peers do in the same run.
+
+use super::{Figures, Measure};
+use crate::peer::Kind;
+
+/// A bound on a figure of Tallybook.
+#[derive(Clone, Copy, Debug)]
+enum Bound {
+    /// So many times the figure of a peer.
+    Times(f64, Kind),
+    /// This very figure.
+    Absolute(f64),
+}
+
+fn bounds(measure: Measure) -> &'static [Bound] {
+    use Bound::{Absolute, Times};
+    match measure {
+        Measure::TurnTtft => &[Times(1.0 / 12.0, Kind::LangGraph), Times(1.6, Kind::Floor)],
+        Measure::TurnTtft32 => &[Times(1.0 / 12.0, Kind::LangGraph)],
+        Measure::TransitP99 => &[Times(0.01, Kind::LangGraph), Times(2.0, Kind::Pump)],
+        Measure::TransitMax => &[Absolute(20.0)],
+        Measure::CpuPerToken => &[Times(0.1, Kind::LangGraph), Times(2.0, Kind::Pump)],
+        Measure::LoadMemory => &[Times(1.0 / 7.0, Kind::LangGraph)],
+        Measure::SaturatedTokens => &[Times(12.0, Kind::LangGraph), Times(0.65, Kind::Floor)],
+        Measure::IdleStream => &[Absolute(11.0)],
+        Measure::PersistTax => &[Absolute(1.1)],
+    }
+}
+
+/// The strictest of the bounds that can be told by what was measured; nothing for those that are compared with.
+pub(super) fn limit(figures: &Figures, measure: Measure, kind: Kind) -> Option<f64> {
+    if !kind.is_ours() {
+        return None;
+    }
+    let limits = bounds(measure).iter().filter_map(|bound| match *bound {
+        Bound::Times(factor, peer) => figures.median(measure, peer).map(|figure| figure * factor),
+        Bound::Absolute(figure) => Some(figure),
+    });
+    limits.reduce(if measure.wants_more() { f64::max } else { f64::min })
+}
+
+/// Whether the figure is within its limit.
+pub(super) fn is_reached(measure: Measure, figure: f64, limit: f64) -> bool {
+    if measure.wants_more() { figure >= limit } else { figure <= limit }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::Figures, Kind, Measure, is_reached, limit};
+
+    #[test]
+    fn the_strictest_bound_that_can_be_told_counts() {
+        let mut figures = Figures::default();
+        figures.add(Measure::TurnTtft, Kind::LangGraph, 24.0);
+        assert_eq!(limit(&figures, Measure::TurnTtft, Kind::Sqlite), Some(2.0));
+        figures.add(Measure::TurnTtft, Kind::Floor, 1.0);
+        assert_eq!(limit(&figures, Measure::TurnTtft, Kind::Sqlite), Some(1.6));
+        assert_eq!(limit(&figures, Measure::TurnTtft, Kind::Floor), None);
+        figures.add(Measure::SaturatedTokens, Kind::LangGraph, 100.0);
+        figures.add(Measure::SaturatedTokens, Kind::Floor, 1000.0);
+        assert_eq!(limit(&figures, Measure::SaturatedTokens, Kind::Mysql), Some(1200.0));
+        assert!(is_reached(Measure::SaturatedTokens, 1300.0, 1200.0) && !is_reached(Measure::TurnTtft, 3.0, 1.6));
+        assert_eq!(limit(&figures, Measure::CpuPerToken, Kind::Sqlite), None);
+    }
+}

@@ -1,0 +1,116 @@
+//! The figures: what they are called, what is to be reached, and how they are shown.
+
+mod goal;
+mod measure;
+mod picture;
+mod table;
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use anyhow::{Context as _, Result};
+use serde::Serialize;
+use serde_json::json;
+
+pub(crate) use self::{measure::Measure, picture::draw, table::print};
+use crate::peer::Kind;
+
+/// What was taken of one measure of one peer, a value a round.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Values(Vec<f64>);
+
+impl Values {
+    /// The middle one.
+    pub(crate) fn median(&self) -> f64 {
+        median(&mut self.0.clone())
+    }
+
+    /// From the least to the most.
+    fn spread(&self) -> (f64, f64) {
+        let fold = |pick: fn(f64, f64) -> f64, from| self.0.iter().copied().fold(from, pick);
+        (fold(f64::min, f64::INFINITY), fold(f64::max, f64::NEG_INFINITY))
+    }
+}
+
+/// All figures of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Figures(BTreeMap<(Measure, Kind), Values>);
+
+impl Figures {
+    /// Adds what one round gave.
+    pub(crate) fn add(&mut self, measure: Measure, kind: Kind, value: f64) {
+        self.0.entry((measure, kind)).or_default().0.push(value);
+    }
+
+    fn median(&self, measure: Measure, kind: Kind) -> Option<f64> {
+        self.0.get(&(measure, kind)).map(Values::median)
+    }
+
+    /// The measures that were taken, in their order.
+    fn measures(&self) -> Vec<Measure> {
+        let mut measures: Vec<Measure> = self.0.keys().map(|(measure, _)| *measure).collect();
+        measures.dedup();
+        measures
+    }
+}
+
+/// Writes all values of all rounds, for other programs to read.
+pub(crate) fn write_json(figures: &Figures, path: &Path) -> Result<()> {
+    let entry = |((measure, kind), values): (&(Measure, Kind), &Values)| {
+        let (least, most) = values.spread();
+        let goal = goal::limit(figures, *measure, *kind);
+        json!({"name": measure.name(), "unit": measure.unit(), "peer": kind, "median": values.median(), "least": least,
+            "most": most, "goal": goal, "rounds": values})
+    };
+    let entries: Vec<_> = figures.0.iter().map(entry).collect();
+    let text = serde_json::to_string_pretty(&entries)?;
+    fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The middle value; of an even number, the mean of the two.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let half = values.len() / 2;
+    match values {
+        [] => 0.0,
+        _ if values.len() % 2 == 1 => values[half],
+        _ => f64::midpoint(values[half - 1], values[half]),
+    }
+}
+
+/// The value that this share of the values, from 0 to 1, does not exceed.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a place in a list of some thousands"
+)]
+pub(crate) fn percentile(values: &mut [f64], share: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let place = (share * values.len() as f64).ceil() as usize;
+    values.get(place.saturating_sub(1)).copied().unwrap_or_default()
+}
+
+/// A count as a figure.
+#[expect(clippy::cast_precision_loss, reason = "nobody counts to 2^52")]
+pub(crate) fn count(number: usize) -> f64 {
+    number as f64
+}
+
+/// A sum, for each of so many.
+pub(crate) fn per(sum: f64, number: usize) -> f64 {
+    sum / count(number.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{median, percentile};
+
+    #[test]
+    fn the_middle_and_the_ends_of_values() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert_eq!(median(&mut []), 0.0);
+        let mut values: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!([0.5, 0.99, 1.0].map(|share| percentile(&mut values, share)), [50.0, 99.0, 100.0]);
+    }
+}

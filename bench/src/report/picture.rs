@@ -1,0 +1,71 @@
+//! The figures as a picture: a group of bars for each measure, as long as the figure's logarithm over that of the group's least,
+//! with the limit for Tallybook as a line.
+
+use std::{fmt::Write as _, fs, path::Path};
+
+use anyhow::{Context as _, Result};
+
+use super::{Figures, Measure, goal, table::said};
+use crate::peer::Kind;
+
+const WIDTH: f64 = 760.0;
+/// Where bars begin, and how long they may be.
+const LEFT: f64 = 150.0;
+const ROOM: f64 = 500.0;
+const BAR: f64 = 18.0;
+const HEADING: f64 = 30.0;
+
+/// Colours that hold on white and on black.
+const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#777}.name{font-weight:600}.peer{fill:#8a8f98}.ours{fill:#2f7fd6}\
+    .goal{stroke:#d9822b;stroke-width:2}";
+
+/// Writes the picture.
+pub(crate) fn draw(figures: &Figures, path: &Path) -> Result<()> {
+    let mut body = String::new();
+    let mut y = 0.0;
+    for measure in figures.measures() {
+        y = group(&mut body, figures, measure, y)?;
+    }
+    let svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {y}\" role=\"img\" aria-label=\"What was measured, beside \
+         the goals\">\n<style>{STYLE}</style>\n{body}</svg>\n"
+    );
+    fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// One measure; gives where the next one begins.
+fn group(body: &mut String, figures: &Figures, measure: Measure, top: f64) -> Result<f64> {
+    let of_measure = figures.0.iter().filter(|((other, _), _)| *other == measure);
+    let bars: Vec<(Kind, f64)> = of_measure.map(|((_, kind), values)| (*kind, values.median())).collect();
+    let limit = bars.iter().find_map(|&(kind, _)| goal::limit(figures, measure, kind));
+    let all = || bars.iter().map(|&(_, value)| value).chain(limit);
+    let (least, most) = (all().fold(f64::INFINITY, f64::min).max(1e-6), all().fold(0.0, f64::max));
+    // A decade below the least, so that its bar is seen as well.
+    let decades = (most / least).log10() + 0.5;
+    let x = |value: f64| LEFT + ROOM * ((value.max(least) / least).log10() + 0.5) / decades;
+    writeln!(body, "<text class=\"name\" x=\"0\" y=\"{:.0}\">{}</text>", top + 20.0, title(measure, limit))?;
+    let mut y = top + HEADING;
+    for (kind, value) in bars {
+        let class = if kind.is_ours() { "ours" } else { "peer" };
+        writeln!(body, "<text x=\"0\" y=\"{:.0}\">{}</text>", y + 12.0, kind.name())?;
+        writeln!(
+            body,
+            "<rect class=\"{class}\" x=\"{LEFT}\" y=\"{y:.0}\" width=\"{:.1}\" height=\"13\"/>",
+            x(value) - LEFT
+        )?;
+        writeln!(body, "<text x=\"{:.1}\" y=\"{:.0}\">{}</text>", x(value) + 6.0, y + 12.0, said(value))?;
+        y += BAR;
+    }
+    if let Some(limit) = limit {
+        let at = x(limit);
+        writeln!(body, "<line class=\"goal\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{:.0}\" y2=\"{y:.0}\"/>", top + HEADING - 4.0)?;
+    }
+    Ok(y + 6.0)
+}
+
+fn title(measure: Measure, limit: Option<f64>) -> String {
+    let unit = if measure.unit().is_empty() { String::new() } else { format!(", {}", measure.unit()) };
+    let sign = if measure.wants_more() { "at least" } else { "at most" };
+    let goal = limit.map_or_else(String::new, |limit| format!(" (goal: {sign} {})", said(limit)));
+    format!("{}{unit}{goal}", measure.name())
+}

@@ -1,0 +1,75 @@
+//! The figures as a table in Markdown, which reads well on a terminal and can be put into a document as it is.
+
+use std::{
+    collections::BTreeSet,
+    io::{self, Write as _},
+};
+
+use anyhow::Result;
+
+use super::{Figures, Measure, goal};
+use crate::peer::Kind;
+
+/// Prints the table.
+pub(crate) fn print(figures: &Figures, quick: bool) -> Result<()> {
+    let kinds: BTreeSet<Kind> = figures.0.keys().map(|(_, kind)| *kind).collect();
+    let mut rows = vec![head(&kinds)];
+    rows.extend(figures.measures().into_iter().map(|measure| row(figures, &kinds, measure)));
+    let columns = rows[0].len();
+    let widths: Vec<usize> =
+        (0..columns).map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
+    let mut out = io::stdout().lock();
+    for (number, row) in rows.iter().enumerate() {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}")).collect();
+        writeln!(out, "| {} |", cells.join(" | "))?;
+        if number == 0 {
+            writeln!(out, "|{}|", widths.iter().map(|width| "-".repeat(width + 2)).collect::<Vec<_>>().join("|"))?;
+        }
+    }
+    if quick {
+        writeln!(out, "\nThere was little of everything, so nothing here counts.")?;
+    }
+    Ok(())
+}
+
+fn head(kinds: &BTreeSet<Kind>) -> Vec<String> {
+    let names = kinds.iter().map(|kind| kind.name().to_owned());
+    std::iter::once(String::new()).chain(names).chain([String::from("goal for ours")]).collect()
+}
+
+/// The medians, each with its spread, and the limit for Tallybook.
+fn row(figures: &Figures, kinds: &BTreeSet<Kind>, measure: Measure) -> Vec<String> {
+    let unit = measure.unit();
+    let name = if unit.is_empty() { measure.name().to_owned() } else { format!("{} ({unit})", measure.name()) };
+    let cells = kinds.iter().map(|&kind| {
+        let Some(values) = figures.0.get(&(measure, kind)) else { return String::new() };
+        let (median, (least, most)) = (values.median(), values.spread());
+        let missed = goal::limit(figures, measure, kind).is_some_and(|limit| !goal::is_reached(measure, median, limit));
+        let spread = if values.0.len() > 1 { format!(" ({}–{})", said(least), said(most)) } else { String::new() };
+        format!("{}{spread}{}", said(median), if missed { " ✗" } else { "" })
+    });
+    let limit = kinds.iter().find_map(|&kind| goal::limit(figures, measure, kind));
+    let sign = if measure.wants_more() { '≥' } else { '≤' };
+    let goal = limit.map_or_else(String::new, |limit| format!("{sign} {}", said(limit)));
+    std::iter::once(name).chain(cells).chain([goal]).collect()
+}
+
+/// A figure with three digits that count.
+pub(super) fn said(value: f64) -> String {
+    match value.abs() {
+        size if size >= 10_000.0 => format!("{:.0}k", value / 1000.0),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::said;
+
+    #[test]
+    fn figures_are_as_long_as_they_need_to_be() {
+        assert_eq!([0.125, 18.51, 351.4, 210_400.0].map(said), ["0.12", "18.5", "351", "210k"]);
+    }
+}

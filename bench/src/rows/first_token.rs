@@ -1,0 +1,53 @@
+//! How long a reader waits for the first token of a turn in which the model calls a tool first.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use futures_util::future::try_join_all;
+
+use super::Taken;
+use crate::{
+    ask::{ask, client},
+    peer::Peer,
+    report::{Measure, median},
+    workload::Workload,
+};
+
+const TURN: Workload = Workload { tokens: 200, gap: Duration::ZERO, uses_tool: true };
+
+/// Turns before those that count: pools fill, and pages are read, only once.
+const WARM_UP: usize = 5;
+
+/// One turn after the other.
+pub(super) async fn one(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
+    let client = client()?;
+    let turns = if quick { 2 } else { 40 };
+    let mut firsts = Vec::new();
+    for number in 0..WARM_UP + turns {
+        let request = peer.turn(&client, TURN).await?;
+        let seen = ask(request, TURN.tokens).await?;
+        if number >= WARM_UP {
+            firsts.push(milliseconds(seen.first));
+        }
+    }
+    Ok(vec![(Measure::TurnTtft, median(&mut firsts))])
+}
+
+/// Many at the same moment.
+pub(super) async fn many(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
+    let client = client()?;
+    let (clients, batches) = if quick { (4, 1) } else { (32, 5) };
+    let mut firsts = Vec::new();
+    for batch in 0..=batches {
+        let requests = try_join_all((0..clients).map(|_| peer.turn(&client, TURN))).await?;
+        let seen = try_join_all(requests.into_iter().map(|request| ask(request, TURN.tokens))).await?;
+        if batch > 0 {
+            firsts.extend(seen.iter().map(|seen| milliseconds(seen.first)));
+        }
+    }
+    Ok(vec![(Measure::TurnTtft32, median(&mut firsts))])
+}
+
+pub(super) fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}

@@ -1,0 +1,93 @@
+//! What is measured. Each row is measured round by round, everybody once in each, so that what else the machine does meanwhile
+//! meets all of them alike.
+
+mod first_token;
+mod idle;
+mod persisting;
+mod saturated;
+mod streams;
+
+use anyhow::{Context as _, Result};
+use clap::ValueEnum;
+
+use crate::{
+    listen::say,
+    peer::{Kind, Peer, Programs},
+    report::{Figures, Measure},
+};
+
+/// What is measured at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Row {
+    /// From the question to the first token of a turn with a tool, one client
+    #[value(name = "turn_ttft")]
+    TurnTtft,
+    /// The same with 32 clients at once
+    #[value(name = "turn_ttft_32")]
+    TurnTtft32,
+    /// 32 streams of 100 tokens a second: how long a token is on its way, what it costs, and the memory meanwhile
+    #[value(name = "token_transit_p99", alias = "cpu_per_token", alias = "load_mem")]
+    Streams,
+    /// 16 streams as fast as they go
+    #[value(name = "sat_tokens")]
+    Saturated,
+    /// What an idle stream holds
+    #[value(name = "sse_mem")]
+    Idle,
+    /// What storing an answer of 2000 tokens costs
+    #[value(name = "persist_tax")]
+    Persisting,
+}
+
+/// One figure of one peer.
+pub(crate) type Taken = (Measure, f64);
+
+impl Row {
+    pub(crate) fn all() -> Vec<Self> {
+        Self::value_variants().to_vec()
+    }
+
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// Whether this peer can do it.
+    fn concerns(self, kind: Kind) -> bool {
+        kind.is_ours() || self != Self::Persisting
+    }
+
+    async fn measure(self, peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
+        match self {
+            Self::TurnTtft => first_token::one(peer, quick).await,
+            Self::TurnTtft32 => first_token::many(peer, quick).await,
+            Self::Streams => streams::measure(peer, quick).await,
+            Self::Saturated => saturated::measure(peer, quick).await,
+            Self::Idle => idle::measure(peer, quick).await,
+            Self::Persisting => persisting::measure(peer, quick).await,
+        }
+    }
+}
+
+/// Measures these rows of these peers.
+pub(crate) async fn measure(
+    programs: &Programs,
+    kinds: &[Kind],
+    rows: &[Row],
+    rounds: usize,
+    quick: bool,
+) -> Result<Figures> {
+    let mut figures = Figures::default();
+    for &row in rows {
+        for round in 1..=rounds {
+            for &kind in kinds.iter().filter(|&&kind| row.concerns(kind)) {
+                say(&format!("{}, round {round} of {rounds}: {}", row.name(), kind.name()));
+                let peer = programs.start(kind)?;
+                let taken = Box::pin(row.measure(&peer, quick)).await;
+                for (measure, value) in taken.with_context(|| format!("{} of {}", row.name(), kind.name()))? {
+                    figures.add(measure, kind, value);
+                }
+            }
+        }
+    }
+    Ok(figures)
+}

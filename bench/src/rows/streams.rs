@@ -1,0 +1,43 @@
+//! 32 readers of answers that are written at 100 tokens a second: how late a token is in one of a hundred cases, what one costs
+//! in the server's time, and what memory the server takes for it all.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use futures_util::future::try_join_all;
+
+use super::{Taken, first_token::milliseconds};
+use crate::{
+    ask::{ask, client},
+    peer::Peer,
+    report::{Measure, per, percentile},
+    workload::Workload,
+};
+
+pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
+    let client = client()?;
+    let (streams, tokens) = if quick { (4, 20) } else { (32, 1000) };
+    let workload = Workload { tokens, gap: Duration::from_millis(10), uses_tool: false };
+    let warm_up = Workload { tokens: tokens / 10, ..workload };
+    let mut transits = Vec::new();
+    let mut cpu = Duration::ZERO;
+    for workload in [warm_up, workload] {
+        let requests = try_join_all((0..streams).map(|_| peer.turn(&client, workload))).await?;
+        let before = peer.process.cpu_time()?;
+        let seen = try_join_all(requests.into_iter().map(|request| ask(request, workload.tokens))).await?;
+        cpu = peer.process.cpu_time()?.saturating_sub(before);
+        transits = seen.iter().flat_map(|seen| &seen.transits).map(|&transit| milliseconds(transit)).collect();
+    }
+    let micros = cpu.as_secs_f64() * 1e6;
+    Ok(vec![
+        (Measure::TransitP99, percentile(&mut transits, 0.99)),
+        (Measure::TransitMax, percentile(&mut transits, 1.0)),
+        (Measure::CpuPerToken, per(micros, streams * tokens)),
+        (Measure::LoadMemory, per(mebibytes(peer.process.memory()?), 1)),
+    ])
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no process has 2^52 bytes")]
+pub(super) fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / 1024.0 / 1024.0
+}

@@ -1,0 +1,64 @@
+//! Measuring the server beside its peers. What is measured, and what is to be reached, stands in `bench/`.
+
+use std::{path::Path, process::Command};
+
+use anyhow::Result;
+
+use super::Options;
+use crate::{progress::Step, python, shell, workspace};
+
+/// What the program of the bench can measure, by its own names.
+pub(super) const ROWS: [&str; 6] =
+    ["turn_ttft", "turn_ttft_32", "token_transit_p99", "sat_tokens", "sse_mem", "persist_tax"];
+
+/// Prints what these rows measure.
+pub(super) fn run(program: &Path, rows: &[String], options: &Options) -> Result<()> {
+    let requirements = workspace::root().join("bench/langgraph/requirements.txt");
+    let folder = workspace::root().join("target/langgraph");
+    let python = python::environment(&folder, &[&requirements], &[], "installing LangGraph")?;
+    let step = Step::begin("building the bench", "");
+    let mut cargo = shell::cargo();
+    cargo.args(["build", "--workspace", "--bin", "tallybook-bench"]);
+    if !options.quick {
+        cargo.arg("--release");
+    }
+    shell::run(&mut cargo)?;
+    step.done("");
+    let bench = workspace::built(if options.quick { "debug" } else { "release" }, "tallybook-bench")?;
+    let step = Step::begin("measuring the server", "some minutes; leave the machine alone meanwhile");
+    let mut command = Command::new(bench);
+    command.current_dir(workspace::root()).arg("run").arg("--program").arg(program).arg("--python").arg(python);
+    command.args(rows.iter().flat_map(|row| ["--only", row]));
+    if options.quick {
+        command.args(["--quick", "--rounds", "1"]);
+    } else {
+        command.args(["--rounds", &options.rounds.to_string()]);
+    }
+    let files = [("--json", &options.json), ("--picture", &options.picture)];
+    for (name, file) in files {
+        if let Some(file) = file {
+            command.arg(name).arg(file);
+        }
+    }
+    if let Some(url) = &options.mysql {
+        command.args(["--mysql", url]);
+    }
+    shell::run(&mut command)?;
+    step.done("");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::ROWS;
+    use crate::workspace;
+
+    #[test]
+    fn the_rows_are_those_of_the_bench() {
+        let text = fs::read_to_string(workspace::root().join("bench/src/rows/mod.rs")).unwrap();
+        let known: Vec<&str> = text.split("#[value(name = \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert_eq!(known, ROWS);
+    }
+}
