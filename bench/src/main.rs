@@ -62,7 +62,7 @@ struct Options {
     /// A Python with langgraph/requirements.txt; without one LangGraph is left out
     #[arg(long)]
     python: Option<PathBuf>,
-    /// A MySQL server's address, such as mysql://root@127.0.0.1:3306; without one that is left out
+    /// A database of a MySQL server, such as mysql://root@127.0.0.1:3306/bench; without one that is left out
     #[arg(long)]
     mysql: Option<String>,
     /// What to measure; everything unless some are named
@@ -99,6 +99,8 @@ async fn main() -> ExitCode {
 async fn run(command: Command) -> Result<()> {
     // Thousands of streams are as many files; what the system allows at most is what is asked for.
     rlimit::increase_nofile_limit(u64::MAX)?;
+    // reqwest asks for one, though nothing here is encrypted. That another one stands already is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     match command {
         Command::Model => model::serve().await,
         Command::Pump(upstream) => pump::serve(&upstream.model).await,

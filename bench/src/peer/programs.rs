@@ -77,8 +77,7 @@ impl Programs {
             }
             Kind::Sqlite => self.ours(model, folder, &format!("sqlite://{}", folder.join("tallybook.db").display())),
             Kind::Mysql => {
-                let server = self.mysql.as_deref().context("there is no MySQL")?.trim_end_matches('/');
-                self.ours(model, folder, &format!("{server}/tallybook_bench_{}", std::process::id()))
+                self.ours(model, folder, self.mysql.as_deref().context("there is no MySQL")?)
             }
         })
     }
