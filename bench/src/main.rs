@@ -4,10 +4,12 @@
 //! - `peer/`: who is measured, as a process of its own; `model`, `pump` and `floor` are those that live in this program.
 //! - `ask`: a turn as a browser makes it, and when its tokens came; `mark`: the time that each token carries.
 //! - `rows/`: what is measured, a file each; `report`: the figures as a table, as JSON and as a picture.
+//! - `load/`: many turns at once, of readers that stall, leave, come back and stop, and whether anything was lost or doubled.
 
 mod ask;
 mod floor;
 mod listen;
+mod load;
 mod mark;
 mod model;
 mod peer;
@@ -38,8 +40,14 @@ struct Cli {
 enum Command {
     /// Measure
     Run(Options),
+    /// Have many turns answered at once, and look whether anything was lost or doubled
+    Load(load::Options),
     /// Answer as a model: the number of tokens and their pace stand in the question
-    Model,
+    Model {
+        /// The port on 127.0.0.1; 0 for any
+        #[arg(long, default_value_t = 0)]
+        port: u16,
+    },
     /// Copy bytes between a client and the model
     Pump(Upstream),
     /// Relay turns, with one tool and without a database
@@ -102,7 +110,8 @@ async fn run(command: Command) -> Result<()> {
     // reqwest asks for one, though nothing here is encrypted. That another one stands already is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match command {
-        Command::Model => model::serve().await,
+        Command::Load(options) => load::run(options).await,
+        Command::Model { port } => model::serve(port).await,
         Command::Pump(upstream) => pump::serve(&upstream.model).await,
         Command::Floor(upstream) => floor::serve(&upstream.model).await,
         Command::Run(options) => measure(options).await,

@@ -1,7 +1,7 @@
 //! The model that everybody asks: OpenAI Chat Completions as a stream, as fast or as slow as the question says, with a mark in
 //! each delta. What a delta says beside its mark is made once.
 
-use std::{convert::Infallible, time::Duration};
+use std::convert::Infallible;
 
 use actix_web::{App, HttpResponse, HttpServer, web};
 use anyhow::{Context as _, Result};
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::{Stream, stream};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::{listen::announce, mark, workload::Workload};
+use crate::{listen::announce, workload::Workload};
 
 /// The call that a model asks for first.
 const CALL: &str = concat!(
@@ -34,7 +34,7 @@ const END: &str = concat!(
 );
 
 /// Serves until this process is ended.
-pub(crate) async fn serve() -> Result<()> {
+pub(crate) async fn serve(port: u16) -> Result<()> {
     let server = HttpServer::new(|| {
         App::new()
             .app_data(web::PayloadConfig::new(64 * 1024 * 1024))
@@ -46,7 +46,7 @@ pub(crate) async fn serve() -> Result<()> {
     .backlog(8192)
     .max_connections(100_000)
     .tcp_nodelay(true)
-    .bind(("127.0.0.1", 0))
+    .bind(("127.0.0.1", port))
     .context("cannot listen")?;
     announce(*server.addrs().first().context("it has no address")?)?;
     Ok(server.run().await?)
@@ -61,7 +61,7 @@ async fn answer(body: String) -> HttpResponse {
     if asked.uses_tool && !body.contains("tool_call_id") {
         return response.body(CALL);
     }
-    response.streaming(deltas(asked.tokens, asked.gap))
+    response.streaming(deltas(asked))
 }
 
 /// A stream that never says anything.
@@ -70,7 +70,8 @@ async fn idle() -> HttpResponse {
     HttpResponse::Ok().content_type("text/event-stream").streaming(stream::StreamExt::chain(nothing, stream::pending()))
 }
 
-fn deltas(tokens: usize, gap: Duration) -> impl Stream<Item = Result<Bytes, Infallible>> {
+fn deltas(asked: Workload) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    let Workload { tokens, gap, .. } = asked;
     let mut pace = (!gap.is_zero()).then(|| {
         let mut pace = interval_at(Instant::now() + gap, gap);
         pace.set_missed_tick_behavior(MissedTickBehavior::Burst);
@@ -90,7 +91,7 @@ fn deltas(tokens: usize, gap: Duration) -> impl Stream<Item = Result<Bytes, Infa
             pace.tick().await;
         }
         let (before, after) = DELTA;
-        let delta = format!("{before}{} {after}", mark::write(mark::now()));
+        let delta = format!("{before}{}{after}", asked.token(sent));
         Some((Ok(Bytes::from(delta)), (sent + 1, pace)))
     })
 }

@@ -63,6 +63,12 @@ impl Process {
         Ok(kib * 1024)
     }
 
+    /// How many files, sockets among them, it has open.
+    pub(crate) fn open_files(&self) -> Result<usize> {
+        let path = format!("/proc/{}/fd", self.child.id());
+        Ok(fs::read_dir(&path).with_context(|| format!("cannot read {path}; figures are taken on Linux"))?.count())
+    }
+
     fn kernel_file(&self, name: &str) -> Result<String> {
         let path = format!("/proc/{}/{name}", self.child.id());
         fs::read_to_string(&path).with_context(|| format!("cannot read {path}; figures are taken on Linux"))

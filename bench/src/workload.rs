@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::mark;
+
 /// One turn's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Workload {
@@ -11,13 +13,27 @@ pub(crate) struct Workload {
     pub(crate) gap: Duration,
     /// Whether the model calls a tool first.
     pub(crate) uses_tool: bool,
+    /// Whether tokens carry their number instead of the time, so that one knows what the answer must be.
+    pub(crate) is_numbered: bool,
 }
 
 impl Workload {
     /// The question that asks for it.
     pub(crate) fn question(self) -> String {
-        let Self { tokens, gap, uses_tool } = self;
-        format!("bench tokens={tokens} gap_us={} tool={} end", gap.as_micros(), u8::from(uses_tool))
+        let Self { tokens, gap, uses_tool, is_numbered } = self;
+        let (tool, numbered) = (u8::from(uses_tool), u8::from(is_numbered));
+        format!("bench tokens={tokens} gap_us={} tool={tool} numbered={numbered} end", gap.as_micros())
+    }
+
+    /// What a delta says.
+    pub(crate) fn token(self, number: usize) -> String {
+        let mark = if self.is_numbered { u64::try_from(number).unwrap_or(u64::MAX) } else { mark::now() };
+        format!("{} ", mark::write(mark))
+    }
+
+    /// The whole answer, where tokens are numbered.
+    pub(crate) fn answer(self) -> String {
+        (0..self.tokens).map(|number| self.token(number)).collect()
     }
 
     /// What the last question in a request's body asks for, if it asks for anything.
@@ -27,8 +43,9 @@ impl Workload {
         let mut words = words.split(' ');
         let tokens = words.next()?.parse().ok()?;
         let gap = words.next()?.strip_prefix("gap_us=")?.parse().ok()?;
-        let tool = words.next()?.strip_prefix("tool=")?;
-        Some(Self { tokens, gap: Duration::from_micros(gap), uses_tool: tool == "1" })
+        let uses_tool = words.next()?.strip_prefix("tool=")? == "1";
+        let is_numbered = words.next()?.strip_prefix("numbered=")? == "1";
+        Some(Self { tokens, gap: Duration::from_micros(gap), uses_tool, is_numbered })
     }
 }
 
@@ -40,9 +57,10 @@ mod tests {
 
     #[test]
     fn a_question_says_what_it_asks_for() {
-        let asked = Workload { tokens: 200, gap: Duration::from_millis(10), uses_tool: true };
+        let asked = Workload { tokens: 200, gap: Duration::from_millis(10), uses_tool: true, is_numbered: true };
         let body = serde_json::json!({"messages": [{"role": "user", "content": asked.question()}]}).to_string();
         assert_eq!(Workload::find(&body), Some(asked));
         assert_eq!(Workload::find("{}"), None);
+        assert_eq!(Workload { tokens: 2, ..asked }.answer(), "~0000000000000000 ~0000000000000001 ");
     }
 }

@@ -47,6 +47,12 @@ pub(crate) fn without_page() -> Result<()> {
     programs(false, &["tallybook", "mock-llm"])
 }
 
+/// Builds the program that measures, and gives it back.
+pub(crate) fn bench(release: bool) -> Result<PathBuf> {
+    programs(release, &["tallybook-bench"])?;
+    workspace::built(profile(release), "tallybook-bench")
+}
+
 /// Builds the server program, in debug or release.
 fn server(release: bool) -> Result<()> {
     programs(release, &["tallybook"])
@@ -54,7 +60,7 @@ fn server(release: bool) -> Result<()> {
 
 fn programs(release: bool, names: &[&str]) -> Result<()> {
     let is_first = !workspace::built(profile(release), "tallybook")?.exists();
-    let step = Step::begin("building the server", if is_first { "the first time takes about 5 minutes" } else { "" });
+    let step = Step::begin("building programs", if is_first { "the first time takes about 5 minutes" } else { "" });
     let mut cargo = shell::cargo();
     // Chosen from the whole workspace, its dependencies are built with the features that the tests need as well, once.
     cargo.args(["build", "--workspace"]).args(names.iter().flat_map(|name| ["--bin", name]));

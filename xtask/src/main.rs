@@ -12,6 +12,7 @@ mod fingerprint;
 mod fuzz;
 mod imports;
 mod lint;
+mod load;
 mod node;
 mod progress;
 mod python;
@@ -59,6 +60,10 @@ enum Command {
     Seed(seed::Options),
     /// Take the pictures in docs/images with a real browser
     Screenshots,
+    /// Have many turns answered at once, and look whether anything was lost or doubled
+    Load(load::Options),
+    /// The same for some minutes, and what the server holds meanwhile
+    Soak(load::SoakOptions),
     /// Measure the server beside its peers, and the page in a real browser
     Bench(bench::Options),
 }
@@ -76,6 +81,8 @@ fn main() -> ExitCode {
         Command::Ui(options) => ui::build(&options).map(|_| ()),
         Command::Seed(options) => seed::run(&options),
         Command::Screenshots => screenshots::run(),
+        Command::Load(options) => load::run(&options),
+        Command::Soak(options) => load::soak(&options),
         Command::Bench(options) => bench::run(&options),
     };
     match outcome {

@@ -4,12 +4,18 @@
 mod kind;
 mod programs;
 
-use anyhow::{Result, bail};
-use reqwest::{Client, RequestBuilder};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use reqwest::{Client, RequestBuilder, Response};
 use serde_json::json;
+use tokio::time::timeout;
 
 pub(crate) use self::{kind::Kind, programs::Programs};
 use crate::{process::Process, workload::Workload};
+
+/// How long a stream may take to begin.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running peer.
 pub(crate) struct Peer {
@@ -60,6 +66,16 @@ impl Peer {
         };
         client.get(format!("http://{}{path}", self.process.address))
     }
+}
+
+/// A stream on which nothing happens, once it has begun.
+pub(crate) async fn open_idle(request: RequestBuilder) -> Result<Response> {
+    let begin = async {
+        let mut response = request.send().await?.error_for_status()?;
+        response.chunk().await?;
+        anyhow::Ok(response)
+    };
+    timeout(PATIENCE, begin).await.context("a stream did not begin")?
 }
 
 /// Asks for JSON.

@@ -63,6 +63,14 @@ impl Programs {
         Ok(Peer { kind, process, _model: model, _folder: folder })
     }
 
+    /// Starts Tallybook on this database with the bench's model, which goes with it.
+    pub(crate) fn start_ours(&self, folder: &Path, database: &str) -> Result<(Process, Process)> {
+        let mut model = Command::new(&self.this);
+        let model = Process::start(model.arg("model"), Core::Others)?;
+        let server = Process::start(&self.ours(&model.address, folder, database), Core::Server)?;
+        Ok((server, model))
+    }
+
     fn command(&self, kind: Kind, model: &str, folder: &Path) -> Result<Command> {
         Ok(match kind {
             Kind::Pump | Kind::Floor => {

@@ -13,7 +13,7 @@ use crate::{
     workload::Workload,
 };
 
-const TURN: Workload = Workload { tokens: 200, gap: Duration::ZERO, uses_tool: true };
+const TURN: Workload = Workload { tokens: 200, gap: Duration::ZERO, uses_tool: true, is_numbered: false };
 
 /// Turns before those that count: pools fill, and pages are read, only once.
 const WARM_UP: usize = 5;
@@ -48,6 +48,6 @@ pub(super) async fn many(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     Ok(vec![(Measure::TurnTtft32, median(&mut firsts))])
 }
 
-pub(super) fn milliseconds(duration: Duration) -> f64 {
+pub(crate) fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1000.0
 }

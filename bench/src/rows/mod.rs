@@ -10,6 +10,7 @@ mod streams;
 use anyhow::{Context as _, Result};
 use clap::ValueEnum;
 
+pub(crate) use self::{first_token::milliseconds, streams::mebibytes};
 use crate::{
     listen::say,
     peer::{Kind, Peer, Programs},

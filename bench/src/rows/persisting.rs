@@ -19,7 +19,7 @@ use crate::{
 pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     let client = client()?;
     let (streams, tokens) = if quick { (2, 50) } else { (16, 2000) };
-    let workload = Workload { tokens, gap: Duration::from_millis(5), uses_tool: false };
+    let workload = Workload { tokens, gap: Duration::from_millis(5), uses_tool: false, is_numbered: false };
     let turns = || try_join_all((0..streams).map(|_| peer.turn(&client, workload)));
     let plain = || (0..streams).map(|_| peer.plain(&client, workload)).collect();
     // Once for nothing, so that neither finds the server cold.

@@ -23,7 +23,7 @@ pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
         (false, Kind::LangGraph) => (500, 2),
         (false, _) => (5000, 4),
     };
-    let workload = Workload { tokens, gap: Duration::ZERO, uses_tool: false };
+    let workload = Workload { tokens, gap: Duration::ZERO, uses_tool: false, is_numbered: false };
     let mut took = Duration::ZERO;
     for batch in 0..=batches {
         let requests = try_join_all((0..STREAMS).map(|_| peer.turn(&client, workload))).await?;

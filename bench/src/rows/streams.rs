@@ -17,7 +17,7 @@ use crate::{
 pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     let client = client()?;
     let (streams, tokens) = if quick { (4, 20) } else { (32, 1000) };
-    let workload = Workload { tokens, gap: Duration::from_millis(10), uses_tool: false };
+    let workload = Workload { tokens, gap: Duration::from_millis(10), uses_tool: false, is_numbered: false };
     let warm_up = Workload { tokens: tokens / 10, ..workload };
     let mut transits = Vec::new();
     let mut cpu = Duration::ZERO;
@@ -38,6 +38,6 @@ pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no process has 2^52 bytes")]
-pub(super) fn mebibytes(bytes: u64) -> f64 {
+pub(crate) fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / 1024.0 / 1024.0
 }

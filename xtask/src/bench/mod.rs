@@ -3,7 +3,7 @@
 mod page;
 mod server;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
@@ -46,6 +46,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         say("these are the quick builds, so the figures do not count");
     }
     Ok(())
+}
+
+/// Tries the server's benches with this program, to see that they work; their figures do not count.
+pub(crate) fn try_out(program: &Path) -> Result<()> {
+    server::try_out(program)
 }
 
 /// The rows of the server and the benches of the page that are wanted, or all when none is named.

@@ -5,29 +5,32 @@ use std::{path::Path, process::Command};
 use anyhow::Result;
 
 use super::Options;
-use crate::{progress::Step, python, shell, workspace};
+use crate::{build, progress::Step, python, shell, workspace};
 
 /// What the program of the bench can measure, by its own names.
 pub(super) const ROWS: [&str; 6] =
     ["turn_ttft", "turn_ttft_32", "token_transit_p99", "sat_tokens", "sse_mem", "persist_tax"];
 
-/// Prints what these rows measure.
-pub(super) fn run(program: &Path, rows: &[String], options: &Options) -> Result<()> {
+/// Tries each row once with little of everything, to see that it works.
+pub(super) fn try_out(program: &Path) -> Result<()> {
+    let mut command = command(program, &build::bench(false)?)?;
+    shell::run(command.args(["--quick", "--rounds", "1"]))
+}
+
+/// The program of the bench, about to measure this program.
+fn command(program: &Path, bench: &Path) -> Result<Command> {
     let requirements = workspace::root().join("bench/langgraph/requirements.txt");
     let folder = workspace::root().join("target/langgraph");
     let python = python::environment(&folder, &[&requirements], &[], "installing LangGraph")?;
-    let step = Step::begin("building the bench", "");
-    let mut cargo = shell::cargo();
-    cargo.args(["build", "--workspace", "--bin", "tallybook-bench"]);
-    if !options.quick {
-        cargo.arg("--release");
-    }
-    shell::run(&mut cargo)?;
-    step.done("");
-    let bench = workspace::built(if options.quick { "debug" } else { "release" }, "tallybook-bench")?;
-    let step = Step::begin("measuring the server", "some minutes; leave the machine alone meanwhile");
     let mut command = Command::new(bench);
     command.current_dir(workspace::root()).arg("run").arg("--program").arg(program).arg("--python").arg(python);
+    Ok(command)
+}
+
+/// Prints what these rows measure.
+pub(super) fn run(program: &Path, rows: &[String], options: &Options) -> Result<()> {
+    let mut command = command(program, &build::bench(!options.quick)?)?;
+    let step = Step::begin("measuring the server", "some minutes; leave the machine alone meanwhile");
     command.args(rows.iter().flat_map(|row| ["--only", row]));
     if options.quick {
         command.args(["--quick", "--rounds", "1"]);

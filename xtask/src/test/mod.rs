@@ -11,7 +11,7 @@ use anyhow::Result;
 
 use self::browser::Browser;
 use crate::{
-    clients,
+    bench, clients, load,
     progress::{Step, say},
     shell, ui, workspace,
 };
@@ -54,13 +54,17 @@ pub(crate) fn run() -> Result<()> {
     let clients = clients::run_quick();
     step.done(if clients.is_ok() { "all passed" } else { "some failed" });
 
+    let step = Step::begin("trying the benches and the load", "little of everything");
+    let measures = bench::try_out(&program).and_then(|()| load::try_out(&program));
+    step.done(if measures.is_ok() { "they work" } else { "they fail" });
+
     let step = Step::begin("running the browser tests", "");
     let mut playwright = browser.playwright(&program);
     playwright.arg("test").env(mysql::VARIABLE, mysql.urls()).env("FIREFOX", &firefox);
     let page = shell::run(&mut Browser::type_check()).and_then(|()| shell::run(&mut playwright));
     step.done(if page.is_ok() { "all passed" } else { "some failed" });
 
-    rust.and(clients).and(page)?;
+    rust.and(clients).and(measures).and(page)?;
     say("every test passed");
     Ok(())
 }

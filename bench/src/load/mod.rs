@@ -1,0 +1,150 @@
+//! Many turns at once, as browsers make them: some readers stall, leave, come back or stop their turn. Afterwards it is looked
+//! whether anything was lost or doubled, on the way to the readers and in what is stored.
+//!
+//! - `behavior`: what a reader does; `turn`: one turn with its reader; `record`: what a reader was told, put together;
+//! - `stored`: what of it the server has afterwards; `summary`: what came of all of it.
+
+mod behavior;
+mod record;
+mod stored;
+mod summary;
+mod turn;
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use reqwest::Client;
+
+use self::summary::{Sample, Summary};
+use crate::{
+    ask,
+    listen::say,
+    peer::{Programs, open_idle},
+    process::Process,
+};
+
+/// What `load` can be told.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The program `tallybook`, to be started with the bench's model
+    #[arg(long, required_unless_present = "urls")]
+    program: Option<PathBuf>,
+    /// A server that runs, with the bench's model behind it (`tallybook-bench model --port …`); may be given several times
+    #[arg(long = "url", value_name = "URL", conflicts_with = "program")]
+    urls: Vec<String>,
+    /// The database of the program that is started; one of its own otherwise
+    #[arg(long, value_name = "URL", requires = "program")]
+    database_url: Option<String>,
+    /// Turns in all, in each round
+    #[arg(long, default_value_t = 500)]
+    turns: usize,
+    /// Turns that run at the same time
+    #[arg(long, default_value_t = 500)]
+    at_once: usize,
+    /// Streams beside them on which nothing happens
+    #[arg(long, default_value_t = 0)]
+    idle: usize,
+    /// Go on with rounds for so many minutes, and tell what the server holds after each
+    #[arg(long)]
+    minutes: Option<u64>,
+}
+
+/// Where the turns go: to each address in turn.
+pub(crate) struct Servers {
+    client: Client,
+    urls: Vec<String>,
+}
+
+impl Servers {
+    /// The address for the turn of this number, and of its reader when that comes back for the time `visit`.
+    fn url(&self, number: usize, visit: usize) -> &str {
+        &self.urls[(number + visit) % self.urls.len()]
+    }
+}
+
+/// Runs the load; what was lost or doubled is an error.
+pub(crate) async fn run(options: Options) -> Result<()> {
+    let folder = tempfile::tempdir().context("cannot make a folder")?;
+    let database = options
+        .database_url
+        .clone()
+        .unwrap_or_else(|| format!("sqlite://{}", folder.path().join("tallybook.db").display()));
+    let started = match &options.program {
+        Some(program) => {
+            let programs = Programs::new(program.clone(), None, None)?;
+            Some(programs.start_ours(folder.path(), &database)?)
+        }
+        None => None,
+    };
+    let urls = match &started {
+        Some((server, _)) => vec![format!("http://{}", server.address)],
+        None => options.urls.clone(),
+    };
+    let servers = Servers { client: ask::client()?, urls };
+    let idle = open_all_idle(&servers, options.idle).await?;
+    let until = options.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
+    let server = started.as_ref().map(|(server, _)| server);
+    let mut samples = Vec::new();
+    loop {
+        let summary = round(&servers, &options).await?;
+        summary.say();
+        let own = options.database_url.is_none().then(|| folder.path());
+        samples.extend(server.map(|server| Sample::take(server, own)).transpose()?);
+        if !summary.troubles.is_empty() {
+            bail!("{} of {} turns were not as they must be", summary.troubles.len(), options.turns);
+        }
+        if until.is_none_or(|until| Instant::now() >= until) {
+            break;
+        }
+    }
+    if until.is_some() {
+        summary::print(&samples)?;
+    }
+    drop(idle);
+    if let Some(program) = &options.program {
+        drop(started);
+        check_database(program, &database)?;
+    }
+    say("nothing was lost or doubled");
+    Ok(())
+}
+
+/// One round of turns.
+async fn round(servers: &Servers, options: &Options) -> Result<Summary> {
+    let began = Instant::now();
+    let turns = (0..options.turns).map(|number| turn::run(servers, number));
+    let outcomes = stream::iter(turns).buffer_unordered(options.at_once.max(1)).collect().await;
+    Ok(Summary::of(outcomes, began.elapsed()))
+}
+
+/// Opens the streams on which nothing happens.
+async fn open_all_idle(servers: &Servers, count: usize) -> Result<Vec<reqwest::Response>> {
+    let open = (0..count).map(|number| {
+        let url = format!("{}/api/events", servers.url(number, 0));
+        open_idle(servers.client.get(url))
+    });
+    stream::iter(open).buffer_unordered(64).try_collect().await
+}
+
+/// The program's own check of what is stored.
+fn check_database(program: &Path, database: &str) -> Result<()> {
+    let mut check = Command::new(program);
+    let status = check.args(["admin", "check"]).env("DATABASE_URL", database).status();
+    if !status.context("cannot run `tallybook admin check`")?.success() {
+        bail!("what the database holds does not fit together");
+    }
+    Ok(())
+}
+
+impl Sample {
+    /// What the server holds, and its database, where that has a folder of its own.
+    fn take(server: &Process, folder: Option<&Path>) -> Result<Self> {
+        let database = folder.map(summary::size_of).transpose()?;
+        Ok(Self { memory: server.memory()?, files: server.open_files()?, database })
+    }
+}

@@ -1,0 +1,110 @@
+//! What a reader was told of a turn, put together as the page does it, but without leniency: a gap in the text, a piece that
+//! comes twice on one connection and a call that begins twice are errors here.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use tallybook_protocol::{
+    ChatEvent, MessageStatus, ToolCallId,
+    sse::{Decoder, Frame},
+};
+
+/// What a reader knows.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    pub(super) text: String,
+    /// The id of the last event, to go on after.
+    pub(super) last_id: Option<String>,
+    /// How the turn ended; absent as long as it has not.
+    pub(super) end: Option<MessageStatus>,
+    started: BTreeSet<ToolCallId>,
+    ended: BTreeSet<ToolCallId>,
+    /// Whether this connection has told text, so that what it tells must follow on.
+    has_text: bool,
+    decoder: Decoder,
+}
+
+impl Record {
+    /// Takes the next bytes of a connection.
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<()> {
+        let frames = self.decoder.push(bytes).map_err(|error| anyhow::anyhow!("{error}"))?;
+        frames.into_iter().try_for_each(|frame| self.take(frame))
+    }
+
+    /// Another connection follows.
+    pub(super) fn reconnect(&mut self) {
+        self.decoder = Decoder::new();
+        self.has_text = false;
+    }
+
+    fn take(&mut self, frame: Frame) -> Result<()> {
+        ensure!(self.end.is_none(), "{} comes after the end", frame.event);
+        let event = ChatEvent::parse(&frame.event, &frame.data).with_context(|| format!("{} is no event", frame.event))?;
+        self.last_id = frame.id.or(self.last_id.take());
+        match event {
+            ChatEvent::ContentDelta(delta) => self.add(delta.offset, &delta.delta)?,
+            ChatEvent::Snapshot(snapshot) => {
+                ensure!(snapshot.content.starts_with(&self.text), "a snapshot takes text back");
+                self.text = snapshot.content;
+                self.started = snapshot.tool_calls.iter().map(|call| call.tool_call_id).collect();
+            }
+            ChatEvent::ToolCallStart(call) => {
+                ensure!(self.started.insert(call.tool_call_id), "a call begins twice");
+            }
+            ChatEvent::ToolCallEnd(call) => ensure!(self.ended.insert(call.tool_call_id), "a call ends twice"),
+            ChatEvent::MessageEnd(end) => {
+                ensure!(end.content == self.text, "the end has other text than the reader was told");
+                ensure!(self.ended.iter().all(|id| self.started.contains(id)), "a call ends that never began");
+                self.end = Some(end.status);
+            }
+            ChatEvent::Error(error) => bail!("the turn failed: {} ({})", error.error, error.code),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Text follows on; on a new connection it may begin with what is known.
+    fn add(&mut self, offset: i64, delta: &str) -> Result<()> {
+        let offset = usize::try_from(offset).context("text stands before the beginning")?;
+        ensure!(offset <= self.text.len(), "text is missing from {} to {offset}", self.text.len());
+        let known = self.text.len() - offset;
+        ensure!(known == 0 || !self.has_text, "text comes twice from {offset}");
+        self.has_text = true;
+        let (again, new) = delta.split_at_checked(known.min(delta.len())).context("text is cut within a character")?;
+        ensure!(self.text[offset..].starts_with(again), "text from {offset} is not what it was");
+        self.text.push_str(new);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Record;
+
+    fn delta(offset: usize, text: &str) -> Vec<u8> {
+        format!("id: 1.1.1\nevent: content_delta\ndata: {{\"offset\":{offset},\"delta\":\"{text}\"}}\n\n").into_bytes()
+    }
+
+    #[test]
+    fn text_that_is_missing_or_comes_twice_is_noticed() {
+        let mut record = Record::default();
+        record.read(&delta(0, "one ")).unwrap();
+        record.read(&delta(4, "two ")).unwrap();
+        assert!(record.read(&delta(9, "four")).unwrap_err().to_string().contains("missing from 8 to 9"));
+        assert!(record.read(&delta(4, "two ")).unwrap_err().to_string().contains("comes twice"));
+        record.reconnect();
+        record.read(&delta(4, "two three ")).unwrap();
+        assert_eq!(record.text, "one two three ");
+        record.reconnect();
+        assert!(record.read(&delta(4, "six")).unwrap_err().to_string().contains("is not what it was"));
+    }
+
+    #[test]
+    fn a_call_that_begins_twice_is_noticed() {
+        let start = br#"data: {"tool_call_id":7,"tool_name":"add","input":{},"offset":0}"#;
+        let frame = [b"event: tool_call_start\n", &start[..], b"\n\n"].concat();
+        let mut record = Record::default();
+        record.read(&frame).unwrap();
+        assert!(record.read(&frame).unwrap_err().to_string().contains("begins twice"));
+    }
+}

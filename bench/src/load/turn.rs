@@ -1,0 +1,154 @@
+//! One turn with its reader, and whether all of it was as it must be.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use reqwest::{Response, StatusCode, header::HeaderName};
+use serde_json::json;
+use tallybook_protocol::MessageStatus;
+use tokio::time::{sleep, timeout};
+
+use super::{
+    Servers,
+    behavior::{Behavior, STALL},
+    record::Record,
+    stored,
+};
+use crate::{peer::post, workload::Workload};
+
+/// How long a turn may take with its reader.
+const TURN_TIME: Duration = Duration::from_mins(5);
+
+/// How often a reader comes back.
+const MAX_VISITS: usize = 20;
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// What every turn of the load is like: two seconds of text after a tool call.
+const WORKLOAD: Workload =
+    Workload { tokens: 200, gap: Duration::from_millis(10), uses_tool: true, is_numbered: true };
+
+/// What came of a turn that was as it must be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Done {
+    /// From the request to the first byte of text.
+    pub(super) first: Duration,
+    pub(super) took: Duration,
+}
+
+/// Runs the turn of this number.
+pub(super) async fn run(servers: &Servers, number: usize) -> Result<Done> {
+    let behavior = Behavior::of(number);
+    let outcome = timeout(TURN_TIME, converse(servers, number, behavior)).await;
+    outcome.unwrap_or_else(|_| bail!("it did not end")).with_context(|| format!("turn {number} ({behavior:?})"))
+}
+
+async fn converse(servers: &Servers, number: usize, behavior: Behavior) -> Result<Done> {
+    let base = servers.url(number, 0);
+    let conversation = post(&servers.client, &format!("{base}/api/conversations"), &json!({})).await?;
+    let uuid = conversation["uuid"].as_str().context("the conversation has no id")?;
+    let mut reader = Reader { servers, number, uuid, record: Record::default(), began: Instant::now(), first: None };
+    let answer = WORKLOAD.answer();
+    let place = behavior.acts_after(number, answer.len());
+    let question = json!({"content": WORKLOAD.question()});
+    let url = format!("{base}/api/conversations/{uuid}/messages");
+    let response = servers.client.post(url).json(&question).send().await?;
+    ensure!(response.status().is_success(), "the message is refused: {}", response.text().await?);
+    let mut connection = Some(response);
+    if let Some(place) = place {
+        connection = reader.read_until(connection, place).await?;
+        match behavior {
+            Behavior::Reads => {}
+            Behavior::Stalls => sleep(STALL).await,
+            Behavior::Stops => reader.stop().await?,
+            Behavior::Resumes | Behavior::Leaves => connection = None,
+        }
+    }
+    if behavior != Behavior::Leaves {
+        reader.read_to_end(connection).await?;
+    }
+    let Reader { record, began, first, .. } = reader;
+    let took = began.elapsed();
+    stored::check(servers, number, uuid, &answer, behavior).await?;
+    if let Some(end) = record.end {
+        let may_stop = behavior == Behavior::Stops && end == MessageStatus::Stopped;
+        ensure!(may_stop || (end == MessageStatus::Complete && record.text == answer), "the reader was told {end:?} and \
+            {} of {} bytes", record.text.len(), answer.len());
+        ensure!(answer.starts_with(&record.text), "the reader was told other text");
+    }
+    Ok(Done { first: first.unwrap_or(took), took })
+}
+
+/// Who reads one turn.
+struct Reader<'a> {
+    servers: &'a Servers,
+    number: usize,
+    uuid: &'a str,
+    record: Record,
+    began: Instant,
+    first: Option<Duration>,
+}
+
+impl Reader<'_> {
+    /// Reads until there is so much text, and gives the connection back, or nothing when that has ended.
+    async fn read_until(&mut self, connection: Option<Response>, bytes: usize) -> Result<Option<Response>> {
+        let Some(mut connection) = connection else { return Ok(None) };
+        while self.record.text.len() < bytes {
+            // A connection that breaks is nothing that a reader could not mend.
+            let Ok(Some(chunk)) = connection.chunk().await else { return Ok(None) };
+            self.record.read(&chunk)?;
+            if self.first.is_none() && !self.record.text.is_empty() {
+                self.first = Some(self.began.elapsed());
+            }
+        }
+        Ok(Some(connection))
+    }
+
+    /// Reads to the end of the turn, on as many connections as that takes.
+    async fn read_to_end(&mut self, mut connection: Option<Response>) -> Result<()> {
+        for visit in 1..=MAX_VISITS {
+            self.read_until(connection.take(), usize::MAX).await?;
+            if self.record.end.is_some() {
+                return Ok(());
+            }
+            self.record.reconnect();
+            connection = self.follow(visit).await?;
+        }
+        bail!("the reader came back {MAX_VISITS} times and heard no end")
+    }
+
+    /// Comes back for what follows.
+    async fn follow(&self, visit: usize) -> Result<Option<Response>> {
+        let base = self.servers.url(self.number, visit);
+        let mut request = self.servers.client.get(format!("{base}/api/conversations/{}/events", self.uuid));
+        if let Some(id) = &self.record.last_id {
+            request = request.header(LAST_EVENT_ID, id);
+        }
+        let response = match request.send().await {
+            Ok(response) => response,
+            // A server that goes away comes back, or another one takes its place.
+            Err(_) => {
+                sleep(Duration::from_millis(250)).await;
+                return Ok(None);
+            }
+        };
+        match response.status() {
+            StatusCode::NO_CONTENT => bail!("nothing runs, and the reader has not heard the end"),
+            status if status.is_success() => Ok(Some(response)),
+            status if status.is_server_error() => {
+                sleep(Duration::from_millis(250)).await;
+                Ok(None)
+            }
+            status => bail!("following is refused with {status}: {}", response.text().await?),
+        }
+    }
+
+    /// Has the turn stopped. That it has ended meanwhile is as good.
+    async fn stop(&self) -> Result<()> {
+        let base = self.servers.url(self.number, 0);
+        let response = self.servers.client.post(format!("{base}/api/conversations/{}/stop", self.uuid)).send().await?;
+        let status = response.status();
+        ensure!(status.is_success() || status == StatusCode::CONFLICT, "stopping is refused with {status}");
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! `cargo xtask load` and `cargo xtask soak`: many turns at once against the release program, and whether anything was lost or
+//! doubled. What the turns are like stands in `bench/src/load/`.
+
+use std::{path::Path, process::Command};
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::{build, progress::Step, shell, workspace};
+
+/// How much, and against which database.
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    load: Load,
+}
+
+/// The same, and for how long.
+#[derive(Args)]
+pub(crate) struct SoakOptions {
+    /// For how long
+    #[arg(long, default_value_t = 10)]
+    minutes: u64,
+    #[command(flatten)]
+    load: Load,
+}
+
+#[derive(Args)]
+#[group(skip)] // both commands have it
+struct Load {
+    /// Turns in each round
+    #[arg(long, default_value_t = 500)]
+    turns: usize,
+    /// How many of them run at the same time
+    #[arg(long, default_value_t = 500)]
+    at_once: usize,
+    /// Streams beside them on which nothing happens
+    #[arg(long, default_value_t = 0)]
+    idle: usize,
+    /// An empty database, such as mysql://root@127.0.0.1:3306/load; an embedded one of its own unless one is named
+    #[arg(long, value_name = "URL")]
+    database_url: Option<String>,
+    /// Take the builds that are quick to make
+    #[arg(long)]
+    quick: bool,
+}
+
+/// One round.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    start(&options.load, None)
+}
+
+/// Rounds for some minutes.
+pub(crate) fn soak(options: &SoakOptions) -> Result<()> {
+    start(&options.load, Some(options.minutes))
+}
+
+/// So many turns on the embedded database with this program, each behavior of readers among them.
+pub(crate) fn try_out(program: &Path) -> Result<()> {
+    shell::run(command(program, &build::bench(false)?).args(["--turns", "60"]))
+}
+
+fn command(program: &Path, bench: &Path) -> Command {
+    let mut command = Command::new(bench);
+    command.current_dir(workspace::root()).arg("load").arg("--program").arg(program);
+    command
+}
+
+fn start(load: &Load, minutes: Option<u64>) -> Result<()> {
+    let program = build::program(!load.quick)?;
+    let mut command = command(&program, &build::bench(!load.quick)?);
+    let step = Step::begin("load", "");
+    command.args(["--turns", &load.turns.to_string(), "--at-once", &load.at_once.to_string()]);
+    command.args(["--idle", &load.idle.to_string()]);
+    if let Some(url) = &load.database_url {
+        command.args(["--database-url", url]);
+    }
+    if let Some(minutes) = minutes {
+        command.args(["--minutes", &minutes.to_string()]);
+    }
+    shell::run(&mut command)?;
+    step.done("");
+    Ok(())
+}
