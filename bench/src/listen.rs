@@ -16,5 +16,7 @@ pub(crate) fn say(line: &str) {
 /// Tells whoever started this server its address, as the one line of stdout that ends in it.
 pub(crate) fn announce(address: SocketAddr) -> Result<()> {
     let mut out = io::stdout().lock();
-    writeln!(out, "Listening on http://{address}").and_then(|()| out.flush()).context("nobody hears where this server is")
+    writeln!(out, "Listening on http://{address}")
+        .and_then(|()| out.flush())
+        .context("nobody hears where this server is")
 }

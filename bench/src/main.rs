@@ -67,10 +67,10 @@ struct Options {
     /// The program `tallybook`
     #[arg(long)]
     program: PathBuf,
-    /// A Python with langgraph/requirements.txt; without one LangGraph is left out
+    /// A Python with langgraph/requirements.txt; without one `LangGraph` is left out
     #[arg(long)]
     python: Option<PathBuf>,
-    /// A database of a MySQL server, such as mysql://root@127.0.0.1:3306/bench; without one that is left out
+    /// A database of a MySQL server, as in `DATABASE_URL`; without one that is left out
     #[arg(long)]
     mysql: Option<String>,
     /// What to measure; everything unless some are named

@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context as _, Result};
 
 /// How long a server may take until it says where it is.
-const START_TIME: Duration = Duration::from_secs(60);
+const START_TIME: Duration = Duration::from_mins(1);
 
 /// A core of the machine, as `taskset` counts them.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,8 @@ impl Process {
         let stat = self.kernel_file("stat")?;
         // The name, in brackets, may hold anything; the fields are counted from its end (proc(5)): 14 and 15.
         let (_, fields) = stat.rsplit_once(')').context("the kernel says nothing of this process")?;
-        let ticks = fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum::<u64>();
+        let ticks =
+            fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum::<u64>();
         let per_second = rustix::param::clock_ticks_per_second();
         Ok(Duration::from_micros(ticks * 1_000_000 / per_second.max(1)))
     }
@@ -58,7 +59,8 @@ impl Process {
     /// Memory that it holds, in bytes.
     pub(crate) fn memory(&self) -> Result<u64> {
         let status = self.kernel_file("status")?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("the kernel does not tell memory")?;
+        let line =
+            status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("the kernel does not tell memory")?;
         let kib: u64 = line.trim().trim_end_matches(" kB").parse()?;
         Ok(kib * 1024)
     }

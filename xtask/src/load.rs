@@ -37,7 +37,7 @@ struct Load {
     /// Streams beside them on which nothing happens
     #[arg(long, default_value_t = 0)]
     idle: usize,
-    /// An empty database, such as mysql://root@127.0.0.1:3306/load; an embedded one of its own unless one is named
+    /// An empty database, as in `DATABASE_URL`; an embedded one of its own unless one is named
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
     /// Take the builds that are quick to make

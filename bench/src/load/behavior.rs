@@ -47,9 +47,13 @@ mod tests {
     #[test]
     fn most_read_and_some_do_each_of_the_rest() {
         let count = |behavior| (0..20).filter(|&number| Behavior::of(number) == behavior).count();
-        let counts = [Behavior::Reads, Behavior::Stalls, Behavior::Resumes, Behavior::Leaves, Behavior::Stops].map(count);
+        let counts =
+            [Behavior::Reads, Behavior::Stalls, Behavior::Resumes, Behavior::Leaves, Behavior::Stops].map(count);
         assert_eq!(counts, [12, 2, 2, 2, 2]);
         assert_eq!(Behavior::Reads.acts_after(0, 100), None);
-        assert_eq!([5, 25, 45, 65].map(|number| Behavior::of(number).acts_after(number, 100)), [25, 50, 75, 25].map(Some));
+        assert_eq!(
+            [5, 25, 45, 65].map(|number| Behavior::of(number).acts_after(number, 100)),
+            [25, 50, 75, 25].map(Some)
+        );
     }
 }

@@ -39,7 +39,8 @@ impl Record {
 
     fn take(&mut self, frame: Frame) -> Result<()> {
         ensure!(self.end.is_none(), "{} comes after the end", frame.event);
-        let event = ChatEvent::parse(&frame.event, &frame.data).with_context(|| format!("{} is no event", frame.event))?;
+        let event =
+            ChatEvent::parse(&frame.event, &frame.data).with_context(|| format!("{} is no event", frame.event))?;
         self.last_id = frame.id.or(self.last_id.take());
         match event {
             ChatEvent::ContentDelta(delta) => self.add(delta.offset, &delta.delta)?,

@@ -25,8 +25,7 @@ const MAX_VISITS: usize = 20;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// What every turn of the load is like: two seconds of text after a tool call.
-const WORKLOAD: Workload =
-    Workload { tokens: 200, gap: Duration::from_millis(10), uses_tool: true, is_numbered: true };
+const WORKLOAD: Workload = Workload { tokens: 200, gap: Duration::from_millis(10), uses_tool: true, is_numbered: true };
 
 /// What came of a turn that was as it must be.
 #[derive(Clone, Copy, Debug)]
@@ -72,8 +71,13 @@ async fn converse(servers: &Servers, number: usize, behavior: Behavior) -> Resul
     stored::check(servers, number, uuid, &answer, behavior).await?;
     if let Some(end) = record.end {
         let may_stop = behavior == Behavior::Stops && end == MessageStatus::Stopped;
-        ensure!(may_stop || (end == MessageStatus::Complete && record.text == answer), "the reader was told {end:?} and \
-            {} of {} bytes", record.text.len(), answer.len());
+        ensure!(
+            may_stop || (end == MessageStatus::Complete && record.text == answer),
+            "the reader was told {end:?} and \
+            {} of {} bytes",
+            record.text.len(),
+            answer.len()
+        );
         ensure!(answer.starts_with(&record.text), "the reader was told other text");
     }
     Ok(Done { first: first.unwrap_or(took), took })
@@ -124,13 +128,10 @@ impl Reader<'_> {
         if let Some(id) = &self.record.last_id {
             request = request.header(LAST_EVENT_ID, id);
         }
-        let response = match request.send().await {
-            Ok(response) => response,
+        let Ok(response) = request.send().await else {
             // A server that goes away comes back, or another one takes its place.
-            Err(_) => {
-                sleep(Duration::from_millis(250)).await;
-                return Ok(None);
-            }
+            sleep(Duration::from_millis(250)).await;
+            return Ok(None);
         };
         match response.status() {
             StatusCode::NO_CONTENT => bail!("nothing runs, and the reader has not heard the end"),

@@ -11,7 +11,7 @@ pub(crate) enum Kind {
     Pump,
     /// A minimal relay in actix-web and reqwest.
     Floor,
-    /// LangGraph and FastAPI, with SQLite.
+    /// `LangGraph` and `FastAPI`, with `SQLite`.
     #[value(name = "langgraph")]
     #[serde(rename = "langgraph")]
     LangGraph,

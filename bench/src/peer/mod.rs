@@ -38,9 +38,7 @@ impl Peer {
                 let uuid = conversation["uuid"].as_str().unwrap_or_default();
                 client.post(format!("{base}/api/conversations/{uuid}/messages")).json(&json!({"content": question}))
             }
-            Kind::Floor | Kind::LangGraph => {
-                client.post(format!("{base}/turn")).json(&json!({"message": question}))
-            }
+            Kind::Floor | Kind::LangGraph => client.post(format!("{base}/turn")).json(&json!({"message": question})),
             Kind::Pump => {
                 let question = Workload { uses_tool: false, ..workload }.question();
                 let messages = json!([{"role": "user", "content": question}]);

@@ -1,6 +1,11 @@
 //! Starting peers: which program, with which settings.
 
-use std::{env, ffi::OsStr, path::{Path, PathBuf}, process::Command};
+use std::{
+    env,
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -84,9 +89,7 @@ impl Programs {
                 command
             }
             Kind::Sqlite => self.ours(model, folder, &format!("sqlite://{}", folder.join("tallybook.db").display())),
-            Kind::Mysql => {
-                self.ours(model, folder, self.mysql.as_deref().context("there is no MySQL")?)
-            }
+            Kind::Mysql => self.ours(model, folder, self.mysql.as_deref().context("there is no MySQL")?),
         })
     }
 

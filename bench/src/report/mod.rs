@@ -103,14 +103,13 @@ pub(crate) fn per(sum: f64, number: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{median, percentile};
+    use super::{median, percentile, table::said};
 
     #[test]
     fn the_middle_and_the_ends_of_values() {
-        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
-        assert_eq!(median(&mut []), 0.0);
+        let medians = [median(&mut [3.0, 1.0, 2.0]), median(&mut [4.0, 1.0, 2.0, 3.0]), median(&mut [])];
+        assert_eq!(medians.map(said), ["2.00", "2.50", "0.00"]);
         let mut values: Vec<f64> = (1..=100).map(f64::from).collect();
-        assert_eq!([0.5, 0.99, 1.0].map(|share| percentile(&mut values, share)), [50.0, 99.0, 100.0]);
+        assert_eq!([0.5, 0.99, 1.0].map(|share| said(percentile(&mut values, share))), ["50.0", "99.0", "100"]);
     }
 }

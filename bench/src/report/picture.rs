@@ -58,7 +58,11 @@ fn group(body: &mut String, figures: &Figures, measure: Measure, top: f64) -> Re
     }
     if let Some(limit) = limit {
         let at = x(limit);
-        writeln!(body, "<line class=\"goal\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{:.0}\" y2=\"{y:.0}\"/>", top + HEADING - 4.0)?;
+        writeln!(
+            body,
+            "<line class=\"goal\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{:.0}\" y2=\"{y:.0}\"/>",
+            top + HEADING - 4.0
+        )?;
     }
     Ok(y + 6.0)
 }

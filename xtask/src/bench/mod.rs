@@ -21,7 +21,7 @@ pub(crate) struct Options {
     /// How often each figure of the server is taken, in turns with those of its peers
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// A database of a MySQL server, such as mysql://root@127.0.0.1:3306/bench; without one, Tallybook with MySQL is left out
+    /// A database of a MySQL server, as in `DATABASE_URL`; without one, Tallybook with MySQL is left out
     #[arg(long, value_name = "URL")]
     mysql: Option<String>,
     /// Where the server's figures go as JSON

@@ -61,7 +61,8 @@ mod tests {
     #[test]
     fn the_rows_are_those_of_the_bench() {
         let text = fs::read_to_string(workspace::root().join("bench/src/rows/mod.rs")).unwrap();
-        let known: Vec<&str> = text.split("#[value(name = \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let known: Vec<&str> =
+            text.split("#[value(name = \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
         assert_eq!(known, ROWS);
     }
 }
