@@ -3,7 +3,7 @@
 import { expect } from "@playwright/test";
 
 /** Something that `cargo xtask clients` says. */
-function told(name: string): string {
+export function told(name: string): string {
   const value = process.env[name];
   if (!value) throw new Error(`${name} is missing: run the programs with \`cargo xtask clients\``);
   return value;
@@ -31,10 +31,21 @@ export async function count(): Promise<number> {
   return (await get<{ items: object[] }>("/api/conversations?limit=100")).items.length;
 }
 
-/** The conversation that is the newest, with its messages. */
+/** A conversation with its messages. */
+export async function conversation(uuid: string): Promise<Conversation> {
+  return await get<Conversation>(`/api/conversations/${uuid}`);
+}
+
+/** The one that was touched last. */
 export async function newest(): Promise<Conversation> {
   const { items } = await get<{ items: { uuid: string }[] }>("/api/conversations");
-  return await get<Conversation>(`/api/conversations/${items[0]!.uuid}`);
+  return await conversation(items[0]!.uuid);
+}
+
+/** How many calls of models there were for a purpose; `plain` are those without tools, of which nothing is kept. */
+export async function calls(purpose: string): Promise<number> {
+  const { this_month } = await get<{ this_month: { purpose: string; calls: number }[] }>("/api/me");
+  return this_month.find((used) => used.purpose === purpose)?.calls ?? 0;
 }
 
 /** The tool calls of one's own that a filter finds in the book, newest first. */

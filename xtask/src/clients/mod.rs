@@ -3,18 +3,18 @@
 //! how they went. A new one is a line of [`CLIENTS`] and a function that runs it on a [`Stage`].
 
 mod run;
-mod stage;
+pub(crate) mod stage;
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
 use self::stage::{Accounts, Stage};
-use crate::{build, progress::say};
+use crate::{build, conformance, progress::say};
 
 /// A program that is tried.
 struct Client {
-    /// What it is called, and its folder in `e2e/clients`.
+    /// What it is called, as is its folder in `e2e/clients`, where it has one.
     name: &'static str,
     /// Whether `cargo xtask test` tries it as well.
     is_quick: bool,
@@ -24,10 +24,12 @@ struct Client {
     run: fn(&Stage) -> Result<()>,
 }
 
-const CLIENTS: [Client; 3] = [
+const CLIENTS: [Client; 5] = [
     Client { name: "openai-node", is_quick: true, accounts: Accounts::On, run: |stage| run::typescript(stage, USUAL) },
     Client { name: "ai-sdk", is_quick: true, accounts: Accounts::On, run: |stage| run::typescript(stage, USUAL) },
     Client { name: "langchain", is_quick: false, accounts: Accounts::On, run: |stage| run::python(stage, USUAL) },
+    Client { name: "open-webui", is_quick: false, accounts: Accounts::On, run: run::open_webui },
+    Client { name: "mcp-conformance", is_quick: false, accounts: Accounts::Off, run: conformance::server },
 ];
 
 /// How long most programs may run, which take seconds.
@@ -94,7 +96,6 @@ fn try_all(clients: &[&Client]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::{CLIENTS, chosen};
-    use crate::workspace;
 
     #[test]
     fn clients_are_chosen_by_name() {
@@ -102,12 +103,5 @@ mod tests {
         assert_eq!(chosen(&["openai-node".to_owned()]).unwrap().len(), 1);
         let error = chosen(&["no_such_client".to_owned()]).err().unwrap().to_string();
         assert!(error.starts_with("there is no client \"no_such_client\"; choose from openai-node"), "{error}");
-    }
-
-    #[test]
-    fn each_has_a_folder() {
-        for client in &CLIENTS {
-            assert!(workspace::e2e().join("clients").join(client.name).is_dir(), "{}", client.name);
-        }
     }
 }

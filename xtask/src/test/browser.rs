@@ -60,6 +60,11 @@ pub(crate) fn prepare_firefox() -> Result<PathBuf> {
 }
 
 impl Browser {
+    /// Where Chromium is.
+    pub(crate) fn chromium(&self) -> &Path {
+        &self.chromium
+    }
+
     /// TypeScript's check of the tests themselves.
     pub(crate) fn type_check() -> Command {
         let mut command = Command::new("npm");
