@@ -12,13 +12,13 @@ use crate::{
 };
 
 const OF_TITLES: &str = "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \
-     c.created_at AS cursor_time, -c.id AS cursor_message, 0 AS cursor_call, NULL AS role, NULL AS tool_name, \
+     c.created_at AS cursor_time, -c.id AS cursor_message, 0 AS cursor_call, NULL AS author, NULL AS tool_name, \
      NULL AS started_at, NULL AS content_at, NULL AS input_at, NULL AS output_at, NULL AS error_at \
      FROM conversations c WHERE ";
 
 const OF_MESSAGES: [&str; 2] = [
     "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \
-     m.created_at AS cursor_time, m.id AS cursor_message, 0 AS cursor_call, m.role, NULL AS tool_name, \
+     m.created_at AS cursor_time, m.id AS cursor_message, 0 AS cursor_call, m.role AS author, NULL AS tool_name, \
      NULL AS started_at, ",
     " AS content_at, NULL AS input_at, NULL AS output_at, NULL AS error_at \
      FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE ",
@@ -26,7 +26,7 @@ const OF_MESSAGES: [&str; 2] = [
 
 const OF_CALLS: [&str; 4] = [
     "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \
-     m.created_at AS cursor_time, m.id AS cursor_message, t.id AS cursor_call, m.role, t.tool_name, \
+     m.created_at AS cursor_time, m.id AS cursor_message, t.id AS cursor_call, m.role AS author, t.tool_name, \
      t.started_at, NULL AS content_at, ",
     " AS input_at, ",
     " AS output_at, ",
@@ -86,7 +86,8 @@ pub(crate) struct HitRow {
     cursor_time: DateTime<Utc>,
     cursor_message: i64,
     cursor_call: i64,
-    role: Option<String>,
+    #[sqlx(try_from = "Option<String>")]
+    author: Author,
     pub(crate) tool_name: Option<String>,
     pub(crate) started_at: Option<DateTime<Utc>>,
     content_at: Option<i64>,
@@ -95,10 +96,20 @@ pub(crate) struct HitRow {
     error_at: Option<i64>,
 }
 
+/// Who wrote what was found; nobody, where that is a title.
+#[derive(Clone, Copy, Debug)]
+struct Author(Option<Role>);
+
+impl From<Option<String>> for Author {
+    fn from(word: Option<String>) -> Self {
+        Self(word.map(Role::from))
+    }
+}
+
 impl HitRow {
     /// Who wrote the message; `None` when a title was found.
     pub(crate) fn role(&self) -> Option<Role> {
-        self.role.clone().map(Role::from)
+        self.author.0
     }
 
     pub(crate) fn cursor(&self) -> Cursor {
