@@ -1,5 +1,5 @@
-//! What an answer is written into as it comes: a stream (`chunk`), or one answer (`whole`), or those in our own words
-//! (`thread`); and how it ends.
+//! What an answer is written into as it comes: a stream (`chunk`), or one answer (`whole`), or those of another API
+//! (`responses`, `thread`); and how it ends.
 
 use bytes::Bytes;
 use tallybook_agent::{CLIENT_CALLS, STEP_LIMIT};
@@ -35,7 +35,7 @@ pub(super) trait Writer: Sink {
     fn begin(&mut self);
 
     /// What says nothing but that the answer is still being worked on.
-    fn sign_of_life(&self) -> Bytes;
+    fn sign_of_life(&mut self) -> Bytes;
 
     /// Ends a whole answer.
     fn end(&mut self, finish: &str, usage: Usage);
