@@ -20,6 +20,8 @@ before(async () => {
   const config = [
     'model = "by-hand"',
     'model_provider = "tallybook"',
+    // The model goes by the last words of a person, which are the question then.
+    "include_environment_context = false",
     "[model_providers.tallybook]",
     'name = "Tallybook"',
     `base_url = "${url}/v1"`,

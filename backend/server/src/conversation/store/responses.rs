@@ -45,11 +45,7 @@ pub(crate) async fn create(
 }
 
 /// A program's answer.
-pub(crate) async fn find(
-    db: &Database,
-    program: Program,
-    message_id: MessageId,
-) -> sqlx::Result<Option<ResponseRow>> {
+pub(crate) async fn find(db: &Database, program: Program, message_id: MessageId) -> sqlx::Result<Option<ResponseRow>> {
     let Program { user, key_id } = program;
     on_db!(db, |pool| sqlx::query_as(FIND).bind(message_id).bind(key_id).bind(user).fetch_optional(pool).await)
 }

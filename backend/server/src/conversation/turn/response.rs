@@ -158,7 +158,8 @@ async fn read_chain(
         return Err(ServiceError::NoSuchResponse);
     }
     let Some(begin) = links.iter().position(|(_, input)| !input.begins_with_results()) else {
-        let advice = "The responses that this one goes on from are gone, or too many. Begin anew without previous_response_id.";
+        let advice =
+            "The responses that this one goes on from are gone, or too many. Begin anew without previous_response_id.";
         return Err(ServiceError::Invalid(advice.to_owned()));
     };
     links.drain(..begin);
@@ -182,12 +183,14 @@ pub(super) fn put_before(
     };
     if let Some(stray) = given.iter().find(|result| !asked.contains(&result.call_id)) {
         let id: String = stray.call_id.chars().take(100).collect();
-        let advice = format!("The response that this one goes on from asks for no call \"{id}\". Leave its result out.");
+        let advice =
+            format!("The response that this one goes on from asks for no call \"{id}\". Leave its result out.");
         return Err(ServiceError::Invalid(advice));
     }
     if given.is_empty() && !asked.is_empty() {
         let ids = asked.join(", ");
-        let advice = format!("The response that this one goes on from asks for calls. Send their results first: {ids}.");
+        let advice =
+            format!("The response that this one goes on from asks for calls. Send their results first: {ids}.");
         return Err(ServiceError::Invalid(advice));
     }
     if !matches!(messages.first(), Some(ModelMessage::User(_))) {
@@ -223,11 +226,7 @@ fn answer(message: &MessageRow, steps: &[ModelCallRow], calls: &[ToolCallRow], l
 
 impl ConversationService {
     /// One of a program's answers that it can go on from.
-    pub async fn find_response(
-        &self,
-        program: Program,
-        message_id: MessageId,
-    ) -> Result<StoredResponse, ServiceError> {
+    pub async fn find_response(&self, program: Program, message_id: MessageId) -> Result<StoredResponse, ServiceError> {
         let db = &self.context.db;
         let row = responses::find(db, program, message_id).await?.ok_or(ServiceError::NoSuchResponse)?;
         let found = messages::find_message(db, row.conversation_id, message_id).await?;

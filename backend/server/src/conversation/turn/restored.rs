@@ -150,8 +150,7 @@ async fn restore_turn(
         }
         let Some(words) = given.remove(&position) else {
             let id = ClientCallId { message_id, step, position };
-            let advice =
-                format!("The result of the call \"{id}\" is missing. Send it together with the others.");
+            let advice = format!("The result of the call \"{id}\" is missing. Send it together with the others.");
             return Err(ServiceError::Invalid(advice));
         };
         results.insert(call.id.clone(), words);

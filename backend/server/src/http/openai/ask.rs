@@ -90,17 +90,13 @@ pub(super) fn refuse_plain_tools(is_plain: bool, tools: &[ClientTool]) -> Result
 
 /// Whether a request is for titles and the like.
 pub(super) fn is_task(headers: &HeaderMap, said: &Said, is_stream: bool) -> bool {
-    let looks_like_task =
-        !is_stream && said.is_first && said.questions == 1 && said.question.starts_with(TASK_BEGIN);
+    let looks_like_task = !is_stream && said.is_first && said.questions == 1 && said.question.starts_with(TASK_BEGIN);
     looks_like_task || header(headers, "x-tallybook-task").is_some_and(|task| !task.trim().is_empty())
 }
 
 /// The model's name as it was asked for and in the catalog, and whether it is to be asked once. A name of the catalog counts
 /// before what would follow from its ending.
-pub(super) fn model(
-    asked: Option<String>,
-    models: &Catalog,
-) -> Result<(String, Option<String>, bool), Refusal> {
+pub(super) fn model(asked: Option<String>, models: &Catalog) -> Result<(String, Option<String>, bool), Refusal> {
     let Some(name) = asked.filter(|name| !name.is_empty()) else {
         return Ok((models.default_model().name().to_owned(), None, false));
     };

@@ -32,9 +32,7 @@ pub(super) fn v1() -> Scope {
     web::scope("/v1")
         .service(Endpoint::at("/chat/completions").on(Method::POST, chat::create))
         .service(Endpoint::at("/responses").on(Method::POST, responses::create))
-        .service(
-            Endpoint::at("/responses/{id}").on(Method::GET, responses::find).on(Method::DELETE, responses::delete),
-        )
+        .service(Endpoint::at("/responses/{id}").on(Method::GET, responses::find).on(Method::DELETE, responses::delete))
         .service(Endpoint::at("/chat").on(Method::POST, thread::create))
         .service(Endpoint::at("/models").on(Method::GET, models::list))
         .service(Endpoint::at("/models/{id:.+}").on(Method::GET, models::find))

@@ -56,7 +56,13 @@ impl Telling {
     /// What the parameter `field` tells. What goes on from an answer may begin with the results of its calls.
     pub(super) fn new(field: &'static str, goes_on: bool) -> Self {
         let said = Said { is_first: !goes_on, ..Said::default() };
-        Self { field, goes_on, said, open: OpenCalls { is_before: goes_on, ..OpenCalls::default() }, last: Last::Person }
+        Self {
+            field,
+            goes_on,
+            said,
+            open: OpenCalls { is_before: goes_on, ..OpenCalls::default() },
+            last: Last::Person,
+        }
     }
 
     pub(super) fn system(&mut self, text: String) -> Result<(), Refusal> {

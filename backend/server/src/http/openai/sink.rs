@@ -14,13 +14,13 @@ pub(super) trait Sink {
     fn text(&mut self, text: &str);
 
     /// One of our own tools is called.
-    fn tool_started(&mut self, call: &ToolCallStart);
+    fn tool_started(&mut self, _: &ToolCallStart) {}
 
     /// One of our own tools has given its result.
-    fn tool_ended(&mut self, call: &ToolCallEnd);
+    fn tool_ended(&mut self, _: &ToolCallEnd) {}
 
     /// The answer ends with calls of the program's own tools.
-    fn client_calls(&mut self, calls: Vec<ClientCall>);
+    fn client_calls(&mut self, _: Vec<ClientCall>) {}
 
     /// A run of the turn is over: the last one, or one after which calls wait for consent.
     fn run_ended(&mut self, _: &MessageEnd) {}

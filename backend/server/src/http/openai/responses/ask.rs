@@ -1,9 +1,12 @@
 //! What a response request asks for: the same as a chat completion, and what it goes on from.
 
+use std::collections::HashMap;
+
 use actix_web::http::{StatusCode, header::HeaderMap};
 use serde_json::value::RawValue;
 use tallybook_llm::{Sampling, ToolChoice};
 use tallybook_protocol::MessageId;
+use tallybook_tools::is_tool_name;
 
 use super::{
     super::{
@@ -17,7 +20,7 @@ use super::{
     wire::{ResponseRequest, ToolDefinition},
 };
 use crate::{
-    conversation::{Chaining, ClientTool, GivenInput, ResponseInput},
+    conversation::{Chaining, ClientCall, GivenInput, ResponseInput},
     models::Catalog,
 };
 
@@ -36,6 +39,16 @@ pub(super) struct Repeated {
     pub(super) max_output_tokens: Option<u32>,
     pub(super) temperature: Option<f64>,
     pub(super) tool_choice: ToolChoice,
+    /// What functions are called that stand in a namespace, by what the model is told that they are called.
+    pub(super) names: HashMap<String, (String, String)>,
+}
+
+impl Repeated {
+    /// The namespace and the name of a call's function, as the program knows them.
+    pub(super) fn name_of<'a>(&'a self, call: &'a ClientCall) -> (Option<&'a str>, &'a str) {
+        let named = self.names.get(&call.name);
+        named.map_or((None, &call.name), |(namespace, name)| (Some(namespace), name))
+    }
 }
 
 /// Reads a request.
@@ -47,7 +60,8 @@ pub(super) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<
     let sampling = Sampling { max_tokens: max_output_tokens, temperature: request.temperature, stop: Vec::new() };
     let is_stream = request.stream.unwrap_or(false);
     let (name, model, is_plain) = model(request.model, models)?;
-    let tools = read_tools(request.tools.unwrap_or_default())?;
+    let (functions, names) = functions_of(request.tools.unwrap_or_default());
+    let tools = tools::read_functions(functions)?;
     let tool_choice = tools::choice(request.tool_choice, &tools)?;
     refuse_plain_tools(is_plain, &tools)?;
     let previous = request.previous_response_id.as_deref().map(|id| message_of(id).ok_or_else(|| no_previous(id)));
@@ -58,7 +72,8 @@ pub(super) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<
     let said = items::read(&input, previous.is_some())?;
     let is_plain = is_plain || is_task(headers, &said, is_stream);
     if is_plain && previous.is_some() {
-        let message = "A model that is asked plainly goes on from nothing. Leave previous_response_id out, or ask the agent.";
+        let message =
+            "A model that is asked plainly goes on from nothing. Leave previous_response_id out, or ask the agent.";
         return Err(Refusal::bad("previous_response_id", message));
     }
     let store = request.store.unwrap_or(true) && !is_plain;
@@ -68,6 +83,7 @@ pub(super) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<
         max_output_tokens,
         temperature: request.temperature,
         tool_choice: tool_choice.clone(),
+        names,
     };
     let Said { system, history, question, .. } = said;
     let kept = store.then(|| ResponseInput { system: system.clone(), messages: history.clone() });
@@ -104,13 +120,42 @@ pub(super) fn no_previous(id: &str) -> Refusal {
     }
 }
 
-/// Reads the functions among the tools. What OpenAI would run, programs send unasked; none of it is offered to the model.
-fn read_tools(definitions: Vec<ToolDefinition>) -> Result<Vec<ClientTool>, Refusal> {
-    let functions = definitions.into_iter().enumerate().filter(|(_, tool)| tool.kind == "function");
-    let functions = functions.map(|(at, ToolDefinition { name, description, parameters, .. })| {
-        (format!("tools[{at}]"), FunctionDefinition { name: name.unwrap_or_default(), description, parameters })
-    });
-    tools::read_functions(functions.collect())
+/// What the model is told that a function in a namespace is called.
+pub(super) fn full_name(namespace: &str, name: &str) -> String {
+    format!("{namespace}__{name}")
+}
+
+/// Functions with the parameters that they stand in, and the names of those in a namespace.
+type Functions = (Vec<(String, FunctionDefinition)>, HashMap<String, (String, String)>);
+
+/// The functions among the tools. What OpenAI would run, programs send unasked; none of it is offered to the model, nor is what
+/// has no name that models take when it is told with its namespace.
+fn functions_of(definitions: Vec<ToolDefinition>) -> Functions {
+    let (mut functions, mut names) = (Vec::new(), HashMap::new());
+    for (at, definition) in definitions.into_iter().enumerate() {
+        match definition.kind.as_str() {
+            "function" => functions.push((format!("tools[{at}]"), function(definition))),
+            "namespace" => {
+                let namespace = definition.name.unwrap_or_default();
+                for (place, tool) in definition.tools.unwrap_or_default().into_iter().enumerate() {
+                    let mut function = function(tool);
+                    let full = full_name(&namespace, &function.name);
+                    if !is_tool_name(&full) {
+                        continue;
+                    }
+                    names.insert(full.clone(), (namespace.clone(), std::mem::replace(&mut function.name, full)));
+                    functions.push((format!("tools[{at}].tools[{place}]"), function));
+                }
+            }
+            _ => {}
+        }
+    }
+    (functions, names)
+}
+
+fn function(definition: ToolDefinition) -> FunctionDefinition {
+    let ToolDefinition { name, description, parameters, .. } = definition;
+    FunctionDefinition { name: name.unwrap_or_default(), description, parameters }
 }
 
 fn refuse_what_cannot_be(request: &ResponseRequest) -> Result<(), Refusal> {

@@ -42,7 +42,13 @@ impl<'a> State<'a> {
         match self {
             Self::InProgress => "in_progress",
             Self::Failed { .. } => "failed",
-            Self::Ended { .. } => if self.incomplete_reason().is_some() { "incomplete" } else { "completed" },
+            Self::Ended { .. } => {
+                if self.incomplete_reason().is_some() {
+                    "incomplete"
+                } else {
+                    "completed"
+                }
+            }
         }
     }
 
@@ -71,14 +77,32 @@ impl Head {
     }
 
     /// What an answer has by now: its words, where there are any or nothing else, and the calls that it ends with.
-    pub(super) fn items<'a>(&self, text: &'a str, calls: &'a [ClientCall], status: &'static str) -> Vec<OutputItem<'a>> {
+    pub(super) fn items<'a>(
+        &'a self,
+        text: &'a str,
+        calls: &'a [ClientCall],
+        status: &'static str,
+    ) -> Vec<OutputItem<'a>> {
         let has_message = !text.is_empty() || calls.is_empty();
         let message = has_message.then(|| OutputItem::message(self.message_id(), Some(text), status));
-        message.into_iter().chain(calls.iter().map(|call| OutputItem::call(call, &call.arguments, "completed"))).collect()
+        message.into_iter().chain(calls.iter().map(|call| self.call(call, &call.arguments, "completed"))).collect()
+    }
+
+    /// A call that is the program's to run, with as much of its arguments.
+    pub(super) fn call<'a>(&'a self, call: &'a ClientCall, arguments: &'a str, status: &'static str) -> OutputItem<'a> {
+        let (namespace, name) = self.repeated.name_of(call);
+        OutputItem::FunctionCall {
+            id: format!("fc_{}", call.id),
+            status,
+            call_id: &call.id,
+            namespace,
+            name,
+            arguments,
+        }
     }
 
     pub(super) fn body<'a>(&'a self, state: State<'a>, output: Vec<OutputItem<'a>>) -> ResponseBody<'a> {
-        let Repeated { previous_response_id, store, max_output_tokens, temperature, tool_choice } = &self.repeated;
+        let Repeated { previous_response_id, store, max_output_tokens, temperature, tool_choice, .. } = &self.repeated;
         ResponseBody {
             id: self.response_id(),
             object: "response",
@@ -182,19 +206,27 @@ impl Serialize for Choice<'_> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum OutputItem<'a> {
-    Message { id: String, status: &'static str, role: &'static str, content: Vec<OutputText<'a>> },
-    FunctionCall { id: String, status: &'static str, call_id: &'a str, name: &'a str, arguments: &'a str },
+    Message {
+        id: String,
+        status: &'static str,
+        role: &'static str,
+        content: Vec<OutputText<'a>>,
+    },
+    FunctionCall {
+        id: String,
+        status: &'static str,
+        call_id: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        namespace: Option<&'a str>,
+        name: &'a str,
+        arguments: &'a str,
+    },
 }
 
 impl<'a> OutputItem<'a> {
     /// Words; none as yet where `text` is absent.
     pub(super) fn message(id: String, text: Option<&'a str>, status: &'static str) -> Self {
         Self::Message { id, status, role: "assistant", content: text.map(OutputText::new).into_iter().collect() }
-    }
-
-    /// A call that is the program's to run, with as much of its arguments.
-    pub(super) fn call(call: &'a ClientCall, arguments: &'a str, status: &'static str) -> Self {
-        Self::FunctionCall { id: format!("fc_{}", call.id), status, call_id: &call.id, name: &call.name, arguments }
     }
 }
 

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::json;
-use tallybook_protocol::{ToolCallEnd, ToolCallStart, Usage};
+use tallybook_protocol::Usage;
 
 use super::{
     super::{
@@ -86,7 +86,8 @@ impl Events {
         }
         self.begin_message();
         let Self { out, number, message_id, text, .. } = self;
-        let delta = json!({"item_id": message_id, "output_index": 0, "content_index": 0, "delta": text, "logprobs": []});
+        let delta =
+            json!({"item_id": message_id, "output_index": 0, "content_index": 0, "delta": text, "logprobs": []});
         write(out, number, "response.output_text.delta", delta);
         self.said.push_str(&self.text);
         self.text.clear();
@@ -107,16 +108,16 @@ impl Events {
 
     fn tell_calls(&mut self) {
         let first = usize::from(self.has_message);
-        let Self { out, number, calls, .. } = self;
+        let Self { head, out, number, calls, .. } = self;
         for (index, call) in calls.iter().enumerate() {
             let (index, id, arguments) = (first + index, format!("fc_{}", call.id), &call.arguments);
-            let item = OutputItem::call(call, "", "in_progress");
+            let item = head.call(call, "", "in_progress");
             write(out, number, "response.output_item.added", json!({"output_index": index, "item": item}));
             let delta = json!({"item_id": id, "output_index": index, "delta": arguments});
             write(out, number, "response.function_call_arguments.delta", delta);
-            let done = json!({"item_id": id, "output_index": index, "name": call.name, "arguments": arguments});
+            let done = json!({"item_id": id, "output_index": index, "name": head.repeated.name_of(call).1, "arguments": arguments});
             write(out, number, "response.function_call_arguments.done", done);
-            let item = OutputItem::call(call, arguments, "completed");
+            let item = head.call(call, arguments, "completed");
             write(out, number, "response.output_item.done", json!({"output_index": index, "item": item}));
         }
     }
@@ -126,10 +127,6 @@ impl Sink for Events {
     fn text(&mut self, text: &str) {
         self.text.push_str(text);
     }
-
-    fn tool_started(&mut self, _: &ToolCallStart) {}
-
-    fn tool_ended(&mut self, _: &ToolCallEnd) {}
 
     fn client_calls(&mut self, calls: Vec<ClientCall>) {
         self.calls = calls;

@@ -10,6 +10,7 @@ use super::{
         said::{Said, Telling, text_of},
         wire::{self, Content},
     },
+    ask::full_name,
     wire::InputItem,
 };
 
@@ -82,10 +83,11 @@ fn message(at: usize, item: InputItem, step: &mut Step, telling: &mut Telling) -
 }
 
 fn call(at: usize, item: InputItem) -> Result<ToolCallRequest, Refusal> {
-    let InputItem { call_id: Some(id), name: Some(name), arguments: Some(input_text), .. } = item else {
+    let InputItem { call_id: Some(id), name: Some(name), namespace, arguments: Some(input_text), .. } = item else {
         let message = "A call has a call_id, a name, and its arguments as a text.";
         return Err(Refusal::bad(format!("input[{at}]"), message));
     };
+    let name = namespace.map_or(name.clone(), |namespace| full_name(&namespace, &name));
     Ok(ToolCallRequest { id, name, input_text })
 }
 
@@ -182,7 +184,8 @@ mod tests {
     fn items_become_steps_of_words_calls_and_results() {
         let words = json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": "Wait.", "annotations": []}]});
-        let thought = json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x", "content": null});
+        let thought =
+            json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x", "content": null});
         let later = user("Well?");
         for (items, expected) in [
             (json!([user("q")]), "u"),
@@ -191,7 +194,10 @@ mod tests {
             (json!([user("q"), thought, words, call("a"), call("b"), output("b"), output("a")]), "u a2 r2"),
             (json!([user("q"), call("a"), output("a"), call("b"), output("b")]), "u a1 r1 a1 r1"),
             (json!([user("q"), call("tb_1_0_0"), output("tb_1_0_0"), call("tb_1_0_1"), output("tb_1_0_1")]), "u a2 r2"),
-            (json!([user("q"), call("tb_1_0_0"), output("tb_1_0_0"), call("tb_2_0_0"), output("tb_2_0_0")]), "u a1 r1 a1 r1"),
+            (
+                json!([user("q"), call("tb_1_0_0"), output("tb_1_0_0"), call("tb_2_0_0"), output("tb_2_0_0")]),
+                "u a1 r1 a1 r1",
+            ),
             (json!([user("q"), call("a"), output("a"), words, later]), "u a1 r1 a0 u"),
             (json!([words, later]), "u a0 u"),
         ] {

@@ -31,12 +31,14 @@ pub(super) struct TextOptions {
     pub(super) format: Option<ResponseFormat>,
 }
 
-/// A tool: a function of the program's, or one that OpenAI would run.
+/// A tool: a function of the program's, a namespace with several, or one that OpenAI would run.
 #[derive(Debug, Deserialize)]
 pub(super) struct ToolDefinition {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) name: Option<String>,
+    /// Of a namespace: its functions.
+    pub(super) tools: Option<Vec<Self>>,
     pub(super) description: Option<String>,
     /// JSON Schema.
     pub(super) parameters: Option<Box<RawValue>>,
@@ -52,6 +54,8 @@ pub(super) struct InputItem {
     pub(super) content: Option<Content>,
     pub(super) call_id: Option<String>,
     pub(super) name: Option<String>,
+    /// Where the name is known.
+    pub(super) namespace: Option<String>,
     /// JSON as text, as the model wrote it.
     pub(super) arguments: Option<String>,
     pub(super) output: Option<Content>,

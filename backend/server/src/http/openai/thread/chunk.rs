@@ -15,7 +15,6 @@ use super::{
     },
     whole::{CallBody, Outcome},
 };
-use crate::conversation::ClientCall;
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -95,8 +94,6 @@ impl Sink for StreamChunks {
         let tool_call_id = call.tool_call_id.to_string();
         write(&mut self.out, &Chunk::ToolResult { tool_call_id, name: &name, outcome });
     }
-
-    fn client_calls(&mut self, _: Vec<ClientCall>) {}
 
     fn run_ended(&mut self, end: &MessageEnd) {
         self.is_used_up = end.stop_reason.as_deref() == Some(STEP_LIMIT);

@@ -138,6 +138,25 @@ on_every_engine! {
     }
 }
 
+/// The model knows a function of a namespace by both names; the program is told, and tells, each apart.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_function_in_a_namespace_is_called_by_both_names() {
+    let model = MockLlm::start().await.unwrap();
+    let app = server(&Engine::sqlite(), &model, &Counts::default()).await;
+    model.reply([tool_call("more__listen", "{}")]);
+    let (first, _) = whole(&app, &offering("Well?")).await;
+    let call = &first["output"][0];
+    assert_eq!((&call["namespace"], &call["name"]), (&json!("more"), &json!("listen")));
+    let tools = model.requests()[0].body["tools"].to_string();
+    assert!(tools.contains("more__listen") && !tools.contains("xxx"), "{tools}");
+    model.reply([text("Birds.")]);
+    let input = json!([{"role": "user", "content": "Well?"}, call, output(&call["call_id"], "birds")]);
+    let (second, _) = whole(&app, &offering(input)).await;
+    assert_eq!(words(&second), "Birds.");
+    assert!(told(&model).contains("more__listen"));
+    model.assert_calls_paired();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tool_choice_is_honoured_and_told_again() {
     let model = MockLlm::start().await.unwrap();

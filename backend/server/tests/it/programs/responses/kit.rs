@@ -27,7 +27,9 @@ pub(super) fn offered() -> Value {
         {"type": "function", "name": "look", "description": "Looks outside.", "parameters": parameters, "strict": true},
         {"type": "function", "name": "listen"},
         {"type": "web_search", "external_web_access": false},
-        {"type": "namespace", "name": "more", "tools": []},
+        {"type": "namespace", "name": "more", "description": "More.", "tools": [
+            {"type": "function", "name": "listen", "parameters": parameters}, {"type": "function", "name": "x".repeat(60)},
+        ]},
     ])
 }
 

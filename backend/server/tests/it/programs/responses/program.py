@@ -20,9 +20,10 @@ with client.responses.stream(model="test-model", input=question) as stream:
         if event.type == "response.output_text.delta":
             told["stream"] += event.delta
         if event.type == "response.in_progress":
+            # Every stream begins with one of these.
             if told["stream"] and told["signs_of_life"] == 0:
                 print("in silence", flush=True)
-            told["signs_of_life"] += 1
+            told["signs_of_life"] += 1 if told["stream"] else 0
     final = stream.get_final_response()
 told["final"] = [final.output_text, final.usage.total_tokens]
 

@@ -21,7 +21,7 @@ async fn the_python_sdk_takes_the_agent_for_a_model() {
     model.fail(500, "");
     model.reply([text("It"), cut()]);
     let mut told = python::run("responses/program.py", &app, &silent).await;
-    assert!(told["signs_of_life"].take().as_u64().unwrap() > 1);
+    assert!(told["signs_of_life"].take().as_u64().unwrap() > 0);
     let expected = json!({
         "whole": ["It is 0.3.", "completed", 64],
         "stream": "It is 0.3.",

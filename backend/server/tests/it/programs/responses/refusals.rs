@@ -44,7 +44,11 @@ async fn what_cannot_be_honoured_is_refused_by_its_name() {
         ("input", json!([{"type": "item_reference", "id": "msg_1"}]), "input[0].type"),
     ] {
         let error = refusal(ask(&app, &[], &asked("Hello", &json!({field: value}))).await, 400).await;
-        assert_eq!((&error["param"], &error["type"]), (&json!(param), &json!("invalid_request_error")), "{field}: {value}");
+        assert_eq!(
+            (&error["param"], &error["type"]),
+            (&json!(param), &json!("invalid_request_error")),
+            "{field}: {value}"
+        );
     }
     let unknown = refusal(ask(&app, &[], &asked("Hello", &json!({"model": "gpt-9"}))).await, 404).await;
     assert_eq!((&unknown["code"], &unknown["param"]), (&json!("model_not_found"), &json!("model")));

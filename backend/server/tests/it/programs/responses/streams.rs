@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, cut, text, tool_call};
-use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
+use tallybook_tools::ToolRegistry;
 use tokio::time::timeout;
 
 use super::{
-    super::kit::{conversations, ends_as, refusal, tools},
+    super::kit::{Orders, conversations, ends_as, refusal, tools},
     kit::{ResponseReader, ask, asked, offered},
 };
-use crate::support::{Engine, Hangs, NoArgs, PATIENCE, TestApp, eventually, on_every_engine};
+use crate::support::{Engine, Hangs, PATIENCE, TestApp, eventually, on_every_engine};
 
 fn streamed(words: &str) -> Value {
     asked(words, &json!({"stream": true}))
@@ -141,20 +141,6 @@ async fn a_server_that_ends_says_so_in_the_stream() {
     let last = stream.all().await.pop().unwrap();
     assert_eq!((&last["type"], &last["response"]["error"]["code"]), (&json!("response.failed"), &json!("shutdown")));
     ended.await.unwrap();
-}
-
-/// Changes the world.
-struct Orders;
-
-impl Tool for Orders {
-    type Args = NoArgs;
-    const NAME: &'static str = "order";
-    const DESCRIPTION: &'static str = "Orders a dish.";
-    const RISK: Risk = Risk::High;
-
-    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text("ordered"))
-    }
 }
 
 /// It says where to decide, gives signs of life, and goes on when somebody has.
