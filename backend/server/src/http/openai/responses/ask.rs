@@ -16,7 +16,7 @@ use super::{
         tools,
         wire::{self, FunctionDefinition},
     },
-    items,
+    items::{self, full_name},
     wire::{ResponseRequest, ToolDefinition},
 };
 use crate::{
@@ -118,11 +118,6 @@ pub(super) fn no_previous(id: &str) -> Refusal {
         code: Some("previous_response_not_found".to_owned()),
         ..Refusal::bad("previous_response_id", format!("Previous response with id {shown:?} not found."))
     }
-}
-
-/// What the model is told that a function in a namespace is called.
-pub(super) fn full_name(namespace: &str, name: &str) -> String {
-    format!("{namespace}__{name}")
 }
 
 /// Functions with the parameters that they stand in, and the names of those in a namespace.

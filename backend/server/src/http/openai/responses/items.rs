@@ -10,7 +10,6 @@ use super::{
         said::{Said, Telling, text_of},
         wire::{self, Content},
     },
-    ask::full_name,
     wire::InputItem,
 };
 
@@ -89,6 +88,11 @@ fn call(at: usize, item: InputItem) -> Result<ToolCallRequest, Refusal> {
     };
     let name = namespace.map_or(name.clone(), |namespace| full_name(&namespace, &name));
     Ok(ToolCallRequest { id, name, input_text })
+}
+
+/// What the model is told that a function in a namespace is called.
+pub(super) fn full_name(namespace: &str, name: &str) -> String {
+    format!("{namespace}__{name}")
 }
 
 /// What a call gave. What is no text in it is told in words: a call that gave a picture is no reason to end its answer.

@@ -23,7 +23,7 @@ use crate::{
 
 /// That an answer can be gone on from no more.
 #[derive(Serialize)]
-pub(in super::super) struct Deleted {
+pub(in super::super) struct Deletion {
     id: String,
     object: &'static str,
     deleted: bool,
@@ -57,9 +57,9 @@ pub(in super::super) async fn delete(
     state: State,
     caller: Caller,
     id: Path<String>,
-) -> Result<Json<Deleted>, ApiError> {
+) -> Result<Json<Deletion>, ApiError> {
     let (program, message_id) = (program_of(&caller), message_of(&id).ok_or(ServiceError::NoSuchResponse)?);
     let delete = move |service: ConversationService| async move { service.delete_response(program, message_id).await };
     state.run(delete).await?;
-    Ok(Json(Deleted { id: id.into_inner(), object: "response", deleted: true }))
+    Ok(Json(Deletion { id: id.into_inner(), object: "response", deleted: true }))
 }
