@@ -17,6 +17,9 @@ pub enum ServiceError {
     /// There is no such tool call, or it is in somebody else's conversation.
     #[error("There is no such tool call. Its conversation may have been deleted.")]
     NoSuchToolCall,
+    /// There is no such answer to go on from, or it is somebody else's.
+    #[error("There is no such response. It may have been deleted, or was not stored.")]
+    NoSuchResponse,
     /// No tool server lists such a tool.
     #[error("No tool server that is connected has such a tool. GET /api/tools lists those there are.")]
     NoSuchTool,

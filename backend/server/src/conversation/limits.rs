@@ -55,6 +55,9 @@ pub(super) const MAX_SUMMED_CHARS: usize = 300;
 /// queries.
 pub(super) const MAX_RESTORED_TURNS: usize = 32;
 
+/// Answers that a program went on from one after the other which are read for one request, the newest: each takes a query.
+pub(super) const MAX_CHAIN: usize = 500;
+
 /// Pieces of an answer of a model that is asked once that may wait for a reader that is slower than the model.
 pub(super) const MAX_WAITING_PLAIN_EVENTS: usize = 64;
 

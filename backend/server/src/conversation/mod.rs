@@ -42,5 +42,6 @@ pub use service::ConversationService;
 pub use store::{ListFilter, Program};
 pub use tool_call::CallPart;
 pub use turn::{
-    ClientCall, ClientTool, DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ProgramTurn,
+    Chaining, ClientCall, ClientTool, DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ProgramTurn,
+    ResponseInput, StoredResponse,
 };

@@ -131,6 +131,9 @@ impl ApiError {
             Self::Service(ServiceError::NoSuchToolCall) => {
                 (StatusCode::NOT_FOUND, "no-such-tool-call", "No such tool call")
             }
+            Self::Service(ServiceError::NoSuchResponse) => {
+                (StatusCode::NOT_FOUND, "no-such-response", "No such response")
+            }
             Self::Service(ServiceError::NoSuchTool) => (StatusCode::NOT_FOUND, "no-such-tool", "No such tool"),
             Self::Service(ServiceError::NoOutput) => (StatusCode::NOT_FOUND, "no-output", "No output"),
             Self::Service(ServiceError::TurnRunning) => (StatusCode::CONFLICT, "turn-running", "A turn is running"),

@@ -73,6 +73,11 @@ fn frame(entry: &LogEntry) -> Bytes {
     }
 }
 
+/// Answers with what `next` gives until it gives nothing more. It gives signs of life itself.
+pub(super) fn respond_by(next: impl AsyncFnMut() -> Option<Vec<Frame>> + 'static) -> HttpResponse {
+    respond_with(Duration::MAX, Bytes::new(), next)
+}
+
 /// Answers with what `next` gives until it gives nothing more, and `sign_of_life` after each `keep_alive` in which it gives
 /// nothing.
 pub(super) fn respond_with(

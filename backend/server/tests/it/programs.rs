@@ -1,6 +1,6 @@
 //! Programs that use the agent as a model (`/v1`): whole answers and the record of them here, streams in
 //! `programs/streams`, the program's own tools in `programs/client_tools`, what is refused in `programs/refusals`, a model that is asked once in `programs/plain`, consent in
-//! `programs/consent`, and a real program in `programs/python`. Whose conversations they are is in `accounts/programs`.
+//! `programs/consent`, other APIs in `programs/responses` and `programs/threads`, and a real program in `programs/python`. Whose conversations they are is in `accounts/programs`.
 
 mod client_tools;
 mod consent;
@@ -9,6 +9,7 @@ mod mcp;
 mod plain;
 mod python;
 mod refusals;
+mod responses;
 mod streams;
 mod threads;
 

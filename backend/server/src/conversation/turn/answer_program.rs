@@ -1,6 +1,6 @@
 //! Beginning a turn for a program that tells the history itself. What is stored is the record: its last question and the
 //! answer, in a conversation of the program's. What goes on with the results of the program's own tools is another answer to
-//! the question that is stored.
+//! the question that is stored; what goes on from an answer (`response`) is told what that was, and stands below it.
 
 use std::sync::Arc;
 
@@ -22,6 +22,7 @@ use super::{
     },
     begin::{first_title_of, message_start},
     given::GivenInput,
+    response::{Chaining, put_before, told_before},
     restored::{Restored, restore},
     start::{NewRun, StartPermit, start},
     subscribe::EventsAnswer,
@@ -45,10 +46,12 @@ pub struct ProgramRequest {
     pub chat_id: Option<String>,
     /// The model of the catalog; the default when absent.
     pub model: Option<String>,
-    /// The question, as it is stored.
+    /// The question, as it is stored. Empty where results alone are told, which answer no new one.
     pub question: String,
-    /// What the model is told.
+    /// What the model is told, after that which it goes on from.
     pub input: GivenInput,
+    /// Which answer it goes on from, and whether it can be gone on from.
+    pub chaining: Chaining,
 }
 
 /// A turn that answers a program.
@@ -71,14 +74,22 @@ struct Beginning<'a> {
     model: &'a Arc<Model>,
     /// What the model is told in place of the stored history.
     input: Option<Arc<GivenInput>>,
+    chaining: &'a Chaining,
 }
 
 /// Where the turn is to begin that is in no new conversation.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     row: &'a ConversationRow,
-    /// The stored question that it answers; absent where that is new.
-    answers: Option<MessageId>,
+    at: At,
+}
+
+#[derive(Clone, Copy)]
+enum At {
+    /// It answers this stored question.
+    Question(MessageId),
+    /// It answers a new one, which goes there.
+    Below(Below),
 }
 
 impl ConversationService {
@@ -86,33 +97,44 @@ impl ConversationService {
     /// new one where there is no such conversation, or a turn has claimed it.
     pub async fn answer_program(&self, request: ProgramRequest) -> Result<ProgramTurn, ServiceError> {
         let context = &self.context;
-        let ProgramRequest { program, chat_id, model, question, input } = request;
+        let ProgramRequest { program, chat_id, model, question, input, chaining } = request;
         let model = context.model_for(model.as_deref(), None)?;
+        let before = match chaining.previous {
+            Some(previous) => Some(told_before(context, program, previous).await?),
+            None => None,
+        };
+        let (input, previous) = put_before(before, input)?;
         let Restored { messages, goes_on } = restore(context, program, input.messages).await?;
-        let input = Arc::new(GivenInput { messages, ..input });
+        let input = Some(Arc::new(GivenInput { messages, ..input }));
+        let mut parts = vec![MessagePart::Text { text: question }];
         if let Some(place) = goes_on {
             let row = context.find_conversation(program.user, place.uuid.parse().unwrap_or_default()).await?;
             let asked = messages::find_message(&context.db, row.id, place.user_message_id).await?;
-            let parts = asked.ok_or(ServiceError::NoSuchMessage)?.parts();
-            let beginning = Beginning { program, own_id: None, parts: &parts, model, input: Some(Arc::clone(&input)) };
-            let place = Place { row: &row, answers: Some(place.user_message_id) };
-            if let Some(turn) = begin(context, &beginning, Some(place)).await? {
+            parts = asked.ok_or(ServiceError::NoSuchMessage)?.parts();
+            let at = At::Question(place.user_message_id);
+            let beginning =
+                Beginning { program, own_id: None, parts: &parts, model, input: input.clone(), chaining: &chaining };
+            if let Some(turn) = begin(context, &beginning, Some(Place { row: &row, at })).await? {
                 return Ok(turn);
             }
         }
-        let known = match &chat_id {
-            Some(id) => programs::find_conversation(&context.db, program, id).await?,
-            None => None,
+        let (known, at) = match (&previous, &chat_id) {
+            (Some(previous), _) => {
+                let uuid = previous.uuid.parse().unwrap_or_default();
+                let row = context.find_conversation(program.user, uuid).await?;
+                (Some(row), Below::Message(Some(previous.message_id)))
+            }
+            (None, Some(id)) => (programs::find_conversation(&context.db, program, id).await?, Below::Head),
+            (None, None) => (None, Below::Head),
         };
         // The UUID that it was told goes on to mean that conversation, though it is busy. So does an id of its own, unless
         // nobody knows when the conversation will be free: a program may ask twice at once in one chat, as Open WebUI does
         // where two models answer side by side, and the chat is where it was with the next question.
         let still_means = |id: &&str| known.as_ref().is_some_and(|row| row.uuid == *id || !row.awaiting_approval);
-        let own_id = chat_id.as_deref().filter(|id| !still_means(id));
-        let parts = [MessagePart::Text { text: question }];
-        let beginning = Beginning { program, own_id, parts: &parts, model, input: Some(input) };
+        let own_id = chat_id.as_deref().filter(|id| previous.is_none() && !still_means(id));
+        let beginning = Beginning { program, own_id, parts: &parts, model, input, chaining: &chaining };
         if let Some(row) = known.filter(|row| row.active_message_id.is_none())
-            && let Some(turn) = begin(context, &beginning, Some(Place { row: &row, answers: None })).await?
+            && let Some(turn) = begin(context, &beginning, Some(Place { row: &row, at: At::Below(at) })).await?
         {
             return Ok(turn);
         }
@@ -139,8 +161,9 @@ impl ConversationService {
         let model = context.model_for(model, row.model.as_deref())?;
         // No conversation is made here, so it does not matter which program it is.
         let program = Program { user, key_id: 0 };
-        let beginning = Beginning { program, own_id: None, parts: &parts, model, input: None };
-        match begin(context, &beginning, Some(Place { row: &row, answers: None })).await? {
+        let chaining = Chaining::default();
+        let beginning = Beginning { program, own_id: None, parts: &parts, model, input: None, chaining: &chaining };
+        match begin(context, &beginning, Some(Place { row: &row, at: At::Below(Below::Head) })).await? {
             Some(turn) => Ok(turn),
             None => Err(context.busy(row.id).await?),
         }
@@ -169,7 +192,7 @@ async fn try_begin(
     beginning: &Beginning<'_>,
     place: Option<Place<'_>>,
 ) -> Result<Option<ProgramTurn>, ServiceError> {
-    let Beginning { program, parts, model, input, .. } = beginning;
+    let Beginning { program, parts, model, input, chaining, .. } = beginning;
     let user = program.user;
     let permit = StartPermit::take(context)?;
     let lease_until = turns::database_now(&context.db).await? + context.lifetimes.lease;
@@ -179,9 +202,9 @@ async fn try_begin(
         Some(Place { row, .. }) => (row.id, row.uuid.parse().unwrap_or_default()),
         None => create_conversation(context, &mut tx, beginning).await?,
     };
-    let question = match place.and_then(|place| place.answers) {
-        Some(user_message_id) => Question::Stored { user_message_id },
-        None => Question::New { parts, client_message_id: None, below: Below::Head },
+    let question = match place.map_or(At::Below(Below::Head), |place| place.at) {
+        At::Question(user_message_id) => Question::Stored { user_message_id },
+        At::Below(below) => Question::New { parts, client_message_id: None, below },
     };
     let first_title = place.and_then(|place| first_title_of(place.row, parts));
     let first_title = first_title.as_deref();
@@ -191,6 +214,7 @@ async fn try_begin(
     if let Some(input) = input {
         input.store(&mut tx, rows.assistant_message_id).await?;
     }
+    chaining.store(&mut tx, *program, rows.assistant_message_id).await?;
     let places = match place {
         Some(_) => turns::list_versions(&mut tx, conversation_id, rows.user_message_id).await?,
         None => places_of_first(rows),

@@ -3,7 +3,7 @@
 
 use std::{fmt, str::FromStr};
 
-use tallybook_llm::AssistantBlock;
+use tallybook_llm::{AssistantBlock, ToolCallRequest};
 use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
@@ -66,17 +66,38 @@ impl FromStr for ClientCallId {
     }
 }
 
-/// The calls of a turn's last step that have no row, with where they stand in it.
-pub(super) fn open_calls(
-    steps: &[ModelCallRow],
-    rows: &[ToolCallRow],
-) -> Option<(i32, Vec<AssistantBlock>, Vec<usize>)> {
+/// A step, what it said, and where among its calls those stand that have no row.
+pub(super) type OpenCalls = (i32, Vec<AssistantBlock>, Vec<usize>);
+
+/// The calls of a turn's last step that have no row.
+pub(super) fn open_calls(steps: &[ModelCallRow], rows: &[ToolCallRow]) -> Option<OpenCalls> {
     let (step, blocks) = whole_steps(steps).pop()?;
     let rows: Vec<&ToolCallRow> = rows.iter().filter(|row| row.step == step.step).collect();
     let calls = blocks.iter().filter_map(AssistantBlock::tool_call).enumerate();
     let open = calls.filter(|(_, call)| last_row(rows.iter().copied(), call).is_none());
     let open = open.map(|(position, _)| position).collect();
     Some((step.step, blocks, open))
+}
+
+/// Those calls as the program is told of them.
+pub(super) fn client_calls_of(message_id: MessageId, (step, blocks, open): OpenCalls) -> Vec<ClientCall> {
+    let calls = blocks.into_iter().filter_map(|block| match block {
+        AssistantBlock::ToolCall(call) => Some(call),
+        AssistantBlock::Text { .. } | AssistantBlock::Opaque { .. } => None,
+    });
+    let theirs = calls.enumerate().filter(|(position, _)| open.contains(position));
+    let told = theirs.map(|(position, call)| ClientCall {
+        id: ClientCallId { message_id, step, position }.to_string(),
+        name: call.name,
+        arguments: call.input_text,
+    });
+    told.collect()
+}
+
+impl From<ClientCall> for ToolCallRequest {
+    fn from(ClientCall { id, name, arguments }: ClientCall) -> Self {
+        Self { id, name, input_text: arguments }
+    }
 }
 
 impl ConversationService {
@@ -92,18 +113,7 @@ impl ConversationService {
         messages::find_message(db, row.id, message_id).await?.ok_or(ServiceError::NoSuchMessage)?;
         let steps = model_calls::list_model_calls(db, &[message_id]).await?;
         let rows = tool_calls::list_tool_calls(db, &[message_id], 0).await?;
-        let Some((step, blocks, open)) = open_calls(&steps, &rows) else { return Ok(Vec::new()) };
-        let calls = blocks.into_iter().filter_map(|block| match block {
-            AssistantBlock::ToolCall(call) => Some(call),
-            AssistantBlock::Text { .. } | AssistantBlock::Opaque { .. } => None,
-        });
-        let theirs = calls.enumerate().filter(|(position, _)| open.contains(position));
-        let told = theirs.map(|(position, call)| ClientCall {
-            id: ClientCallId { message_id, step, position }.to_string(),
-            name: call.name,
-            arguments: call.input_text,
-        });
-        Ok(told.collect())
+        Ok(open_calls(&steps, &rows).map(|open| client_calls_of(message_id, open)).unwrap_or_default())
     }
 }
 

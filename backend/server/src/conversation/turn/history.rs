@@ -54,12 +54,18 @@ pub(super) async fn steps_of(
         return Ok(Vec::new());
     };
     let model_calls = model_calls::list_model_calls(&context.db, &[answer]).await?;
-    let rows = tool_calls::list_tool_calls(&context.db, &[answer], 0).await?;
-    let max_output_bytes = (MAX_READ_BYTES / rows.len().max(1)).clamp(MIN_READ_BYTES, limits.model_output_bytes);
-    let tool_calls = tool_calls::list_tool_calls(&context.db, &[answer], max_output_bytes).await?;
+    let tool_calls = read_calls(context, &[answer]).await?;
     let mut steps = Vec::new();
     push_turn(&message, model_calls.iter(), tool_calls.iter(), true, limits, &mut steps);
     Ok(steps)
+}
+
+/// The calls of answers, with as much of each output as there is room for.
+pub(super) async fn read_calls(context: &Context, answers: &[MessageId]) -> sqlx::Result<Vec<ToolCallRow>> {
+    let rows = tool_calls::list_tool_calls(&context.db, answers, 0).await?;
+    let max_output_bytes = MAX_READ_BYTES / rows.len().max(1);
+    let max_output_bytes = max_output_bytes.clamp(MIN_READ_BYTES, context.agent.limits().model_output_bytes);
+    tool_calls::list_tool_calls(&context.db, answers, max_output_bytes).await
 }
 
 /// How many messages' sizes are asked for at a time.
@@ -147,7 +153,7 @@ fn user_part(part: MessagePart) -> UserPart {
 }
 
 /// The newest turns that together have at most `budget` bytes; always the last one.
-fn newest_within(mut turns: Vec<Vec<ModelMessage>>, budget: usize) -> Vec<ModelMessage> {
+pub(super) fn newest_within(mut turns: Vec<Vec<ModelMessage>>, budget: usize) -> Vec<ModelMessage> {
     let mut bytes = 0usize;
     let kept = turns.iter().rev().take_while(|turn| {
         bytes = turn.iter().map(message_bytes).fold(bytes, usize::saturating_add);
@@ -174,7 +180,8 @@ fn block_bytes(block: &AssistantBlock) -> usize {
     }
 }
 
-fn push_turn<'a>(
+/// Tells an answer, step by step.
+pub(super) fn push_turn<'a>(
     message: &MessageRow,
     model_calls: impl Iterator<Item = &'a ModelCallRow>,
     tool_calls: impl Iterator<Item = &'a ToolCallRow>,

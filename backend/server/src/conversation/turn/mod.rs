@@ -1,6 +1,6 @@
 //! Turns: how one begins (`begin`, `answer_program`, `start`), goes on (`continue_turn`, `consent`, `go_on`), runs (`run`), is
 //! stored (`writer`, `storing_recorder`, `call_events`) and ends (`end`); what its model is told (`history`, `given`,
-//! `restored`, `continued`) and which calls are a program's to run (`client_calls`); how readers follow it (`subscribe`,
+//! `restored`, `response`, `continued`) and which calls are a program's to run (`client_calls`); how readers follow it (`subscribe`,
 //! `next_run`, `remote_tail`, `stored_end`) and play it again (`playback`), how it is stopped (`stop`), what was done for it
 //! in a few lines (`reasoning`), and what is done about turns whose process is gone (`recovery`) or that are long over
 //! (`retention`).
@@ -21,6 +21,7 @@ mod playback;
 mod reasoning;
 pub(super) mod recovery;
 mod remote_tail;
+mod response;
 mod restored;
 pub(super) mod retention;
 mod run;
@@ -42,4 +43,5 @@ pub use client_calls::ClientCall;
 pub use consent::DecisionAnswer;
 pub use given::{ClientTool, GivenInput};
 pub use next_run::NextRun;
+pub use response::{Chaining, ResponseInput, StoredResponse};
 pub use subscribe::EventsAnswer;

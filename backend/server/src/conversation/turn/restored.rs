@@ -55,6 +55,25 @@ pub(super) async fn restore(
     Ok(Restored { messages: told, goes_on })
 }
 
+/// Gives results the names of the tools whose calls they are of, where whoever told of them knew no more than the calls' ids.
+pub(super) fn name_results(messages: &mut [ModelMessage]) {
+    let mut calls: HashMap<String, String> = HashMap::new();
+    for message in messages {
+        match message {
+            ModelMessage::User(_) => {}
+            ModelMessage::Assistant(blocks) => {
+                let asked = blocks.iter().filter_map(AssistantBlock::tool_call);
+                calls = asked.map(|call| (call.id.clone(), call.name.clone())).collect();
+            }
+            ModelMessage::ToolResults(results) => {
+                for result in results.iter_mut().filter(|result| result.tool_name.is_empty()) {
+                    result.tool_name = calls.remove(&result.call_id).unwrap_or_default();
+                }
+            }
+        }
+    }
+}
+
 /// Turns and their stored steps, by where the program tells of them.
 type RestoredTurns = HashMap<usize, (AnswerPlace, Vec<ModelMessage>)>;
 
@@ -98,7 +117,11 @@ fn stored_bytes(messages: &[ModelMessage]) -> usize {
 }
 
 fn has_client_calls(message: &ModelMessage) -> bool {
-    let ModelMessage::Assistant(blocks) = message else { return false };
+    matches!(message, ModelMessage::Assistant(blocks) if is_asking(blocks))
+}
+
+/// Whether the program is asked to run calls.
+pub(super) fn is_asking(blocks: &[AssistantBlock]) -> bool {
     blocks.iter().filter_map(AssistantBlock::tool_call).any(|call| call.id.starts_with(ID_BEGIN))
 }
 
@@ -127,8 +150,7 @@ async fn restore_turn(
         }
         let Some(words) = given.remove(&position) else {
             let id = ClientCallId { message_id, step, position };
-            let advice =
-                format!("The result of the call \"{id}\" is missing. Send a message of the role tool with it.");
+            let advice = format!("The result of the call \"{id}\" is missing. Send it together with the others.");
             return Err(ServiceError::Invalid(advice));
         };
         results.insert(call.id.clone(), words);

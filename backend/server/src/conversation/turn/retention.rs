@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::super::{
     context::Context,
-    store::{programs, turns},
+    store::{programs, responses, turns},
 };
 use crate::journal::stored;
 
@@ -24,6 +24,7 @@ pub(in crate::conversation) async fn purge_journals(context: Arc<Context>) {
         let purged = async {
             let time = turns::database_now(&context.db).await? - kept_for;
             programs::delete_turn_inputs_before(&context.db, time).await?;
+            responses::delete_before(&context.db, time).await?;
             stored::delete_events_before(&context.db, time, MAX_PURGED_AT_ONCE).await
         };
         let pause = match purged.await {

@@ -5,18 +5,25 @@ use tallybook_llm::Sampling;
 
 use super::{
     limits::{MAX_CHAT_ID_CHARS, MAX_STOP_BYTES, MAX_STOPS},
-    messages::{self, Said},
+    messages,
     refusal::Refusal,
+    said::Said,
     tools,
     wire::{self, ChatRequest, Stop},
 };
-use crate::{conversation::GivenInput, models::Catalog};
+use crate::{
+    conversation::{Chaining, ClientTool, GivenInput},
+    models::Catalog,
+};
 
 /// Stands behind a model's name where it is to be asked once, without tools.
 pub(super) const PLAIN: &str = ":plain";
 
 /// How the requests of `Open WebUI` begin that are for titles and the like.
 const TASK_BEGIN: &str = "### Task:";
+
+/// The headers that name a conversation.
+const CHAT_IDS: [&str; 2] = ["X-Tallybook-Conversation", "X-OpenWebUI-Chat-Id"];
 
 /// What a program asks for.
 #[derive(Debug)]
@@ -32,6 +39,7 @@ pub(super) struct Asked {
     pub(super) chat_id: Option<String>,
     pub(super) question: String,
     pub(super) input: GivenInput,
+    pub(super) chaining: Chaining,
 }
 
 /// What a stream is to tell beside the answer.
@@ -54,28 +62,41 @@ pub(super) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<
     let (name, model, is_plain) = model(request.model, models)?;
     let tools = tools::read(request.tools.unwrap_or_default())?;
     let tool_choice = tools::choice(request.tool_choice, &tools)?;
-    if is_plain && !tools.is_empty() {
-        let message =
-            "A model that is asked plainly calls no tools. Leave tools out, or ask the agent: its name without :plain.";
-        return Err(Refusal::bad("tools", message));
-    }
-    let Said { system, history, question, questions, is_first } = messages::read(request.messages)?;
-    let looks_like_task = !is_stream && is_first && questions == 1 && question.starts_with(TASK_BEGIN);
-    let is_task = header(headers, "x-tallybook-task").is_some_and(|task| !task.trim().is_empty());
+    refuse_plain_tools(is_plain, &tools)?;
+    let said = messages::read(request.messages)?;
+    let is_plain = is_plain || is_task(headers, &said, is_stream);
+    let Said { system, history, question, .. } = said;
     Ok(Asked {
         name,
         model,
-        is_plain: is_plain || is_task || looks_like_task,
+        is_plain,
         stream: is_stream.then_some(StreamWish { usage, tools: tells_tools }),
-        chat_id: chat_id(headers)?,
+        chat_id: chat_id(headers, &CHAT_IDS)?,
         question,
         input: GivenInput { messages: history, system, sampling, tools, tool_choice },
+        chaining: Chaining::default(),
     })
+}
+
+/// Refuses tools where the model is asked plainly.
+pub(super) fn refuse_plain_tools(is_plain: bool, tools: &[ClientTool]) -> Result<(), Refusal> {
+    if !is_plain || tools.is_empty() {
+        return Ok(());
+    }
+    let message =
+        "A model that is asked plainly calls no tools. Leave tools out, or ask the agent: its name without :plain.";
+    Err(Refusal::bad("tools", message))
+}
+
+/// Whether a request is for titles and the like.
+pub(super) fn is_task(headers: &HeaderMap, said: &Said, is_stream: bool) -> bool {
+    let looks_like_task = !is_stream && said.is_first && said.questions == 1 && said.question.starts_with(TASK_BEGIN);
+    looks_like_task || header(headers, "x-tallybook-task").is_some_and(|task| !task.trim().is_empty())
 }
 
 /// The model's name as it was asked for and in the catalog, and whether it is to be asked once. A name of the catalog counts
 /// before what would follow from its ending.
-fn model(asked: Option<String>, models: &Catalog) -> Result<(String, Option<String>, bool), Refusal> {
+pub(super) fn model(asked: Option<String>, models: &Catalog) -> Result<(String, Option<String>, bool), Refusal> {
     let Some(name) = asked.filter(|name| !name.is_empty()) else {
         return Ok((models.default_model().name().to_owned(), None, false));
     };
@@ -124,16 +145,10 @@ fn sampling(request: &ChatRequest) -> Result<Sampling, Refusal> {
     for (param, tokens) in
         [("max_tokens", request.max_tokens), ("max_completion_tokens", request.max_completion_tokens)]
     {
-        let Some(tokens) = tokens else { continue };
-        if tokens < 1 {
-            return Err(Refusal::bad(param, format!("{param} must be at least 1.")));
-        }
-        let tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
+        let Some(tokens) = at_least_one(param, tokens)? else { continue };
         max_tokens = Some(max_tokens.map_or(tokens, |other: u32| other.min(tokens)));
     }
-    if request.temperature.is_some_and(|value| !(0.0..=2.0).contains(&value)) {
-        return Err(Refusal::bad("temperature", "temperature must be a number from 0 to 2."));
-    }
+    check_temperature(request.temperature)?;
     let stop = match &request.stop {
         None => Vec::new(),
         Some(Stop::One(text)) => vec![text.clone()],
@@ -147,13 +162,28 @@ fn sampling(request: &ChatRequest) -> Result<Sampling, Refusal> {
     Ok(Sampling { max_tokens, temperature: request.temperature, stop })
 }
 
-/// Which conversation the program means, by an id of its own or by the UUID that it was told.
-fn chat_id(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
-    for name in ["X-Tallybook-Conversation", "X-OpenWebUI-Chat-Id"] {
+/// How many tokens may be written.
+pub(super) fn at_least_one(param: &str, tokens: Option<i64>) -> Result<Option<u32>, Refusal> {
+    if tokens.is_some_and(|tokens| tokens < 1) {
+        return Err(Refusal::bad(param, format!("{param} must be at least 1.")));
+    }
+    Ok(tokens.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX)))
+}
+
+pub(super) fn check_temperature(temperature: Option<f64>) -> Result<(), Refusal> {
+    if temperature.is_some_and(|value| !(0.0..=2.0).contains(&value)) {
+        return Err(Refusal::bad("temperature", "temperature must be a number from 0 to 2."));
+    }
+    Ok(())
+}
+
+/// Which conversation the program means, by an id of its own or by the UUID that it was told, in the first of these headers.
+pub(super) fn chat_id(headers: &HeaderMap, names: &[&str]) -> Result<Option<String>, Refusal> {
+    for name in names {
         let Some(id) = header(headers, name).map(str::trim).filter(|id| !id.is_empty()) else { continue };
         if id.chars().count() > MAX_CHAT_ID_CHARS {
             let message = format!("The header {name} is too long. Use at most {MAX_CHAT_ID_CHARS} characters.");
-            return Err(Refusal::bad(name, message));
+            return Err(Refusal::bad(*name, message));
         }
         return Ok(Some(id.to_owned()));
     }

@@ -145,7 +145,7 @@ impl Writer for Chunks {
         }
     }
 
-    fn sign_of_life(&self) -> Bytes {
+    fn sign_of_life(&mut self) -> Bytes {
         format!("{}{EMPTY_DELTA}}}\n\n", self.head).into()
     }
 

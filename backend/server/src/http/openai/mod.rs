@@ -1,9 +1,10 @@
 //! The agent as a model, for programs that speak OpenAI Chat Completions: the shapes on the wire (`wire`, `chunk`, `whole`,
-//! `error_body`), what a request asks for (`ask`, `messages`, `tools`, `refusal`), and how a turn becomes its answer (`chat`,
-//! `follow`, `plain`, `respond`); and the same in plainer shapes (`thread`). The turn is the same as the page's; nothing of it
-//! is decided here.
+//! `error_body`), what a request asks for (`ask`, `messages`, `said`, `tools`, `refusal`), and how a turn becomes its answer
+//! (`chat`, `begin`, `follow`, `plain`, `respond`, `sink`); the same for those that speak Responses (`responses`), and in
+//! plainer shapes (`thread`). The turn is the same as the page's; nothing of it is decided here.
 
 mod ask;
+mod begin;
 mod chat;
 mod chunk;
 pub(super) mod error_body;
@@ -14,6 +15,8 @@ mod models;
 mod plain;
 pub(super) mod refusal;
 mod respond;
+mod responses;
+mod said;
 mod sink;
 pub(super) mod thread;
 mod tools;
@@ -28,6 +31,8 @@ use super::{error::ApiError, methods::Endpoint};
 pub(super) fn v1() -> Scope {
     web::scope("/v1")
         .service(Endpoint::at("/chat/completions").on(Method::POST, chat::create))
+        .service(Endpoint::at("/responses").on(Method::POST, responses::create))
+        .service(Endpoint::at("/responses/{id}").on(Method::GET, responses::find).on(Method::DELETE, responses::delete))
         .service(Endpoint::at("/chat").on(Method::POST, thread::create))
         .service(Endpoint::at("/models").on(Method::GET, models::list))
         .service(Endpoint::at("/models/{id:.+}").on(Method::GET, models::find))

@@ -49,6 +49,11 @@ impl Refusal {
         Self { is_stored: false, ..Self::of_turn(&error.to_string(), error.code()) }
     }
 
+    /// The same, where a question is stored or none is.
+    pub(super) fn stored(self, is_stored: bool) -> Self {
+        Self { is_stored, ..self }
+    }
+
     /// As it is written.
     pub(crate) fn body(&self) -> ErrorBody {
         ErrorBody::new(self.status, self.message.clone(), self.param.clone(), self.code.clone())

@@ -1,7 +1,7 @@
 //! An answer as it comes, written as a stream or collected whole, until it is over or nobody reads it any more.
 
 use actix_web::HttpResponse;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::{
     super::{
@@ -62,7 +62,7 @@ impl Answer {
                 Some(Progress::More)
             }
         };
-        let sign_of_life = writer.sign_of_life();
+        let keep_alive = state.keep_alive;
         let mut is_over = false;
         let next = async move || {
             if is_over {
@@ -75,6 +75,7 @@ impl Answer {
                     biased;
                     progress = self.next(&mut writer) => progress,
                     () = peer.gone() => return None,
+                    () = sleep(keep_alive) => return Some(vec![Frame::from(writer.sign_of_life())]),
                 }
             };
             is_over = !matches!(progress, Progress::More);
@@ -85,6 +86,6 @@ impl Answer {
             }
             Some(vec![Frame::from(writer.take())])
         };
-        Ok(sse::respond_with(state.keep_alive, sign_of_life, next))
+        Ok(sse::respond_by(next))
     }
 }

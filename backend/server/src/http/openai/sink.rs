@@ -1,5 +1,5 @@
-//! What an answer is written into as it comes: a stream (`chunk`), or one answer (`whole`), or those in our own words
-//! (`thread`); and how it ends.
+//! What an answer is written into as it comes: a stream (`chunk`), or one answer (`whole`), or those of another API
+//! (`responses`, `thread`); and how it ends.
 
 use bytes::Bytes;
 use tallybook_agent::{CLIENT_CALLS, STEP_LIMIT};
@@ -14,13 +14,13 @@ pub(super) trait Sink {
     fn text(&mut self, text: &str);
 
     /// One of our own tools is called.
-    fn tool_started(&mut self, call: &ToolCallStart);
+    fn tool_started(&mut self, _: &ToolCallStart) {}
 
     /// One of our own tools has given its result.
-    fn tool_ended(&mut self, call: &ToolCallEnd);
+    fn tool_ended(&mut self, _: &ToolCallEnd) {}
 
     /// The answer ends with calls of the program's own tools.
-    fn client_calls(&mut self, calls: Vec<ClientCall>);
+    fn client_calls(&mut self, _: Vec<ClientCall>) {}
 
     /// A run of the turn is over: the last one, or one after which calls wait for consent.
     fn run_ended(&mut self, _: &MessageEnd) {}
@@ -35,7 +35,7 @@ pub(super) trait Writer: Sink {
     fn begin(&mut self);
 
     /// What says nothing but that the answer is still being worked on.
-    fn sign_of_life(&self) -> Bytes;
+    fn sign_of_life(&mut self) -> Bytes;
 
     /// Ends a whole answer.
     fn end(&mut self, finish: &str, usage: Usage);

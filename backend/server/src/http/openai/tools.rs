@@ -14,28 +14,35 @@ use super::{
 };
 use crate::conversation::ClientTool;
 
-/// Reads the definitions.
+/// Reads the definitions of a chat completion request.
 pub(super) fn read(definitions: Vec<ToolDefinition>) -> Result<Vec<ClientTool>, Refusal> {
-    if definitions.len() > MAX_TOOLS {
+    let mut functions = Vec::new();
+    for (at, ToolDefinition { kind, function }) in definitions.into_iter().enumerate() {
+        let Some(function) = function.filter(|_| kind == "function") else {
+            let message = format!("A tool of the type {kind:?} cannot be offered. Send functions.");
+            return Err(Refusal::bad(format!("tools[{at}].type"), message));
+        };
+        functions.push((format!("tools[{at}].function"), function));
+    }
+    read_functions(functions)
+}
+
+/// Reads functions, each with the parameter that it stands in.
+pub(super) fn read_functions(functions: Vec<(String, FunctionDefinition)>) -> Result<Vec<ClientTool>, Refusal> {
+    if functions.len() > MAX_TOOLS {
         return Err(Refusal::bad("tools", format!("There are too many tools. Send at most {MAX_TOOLS}.")));
     }
     let mut names = HashSet::new();
     let mut tools = Vec::new();
-    for (at, definition) in definitions.into_iter().enumerate() {
-        let bad = |field: &str, message: String| Err(Refusal::bad(format!("tools[{at}]{field}"), message));
-        let Some(function) = definition.function.filter(|_| definition.kind == "function") else {
-            let message = format!("A tool of the type {:?} cannot be offered. Send functions.", definition.kind);
-            return bad(".type", message);
-        };
+    for (place, function) in functions {
+        let bad = |message: String| Err(Refusal::bad(format!("{place}.name"), message));
         if !is_tool_name(&function.name) {
-            let message = "The name must be 1 to 64 of the letters a to z, digits, '_' and '-'.";
-            return bad(".function.name", message.to_owned());
+            return bad("The name must be 1 to 64 of the letters a to z, digits, '_' and '-'.".to_owned());
         }
         if !names.insert(function.name.clone()) {
-            let message = format!("There are two tools named {:?}. Give each a name of its own.", function.name);
-            return bad(".function.name", message);
+            return bad(format!("There are two tools named {:?}. Give each a name of its own.", function.name));
         }
-        let tool = tool(function).map_err(|(field, message)| Refusal::bad(format!("tools[{at}].{field}"), message))?;
+        let tool = tool(function).map_err(|(field, message)| Refusal::bad(format!("{place}.{field}"), message))?;
         tools.push(tool);
     }
     Ok(tools)
@@ -46,9 +53,9 @@ fn tool(function: FunctionDefinition) -> Result<ClientTool, (&'static str, Strin
     let description = description.unwrap_or_default();
     if description.len() > MAX_TOOL_DESCRIPTION_BYTES {
         let message = format!("The description is too long. Use at most {MAX_TOOL_DESCRIPTION_BYTES} bytes.");
-        return Err(("function.description", message));
+        return Err(("description", message));
     }
-    let place = "function.parameters";
+    let place = "parameters";
     let text = parameters.as_ref().map_or("null", |json| json.get());
     if text.len() > MAX_SCHEMA_BYTES || json_depth(text) > MAX_SCHEMA_LEVELS {
         let message =
@@ -75,17 +82,20 @@ fn tool(function: FunctionDefinition) -> Result<ClientTool, (&'static str, Strin
 pub(super) fn choice(choice: Option<ChoiceOfTool>, tools: &[ClientTool]) -> Result<ToolChoice, Refusal> {
     let bad = |message: String| Err(Refusal::bad("tool_choice", message));
     let choice = match choice {
-        None => return Ok(ToolChoice::Auto),
+        None => ToolChoice::Auto,
         Some(ChoiceOfTool::Word(word)) => match word.as_str() {
-            "auto" => return Ok(ToolChoice::Auto),
-            "none" => return Ok(ToolChoice::None),
+            "auto" => ToolChoice::Auto,
+            "none" => ToolChoice::None,
             "required" => ToolChoice::Required,
             _ => return bad(format!("tool_choice {word:?} is unknown. Use auto, none, required or a function.")),
         },
-        Some(ChoiceOfTool::Function { kind, function }) => match function.filter(|_| kind == "function") {
-            Some(function) => ToolChoice::Named(function.name),
-            None => return bad(format!("tool_choice of the type {kind:?} is not taken. Use a function.")),
-        },
+        // The name stands beside the type in a response request.
+        Some(ChoiceOfTool::Function { kind, function, name }) => {
+            match function.map(|function| function.name).or(name).filter(|_| kind == "function") {
+                Some(name) => ToolChoice::Named(name),
+                None => return bad(format!("tool_choice of the type {kind:?} is not taken. Use a function.")),
+            }
+        }
     };
     match &choice {
         ToolChoice::Named(name) if tools.iter().all(|tool| tool.name != *name) => {

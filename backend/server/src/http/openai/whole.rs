@@ -1,7 +1,7 @@
 //! An answer as one body (<https://platform.openai.com/docs/api-reference/chat/object>).
 
 use serde::Serialize;
-use tallybook_protocol::{ToolCallEnd, ToolCallStart, Usage};
+use tallybook_protocol::Usage;
 
 use super::sink::Sink;
 use crate::conversation::ClientCall;
@@ -18,10 +18,6 @@ impl Sink for WholeAnswer {
     fn text(&mut self, text: &str) {
         self.text.push_str(text);
     }
-
-    fn tool_started(&mut self, _: &ToolCallStart) {}
-
-    fn tool_ended(&mut self, _: &ToolCallEnd) {}
 
     fn client_calls(&mut self, calls: Vec<ClientCall>) {
         self.calls = calls;

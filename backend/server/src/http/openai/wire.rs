@@ -72,6 +72,7 @@ pub(super) enum ChoiceOfTool {
         #[serde(rename = "type")]
         kind: String,
         function: Option<FunctionName>,
+        name: Option<String>,
     },
 }
 
@@ -125,12 +126,27 @@ pub(super) fn read(body: &str) -> Result<ChatRequest, Refusal> {
 
 /// Reads a body that is to be such a thing.
 pub(super) fn read_as<'a, T: Deserialize<'a>>(body: &'a str, thing: &str) -> Result<T, Refusal> {
-    let mut json = serde_json::Deserializer::from_str(body);
+    parse(body).map_err(|(path, reason)| match path {
+        Some(path) => unreadable(path, &reason),
+        None => Refusal { param: None, ..Refusal::bad("", format!("The body is no {thing}: {reason}.")) },
+    })
+}
+
+/// Reads what stands in a field, and says which place in it is not what it must be.
+pub(super) fn read_part<'a, T: Deserialize<'a>>(json: &'a str, field: &str) -> Result<T, Refusal> {
+    parse(json).map_err(|(path, reason)| unreadable(format!("{field}{}", path.unwrap_or_default()), &reason))
+}
+
+fn unreadable(place: String, reason: &str) -> Refusal {
+    let message = format!("The field {place} cannot be read: {reason}.");
+    Refusal::bad(place, message)
+}
+
+/// Reads JSON. What is wrong with it is told with its place, where that is not the whole.
+fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, (Option<String>, String)> {
+    let mut json = serde_json::Deserializer::from_str(json);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
-        let reason = error.into_inner().to_string();
-        let message = format!("The field {path} cannot be read: {reason}.");
-        let whole = format!("The body is no {thing}: {reason}.");
-        if path == "." { Refusal { param: None, ..Refusal::bad("", whole) } } else { Refusal::bad(path, message) }
+        (Some(path).filter(|path| path != "."), error.into_inner().to_string())
     })
 }

@@ -75,6 +75,34 @@ on_every_engine! {
         assert_eq!(ask(&mine, json!([question, message, result])).await.0, 200);
     }
 
+    /// An answer is gone on from, read and deleted by its own key: for others, also of the same person, it is not there.
+    async fn an_answer_is_gone_on_from_by_its_own_key(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (olga, _) = team.person(&admin, "olga").await;
+        let (mine, also_mine) = (team.program(&olga).await, team.program(&olga).await);
+        let foreign = team.program(&admin).await;
+        let after = |previous: &Value| json!({"model": "test-model", "input": "Tell me all.", "previous_response_id": previous});
+        model.reply([text("I keep it.")]);
+        let asked = json!({"model": "test-model", "input": "My secret is 7."});
+        let answer = team.json(&mine, Method::POST, "/v1/responses", asked, 200).await;
+        let path = format!("/v1/responses/{}", answer["id"].as_str().unwrap());
+        for other in [&also_mine, &foreign] {
+            let error = team.json(other, Method::POST, "/v1/responses", after(&answer["id"]), 400).await;
+            assert_eq!(error["error"]["code"], "previous_response_not_found");
+            for method in [Method::GET, Method::DELETE] {
+                assert_eq!(team.send(other, method, &path, Value::Null).await.status(), 404);
+            }
+        }
+        assert_eq!(model.requests().len(), 1);
+        model.reply([text("Seven.")]);
+        team.json(&mine, Method::POST, "/v1/responses", after(&answer["id"]), 200).await;
+        assert!(model.requests()[1].body_text.contains("My secret is 7."));
+        assert_eq!(team.send(&mine, Method::DELETE, &path, Value::Null).await.status(), 200);
+        assert_eq!(team.send(&mine, Method::GET, &path, Value::Null).await.status(), 404);
+    }
+
     /// Over MCP everybody reads one's own calls; an admin all, and of others' one call or a search in texts with a reason, which
     /// the owner sees.
     async fn the_history_is_ones_own_and_an_admins_all(engine: Engine) {

@@ -140,6 +140,9 @@ fn rows() -> Vec<Row> {
         row(get.clone(), "/v1/models", OWN),
         row(get.clone(), "/v1/models/{id:.+}", [401, 404, 404, 404, 401, 404]),
         row(post.clone(), "/v1/chat/completions", [401, 400, 400, 400, 401, 400]).json(json!({})),
+        row(post.clone(), "/v1/responses", [401, 400, 400, 400, 401, 400]).json(json!({})),
+        row(get.clone(), "/v1/responses/{id}", [401, 404, 404, 404, 401, 404]),
+        row(delete.clone(), "/v1/responses/{id}", [401, 404, 404, 404, 401, 404]),
         row(post.clone(), "/v1/chat", [401, 400, 400, 400, 401, 400]).json(json!({})),
         row(post.clone(), "/api/chat", [401, 400, 400, 400, 401, 400]).json(json!({})),
         row(post.clone(), "/mcp", OWN).json(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})),
@@ -268,6 +271,7 @@ impl People {
         let mut address = route
             .replace("{approval_id}", "1")
             .replace("{id:.+}", "none")
+            .replace("{id}", "resp_999999")
             .replace("{server}", "none")
             .replace("{tool}", "none")
             .replace("{share_id}", "999999")

@@ -6,10 +6,10 @@ mod requests;
 use serde_json::{Value, json};
 use tallybook_agent::Limits;
 use tallybook_mock_llm::{MockLlm, text, thinking, tool_call};
-use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
+use tallybook_tools::ToolRegistry;
 
-use super::kit::{ChunkReader, ask, conversation_of, conversations, refusal};
-use crate::support::{Counts, Engine, NoArgs, Provider, TestApp, eventually, on_every_engine, rows};
+use super::kit::{ChunkReader, Orders, ask, conversation_of, conversations, refusal};
+use crate::support::{Counts, Engine, Provider, TestApp, eventually, on_every_engine, rows};
 
 /// What the program offers.
 fn offered() -> Value {
@@ -202,20 +202,6 @@ on_every_engine! {
         assert!(answer.text().await.unwrap().contains("Soup it is."));
         assert!(told(&model).to_string().contains("ordered"));
         model.assert_calls_paired();
-    }
-}
-
-/// Changes the world.
-struct Orders;
-
-impl Tool for Orders {
-    type Args = NoArgs;
-    const NAME: &'static str = "order";
-    const DESCRIPTION: &'static str = "Orders a dish.";
-    const RISK: Risk = Risk::High;
-
-    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text("ordered"))
     }
 }
 

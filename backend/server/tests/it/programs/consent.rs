@@ -4,24 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
-use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
+use tallybook_tools::ToolRegistry;
 
-use super::kit::{ChunkReader, ask, conversation_of, ends_as, question, streamed, words};
-use crate::support::{Engine, NoArgs, TestApp, eventually, on_every_engine, rows};
-
-/// Changes the world.
-struct Orders;
-
-impl Tool for Orders {
-    type Args = NoArgs;
-    const NAME: &'static str = "order";
-    const DESCRIPTION: &'static str = "Orders a dish.";
-    const RISK: Risk = Risk::High;
-
-    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text("ordered"))
-    }
-}
+use super::kit::{ChunkReader, Orders, ask, conversation_of, ends_as, question, streamed, words};
+use crate::support::{Engine, TestApp, eventually, on_every_engine, rows};
 
 async fn server(engine: &Engine, model: &MockLlm, wait: Duration) -> TestApp {
     let tools = ToolRegistry::default().with(Orders).unwrap();

@@ -4,10 +4,24 @@ use std::collections::VecDeque;
 
 use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use serde_json::{Value, json};
-use tallybook_tools::{ToolRegistry, builtin};
+use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry, builtin};
 use tokio::time::timeout;
 
-use crate::support::{PATIENCE, TestApp, eventually};
+use crate::support::{NoArgs, PATIENCE, TestApp, eventually};
+
+/// Changes the world.
+pub(super) struct Orders;
+
+impl Tool for Orders {
+    type Args = NoArgs;
+    const NAME: &'static str = "order";
+    const DESCRIPTION: &'static str = "Orders a dish.";
+    const RISK: Risk = Risk::High;
+
+    async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("ordered"))
+    }
+}
 
 /// The built-in tools.
 pub(super) fn tools() -> ToolRegistry {

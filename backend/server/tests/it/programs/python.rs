@@ -3,7 +3,7 @@
 use std::{path::Path, process::Stdio};
 
 use serde_json::{Value, json};
-use tallybook_mock_llm::{MockLlm, cut, text, tool_call};
+use tallybook_mock_llm::{Gate, MockLlm, cut, text, tool_call};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader},
     process::Command,
@@ -24,6 +24,24 @@ pub(super) fn program() -> String {
     python
 }
 
+/// Runs a program, whose model is silent until it has said that it is, and gives what it says at its end.
+pub(super) async fn run(script: &str, app: &TestApp, silent: &Gate) -> Value {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/programs").join(script);
+    let mut command = Command::new(program());
+    command.arg(script).arg(app.url("/v1")).stdout(Stdio::piped()).kill_on_drop(true);
+    let mut running = command.spawn().unwrap();
+    let mut output = BufReader::new(running.stdout.take().unwrap());
+    let mut said = String::new();
+    // In silence there are signs of life, which the SDK must bear.
+    timeout(3 * PATIENCE, output.read_line(&mut said)).await.expect("it begins").unwrap();
+    assert_eq!(said, "in silence\n");
+    silent.open();
+    said.clear();
+    timeout(PATIENCE, output.read_to_string(&mut said)).await.expect("it ends").unwrap();
+    assert!(running.wait().await.unwrap().success(), "{said}");
+    serde_json::from_str(&said).unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_python_sdk_takes_the_agent_for_a_model() {
     let model = MockLlm::start().await.unwrap();
@@ -37,21 +55,7 @@ async fn the_python_sdk_takes_the_agent_for_a_model() {
     model.reply([tool_call("look", r#"{"city":"y"}"#)]);
     model.fail(500, "");
     model.reply([text("It"), cut()]);
-
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/programs/program.py");
-    let mut command = Command::new(program());
-    command.arg(script).arg(app.url("/v1")).stdout(Stdio::piped()).kill_on_drop(true);
-    let mut running = command.spawn().unwrap();
-    let mut output = BufReader::new(running.stdout.take().unwrap());
-    let mut said = String::new();
-    // In silence there are signs of life, which the SDK must bear.
-    timeout(3 * PATIENCE, output.read_line(&mut said)).await.expect("it begins").unwrap();
-    assert_eq!(said, "in silence\n");
-    silent.open();
-    said.clear();
-    timeout(PATIENCE, output.read_to_string(&mut said)).await.expect("it ends").unwrap();
-    assert!(running.wait().await.unwrap().success(), "{said}");
-    let mut told: Value = serde_json::from_str(&said).unwrap();
+    let mut told = run("program.py", &app, &silent).await;
     assert!(told["signs_of_life"].take().as_u64().unwrap() > 0);
     let expected = json!({
         "models": ["test-model", "test-model:plain"],

@@ -15,7 +15,6 @@ use super::{
     },
     whole::{CallBody, Outcome},
 };
-use crate::conversation::ClientCall;
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -96,8 +95,6 @@ impl Sink for StreamChunks {
         write(&mut self.out, &Chunk::ToolResult { tool_call_id, name: &name, outcome });
     }
 
-    fn client_calls(&mut self, _: Vec<ClientCall>) {}
-
     fn run_ended(&mut self, end: &MessageEnd) {
         self.is_used_up = end.stop_reason.as_deref() == Some(STEP_LIMIT);
     }
@@ -109,11 +106,12 @@ impl Sink for StreamChunks {
 
 impl Writer for StreamChunks {
     fn begin(&mut self) {
-        self.out.extend_from_slice(&self.sign_of_life());
+        let sign = self.sign_of_life();
+        self.out.extend_from_slice(&sign);
     }
 
     /// Text that says nothing: whoever reads these knows it.
-    fn sign_of_life(&self) -> Bytes {
+    fn sign_of_life(&mut self) -> Bytes {
         let mut out = Vec::new();
         write(&mut out, &Chunk::Delta { delta: "" });
         out.into()

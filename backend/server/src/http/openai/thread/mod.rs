@@ -15,14 +15,14 @@ use uuid::Uuid;
 
 use super::{
     super::{error::ApiError, state::AppState},
-    chat,
+    begin,
     follow::Follower,
     refusal::Refusal,
     wire,
 };
 use crate::{
     accounts::Caller,
-    conversation::{GivenInput, ProgramRequest},
+    conversation::{Chaining, GivenInput, ProgramRequest},
 };
 
 /// A question that begins a thread or goes on with one.
@@ -40,13 +40,14 @@ async fn begin(state: &AppState, caller: &Caller, request: &HttpRequest, asked: 
     let Asked { thread_id, model, question, input } = asked;
     let user = caller.user;
     if let Some(uuid) = thread_id {
-        let follow = chat::follow(state, request, user, move |service| async move {
+        let follow = begin::follow(state, request, user, move |service| async move {
             service.answer_in_thread(user, uuid, model.as_deref(), question).await
         });
         return follow.await;
     }
-    let new = ProgramRequest { program: chat::program_of(caller), chat_id: None, model, question, input };
-    chat::follow(state, request, user, |service| async move { service.begin_thread(new).await }).await
+    let (program, chaining) = (begin::program_of(caller), Chaining::default());
+    let new = ProgramRequest { program, chat_id: None, model, question, input, chaining };
+    begin::follow(state, request, user, |service| async move { service.begin_thread(new).await }).await
 }
 
 /// Reads a thread's id. What is no id names no thread.

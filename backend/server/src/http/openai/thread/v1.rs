@@ -9,9 +9,10 @@ use super::{
     super::{
         super::{error::ApiError, peer::Peer, state::State},
         error_body::ErrorBody,
-        messages::{self, Said},
+        messages,
         refusal::Refusal,
         respond::Answer,
+        said::Said,
         sink::Progress,
         whole::UsageBody,
         wire::ChatMessage,

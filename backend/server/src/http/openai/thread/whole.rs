@@ -1,10 +1,9 @@
 //! An answer in a thread, collected whole, and how its tool calls are told.
 
 use serde::Serialize;
-use tallybook_protocol::{MessageEnd, RawJson, ToolCall, ToolCallEnd, ToolCallStart, ToolCallStatus};
+use tallybook_protocol::{MessageEnd, RawJson, ToolCall, ToolCallStatus};
 
 use super::super::sink::Sink;
-use crate::conversation::ClientCall;
 
 /// Takes an answer to be sent in one piece.
 #[derive(Default)]
@@ -25,12 +24,6 @@ impl Sink for WholeThread {
     fn text(&mut self, text: &str) {
         self.text.push_str(text);
     }
-
-    fn tool_started(&mut self, _: &ToolCallStart) {}
-
-    fn tool_ended(&mut self, _: &ToolCallEnd) {}
-
-    fn client_calls(&mut self, _: Vec<ClientCall>) {}
 
     fn run_ended(&mut self, end: &MessageEnd) {
         self.tool_calls.clone_from(&end.tool_calls);

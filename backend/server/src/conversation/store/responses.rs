@@ -1,0 +1,61 @@
+//! SQL on `responses`: answers that a program can go on from by their ids, and what it told each of them beside what it went
+//! on from.
+
+use chrono::{DateTime, Utc};
+use tallybook_protocol::MessageId;
+
+use super::{programs::Program, rows::ConversationId};
+use crate::db::{Database, Transaction, now, on_db, on_tx};
+
+const CREATE: &str =
+    "INSERT INTO responses (message_id, key_id, previous_id, input, created_at) VALUES (?, ?, ?, ?, ?)";
+
+const FIND: &str = "SELECT r.message_id, r.previous_id, r.input, c.id AS conversation_id, c.uuid \
+     FROM responses r JOIN messages m ON m.id = r.message_id JOIN conversations c ON c.id = m.conversation_id \
+     WHERE r.message_id = ? AND r.key_id = ? AND c.user_id = ? AND c.deleted_at IS NULL";
+
+const DELETE: &str = "DELETE FROM responses WHERE message_id = ?";
+
+const DELETE_BEFORE: &str = "DELETE FROM responses WHERE created_at < ?";
+
+/// An answer that a program can go on from.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct ResponseRow {
+    pub(crate) message_id: MessageId,
+    /// The one that it went on from, which may be gone.
+    pub(crate) previous_id: Option<MessageId>,
+    /// JSON.
+    pub(crate) input: String,
+    pub(crate) conversation_id: ConversationId,
+    pub(crate) uuid: String,
+}
+
+/// Keeps what a program told an answer, so that it can go on from it.
+pub(crate) async fn create(
+    tx: &mut Transaction,
+    program: Program,
+    message_id: MessageId,
+    previous_id: Option<MessageId>,
+    input: &str,
+) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| {
+        let create = sqlx::query(CREATE).bind(message_id).bind(program.key_id).bind(previous_id).bind(input);
+        create.bind(now()).execute(connection).await.map(|_| ())
+    })
+}
+
+/// A program's answer.
+pub(crate) async fn find(db: &Database, program: Program, message_id: MessageId) -> sqlx::Result<Option<ResponseRow>> {
+    let Program { user, key_id } = program;
+    on_db!(db, |pool| sqlx::query_as(FIND).bind(message_id).bind(key_id).bind(user).fetch_optional(pool).await)
+}
+
+/// Forgets that an answer can be gone on from.
+pub(crate) async fn delete(db: &Database, message_id: MessageId) -> sqlx::Result<()> {
+    on_db!(db, |pool| sqlx::query(DELETE).bind(message_id).execute(pool).await.map(|_| ()))
+}
+
+/// The same for all that began before `time`.
+pub(crate) async fn delete_before(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
+    on_db!(db, |pool| sqlx::query(DELETE_BEFORE).bind(time).execute(pool).await.map(|_| ()))
+}

@@ -1,0 +1,121 @@
+//! Beginning what a program asks for: a turn that is followed, or a model that is asked once. How it is answered is known to
+//! each API.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::{HeaderName, HeaderValue},
+};
+use uuid::Uuid;
+
+use super::{
+    super::{cookie, error::ApiError, guard, state::AppState},
+    ask::Asked,
+    follow::{BegunTurn, Follower},
+    plain::PlainAnswer,
+    respond::Answer,
+};
+use crate::{
+    accounts::{Caller, Credential, UserId},
+    conversation::{ConversationService, Program, ProgramRequest, ProgramTurn, ServiceError},
+};
+
+/// Says in which conversation an answer is stored.
+const CONVERSATION: HeaderName = HeaderName::from_static("x-tallybook-conversation");
+
+/// An answer that has begun.
+pub(super) struct Answering {
+    pub(super) answer: Answer,
+    /// Of its own, after what each API begins its ids with.
+    pub(super) id: String,
+    /// Where it is stored.
+    pub(super) conversation: Option<Uuid>,
+}
+
+impl Answering {
+    /// Says in a response where the answer is stored.
+    pub(super) fn name_conversation(conversation: Option<Uuid>, response: &mut HttpResponse) {
+        if let Some(value) = conversation.and_then(|uuid| HeaderValue::from_str(&uuid.to_string()).ok()) {
+            response.headers_mut().insert(CONVERSATION, value);
+        }
+    }
+}
+
+/// Begins what was asked for, whose question and input it takes.
+pub(super) async fn begin(
+    state: &AppState,
+    caller: &Caller,
+    request: &HttpRequest,
+    asked: &mut Asked,
+) -> Result<Answering, ApiError> {
+    if asked.is_plain { ask_plainly(state, caller, asked).await } else { answer(state, caller, request, asked).await }
+}
+
+async fn ask_plainly(state: &AppState, caller: &Caller, asked: &mut Asked) -> Result<Answering, ApiError> {
+    let (user, model, input) = (caller.user, asked.model.clone(), std::mem::take(&mut asked.input));
+    let ask =
+        move |service: ConversationService| async move { service.ask_plainly(user, model.as_deref(), input).await };
+    let events = state.run(ask).await?;
+    let id = Uuid::new_v4().simple().to_string();
+    Ok(Answering { answer: Answer::Plain(PlainAnswer::new(events)), id, conversation: None })
+}
+
+async fn answer(
+    state: &AppState,
+    caller: &Caller,
+    request: &HttpRequest,
+    asked: &mut Asked,
+) -> Result<Answering, ApiError> {
+    let user = caller.user;
+    let new = ProgramRequest {
+        program: program_of(caller),
+        chat_id: asked.chat_id.take(),
+        model: asked.model.clone(),
+        question: std::mem::take(&mut asked.question),
+        input: std::mem::take(&mut asked.input),
+        chaining: std::mem::take(&mut asked.chaining),
+    };
+    let follower = follow(state, request, user, |service| async move { service.answer_program(new).await }).await?;
+    let (conversation, message_id) = follower.place();
+    let id = message_id.to_string();
+    Ok(Answering { answer: Answer::Turn(Box::new(follower)), id, conversation: Some(conversation) })
+}
+
+/// Which program asks, as far as its conversations are its own.
+pub(super) fn program_of(caller: &Caller) -> Program {
+    let key_id = if let Credential::Key(id) = caller.credential { id } else { 0 };
+    Program { user: caller.user, key_id }
+}
+
+/// Begins a turn and follows it.
+pub(super) async fn follow<F, W>(
+    state: &AppState,
+    request: &HttpRequest,
+    user: UserId,
+    begin: F,
+) -> Result<Follower, ApiError>
+where
+    F: FnOnce(ConversationService) -> W + Send + 'static,
+    W: Future<Output = Result<ProgramTurn, ServiceError>> + Send + 'static,
+{
+    // Whoever goes away meanwhile drops what comes of it, which stops the turn.
+    let begin = move |service: ConversationService| async move {
+        let turn = begin(service.clone()).await?;
+        Ok(BegunTurn::new(service, user, turn))
+    };
+    let turn = state.run(begin).await?;
+    let link = link(request, turn.place().0);
+    Ok(Follower::new(turn, link, state.limits.approval_wait, state.runtime.clone()))
+}
+
+/// Where a person finds the conversation, by the name that the program asked for. Elsewhere than on this machine, browsers
+/// are let in by https alone.
+fn link(request: &HttpRequest, conversation: Uuid) -> String {
+    let path = format!("/c/{conversation}");
+    match guard::asked(request.headers()) {
+        Ok(Some(host)) => {
+            let scheme = if cookie::is_on_this_machine(request) { "http" } else { "https" };
+            format!("{scheme}://{host}{path}")
+        }
+        _ => path,
+    }
+}

@@ -1,0 +1,281 @@
+//! An answer as an object (<https://platform.openai.com/docs/api-reference/responses/object>), whole or as far as it is.
+
+use serde::{Serialize, Serializer};
+use serde_json::json;
+use tallybook_llm::ToolChoice;
+use tallybook_protocol::Usage;
+
+use super::{super::refusal::Refusal, ask::Repeated};
+use crate::conversation::ClientCall;
+
+/// What stays the same of an answer while it is written.
+pub(super) struct Head {
+    /// Of the answer, without what ids begin with.
+    pub(super) id: String,
+    pub(super) created: i64,
+    /// As the program called it.
+    pub(super) model: String,
+    pub(super) repeated: Repeated,
+}
+
+/// How far an answer is, and how it ended.
+#[derive(Clone, Copy)]
+pub(super) enum State<'a> {
+    InProgress,
+    /// By OpenAI's word of chat completions for why it ended.
+    Ended {
+        finish: &'a str,
+        usage: Usage,
+    },
+    Failed {
+        message: &'a str,
+        code: &'a str,
+    },
+}
+
+impl<'a> State<'a> {
+    pub(super) fn failed(refusal: &'a Refusal) -> Self {
+        Self::Failed { message: &refusal.message, code: refusal.code.as_deref().unwrap_or("server_error") }
+    }
+
+    pub(super) fn status(self) -> &'static str {
+        match self {
+            Self::InProgress => "in_progress",
+            Self::Failed { .. } => "failed",
+            Self::Ended { .. } => {
+                if self.incomplete_reason().is_some() {
+                    "incomplete"
+                } else {
+                    "completed"
+                }
+            }
+        }
+    }
+
+    /// Of an answer that was cut short.
+    fn incomplete_reason(self) -> Option<&'static str> {
+        match self {
+            Self::Ended { finish: "length", .. } => Some("max_output_tokens"),
+            Self::Ended { finish: "content_filter", .. } => Some("content_filter"),
+            _ => None,
+        }
+    }
+
+    /// Of its items.
+    pub(super) fn item_status(self) -> &'static str {
+        if self.status() == "failed" { "incomplete" } else { self.status() }
+    }
+}
+
+impl Head {
+    pub(super) fn message_id(&self) -> String {
+        format!("msg_{}", self.id)
+    }
+
+    pub(super) fn response_id(&self) -> String {
+        format!("{}{}", super::ask::ID_BEGIN, self.id)
+    }
+
+    /// What an answer has by now: its words, where there are any or nothing else, and the calls that it ends with.
+    pub(super) fn items<'a>(
+        &'a self,
+        text: &'a str,
+        calls: &'a [ClientCall],
+        status: &'static str,
+    ) -> Vec<OutputItem<'a>> {
+        let has_message = !text.is_empty() || calls.is_empty();
+        let message = has_message.then(|| OutputItem::message(self.message_id(), Some(text), status));
+        message.into_iter().chain(calls.iter().map(|call| self.call(call, &call.arguments, "completed"))).collect()
+    }
+
+    /// A call that is the program's to run, with as much of its arguments.
+    pub(super) fn call<'a>(&'a self, call: &'a ClientCall, arguments: &'a str, status: &'static str) -> OutputItem<'a> {
+        let (namespace, name) = self.repeated.name_of(call);
+        OutputItem::FunctionCall {
+            id: format!("fc_{}", call.id),
+            status,
+            call_id: &call.id,
+            namespace,
+            name,
+            arguments,
+        }
+    }
+
+    pub(super) fn body<'a>(&'a self, state: State<'a>, output: Vec<OutputItem<'a>>) -> ResponseBody<'a> {
+        let Repeated { previous_response_id, store, max_output_tokens, temperature, tool_choice, .. } = &self.repeated;
+        ResponseBody {
+            id: self.response_id(),
+            object: "response",
+            created_at: self.created,
+            status: state.status(),
+            background: false,
+            error: match state {
+                State::Failed { message, code } => Some(ErrorBody { code, message }),
+                _ => None,
+            },
+            incomplete_details: state.incomplete_reason().map(|reason| IncompleteDetails { reason }),
+            instructions: (),
+            max_output_tokens: *max_output_tokens,
+            model: &self.model,
+            output,
+            parallel_tool_calls: true,
+            previous_response_id: previous_response_id.as_deref(),
+            store: *store,
+            temperature: *temperature,
+            text: TextBody { format: FormatBody { kind: "text" } },
+            tool_choice: Choice(tool_choice),
+            tools: [],
+            top_p: (),
+            truncation: "disabled",
+            usage: match state {
+                State::Ended { usage, .. } => Some(UsageBody::of(usage)),
+                _ => None,
+            },
+            metadata: Nothing {},
+        }
+    }
+}
+
+/// The body.
+#[derive(Serialize)]
+pub(super) struct ResponseBody<'a> {
+    id: String,
+    object: &'static str,
+    created_at: i64,
+    status: &'static str,
+    background: bool,
+    error: Option<ErrorBody<'a>>,
+    incomplete_details: Option<IncompleteDetails>,
+    instructions: (),
+    max_output_tokens: Option<u32>,
+    model: &'a str,
+    output: Vec<OutputItem<'a>>,
+    parallel_tool_calls: bool,
+    previous_response_id: Option<&'a str>,
+    store: bool,
+    temperature: Option<f64>,
+    text: TextBody,
+    tool_choice: Choice<'a>,
+    tools: [(); 0],
+    top_p: (),
+    truncation: &'static str,
+    usage: Option<UsageBody>,
+    metadata: Nothing,
+}
+
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    code: &'a str,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct IncompleteDetails {
+    reason: &'static str,
+}
+
+#[derive(Serialize)]
+struct TextBody {
+    format: FormatBody,
+}
+
+#[derive(Serialize)]
+struct FormatBody {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct Nothing {}
+
+/// Whether the model might call tools, as the request said it.
+struct Choice<'a>(&'a ToolChoice);
+
+impl Serialize for Choice<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            ToolChoice::Auto => serializer.serialize_str("auto"),
+            ToolChoice::None => serializer.serialize_str("none"),
+            ToolChoice::Required => serializer.serialize_str("required"),
+            ToolChoice::Named(name) => json!({"type": "function", "name": name}).serialize(serializer),
+        }
+    }
+}
+
+/// A piece of an answer.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum OutputItem<'a> {
+    Message {
+        id: String,
+        status: &'static str,
+        role: &'static str,
+        content: Vec<OutputText<'a>>,
+    },
+    FunctionCall {
+        id: String,
+        status: &'static str,
+        call_id: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        namespace: Option<&'a str>,
+        name: &'a str,
+        arguments: &'a str,
+    },
+}
+
+impl<'a> OutputItem<'a> {
+    /// Words; none as yet where `text` is absent.
+    pub(super) fn message(id: String, text: Option<&'a str>, status: &'static str) -> Self {
+        Self::Message { id, status, role: "assistant", content: text.map(OutputText::new).into_iter().collect() }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct OutputText<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a str,
+    annotations: [(); 0],
+    logprobs: [(); 0],
+}
+
+impl<'a> OutputText<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { kind: "output_text", text, annotations: [], logprobs: [] }
+    }
+}
+
+/// Tokens, in this API's words.
+#[derive(Serialize)]
+struct UsageBody {
+    input_tokens: i64,
+    input_tokens_details: InputDetails,
+    output_tokens: i64,
+    output_tokens_details: OutputDetails,
+    total_tokens: i64,
+}
+
+#[derive(Serialize)]
+struct InputDetails {
+    cached_tokens: i64,
+    cache_write_tokens: i64,
+}
+
+#[derive(Serialize)]
+struct OutputDetails {
+    reasoning_tokens: i64,
+}
+
+impl UsageBody {
+    fn of(usage: Usage) -> Self {
+        let Usage { input_tokens, output_tokens, cached_tokens, .. } = usage;
+        Self {
+            input_tokens,
+            // Neither what was written to a cache nor what was thought is counted apart.
+            input_tokens_details: InputDetails { cached_tokens, cache_write_tokens: 0 },
+            output_tokens,
+            output_tokens_details: OutputDetails { reasoning_tokens: 0 },
+            total_tokens: input_tokens.saturating_add(output_tokens),
+        }
+    }
+}

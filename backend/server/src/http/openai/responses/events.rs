@@ -1,0 +1,179 @@
+//! An answer as a stream of events (<https://platform.openai.com/docs/api-reference/responses-streaming>): lines `event:` and
+//! `data:` alone, since clients break on others, each event with its number.
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::json;
+use tallybook_protocol::Usage;
+
+use super::{
+    super::{
+        refusal::Refusal,
+        sink::{Sink, Writer},
+    },
+    body::{Head, OutputItem, OutputText, State},
+};
+use crate::conversation::ClientCall;
+
+/// The events of one answer.
+pub(super) struct Events {
+    head: Head,
+    message_id: String,
+    out: Vec<u8>,
+    /// The number of the next one.
+    number: u64,
+    /// Text that is not yet in an event: what comes together is sent together.
+    text: String,
+    /// The text that is.
+    said: String,
+    calls: Vec<ClientCall>,
+    has_begun: bool,
+    has_message: bool,
+}
+
+#[derive(Serialize)]
+struct Event<'a, T> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    sequence_number: u64,
+    #[serde(flatten)]
+    fields: T,
+}
+
+/// Whatever is in an event is a text or a number, and so can be written.
+fn write<T: Serialize>(out: &mut Vec<u8>, number: &mut u64, kind: &str, fields: T) {
+    let data = serde_json::to_string(&Event { kind, sequence_number: *number, fields });
+    let data = data.unwrap_or_else(|_| "null".to_owned());
+    out.extend_from_slice(format!("event: {kind}\ndata: {data}\n\n").as_bytes());
+    *number += 1;
+}
+
+impl Events {
+    pub(super) fn new(head: Head) -> Self {
+        let (out, text, said, calls) = (Vec::new(), String::new(), String::new(), Vec::new());
+        let message_id = head.message_id();
+        Self { head, message_id, out, number: 0, text, said, calls, has_begun: false, has_message: false }
+    }
+
+    fn event<T: Serialize>(&mut self, kind: &str, fields: T) {
+        write(&mut self.out, &mut self.number, kind, fields);
+    }
+
+    /// How far the whole answer is.
+    fn state(&mut self, kind: &str, state: State<'_>) {
+        let Self { head, out, number, said, calls, .. } = self;
+        let is_empty = matches!(state, State::InProgress) || (said.is_empty() && calls.is_empty() && !self.has_message);
+        let output = if is_empty { Vec::new() } else { head.items(said, calls, state.item_status()) };
+        write(out, number, kind, json!({"response": head.body(state, output)}));
+    }
+
+    fn begin_message(&mut self) {
+        self.begin();
+        if self.has_message {
+            return;
+        }
+        self.has_message = true;
+        let id = self.message_id.clone();
+        let item = OutputItem::message(id.clone(), None, "in_progress");
+        self.event("response.output_item.added", json!({"output_index": 0, "item": item}));
+        let part = json!({"item_id": id, "output_index": 0, "content_index": 0, "part": OutputText::new("")});
+        self.event("response.content_part.added", part);
+    }
+
+    fn flush(&mut self) {
+        if self.text.is_empty() {
+            return;
+        }
+        self.begin_message();
+        let Self { out, number, message_id, text, .. } = self;
+        let delta =
+            json!({"item_id": message_id, "output_index": 0, "content_index": 0, "delta": text, "logprobs": []});
+        write(out, number, "response.output_text.delta", delta);
+        self.said.push_str(&self.text);
+        self.text.clear();
+    }
+
+    fn end_message(&mut self, status: &'static str) {
+        if !self.has_message {
+            return;
+        }
+        let Self { out, number, message_id: id, said, .. } = self;
+        let done = json!({"item_id": id, "output_index": 0, "content_index": 0, "text": said, "logprobs": []});
+        write(out, number, "response.output_text.done", done);
+        let part = json!({"item_id": id, "output_index": 0, "content_index": 0, "part": OutputText::new(said)});
+        write(out, number, "response.content_part.done", part);
+        let item = OutputItem::message(id.clone(), Some(said), status);
+        write(out, number, "response.output_item.done", json!({"output_index": 0, "item": item}));
+    }
+
+    fn tell_calls(&mut self) {
+        let first = usize::from(self.has_message);
+        let Self { head, out, number, calls, .. } = self;
+        for (index, call) in calls.iter().enumerate() {
+            let (index, id, arguments) = (first + index, format!("fc_{}", call.id), &call.arguments);
+            let item = head.call(call, "", "in_progress");
+            write(out, number, "response.output_item.added", json!({"output_index": index, "item": item}));
+            let delta = json!({"item_id": id, "output_index": index, "delta": arguments});
+            write(out, number, "response.function_call_arguments.delta", delta);
+            let done = json!({"item_id": id, "output_index": index, "name": head.repeated.name_of(call).1, "arguments": arguments});
+            write(out, number, "response.function_call_arguments.done", done);
+            let item = head.call(call, arguments, "completed");
+            write(out, number, "response.output_item.done", json!({"output_index": index, "item": item}));
+        }
+    }
+}
+
+impl Sink for Events {
+    fn text(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn client_calls(&mut self, calls: Vec<ClientCall>) {
+        self.calls = calls;
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.out.is_empty() || !self.text.is_empty()
+    }
+}
+
+impl Writer for Events {
+    fn begin(&mut self) {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.state("response.created", State::InProgress);
+            self.state("response.in_progress", State::InProgress);
+        }
+    }
+
+    /// A comment would do for the connection, but there are clients that wait for events.
+    fn sign_of_life(&mut self) -> Bytes {
+        self.state("response.in_progress", State::InProgress);
+        self.take()
+    }
+
+    fn end(&mut self, finish: &str, usage: Usage) {
+        self.flush();
+        if self.calls.is_empty() {
+            self.begin_message();
+        }
+        self.begin();
+        let state = State::Ended { finish, usage };
+        self.end_message(state.item_status());
+        self.tell_calls();
+        self.state(if state.status() == "completed" { "response.completed" } else { "response.incomplete" }, state);
+    }
+
+    fn fail(&mut self, refusal: &Refusal) {
+        self.flush();
+        self.begin();
+        let state = State::failed(refusal);
+        self.end_message(state.item_status());
+        self.state("response.failed", state);
+    }
+
+    fn take(&mut self) -> Bytes {
+        self.flush();
+        std::mem::take(&mut self.out).into()
+    }
+}

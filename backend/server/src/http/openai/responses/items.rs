@@ -1,0 +1,265 @@
+//! The input of a response request, read: a question alone, or the items of a history.
+
+use serde_json::value::RawValue;
+use tallybook_llm::ToolCallRequest;
+
+use super::{
+    super::{
+        limits::MAX_MESSAGES,
+        refusal::Refusal,
+        said::{Said, Telling, text_of},
+        wire::{self, Content},
+    },
+    wire::InputItem,
+};
+
+/// The parts that are text.
+const TEXTS: [&str; 3] = ["input_text", "output_text", "text"];
+
+/// Reads an input. One that goes on from an answer may begin with the results of its calls.
+pub(super) fn read(input: &RawValue, goes_on: bool) -> Result<Said, Refusal> {
+    let mut telling = Telling::new("input", goes_on);
+    if input.get().starts_with('"') {
+        let text: String = wire::read_part(input.get(), "input")?;
+        telling.user(text_of("input", Some(Content::Text(text)), &TEXTS)?)?;
+        return telling.end();
+    }
+    let items: Vec<InputItem> = wire::read_part(input.get(), "input")?;
+    if items.len() > MAX_MESSAGES {
+        return Err(Refusal::bad("input", format!("There are too many items. Send at most {MAX_MESSAGES}.")));
+    }
+    let mut step = Step::default();
+    for (at, item) in items.into_iter().enumerate() {
+        match item.kind.as_deref().unwrap_or("message") {
+            "message" => message(at, item, &mut step, &mut telling)?,
+            "function_call" => {
+                let call = call(at, item)?;
+                if step.is_over(&call) {
+                    step.tell(&mut telling)?;
+                }
+                step.begin(at);
+                step.calls.push(call);
+            }
+            "function_call_output" => {
+                let text = output_of(at, item.output)?;
+                step.results.push((format!("input[{at}].call_id"), item.call_id.unwrap_or_default(), text));
+            }
+            // What another model thought is of no use to ours.
+            "reasoning" => {}
+            kind => {
+                let message = format!(
+                    "An item of the type {kind:?} cannot be read here. Send messages, and calls of functions with their \
+                     results."
+                );
+                return Err(Refusal::bad(format!("input[{at}].type"), message));
+            }
+        }
+    }
+    step.tell(&mut telling)?;
+    telling.end()
+}
+
+fn message(at: usize, item: InputItem, step: &mut Step, telling: &mut Telling) -> Result<(), Refusal> {
+    let text = text_of(&format!("input[{at}].content"), item.content, &TEXTS)?;
+    let role = item.role.unwrap_or_default();
+    if role == "assistant" {
+        if !step.results.is_empty() {
+            step.tell(telling)?;
+        }
+        step.begin(at);
+        step.texts.push(text);
+        return Ok(());
+    }
+    step.tell(telling)?;
+    match role.as_str() {
+        "user" => telling.user(text),
+        "system" | "developer" => telling.system(text),
+        _ => {
+            let message = format!("The role {role:?} is unknown. Use user, assistant, system or developer.");
+            Err(Refusal::bad(format!("input[{at}].role"), message))
+        }
+    }
+}
+
+fn call(at: usize, item: InputItem) -> Result<ToolCallRequest, Refusal> {
+    let InputItem { call_id: Some(id), name: Some(name), namespace, arguments: Some(input_text), .. } = item else {
+        let message = "A call has a call_id, a name, and its arguments as a text.";
+        return Err(Refusal::bad(format!("input[{at}]"), message));
+    };
+    let name = namespace.map_or(name.clone(), |namespace| full_name(&namespace, &name));
+    Ok(ToolCallRequest { id, name, input_text })
+}
+
+/// What the model is told that a function in a namespace is called.
+pub(super) fn full_name(namespace: &str, name: &str) -> String {
+    format!("{namespace}__{name}")
+}
+
+/// What a call gave. What is no text in it is told in words: a call that gave a picture is no reason to end its answer.
+fn output_of(at: usize, output: Option<Content>) -> Result<String, Refusal> {
+    let readable = match output {
+        Some(Content::Parts(parts)) => {
+            let texts = parts.into_iter().map(|part| {
+                let unreadable = format!("[What the call gave as {} cannot be read here.]", part.kind);
+                part.text.filter(|_| TEXTS.contains(&part.kind.as_str())).unwrap_or(unreadable)
+            });
+            Some(Content::Text(texts.collect::<Vec<_>>().join("\n\n")))
+        }
+        text => text,
+    };
+    text_of(&format!("input[{at}].output"), readable, &TEXTS)
+}
+
+/// What a model said in one step, which is several items: its words, its calls, and their results.
+#[derive(Default)]
+struct Step {
+    /// Where it begins.
+    at: Option<usize>,
+    texts: Vec<String>,
+    calls: Vec<ToolCallRequest>,
+    /// Where each result stands, of which call it is, and what it says.
+    results: Vec<(String, String, String)>,
+}
+
+impl Step {
+    fn begin(&mut self, at: usize) {
+        self.at.get_or_insert(at);
+    }
+
+    /// Whether this call belongs to another step. Some programs tell each call with its result, also where several were asked
+    /// for at once; of those that we asked for it is known from their ids.
+    fn is_over(&self, call: &ToolCallRequest) -> bool {
+        let step_of = |id: &str| id.starts_with("tb_").then(|| id.rsplit_once('_').map(|(step, _)| step.to_owned()));
+        let same = self.calls.last().is_some_and(|last| {
+            step_of(&last.id).flatten().is_some_and(|step| step_of(&call.id).flatten() == Some(step))
+        });
+        !self.results.is_empty() && !same
+    }
+
+    /// Tells it as the message of an assistant, and the results.
+    fn tell(&mut self, telling: &mut Telling) -> Result<(), Refusal> {
+        let Self { at, texts, calls, results } = std::mem::take(self);
+        if let Some(at) = at {
+            telling.answer(format!("input[{at}]"), &texts.join("\n\n"), calls)?;
+        }
+        for (place, id, text) in results {
+            telling.result(place, id, text)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json, value::to_raw_value};
+    use tallybook_llm::ModelMessage;
+
+    use super::{Said, read};
+
+    fn said(input: &Value, goes_on: bool) -> Result<Said, String> {
+        read(&to_raw_value(input).unwrap(), goes_on).map_err(|refusal| refusal.param.unwrap_or_default())
+    }
+
+    fn user(words: &str) -> Value {
+        json!({"role": "user", "content": words})
+    }
+
+    fn call(id: &str) -> Value {
+        json!({"type": "function_call", "id": "fc_1", "call_id": id, "name": "f", "arguments": "{}", "status": "completed"})
+    }
+
+    fn output(id: &str) -> Value {
+        json!({"type": "function_call_output", "call_id": id, "output": format!("{id}!")})
+    }
+
+    /// The shape of a history: u for a person, a with the number of calls, r with the number of results.
+    fn shape(said: &Said) -> String {
+        let shape = said.history.iter().map(|message| match message {
+            ModelMessage::User(_) => "u".to_owned(),
+            ModelMessage::Assistant(blocks) => {
+                format!("a{}", blocks.iter().filter(|block| block.tool_call().is_some()).count())
+            }
+            ModelMessage::ToolResults(results) => format!("r{}", results.len()),
+        });
+        shape.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn items_become_steps_of_words_calls_and_results() {
+        let words = json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": "Wait.", "annotations": []}]});
+        let thought =
+            json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x", "content": null});
+        let later = user("Well?");
+        for (items, expected) in [
+            (json!([user("q")]), "u"),
+            (json!([user("a"), user("b")]), "u u"),
+            (json!([user("q"), words, later]), "u a0 u"),
+            (json!([user("q"), thought, words, call("a"), call("b"), output("b"), output("a")]), "u a2 r2"),
+            (json!([user("q"), call("a"), output("a"), call("b"), output("b")]), "u a1 r1 a1 r1"),
+            (json!([user("q"), call("tb_1_0_0"), output("tb_1_0_0"), call("tb_1_0_1"), output("tb_1_0_1")]), "u a2 r2"),
+            (
+                json!([user("q"), call("tb_1_0_0"), output("tb_1_0_0"), call("tb_2_0_0"), output("tb_2_0_0")]),
+                "u a1 r1 a1 r1",
+            ),
+            (json!([user("q"), call("a"), output("a"), words, later]), "u a1 r1 a0 u"),
+            (json!([words, later]), "u a0 u"),
+        ] {
+            assert_eq!(shape(&said(&items, false).unwrap()), expected, "{items}");
+        }
+        let alone = said(&json!("q"), false).unwrap();
+        assert_eq!((shape(&alone).as_str(), alone.question.as_str(), alone.is_first), ("u", "q", true));
+    }
+
+    #[test]
+    fn what_goes_on_from_an_answer_may_begin_with_the_results_of_its_calls() {
+        let developer = json!({"role": "developer", "content": "Be brief."});
+        for (items, expected) in [
+            (json!([output("tb_1_0_0"), output("tb_1_0_1")]), "r2"),
+            (json!([developer, output("tb_1_0_0")]), "r1"),
+            (json!([output("tb_1_0_0"), user("And?")]), "r1 u"),
+            (json!([user("And?")]), "u"),
+        ] {
+            let told = said(&items, true).unwrap();
+            assert_eq!(shape(&told), expected, "{items}");
+            assert!(!told.is_first);
+        }
+        assert_eq!(said(&json!([developer]), true).unwrap_err(), "input");
+        assert_eq!(said(&json!([user("q"), output("a")]), true).unwrap_err(), "input[1].call_id");
+    }
+
+    #[test]
+    fn what_no_model_could_be_told_is_refused_by_its_place() {
+        let image = json!({"role": "user", "content": [{"type": "input_text", "text": "x"}, {"type": "input_image"}]});
+        for (input, param) in [
+            (json!(""), "input"),
+            (json!([]), "input"),
+            (json!({}), "input"),
+            (json!(7), "input"),
+            (json!("a\u{0}b"), "input"),
+            (json!([user(" ")]), "input"),
+            (json!([7]), "input[0]"),
+            (json!([{"role": "user", "content": 7}]), "input[0].content"),
+            (json!([{"role": "wizard", "content": "x"}]), "input[0].role"),
+            (json!([{"content": "x"}]), "input[0].role"),
+            (json!([image]), "input[0].content[1]"),
+            (json!([user("q"), {"type": "item_reference", "id": "msg_1"}]), "input[1].type"),
+            (json!([user("q"), {"type": "function_call", "name": "f"}]), "input[1]"),
+            (json!([user("q"), call("a")]), "input[1]"),
+            (json!([user("q"), call("a"), call("b"), output("a"), user("r")]), "input[1]"),
+            (json!([user("q"), output("a")]), "input[1].call_id"),
+            (json!([user("q"), {"role": "assistant", "content": "x"}]), "input"),
+        ] {
+            assert_eq!(said(&input, false).unwrap_err(), param, "{input}");
+        }
+    }
+
+    #[test]
+    fn a_picture_that_a_call_gave_is_told_in_words() {
+        let parts = json!([{"type": "input_text", "text": "Here:"}, {"type": "input_image", "image_url": "data:"}]);
+        let given = json!({"type": "function_call_output", "call_id": "a", "output": parts});
+        let told = said(&json!([user("q"), call("a"), given]), false).unwrap();
+        let Some(ModelMessage::ToolResults(results)) = told.history.last() else { panic!("{told:?}") };
+        assert_eq!(results[0].content, "Here:\n\n[What the call gave as input_image cannot be read here.]");
+    }
+}

@@ -1,0 +1,65 @@
+//! `GET` and `DELETE /v1/responses/{id}`: an answer that can be gone on from, as it is stored.
+
+use actix_web::{
+    HttpResponse,
+    web::{Json, Path},
+};
+use serde::Serialize;
+use tallybook_protocol::MessageStatus;
+
+use super::{
+    super::{
+        super::{error::ApiError, state::State},
+        begin::program_of,
+        sink::finish_of,
+    },
+    ask::{Repeated, message_of},
+    body::{self, Head},
+};
+use crate::{
+    accounts::Caller,
+    conversation::{ConversationService, ServiceError, StoredResponse},
+};
+
+/// That an answer can be gone on from no more.
+#[derive(Serialize)]
+pub(in super::super) struct Deletion {
+    id: String,
+    object: &'static str,
+    deleted: bool,
+}
+
+pub(in super::super) async fn find(state: State, caller: Caller, id: Path<String>) -> Result<HttpResponse, ApiError> {
+    let (program, message_id) = (program_of(&caller), message_of(&id).ok_or(ServiceError::NoSuchResponse)?);
+    let find = move |service: ConversationService| async move { service.find_response(program, message_id).await };
+    let stored: StoredResponse = state.run(find).await?;
+    let repeated = Repeated {
+        previous_response_id: stored.previous.map(|id| format!("{}{id}", super::ask::ID_BEGIN)),
+        store: true,
+        ..Repeated::default()
+    };
+    let model = stored.model.unwrap_or_default();
+    let head = Head { id: message_id.to_string(), created: stored.created_at.timestamp(), model, repeated };
+    let state = match (stored.status, &stored.error) {
+        (MessageStatus::Streaming | MessageStatus::AwaitingApproval, _) => body::State::InProgress,
+        (MessageStatus::Complete | MessageStatus::Stopped, _) => {
+            let finish = finish_of(stored.stop_reason.as_deref().unwrap_or_default());
+            body::State::Ended { finish, usage: stored.usage }
+        }
+        (_, Some((message, code))) => body::State::Failed { message, code },
+        (_, None) => body::State::Failed { message: "The answer broke off.", code: "interrupted" },
+    };
+    let items = head.items(&stored.content, &stored.calls, state.item_status());
+    Ok(HttpResponse::Ok().json(head.body(state, items)))
+}
+
+pub(in super::super) async fn delete(
+    state: State,
+    caller: Caller,
+    id: Path<String>,
+) -> Result<Json<Deletion>, ApiError> {
+    let (program, message_id) = (program_of(&caller), message_of(&id).ok_or(ServiceError::NoSuchResponse)?);
+    let delete = move |service: ConversationService| async move { service.delete_response(program, message_id).await };
+    state.run(delete).await?;
+    Ok(Json(Deletion { id: id.into_inner(), object: "response", deleted: true }))
+}

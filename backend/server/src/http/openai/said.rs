@@ -1,0 +1,225 @@
+//! What a request tells, as the agent's model is told it: the system texts, the history in which every call has its result,
+//! and the question that is stored. Which fields say so is known to who reads them (`messages`, `responses::items`).
+
+use std::collections::HashMap;
+
+use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart};
+
+use super::{refusal::Refusal, wire::Content};
+
+/// How the page of `Open WebUI` shows a call of ours in an answer's text, which is none of its words.
+const CALL_BEGIN: &str = "<details type=\"tool_calls\"";
+const CALL_END: &str = "</details>";
+
+/// What a request says.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    pub(super) system: Vec<String>,
+    pub(super) history: Vec<ModelMessage>,
+    /// The last message of a person.
+    pub(super) question: String,
+    pub(super) questions: usize,
+    /// Whether nobody but persons, and the system, has spoken.
+    pub(super) is_first: bool,
+}
+
+impl Said {
+    /// All that persons said, as one question.
+    pub(super) fn questions_in_one(self) -> String {
+        let words = self.history.iter().filter_map(|message| match message {
+            ModelMessage::User(parts) => Some(UserPart::join_texts(parts)),
+            ModelMessage::Assistant(_) | ModelMessage::ToolResults(_) => None,
+        });
+        words.collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+/// Takes what a request tells, entry by entry.
+pub(super) struct Telling {
+    /// The parameter that tells it.
+    field: &'static str,
+    goes_on: bool,
+    said: Said,
+    open: OpenCalls,
+    last: Last,
+}
+
+/// Who spoke last, as far as it matters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Person,
+    Model,
+    Tool,
+}
+
+impl Telling {
+    /// What the parameter `field` tells. What goes on from an answer may begin with the results of its calls.
+    pub(super) fn new(field: &'static str, goes_on: bool) -> Self {
+        let said = Said { is_first: !goes_on, ..Said::default() };
+        Self {
+            field,
+            goes_on,
+            said,
+            open: OpenCalls { is_before: goes_on, ..OpenCalls::default() },
+            last: Last::Person,
+        }
+    }
+
+    pub(super) fn system(&mut self, text: String) -> Result<(), Refusal> {
+        if !self.open.calls.is_empty() {
+            self.open.close(&mut self.said.history)?;
+        }
+        if self.last == Last::Model {
+            self.last = Last::Person;
+        }
+        self.said.system.push(text);
+        Ok(())
+    }
+
+    pub(super) fn user(&mut self, text: String) -> Result<(), Refusal> {
+        self.open.close(&mut self.said.history)?;
+        self.last = Last::Person;
+        self.said.questions += 1;
+        self.said.history.push(ModelMessage::user_text(&text));
+        self.said.question = text;
+        Ok(())
+    }
+
+    /// An answer, whose calls stand in the parameter `place`.
+    pub(super) fn answer(&mut self, place: String, text: &str, calls: Vec<ToolCallRequest>) -> Result<(), Refusal> {
+        self.open.close(&mut self.said.history)?;
+        self.last = Last::Model;
+        self.said.is_first = false;
+        self.open.begin(place, &calls);
+        let text = Some(without_shown_calls(text)).filter(|text| !text.is_empty());
+        let text = text.map(|text| AssistantBlock::Text { text });
+        let blocks = text.into_iter().chain(calls.into_iter().map(AssistantBlock::ToolCall)).collect();
+        self.said.history.push(ModelMessage::Assistant(blocks));
+        Ok(())
+    }
+
+    /// The result of a call, whose id stands in the parameter `place`.
+    pub(super) fn result(&mut self, place: String, id: String, content: String) -> Result<(), Refusal> {
+        self.last = Last::Tool;
+        self.open.take(place, id, content)
+    }
+
+    /// All of it.
+    pub(super) fn end(mut self) -> Result<Said, Refusal> {
+        self.open.close(&mut self.said.history)?;
+        let (mut said, field) = (self.said, self.field);
+        if said.question.trim().is_empty() && !(self.goes_on && self.last == Last::Tool) {
+            let message = "There is no question. Send at least one message of the role user with words in it.";
+            return Err(Refusal::bad(field, message));
+        }
+        if self.last == Last::Model {
+            let message = "The last message is an answer. Send what is to be answered after it, as the role user.";
+            return Err(Refusal::bad(field, message));
+        }
+        if !self.goes_on && !matches!(said.history.first(), Some(ModelMessage::User(_))) {
+            // Providers want a person to begin.
+            said.history.insert(0, ModelMessage::User(Vec::new()));
+        }
+        Ok(said)
+    }
+}
+
+/// The text of what stands in the parameter `place`, whose parts are of these kinds.
+pub(super) fn text_of(place: &str, content: Option<Content>, kinds: &[&str]) -> Result<String, Refusal> {
+    let text = match content {
+        None => String::new(),
+        Some(Content::Text(text)) => text,
+        Some(Content::Parts(parts)) => {
+            let mut texts = Vec::new();
+            for (at, part) in parts.into_iter().enumerate() {
+                let Some(text) = part.text.filter(|_| kinds.contains(&part.kind.as_str())) else {
+                    let message = format!("A part of the type {:?} cannot be read here. Send text.", part.kind);
+                    return Err(Refusal::bad(format!("{place}[{at}]"), message));
+                };
+                texts.push(text);
+            }
+            texts.join("\n\n")
+        }
+    };
+    if text.contains('\0') {
+        let message = "The message contains a NUL character. Remove it and send again.";
+        return Err(Refusal::bad(place, message));
+    }
+    Ok(text)
+}
+
+/// The calls of the last answer, and their results so far.
+#[derive(Default)]
+struct OpenCalls {
+    /// Whether the calls stand in what the request goes on from, and so are not known here.
+    is_before: bool,
+    /// The parameter that they stand in.
+    place: String,
+    /// Ids and names.
+    calls: Vec<(String, String)>,
+    results: HashMap<String, ToolResult>,
+}
+
+impl OpenCalls {
+    fn begin(&mut self, place: String, calls: &[ToolCallRequest]) {
+        self.place = place;
+        self.calls = calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect();
+    }
+
+    fn take(&mut self, place: String, id: String, content: String) -> Result<(), Refusal> {
+        if self.is_before && !self.results.contains_key(&id) {
+            self.calls.push((id.clone(), String::new()));
+        }
+        let Some((_, name)) = self.calls.iter().find(|(known, _)| *known == id) else {
+            let message = format!("This is the result of {id:?}, but the answer before asks for no such call.");
+            return Err(Refusal::bad(place, message));
+        };
+        let result = ToolResult { call_id: id.clone(), tool_name: name.clone(), content, is_error: false };
+        self.results.insert(id, result);
+        Ok(())
+    }
+
+    /// Tells the results, when there are all of them.
+    fn close(&mut self, history: &mut Vec<ModelMessage>) -> Result<(), Refusal> {
+        let Self { place, calls, mut results, .. } = std::mem::take(self);
+        let mut told = Vec::new();
+        for (id, _) in calls {
+            let Some(result) = results.remove(&id) else {
+                let message = format!("The result of the call {id:?} is missing. Send it after the call.");
+                return Err(Refusal::bad(place, message));
+            };
+            told.push(result);
+        }
+        if !told.is_empty() {
+            history.push(ModelMessage::ToolResults(told));
+        }
+        Ok(())
+    }
+}
+
+/// An answer's text without the calls that were shown in it.
+fn without_shown_calls(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some(begin) = rest.find(CALL_BEGIN) {
+        let Some(length) = rest[begin..].find(CALL_END) else { break };
+        kept.push_str(&rest[..begin]);
+        rest = rest[begin + length + CALL_END.len()..].trim_start_matches('\n');
+    }
+    kept.push_str(rest);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_shown_calls;
+
+    #[test]
+    fn calls_that_were_shown_in_an_answer_are_none_of_its_words() {
+        let shown = "<details type=\"tool_calls\" done=\"true\" id=\"1\">\n<summary>Tool</summary>\n</details>\n";
+        assert_eq!(without_shown_calls(&format!("One.\n{shown}Two.{shown}{shown}")), "One.\nTwo.");
+        for kept in ["<details>\nmine\n</details>", "<details type=\"tool_calls\" without end", "</details>", ""] {
+            assert_eq!(without_shown_calls(kept), kept);
+        }
+    }
+}

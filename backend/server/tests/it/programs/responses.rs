@@ -1,0 +1,136 @@
+//! Programs that speak `OpenAI` Responses (`/v1/responses`): whole answers and the record of them here, streams in
+//! `responses/streams`, what goes on from an answer in `responses/chains`, the program's own tools in `responses/client_tools`,
+//! what is refused in `responses/refusals`, and a real
+//! program in `responses/python`. What holds for both APIs is tested with chat completions.
+
+mod chains;
+mod client_tools;
+mod kit;
+mod python;
+mod refusals;
+mod streams;
+
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, Reply, text, tool_call};
+
+use self::kit::{ask, asked, offered, whole, words};
+use super::{conversation_of, conversations};
+use crate::support::{Engine, TestApp, on_every_engine, rows};
+
+on_every_engine! {
+    /// Our tools run and are in the book alone; what the program sets reaches the provider, and what it may send besides is
+    /// skipped, the tools among it that OpenAI would run.
+    async fn a_program_is_answered_in_this_apis_own_shape(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        model.reply([tool_call("add", r#"{"a":0.1,"b":0.2}"#)]);
+        model.reply([text("It is 0.3.")]);
+        let input = json!([
+            {"type": "message", "role": "developer", "content": "Be exact."},
+            {"role": "user", "content": "Hello"},
+            {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "secret"},
+            {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [
+                {"type": "output_text", "text": "Good day.", "annotations": [], "logprobs": []}]},
+            {"role": "user", "content": [{"type": "input_text", "text": "0.1"}, {"type": "input_text", "text": "+ 0.2?"}]},
+        ]);
+        let body = asked(input, &json!({
+            "instructions": "Be brief.", "max_output_tokens": 70, "temperature": 0.5, "tools": offered(),
+            "include": ["reasoning.encrypted_content"], "metadata": {"a": "b"}, "parallel_tool_calls": true,
+            "reasoning": {"summary": "auto"}, "truncation": "auto", "user": "u", "prompt_cache_key": "k", "top_p": 0.3,
+            "text": {"format": {"type": "text"}, "verbosity": "low"}, "service_tier": "auto", "client_metadata": {"x": "y"},
+            "store": null, "stream": null, "background": false, "conversation": null, "prompt": null, "made_up": [],
+            "previous_response_id": null, "tool_choice": "auto",
+        }));
+        let (answer, uuid) = whole(&app, &body).await;
+        let stored = app.conversation(&uuid).await;
+        let message = &stored["messages"][1];
+        let id = &message["id"];
+        assert_eq!(answer["id"], format!("resp_{id}"));
+        assert_eq!(answer["output"], json!([{
+            "type": "message", "id": format!("msg_{id}"), "status": "completed", "role": "assistant",
+            "content": [{"type": "output_text", "text": "It is 0.3.", "annotations": [], "logprobs": []}],
+        }]));
+        for (field, value) in [
+            ("object", json!("response")), ("status", json!("completed")), ("model", json!("test-model")),
+            ("error", Value::Null), ("incomplete_details", Value::Null), ("previous_response_id", Value::Null),
+            ("store", json!(true)), ("temperature", json!(0.5)), ("max_output_tokens", json!(70)),
+            ("tool_choice", json!("auto")), ("parallel_tool_calls", json!(true)),
+        ] {
+            assert_eq!(answer[field], value, "{field}");
+        }
+        let usage = &answer["usage"];
+        assert_eq!(usage["output_tokens"], message["usage"]["output_tokens"]);
+        assert_eq!((&usage["total_tokens"], &usage["output_tokens_details"]["reasoning_tokens"]), (&json!(64), &json!(0)));
+        assert!(usage["input_tokens_details"]["cached_tokens"].is_i64() && answer["created_at"].is_i64(), "{answer}");
+        assert_eq!(message["tool_calls"][0]["output"], "0.3");
+        assert_eq!(stored["messages"][0]["content"], "0.1\n\n+ 0.2?");
+        assert_eq!(rows!(app, (String,), "SELECT origin FROM conversations"), [("api".to_owned(),)]);
+        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM turn_inputs"), [(0,)]);
+
+        let told = &model.requests()[0].body;
+        assert_eq!((&told["max_tokens"], &told["temperature"]), (&json!(70), &json!(0.5)));
+        let system: Vec<&str> = told["system"].as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap()).collect();
+        assert_eq!(system[1..], ["Be brief.", "Be exact."]);
+        let messages: Vec<&str> =
+            told["messages"].as_array().unwrap().iter().map(|part| part["content"][0]["text"].as_str().unwrap()).collect();
+        assert_eq!(messages, ["Hello", "Good day.", "0.1\n\n+ 0.2?"]);
+        let tools = told["tools"].to_string();
+        assert!(tools.contains("\"look\"") && tools.contains("\"add\"") && !tools.contains("web_search"), "{tools}");
+        assert!(!told.to_string().contains("secret"));
+
+        // By its id, the same, but for what the request alone said.
+        let found = app.get_json(&format!("/v1/responses/resp_{id}")).await;
+        for field in ["id", "object", "status", "model", "output", "usage", "created_at", "store"] {
+            assert_eq!(found[field], answer[field], "{field}");
+        }
+        model.assert_calls_paired();
+    }
+
+    /// By the header of chat completions, and by the one in which Codex names its session.
+    async fn a_conversation_is_the_one_that_the_program_names(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let mut conversations = Vec::new();
+        for header in [("Session-Id", "a session"), ("Session-Id", "a session"), ("X-Tallybook-Conversation", "other")] {
+            model.reply([text("Yes.")]);
+            let response = ask(&app, &[header], &asked("Well?", &json!({"store": false}))).await;
+            conversations.push(conversation_of(&response));
+            response.text().await.unwrap();
+        }
+        assert_eq!(conversations[0], conversations[1]);
+        assert_ne!(conversations[0], conversations[2]);
+        assert_eq!(app.conversation(&conversations[0]).await["messages"].as_array().unwrap().len(), 4);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_was_cut_short_is_incomplete() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    model.reply(Reply::from([text("Once upon")]).stop_reason("max_tokens"));
+    let (answer, _) = whole(&app, &asked("A tale", &json!({}))).await;
+    assert_eq!((&answer["status"], words(&answer)), (&json!("incomplete"), "Once upon"));
+    assert_eq!(answer["incomplete_details"], json!({"reason": "max_output_tokens"}));
+    assert_eq!(answer["output"][0]["status"], "incomplete");
+    let found = app.get_json(&format!("/v1/responses/{}", answer["id"].as_str().unwrap())).await;
+    assert_eq!(found["incomplete_details"], answer["incomplete_details"]);
+}
+
+/// By its name or for a task: one call, of which nothing is kept, and nothing to go on from.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_is_asked_plainly_leaves_nothing() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    for (headers, name) in [(&[][..], "test-model:plain"), (&[("X-Tallybook-Task", "title")][..], "test-model")] {
+        model.reply([text("A title")]);
+        let response = ask(&app, headers, &asked("Title?", &json!({"model": name, "instructions": "Short."}))).await;
+        assert!(!response.headers().contains_key("x-tallybook-conversation"));
+        let answer: Value = response.json().await.unwrap();
+        assert_eq!((words(&answer), &answer["store"], &answer["model"]), ("A title", &json!(false), &json!(name)));
+        let told = model.requests().pop().unwrap().body;
+        assert!(told.get("tools").is_none(), "{told}");
+        assert_eq!(told["system"][0]["text"], "Short.");
+    }
+    assert_eq!(conversations(&app).await.len(), 0);
+    assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM responses"), [(0,)]);
+}

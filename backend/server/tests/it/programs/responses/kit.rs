@@ -1,0 +1,133 @@
+//! A program that speaks `OpenAI` Responses, as far as the tests need one.
+
+use std::collections::VecDeque;
+
+use reqwest::{
+    Response,
+    header::{CONTENT_TYPE, HeaderMap},
+};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::support::{PATIENCE, TestApp};
+
+/// A question, with these fields beside.
+pub(super) fn asked(input: impl Into<Value>, fields: &Value) -> Value {
+    let mut body = json!({"model": "test-model", "input": input.into()});
+    for (name, value) in fields.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    body
+}
+
+/// What a program offers to run.
+pub(super) fn offered() -> Value {
+    let parameters = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    json!([
+        {"type": "function", "name": "look", "description": "Looks outside.", "parameters": parameters, "strict": true},
+        {"type": "function", "name": "listen"},
+        {"type": "web_search", "external_web_access": false},
+        {"type": "namespace", "name": "more", "description": "More.", "tools": [
+            {"type": "function", "name": "listen", "parameters": parameters}, {"type": "function", "name": "x".repeat(60)},
+        ]},
+    ])
+}
+
+/// The result of a call.
+pub(super) fn output(id: &Value, words: &str) -> Value {
+    json!({"type": "function_call_output", "call_id": id, "output": words})
+}
+
+/// Asks with these headers.
+pub(super) async fn ask(app: &TestApp, headers: &[(&str, &str)], body: &Value) -> Response {
+    let mut request = app.client.post(app.url("/v1/responses")).json(body);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.send().await.expect("the server answers")
+}
+
+/// A whole answer, and the conversation that it names.
+pub(super) async fn whole(app: &TestApp, body: &Value) -> (Value, String) {
+    let response = ask(app, &[], body).await;
+    let conversation = super::super::kit::conversation_of(&response);
+    let (status, text) = (response.status(), response.text().await.unwrap());
+    assert_eq!(status, 200, "{text}");
+    (serde_json::from_str(&text).unwrap(), conversation)
+}
+
+/// The words of an answer.
+pub(super) fn words(answer: &Value) -> &str {
+    assert_eq!(answer["output"][0]["type"], "message", "{answer}");
+    answer["output"][0]["content"][0]["text"].as_str().expect("words")
+}
+
+/// The ids of the calls that an answer ends with.
+pub(super) fn call_ids(answer: &Value) -> Vec<Value> {
+    let calls = answer["output"].as_array().unwrap().iter().filter(|item| item["type"] == "function_call");
+    calls.map(|item| item["call_id"].clone()).collect()
+}
+
+/// An answer's stream.
+pub(super) struct ResponseReader {
+    response: Response,
+    rest: Vec<u8>,
+    ready: VecDeque<Value>,
+    number: u64,
+    pub(super) text: String,
+}
+
+impl ResponseReader {
+    pub(super) fn new(response: Response) -> Self {
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()[CONTENT_TYPE], "text/event-stream");
+        Self { response, rest: Vec::new(), ready: VecDeque::new(), number: 0, text: String::new() }
+    }
+
+    pub(super) fn headers(&self) -> &HeaderMap {
+        self.response.headers()
+    }
+
+    /// The next event, each of which has its number and its name twice; `None` at the end.
+    pub(super) async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                assert_eq!(event["sequence_number"], self.number, "{event}");
+                self.number += 1;
+                if event["type"] == "response.output_text.delta" {
+                    self.text += event["delta"].as_str().unwrap();
+                }
+                return Some(event);
+            }
+            let bytes = timeout(PATIENCE, self.response.chunk()).await.expect("an event within 20 s");
+            let Some(bytes) = bytes.expect("the stream ends well") else {
+                assert!(self.rest.is_empty(), "{:?}", self.rest);
+                return None;
+            };
+            self.rest.extend_from_slice(&bytes);
+            while let Some(end) = self.rest.windows(2).position(|two| two == b"\n\n") {
+                let frame = String::from_utf8(self.rest.drain(..end + 2).collect()).expect("UTF-8");
+                let [name, data] = frame.trim_end().split('\n').collect::<Vec<_>>()[..] else { panic!("{frame}") };
+                let event: Value = serde_json::from_str(data.strip_prefix("data: ").unwrap()).expect("JSON");
+                assert_eq!(name.strip_prefix("event: ").unwrap(), event["type"]);
+                self.ready.push_back(event);
+            }
+        }
+    }
+
+    /// Reads until the answer says this.
+    pub(super) async fn until_text(&mut self, words: &str) {
+        while !self.text.contains(words) {
+            assert!(self.next().await.is_some(), "the stream ended at {:?}", self.text);
+        }
+    }
+
+    /// Everything until the end.
+    pub(super) async fn all(&mut self) -> Vec<Value> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await {
+            events.push(event);
+        }
+        events
+    }
+}
