@@ -2,7 +2,7 @@
 //! same turn where a server gave it in a form that it wants back: OpenRouter's `reasoning_details`
 //! (<https://openrouter.ai/docs/use-cases/reasoning-tokens>), without which Claude and Gemini refuse the results of
 //! their calls, and `reasoning_content`, which DeepSeek and Kimi ask for. `reasoning`, which others send, is for people
-//! to read; servers refuse it in a request.
+//! to read; servers refuse it in a request. What people are shown of it is text of any of these.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
@@ -26,13 +26,16 @@ pub(super) struct Reasoning {
 }
 
 impl Reasoning {
-    /// Takes a chunk's `reasoning_details`. What is no list of objects means nothing to us.
-    pub(super) fn add_details(&mut self, details: &RawValue, budget: &mut AnswerBudget) -> Result<(), ModelError> {
+    /// Takes a chunk's `reasoning_details`, and gives what people can read of them. What is no list of objects means
+    /// nothing to us.
+    pub(super) fn add_details(&mut self, details: &RawValue, budget: &mut AnswerBudget) -> Result<String, ModelError> {
+        let mut words = String::new();
         for detail in serde_json::from_str::<Vec<Map<String, Value>>>(details.get()).unwrap_or_default() {
             for (key, value) in &detail {
                 budget.take_nested(key)?;
                 budget.take_nested(&value.to_string())?;
             }
+            words.push_str(readable(&detail));
             match self.details.iter().rposition(|begun| continues(begun, &detail)) {
                 Some(at) => join(&mut self.details[at], detail),
                 None if self.details.len() >= MAX_BLOCKS => {
@@ -41,15 +44,15 @@ impl Reasoning {
                 None => self.details.push(detail),
             }
         }
-        Ok(())
+        Ok(words)
     }
 
-    /// Takes a chunk's `reasoning_content`.
-    pub(super) fn add_content(&mut self, content: &RawValue, budget: &mut AnswerBudget) -> Result<(), ModelError> {
+    /// Takes a chunk's `reasoning_content`, and gives it as text.
+    pub(super) fn add_content(&mut self, content: &RawValue, budget: &mut AnswerBudget) -> Result<String, ModelError> {
         let text: String = serde_json::from_str(content.get()).unwrap_or_default();
         budget.take_nested(&text)?;
         self.content.push_str(&text);
-        Ok(())
+        Ok(text)
     }
 
     /// The opaque block that holds it, if there is any. A server that sends it in both forms wants the first.
@@ -72,6 +75,11 @@ fn continues(begun: &Map<String, Value>, piece: &Map<String, Value>) -> bool {
     let same = |key: &str| begun.get(key) == piece.get(key);
     let compatible = |key: &str| is_missing(begun.get(key)) || is_missing(piece.get(key)) || same(key);
     is_text && same("type") && same("index") && compatible("id") && is_missing(begun.get("signature"))
+}
+
+/// The words of a piece of reasoning; none where it is encrypted.
+fn readable(detail: &Map<String, Value>) -> &str {
+    ["text", "summary"].iter().find_map(|key| detail.get(*key).and_then(Value::as_str)).unwrap_or_default()
 }
 
 fn is_missing(value: Option<&Value>) -> bool {

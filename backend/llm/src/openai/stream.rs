@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tallybook_protocol::{Usage, sse::Frame};
 
-use super::reasoning::Reasoning;
+use super::{reasoning::Reasoning, thought::{Said, ThoughtTags}};
 use crate::{
     answer_budget::AnswerBudget,
     error::ModelError,
@@ -25,6 +25,7 @@ pub(crate) struct Reader {
     finish_reason: Option<StopReason>,
     refused: bool,
     reasoning: Reasoning,
+    tags: ThoughtTags,
     usage: Usage,
     budget: AnswerBudget,
 }
@@ -60,6 +61,8 @@ struct Delta<'a> {
     reasoning_details: Option<&'a RawValue>,
     #[serde(borrow)]
     reasoning_content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reasoning: Option<&'a RawValue>,
     #[serde(borrow)]
     tool_calls: Option<Vec<CallDelta<'a>>>,
 }
@@ -102,6 +105,7 @@ impl Reader {
             finish_reason: None,
             refused: false,
             reasoning: Reasoning::default(),
+            tags: ThoughtTags::default(),
             usage: Usage::default(),
             budget: AnswerBudget::default(),
         }
@@ -109,6 +113,7 @@ impl Reader {
 
     fn choice(&mut self, choice: Choice<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         if let Some(delta) = choice.delta {
+            events.extend(self.thinking(&delta)?);
             if let Some(content) = delta.content {
                 let text = match parse(content.get())? {
                     Content::Text(text) => text,
@@ -120,12 +125,6 @@ impl Reader {
             if let Some(words) = delta.refusal.filter(|words| !words.is_empty()) {
                 self.refused = true;
                 self.text(words, events)?;
-            }
-            if let Some(details) = delta.reasoning_details {
-                self.reasoning.add_details(details, &mut self.budget)?;
-            }
-            if let Some(content) = delta.reasoning_content {
-                self.reasoning.add_content(content, &mut self.budget)?;
             }
             for call in delta.tool_calls.unwrap_or_default() {
                 events.extend(self.call(call)?);
@@ -143,10 +142,28 @@ impl Reader {
 
     fn text(&mut self, text: String, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         self.budget.take(&text)?;
-        if !text.is_empty() {
-            events.push(ModelEvent::TextDelta(text));
-        }
+        events.extend(self.tags.push(&text).into_iter().map(Said::into_event));
         Ok(())
+    }
+
+    /// What a chunk has of the model's thinking: what goes back is kept, what people may read is shown. Servers that write
+    /// it in several fields write the same in each.
+    fn thinking(&mut self, delta: &Delta<'_>) -> Result<Option<ModelEvent>, ModelError> {
+        let mut shown = String::new();
+        if let Some(content) = delta.reasoning_content {
+            shown = self.reasoning.add_content(content, &mut self.budget)?;
+        }
+        if let (true, Some(words)) = (shown.is_empty(), delta.reasoning) {
+            shown = serde_json::from_str(words.get()).unwrap_or_default();
+            self.budget.take(&shown)?;
+        }
+        if let Some(details) = delta.reasoning_details {
+            let words = self.reasoning.add_details(details, &mut self.budget)?;
+            if shown.is_empty() {
+                shown = words;
+            }
+        }
+        Ok((!shown.is_empty()).then_some(ModelEvent::ReasoningDelta(shown)))
     }
 
     fn call(&mut self, delta: CallDelta<'_>) -> Result<Option<ModelEvent>, ModelError> {
@@ -198,8 +215,9 @@ impl Reader {
         // A call without a name is the agent's to answer with an error; only what holds nothing at all is no call.
         let calls =
             calls.filter(|call| ![&call.id, &call.name, &call.input].iter().all(|text| text.is_empty())).collect();
+        let held = self.tags.end().map(Said::into_event);
         let reasoning = std::mem::take(&mut self.reasoning).into_block().map(ModelEvent::Opaque);
-        reasoning.into_iter().chain(finish(calls, stop_reason, self.usage)).collect()
+        held.into_iter().chain(reasoning).chain(finish(calls, stop_reason, self.usage)).collect()
     }
 }
 

@@ -108,6 +108,7 @@ async fn reasoning_content_is_kept_apart_from_the_answer() {
     each("thinking", |played| {
         assert_eq!(played.text, "Yes.");
         assert_eq!(played.opaque, [r#"{"reasoning_content":"Let me think."}"#]);
+        assert_eq!(played.thought, "Let me think.");
     })
     .await;
 }
@@ -121,6 +122,7 @@ async fn reasoning_details_are_joined_and_replayed_within_the_turn() {
         model.reply([text("Done.")]);
         let client = patient(provider, &model);
         let played = Played::new(ask(&*client, question()).await);
+        assert_eq!(played.thought, "Let me think.");
         let [thought] = played.opaque.as_slice() else { panic!("{played:?}") };
         let (id, (name, input_text)) = (played.ids[0].clone(), played.calls[0].clone());
         let result =

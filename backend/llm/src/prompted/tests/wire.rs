@@ -57,7 +57,11 @@ async fn ask(client: &dyn ModelClient, messages: Vec<ModelMessage>, tool_choice:
             Ok(ModelEvent::TextDelta(delta)) => answer.text.push_str(&delta),
             Ok(ModelEvent::ToolCall(call)) => answer.calls.push(call),
             Ok(
-                ModelEvent::Opaque(_) | ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::CallGrew { .. },
+                ModelEvent::Opaque(_)
+                | ModelEvent::Attempt(_)
+                | ModelEvent::RetryIn(_)
+                | ModelEvent::CallGrew { .. }
+                | ModelEvent::ReasoningDelta(_),
             ) => {}
             Ok(ModelEvent::Ended { stop_reason, usage }) => answer.end = Some((stop_reason, usage)),
             Err(error) => answer.error = Some(error),
