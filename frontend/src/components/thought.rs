@@ -67,7 +67,7 @@ pub(crate) fn Thought(key: ItemKey, lines: Lines, items: Items) -> impl IntoView
                 <span class="tool-chevron"><Draw icon=Icon::Chevron /></span>
             </button>
             // Spoken from here, since a button's inside is not heard when it changes.
-            <span class="visually-hidden" role="status">{move || (!is_over.get()).then(|| text.thinks())}</span>
+            <span class="visually-hidden" role="status">{move || (!is_over.get()).then(|| text.thinking())}</span>
             {move || open.get().then(|| {
                 let id = details_id.clone();
                 view! { <div class="thought-words" id=id dir="auto" data-testid="thought-words">{words_view(thought, is_over)}</div> }
@@ -98,7 +98,7 @@ fn words_view(thought: Memo<Option<Arc<Thinking>>>, is_over: Memo<bool>) -> impl
 /// What the line says.
 pub(crate) fn heading(thought: &Thinking, text: Language) -> String {
     match thought.told.duration_ms {
-        _ if !thought.is_over => text.thinks().to_owned(),
+        _ if !thought.is_over => text.thinking().to_owned(),
         Some(ms) => text.thought_for(&format::duration(text, ms)),
         None => text.thought().to_owned(),
     }

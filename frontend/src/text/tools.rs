@@ -39,8 +39,7 @@ texts! {
     tools_left_out: "Left out", "提供されないツール";
 
     // What a model shows of its thinking.
-    thinks: "Thinking…", "思考中…";
-    thought: "Thought", "思考";
+    thought: "Thought", "思考の内容";
     thought_is_cut: "There was more than is kept.", "以降は保存されていません。";
 
     // Calls that wait for a decision.
@@ -94,7 +93,7 @@ impl Language {
     pub(crate) fn thought_for(self, duration: &str) -> String {
         match self {
             Self::English => format!("Thought for {duration}"),
-            Self::Japanese => format!("{duration}思考しました"),
+            Self::Japanese => format!("{duration}考えました"),
         }
     }
 

@@ -237,7 +237,7 @@ fn said<'a>(block: &'a Block<'a>) -> Result<Content<'a>, serde_json::Error> {
     Ok(match block {
         Block::Text(words) => text(words),
         // Digits and the order of keys stay as the model wrote them.
-        Block::Call { id, name, input } => {
+        Block::Call { id, name, input, .. } => {
             Content::Known(Known::ToolUse { id, name, input: serde_json::from_str(input)? })
         }
         Block::Opaque(json) => Content::Opaque(json),

@@ -1,8 +1,11 @@
 //! What a model thought before it answered. It is no part of the answer, but it goes back with the next request of the
 //! same turn where a server gave it in a form that it wants back: OpenRouter's `reasoning_details`
 //! (<https://openrouter.ai/docs/use-cases/reasoning-tokens>), without which Claude and Gemini refuse the results of
-//! their calls, and `reasoning_content`, which DeepSeek and Kimi ask for. `reasoning`, which others send, is for people
+//! their calls, and `reasoning_content`, which DeepSeek and Kimi ask for, and the `extra_content` of a
+//! call, in which Gemini signs what it thought (<https://ai.google.dev/gemini-api/docs/thought-signatures>). `reasoning`, which others send, is for people
 //! to read; servers refuse it in a request. What people are shown of it is text of any of these.
+
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
@@ -16,6 +19,9 @@ pub(super) struct Fields<'a> {
     pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_content: Option<&'a RawValue>,
+    /// What goes back with calls, by their ids.
+    #[serde(borrow, default, skip_serializing)]
+    pub(super) extra_content: BTreeMap<Cow<'a, str>, &'a RawValue>,
 }
 
 /// The reasoning of one answer, as the stream has built it up.
@@ -23,6 +29,7 @@ pub(super) struct Fields<'a> {
 pub(super) struct Reasoning {
     details: Vec<Map<String, Value>>,
     content: String,
+    extra: Map<String, Value>,
 }
 
 impl Reasoning {
@@ -55,16 +62,23 @@ impl Reasoning {
         Ok(text)
     }
 
+    /// Takes what goes back with a call.
+    pub(super) fn add_extra(&mut self, call_id: &str, extra: Value) {
+        self.extra.insert(call_id.to_owned(), extra);
+    }
+
     /// The opaque block that holds it, if there is any. A server that sends it in both forms wants the first.
     pub(super) fn into_block(self) -> Option<String> {
-        let (field, value) = if !self.details.is_empty() {
-            ("reasoning_details", self.details.into())
+        let mut block = Map::new();
+        if !self.details.is_empty() {
+            block.insert("reasoning_details".to_owned(), self.details.into());
         } else if !self.content.is_empty() {
-            ("reasoning_content", Value::String(self.content))
-        } else {
-            return None;
-        };
-        Some(Value::Object(Map::from_iter([(field.to_owned(), value)])).to_string())
+            block.insert("reasoning_content".to_owned(), Value::String(self.content));
+        }
+        if !self.extra.is_empty() {
+            block.insert("extra_content".to_owned(), Value::Object(self.extra));
+        }
+        (!block.is_empty()).then(|| Value::Object(block).to_string())
     }
 }
 

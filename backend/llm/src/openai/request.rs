@@ -1,6 +1,7 @@
 //! A request in the shape of Chat Completions (<https://platform.openai.com/docs/api-reference/chat/create>).
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use tallybook_protocol::ModelInfo;
 
 use super::reasoning;
@@ -182,6 +183,11 @@ enum Message<'a> {
 
 #[derive(Serialize)]
 struct Call<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a RawValue>,
+    /// As the model wrote it.
+    #[serde(skip)]
+    written_id: &'a str,
     id: &'a str,
     #[serde(rename = "type")]
     kind: &'static str,
@@ -223,11 +229,15 @@ fn said<'a>(blocks: &'a [Block<'a>]) -> Message<'a> {
     for block in blocks {
         match block {
             Block::Text(words) => text.push_str(words),
-            Block::Call { id, name, input } => {
-                tool_calls.push(Call { id, kind: "function", function: Called { name, arguments: input } });
+            Block::Call { id, written_id, name, input } => {
+                let extra_content = None;
+                tool_calls.push(Call { extra_content, written_id, id, kind: "function", function: Called { name, arguments: input } });
             }
             Block::Opaque(block) => reasoning = serde_json::from_str(block.get()).unwrap_or_default(),
         }
+    }
+    for call in &mut tool_calls {
+        call.extra_content = reasoning.extra_content.get(call.written_id).copied();
     }
     Message::Assistant { content: (!text.is_empty()).then_some(text), reasoning, tool_calls }
 }

@@ -12,7 +12,7 @@ use crate::{
     error::ModelError,
     event::{ModelEvent, StopReason},
     limits::MAX_BLOCKS,
-    pending_call::{PendingCall, finish},
+    pending_call::{PendingCall, finish, minted_id},
     reader::{StreamReader, bad_stream, parse, tokens, unknown_stop_reason},
     stream_error,
 };
@@ -34,6 +34,8 @@ pub(crate) struct Reader {
 struct Indexed {
     index: u64,
     call: PendingCall,
+    /// What goes back with it.
+    extra: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -71,6 +73,8 @@ struct Delta<'a> {
 struct CallDelta<'a> {
     index: Option<u64>,
     id: Option<String>,
+    /// What the provider wants back with the call (Gemini's thought signature).
+    extra_content: Option<Value>,
     #[serde(borrow)]
     function: Option<FunctionDelta<'a>>,
 }
@@ -174,7 +178,14 @@ impl Reader {
         for text in [&id, &name, &arguments] {
             self.budget.take(text)?;
         }
-        let call = self.entry(delta.index, &id, &name)?;
+        let extra = delta.extra_content.filter(Value::is_object);
+        if let Some(extra) = &extra {
+            self.budget.take_nested(&extra.to_string())?;
+        }
+        let Indexed { call, extra: held, .. } = self.entry(delta.index, &id, &name)?;
+        if extra.is_some() {
+            *held = extra;
+        }
         // Servers repeat id and name in later fragments, so they are set once and never joined.
         if call.id.is_empty() {
             call.id = id;
@@ -188,7 +199,7 @@ impl Reader {
 
     /// The call that a fragment belongs to. Without an index it is the last one, unless the fragment begins another.
     /// Gemini's server gives every call the index 0; there a new id with a name begins another.
-    fn entry(&mut self, index: Option<u64>, id: &str, name: &str) -> Result<&mut PendingCall, ModelError> {
+    fn entry(&mut self, index: Option<u64>, id: &str, name: &str) -> Result<&mut Indexed, ModelError> {
         let same_index = |one: &Indexed| index.is_none_or(|index| one.index == index);
         let found = self.calls.iter().rposition(same_index).filter(|at| {
             let call = &self.calls[*at].call;
@@ -202,21 +213,30 @@ impl Reader {
             }
             None => {
                 let index = index.unwrap_or(self.calls.len() as u64);
-                self.calls.push(Indexed { index, call: PendingCall::default() });
+                self.calls.push(Indexed { index, call: PendingCall::default(), extra: None });
                 self.calls.len() - 1
             }
         };
-        Ok(&mut self.calls[at].call)
+        Ok(&mut self.calls[at])
     }
 
     fn end(&mut self, said: StopReason) -> Vec<ModelEvent> {
         let stop_reason = if self.refused { StopReason::Refusal } else { said };
-        let calls = std::mem::take(&mut self.calls).into_iter().map(|one| one.call);
+        let mut reasoning = std::mem::take(&mut self.reasoning);
+        let calls = std::mem::take(&mut self.calls).into_iter().map(|Indexed { mut call, extra, .. }| {
+            if let Some(extra) = extra {
+                if call.id.is_empty() {
+                    call.id = minted_id();
+                }
+                reasoning.add_extra(&call.id, extra);
+            }
+            call
+        });
         // A call without a name is the agent's to answer with an error; only what holds nothing at all is no call.
-        let calls =
+        let calls: Vec<PendingCall> =
             calls.filter(|call| ![&call.id, &call.name, &call.input].iter().all(|text| text.is_empty())).collect();
         let held = self.tags.end().map(Said::into_event);
-        let reasoning = std::mem::take(&mut self.reasoning).into_block().map(ModelEvent::Opaque);
+        let reasoning = reasoning.into_block().map(ModelEvent::Opaque);
         held.into_iter().chain(reasoning).chain(finish(calls, stop_reason, self.usage)).collect()
     }
 }
