@@ -157,7 +157,12 @@ fn step<'a>(
                     content: result.map_or(NO_RESULT, |result| &result.content),
                     is_error: result.is_none_or(|result| result.is_error),
                 });
-                blocks.push(Block::Call { id, written_id: &call.id, name: plain_name(&call.name), input: object_text(&call.input_text) });
+                blocks.push(Block::Call {
+                    id,
+                    written_id: &call.id,
+                    name: plain_name(&call.name),
+                    input: object_text(&call.input_text),
+                });
             }
         }
     }

@@ -151,7 +151,9 @@ pub enum ConnectError {
     #[error("cannot stand beside reasoning_effort. Take one of them out.")]
     EffortAndTokens,
     /// No room to think, or none for the answer.
-    #[error("must be a number from {MIN_THINKING_TOKENS}, and less than max_tokens, which has room for thinking and answer.")]
+    #[error(
+        "must be a number from {MIN_THINKING_TOKENS}, and less than max_tokens, which has room for thinking and answer."
+    )]
     BadThinkingTokens,
     /// The TLS library or the system's certificates are unusable.
     #[error(

@@ -85,13 +85,15 @@ fn words_view(thought: Memo<Option<Arc<Thinking>>>, is_over: Memo<bool>) -> impl
             let words = move || thought.with(|thought| thought.as_ref().map(|thought| thought.told.text.clone()));
             return view! { <pre tabindex="0">{words}</pre> }.into_any();
         }
-        thought.with(|thought| {
-            thought.as_ref().map(|thought| {
-                let note = thought.told.truncated.then(|| view! { <p class="tool-note">{text.thought_is_cut()}</p> });
-                view! { <LongText content=thought.told.text.clone() />{note} }
+        thought
+            .with(|thought| {
+                thought.as_ref().map(|thought| {
+                    let note =
+                        thought.told.truncated.then(|| view! { <p class="tool-note">{text.thought_is_cut()}</p> });
+                    view! { <LongText content=thought.told.text.clone() />{note} }
+                })
             })
-        })
-        .into_any()
+            .into_any()
     }
 }
 

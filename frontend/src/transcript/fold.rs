@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{
-    ChatEvent, ContentDelta, MessageEnd, MessageStart, MessageStatus, ReasoningDelta, Snapshot, ToolCallEnd, ToolCallProgress,
-    ToolCallStart, ToolCallStatus, TurnError, Usage,
+    ChatEvent, ContentDelta, MessageEnd, MessageStart, MessageStatus, ReasoningDelta, Snapshot, ToolCallEnd,
+    ToolCallProgress, ToolCallStart, ToolCallStatus, TurnError, Usage,
 };
 
 use super::{Activity, Entry, Item, Progress, Thought, Transcript, consent, item::Told};
@@ -96,9 +96,10 @@ fn tool_call_progress(transcript: &mut Transcript, told: ToolCallProgress) {
 fn reasoning_delta(transcript: &mut Transcript, delta: &ReasoningDelta) {
     let Some(entry) = transcript.target.and_then(|id| transcript.find(id)) else { return };
     let message = entry.id;
-    let held = entry.items.iter().position(
-        |item| matches!(item, Item::Thought(thought) if thought.told.reasoning_id == delta.reasoning_id),
-    );
+    let held = entry
+        .items
+        .iter()
+        .position(|item| matches!(item, Item::Thought(thought) if thought.told.reasoning_id == delta.reasoning_id));
     let grown = match held.map(|at| &entry.items[at]) {
         Some(Item::Thought(thought)) => thought.grown(delta),
         _ => Some(Thought::begun_by(message, delta)),

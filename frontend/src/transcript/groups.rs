@@ -183,7 +183,10 @@ mod tests {
         for (items, expected) in [
             (vec![thought(0, true)], "t0"),
             (vec![thought(0, true), call(1)], "t0 1"),
-            (vec![thought(0, true), call(1), thought(1, true), call(2), thought(2, true)], "t0 [add ×2] 1/1 1/t1 1/2 t2"),
+            (
+                vec![thought(0, true), call(1), thought(1, true), call(2), thought(2, true)],
+                "t0 [add ×2] 1/1 1/t1 1/2 t2",
+            ),
             (vec![thought(0, true), call(1), thought(1, false)], "t0 1 t1"),
         ] {
             assert_eq!(drawn(&items), expected);

@@ -9,8 +9,8 @@ use tallybook_tools::ToolSpec;
 
 use super::{request, stream::Reader};
 use crate::{
-    AssistantBlock, ModelEvent, ModelMessage, ModelRequest, ReasoningEffort, Sampling, StopReason, ToolCallRequest, ToolChoice,
-    ToolResult,
+    AssistantBlock, ModelEvent, ModelMessage, ModelRequest, ReasoningEffort, Sampling, StopReason, ToolCallRequest,
+    ToolChoice, ToolResult,
     testing::{self, add_spec, calls, stop_reason},
 };
 
@@ -350,9 +350,11 @@ fn thinking_is_asked_for_by_an_effort_or_in_tokens_where_the_api_takes_it() {
     assert_eq!(sent["thinking"], json!({"type": "enabled", "budget_tokens": 2000}));
     assert_eq!((&sent["output_config"], &sent["temperature"]), (&Value::Null, &Value::Null));
     // Where the API refuses thinking, the model does without.
-    for (options, choice, max_tokens) in
-        [(&effort, ToolChoice::Required, None), (&tokens, ToolChoice::Auto, Some(2000)), (&roomy, ToolChoice::Auto, None)]
-    {
+    for (options, choice, max_tokens) in [
+        (&effort, ToolChoice::Required, None),
+        (&tokens, ToolChoice::Auto, Some(2000)),
+        (&roomy, ToolChoice::Auto, None),
+    ] {
         let sent = body(options, choice, max_tokens);
         assert_eq!((&sent["thinking"], &sent["output_config"]), (&Value::Null, &Value::Null));
         assert_eq!(sent["temperature"], 0.5);

@@ -5,9 +5,9 @@
 mod reasoning;
 mod request;
 pub(super) mod stream;
-mod thought;
 #[cfg(test)]
 mod tests;
+mod thought;
 
 use tallybook_protocol::ModelInfo;
 

@@ -231,7 +231,13 @@ fn said<'a>(blocks: &'a [Block<'a>]) -> Message<'a> {
             Block::Text(words) => text.push_str(words),
             Block::Call { id, written_id, name, input } => {
                 let extra_content = None;
-                tool_calls.push(Call { extra_content, written_id, id, kind: "function", function: Called { name, arguments: input } });
+                tool_calls.push(Call {
+                    extra_content,
+                    written_id,
+                    id,
+                    kind: "function",
+                    function: Called { name, arguments: input },
+                });
             }
             Block::Opaque(block) => reasoning = serde_json::from_str(block.get()).unwrap_or_default(),
         }

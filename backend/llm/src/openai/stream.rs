@@ -6,7 +6,10 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tallybook_protocol::{Usage, sse::Frame};
 
-use super::{reasoning::Reasoning, thought::{Said, ThoughtTags}};
+use super::{
+    reasoning::Reasoning,
+    thought::{Said, ThoughtTags},
+};
 use crate::{
     answer_budget::AnswerBudget,
     error::ModelError,

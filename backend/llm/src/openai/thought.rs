@@ -4,8 +4,7 @@
 use crate::event::ModelEvent;
 
 /// The tags between which models think.
-const TAGS: [(&str, &str); 3] =
-    [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<thought>", "</thought>")];
+const TAGS: [(&str, &str); 3] = [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<thought>", "</thought>")];
 
 /// The most blanks before the tag.
 const MAX_BLANK_BYTES: usize = 64;
@@ -79,7 +78,8 @@ impl ThoughtTags {
                 let written = held.trim_start();
                 if let Some((_, closing)) = TAGS.iter().find(|(opening, _)| *opening == written) {
                     self.0 = State::Thinking { closing, held: String::new(), blank: true };
-                } else if held.len() > MAX_BLANK_BYTES || !TAGS.iter().any(|(opening, _)| opening.starts_with(written)) {
+                } else if held.len() > MAX_BLANK_BYTES || !TAGS.iter().any(|(opening, _)| opening.starts_with(written))
+                {
                     push_text(said, held);
                     self.0 = State::Text;
                 }

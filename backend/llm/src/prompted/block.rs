@@ -98,6 +98,20 @@ impl Block {
         format!("{}{}", self.opening, self.body)
     }
 
+    /// Takes out what may yet begin something else, of a tag that turned out to be a word: the last character; of tags within
+    /// it, all from where those began.
+    pub(super) fn take_undecided(&mut self) -> String {
+        match self.phase {
+            Phase::Xml { from } if !self.is_function() => self.body.split_off(from),
+            _ => self.body.pop().map(String::from).unwrap_or_default(),
+        }
+    }
+
+    /// Whether its tag is the beginning of its call.
+    fn is_function(&self) -> bool {
+        matches!(self.marks, Marks::Tag(tag) if tag.holds == Holds::Function)
+    }
+
     pub(super) fn push(&mut self, c: char, tools: &[ToolSpec]) -> Verdict {
         let at = self.body.len();
         self.body.push(c);
@@ -172,10 +186,7 @@ impl Block {
 
     /// Whether a call may still come of a body of tags.
     fn may_be_xml(&self, from: usize) -> bool {
-        match self.marks {
-            Marks::Tag(tag) if tag.holds == Holds::Function => xml::may_go_on(&self.body),
-            _ => xml::may_begin(&self.body[from..]),
-        }
+        if self.is_function() { xml::may_go_on(&self.body) } else { xml::may_begin(&self.body[from..]) }
     }
 
     /// The answer ended within the block: the calls that count all the same.

@@ -304,13 +304,14 @@ impl Parser {
                     self.text(&block.opening);
                     block.body.chars().fold(State::Code { fence, line }, |state, c| self.step(state, c))
                 }
-                // A tag in words is a word. Only the character that said so may begin something else: to look again
-                // at all that is held would take the square of its length.
+                // A tag in words is a word. Only what is not decided may begin something else: to look again at all that
+                // is held would take the square of its length.
                 Marks::Tag(_) => {
-                    block.body.pop();
+                    let undecided = block.take_undecided();
                     let held = block.text();
                     self.text(&held);
-                    self.step(if is_at_start(&held) { line_start() } else { State::Line }, c)
+                    let state = if is_at_start(&held) { line_start() } else { State::Line };
+                    undecided.chars().fold(state, |state, c| self.step(state, c))
                 }
             },
         }

@@ -401,7 +401,9 @@ fn calls_in_the_dialects_that_models_were_taught() {
     }
     let two = format!("I add. [TOOL_CALLS]add[ARGS]{EXACT}[TOOL_CALLS]multiply[ARGS]{{\"a\":1}}");
     assert_eq!(read(&two), ("I add. ".to_owned(), vec![call("add", EXACT), call("multiply", r#"{"a":1}"#)]));
-    let two = format!("<|python_tag|>{{\"name\":\"add\",\"parameters\":{EXACT}}}; {{\"name\":\"multiply\",\"parameters\":{{}}}}");
+    let two = format!(
+        "<|python_tag|>{{\"name\":\"add\",\"parameters\":{EXACT}}}; {{\"name\":\"multiply\",\"parameters\":{{}}}}"
+    );
     assert_eq!(read(&two).1, [call("add", EXACT), call("multiply", "{}")]);
 }
 
@@ -424,7 +426,9 @@ fn a_dialects_marks_in_words_are_words() {
         assert_ordinary(answer);
     }
     // What is cut off is half a wish.
-    for half in ["<tool_call><function=add></function>", "[TOOL_CALLS]add[ARGS]{\"a\":1", "<function=add><parameter=a>1"] {
+    for half in
+        ["<tool_call><function=add></function>", "[TOOL_CALLS]add[ARGS]{\"a\":1", "<function=add><parameter=a>1"]
+    {
         assert_eq!(read_portions(&[half], true), (half.to_owned(), vec![]), "{half}");
     }
 }
@@ -432,7 +436,9 @@ fn a_dialects_marks_in_words_are_words() {
 #[test]
 fn where_a_model_thinks_nothing_is_a_call() {
     let tagged = format!("<tool_call>{{\"name\":\"add\",\"arguments\":{EXACT}}}</tool_call>");
-    let thought = format!("Let me see. <think>I could write {tagged} or\n```tool\n{{\"tool\":\"add\",\"args\":{{}}}}\n```\n</think>");
+    let thought = format!(
+        "Let me see. <think>I could write {tagged} or\n```tool\n{{\"tool\":\"add\",\"args\":{{}}}}\n```\n</think>"
+    );
     assert_ordinary(&thought);
     assert_ordinary(thought.strip_suffix("</think>").unwrap());
     assert_eq!(read(&format!("{thought}\n{tagged}")), (format!("{thought}\n"), vec![call("add", EXACT)]));

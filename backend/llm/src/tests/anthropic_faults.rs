@@ -27,8 +27,16 @@ pub(super) struct Played {
 impl Played {
     pub(super) fn new((text, events, error): (String, Vec<ModelEvent>, Option<ModelError>)) -> Self {
         let error = error.map(|error| error.code());
-        let mut played =
-            Self { text, calls: vec![], ids: vec![], opaque: vec![], thought: String::new(), stop_reason: None, usage: None, error };
+        let mut played = Self {
+            text,
+            calls: vec![],
+            ids: vec![],
+            opaque: vec![],
+            thought: String::new(),
+            stop_reason: None,
+            usage: None,
+            error,
+        };
         for event in events {
             match event {
                 ModelEvent::ToolCall(call) => {

@@ -11,7 +11,10 @@ use super::{
     rerun::Reruns,
     store::{
         looks::Action,
-        whole::{self, CallOfTurnRow, ConversationRow, DecisionRow, MessageRow, ModelCallRow, ThoughtRow, VoteRow, WholeCallRow},
+        whole::{
+            self, CallOfTurnRow, ConversationRow, DecisionRow, MessageRow, ModelCallRow, ThoughtRow, VoteRow,
+            WholeCallRow,
+        },
     },
 };
 use crate::accounts::{Caller, UserId};

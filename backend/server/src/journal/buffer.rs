@@ -102,7 +102,8 @@ impl State {
 
     /// Both kinds at one moment: of what is stored later nothing has a lower number.
     pub(super) fn unstored(&mut self, stored: Stored) -> (Vec<(i64, ChatEvent)>, Stored) {
-        let text = self.text_from(stored.text_bytes).into_iter().map(|(seq, text)| (seq, ChatEvent::ContentDelta(text)));
+        let text =
+            self.text_from(stored.text_bytes).into_iter().map(|(seq, text)| (seq, ChatEvent::ContentDelta(text)));
         let text: Vec<_> = text.collect();
         let text_bytes = self.delta_ends.back().map_or(stored.text_bytes, |(end, _)| *end);
         let thoughts = self.thoughts_after(stored.reasoning_seq);

@@ -58,10 +58,7 @@ async fn ask(client: &dyn ModelClient, messages: Vec<ModelMessage>, tool_choice:
             Ok(ModelEvent::TextDelta(delta)) => answer.text.push_str(&delta),
             Ok(ModelEvent::ToolCall(call)) => answer.calls.push(call),
             Ok(
-                ModelEvent::Opaque(_)
-                | ModelEvent::Attempt(_)
-                | ModelEvent::RetryIn(_)
-                | ModelEvent::CallGrew { .. },
+                ModelEvent::Opaque(_) | ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::CallGrew { .. },
             ) => {}
             Ok(ModelEvent::ReasoningDelta(words)) => answer.thought.push_str(&words),
             Ok(ModelEvent::Ended { stop_reason, usage }) => answer.end = Some((stop_reason, usage)),
@@ -198,9 +195,14 @@ async fn native_and_auto_leave_text_alone_where_tools_are_supported() {
 /// Each as its model's template has it; the digits stay as they were written.
 #[tokio::test]
 async fn calls_in_a_models_own_dialect_are_read_in_the_prompted_mode_and_left_alone_in_the_native_one() {
-    for name in
-        ["qwen_xml_call", "hermes_call", "mistral_list_of_calls", "mistral_named_call", "llama_python_tag", "llama_bare_json"]
-    {
+    for name in [
+        "qwen_xml_call",
+        "hermes_call",
+        "mistral_list_of_calls",
+        "mistral_named_call",
+        "llama_python_tag",
+        "llama_bare_json",
+    ] {
         let model = MockLlm::start().await.unwrap();
         model.reply(fault(name).unwrap());
         let answer = ask(&*client(ProviderKind::OpenAi, &model, ToolMode::Prompt), question(), ToolChoice::Auto).await;

@@ -66,16 +66,11 @@ pub(crate) async fn create_missing(
 
 /// Deletes what was thought in one step, which is taken back.
 pub(crate) async fn delete(tx: &mut Transaction, message_id: MessageId, step: i64) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| {
-        sqlx::query(DELETE).bind(message_id).bind(step).execute(connection).await.map(|_| ())
-    })
+    on_tx!(tx, |connection| { sqlx::query(DELETE).bind(message_id).bind(step).execute(connection).await.map(|_| ()) })
 }
 
 /// What was thought in the turns `message_ids`, which are in order.
-pub(crate) async fn list(
-    db: &Database,
-    message_ids: &[MessageId],
-) -> sqlx::Result<HashMap<MessageId, Vec<Reasoning>>> {
+pub(crate) async fn list(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<HashMap<MessageId, Vec<Reasoning>>> {
     let rows: Vec<ReasoningRow> = list_of(db, LIST, message_ids, ") ORDER BY message_id, step").await?;
     let mut by_message: HashMap<MessageId, Vec<Reasoning>> = HashMap::new();
     for row in rows {

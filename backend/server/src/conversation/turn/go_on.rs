@@ -3,7 +3,9 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use tallybook_protocol::{ApprovalDecided, ChatEvent, Decision, MessageStatus, Reasoning, Snapshot, ToolCall, ToolCallId};
+use tallybook_protocol::{
+    ApprovalDecided, ChatEvent, Decision, MessageStatus, Reasoning, Snapshot, ToolCall, ToolCallId,
+};
 
 use super::{
     super::{

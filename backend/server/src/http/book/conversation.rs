@@ -141,9 +141,5 @@ fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
 
 fn thought_of(ThoughtRow { words, words_bytes, duration_ms, .. }: ThoughtRow) -> Thought {
     let is_cut = i64::try_from(words.len()).is_ok_and(|held| held < words_bytes);
-    Thought {
-        words,
-        duration: duration_ms.map(format::duration),
-        size: is_cut.then(|| format::bytes(words_bytes)),
-    }
+    Thought { words, duration: duration_ms.map(format::duration), size: is_cut.then(|| format::bytes(words_bytes)) }
 }
