@@ -168,22 +168,6 @@ on_every_engine! {
         assert_eq!(stored["messages"][1]["reasoning"][0], serde_json::to_value(thought).unwrap());
     }
 
-    /// What was thought belongs to what was done.
-    async fn a_shared_page_has_it_with_the_calls_and_as_text(engine: Engine) {
-        let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn(&engine, &model).await;
-        let conversation = app.create_conversation().await;
-        script(&model);
-        app.send(&conversation, "1 + 2?").await.all().await;
-        for tool_calls in [true, false] {
-            let share = app.post(&format!("/api/conversations/{conversation}/shares"), json!({"tool_calls": tool_calls})).await;
-            let share: Value = share.json().await.unwrap();
-            let page = app.get(share["path"].as_str().unwrap()).await.text().await.unwrap();
-            assert_eq!(page.contains("Let me &lt;b&gt;think&lt;/b&gt;."), tool_calls, "{page}");
-            assert!(!page.contains("<b>think</b>"));
-        }
-    }
-
     async fn a_program_gets_it_beside_the_content(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
