@@ -11,8 +11,15 @@ export interface Wanted {
   input: string;
 }
 
-/** An answer: its pieces of text and calls in order, each sent when the test lets it come. */
-export type Pieces = Iterable<string | Wanted> | AsyncIterable<string | Wanted>;
+/** Something that the model thinks and shows. */
+export interface Thought {
+  thought: string;
+}
+
+type Piece = string | Wanted | Thought;
+
+/** An answer: its pieces of text, thoughts and calls in order, each sent when the test lets it come. */
+export type Pieces = Iterable<Piece> | AsyncIterable<Piece>;
 
 /** A model server. Each request takes the next answer; without one it is told so. */
 export interface ScriptedModel {
@@ -67,6 +74,8 @@ async function respond(request: IncomingMessage, response: ServerResponse, piece
   for await (const piece of pieces) {
     if (typeof piece === "string") {
       await send({ content: piece });
+    } else if ("thought" in piece) {
+      await send({ reasoning_content: piece.thought });
     } else {
       const called = { name: piece.tool, arguments: piece.input };
       await send({ tool_calls: [{ index: calls, id: `call-${randomUUID()}`, type: "function", function: called }] });

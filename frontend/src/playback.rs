@@ -93,9 +93,13 @@ impl Scene {
         let mut answer = Entry::clone(answer);
         answer.id = MessageId(-answer.id.0);
         for item in &mut answer.items {
-            let Item::Call(call) = item;
-            let call = Arc::make_mut(call);
-            call.id = ToolCallId(-call.id.0);
+            match item {
+                Item::Call(call) => {
+                    let call = Arc::make_mut(call);
+                    call.id = ToolCallId(-call.id.0);
+                }
+                Item::Thought(thought) => Arc::make_mut(thought).message = answer.id,
+            }
         }
         Some(Arc::new(answer))
     }

@@ -148,6 +148,7 @@ fn conversation() -> Conversation {
         error_code: None,
         stop_reason: None,
         tool_calls,
+        reasoning: Vec::new(),
         siblings: Vec::new(),
         usage: (role == Role::Assistant).then_some(Usage { input_tokens: 1234, output_tokens: 56, ..Usage::default() }),
         provider: None,

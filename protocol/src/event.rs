@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
 use crate::{
-    ApprovalDecided, ApprovalRequested, MessageId, MessageStatus, RawJson, ToolCall, ToolCallId, ToolCallReview,
-    ToolCallStatus,
+    ApprovalDecided, ApprovalRequested, MessageId, MessageStatus, RawJson, Reasoning, ReasoningDelta, ToolCall,
+    ToolCallId, ToolCallReview, ToolCallStatus,
 };
 
 /// The user message is stored and a turn began.
@@ -169,6 +169,9 @@ pub struct MessageEnd {
     pub content: String,
     /// Every call of the turn, in the order asked for.
     pub tool_calls: Vec<ToolCall>,
+    /// What the model showed of its thinking, step by step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasoning: Vec<Reasoning>,
     /// `complete`, `stopped`, `interrupted` or `awaiting_approval`.
     pub status: MessageStatus,
     /// What cut the answer off, in words for the reader; only with `interrupted`.
@@ -218,6 +221,9 @@ pub struct Snapshot {
     pub content: String,
     /// The calls so far.
     pub tool_calls: Vec<ToolCall>,
+    /// What the model showed of its thinking so far.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasoning: Vec<Reasoning>,
     /// Where the message stands.
     pub status: MessageStatus,
     /// Who provides the model that writes it.
@@ -249,6 +255,8 @@ pub enum ChatEvent {
     ToolCallReview(ToolCallReview),
     /// `model_retry`
     ModelRetry(ModelRetry),
+    /// `reasoning_delta`
+    ReasoningDelta(ReasoningDelta),
     /// `content_delta`
     ContentDelta(ContentDelta),
     /// `message_end`
@@ -274,6 +282,7 @@ impl ChatEvent {
             Self::ApprovalDecided(_) => "approval_decided",
             Self::ToolCallReview(_) => "tool_call_review",
             Self::ModelRetry(_) => "model_retry",
+            Self::ReasoningDelta(_) => "reasoning_delta",
             Self::ContentDelta(_) => "content_delta",
             Self::MessageEnd(_) => "message_end",
             Self::Error(_) => "error",
@@ -294,6 +303,7 @@ impl ChatEvent {
             Self::ApprovalDecided(data) => serde_json::to_string(data),
             Self::ToolCallReview(data) => serde_json::to_string(data),
             Self::ModelRetry(data) => serde_json::to_string(data),
+            Self::ReasoningDelta(data) => serde_json::to_string(data),
             Self::ContentDelta(data) => serde_json::to_string(data),
             Self::MessageEnd(data) => serde_json::to_string(data),
             Self::Error(data) => serde_json::to_string(data),
@@ -314,6 +324,7 @@ impl ChatEvent {
             "approval_decided" => Self::ApprovalDecided(serde_json::from_str(data)?),
             "tool_call_review" => Self::ToolCallReview(serde_json::from_str(data)?),
             "model_retry" => Self::ModelRetry(serde_json::from_str(data)?),
+            "reasoning_delta" => Self::ReasoningDelta(serde_json::from_str(data)?),
             "content_delta" => Self::ContentDelta(serde_json::from_str(data)?),
             "message_end" => Self::MessageEnd(serde_json::from_str(data)?),
             "error" => Self::Error(serde_json::from_str(data)?),

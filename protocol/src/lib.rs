@@ -10,6 +10,7 @@ mod look;
 mod model;
 mod playback;
 mod raw_json;
+mod reasoning;
 mod resource;
 mod search;
 mod share;
@@ -35,6 +36,7 @@ pub use look::{Look, LookKind};
 pub use model::{CatalogModel, ModelList, Prices, ToolOffer};
 pub use playback::{Playback, PlayedEvent};
 pub use raw_json::{RawJson, json_depth};
+pub use reasoning::{MAX_REASONING_BYTES, MAX_STEP_REASONING_BYTES, Reasoning, ReasoningDelta};
 pub use resource::{
     AcceptTool, AnswerAgain, ChangedTool, Conversation, ConversationSummary, Earlier, LeftOutTool, Message,
     MessagePart, ModelInfo, NewConversation, NewMessage, Page, Problem, ToolCall, ToolInfo, ToolList, ToolServerInfo,

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
-use crate::{MessageId, MessageStatus, RawJson, Role, ToolCallId, ToolCallReview, ToolCallStatus, Usage};
+use crate::{MessageId, MessageStatus, RawJson, Reasoning, Role, ToolCallId, ToolCallReview, ToolCallStatus, Usage};
 
 /// Body of `POST /api/conversations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -235,6 +235,9 @@ pub struct Message {
     pub stop_reason: Option<String>,
     /// The calls made while answering, in the order asked for.
     pub tool_calls: Vec<ToolCall>,
+    /// What the model showed of its thinking while answering, step by step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasoning: Vec<Reasoning>,
     /// Row ids of all versions of this message, itself among them, oldest first; empty when it is the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<MessageId>,
@@ -453,6 +456,7 @@ mod tests {
             error_code: None,
             stop_reason: None,
             tool_calls: vec![call],
+            reasoning: Vec::new(),
             siblings: vec![MessageId(2), MessageId(3)],
             usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0, cost_nanos: Some(81_000) }),
             provider: Some("demo".to_owned()),

@@ -93,7 +93,11 @@ async fn follow(
                 answer.usage = usage;
                 return Ok(());
             }
-            ModelEvent::RetryIn(_) | ModelEvent::CallGrew { .. } | ModelEvent::ToolCall(_) | ModelEvent::Opaque(_) => {}
+            ModelEvent::RetryIn(_)
+            | ModelEvent::CallGrew { .. }
+            | ModelEvent::ToolCall(_)
+            | ModelEvent::ReasoningDelta(_)
+            | ModelEvent::Opaque(_) => {}
         }
         if answer.blocks.iter().map(text_bytes).sum::<usize>() > max_bytes {
             return Err(ModelError::BadStream { detail: "it is longer than what was asked for".to_owned() });

@@ -189,6 +189,7 @@ async fn follow(
                 answer.add_text(&delta);
                 recorder.text(step, &delta).await?;
             }
+            ModelEvent::ReasoningDelta(delta) => recorder.reasoning(step, &delta),
             // An id that occurs twice counts once: results are matched by id, so the second could never be told apart
             // from the first.
             ModelEvent::ToolCall(call) => {

@@ -15,6 +15,9 @@ pub trait TurnRecorder: Send {
     /// The model wrote text in a step.
     fn text(&mut self, step: u32, delta: &str) -> impl Future<Output = Result<(), RecordError>> + Send;
 
+    /// The model showed more of its thinking in a step. It ends for now with whatever the recorder is told next of the step.
+    fn reasoning(&mut self, step: u32, delta: &str);
+
     /// Whether a person has given consent to a tool for good.
     fn is_approved_for_good(&mut self, tool: &ToolSpec) -> impl Future<Output = Result<bool, RecordError>> + Send;
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::{
     anthropic::Anthropic,
+    effort::ReasoningEffort,
     endpoint::Endpoint,
-    limits::MAX_TOKENS,
+    limits::{MAX_TOKENS, MIN_THINKING_TOKENS},
     model::ModelClient,
     openai::OpenAi,
     prompted::{Auto, Prompted},
@@ -23,6 +24,7 @@ pub fn connect(settings: &ModelSettings) -> Result<Arc<dyn ModelClient>, Connect
     if !(1..=MAX_TOKENS).contains(&settings.max_tokens) {
         return Err(ConnectError::BadMaxTokens);
     }
+    check_thinking(settings)?;
     if settings.web_search && settings.provider != ProviderKind::OpenRouter {
         tracing::warn!(provider = %settings.provider, "LLM_ENABLE_WEB_SEARCH has no effect: only OpenRouter has that switch");
     }
@@ -44,10 +46,30 @@ pub fn connect(settings: &ModelSettings) -> Result<Arc<dyn ModelClient>, Connect
     })
 }
 
+fn check_thinking(settings: &ModelSettings) -> Result<(), ConnectError> {
+    let provider = settings.provider;
+    if let (ProviderKind::Anthropic, Some(effort @ (ReasoningEffort::None | ReasoningEffort::Minimal))) =
+        (provider, settings.reasoning_effort)
+    {
+        return Err(ConnectError::BadEffort { word: effort.as_str(), provider });
+    }
+    let Some(tokens) = settings.thinking_tokens else { return Ok(()) };
+    if !matches!(provider, ProviderKind::Anthropic | ProviderKind::OpenRouter) {
+        return Err(ConnectError::NoThinkingTokens { provider });
+    }
+    if settings.reasoning_effort.is_some() {
+        return Err(ConnectError::EffortAndTokens);
+    }
+    if !(MIN_THINKING_TOKENS..settings.max_tokens).contains(&tokens) {
+        return Err(ConnectError::BadThinkingTokens);
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::connect;
-    use crate::{ApiKey, ConnectError, ModelSettings, ProviderKind};
+    use crate::{ApiKey, ConnectError, ModelSettings, ProviderKind, ReasoningEffort};
 
     fn refusal(settings: &ModelSettings) -> String {
         connect(settings).err().map(|error| format!("{} {error}", error.setting())).unwrap_or_default()
@@ -66,6 +88,31 @@ mod tests {
             assert!(connect(&local).is_ok());
         }
         assert!(connect(&ModelSettings::new(ProviderKind::Ollama)).is_ok());
+    }
+
+    #[test]
+    fn thinking_that_a_provider_cannot_be_told_of_is_named() {
+        let settings = |kind| ModelSettings {
+            base_url: Some("http://127.0.0.1:1/v1".to_owned()),
+            max_tokens: 4096,
+            ..ModelSettings::new(kind)
+        };
+        let (anthropic, openai) = (settings(ProviderKind::Anthropic), settings(ProviderKind::OpenAi));
+        for effort in [ReasoningEffort::None, ReasoningEffort::Minimal] {
+            let said = refusal(&ModelSettings { reasoning_effort: Some(effort), ..anthropic.clone() });
+            assert!(said.starts_with("reasoning_effort") && said.contains("xhigh"), "{said}");
+            assert!(connect(&ModelSettings { reasoning_effort: Some(effort), ..openai.clone() }).is_ok());
+        }
+        for tokens in [1023, 4096] {
+            let said = refusal(&ModelSettings { thinking_tokens: Some(tokens), ..anthropic.clone() });
+            assert!(said.starts_with("thinking_tokens must"), "{said}");
+        }
+        assert!(connect(&ModelSettings { thinking_tokens: Some(1024), ..anthropic.clone() }).is_ok());
+        let said = refusal(&ModelSettings { thinking_tokens: Some(2000), ..openai });
+        assert!(said.starts_with("thinking_tokens is for"), "{said}");
+        let (tokens, effort) = (Some(2000), Some(ReasoningEffort::High));
+        let said = refusal(&ModelSettings { thinking_tokens: tokens, reasoning_effort: effort, ..anthropic });
+        assert!(said.contains("beside reasoning_effort"), "{said}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::request::ToolCallRequest;
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelEvent {
     /// The provider is being asked for the nth time (from 2), since the attempt before failed. Blocks given so far are
-    /// void; text and calls there are none, for after those nothing is asked again.
+    /// void, though thinking was shown; text and calls there are none, for after those nothing is asked again.
     Attempt(u32),
     /// The provider could not be asked and will be asked again, unless this stream is dropped meanwhile. An
     /// [`Attempt`](Self::Attempt) follows after the wait.
@@ -25,6 +25,9 @@ pub enum ModelEvent {
     },
     /// More text of the answer. Never empty.
     TextDelta(String),
+    /// More of what the model shows of its thinking, for people to read; it is no part of the answer and of no request.
+    /// Never empty.
+    ReasoningDelta(String),
     /// A complete tool call. Calls that the stream left unfinished (end of tokens, end of file) are never given.
     ToolCall(ToolCallRequest),
     /// A block to be replayed verbatim; see [`AssistantBlock::Opaque`](super::AssistantBlock::Opaque).

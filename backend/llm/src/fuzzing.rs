@@ -149,7 +149,7 @@ fn assert_promises(events: &[ModelEvent], error: Option<&str>) {
 
 fn assert_bounded(events: &[ModelEvent]) {
     let sizes = events.iter().map(|event| match event {
-        ModelEvent::TextDelta(text) => {
+        ModelEvent::TextDelta(text) | ModelEvent::ReasoningDelta(text) => {
             assert!(!text.is_empty(), "an empty delta");
             text.len()
         }

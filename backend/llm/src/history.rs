@@ -38,8 +38,8 @@ pub(super) enum Part<'a> {
 pub(super) enum Block<'a> {
     /// Never blank.
     Text(&'a str),
-    /// A call under an id that is unique in the request; `input` is the text of a JSON object.
-    Call { id: String, name: String, input: Cow<'a, str> },
+    /// A call under an id that is unique in the request, and the one it was given; `input` is the text of a JSON object.
+    Call { id: String, written_id: &'a str, name: String, input: Cow<'a, str> },
     /// This model's own block.
     Opaque(&'a RawValue),
 }
@@ -157,7 +157,12 @@ fn step<'a>(
                     content: result.map_or(NO_RESULT, |result| &result.content),
                     is_error: result.is_none_or(|result| result.is_error),
                 });
-                blocks.push(Block::Call { id, name: plain_name(&call.name), input: object_text(&call.input_text) });
+                blocks.push(Block::Call {
+                    id,
+                    written_id: &call.id,
+                    name: plain_name(&call.name),
+                    input: object_text(&call.input_text),
+                });
             }
         }
     }
@@ -237,7 +242,7 @@ mod tests {
             Entry::Step { blocks, results } => {
                 let blocks = blocks.iter().map(|block| match block {
                     Block::Text(text) => format!(" {text:?}"),
-                    Block::Call { id, name, input } => format!(" {name}#{id}{input}"),
+                    Block::Call { id, name, input, .. } => format!(" {name}#{id}{input}"),
                     Block::Opaque(json) => format!(" {json}"),
                 });
                 let results = results.iter().map(|outcome| format!(" {}={}", outcome.id, outcome.content));

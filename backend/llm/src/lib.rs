@@ -6,6 +6,7 @@ mod anthropic;
 mod api_key;
 mod attempt_error;
 mod connect;
+mod effort;
 mod endpoint;
 mod error;
 mod event;
@@ -38,6 +39,7 @@ mod tool_mode;
 
 pub use api_key::ApiKey;
 pub use connect::connect;
+pub use effort::{ReasoningEffort, UnknownEffort};
 pub use error::ModelError;
 pub use event::{ModelEvent, RetryWait, StopReason};
 pub use model::{ModelClient, ModelStream};

@@ -37,6 +37,8 @@ pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_mins(1);
 
 /// The most that `LLM_MAX_TOKENS` may ask for.
 pub(crate) const MAX_TOKENS: u32 = 1_000_000;
+/// The least that a model may be told to think (Anthropic).
+pub(crate) const MIN_THINKING_TOKENS: u32 = 1024;
 /// How many tokens a title may take; models that think before they write need more than a title has.
 pub(crate) const MAX_TITLE_TOKENS: u32 = 1024;
 /// The same of a vote on a call.

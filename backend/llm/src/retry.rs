@@ -17,7 +17,7 @@ use super::{
 };
 
 /// Asks, with retries, and streams the answer. What was handed on cannot be withdrawn, so after the first text or call a
-/// failure is final.
+/// failure is final; thinking is no part of the answer, and begins anew.
 pub(super) fn stream<R: StreamReader + 'static>(
     endpoint: Arc<Endpoint>,
     body: Result<String, serde_json::Error>,
@@ -34,7 +34,10 @@ pub(super) fn stream<R: StreamReader + 'static>(
             let failure = loop {
                 match answer.next().await {
                     Some(Ok(event)) => {
-                        handed_on |= !matches!(event, ModelEvent::Opaque(_) | ModelEvent::CallGrew { .. });
+                        handed_on |= !matches!(
+                            event,
+                            ModelEvent::Opaque(_) | ModelEvent::CallGrew { .. } | ModelEvent::ReasoningDelta(_)
+                        );
                         yield event;
                     }
                     Some(Err(failure)) => break failure,

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::{
     api_key::ApiKey,
-    limits::{MAX_REVIEW_TOKENS, MAX_TITLE_TOKENS, MAX_TOKENS},
+    effort::ReasoningEffort,
+    limits::{MAX_REVIEW_TOKENS, MAX_TITLE_TOKENS, MAX_TOKENS, MIN_THINKING_TOKENS},
     provider::ProviderKind,
     retry_policy::RetryPolicy,
     tool_mode::ToolMode,
@@ -39,6 +40,10 @@ pub struct ModelSettings {
     pub anthropic_version: Option<String>,
     /// `LLM_TOOL_MODE`.
     pub tool_mode: ToolMode,
+    /// How hard it is to think before it answers; the provider decides when absent.
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// How many tokens it may think, for Anthropic's models of before there was an effort, and OpenRouter's.
+    pub thinking_tokens: Option<u32>,
 }
 
 impl ModelSettings {
@@ -57,6 +62,8 @@ impl ModelSettings {
             web_search: false,
             anthropic_version: None,
             tool_mode: ToolMode::Auto,
+            reasoning_effort: None,
+            thinking_tokens: None,
         }
     }
 
@@ -68,6 +75,8 @@ impl ModelSettings {
             retries: RetryPolicy { retries: 0, ..self.retries },
             web_search: false,
             tool_mode: ToolMode::Native,
+            reasoning_effort: None,
+            thinking_tokens: None,
             ..self.clone()
         }
     }
@@ -79,6 +88,8 @@ impl ModelSettings {
             max_tokens: self.max_tokens.min(MAX_REVIEW_TOKENS),
             web_search: false,
             tool_mode: ToolMode::Native,
+            reasoning_effort: None,
+            thinking_tokens: None,
             ..self.clone()
         }
     }
@@ -122,6 +133,28 @@ pub enum ConnectError {
     /// No room for an answer, or more than any model has.
     #[error("must be a number from 1 to {MAX_TOKENS}.")]
     BadMaxTokens,
+    /// The provider knows no such effort.
+    #[error("{word:?} is unknown to {provider}: use low, medium, high, xhigh or max.")]
+    BadEffort {
+        /// The effort.
+        word: &'static str,
+        /// Who does not know it.
+        provider: ProviderKind,
+    },
+    /// The provider takes no number of tokens to think.
+    #[error("is for anthropic and openrouter. Use reasoning_effort for {provider}.")]
+    NoThinkingTokens {
+        /// Who takes none.
+        provider: ProviderKind,
+    },
+    /// Both ways to say how much a model is to think.
+    #[error("cannot stand beside reasoning_effort. Take one of them out.")]
+    EffortAndTokens,
+    /// No room to think, or none for the answer.
+    #[error(
+        "must be a number from {MIN_THINKING_TOKENS}, and less than max_tokens, which has room for thinking and answer."
+    )]
+    BadThinkingTokens,
     /// The TLS library or the system's certificates are unusable.
     #[error(
         "{url} cannot be asked over HTTPS: {source}. Install the system's CA certificates (package ca-certificates)."
@@ -143,6 +176,8 @@ impl ConnectError {
             Self::BadBaseUrl { .. } | Self::Tls { .. } => "base_url",
             Self::BadTemperature => "temperature",
             Self::BadMaxTokens => "max_tokens",
+            Self::BadEffort { .. } => "reasoning_effort",
+            Self::NoThinkingTokens { .. } | Self::EffortAndTokens | Self::BadThinkingTokens => "thinking_tokens",
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::{
         each::Each,
         items::{Items, Lines},
         shown::read,
+        thought::Thought,
         tool_call::ToolCall,
         tool_group::ToolGroup,
     },
@@ -36,6 +37,7 @@ pub(crate) fn ItemRun(first: ItemKey, items: Items) -> impl IntoView {
                 children=move |line| match LineKey::of(&line) {
                     LineKey::Group(first) => view! { <ToolGroup first lines items /> }.into_any(),
                     LineKey::Item(ItemKey::Call(id)) => view! { <ToolCall id lines items /> }.into_any(),
+                    LineKey::Item(key @ ItemKey::Thought(..)) => view! { <Thought key lines items /> }.into_any(),
                 }
             />
         </div>

@@ -45,6 +45,7 @@ impl Items {
 pub(crate) fn element_id(key: ItemKey) -> String {
     match key {
         ItemKey::Call(id) => format!("call-{id}"),
+        ItemKey::Thought(message, step) => format!("thought-{message}-{step}"),
     }
 }
 

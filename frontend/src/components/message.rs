@@ -299,6 +299,7 @@ mod tests {
                 assistant_message_id: MessageId(2),
                 content: "It is 3.".to_owned(),
                 tool_calls: Vec::new(),
+                reasoning: Vec::new(),
                 status: MessageStatus::Stopped,
                 error: None,
                 error_code: None,

@@ -47,6 +47,7 @@ mod skeleton;
 pub(crate) mod switches;
 mod tally_marks;
 pub(crate) mod thinking;
+pub(crate) mod thought;
 pub(crate) mod thread;
 mod times;
 pub(crate) mod title_field;

@@ -7,14 +7,20 @@ use leptos::prelude::*;
 use tallybook_protocol::{Role, SharedConversation};
 
 use crate::{
-    components::{call_text::Part, icon::Draw, nothing_here::NothingHere, tool_call::outcome_icon},
+    components::{
+        call_text::Part,
+        icon::{Draw, Icon},
+        nothing_here::NothingHere,
+        thought::heading,
+        tool_call::outcome_icon,
+    },
     format, json,
     language::{Language, use_language},
     markdown::Stretch,
     preferences::Preferences,
     style::{later_style, style},
     text::{PRODUCT, page_title},
-    transcript::{Call, CallText, Entry, Item, Segment},
+    transcript::{Call, CallText, Entry, Item, Segment, Thought},
 };
 
 /// Characters of each text of a call that are shown; there is nothing here to ask for more with.
@@ -103,8 +109,11 @@ pub(super) fn answer_view(entry: &Entry, text: Language) -> impl IntoView + use<
         }
         Segment::Items(keys) => {
             let items = entry.items.iter().filter(|item| keys.contains(&item.key()));
-            let calls = items.filter_map(Item::as_call).map(|call| call_view(call, text));
-            view! { <div class="tools">{calls.collect_view()}</div> }.into_any()
+            let items = items.map(|item| match item {
+                Item::Call(call) => call_view(call, text).into_any(),
+                Item::Thought(thought) => thought_view(thought, text).into_any(),
+            });
+            view! { <div class="tools">{items.collect_view()}</div> }.into_any()
         }
     });
     let cut_off = entry.is_cut_off().then(|| view! { <p class="note">{text.shared_cut_off()}</p> });
@@ -114,6 +123,21 @@ pub(super) fn answer_view(entry: &Entry, text: Language) -> impl IntoView + use<
             {pieces.collect_view()}
             {cut_off}
         </article>
+    }
+}
+
+fn thought_view(thought: &Thought, text: Language) -> impl IntoView + use<> {
+    let (beginning, is_cut) = format::beginning(&thought.told.text, MAX_CALL_CHARS);
+    let is_cut = is_cut || thought.told.truncated;
+    let note = is_cut.then(|| view! { <p class="tool-note">{text.shared_beginning()}</p> });
+    view! {
+        <details class="tool thought">
+            <summary class="tool-line">
+                <span class="tool-status"><Draw icon=Icon::Thought /></span>
+                <span class="thought-heading">{heading(thought, text)}</span>
+            </summary>
+            <div class="thought-words" dir="auto"><pre tabindex="0">{beginning.to_owned()}</pre>{note}</div>
+        </details>
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is said of tools: of those on offer, of calls that wait for somebody's decision, and of how far a call is.
+//! What is said of what a model does: of the tools on offer, of its thinking, of calls that wait for somebody's decision, and of how far a call is.
 
 use tallybook_protocol::{ApprovalScope, ToolServerInfo, Verdict};
 
@@ -37,6 +37,10 @@ texts! {
         "サーバーによる説明が以前と変わりました。";
     tool_accept: "Accept it as it is now", "今の内容で受け入れる";
     tools_left_out: "Left out", "提供されないツール";
+
+    // What a model shows of its thinking.
+    thought: "Thought", "思考の内容";
+    thought_is_cut: "There was more than is kept.", "以降は保存されていません。";
 
     // Calls that wait for a decision.
     decision_needed: "A decision is needed", "承認が必要です";
@@ -85,6 +89,14 @@ texts! {
 }
 
 impl Language {
+    /// For how long a model thought.
+    pub(crate) fn thought_for(self, duration: &str) -> String {
+        match self {
+            Self::English => format!("Thought for {duration}"),
+            Self::Japanese => format!("{duration}考えました"),
+        }
+    }
+
     /// Asks for a decision.
     pub(crate) fn may_it_run(self, tool: &str) -> String {
         match self {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tallybook_protocol::{Message, MessageId, MessageStatus, ModelRetry, Role, ToolCallId, ToolCallPreparing, Usage};
 
-use super::{Call, Item, Segment, item::items_from, segments::segments};
+use super::{Call, Item, Segment, item::Told, segments::segments};
 
 /// The epoch of a turn that was never cut off.
 const FIRST_EPOCH: i32 = 1;
@@ -77,11 +77,13 @@ impl Entry {
 
     /// A message as it is stored, with what was `held` of the texts of its items before.
     pub(crate) fn stored(message: Message, held: &[Item]) -> Self {
+        let is_over = message.status != MessageStatus::Streaming;
+        let told = Told { message: message.id, calls: message.tool_calls, reasoning: message.reasoning, is_over };
         Self {
             id: message.id,
             role: message.role,
             text: message.content,
-            items: items_from(message.tool_calls, held),
+            items: told.items(held),
             status: message.status,
             error: message.error,
             error_code: message.error_code,

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{
-    ChatEvent, ContentDelta, MessageEnd, MessageStart, MessageStatus, Snapshot, ToolCallEnd, ToolCallProgress,
-    ToolCallStart, ToolCallStatus, TurnError, Usage,
+    ChatEvent, ContentDelta, MessageEnd, MessageStart, MessageStatus, ReasoningDelta, Snapshot, ToolCallEnd,
+    ToolCallProgress, ToolCallStart, ToolCallStatus, TurnError, Usage,
 };
 
-use super::{Activity, Entry, Item, Progress, Transcript, consent, item::items_from};
+use super::{Activity, Entry, Item, Progress, Thought, Transcript, consent, item::Told};
 
 /// Applies one event. What it has heard before, and what it does not know, changes nothing.
 pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
@@ -27,6 +27,7 @@ pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
         ChatEvent::MessageStart(start) => message_start(transcript, start),
         ChatEvent::ToolCallStart(start) => tool_call_start(transcript, start),
         ChatEvent::ToolCallEnd(end) => tool_call_end(transcript, end),
+        ChatEvent::ReasoningDelta(delta) => reasoning_delta(transcript, &delta),
         ChatEvent::ContentDelta(delta) => content_delta(transcript, &delta),
         ChatEvent::MessageEnd(end) => message_end(transcript, end),
         ChatEvent::Error(error) => turn_error(transcript, error),
@@ -92,6 +93,26 @@ fn tool_call_progress(transcript: &mut Transcript, told: ToolCallProgress) {
     }
 }
 
+fn reasoning_delta(transcript: &mut Transcript, delta: &ReasoningDelta) {
+    let Some(entry) = transcript.target.and_then(|id| transcript.find(id)) else { return };
+    let message = entry.id;
+    let held = entry
+        .items
+        .iter()
+        .position(|item| matches!(item, Item::Thought(thought) if thought.told.reasoning_id == delta.reasoning_id));
+    let grown = match held.map(|at| &entry.items[at]) {
+        Some(Item::Thought(thought)) => thought.grown(delta),
+        _ => Some(Thought::begun_by(message, delta)),
+    };
+    // Nothing is written where nothing is new.
+    let (Some(grown), Some(entry)) = (grown, transcript.streaming_target()) else { return };
+    let grown = Item::Thought(Arc::new(grown));
+    match held {
+        Some(at) => entry.items[at] = grown,
+        None => entry.items.push(grown),
+    }
+}
+
 fn content_delta(transcript: &mut Transcript, delta: &ContentDelta) {
     let Ok(offset) = usize::try_from(delta.offset) else { return };
     let Some(entry) = transcript.streaming_target() else { return };
@@ -114,7 +135,9 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     entry.error = end.error;
     entry.error_code = end.error_code;
     entry.stop_reason = end.stop_reason;
-    entry.items = items_from(end.tool_calls, &entry.items);
+    let (calls, reasoning) = (end.tool_calls, end.reasoning);
+    let told = Told { message: end.assistant_message_id, calls, reasoning, is_over: true };
+    entry.items = told.items(&entry.items);
     entry.usage = Some(end.usage).filter(|usage| *usage != Usage::default());
     entry.author = end.provider.zip(end.model).or(entry.author.take());
 }
@@ -132,6 +155,11 @@ fn turn_error(transcript: &mut Transcript, error: TurnError) {
     for call in entry.calls_mut().filter(|call| !call.is_over()) {
         Arc::make_mut(call).status = ToolCallStatus::Interrupted;
     }
+    for item in &mut entry.items {
+        if let Item::Thought(thought) = item {
+            Arc::make_mut(thought).is_over = true;
+        }
+    }
 }
 
 fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
@@ -142,10 +170,12 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
         // Heard again after the turn's end, or after it went on.
         return;
     }
+    let (message, calls, reasoning) = (snapshot.assistant_message_id, snapshot.tool_calls, snapshot.reasoning);
+    let told = Told { message, calls, reasoning, is_over: !runs };
     if snapshot.epoch > entry.epoch {
         // The turn was cut off and goes on from its last whole step: what it wrote after that is void.
         let siblings = std::mem::take(&mut entry.siblings);
-        let items = items_from(snapshot.tool_calls, &entry.items);
+        let items = told.items(&entry.items);
         let (epoch, text, status) = (snapshot.epoch, snapshot.content, snapshot.status);
         let author = snapshot.provider.zip(snapshot.model);
         *entry = Entry { text, items, status, siblings, author, epoch, ..Entry::assistant(entry.id) };
@@ -157,7 +187,7 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
         entry.text = snapshot.content;
     }
     let mut held = std::mem::take(&mut entry.items);
-    for item in items_from(snapshot.tool_calls, &[]) {
+    for item in told.items(&[]) {
         let known = held.iter().position(|known| known.key() == item.key()).map(|at| held.remove(at));
         entry.items.push(match known {
             Some(known) => item.merged(known),

@@ -1,4 +1,5 @@
-//! Finished items that stand next to each other fold under one line, so that the answer stays in sight.
+//! Finished calls that stand next to each other fold under one line, with what was thought between them, so that the answer
+//! stays in sight.
 
 use std::fmt::Write as _;
 
@@ -23,7 +24,7 @@ pub enum Line {
     },
 }
 
-/// Two or more finished items next to each other.
+/// Two or more finished calls next to each other, and what stands between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The items, in order; the first one names the group.
@@ -91,24 +92,55 @@ pub fn lines(keys: &[ItemKey], items: &[Item]) -> Vec<Line> {
     let run: Vec<&Item> = keys.iter().filter_map(|key| items.iter().find(|item| item.key() == *key)).collect();
     let mut lines = Vec::with_capacity(run.len() + 1);
     for neighbours in run.chunk_by(|one, next| one.is_over() && next.is_over()) {
-        let group = (neighbours.len() > 1).then(|| neighbours[0].key());
+        let (before, grouped, after) = around_calls(neighbours);
+        let alone = |item: &&Item| Line::Item { key: item.key(), group: None };
+        lines.extend(before.iter().map(alone));
+        let group = grouped.first().map(|first| first.key());
         if group.is_some() {
-            lines.push(Line::Group(Group::of(neighbours)));
+            lines.push(Line::Group(Group::of(grouped)));
         }
-        lines.extend(neighbours.iter().map(|item| Line::Item { key: item.key(), group }));
+        lines.extend(grouped.iter().map(|item| Line::Item { key: item.key(), group }));
+        lines.extend(after.iter().map(alone));
     }
     lines
 }
 
+/// Finished neighbours, cut before the first call and after the last one; nothing is grouped where there are less than two.
+fn around_calls<'a, 'b>(items: &'a [&'b Item]) -> (&'a [&'b Item], &'a [&'b Item], &'a [&'b Item]) {
+    let is_call = |item: &&Item| item.as_call().is_some();
+    let first = items.iter().position(is_call).unwrap_or(items.len());
+    let last = items.iter().rposition(is_call).unwrap_or(first);
+    if last <= first {
+        return (items, &[], &[]);
+    }
+    let (rest, after) = items.split_at(last + 1);
+    let (before, grouped) = rest.split_at(first);
+    (before, grouped, after)
+}
+
 #[cfg(test)]
 mod tests {
-    use tallybook_protocol::{ToolCallId, ToolCallStatus};
+    use std::sync::Arc;
+
+    use tallybook_protocol::{MessageId, Reasoning, ToolCallId, ToolCallStatus};
 
     use super::{Line, lines};
-    use crate::transcript::{Item, ItemKey, tests::finished_call};
+    use crate::transcript::{Item, ItemKey, Thought, tests::finished_call};
 
     fn call(id: i64, name: &str, status: ToolCallStatus) -> Item {
         finished_call(id, |call| (call.tool_name, call.status) = (name.to_owned(), status))
+    }
+
+    fn name(key: ItemKey) -> String {
+        match key {
+            ItemKey::Call(id) => id.to_string(),
+            ItemKey::Thought(_, step) => format!("t{step}"),
+        }
+    }
+
+    fn thought(step: i64, is_over: bool) -> Item {
+        let told = Reasoning { reasoning_id: step, ..Reasoning::default() };
+        Item::Thought(Arc::new(Thought { message: MessageId(2), told, is_over }))
     }
 
     /// `[add ×2, multiply] 1 2 3` for a group, plain numbers for calls by themselves.
@@ -116,8 +148,8 @@ mod tests {
         let keys: Vec<ItemKey> = items.iter().map(Item::key).collect();
         let words = lines(&keys, items).into_iter().map(|line| match line {
             Line::Group(group) => format!("[{}{}]", group.summary(), "!".repeat(group.failed())),
-            Line::Item { key: ItemKey::Call(id), group: None } => id.to_string(),
-            Line::Item { key: ItemKey::Call(id), group: Some(ItemKey::Call(first)) } => format!("{first}/{id}"),
+            Line::Item { key, group: None } => name(key),
+            Line::Item { key, group: Some(first) } => format!("{}/{}", name(first), name(key)),
         });
         words.collect::<Vec<_>>().join(" ")
     }
@@ -142,6 +174,22 @@ mod tests {
             (vec![call(1, add, Pending), call(2, add, Pending)], "1 2"),
         ] {
             assert_eq!(drawn(&calls), expected);
+        }
+    }
+
+    #[test]
+    fn what_was_thought_folds_between_calls_and_stands_by_itself_around_them() {
+        let call = |id| call(id, "add", ToolCallStatus::Success);
+        for (items, expected) in [
+            (vec![thought(0, true)], "t0"),
+            (vec![thought(0, true), call(1)], "t0 1"),
+            (
+                vec![thought(0, true), call(1), thought(1, true), call(2), thought(2, true)],
+                "t0 [add ×2] 1/1 1/t1 1/2 t2",
+            ),
+            (vec![thought(0, true), call(1), thought(1, false)], "t0 1 t1"),
+        ] {
+            assert_eq!(drawn(&items), expected);
         }
     }
 

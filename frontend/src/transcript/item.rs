@@ -3,15 +3,17 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{ToolCall, ToolCallId};
+use tallybook_protocol::{MessageId, Reasoning, ToolCall, ToolCallId};
 
-use super::Call;
+use super::{Call, Thought};
 
 /// Something that stands in an answer. Shared, so that a copy of an answer costs little while its text grows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A tool call.
     Call(Arc<Call>),
+    /// What the model showed of its thinking.
+    Thought(Arc<Thought>),
 }
 
 /// Names an item.
@@ -19,6 +21,8 @@ pub enum Item {
 pub enum ItemKey {
     /// A tool call, by its row id.
     Call(ToolCallId),
+    /// Thinking, by its answer and step.
+    Thought(MessageId, i64),
 }
 
 impl Item {
@@ -26,6 +30,7 @@ impl Item {
     pub fn key(&self) -> ItemKey {
         match self {
             Self::Call(call) => ItemKey::Call(call.id),
+            Self::Thought(thought) => ItemKey::Thought(thought.message, thought.told.reasoning_id),
         }
     }
 
@@ -33,6 +38,7 @@ impl Item {
     pub fn offset(&self) -> i64 {
         match self {
             Self::Call(call) => call.offset,
+            Self::Thought(thought) => thought.told.offset,
         }
     }
 
@@ -40,6 +46,7 @@ impl Item {
     pub fn is_over(&self) -> bool {
         match self {
             Self::Call(call) => call.is_over(),
+            Self::Thought(thought) => thought.is_over,
         }
     }
 
@@ -48,6 +55,7 @@ impl Item {
         match self {
             Self::Call(call) if call.is_over() => 2,
             Self::Call(call) => u8::from(!call.awaits_decision()),
+            Self::Thought(thought) => 1 + u8::from(thought.is_over),
         }
     }
 
@@ -55,6 +63,7 @@ impl Item {
     pub fn as_call(&self) -> Option<&Arc<Call>> {
         match self {
             Self::Call(call) => Some(call),
+            Self::Thought(_) => None,
         }
     }
 
@@ -62,6 +71,15 @@ impl Item {
     pub fn as_call_mut(&mut self) -> Option<&mut Arc<Call>> {
         match self {
             Self::Call(call) => Some(call),
+            Self::Thought(_) => None,
+        }
+    }
+
+    /// The thinking that it is.
+    pub fn as_thought(&self) -> Option<&Arc<Thought>> {
+        match self {
+            Self::Thought(thought) => Some(thought),
+            Self::Call(_) => None,
         }
     }
 
@@ -69,6 +87,9 @@ impl Item {
     fn extend_from(&mut self, other: &Self) {
         match (self, other) {
             (Self::Call(call), Self::Call(other)) => Arc::make_mut(call).extend_from(other),
+            (Self::Thought(thought), Self::Thought(other)) => Arc::make_mut(thought).extend_from(other),
+            // They have one key, so they are of one kind.
+            (Self::Call(_), Self::Thought(_)) | (Self::Thought(_), Self::Call(_)) => {}
         }
     }
 
@@ -80,14 +101,35 @@ impl Item {
     }
 }
 
-/// The items of a message as the server tells them, each with what was `held` of its texts before.
-pub(super) fn items_from(calls: Vec<ToolCall>, held: &[Item]) -> Vec<Item> {
-    let mut items: Vec<Item> = calls.into_iter().map(|call| Item::Call(Arc::new(call.into()))).collect();
-    if !held.is_empty() {
-        for item in &mut items {
-            let key = item.key();
-            held.iter().filter(|held| held.key() == key).for_each(|held| item.extend_from(held));
+/// What stands in a message, as the server tells it.
+pub(super) struct Told {
+    pub(super) message: MessageId,
+    pub(super) calls: Vec<ToolCall>,
+    pub(super) reasoning: Vec<Reasoning>,
+    /// Whether the message is not being written any more.
+    pub(super) is_over: bool,
+}
+
+impl Told {
+    /// The items in the order in which they happened, each with what was `held` of its texts before.
+    pub(super) fn items(self, held: &[Item]) -> Vec<Item> {
+        let mut items: Vec<Item> = Vec::with_capacity(self.calls.len() + self.reasoning.len());
+        let mut reasoning = self.reasoning.into_iter().peekable();
+        let (message, is_over) = (self.message, self.is_over);
+        let thought = |told| Item::Thought(Arc::new(Thought::of(message, told, is_over)));
+        for (call, place) in self.calls.into_iter().zip(0_i64..) {
+            while let Some(told) = reasoning.next_if(|told| told.calls_before <= place) {
+                items.push(thought(told));
+            }
+            items.push(Item::Call(Arc::new(call.into())));
         }
+        items.extend(reasoning.map(thought));
+        if !held.is_empty() {
+            for item in &mut items {
+                let key = item.key();
+                held.iter().filter(|held| held.key() == key).for_each(|held| item.extend_from(held));
+            }
+        }
+        items
     }
-    items
 }

@@ -1,5 +1,5 @@
 //! The transcript: what the page knows of one conversation. No signals, no browser: it is tested natively. The server's
-//! events are applied to it in `fold`; a message is in `entry`, what stands in its text in `item` and `call`, how it is cut
+//! events are applied to it in `fold`; a message is in `entry`, what stands in its text in `item`, `call` and `thought`, how it is cut
 //! into pieces in `segments`, how finished items fold together in `groups`, what is open in `toggles`.
 
 mod call;
@@ -11,6 +11,7 @@ mod item;
 mod progress;
 mod segments;
 mod tally;
+mod thought;
 mod toggles;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub use progress::Progress;
 pub use segments::Segment;
 pub use tally::Tally;
 use tallybook_protocol::{Conversation, Earlier, Message, MessageId, MessageStatus, Role, ToolCall, ToolCallId, Usage};
+pub use thought::Thought;
 pub use toggles::{ExpandAll, Toggles};
 
 /// A conversation as the page knows it: its newest messages, and what there is to know of those before them. Entries are

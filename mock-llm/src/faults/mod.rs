@@ -1,9 +1,11 @@
 //! Faults by name, so that a test (`model.reply(fault("cut"))`) and a person (`fault:cut` in a message to the binary)
 //! ask for the same thing. Here are those that mean the same in both wire formats; the other files hold
-//! those of one format, and the calls that go wrong.
+//! those of one format, the calls that go wrong, and what models write into
+//! their text.
 
 mod anthropic;
 mod calls;
+mod dialects;
 mod openai;
 
 use crate::{
@@ -79,7 +81,7 @@ pub fn fault(name: &str) -> Option<Reply> {
 }
 
 fn all() -> impl Iterator<Item = &'static Fault> {
-    COMMON.iter().chain(calls::FAULTS).chain(anthropic::FAULTS).chain(openai::FAULTS)
+    COMMON.iter().chain(calls::FAULTS).chain(dialects::FAULTS).chain(anthropic::FAULTS).chain(openai::FAULTS)
 }
 
 /// An error body that both providers' readers understand.

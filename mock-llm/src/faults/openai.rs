@@ -73,6 +73,16 @@ pub(super) const FAULTS: &[Fault] = &[
             DONE.to_owned(),
         ])
     }),
+    ("thought_signature", || {
+        let signed = |index: u64, id: &str, signature: &str| {
+            let extra = json!({"google": {"thought_signature": signature}});
+            call(&json!({"index": index, "id": id, "type": "function", "extra_content": extra,
+                "function": {"name": "add", "arguments": SUM}}))
+        };
+        let unsigned =
+            json!({"index": 0, "id": "call_b", "type": "function", "function": {"name": "add", "arguments": SUM}});
+        body(&[signed(0, "call_a", "c2lnbmVk"), call(&unsigned), finish("stop"), DONE.to_owned()])
+    }),
     ("error_chunk", || body(&[format!("data: {}\n\n", json!({"error": {"code": 502, "message": "Bad gateway"}}))])),
 ];
 

@@ -13,6 +13,8 @@ use super::super::{
 pub(super) enum RecordedEvent {
     /// [`TurnRecorder::text`]; neighbouring texts are joined.
     Text(String),
+    /// [`TurnRecorder::reasoning`]: the step and what was thought.
+    Thought(u32, String),
     /// [`TurnRecorder::request_consent`] of a call that has to wait: key, name and arguments.
     Asked(i64, String, String),
     /// [`TurnRecorder::tool_started`]: key, name and arguments.
@@ -53,6 +55,10 @@ impl TurnRecorder for MemoryRecorder {
             self.events.push(RecordedEvent::Text(delta.to_owned()));
         }
         Ok(())
+    }
+
+    fn reasoning(&mut self, step: u32, delta: &str) {
+        self.events.push(RecordedEvent::Thought(step, delta.to_owned()));
     }
 
     async fn is_approved_for_good(&mut self, tool: &ToolSpec) -> Result<bool, RecordError> {

@@ -14,7 +14,12 @@ pub(super) struct Anthropic(request::Options);
 
 impl Anthropic {
     pub(super) fn new(settings: &ModelSettings) -> Self {
-        Self(request::Options { max_tokens: settings.max_tokens, temperature: settings.temperature })
+        Self(request::Options {
+            max_tokens: settings.max_tokens,
+            temperature: settings.temperature,
+            effort: settings.reasoning_effort,
+            thinking_tokens: settings.thinking_tokens,
+        })
     }
 }
 

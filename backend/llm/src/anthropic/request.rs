@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use tallybook_protocol::ModelInfo;
 
 use crate::{
+    effort::ReasoningEffort,
     history::{self, Block, Entry, Outcome, Part},
     request::{ModelRequest, ToolChoice},
 };
@@ -15,6 +16,8 @@ use crate::{
 pub(super) struct Options {
     pub(super) max_tokens: u32,
     pub(super) temperature: Option<f64>,
+    pub(super) effort: Option<ReasoningEffort>,
+    pub(super) thinking_tokens: Option<u32>,
 }
 
 /// The highest temperature that the API takes.
@@ -32,11 +35,21 @@ pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) 
     }
     mark_last(&mut messages);
     let choice = Choice::of(&request.tool_choice).filter(|_| !tools.is_empty());
+    let max_tokens = request.sampling.max_tokens_within(options.max_tokens);
+    let thinking = Thinking::of(options, request, max_tokens);
     serde_json::to_string(&Body {
         model: &info.model,
-        max_tokens: request.sampling.max_tokens_within(options.max_tokens),
+        max_tokens,
+        output_config: thinking.and(options.effort).map(|effort| OutputConfig { effort: effort.as_str() }),
         stream: true,
-        temperature: request.sampling.temperature.map(|asked| asked.min(MAX_TEMPERATURE)).or(options.temperature),
+        // A model that thinks refuses one.
+        temperature: request
+            .sampling
+            .temperature
+            .map(|asked| asked.min(MAX_TEMPERATURE))
+            .or(options.temperature)
+            .filter(|_| thinking.is_none()),
+        thinking,
         // The API refuses blank ones.
         stop_sequences: request.sampling.stop.iter().filter(|text| !text.trim().is_empty()).collect(),
         system: system(&request.system),
@@ -52,6 +65,10 @@ struct Body<'a> {
     max_tokens: u32,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stop_sequences: Vec<&'a String>,
@@ -62,6 +79,38 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Choice<'a>>,
     messages: Vec<Message<'a>>,
+}
+
+/// Whether and how the model thinks first: as it sees fit, by an effort
+/// (<https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking>), or with so many tokens, which newer models
+/// refuse (<https://platform.claude.com/docs/en/build-with-claude/extended-thinking>).
+#[derive(Clone, Copy, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Thinking {
+    Adaptive {
+        /// Newer models show nothing of it unless asked.
+        display: &'static str,
+    },
+    Enabled {
+        budget_tokens: u32,
+    },
+}
+
+impl Thinking {
+    /// Nothing where a call is required, which a model that thinks refuses, and where there is no room for the answer.
+    fn of(options: &Options, request: &ModelRequest, max_tokens: u32) -> Option<Self> {
+        if matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_)) {
+            return None;
+        }
+        let adaptive = options.effort.map(|_| Self::Adaptive { display: "summarized" });
+        let enabled = options.thinking_tokens.filter(|tokens| *tokens < max_tokens);
+        adaptive.or(enabled.map(|budget_tokens| Self::Enabled { budget_tokens }))
+    }
+}
+
+#[derive(Serialize)]
+struct OutputConfig {
+    effort: &'static str,
 }
 
 #[derive(Serialize)]
@@ -188,7 +237,7 @@ fn said<'a>(block: &'a Block<'a>) -> Result<Content<'a>, serde_json::Error> {
     Ok(match block {
         Block::Text(words) => text(words),
         // Digits and the order of keys stay as the model wrote them.
-        Block::Call { id, name, input } => {
+        Block::Call { id, name, input, .. } => {
             Content::Known(Known::ToolUse { id, name, input: serde_json::from_str(input)? })
         }
         Block::Opaque(json) => Content::Opaque(json),

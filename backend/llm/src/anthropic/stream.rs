@@ -22,6 +22,8 @@ pub(crate) struct Reader {
     /// Blocks begun and not closed, by their index.
     open: BTreeMap<u64, Open>,
     begun: usize,
+    /// Whether something of its thinking was shown.
+    has_thought: bool,
     calls: Vec<PendingCall>,
     stop_reason: Option<StopReason>,
     usage: Counts,
@@ -73,6 +75,7 @@ impl Reader {
             model: model.to_owned(),
             open: BTreeMap::new(),
             begun: 0,
+            has_thought: false,
             calls: Vec::new(),
             stop_reason: None,
             usage: Counts::default(),
@@ -100,7 +103,10 @@ impl Reader {
                 let Thinking { thinking, signature } = parse(raw)?;
                 self.budget.take_nested(&thinking)?;
                 self.budget.take_nested(&signature)?;
-                (Open::Thinking { thinking, signature }, vec![])
+                // Two thoughts are two paragraphs.
+                let gap = if self.has_thought { "\n\n" } else { "" };
+                let shown = self.thought(&format!("{gap}{thinking}"));
+                (Open::Thinking { thinking, signature }, shown)
             }
             "redacted_thinking" => {
                 self.budget.take_nested(raw)?;
@@ -138,6 +144,7 @@ impl Reader {
             ("thinking_delta", Some(Open::Thinking { thinking, .. })) => {
                 self.budget.take_nested(text("thinking"))?;
                 thinking.push_str(text("thinking"));
+                return Ok(self.thought(text("thinking")));
             }
             ("signature_delta", Some(Open::Thinking { signature, .. })) => {
                 self.budget.take_nested(text("signature"))?;
@@ -152,6 +159,11 @@ impl Reader {
     fn text(&mut self, text: String) -> Result<Vec<ModelEvent>, ModelError> {
         self.budget.take(&text)?;
         Ok(if text.is_empty() { vec![] } else { vec![ModelEvent::TextDelta(text)] })
+    }
+
+    fn thought(&mut self, text: &str) -> Vec<ModelEvent> {
+        self.has_thought |= !text.is_empty();
+        if text.is_empty() { vec![] } else { vec![ModelEvent::ReasoningDelta(text.to_owned())] }
     }
 
     fn stop_block(&mut self, data: &str) -> Result<Vec<ModelEvent>, ModelError> {

@@ -9,8 +9,8 @@ use tallybook_tools::ToolSpec;
 
 use super::{request, stream::Reader};
 use crate::{
-    AssistantBlock, ModelEvent, ModelMessage, ModelRequest, Sampling, StopReason, ToolCallRequest, ToolChoice,
-    ToolResult,
+    AssistantBlock, ModelEvent, ModelMessage, ModelRequest, ReasoningEffort, Sampling, StopReason, ToolCallRequest,
+    ToolChoice, ToolResult,
     testing::{self, add_spec, calls, stop_reason},
 };
 
@@ -92,6 +92,7 @@ fn an_answer_with_everything_in_it() {
     };
     let grew = || ModelEvent::CallGrew { name: "add".to_owned(), bytes: 0 };
     let expected = [
+        ModelEvent::ReasoningDelta("考え".to_owned()),
         ModelEvent::Opaque(r#"{"signature":"c2ln","thinking":"考え","type":"thinking"}"#.to_owned()),
         ModelEvent::Opaque(r#"{"data":"xyz","type":"redacted_thinking"}"#.to_owned()),
         ModelEvent::TextDelta("12.5 + 7.25 は🙂".to_owned()),
@@ -229,9 +230,12 @@ fn too_many_blocks() {
     assert!(read(&events).1.unwrap().contains("more than 1000 blocks"));
 }
 
+const OPTIONS: request::Options =
+    request::Options { max_tokens: 9, temperature: None, effort: None, thinking_tokens: None };
+
 fn wire(messages: Vec<ModelMessage>, tools: Vec<ToolSpec>, tool_choice: ToolChoice) -> Value {
     let info = ModelInfo { provider: "anthropic".to_owned(), model: "m".to_owned() };
-    let options = request::Options { max_tokens: 9, temperature: None };
+    let options = OPTIONS;
     let request = ModelRequest {
         system: vec!["Be exact.".to_owned()],
         messages,
@@ -318,9 +322,43 @@ fn digits_of_replayed_arguments_survive() {
         tool_choice: ToolChoice::Auto,
         sampling: Sampling::default(),
     };
-    let options = request::Options { max_tokens: 9, temperature: Some(0.5) };
+    let options = request::Options { temperature: Some(0.5), ..OPTIONS };
     let text = request::body(&info, &options, &request).unwrap();
     assert!(text.contains(input) && text.contains("\"temperature\":0.5") && !text.contains("\"system\""), "{text}");
+}
+
+#[test]
+fn thinking_is_asked_for_by_an_effort_or_in_tokens_where_the_api_takes_it() {
+    let info = ModelInfo { provider: "anthropic".to_owned(), model: "m".to_owned() };
+    let body = |options: &request::Options, tool_choice, max_tokens| -> Value {
+        let request = ModelRequest {
+            system: Vec::new(),
+            messages: vec![ModelMessage::user_text("x")],
+            tools: Arc::from(vec![add_spec()]),
+            tool_choice,
+            sampling: Sampling { max_tokens, ..Sampling::default() },
+        };
+        serde_json::from_str(&request::body(&info, options, &request).unwrap()).unwrap()
+    };
+    let roomy = request::Options { max_tokens: 9000, temperature: Some(0.5), ..OPTIONS };
+    let effort = request::Options { effort: Some(ReasoningEffort::High), ..roomy };
+    let sent = body(&effort, ToolChoice::Auto, None);
+    assert_eq!(sent["thinking"], json!({"type": "adaptive", "display": "summarized"}));
+    assert_eq!((&sent["output_config"], &sent["temperature"]), (&json!({"effort": "high"}), &Value::Null));
+    let tokens = request::Options { thinking_tokens: Some(2000), ..roomy };
+    let sent = body(&tokens, ToolChoice::Auto, None);
+    assert_eq!(sent["thinking"], json!({"type": "enabled", "budget_tokens": 2000}));
+    assert_eq!((&sent["output_config"], &sent["temperature"]), (&Value::Null, &Value::Null));
+    // Where the API refuses thinking, the model does without.
+    for (options, choice, max_tokens) in [
+        (&effort, ToolChoice::Required, None),
+        (&tokens, ToolChoice::Auto, Some(2000)),
+        (&roomy, ToolChoice::Auto, None),
+    ] {
+        let sent = body(options, choice, max_tokens);
+        assert_eq!((&sent["thinking"], &sent["output_config"]), (&Value::Null, &Value::Null));
+        assert_eq!(sent["temperature"], 0.5);
+    }
 }
 
 proptest! {

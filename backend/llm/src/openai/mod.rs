@@ -1,11 +1,13 @@
 //! OpenAI Chat Completions, and every server that speaks it: OpenRouter, Ollama, llama.cpp, vLLM, LM Studio. The request is
-//! in `request`, the answer in `stream`, and what the model thought before it in `reasoning`.
+//! in `request`, the answer in `stream`, what the model thought before it in `reasoning`, and what of
+//! its text is thinking in `thought`.
 
 mod reasoning;
 mod request;
 pub(super) mod stream;
 #[cfg(test)]
 mod tests;
+mod thought;
 
 use tallybook_protocol::ModelInfo;
 
@@ -24,6 +26,8 @@ impl OpenAi {
             max_tokens: settings.max_tokens,
             limit: request::TokenLimit::of(endpoint.url.host_str().unwrap_or_default()),
             temperature: settings.temperature,
+            effort: settings.reasoning_effort,
+            thinking_tokens: settings.thinking_tokens,
             web_search: settings.web_search && settings.provider == ProviderKind::OpenRouter,
         })
     }

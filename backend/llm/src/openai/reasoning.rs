@@ -1,8 +1,11 @@
 //! What a model thought before it answered. It is no part of the answer, but it goes back with the next request of the
 //! same turn where a server gave it in a form that it wants back: OpenRouter's `reasoning_details`
 //! (<https://openrouter.ai/docs/use-cases/reasoning-tokens>), without which Claude and Gemini refuse the results of
-//! their calls, and `reasoning_content`, which DeepSeek and Kimi ask for. `reasoning`, which others send, is for people
-//! to read; servers refuse it in a request.
+//! their calls, and `reasoning_content`, which DeepSeek and Kimi ask for, and the `extra_content` of a
+//! call, in which Gemini signs what it thought (<https://ai.google.dev/gemini-api/docs/thought-signatures>). `reasoning`, which others send, is for people
+//! to read; servers refuse it in a request. What people are shown of it is text of any of these.
+
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
@@ -16,6 +19,9 @@ pub(super) struct Fields<'a> {
     pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_content: Option<&'a RawValue>,
+    /// What goes back with calls, by their ids.
+    #[serde(borrow, default, skip_serializing)]
+    pub(super) extra_content: BTreeMap<Cow<'a, str>, &'a RawValue>,
 }
 
 /// The reasoning of one answer, as the stream has built it up.
@@ -23,16 +29,20 @@ pub(super) struct Fields<'a> {
 pub(super) struct Reasoning {
     details: Vec<Map<String, Value>>,
     content: String,
+    extra: Map<String, Value>,
 }
 
 impl Reasoning {
-    /// Takes a chunk's `reasoning_details`. What is no list of objects means nothing to us.
-    pub(super) fn add_details(&mut self, details: &RawValue, budget: &mut AnswerBudget) -> Result<(), ModelError> {
+    /// Takes a chunk's `reasoning_details`, and gives what people can read of them. What is no list of objects means
+    /// nothing to us.
+    pub(super) fn add_details(&mut self, details: &RawValue, budget: &mut AnswerBudget) -> Result<String, ModelError> {
+        let mut words = String::new();
         for detail in serde_json::from_str::<Vec<Map<String, Value>>>(details.get()).unwrap_or_default() {
             for (key, value) in &detail {
                 budget.take_nested(key)?;
                 budget.take_nested(&value.to_string())?;
             }
+            words.push_str(readable(&detail));
             match self.details.iter().rposition(|begun| continues(begun, &detail)) {
                 Some(at) => join(&mut self.details[at], detail),
                 None if self.details.len() >= MAX_BLOCKS => {
@@ -41,27 +51,34 @@ impl Reasoning {
                 None => self.details.push(detail),
             }
         }
-        Ok(())
+        Ok(words)
     }
 
-    /// Takes a chunk's `reasoning_content`.
-    pub(super) fn add_content(&mut self, content: &RawValue, budget: &mut AnswerBudget) -> Result<(), ModelError> {
+    /// Takes a chunk's `reasoning_content`, and gives it as text.
+    pub(super) fn add_content(&mut self, content: &RawValue, budget: &mut AnswerBudget) -> Result<String, ModelError> {
         let text: String = serde_json::from_str(content.get()).unwrap_or_default();
         budget.take_nested(&text)?;
         self.content.push_str(&text);
-        Ok(())
+        Ok(text)
+    }
+
+    /// Takes what goes back with a call.
+    pub(super) fn add_extra(&mut self, call_id: &str, extra: Value) {
+        self.extra.insert(call_id.to_owned(), extra);
     }
 
     /// The opaque block that holds it, if there is any. A server that sends it in both forms wants the first.
     pub(super) fn into_block(self) -> Option<String> {
-        let (field, value) = if !self.details.is_empty() {
-            ("reasoning_details", self.details.into())
+        let mut block = Map::new();
+        if !self.details.is_empty() {
+            block.insert("reasoning_details".to_owned(), self.details.into());
         } else if !self.content.is_empty() {
-            ("reasoning_content", Value::String(self.content))
-        } else {
-            return None;
-        };
-        Some(Value::Object(Map::from_iter([(field.to_owned(), value)])).to_string())
+            block.insert("reasoning_content".to_owned(), Value::String(self.content));
+        }
+        if !self.extra.is_empty() {
+            block.insert("extra_content".to_owned(), Value::Object(self.extra));
+        }
+        (!block.is_empty()).then(|| Value::Object(block).to_string())
     }
 }
 
@@ -72,6 +89,11 @@ fn continues(begun: &Map<String, Value>, piece: &Map<String, Value>) -> bool {
     let same = |key: &str| begun.get(key) == piece.get(key);
     let compatible = |key: &str| is_missing(begun.get(key)) || is_missing(piece.get(key)) || same(key);
     is_text && same("type") && same("index") && compatible("id") && is_missing(begun.get("signature"))
+}
+
+/// The words of a piece of reasoning; none where it is encrypted.
+fn readable(detail: &Map<String, Value>) -> &str {
+    ["text", "summary"].iter().find_map(|key| detail.get(*key).and_then(Value::as_str)).unwrap_or_default()
 }
 
 fn is_missing(value: Option<&Value>) -> bool {

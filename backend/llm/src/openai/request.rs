@@ -1,10 +1,12 @@
 //! A request in the shape of Chat Completions (<https://platform.openai.com/docs/api-reference/chat/create>).
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use tallybook_protocol::ModelInfo;
 
 use super::reasoning;
 use crate::{
+    effort::ReasoningEffort,
     history::{self, Block, Entry},
     request::{ModelRequest, ToolChoice},
 };
@@ -15,6 +17,10 @@ pub(super) struct Options {
     pub(super) max_tokens: u32,
     pub(super) limit: TokenLimit,
     pub(super) temperature: Option<f64>,
+    /// How hard the model is to think (<https://platform.openai.com/docs/guides/reasoning>).
+    pub(super) effort: Option<ReasoningEffort>,
+    /// How many tokens it may think (<https://openrouter.ai/docs/use-cases/reasoning-tokens>).
+    pub(super) thinking_tokens: Option<u32>,
     /// OpenRouter's plugin (<https://openrouter.ai/docs/features/web-search>).
     pub(super) web_search: bool,
 }
@@ -58,6 +64,8 @@ pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) 
         max_tokens: limit(TokenLimit::Plain),
         max_completion_tokens: limit(TokenLimit::Completion),
         temperature: request.sampling.temperature.or(options.temperature),
+        reasoning_effort: options.effort.map(ReasoningEffort::as_str),
+        reasoning: options.thinking_tokens.map(|max_tokens| Thinking { max_tokens }),
         stop: &request.sampling.stop,
         plugins: options.web_search.then_some([Plugin { id: "web" }]),
         tool_choice: Choice::of(&request.tool_choice).filter(|_| !tools.is_empty()),
@@ -77,6 +85,10 @@ struct Body<'a> {
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Thinking>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     stop: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +98,11 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Choice<'a>>,
     messages: Vec<Message<'a>>,
+}
+
+#[derive(Serialize)]
+struct Thinking {
+    max_tokens: u32,
 }
 
 #[derive(Serialize)]
@@ -166,6 +183,11 @@ enum Message<'a> {
 
 #[derive(Serialize)]
 struct Call<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a RawValue>,
+    /// As the model wrote it.
+    #[serde(skip)]
+    written_id: &'a str,
     id: &'a str,
     #[serde(rename = "type")]
     kind: &'static str,
@@ -207,11 +229,21 @@ fn said<'a>(blocks: &'a [Block<'a>]) -> Message<'a> {
     for block in blocks {
         match block {
             Block::Text(words) => text.push_str(words),
-            Block::Call { id, name, input } => {
-                tool_calls.push(Call { id, kind: "function", function: Called { name, arguments: input } });
+            Block::Call { id, written_id, name, input } => {
+                let extra_content = None;
+                tool_calls.push(Call {
+                    extra_content,
+                    written_id,
+                    id,
+                    kind: "function",
+                    function: Called { name, arguments: input },
+                });
             }
             Block::Opaque(block) => reasoning = serde_json::from_str(block.get()).unwrap_or_default(),
         }
+    }
+    for call in &mut tool_calls {
+        call.extra_content = reasoning.extra_content.get(call.written_id).copied();
     }
     Message::Assistant { content: (!text.is_empty()).then_some(text), reasoning, tool_calls }
 }

@@ -6,13 +6,16 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tallybook_protocol::{Usage, sse::Frame};
 
-use super::reasoning::Reasoning;
+use super::{
+    reasoning::Reasoning,
+    thought::{Said, ThoughtTags},
+};
 use crate::{
     answer_budget::AnswerBudget,
     error::ModelError,
     event::{ModelEvent, StopReason},
     limits::MAX_BLOCKS,
-    pending_call::{PendingCall, finish},
+    pending_call::{PendingCall, finish, minted_id},
     reader::{StreamReader, bad_stream, parse, tokens, unknown_stop_reason},
     stream_error,
 };
@@ -25,6 +28,7 @@ pub(crate) struct Reader {
     finish_reason: Option<StopReason>,
     refused: bool,
     reasoning: Reasoning,
+    tags: ThoughtTags,
     usage: Usage,
     budget: AnswerBudget,
 }
@@ -33,6 +37,8 @@ pub(crate) struct Reader {
 struct Indexed {
     index: u64,
     call: PendingCall,
+    /// What goes back with it.
+    extra: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -61,6 +67,8 @@ struct Delta<'a> {
     #[serde(borrow)]
     reasoning_content: Option<&'a RawValue>,
     #[serde(borrow)]
+    reasoning: Option<&'a RawValue>,
+    #[serde(borrow)]
     tool_calls: Option<Vec<CallDelta<'a>>>,
 }
 
@@ -68,6 +76,8 @@ struct Delta<'a> {
 struct CallDelta<'a> {
     index: Option<u64>,
     id: Option<String>,
+    /// What the provider wants back with the call (Gemini's thought signature).
+    extra_content: Option<Value>,
     #[serde(borrow)]
     function: Option<FunctionDelta<'a>>,
 }
@@ -102,6 +112,7 @@ impl Reader {
             finish_reason: None,
             refused: false,
             reasoning: Reasoning::default(),
+            tags: ThoughtTags::default(),
             usage: Usage::default(),
             budget: AnswerBudget::default(),
         }
@@ -109,6 +120,7 @@ impl Reader {
 
     fn choice(&mut self, choice: Choice<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         if let Some(delta) = choice.delta {
+            events.extend(self.thinking(&delta)?);
             if let Some(content) = delta.content {
                 let text = match parse(content.get())? {
                     Content::Text(text) => text,
@@ -120,12 +132,6 @@ impl Reader {
             if let Some(words) = delta.refusal.filter(|words| !words.is_empty()) {
                 self.refused = true;
                 self.text(words, events)?;
-            }
-            if let Some(details) = delta.reasoning_details {
-                self.reasoning.add_details(details, &mut self.budget)?;
-            }
-            if let Some(content) = delta.reasoning_content {
-                self.reasoning.add_content(content, &mut self.budget)?;
             }
             for call in delta.tool_calls.unwrap_or_default() {
                 events.extend(self.call(call)?);
@@ -143,10 +149,28 @@ impl Reader {
 
     fn text(&mut self, text: String, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         self.budget.take(&text)?;
-        if !text.is_empty() {
-            events.push(ModelEvent::TextDelta(text));
-        }
+        events.extend(self.tags.push(&text).into_iter().map(Said::into_event));
         Ok(())
+    }
+
+    /// What a chunk has of the model's thinking: what goes back is kept, what people may read is shown. Servers that write
+    /// it in several fields write the same in each.
+    fn thinking(&mut self, delta: &Delta<'_>) -> Result<Option<ModelEvent>, ModelError> {
+        let mut shown = String::new();
+        if let Some(content) = delta.reasoning_content {
+            shown = self.reasoning.add_content(content, &mut self.budget)?;
+        }
+        if let (true, Some(words)) = (shown.is_empty(), delta.reasoning) {
+            shown = serde_json::from_str(words.get()).unwrap_or_default();
+            self.budget.take(&shown)?;
+        }
+        if let Some(details) = delta.reasoning_details {
+            let words = self.reasoning.add_details(details, &mut self.budget)?;
+            if shown.is_empty() {
+                shown = words;
+            }
+        }
+        Ok((!shown.is_empty()).then_some(ModelEvent::ReasoningDelta(shown)))
     }
 
     fn call(&mut self, delta: CallDelta<'_>) -> Result<Option<ModelEvent>, ModelError> {
@@ -157,7 +181,14 @@ impl Reader {
         for text in [&id, &name, &arguments] {
             self.budget.take(text)?;
         }
-        let call = self.entry(delta.index, &id, &name)?;
+        let extra = delta.extra_content.filter(Value::is_object);
+        if let Some(extra) = &extra {
+            self.budget.take_nested(&extra.to_string())?;
+        }
+        let Indexed { call, extra: held, .. } = self.entry(delta.index, &id, &name)?;
+        if extra.is_some() {
+            *held = extra;
+        }
         // Servers repeat id and name in later fragments, so they are set once and never joined.
         if call.id.is_empty() {
             call.id = id;
@@ -171,7 +202,7 @@ impl Reader {
 
     /// The call that a fragment belongs to. Without an index it is the last one, unless the fragment begins another.
     /// Gemini's server gives every call the index 0; there a new id with a name begins another.
-    fn entry(&mut self, index: Option<u64>, id: &str, name: &str) -> Result<&mut PendingCall, ModelError> {
+    fn entry(&mut self, index: Option<u64>, id: &str, name: &str) -> Result<&mut Indexed, ModelError> {
         let same_index = |one: &Indexed| index.is_none_or(|index| one.index == index);
         let found = self.calls.iter().rposition(same_index).filter(|at| {
             let call = &self.calls[*at].call;
@@ -185,21 +216,31 @@ impl Reader {
             }
             None => {
                 let index = index.unwrap_or(self.calls.len() as u64);
-                self.calls.push(Indexed { index, call: PendingCall::default() });
+                self.calls.push(Indexed { index, call: PendingCall::default(), extra: None });
                 self.calls.len() - 1
             }
         };
-        Ok(&mut self.calls[at].call)
+        Ok(&mut self.calls[at])
     }
 
     fn end(&mut self, said: StopReason) -> Vec<ModelEvent> {
         let stop_reason = if self.refused { StopReason::Refusal } else { said };
-        let calls = std::mem::take(&mut self.calls).into_iter().map(|one| one.call);
+        let mut reasoning = std::mem::take(&mut self.reasoning);
+        let calls = std::mem::take(&mut self.calls).into_iter().map(|Indexed { mut call, extra, .. }| {
+            if let Some(extra) = extra {
+                if call.id.is_empty() {
+                    call.id = minted_id();
+                }
+                reasoning.add_extra(&call.id, extra);
+            }
+            call
+        });
         // A call without a name is the agent's to answer with an error; only what holds nothing at all is no call.
-        let calls =
+        let calls: Vec<PendingCall> =
             calls.filter(|call| ![&call.id, &call.name, &call.input].iter().all(|text| text.is_empty())).collect();
-        let reasoning = std::mem::take(&mut self.reasoning).into_block().map(ModelEvent::Opaque);
-        reasoning.into_iter().chain(finish(calls, stop_reason, self.usage)).collect()
+        let held = self.tags.end().map(Said::into_event);
+        let reasoning = reasoning.into_block().map(ModelEvent::Opaque);
+        held.into_iter().chain(reasoning).chain(finish(calls, stop_reason, self.usage)).collect()
     }
 }
 

@@ -73,6 +73,7 @@ fn interleaved_calls_comments_reasoning_and_the_usage_chunk() {
     };
     let grew = || ModelEvent::CallGrew { name: "add".to_owned(), bytes: 0 };
     let expected = [
+        ModelEvent::ReasoningDelta("hm".to_owned()),
         ModelEvent::TextDelta("12.5 は🙂".to_owned()),
         grew(),
         grew(),
@@ -213,9 +214,18 @@ fn errors_inside_the_stream() {
     assert!(read(&[say("half"), "data: {not JSON\n\n".to_owned()]).1.unwrap().contains("cannot be read"));
 }
 
+const OPTIONS: Options = Options {
+    max_tokens: 9,
+    limit: TokenLimit::Plain,
+    temperature: None,
+    effort: None,
+    thinking_tokens: None,
+    web_search: false,
+};
+
 fn wire(host: &str, messages: Vec<ModelMessage>, tool_choice: ToolChoice) -> Value {
     let info = ModelInfo { provider: "openai".to_owned(), model: "m".to_owned() };
-    let options = Options { max_tokens: 9, limit: TokenLimit::of(host), temperature: None, web_search: false };
+    let options = Options { limit: TokenLimit::of(host), ..OPTIONS };
     let tools = Arc::from(vec![testing::add_spec()]);
     let request = ModelRequest {
         system: vec!["Be exact.".to_owned()],

@@ -1,6 +1,6 @@
 //! A block, fenced or in a tag, that may hold calls, held back until it is known whether it does.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use tallybook_tools::ToolSpec;
 
@@ -9,7 +9,8 @@ use super::{
     fence::{ClosingLine, Fence, Kind},
     json::{JsonScan, Progress},
     lead::Lead,
-    tag::Tag,
+    tag::{Holds, Tag},
+    xml,
 };
 use crate::limits::MAX_HELD_BYTES;
 
@@ -54,6 +55,8 @@ enum Phase {
     Value { from: usize, scan: JsonScan, lead: Lead },
     /// After a value.
     After,
+    /// In calls that are tags themselves, which began here: they end with the block's own closing tag.
+    Xml { from: usize },
     /// In the closing mark. It need not stand on a line of its own: outside of a string, JSON has no such marks.
     Closing(usize),
     /// What follows from here is no JSON, in a block that says it holds a call: it ends with its closing line or tag.
@@ -79,7 +82,11 @@ impl Block {
     }
 
     pub(super) fn tagged(tag: &'static Tag, opening: String) -> Self {
-        Self::new(Position::ToolBlock, Marks::Tag(tag), opening, ClosingLine::Opening)
+        let mut block = Self::new(Position::ToolBlock, Marks::Tag(tag), opening, ClosingLine::Opening);
+        if tag.holds == Holds::Function {
+            block.phase = Phase::Xml { from: 0 };
+        }
+        block
     }
 
     fn new(position: Position, marks: Marks, opening: String, line: ClosingLine) -> Self {
@@ -89,6 +96,20 @@ impl Block {
     /// All of it, as the model wrote it.
     pub(super) fn text(&self) -> String {
         format!("{}{}", self.opening, self.body)
+    }
+
+    /// Takes out what may yet begin something else, of a tag that turned out to be a word: the last character; of tags within
+    /// it, all from where those began.
+    pub(super) fn take_undecided(&mut self) -> String {
+        match self.phase {
+            Phase::Xml { from } if !self.is_function() => self.body.split_off(from),
+            _ => self.body.pop().map(String::from).unwrap_or_default(),
+        }
+    }
+
+    /// Whether its tag is the beginning of its call.
+    fn is_function(&self) -> bool {
+        matches!(self.marks, Marks::Tag(tag) if tag.holds == Holds::Function)
     }
 
     pub(super) fn push(&mut self, c: char, tools: &[ToolSpec]) -> Verdict {
@@ -122,6 +143,17 @@ impl Block {
                 *count += 1;
                 if self.marks.closing_at(*count).is_some() { Verdict::Open } else { self.verdict(tools) }
             }
+            Phase::Xml { from } => {
+                let from = *from;
+                if closed {
+                    return xml::find(&self.xml(from), tools).map_or(Verdict::Ordinary, Verdict::Calls);
+                }
+                if self.may_be_xml(from) { Verdict::Open } else { Verdict::Code }
+            }
+            Phase::Before if c == '<' && matches!(self.marks, Marks::Tag(_)) => {
+                self.phase = Phase::Xml { from: at };
+                Verdict::Open
+            }
             Phase::Before | Phase::After if matches!(c, '{' | '[') => {
                 let (mut scan, mut lead) = (JsonScan::new(), Lead::Opening);
                 scan.push(c);
@@ -140,13 +172,33 @@ impl Block {
         }
     }
 
+    /// What of the body is calls that are tags themselves.
+    fn xml(&self, from: usize) -> Cow<'_, str> {
+        match self.marks {
+            Marks::Tag(tag) if tag.holds == Holds::Function => Cow::Owned(format!("{}{}", xml::FUNCTION, self.body)),
+            Marks::Tag(tag) => {
+                let text = &self.body[from..];
+                Cow::Borrowed(text.strip_suffix(tag.closing).unwrap_or(text))
+            }
+            Marks::Fence(..) => Cow::Borrowed(&self.body[from..]),
+        }
+    }
+
+    /// Whether a call may still come of a body of tags.
+    fn may_be_xml(&self, from: usize) -> bool {
+        if self.is_function() { xml::may_go_on(&self.body) } else { xml::may_begin(&self.body[from..]) }
+    }
+
     /// The answer ended within the block: the calls that count all the same.
     pub(super) fn end(&self, cut_off: bool, tools: &[ToolSpec]) -> Option<Vec<Call>> {
+        if let Phase::Xml { from } = self.phase {
+            return if cut_off { None } else { xml::find(&self.xml(from), tools) };
+        }
         let complete = match self.phase {
             Phase::After | Phase::Closing(_) => !cut_off,
             // Only its line's end is missing.
             Phase::Broken { .. } => matches!(self.marks, Marks::Fence(fence, _) if self.line.closes(fence)),
-            Phase::Before | Phase::Value { .. } => false,
+            Phase::Before | Phase::Value { .. } | Phase::Xml { .. } => false,
         };
         if complete { self.calls(tools) } else { None }
     }

@@ -92,7 +92,12 @@ fn with_calls(mut answer: ModelStream, request: ModelRequest) -> ModelStream {
                     return;
                 }
                 // Nothing is asked again once there is text, so there is none here to forget.
-                Ok(event @ (ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::Opaque(_))) => yield event,
+                Ok(
+                    event @ (ModelEvent::Attempt(_)
+                    | ModelEvent::RetryIn(_)
+                    | ModelEvent::Opaque(_)
+                    | ModelEvent::ReasoningDelta(_)),
+                ) => yield event,
                 // Whether one is allowed is known when it is complete.
                 Ok(ModelEvent::CallGrew { .. }) => {}
                 Err(error) => {

@@ -9,6 +9,7 @@ mod client;
 mod fence;
 mod json;
 mod lead;
+mod marked;
 mod names;
 pub(super) mod parser;
 mod prompt;
@@ -16,6 +17,7 @@ mod tag;
 #[cfg(test)]
 mod tests;
 mod transcript;
+mod xml;
 
 pub(super) use auto::Auto;
 pub(super) use client::Prompted;

@@ -3,8 +3,8 @@
 //! which JSON is a call is `call`'s.
 //!
 //! Text is held back only where it may still turn out to begin a call: a line's indentation, a fence with a word that
-//! calls are announced by, a tag, and JSON whose first key is one that calls have. Inside an ordinary block of code or
-//! piece of JSON nothing is a call, whatever it looks like: there a model quotes.
+//! calls are announced by, a tag or mark, and JSON whose first key is one that calls have. Inside an ordinary block of code
+//! or piece of JSON nothing is a call, whatever it looks like: there a model quotes. Nor is anything where it thinks.
 
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use super::{
     fence::{self, ClosingLine, Fence, Kind},
     json::{JsonScan, Progress},
     lead::Lead,
+    marked::Marked,
     tag::{Holds, Tag},
 };
 use crate::limits::{MAX_BLOCKS, MAX_HELD_BYTES, MAX_OPENING_BYTES};
@@ -52,9 +53,13 @@ enum State {
     /// A fence, and the word after it.
     Word { held: String, fence: Fence, stands: Stands, word: String },
     /// What may become a tag, from this byte on.
-    Tag { held: String, from: usize },
+    Tag { held: String, from: usize, stands: Stands },
     /// In a block that may be a call.
     Block(Box<Block>),
+    /// After a mark, in what may be a call.
+    Marked(Box<Marked>),
+    /// In what the model thinks, of whose closing tag so many bytes have come.
+    Thought { closing: &'static str, matched: usize },
     /// In an ordinary block, which is passed on as it comes.
     Code { fence: Fence, line: ClosingLine },
     /// In JSON that may be a call.
@@ -100,7 +105,8 @@ impl Parser {
                 Some(calls) => self.found(calls),
                 None => self.text(&block.text()),
             },
-            State::Line | State::Code { .. } | State::Data { .. } | State::Rest => {}
+            State::Marked(marked) => self.text(&marked.text()),
+            State::Line | State::Thought { .. } | State::Code { .. } | State::Data { .. } | State::Rest => {}
         }
         std::mem::take(&mut self.ready)
     }
@@ -123,8 +129,10 @@ impl Parser {
                 self.step(State::Line, c)
             }
             State::Word { held, fence, stands, word } => self.in_word(held, fence, stands, word, c),
-            State::Tag { held, from } => self.in_tag(held, from, c),
+            State::Tag { held, from, stands } => self.in_tag(held, from, stands, c),
             State::Block(block) => self.in_block(block, c),
+            State::Marked(marked) => self.in_marked(marked, c),
+            State::Thought { closing, matched } => self.in_thought(closing, matched, c),
             // No fence after all, but code in a line: a fence of backticks has none after it.
             State::Code { fence, line: ClosingLine::Opening } if c == '`' && fence.mark == '`' => {
                 self.step(State::Line, c)
@@ -151,7 +159,7 @@ impl Parser {
     fn in_line(&mut self, c: char) -> State {
         match c {
             '`' => State::Marks { held: c.to_string(), fence: Fence { mark: c, len: 1 }, stands: Stands::AfterWords },
-            '<' => State::Tag { held: c.to_string(), from: 0 },
+            '<' | '[' => State::Tag { held: c.to_string(), from: 0, stands: Stands::AfterWords },
             _ => {
                 self.character(c);
                 if c == '\n' { line_start() } else { State::Line }
@@ -169,11 +177,11 @@ impl Parser {
                 held.push(c);
                 State::Marks { held, fence: Fence { mark: c, len: 1 }, stands: Stands::AtStart }
             }
-            '<' => {
+            '<' | '[' => {
                 held.push(c);
-                State::Tag { from: held.len() - 1, held }
+                State::Tag { from: held.len() - 1, held, stands: Stands::AtStart }
             }
-            '{' | '[' => self.in_json(held, JsonScan::new(), Lead::Opening, c),
+            '{' => self.in_json(held, JsonScan::new(), Lead::Opening, c),
             _ => {
                 self.text(&held);
                 self.step(State::Line, c)
@@ -211,21 +219,64 @@ impl Parser {
         State::Word { held, fence, stands, word }
     }
 
-    fn in_tag(&mut self, mut held: String, from: usize, c: char) -> State {
+    fn in_tag(&mut self, mut held: String, from: usize, stands: Stands, c: char) -> State {
         let before = held.len();
         held.push(c);
         let written = &held[from..];
-        match Tag::of(written) {
-            Some(tag) if tag.holds == Holds::Calls => State::Block(Box::new(Block::tagged(tag, held))),
-            Some(_) => {
+        let Some(tag) = Tag::of(written) else {
+            if Tag::is_open(written) {
+                return State::Tag { held, from, stands };
+            }
+            if stands == Stands::AtStart && &held[from..before] == "[" {
+                // No mark, but perhaps a list.
+                held.truncate(from);
+                let state = self.in_json(held, JsonScan::new(), Lead::Opening, '[');
+                return self.step(state, c);
+            }
+            self.text(&held[..before]);
+            return self.step(State::Line, c);
+        };
+        match tag.holds {
+            Holds::Calls | Holds::Function => State::Block(Box::new(Block::tagged(tag, held))),
+            Holds::Marked => State::Marked(Box::new(Marked::new(held))),
+            Holds::Thought => {
+                self.text(&held);
+                State::Thought { closing: tag.closing, matched: 0 }
+            }
+            Holds::Result => {
                 self.result_begins();
                 self.text(&held);
                 State::Line
             }
-            None if Tag::is_open(written) => State::Tag { held, from },
-            None => {
-                self.text(&held[..before]);
-                self.step(State::Line, c)
+        }
+    }
+
+    fn in_thought(&mut self, closing: &'static str, matched: usize, c: char) -> State {
+        self.character(c);
+        let matched = match closing.as_bytes().get(matched) {
+            Some(byte) if char::from(*byte) == c => matched + 1,
+            _ => usize::from(c == '<'),
+        };
+        if matched == closing.len() { State::Line } else { State::Thought { closing, matched } }
+    }
+
+    fn in_marked(&mut self, mut marked: Box<Marked>, c: char) -> State {
+        match marked.push(c, &self.tools) {
+            Verdict::Open => State::Marked(marked),
+            Verdict::Calls(calls) => {
+                self.found(calls);
+                State::Rest
+            }
+            Verdict::Ordinary => {
+                self.text(&marked.text());
+                State::Line
+            }
+            // A mark in words is a word. Only the character that said so may begin something else.
+            Verdict::Code => {
+                marked.body.pop();
+                let held = marked.text();
+                self.text(&held);
+                self.step(if is_at_start(&held) { line_start() } else { State::Line }, c)
             }
         }
     }
@@ -253,13 +304,14 @@ impl Parser {
                     self.text(&block.opening);
                     block.body.chars().fold(State::Code { fence, line }, |state, c| self.step(state, c))
                 }
-                // A tag in words is a word. Only the character that said so may begin something else: to look again
-                // at all that is held would take the square of its length.
+                // A tag in words is a word. Only what is not decided may begin something else: to look again at all that
+                // is held would take the square of its length.
                 Marks::Tag(_) => {
-                    block.body.pop();
+                    let undecided = block.take_undecided();
                     let held = block.text();
                     self.text(&held);
-                    self.step(if is_at_start(&held) { line_start() } else { State::Line }, c)
+                    let state = if is_at_start(&held) { line_start() } else { State::Line };
+                    undecided.chars().fold(state, |state, c| self.step(state, c))
                 }
             },
         }

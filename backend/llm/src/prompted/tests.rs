@@ -373,3 +373,73 @@ fn deep_nesting_and_huge_numbers_are_arguments_like_any_other() {
         assert_eq!((text.as_str(), calls.len()), ("", 1));
     }
 }
+
+/// Each model's own way, as its template has it.
+#[test]
+fn calls_in_the_dialects_that_models_were_taught() {
+    let typed = r#"{"a":0.1000000000000000000001,"b":2}"#;
+    for (answer, input) in [
+        // Qwen's coders: XML, with values as bare text.
+        ("<tool_call>\n<function=add>\n<parameter=a>\n0.1000000000000000000001\n</parameter>\n<parameter=b>\n2\n</parameter>\n</function>\n</tool_call>".to_owned(), typed),
+        ("<function=add>\n<parameter=a>0.1000000000000000000001</parameter>\n<parameter=b>2</parameter>\n</function>".to_owned(), typed),
+        // Never closed, and still whole.
+        ("<tool_call>\n<function=add><parameter=a>0.1000000000000000000001</parameter><parameter=b>2</parameter></function>".to_owned(), typed),
+        // Hermes and Qwen.
+        (format!("<tool_call>\n{{\"name\": \"add\", \"arguments\": {EXACT}}}\n</tool_call>"), EXACT),
+        // Mistral, older and newer.
+        (format!("[TOOL_CALLS][{{\"name\": \"add\", \"arguments\": {EXACT}}}]"), EXACT),
+        (format!("[TOOL_CALLS] [{{\"name\": \"add\", \"arguments\": {EXACT}, \"id\": \"9Ae3bDc2F\"}}]"), EXACT),
+        (format!("[TOOL_CALLS]add[ARGS]{EXACT}"), EXACT),
+        (format!("[TOOL_CALLS]add[CALL_ID]9Ae3bDc2F[ARGS]{EXACT}"), EXACT),
+        // Llama.
+        (format!("<|python_tag|>{{\"name\": \"add\", \"parameters\": {EXACT}}}"), EXACT),
+        (format!("<|python_tag|>{{\"type\": \"function\", \"name\": \"add\", \"parameters\": {EXACT}}}<|eom_id|>"), EXACT),
+        (format!("{{\"name\": \"add\", \"parameters\": {EXACT}}}"), EXACT),
+    ] {
+        assert_eq!(read(&answer), (String::new(), vec![call("add", input)]), "{answer}");
+        assert_eq!(read(&format!("Adding.\n{answer}")), ("Adding.\n".to_owned(), vec![call("add", input)]), "{answer}");
+    }
+    let two = format!("I add. [TOOL_CALLS]add[ARGS]{EXACT}[TOOL_CALLS]multiply[ARGS]{{\"a\":1}}");
+    assert_eq!(read(&two), ("I add. ".to_owned(), vec![call("add", EXACT), call("multiply", r#"{"a":1}"#)]));
+    let two = format!(
+        "<|python_tag|>{{\"name\":\"add\",\"parameters\":{EXACT}}}; {{\"name\":\"multiply\",\"parameters\":{{}}}}"
+    );
+    assert_eq!(read(&two).1, [call("add", EXACT), call("multiply", "{}")]);
+}
+
+#[test]
+fn a_dialects_marks_in_words_are_words() {
+    for answer in [
+        "[TOOL_CALLS] comes before calls.",
+        "[TOOL_CALLS]add[ARGS] and then JSON",
+        "[TOOL_CALLS]\n\n# A heading",
+        "[TODO] buy milk",
+        "[1, 2, 3]",
+        "See [TOOL] and [1].",
+        "<|python_tag|>print(1)",
+        "<function=add> adds.",
+        "<function=add>\n<parameter=a>1</parameter> and so on",
+        "<tool_call><function=add>words</function></tool_call>",
+        "<tool_call><b>bold</b></tool_call>",
+        "`<function=`",
+    ] {
+        assert_ordinary(answer);
+    }
+    // What is cut off is half a wish.
+    for half in
+        ["<tool_call><function=add></function>", "[TOOL_CALLS]add[ARGS]{\"a\":1", "<function=add><parameter=a>1"]
+    {
+        assert_eq!(read_portions(&[half], true), (half.to_owned(), vec![]), "{half}");
+    }
+}
+
+#[test]
+fn where_a_model_thinks_nothing_is_a_call() {
+    let tagged = format!("<tool_call>{{\"name\":\"add\",\"arguments\":{EXACT}}}</tool_call>");
+    let thought = format!(
+        "Let me see. <think>I could write {tagged} or\n```tool\n{{\"tool\":\"add\",\"args\":{{}}}}\n```\n</think>"
+    );
+    assert_ordinary(&thought);
+    assert_ordinary(thought.strip_suffix("</think>").unwrap());
+    assert_eq!(read(&format!("{thought}\n{tagged}")), (format!("{thought}\n"), vec![call("add", EXACT)]));
+}

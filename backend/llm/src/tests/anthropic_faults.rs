@@ -17,6 +17,7 @@ pub(super) struct Played {
     pub(super) calls: Vec<(String, String)>,
     pub(super) ids: Vec<String>,
     pub(super) opaque: Vec<String>,
+    pub(super) thought: String,
     pub(super) stop_reason: Option<StopReason>,
     pub(super) usage: Option<Usage>,
     /// The code of the error.
@@ -26,14 +27,23 @@ pub(super) struct Played {
 impl Played {
     pub(super) fn new((text, events, error): (String, Vec<ModelEvent>, Option<ModelError>)) -> Self {
         let error = error.map(|error| error.code());
-        let mut played =
-            Self { text, calls: vec![], ids: vec![], opaque: vec![], stop_reason: None, usage: None, error };
+        let mut played = Self {
+            text,
+            calls: vec![],
+            ids: vec![],
+            opaque: vec![],
+            thought: String::new(),
+            stop_reason: None,
+            usage: None,
+            error,
+        };
         for event in events {
             match event {
                 ModelEvent::ToolCall(call) => {
                     played.calls.push((call.name, call.input_text));
                     played.ids.push(call.id);
                 }
+                ModelEvent::ReasoningDelta(words) => played.thought.push_str(&words),
                 ModelEvent::Opaque(json) => played.opaque.push(json),
                 ModelEvent::Ended { stop_reason, usage } => {
                     played.stop_reason = Some(stop_reason);

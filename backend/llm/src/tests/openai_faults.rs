@@ -108,6 +108,7 @@ async fn reasoning_content_is_kept_apart_from_the_answer() {
     each("thinking", |played| {
         assert_eq!(played.text, "Yes.");
         assert_eq!(played.opaque, [r#"{"reasoning_content":"Let me think."}"#]);
+        assert_eq!(played.thought, "Let me think.");
     })
     .await;
 }
@@ -121,6 +122,7 @@ async fn reasoning_details_are_joined_and_replayed_within_the_turn() {
         model.reply([text("Done.")]);
         let client = patient(provider, &model);
         let played = Played::new(ask(&*client, question()).await);
+        assert_eq!(played.thought, "Let me think.");
         let [thought] = played.opaque.as_slice() else { panic!("{played:?}") };
         let (id, (name, input_text)) = (played.ids[0].clone(), played.calls[0].clone());
         let result =
@@ -141,6 +143,50 @@ async fn reasoning_details_are_joined_and_replayed_within_the_turn() {
         ]);
         assert_eq!(model.requests()[1].body["messages"][2]["reasoning_details"], expected, "{provider}");
     }
+}
+
+/// Gemini, through its compatible API, refuses a call's result without it.
+#[tokio::test]
+async fn a_thought_signature_goes_back_with_its_call_within_the_turn() {
+    let model = MockLlm::start().await.unwrap();
+    model.reply(fault("thought_signature").unwrap());
+    model.reply([text("Done.")]);
+    let client = patient(ProviderKind::OpenAi, &model);
+    let played = Played::new(ask(&*client, question()).await);
+    let [signed] = played.opaque.as_slice() else { panic!("{played:?}") };
+    assert_eq!(played.ids, ["call_a", "call_b"]);
+    let opaque = |model: Option<&str>| AssistantBlock::Opaque {
+        provider: "openai".to_owned(),
+        model: model.map(str::to_owned),
+        json: signed.clone(),
+    };
+    let calls = played.ids.iter().zip(&played.calls).map(|(id, (name, input_text))| {
+        AssistantBlock::ToolCall(ToolCallRequest { id: id.clone(), name: name.clone(), input_text: input_text.clone() })
+    });
+    let results = played.ids.iter().map(|id| ToolResult {
+        call_id: id.clone(),
+        tool_name: "add".to_owned(),
+        content: "3".to_owned(),
+        is_error: false,
+    });
+    let (calls, results): (Vec<_>, Vec<_>) = (calls.collect(), results.collect());
+    for (opaque, signature) in
+        [(opaque(None), json!({"google": {"thought_signature": "c2lnbmVk"}})), (opaque(Some("another")), json!(null))]
+    {
+        let said = [vec![opaque], calls.clone()].concat();
+        let history = vec![
+            ModelMessage::user_text("What is 1 + 2?"),
+            ModelMessage::Assistant(said),
+            ModelMessage::ToolResults(results.clone()),
+        ];
+        model.reply([text("Done.")]);
+        ask(&*client, request(history)).await;
+        let sent = &model.requests().pop().unwrap().body["messages"][2];
+        assert_eq!(sent["tool_calls"][0]["extra_content"], signature);
+        assert_eq!(sent["tool_calls"][1]["extra_content"], json!(null));
+        assert_eq!(sent["extra_content"], json!(null), "{sent}");
+    }
+    model.assert_calls_paired();
 }
 
 #[tokio::test]

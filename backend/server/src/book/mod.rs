@@ -30,6 +30,6 @@ pub(crate) use service::Book;
 pub(crate) use store::{
     calls::{CallRow, Order, Place},
     reruns::RerunRow,
-    whole::{CallOfTurnRow, ModelCallRow},
+    whole::{CallOfTurnRow, ModelCallRow, ThoughtRow},
 };
 pub(crate) use whole::{ConversationPage, Deletion, WholeCall};

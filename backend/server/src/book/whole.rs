@@ -11,7 +11,10 @@ use super::{
     rerun::Reruns,
     store::{
         looks::Action,
-        whole::{self, CallOfTurnRow, ConversationRow, DecisionRow, MessageRow, ModelCallRow, VoteRow, WholeCallRow},
+        whole::{
+            self, CallOfTurnRow, ConversationRow, DecisionRow, MessageRow, ModelCallRow, ThoughtRow, VoteRow,
+            WholeCallRow,
+        },
     },
 };
 use crate::accounts::{Caller, UserId};
@@ -46,6 +49,8 @@ pub(crate) struct ConversationPage {
     pub(crate) messages: Vec<MessageRow>,
     /// The calls of those messages.
     pub(crate) calls: Vec<CallOfTurnRow>,
+    /// What was thought for them.
+    pub(crate) thoughts: Vec<ThoughtRow>,
     /// The message with which the next page begins.
     pub(crate) next: Option<i64>,
     pub(crate) deletion: Option<Deletion>,
@@ -98,8 +103,9 @@ impl Book {
         messages.truncate(MESSAGES_ON_PAGE);
         let ids: Vec<i64> = messages.iter().map(|message| message.id).collect();
         let calls = whole::list_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
+        let thoughts = whole::list_thoughts_of(db, &ids, MAX_SHOWN_CHARS, MAX_CALLS_OF_TURN).await?;
         let deletion = self.deletion(row.deleted_at);
-        Ok(ConversationPage { row, messages, calls, next, deletion })
+        Ok(ConversationPage { row, messages, calls, thoughts, next, deletion })
     }
 
     fn deletion(&self, at: Option<DateTime<Utc>>) -> Option<Deletion> {

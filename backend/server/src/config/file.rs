@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde::{Deserialize, de::IgnoredAny};
-use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, ToolMode};
+use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, ReasoningEffort, ToolMode};
 use tallybook_mcp::{OAuthSettings, ToolServerSettings};
 use tallybook_protocol::Prices;
 use toml::{Spanned, de::DeTable};
@@ -76,6 +76,8 @@ struct ModelSection {
     temperature: Option<Spanned<f64>>,
     max_tokens: Option<Spanned<u32>>,
     tool_mode: Option<Spanned<String>>,
+    reasoning_effort: Option<Spanned<String>>,
+    thinking_tokens: Option<Spanned<u32>>,
     #[serde(default)]
     vision: bool,
     input_price: Option<Spanned<f64>>,
@@ -170,6 +172,10 @@ impl SettingsFile {
             .tool_mode
             .as_ref()
             .map(|word| ToolMode::from_str(word.get_ref()).map_err(|error| self.bad(word, error.to_string())));
+        let effort = section
+            .reasoning_effort
+            .as_ref()
+            .map(|word| ReasoningEffort::from_str(word.get_ref()).map_err(|error| self.bad(word, error.to_string())));
         let text = |value: &Option<Spanned<String>>| set(value.as_ref().map(|value| value.get_ref().clone()));
         Ok(ModelChoice::Provider(ModelSettings {
             base_url: text(&section.base_url),
@@ -178,6 +184,8 @@ impl SettingsFile {
             temperature: section.temperature.as_ref().map(|value| *value.get_ref()).or(common.temperature),
             max_tokens: section.max_tokens.as_ref().map_or(common.max_tokens, |value| *value.get_ref()),
             tool_mode: tool_mode.transpose()?.unwrap_or(common.tool_mode),
+            reasoning_effort: effort.transpose()?,
+            thinking_tokens: section.thinking_tokens.as_ref().map(|tokens| *tokens.get_ref()),
             ..common
         }))
     }
@@ -191,6 +199,8 @@ impl SettingsFile {
             ("temperature", section.temperature.as_ref().map(Spanned::span)),
             ("max_tokens", section.max_tokens.as_ref().map(Spanned::span)),
             ("tool_mode", section.tool_mode.as_ref().map(Spanned::span)),
+            ("reasoning_effort", section.reasoning_effort.as_ref().map(Spanned::span)),
+            ("thinking_tokens", section.thinking_tokens.as_ref().map(Spanned::span)),
         ];
         match spans.into_iter().find_map(|(key, span)| Some((key, span?))) {
             Some((key, span)) => {

@@ -126,6 +126,7 @@ fn event_of(event: Option<Result<ModelEvent, ModelError>>) -> Option<PlainEvent>
             | ModelEvent::RetryIn(_)
             | ModelEvent::CallGrew { .. }
             | ModelEvent::ToolCall(_)
+            | ModelEvent::ReasoningDelta(_)
             | ModelEvent::Opaque(_),
         ) => None,
         Err(error) => Some(PlainEvent::Failed(error)),

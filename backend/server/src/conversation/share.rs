@@ -90,5 +90,7 @@ fn shared(message: Message, has_tool_calls: bool) -> Message {
     for call in &mut tool_calls {
         call.reviews.clear();
     }
-    Message { tool_calls, siblings: Vec::new(), usage: None, ..message }
+    // What it thought belongs to what was done.
+    let reasoning = if has_tool_calls { message.reasoning } else { Vec::new() };
+    Message { tool_calls, reasoning, siblings: Vec::new(), usage: None, ..message }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tallybook_protocol::ChatEvent;
+use tallybook_protocol::{ChatEvent, ContentDelta, ReasoningDelta};
 
 use super::{
     entry::{LogEntry, WeakLogEntry, event_bytes},
@@ -10,15 +10,13 @@ use super::{
     progress::Progress,
 };
 
-/// A stretch of the answer's text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextPiece {
-    /// How many bytes of the answer come before it.
-    pub offset: usize,
-    /// The text.
-    pub text: String,
-    /// The number of the last event that it holds.
-    pub seq: i64,
+/// How much of what a turn writes for people is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Bytes of the answer's text.
+    pub text_bytes: usize,
+    /// The number of the last event of its thinking; -1 where there is none.
+    pub reasoning_seq: i64,
 }
 
 #[derive(Debug, Default)]
@@ -37,7 +35,10 @@ pub(super) struct State {
     /// Whether all that is known of the turn is its end.
     pub(super) is_end_alone: bool,
     /// Where the text deltas end that may not be stored yet, in bytes of the answer, and their numbers.
-    pub(super) delta_ends: VecDeque<(usize, i64)>,
+    delta_ends: VecDeque<(usize, i64)>,
+    /// What was thought that may not be stored yet, under its numbers; and the last such number there was.
+    thoughts: VecDeque<(i64, ReasoningDelta)>,
+    last_thought: Option<i64>,
     /// The snapshot that was last made and the number that was next then, for as long as some reader holds it.
     pub(super) snapshot: (i64, WeakLogEntry),
 }
@@ -83,22 +84,75 @@ impl State {
         matches!(self.entries.back().map(|(_, entry)| entry.event()), Some(ChatEvent::MessageEnd(_)))
     }
 
-    pub(super) fn pieces_from(&mut self, offset: usize) -> Vec<TextPiece> {
+    /// Remembers what an event of the number `seq` adds that is stored later, joined; it is part of the progress already.
+    pub(super) fn written(&mut self, seq: i64, event: &ChatEvent) {
+        match event {
+            ChatEvent::ContentDelta(_) => self.delta_ends.push_back((self.progress.content.len(), seq)),
+            ChatEvent::ReasoningDelta(delta) => {
+                self.thoughts.push_back((seq, delta.clone()));
+                self.last_thought = Some(seq);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn all_words(&self) -> Stored {
+        Stored { text_bytes: self.progress.content.len(), reasoning_seq: self.last_thought.unwrap_or(-1) }
+    }
+
+    /// Both kinds at one moment: of what is stored later nothing has a lower number.
+    pub(super) fn unstored(&mut self, stored: Stored) -> (Vec<(i64, ChatEvent)>, Stored) {
+        let text =
+            self.text_from(stored.text_bytes).into_iter().map(|(seq, text)| (seq, ChatEvent::ContentDelta(text)));
+        let text: Vec<_> = text.collect();
+        let text_bytes = self.delta_ends.back().map_or(stored.text_bytes, |(end, _)| *end);
+        let thoughts = self.thoughts_after(stored.reasoning_seq);
+        let thoughts = thoughts.into_iter().map(|(seq, thought)| (seq, ChatEvent::ReasoningDelta(thought)));
+        let reasoning_seq = self.last_thought.unwrap_or(stored.reasoning_seq).max(stored.reasoning_seq);
+        (text.into_iter().chain(thoughts).collect(), Stored { text_bytes, reasoning_seq })
+    }
+
+    fn text_from(&mut self, offset: usize) -> Vec<(i64, ContentDelta)> {
         while self.delta_ends.front().is_some_and(|(end, _)| *end <= offset) {
             self.delta_ends.pop_front();
         }
-        let mut pieces: Vec<TextPiece> = Vec::new();
+        let mut pieces: Vec<(i64, ContentDelta)> = Vec::new();
         let mut start = offset;
         for &(end, seq) in &self.delta_ends {
             let Some(text) = self.progress.content.get(start..end) else { break };
             match pieces.last_mut() {
-                Some(last) if last.text.len() + text.len() <= MAX_STORED_TEXT_BYTES => {
-                    last.text.push_str(text);
-                    last.seq = seq;
+                Some((last, piece)) if piece.delta.len() + text.len() <= MAX_STORED_TEXT_BYTES => {
+                    piece.delta.push_str(text);
+                    *last = seq;
                 }
-                _ => pieces.push(TextPiece { offset: start, text: text.to_owned(), seq }),
+                _ => {
+                    let offset = i64::try_from(start).unwrap_or(i64::MAX);
+                    pieces.push((seq, ContentDelta { offset, delta: text.to_owned() }));
+                }
             }
             start = end;
+        }
+        pieces
+    }
+
+    fn thoughts_after(&mut self, seq: i64) -> Vec<(i64, ReasoningDelta)> {
+        while self.thoughts.front().is_some_and(|(number, _)| *number <= seq) {
+            self.thoughts.pop_front();
+        }
+        let mut pieces: Vec<(i64, ReasoningDelta)> = Vec::new();
+        for (seq, thought) in &self.thoughts {
+            match pieces.last_mut() {
+                Some((last, piece))
+                    if piece.reasoning_id == thought.reasoning_id
+                        && piece.delta.len() + thought.delta.len() <= MAX_STORED_TEXT_BYTES =>
+                {
+                    piece.delta.push_str(&thought.delta);
+                    piece.duration_ms = thought.duration_ms;
+                    piece.truncated |= thought.truncated;
+                    *last = *seq;
+                }
+                _ => pieces.push((*seq, thought.clone())),
+            }
         }
         pieces
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
-use tallybook_protocol::{ChatEvent, ToolCall, ToolCallReview};
+use tallybook_protocol::{ChatEvent, Reasoning, ToolCall, ToolCallReview};
 
 use super::EventId;
 
@@ -75,6 +75,7 @@ pub(super) fn event_bytes(event: &ChatEvent) -> usize {
         texts + reviews(&call.reviews)
     };
     let calls = |calls: &[ToolCall]| calls.iter().map(call).sum::<usize>();
+    let thoughts = |reasoning: &[Reasoning]| reasoning.iter().map(|thought| thought.text.len()).sum::<usize>();
     let texts = match event {
         ChatEvent::MessageStart(start) => start.content.len(),
         ChatEvent::ToolCallPreparing(preparing) => preparing.tool_name.len(),
@@ -85,11 +86,14 @@ pub(super) fn event_bytes(event: &ChatEvent) -> usize {
             text_bytes(decided.reason.as_ref()) + decided.input.as_ref().map_or(0, |input| input.as_str().len())
         }
         ChatEvent::ToolCallReview(review) => review.reason.len(),
+        ChatEvent::ReasoningDelta(delta) => delta.delta.len(),
         ChatEvent::ContentDelta(delta) => delta.delta.len(),
         ChatEvent::ToolCallStart(start) => start.input.as_str().len(),
         ChatEvent::ToolCallEnd(end) => text_bytes(end.output.as_ref()) + text_bytes(end.error.as_ref()),
-        ChatEvent::MessageEnd(end) => end.content.len() + calls(&end.tool_calls),
-        ChatEvent::Snapshot(snapshot) => snapshot.content.len() + calls(&snapshot.tool_calls),
+        ChatEvent::MessageEnd(end) => end.content.len() + calls(&end.tool_calls) + thoughts(&end.reasoning),
+        ChatEvent::Snapshot(snapshot) => {
+            snapshot.content.len() + calls(&snapshot.tool_calls) + thoughts(&snapshot.reasoning)
+        }
         ChatEvent::Error(error) => error.error.len(),
         ChatEvent::Unknown => 0,
     };

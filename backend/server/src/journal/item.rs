@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{
-    ApprovalDecided, ApprovalRequested, CallsBudget, ChatEvent, Snapshot, ToolCall, ToolCallEnd, ToolCallId,
+    ApprovalDecided, ApprovalRequested, CallsBudget, ChatEvent, Reasoning, Snapshot, ToolCall, ToolCallEnd, ToolCallId,
     ToolCallReview, ToolCallStart, ToolCallStatus,
 };
 
@@ -12,12 +12,15 @@ use tallybook_protocol::{
 pub(super) enum Item {
     /// A tool call, with as much of its texts as one event may carry.
     Call(ToolCall),
+    /// What the model showed of its thinking in a step.
+    Reasoning(Reasoning),
 }
 
 impl Item {
     /// The items that a snapshot holds.
     pub(super) fn list_of(snapshot: &Snapshot) -> impl Iterator<Item = Self> {
-        snapshot.tool_calls.iter().cloned().map(Self::Call)
+        let calls = snapshot.tool_calls.iter().cloned().map(Self::Call);
+        calls.chain(snapshot.reasoning.iter().cloned().map(Self::Reasoning))
     }
 
     /// The item that begins with this event, which happened at `at`.
@@ -25,13 +28,23 @@ impl Item {
         match event {
             ChatEvent::ToolCallStart(start) => Some(Self::Call(begun_call(start, at))),
             ChatEvent::ApprovalRequested(asked) => Some(Self::Call(waiting_call(asked.clone(), at))),
+            ChatEvent::ReasoningDelta(delta) => Some(Self::Reasoning(Reasoning::begun_by(delta))),
             _ => None,
         }
     }
 
     /// Takes in what happened at `at`. False when that is no event of this item.
     pub(super) fn apply(&mut self, event: &ChatEvent, at: DateTime<Utc>, held: &mut CallsBudget) -> bool {
-        let Self::Call(call) = self;
+        let call = match (self, event) {
+            (Self::Call(call), _) => call,
+            (Self::Reasoning(reasoning), ChatEvent::ReasoningDelta(delta))
+                if reasoning.reasoning_id == delta.reasoning_id =>
+            {
+                reasoning.apply(delta);
+                return true;
+            }
+            (Self::Reasoning(_), _) => return false,
+        };
         if call_of(event) != Some(call.tool_call_id) {
             return false;
         }
@@ -54,20 +67,39 @@ impl Item {
         true
     }
 
-    /// Counts the item's texts, and cuts what is beyond the budget.
+    /// Counts the texts of a call, and cuts what is beyond the budget. Thinking is bounded as it comes.
     pub(super) fn fit(&mut self, held: &mut CallsBudget) {
-        let Self::Call(call) = self;
-        held.fit(call);
+        if let Self::Call(call) = self {
+            held.fit(call);
+        }
     }
 
     /// Those of the items that are calls.
     pub(super) fn calls(items: &[Self]) -> impl Iterator<Item = &ToolCall> {
-        items.iter().map(|Self::Call(call)| call)
+        items.iter().filter_map(|item| match item {
+            Self::Call(call) => Some(call),
+            Self::Reasoning(_) => None,
+        })
     }
 
-    /// The same, for who has no use for the items any more.
-    pub(super) fn into_calls(items: Vec<Self>) -> Vec<ToolCall> {
-        items.into_iter().map(|Self::Call(call)| call).collect()
+    /// Those that are thinking.
+    pub(super) fn reasoning(items: &[Self]) -> impl Iterator<Item = &Reasoning> {
+        items.iter().filter_map(|item| match item {
+            Self::Reasoning(reasoning) => Some(reasoning),
+            Self::Call(_) => None,
+        })
+    }
+
+    /// The calls and the thinking, for who has no use for the items any more.
+    pub(super) fn into_kinds(items: Vec<Self>) -> (Vec<ToolCall>, Vec<Reasoning>) {
+        let (mut calls, mut reasoning) = (Vec::new(), Vec::new());
+        for item in items {
+            match item {
+                Self::Call(call) => calls.push(call),
+                Self::Reasoning(thought) => reasoning.push(thought),
+            }
+        }
+        (calls, reasoning)
     }
 }
 

@@ -7,12 +7,13 @@ use tallybook_protocol::{ChatEvent, MessageId, ToolCall};
 use tokio::sync::watch;
 
 use super::{
-    buffer::{State, TextPiece},
+    buffer::{State, Stored},
     entry::LogEntry,
     event_id::EventId,
     lock::lock,
     progress::Progress,
     stored::StoredEvent,
+    words::Words,
 };
 use crate::db::now;
 
@@ -47,10 +48,10 @@ impl TurnLog {
         Self { is_copy: true, ..Self::new(message_id, epoch) }
     }
 
-    /// The record of a turn that is over, of which `end` is the last event. The text and the calls are for who must be told
+    /// The record of a turn that is over, of which `end` is the last event. The words and the calls are for who must be told
     /// them beside it.
-    pub(crate) fn of_end(id: EventId, end: ChatEvent, content: String, calls: Vec<ToolCall>) -> Self {
-        let mut state = State::before_end(id.seq, Progress::of(content, calls));
+    pub(crate) fn of_end(id: EventId, end: ChatEvent, words: Words, calls: Vec<ToolCall>) -> Self {
+        let mut state = State::before_end(id.seq, Progress::of(words, calls));
         state.push(id.seq, LogEntry::new(Some(id), end));
         state.ended = true;
         Self { state: Mutex::new(state), ..Self::new(id.message_id, id.epoch) }
@@ -88,10 +89,10 @@ impl TurnLog {
         lock(&self.state).next_seq
     }
 
-    /// The answer's text so far, and its calls so far with as much of their texts as one event carries.
-    pub fn content_and_calls(&self) -> (String, Vec<ToolCall>) {
+    /// The answer's words so far, and its calls so far with as much of their texts as one event carries.
+    pub fn words_and_calls(&self) -> (Words, Vec<ToolCall>) {
         let state = lock(&self.state);
-        (state.progress.content.clone(), state.progress.calls().cloned().collect())
+        (state.progress.words(), state.progress.calls().cloned().collect())
     }
 
     /// How many bytes of text the answer has so far.
@@ -99,15 +100,25 @@ impl TurnLog {
         lock(&self.state).progress.content.len()
     }
 
+    /// How many calls the answer has so far.
+    pub fn count_calls(&self) -> usize {
+        lock(&self.state).progress.calls().count()
+    }
+
     /// What `read` makes of the answer's text so far. It must be quick: readers wait for it.
     pub fn read_text<T>(&self, read: impl FnOnce(&str) -> T) -> T {
         read(&lock(&self.state).progress.content)
     }
 
-    /// The answer's text from a byte on, in pieces that are stored as one event each. What is before `offset` is stored and
-    /// is not asked for again.
-    pub fn text_from(&self, offset: usize) -> Vec<TextPiece> {
-        lock(&self.state).pieces_from(offset)
+    /// How much there is to be stored.
+    pub fn all_words(&self) -> Stored {
+        lock(&self.state).all_words()
+    }
+
+    /// What was written since so much was stored, as events that are stored under these numbers, and how much is stored then.
+    /// What is stored is not asked for again.
+    pub fn unstored(&self, stored: Stored) -> (Vec<(i64, ChatEvent)>, Stored) {
+        lock(&self.state).unstored(stored)
     }
 
     /// Sends an event to all readers.
@@ -119,11 +130,8 @@ impl TurnLog {
     pub fn append_at(&self, event: ChatEvent, at: DateTime<Utc>) {
         let mut state = lock(&self.state);
         state.progress.apply(&event, at);
-        if let ChatEvent::ContentDelta(_) = event {
-            let end = (state.progress.content.len(), state.next_seq);
-            state.delta_ends.push_back(end);
-        }
         let seq = state.next_seq;
+        state.written(seq, &event);
         state.push(seq, LogEntry::new(Some(self.id(seq)), event));
         drop(state);
         self.changed.send_replace(());
@@ -160,9 +168,9 @@ impl TurnLog {
 
 #[cfg(test)]
 mod tests {
-    use tallybook_protocol::{ChatEvent, ContentDelta, MessageId};
+    use tallybook_protocol::{ChatEvent, ContentDelta, MessageId, ReasoningDelta};
 
-    use super::{super::limits::MAX_STORED_TEXT_BYTES, TextPiece, TurnLog};
+    use super::{super::limits::MAX_STORED_TEXT_BYTES, Stored, TurnLog};
 
     fn delta(offset: usize, bytes: usize) -> ChatEvent {
         let offset = i64::try_from(offset).unwrap();
@@ -174,11 +182,44 @@ mod tests {
         let log = TurnLog::new(MessageId(7), 1);
         let bytes = MAX_STORED_TEXT_BYTES / 2;
         (0..3).for_each(|portion| log.append(delta(portion * bytes, bytes)));
-        let places = |pieces: Vec<TextPiece>| -> Vec<_> {
-            pieces.into_iter().map(|piece| (piece.offset, piece.text.len(), piece.seq)).collect()
+        let places = |text_bytes: usize| -> Vec<_> {
+            let place = |(seq, event): (i64, ChatEvent)| match event {
+                ChatEvent::ContentDelta(piece) => (usize::try_from(piece.offset).unwrap(), piece.delta.len(), seq),
+                other => panic!("{other:?}"),
+            };
+            let (events, stored) = log.unstored(Stored { text_bytes, reasoning_seq: -1 });
+            assert_eq!(stored.text_bytes, 3 * bytes);
+            events.into_iter().map(place).collect()
         };
-        assert_eq!(places(log.text_from(0)), [(0, 2 * bytes, 1), (2 * bytes, bytes, 2)]);
-        assert_eq!(places(log.text_from(2 * bytes)), [(2 * bytes, bytes, 2)]);
-        assert_eq!(places(log.text_from(3 * bytes)), []);
+        assert_eq!(places(0), [(0, 2 * bytes, 1), (2 * bytes, bytes, 2)]);
+        assert_eq!(places(2 * bytes), [(2 * bytes, bytes, 2)]);
+        assert_eq!(places(3 * bytes), []);
+    }
+
+    #[test]
+    fn thinking_is_stored_joined_step_by_step_and_each_delta_once() {
+        let log = TurnLog::new(MessageId(7), 1);
+        let thought = |reasoning_id, reasoning_offset, delta: &str, duration_ms| {
+            let delta = delta.to_owned();
+            ReasoningDelta { reasoning_id, reasoning_offset, delta, duration_ms, ..ReasoningDelta::default() }
+        };
+        let first = [thought(0, 0, "Let ", None), thought(0, 4, "me", None), thought(0, 6, "", Some(12))];
+        first.into_iter().for_each(|delta| log.append(ChatEvent::ReasoningDelta(delta)));
+        log.append(delta(0, 3));
+        log.append(ChatEvent::ReasoningDelta(thought(1, 0, "And", None)));
+        let nothing = Stored { text_bytes: 0, reasoning_seq: -1 };
+        let (events, stored) = log.unstored(nothing);
+        let expected = [
+            (3, delta(0, 3)),
+            (2, ChatEvent::ReasoningDelta(thought(0, 0, "Let me", Some(12)))),
+            (4, ChatEvent::ReasoningDelta(thought(1, 0, "And", None))),
+        ];
+        assert_eq!((events, stored), (expected.to_vec(), Stored { text_bytes: 3, reasoning_seq: 4 }));
+        assert_eq!(log.all_words(), stored);
+        // Nobody heard whether that was stored.
+        assert_eq!(log.unstored(nothing).0.len(), 3);
+        assert_eq!(log.unstored(stored), (vec![], stored));
+        log.append(ChatEvent::ReasoningDelta(thought(1, 3, " so", None)));
+        assert_eq!(log.unstored(stored).0, [(5, ChatEvent::ReasoningDelta(thought(1, 3, " so", None)))]);
     }
 }

@@ -14,11 +14,13 @@ mod registry;
 mod shared;
 pub(crate) mod stored;
 mod subscription;
+mod words;
 
-pub use buffer::TextPiece;
+pub use buffer::Stored;
 pub use entry::{LogEntry, WireFormat};
 pub use event_id::EventId;
 pub use live::TurnLog;
 pub(crate) use lock::lock;
 pub use registry::Journal;
 pub use subscription::TurnSubscription;
+pub use words::Words;

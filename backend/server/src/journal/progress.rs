@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{CallsBudget, ChatEvent, MessageStatus, Snapshot, ToolCall};
 
-use super::{event_id::EventId, item::Item};
+use super::{event_id::EventId, item::Item, words::Words};
 
 /// The message as far as it is.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +20,8 @@ pub(super) struct Progress {
 
 impl Progress {
     /// A message as its rows have it.
-    pub(super) fn of(content: String, calls: Vec<ToolCall>) -> Self {
-        let items = calls.into_iter().map(Item::Call).collect();
+    pub(super) fn of(Words { content, reasoning }: Words, calls: Vec<ToolCall>) -> Self {
+        let items = calls.into_iter().map(Item::Call).chain(reasoning.into_iter().map(Item::Reasoning)).collect();
         Self { content, items, ..Self::default() }
     }
 
@@ -30,14 +30,21 @@ impl Progress {
         Item::calls(&self.items)
     }
 
+    /// The words so far.
+    pub(super) fn words(&self) -> Words {
+        Words { content: self.content.clone(), reasoning: Item::reasoning(&self.items).cloned().collect() }
+    }
+
     /// The message as far as it had come with the event `id`.
     pub(super) fn into_snapshot(self, id: EventId) -> Snapshot {
         let (provider, model) = self.author.unzip();
+        let (tool_calls, reasoning) = Item::into_kinds(self.items);
         Snapshot {
             assistant_message_id: id.message_id,
             epoch: id.epoch,
             content: self.content,
-            tool_calls: Item::into_calls(self.items),
+            tool_calls,
+            reasoning,
             status: MessageStatus::Streaming,
             provider,
             model,

@@ -1,10 +1,10 @@
 //! The stored copy of a turn's events, text deltas joined. It says what a turn had written when its process died.
 
 use chrono::{DateTime, Utc};
-use tallybook_protocol::{ChatEvent, MessageId, PlayedEvent, RawJson};
+use tallybook_protocol::{ChatEvent, MessageId, PlayedEvent, RawJson, Reasoning};
 
 use super::{
-    EventId,
+    EventId, Stored, Words,
     limits::{MAX_STORED_BYTES_PER_READ, MAX_STORED_EVENTS_PER_READ},
 };
 use crate::db::{Database, Transaction, now, on_db, on_tx};
@@ -12,8 +12,11 @@ use crate::db::{Database, Transaction, now, on_db, on_tx};
 const INSERT_EVENT: &str =
     "INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) VALUES (?, ?, ?, ?, ?, ?)";
 
-const LIST_TEXT: &str = "SELECT event, data FROM journal_events \
-     WHERE message_id = ? AND event IN ('content_delta', 'snapshot') ORDER BY epoch, seq";
+const LIST_WORDS: &str = "SELECT event, data FROM journal_events \
+     WHERE message_id = ? AND event IN ('content_delta', 'reasoning_delta', 'snapshot') ORDER BY epoch, seq";
+
+const FIND_LAST_THOUGHT: &str = "SELECT COALESCE(MAX(seq), -1) FROM journal_events \
+     WHERE message_id = ? AND epoch = ? AND event = 'reasoning_delta'";
 
 const LIST_SIZES_AFTER: &str = "SELECT seq, CAST(OCTET_LENGTH(data) AS SIGNED) FROM journal_events \
      WHERE message_id = ? AND epoch = ? AND seq > ? ORDER BY seq LIMIT ?";
@@ -73,27 +76,40 @@ pub(crate) async fn create_event(tx: &mut Transaction, id: EventId, event: &Enco
     })
 }
 
-/// The text of a turn as far as it was stored.
-pub(crate) async fn find_text(db: &Database, message_id: MessageId) -> sqlx::Result<String> {
-    joined(on_db!(db, |pool| sqlx::query_as(LIST_TEXT).bind(message_id).fetch_all(pool).await)?)
+/// The words of a turn as far as they were stored.
+pub(crate) async fn find_words(db: &Database, message_id: MessageId) -> sqlx::Result<Words> {
+    joined(on_db!(db, |pool| sqlx::query_as(LIST_WORDS).bind(message_id).fetch_all(pool).await)?)
 }
 
-/// The same, as a transaction sees it.
-pub(crate) async fn find_text_within(tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<String> {
-    joined(on_tx!(tx, |connection| sqlx::query_as(LIST_TEXT).bind(message_id).fetch_all(connection).await)?)
+/// How much of what a turn writes under a lease is stored, as a transaction sees it.
+pub(crate) async fn find_stored(tx: &mut Transaction, message_id: MessageId, epoch: i32) -> sqlx::Result<Stored> {
+    on_tx!(tx, |connection| {
+        let rows = sqlx::query_as(LIST_WORDS).bind(message_id).fetch_all(&mut *connection).await?;
+        let text_bytes = joined(rows)?.content.len();
+        let last = sqlx::query_scalar(FIND_LAST_THOUGHT).bind(message_id).bind(epoch);
+        Ok(Stored { text_bytes, reasoning_seq: last.fetch_one(&mut *connection).await? })
+    })
 }
 
-fn joined(rows: Vec<(String, String)>) -> sqlx::Result<String> {
-    let mut text = String::new();
+fn joined(rows: Vec<(String, String)>) -> sqlx::Result<Words> {
+    let mut words = Words::default();
     for (event, data) in rows {
         match parse(&event, &data)? {
-            ChatEvent::ContentDelta(delta) => text.push_str(&delta.delta),
+            ChatEvent::ContentDelta(delta) => words.content.push_str(&delta.delta),
+            ChatEvent::ReasoningDelta(delta) => {
+                match words.reasoning.iter_mut().find(|known| known.reasoning_id == delta.reasoning_id) {
+                    Some(known) => known.apply(&delta),
+                    None => words.reasoning.push(Reasoning::begun_by(&delta)),
+                }
+            }
             // A turn that goes on begins its new record with what it keeps of the old one.
-            ChatEvent::Snapshot(snapshot) => text = snapshot.content,
+            ChatEvent::Snapshot(snapshot) => {
+                words = Words { content: snapshot.content, reasoning: snapshot.reasoning };
+            }
             _ => {}
         }
     }
-    Ok(text)
+    Ok(words)
 }
 
 /// An event as it was stored.

@@ -144,6 +144,7 @@ mod tests {
             assistant_message_id: MessageId(7),
             content: String::new(),
             tool_calls: Vec::new(),
+            reasoning: Vec::new(),
             status: MessageStatus::Complete,
             error: None,
             error_code: None,

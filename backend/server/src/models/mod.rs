@@ -71,7 +71,9 @@ impl Origin {
     fn name_of(&self, setting: &str) -> String {
         match (self, setting) {
             (Self::File { .. }, "api_key") => "api_key_env".to_owned(),
-            (Self::File { .. }, "base_url" | "temperature" | "max_tokens") => setting.to_owned(),
+            (Self::File { .. }, "base_url" | "temperature" | "max_tokens" | "reasoning_effort" | "thinking_tokens") => {
+                setting.to_owned()
+            }
             _ => format!("LLM_{}", setting.to_ascii_uppercase()),
         }
     }

@@ -47,6 +47,7 @@ mod pins;
 mod playback;
 mod programs;
 mod prompted;
+mod reasoning;
 mod replicas;
 mod retention;
 mod search;

@@ -15,6 +15,7 @@ use crate::{
 /// Rows in the tables that a conversation fills.
 const LEFT: &str = "SELECT (SELECT COUNT(*) FROM conversations) + (SELECT COUNT(*) FROM messages) \
     + (SELECT COUNT(*) FROM tool_calls) + (SELECT COUNT(*) FROM model_calls) + (SELECT COUNT(*) FROM journal_events) \
+    + (SELECT COUNT(*) FROM reasonings) \
     + (SELECT COUNT(*) FROM shares) + (SELECT COUNT(*) FROM tool_reruns)";
 
 const RERUN: &str = "INSERT INTO tool_reruns (tool_call_id, user_id, input_text, status, created_at) \

@@ -242,6 +242,7 @@ impl Server {
                 assistant_message_id: MessageId(id),
                 content: answer.text.clone(),
                 tool_calls: answer.tool_calls(),
+                reasoning: Vec::new(),
                 status,
                 error: None,
                 error_code: None,
@@ -269,6 +270,7 @@ impl Server {
             epoch: answer.epoch,
             content: answer.text.clone(),
             tool_calls: answer.tool_calls(),
+            reasoning: Vec::new(),
             status: answer.status,
             provider: None,
             model: None,
@@ -324,6 +326,7 @@ impl Server {
                 status: stored.status,
                 siblings: self.siblings(stored),
                 tool_calls: stored.tool_calls(),
+                reasoning: Vec::new(),
                 ..template.clone()
             })
             .collect();

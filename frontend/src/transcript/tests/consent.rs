@@ -61,6 +61,7 @@ fn paused(tool_calls: Vec<ToolCall>) -> ChatEvent {
         assistant_message_id: tallybook_protocol::MessageId(11),
         content: "I would add.".to_owned(),
         tool_calls,
+        reasoning: Vec::new(),
         status: MessageStatus::AwaitingApproval,
         error: None,
         error_code: None,

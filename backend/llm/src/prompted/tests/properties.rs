@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{Read, read, read_portions};
 
 /// Pieces that come near a call in some way.
-const NEAR: [&str; 36] = [
+const NEAR: [&str; 46] = [
     "```",
     "``",
     "`",
@@ -41,6 +41,16 @@ const NEAR: [&str; 36] = [
     "<tool_call>",
     "</tool_call>",
     "<tool_response>",
+    "<function=add>",
+    "<parameter=a>",
+    "</parameter>",
+    "</function>",
+    "[TOOL_CALLS]",
+    "[ARGS]",
+    "add",
+    "<|python_tag|>",
+    "<think>",
+    "</think>",
     "{\"tool\":\"add\",\"args\":{\"a\":1}}",
 ];
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
-use tallybook_mock_llm::{MockLlm, Reply, cut, text, tool_call};
+use tallybook_mock_llm::{MockLlm, Reply, cut, fault, text, tool_call};
 use tallybook_protocol::Usage;
 
 use super::tools;
@@ -44,13 +44,14 @@ fn question() -> Vec<ModelMessage> {
 
 struct Answer {
     text: String,
+    thought: String,
     calls: Vec<ToolCallRequest>,
     end: Option<(StopReason, Usage)>,
     error: Option<ModelError>,
 }
 
 async fn ask(client: &dyn ModelClient, messages: Vec<ModelMessage>, tool_choice: ToolChoice) -> Answer {
-    let mut answer = Answer { text: String::new(), calls: Vec::new(), end: None, error: None };
+    let mut answer = Answer { text: String::new(), thought: String::new(), calls: Vec::new(), end: None, error: None };
     let mut stream = client.stream(request(messages, tool_choice));
     while let Some(event) = stream.next().await {
         match event {
@@ -59,6 +60,7 @@ async fn ask(client: &dyn ModelClient, messages: Vec<ModelMessage>, tool_choice:
             Ok(
                 ModelEvent::Opaque(_) | ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::CallGrew { .. },
             ) => {}
+            Ok(ModelEvent::ReasoningDelta(words)) => answer.thought.push_str(&words),
             Ok(ModelEvent::Ended { stop_reason, usage }) => answer.end = Some((stop_reason, usage)),
             Err(error) => answer.error = Some(error),
         }
@@ -188,4 +190,50 @@ async fn native_and_auto_leave_text_alone_where_tools_are_supported() {
     let client = client(ProviderKind::Ollama, &model, ToolMode::Native);
     let answer = ask(&*client, question(), ToolChoice::Auto).await;
     assert!(matches!(answer.error, Some(ModelError::ToolsUnsupported { .. })), "{:?}", answer.error);
+}
+
+/// Each as its model's template has it; the digits stay as they were written.
+#[tokio::test]
+async fn calls_in_a_models_own_dialect_are_read_in_the_prompted_mode_and_left_alone_in_the_native_one() {
+    for name in [
+        "qwen_xml_call",
+        "hermes_call",
+        "mistral_list_of_calls",
+        "mistral_named_call",
+        "llama_python_tag",
+        "llama_bare_json",
+    ] {
+        let model = MockLlm::start().await.unwrap();
+        model.reply(fault(name).unwrap());
+        let answer = ask(&*client(ProviderKind::OpenAi, &model, ToolMode::Prompt), question(), ToolChoice::Auto).await;
+        let [call] = answer.calls.as_slice() else { panic!("{name}: {:?}", answer.calls) };
+        assert_eq!((call.name.as_str(), call.input_text.as_str()), ("add", r#"{"a":0.10,"b":2}"#), "{name}");
+        assert_eq!(answer.text, "Adding.\n", "{name}");
+        assert_eq!(answer.end.map(|end| end.0), Some(StopReason::ToolUse));
+
+        model.reply(fault(name).unwrap());
+        let answer = ask(&*client(ProviderKind::OpenAi, &model, ToolMode::Native), question(), ToolChoice::Auto).await;
+        assert!(answer.calls.is_empty() && answer.text.len() > "Adding.\n".len(), "{name}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn thinking_in_the_text_is_no_answer_and_a_call_in_it_does_not_run() {
+    for mode in [ToolMode::Prompt, ToolMode::Native] {
+        for (name, thought, text) in [
+            ("think_in_text", "One and two.\n", "Three."),
+            ("think_never_closed", "One and two, and", ""),
+            (
+                "think_of_a_call",
+                r#"I could write <tool_call>{"name": "add", "arguments": {"a":0.10,"b":2}}</tool_call>."#,
+                "No need: three.",
+            ),
+        ] {
+            let model = MockLlm::start().await.unwrap();
+            model.reply(fault(name).unwrap());
+            let answer = ask(&*client(ProviderKind::OpenAi, &model, mode), question(), ToolChoice::Auto).await;
+            assert_eq!((answer.thought.as_str(), answer.text.as_str()), (thought, text), "{name}");
+            assert!(answer.calls.is_empty(), "{name}: {:?}", answer.calls);
+        }
+    }
 }

@@ -31,6 +31,11 @@ const LIST_CALLS: &str = "SELECT id, message_id, tool_name, status, started_at, 
 const LIST_CALLS_OF: &str = "SELECT id, message_id, tool_name, status, started_at, duration_ms FROM tool_calls \
      WHERE message_id IN (";
 
+const LIST_THOUGHTS_OF: [&str; 2] = [
+    "SELECT message_id, SUBSTR(words, 1, ",
+    ") AS words, OCTET_LENGTH(words) AS words_bytes, duration_ms FROM reasonings WHERE message_id IN (",
+];
+
 const FIND_CONVERSATION: &str = "SELECT c.id, c.uuid, c.title, c.user_id, u.name AS user_name, c.created_at, \
      COALESCE(c.deleted_at, u.deleted_at) AS deleted_at \
      FROM conversations c JOIN users u ON u.id = c.user_id WHERE c.uuid = ?";
@@ -94,6 +99,15 @@ pub(crate) struct VoteRow {
     pub(crate) verdict: String,
     pub(crate) reason: String,
     pub(crate) duration_ms: i64,
+}
+
+/// What a model showed of its thinking in a step.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct ThoughtRow {
+    pub(crate) message_id: i64,
+    pub(crate) words: String,
+    pub(crate) words_bytes: i64,
+    pub(crate) duration_ms: Option<i64>,
 }
 
 /// A step's model call.
@@ -214,6 +228,29 @@ pub(in crate::book) async fn list_calls_of(
             list.push_bind(*id);
         }
         query.push(") ORDER BY message_id, step, position LIMIT ").push_bind(limit);
+        query.build_query_as().fetch_all(pool).await
+    })
+}
+
+/// What was thought in several turns, with as many characters of each.
+pub(in crate::book) async fn list_thoughts_of(
+    db: &Database,
+    message_ids: &[i64],
+    max_chars: u32,
+    limit: u32,
+) -> sqlx::Result<Vec<ThoughtRow>> {
+    if message_ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    on_db!(db, |pool| {
+        let [head, words] = LIST_THOUGHTS_OF;
+        let mut query = QueryBuilder::new(head);
+        query.push_bind(max_chars).push(words);
+        let mut list = query.separated(", ");
+        for id in message_ids {
+            list.push_bind(*id);
+        }
+        query.push(") ORDER BY message_id, step LIMIT ").push_bind(limit);
         query.build_query_as().fetch_all(pool).await
     })
 }

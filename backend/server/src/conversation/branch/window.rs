@@ -13,14 +13,17 @@ use super::{
         limits::MAX_WINDOW_TEXT_BYTES,
         service::ConversationService,
         store::{
-            ConversationId, conversations, messages, model_calls,
+            ConversationId, conversations, messages, model_calls, reasonings,
             rows::{ConversationRow, TreeNode},
             tool_calls,
         },
     },
     tree::{Versions, beginning, branch},
 };
-use crate::{accounts::UserId, journal::stored};
+use crate::{
+    accounts::UserId,
+    journal::{Words, stored},
+};
 
 impl ConversationService {
     /// A conversation with those messages of the branch that is shown which `window` asks for, and their calls.
@@ -107,21 +110,28 @@ async fn list_shown(
     let live = row.active_message_id.and_then(|id| context.journal.find(id));
     let rows = messages::list_messages(&context.db, &ids).await?;
     let mut calls_of = tool_calls::list_truncated_tool_calls(&context.db, &ids).await?;
+    let mut reasoning_of = reasonings::list(&context.db, &ids).await?;
     let elsewhere = rows.iter().find(|message| live.is_none() && message.status == MessageStatus::Streaming);
-    let mut text_elsewhere = match elsewhere {
-        Some(message) => stored::find_text(&context.db, message.id).await?,
-        None => String::new(),
+    let mut words_elsewhere = match elsewhere {
+        Some(message) => stored::find_words(&context.db, message.id).await?,
+        None => Words::default(),
     };
     let messages = rows.into_iter().map(|message| {
         let place = TreeNode { id: message.id, parent_id: message.parent_id };
         let of_message = calls_of.remove(&place.id).unwrap_or_default();
         let message = message.into_message(of_message, usage.get(&place.id).copied());
-        let mut message = Message { siblings: versions.siblings(place), ..message };
+        let reasoning = reasoning_of.remove(&place.id).unwrap_or_default();
+        let mut message = Message { siblings: versions.siblings(place), reasoning, ..message };
         // While a turn runs its row has no text yet; its journal has, in memory or, of another process, as it is stored.
-        match (message.status, &live) {
-            (MessageStatus::Streaming, Some(log)) => (message.content, message.tool_calls) = log.content_and_calls(),
-            (MessageStatus::Streaming, None) => message.content = std::mem::take(&mut text_elsewhere),
-            _ => {}
+        if message.status == MessageStatus::Streaming {
+            let words = if let Some(log) = &live {
+                let (words, calls) = log.words_and_calls();
+                message.tool_calls = calls;
+                words
+            } else {
+                std::mem::take(&mut words_elsewhere)
+            };
+            (message.content, message.reasoning) = (words.content, words.reasoning);
         }
         message
     });

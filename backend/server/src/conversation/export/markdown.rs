@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{
-    ConversationSummary, Message, MessageStatus, Role, ToolCall, ToolCallReview, ToolCallStatus, Verdict,
+    ConversationSummary, Message, MessageStatus, Reasoning, Role, ToolCall, ToolCallReview, ToolCallStatus, Verdict,
 };
 
 use super::sanitize::{is_open, sanitize};
@@ -20,12 +20,14 @@ pub(super) struct MessageWriter {
     message: Message,
     /// Bytes of the answer's text that are written.
     written: usize,
+    /// Calls that are written.
+    calls: i64,
 }
 
 impl MessageWriter {
     /// A message whose calls are given one by one.
     pub(super) fn new(message: Message) -> Self {
-        Self { message, written: 0 }
+        Self { message, written: 0, calls: 0 }
     }
 
     /// Who wrote it and when; what a person wrote, whole.
@@ -42,24 +44,42 @@ impl MessageWriter {
         text
     }
 
-    /// A call of an answer, and what was written since the one before.
+    /// A call of an answer, and what was written and thought since the one before.
     pub(super) fn call(&mut self, call: &ToolCall) -> String {
         let mut text = String::new();
-        let place = place(&self.message.content, call.offset).max(self.written);
-        push_words(&mut text, &self.message.content[self.written..place]);
+        self.push_thoughts(&mut text, self.calls);
+        self.push_words(&mut text, call.offset);
         push_call(&mut text, call);
-        self.written = place;
+        self.calls += 1;
         text
     }
 
+    /// What was thought before so many calls were made, each with the words before it.
+    fn push_thoughts(&mut self, text: &mut String, calls: i64) {
+        let all = std::mem::take(&mut self.message.reasoning);
+        let (here, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|thought| thought.calls_before <= calls);
+        self.message.reasoning = later;
+        for thought in &here {
+            self.push_words(text, thought.offset);
+            push_thought(text, thought);
+        }
+    }
+
+    fn push_words(&mut self, text: &mut String, offset: i64) {
+        let place = place(&self.message.content, offset).max(self.written);
+        push_words(text, &self.message.content[self.written..place]);
+        self.written = place;
+    }
+
     /// The rest of an answer, and how it ended.
-    pub(super) fn end(self) -> String {
-        let Message { role, status, content, error, .. } = &self.message;
+    pub(super) fn end(mut self) -> String {
         let mut text = String::new();
-        if *role == Role::User {
+        if self.message.role == Role::User {
             return text;
         }
-        push_words(&mut text, &content[self.written..]);
+        self.push_thoughts(&mut text, i64::MAX);
+        self.push_words(&mut text, i64::MAX);
+        let Message { status, error, .. } = &self.message;
         let ending = match status {
             MessageStatus::Complete | MessageStatus::Unknown => None,
             MessageStatus::Streaming => Some("This answer was still being written."),
@@ -93,6 +113,16 @@ fn push_words(text: &mut String, words: &str) {
         Some(words) if is_open(&words) => push_block(text, &quoted(&words)),
         Some(words) => push_block(text, &words),
         None => push_block(text, &fenced("text", words)),
+    }
+}
+
+/// What a model thought: text, whatever it looks like.
+fn push_thought(text: &mut String, thought: &Reasoning) {
+    let took = thought.duration_ms.map(|ms| format!(" for {} s", (ms + 500) / 1000)).unwrap_or_default();
+    push_block(text, &format!("**Thought**{took}"));
+    push_block(text, &fenced("text", &thought.text));
+    if thought.truncated {
+        push_block(text, "*There was more than is kept.*");
     }
 }
 
@@ -244,6 +274,7 @@ mod tests {
             error_code: None,
             stop_reason: None,
             tool_calls,
+            reasoning: Vec::new(),
             usage: None,
             siblings: Vec::new(),
             provider: None,

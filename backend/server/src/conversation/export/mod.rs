@@ -18,7 +18,7 @@ use super::{
     context::Context,
     limits::MAX_WAITING_EXPORT_PARTS,
     service::ConversationService,
-    store::{ConversationId, conversations, messages, model_calls, rows::ConversationRow, tool_calls},
+    store::{ConversationId, conversations, messages, model_calls, reasonings, rows::ConversationRow, tool_calls},
 };
 use crate::{accounts::UserId, journal::stored};
 
@@ -182,7 +182,10 @@ async fn find_message(
     let row = messages::find_message(&context.db, conversation_id, id).await?.ok_or(ServiceError::NotFound)?;
     let mut message = row.into_message(Vec::new(), None);
     if message.status == MessageStatus::Streaming {
-        message.content = stored::find_text(&context.db, id).await?;
+        let words = stored::find_words(&context.db, id).await?;
+        (message.content, message.reasoning) = (words.content, words.reasoning);
+    } else {
+        message.reasoning = reasonings::list_of_turn(&context.db, id).await?;
     }
     Ok(message)
 }

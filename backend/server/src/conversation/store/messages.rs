@@ -30,7 +30,9 @@ const FIND_STATE: &str = "SELECT status, epoch FROM messages WHERE id = ? AND co
 
 const LIST_TREE_NODES: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? ORDER BY id";
 
-const LIST_TEXT_BYTES: &str = "SELECT id, OCTET_LENGTH(content) FROM messages WHERE id IN (";
+const LIST_TEXT_BYTES: &str = "SELECT m.id, CAST(OCTET_LENGTH(m.content) \
+     + COALESCE((SELECT SUM(OCTET_LENGTH(r.words)) FROM reasonings r WHERE r.message_id = m.id), 0) AS SIGNED) \
+     FROM messages m WHERE m.id IN (";
 
 // Sums of integers are decimals to MySQL.
 const LIST_SIZES: &str = "SELECT m.id, CAST(OCTET_LENGTH(m.content) \

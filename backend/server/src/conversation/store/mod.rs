@@ -14,6 +14,7 @@ pub(super) mod model_calls;
 pub(super) mod people;
 pub(super) mod plain_calls;
 pub(super) mod programs;
+pub(super) mod reasonings;
 pub(super) mod responses;
 pub(super) mod retention;
 pub(super) mod reviews;

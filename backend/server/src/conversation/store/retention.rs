@@ -37,7 +37,7 @@ const COUNT_DUE_CALLS: &str = "SELECT COUNT(*) FROM conversations c JOIN users u
 
 /// What a conversation consists of, in the order in which it is purged, each with how to find some of its rows and to delete
 /// them, and how many go at once: calls and steps may be large, events are many. All else goes with one of these.
-const PARTS: [(&str, &str, u32); 4] = [
+const PARTS: [(&str, &str, u32); 5] = [
     (
         "SELECT j.id FROM messages m JOIN journal_events j ON j.message_id = m.id WHERE m.conversation_id = ? LIMIT ?",
         "DELETE FROM journal_events WHERE id IN (",
@@ -51,6 +51,11 @@ const PARTS: [(&str, &str, u32); 4] = [
     (
         "SELECT k.id FROM messages m JOIN model_calls k ON k.message_id = m.id WHERE m.conversation_id = ? LIMIT ?",
         "DELETE FROM model_calls WHERE id IN (",
+        50,
+    ),
+    (
+        "SELECT r.id FROM messages m JOIN reasonings r ON r.message_id = m.id WHERE m.conversation_id = ? LIMIT ?",
+        "DELETE FROM reasonings WHERE id IN (",
         50,
     ),
     ("SELECT id FROM messages WHERE conversation_id = ? LIMIT ?", "DELETE FROM messages WHERE id IN (", 50),

@@ -220,6 +220,7 @@ impl MessageRow {
             error_code: self.error_code,
             stop_reason: self.stop_reason,
             tool_calls,
+            reasoning: Vec::new(),
             siblings: Vec::new(),
             usage,
             provider: self.provider,

@@ -5,14 +5,14 @@ use std::{sync::Arc, time::Duration};
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use tallybook_agent::{AgentError, CUT_OFF, RecordError};
-use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus, ToolCall, TurnError, Usage};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus, Reasoning, ToolCall, TurnError, Usage};
 
 use super::{
     super::{
         context::Context,
         limits::MAX_FALLBACK_END_BYTES,
         store::{
-            model_calls, programs,
+            model_calls, programs, reasonings,
             rows::ToolCallRow,
             tool_calls,
             turns::{self, TurnEnd, TurnRows},
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     db::{Database, with_retries},
-    journal::{TurnLog, stored::EncodedEvent},
+    journal::{TurnLog, Words, stored::EncodedEvent},
     models::Model,
 };
 
@@ -167,9 +167,10 @@ impl EndWriter<'_> {
 
     /// Stores the end in one transaction, then sends the terminal event.
     async fn try_write(&self, end: &End) -> sqlx::Result<()> {
-        let (content, tool_calls) = self.log.content_and_calls();
-        let event = self.terminal_event(end, &content, tool_calls).await?;
+        let (words, tool_calls) = self.log.words_and_calls();
+        let event = self.terminal_event(end, &words, tool_calls).await?;
         let encoded = EncodedEvent::of(&event)?;
+        let Words { content, reasoning } = words;
         check_statement_size(&self.context.db, &content, &encoded).await?;
         let error = end.error.as_ref().map(ToString::to_string);
         let row = TurnEnd {
@@ -180,7 +181,7 @@ impl EndWriter<'_> {
             stop_reason: end.stop_reason.as_deref(),
             active: end.active,
         };
-        self.store_and_send(row, event, &encoded).await
+        self.store_and_send(row, &reasoning, event, &encoded).await
     }
 
     /// The same with an end that every database takes.
@@ -196,16 +197,23 @@ impl EndWriter<'_> {
         };
         let event = self.failed_event(REJECTED.to_owned(), REJECTED_CODE);
         let encoded = EncodedEvent::of(&event)?;
-        self.store_and_send(row, event, &encoded).await
+        self.store_and_send(row, &[], event, &encoded).await
     }
 
-    async fn store_and_send(&self, row: TurnEnd<'_>, event: ChatEvent, encoded: &EncodedEvent) -> sqlx::Result<()> {
+    async fn store_and_send(
+        &self,
+        row: TurnEnd<'_>,
+        reasoning: &[Reasoning],
+        event: ChatEvent,
+        encoded: &EncodedEvent,
+    ) -> sqlx::Result<()> {
         let TurnRows { assistant_message_id: message_id, epoch, .. } = self.writer.rows();
         let Some(mut write) = self.writer.begin().await? else {
             tracing::warn!(%message_id, "a turn had been ended by somebody else");
             return Ok(());
         };
         turns::end_turn(&mut write.tx, message_id, epoch, row).await?;
+        reasonings::create_missing(&mut write.tx, message_id, reasoning).await?;
         if row.status != MessageStatus::AwaitingApproval {
             tool_calls::end_open_tool_calls(&mut write.tx, message_id, CUT_OFF).await?;
         }
@@ -220,7 +228,7 @@ impl EndWriter<'_> {
     }
 
     /// `tool_calls` are those that readers were told of.
-    async fn terminal_event(&self, end: &End, content: &str, mut tool_calls: Vec<ToolCall>) -> sqlx::Result<ChatEvent> {
+    async fn terminal_event(&self, end: &End, words: &Words, mut tool_calls: Vec<ToolCall>) -> sqlx::Result<ChatEvent> {
         if let (MessageStatus::Failed, Some(error)) = (end.status, &end.error) {
             return Ok(self.failed_event(error.to_string(), error.code()));
         }
@@ -234,8 +242,9 @@ impl EndWriter<'_> {
         }
         Ok(ChatEvent::MessageEnd(MessageEnd {
             assistant_message_id: message_id,
-            content: content.to_owned(),
+            content: words.content.clone(),
             tool_calls,
+            reasoning: words.reasoning.clone(),
             status: end.status,
             error: end.error.as_ref().map(ToString::to_string),
             error_code: end.error.as_ref().map(|error| error.code().to_owned()),

@@ -3,7 +3,9 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use tallybook_protocol::{ApprovalDecided, ChatEvent, Decision, MessageStatus, Snapshot, ToolCall, ToolCallId};
+use tallybook_protocol::{
+    ApprovalDecided, ChatEvent, Decision, MessageStatus, Reasoning, Snapshot, ToolCall, ToolCallId,
+};
 
 use super::{
     super::{
@@ -11,7 +13,7 @@ use super::{
         context::Context,
         store::{
             approvals::{self, DecisionRow},
-            model_calls,
+            model_calls, reasonings,
             rows::{ConversationRow, MessageRow},
             tool_calls,
             turns::{self, After, TurnAgain, TurnRows},
@@ -46,9 +48,13 @@ pub(super) async fn go_on(
 ) -> Result<Option<EventsAnswer>, ServiceError> {
     let Going { user, row, message, rows, model, after } = going;
     let steps = model_calls::list_model_calls(&context.db, &[message.id]).await?;
-    let texts: Vec<String> = whole_steps(&steps).iter().map(|(_, blocks)| text_of(blocks)).collect();
+    let whole = whole_steps(&steps);
+    let texts: Vec<String> = whole.iter().map(|(_, blocks)| text_of(blocks)).collect();
     let bytes = bytes_in(&message.content, &texts);
     let kept = message.content.get(..bytes).unwrap_or(&message.content).to_owned();
+    let is_whole = |thought: &Reasoning| whole.iter().any(|(step, _)| i64::from(step.step) == thought.reasoning_id);
+    let (reasoning, void): (Vec<_>, Vec<_>) =
+        reasonings::list_of_turn(&context.db, message.id).await?.into_iter().partition(is_whole);
     let tool_calls = tool_calls::list_truncated_tool_calls_of(&context.db, message.id).await?;
     let decided = match after {
         After::CutOff => Vec::new(),
@@ -59,6 +65,7 @@ pub(super) async fn go_on(
         epoch: rows.epoch,
         content: kept.clone(),
         tool_calls,
+        reasoning,
         status: MessageStatus::Streaming,
         provider: Some(model.client().info().provider.clone()),
         model: Some(model.name().to_owned()),
@@ -73,6 +80,9 @@ pub(super) async fn go_on(
     }
     allowance::check(context, &mut tx, user).await?;
     model_calls::forget_failed_steps(&mut tx, message.id).await?;
+    for thought in void {
+        reasonings::delete(&mut tx, message.id, thought.reasoning_id).await?;
+    }
     let given = GivenInput::find(&context.db, message.id).await?.map(Arc::new);
     let first_events = std::iter::once(snapshot).chain(decided).collect();
     let run = NewRun { user, conversation_id: row.id, rows, model: Arc::clone(model), given, first_events };

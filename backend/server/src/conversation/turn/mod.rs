@@ -1,5 +1,5 @@
 //! Turns: how one begins (`begin`, `answer_program`, `start`), goes on (`continue_turn`, `consent`, `go_on`), runs (`run`), is
-//! stored (`writer`, `storing_recorder`, `call_events`) and ends (`end`); what its model is told (`history`, `given`,
+//! stored (`writer`, `storing_recorder`, `call_events`, `thinking`) and ends (`end`); what its model is told (`history`, `given`,
 //! `restored`, `response`, `continued`) and which calls are a program's to run (`client_calls`); how readers follow it (`subscribe`,
 //! `next_run`, `remote_tail`, `stored_end`) and play it again (`playback`), how it is stopped (`stop`), what was done for it
 //! in a few lines (`reasoning`), and what is done about turns whose process is gone (`recovery`) or that are long over
@@ -16,6 +16,7 @@ mod end;
 mod given;
 mod go_on;
 mod history;
+mod json_bytes;
 mod next_run;
 mod playback;
 mod reasoning;
@@ -34,6 +35,7 @@ mod storing_recorder;
 mod subscribe;
 #[cfg(test)]
 pub(super) mod testing;
+mod thinking;
 mod title;
 pub(super) mod waiting;
 mod writer;

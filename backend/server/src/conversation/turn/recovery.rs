@@ -14,7 +14,7 @@ use super::{
         context::Context,
         limits::MAX_FALLBACK_END_BYTES,
         store::{
-            messages, model_calls,
+            messages, model_calls, reasonings,
             rows::{AuthorRow, ToolCallRow},
             tool_calls,
             turns::{self, AbandonedTurn, TurnEnd},
@@ -25,7 +25,7 @@ use super::{
 use crate::{
     db::{FailureKind, classify, is_rolled_back},
     journal::{
-        EventId,
+        EventId, Words,
         stored::{self, EncodedEvent},
     },
 };
@@ -158,12 +158,13 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
     if !turns::lock_turn(&mut tx, message_id, epoch).await? {
         return Ok(false);
     }
-    let mut text = match stored::find_text(&context.db, message_id).await {
-        Err(error) if is_fallback && classify(&error) == FailureKind::Permanent => String::new(),
-        text => text?,
+    let mut words = match stored::find_words(&context.db, message_id).await {
+        Err(error) if is_fallback && classify(&error) == FailureKind::Permanent => Words::default(),
+        words => words?,
     };
     let (status, error, code) = if is_fallback {
-        text.truncate(text.floor_char_boundary(MAX_FALLBACK_END_BYTES));
+        words.content.truncate(words.content.floor_char_boundary(MAX_FALLBACK_END_BYTES));
+        words.reasoning.clear();
         (MessageStatus::Failed, REJECTED, REJECTED_CODE)
     } else {
         (MessageStatus::Interrupted, TURN_INTERRUPTED, "interrupted")
@@ -176,12 +177,12 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
             assistant_message_id: Some(message_id),
         })
     } else {
-        interrupted_event(context, message_id, &text).await?
+        interrupted_event(context, message_id, &words).await?
     };
     let event = EncodedEvent::of(&event)?;
-    check_statement_size(&context.db, &text, &event).await?;
+    check_statement_size(&context.db, &words.content, &event).await?;
     let end = TurnEnd {
-        content: &text,
+        content: &words.content,
         status,
         error: Some(error),
         error_code: Some(code),
@@ -191,6 +192,7 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
     // Readers may have heard of more than was stored; the end must have a number that is new to all of them.
     let seq = stored::find_last_seq(&context.db, message_id, epoch).await?.unwrap_or_default() + MAX_UNSTORED_EVENTS;
     turns::end_turn(&mut tx, message_id, epoch, end).await?;
+    reasonings::create_missing(&mut tx, message_id, &words.reasoning).await?;
     tool_calls::end_open_tool_calls(&mut tx, message_id, CALL_INTERRUPTED).await?;
     // For whoever follows the turn in its stored journal.
     stored::create_event(&mut tx, EventId { message_id, epoch, seq }, &event).await?;
@@ -199,14 +201,15 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
     Ok(true)
 }
 
-async fn interrupted_event(context: &Context, message_id: MessageId, text: &str) -> sqlx::Result<ChatEvent> {
+async fn interrupted_event(context: &Context, message_id: MessageId, words: &Words) -> sqlx::Result<ChatEvent> {
     let end_if_open = |call: &mut ToolCallRow| call.end_if_open(CALL_INTERRUPTED);
     let tool_calls = tool_calls::list_changed_tool_calls_of(&context.db, message_id, end_if_open).await?;
     let AuthorRow { provider, model } = messages::find_author(&context.db, message_id).await?.unwrap_or_default();
     Ok(ChatEvent::MessageEnd(MessageEnd {
         assistant_message_id: message_id,
-        content: text.to_owned(),
+        content: words.content.clone(),
         tool_calls,
+        reasoning: words.reasoning.clone(),
         status: MessageStatus::Interrupted,
         error: Some(TURN_INTERRUPTED.to_owned()),
         error_code: Some("interrupted".to_owned()),

@@ -59,7 +59,7 @@ impl Turn {
             stop_storing.cancel();
             result
         };
-        let (result, ()) = tokio::join!(work, writer.store_text(&stop_storing));
+        let (result, ()) = tokio::join!(work, writer.store_words(&stop_storing));
         let mut complete = false;
         if let Some(Err(AgentError::Record(RecordError::LostLease))) = result {
             tracing::warn!(%message_id, "a turn was ended by somebody else");

@@ -151,6 +151,7 @@ mod tests {
             epoch: rows.epoch,
             content: String::new(),
             tool_calls: Vec::new(),
+            reasoning: Vec::new(),
             status: MessageStatus::Streaming,
             provider: None,
             model: None,

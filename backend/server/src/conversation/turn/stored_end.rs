@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, ToolCall, TurnError, Usage};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, Reasoning, ToolCall, TurnError, Usage};
 
-use super::super::store::{ConversationId, messages, model_calls, rows::MessageRow, tool_calls};
+use super::super::store::{ConversationId, messages, model_calls, reasonings, rows::MessageRow, tool_calls};
 use crate::{
     db::Database,
-    journal::{EventId, TurnLog, stored},
+    journal::{EventId, TurnLog, Words, stored},
 };
 
 /// The record of a turn that is over. Where it has gone on meanwhile it holds nothing, so its readers come back.
@@ -26,16 +26,17 @@ pub(super) async fn read_end(
     let seq = stored::find_last_seq(db, message_id, epoch).await?.unwrap_or_default();
     let id = EventId { message_id, epoch, seq };
     let tool_calls = tool_calls::list_truncated_tool_calls_of(db, message_id).await?;
+    let reasoning = reasonings::list_of_turn(db, message_id).await?;
     let log = if message.status == MessageStatus::Failed {
-        TurnLog::of_end(id, failed_event(&message), message.content, tool_calls)
+        TurnLog::of_end(id, failed_event(&message), Words { content: message.content, reasoning }, tool_calls)
     } else {
         let usage = model_calls::find_usage(db, message_id).await?;
-        TurnLog::of_end(id, ended_event(message, tool_calls, usage), String::new(), Vec::new())
+        TurnLog::of_end(id, ended_event(message, tool_calls, reasoning, usage), Words::default(), Vec::new())
     };
     Ok(Arc::new(log))
 }
 
-fn ended_event(message: MessageRow, tool_calls: Vec<ToolCall>, usage: Usage) -> ChatEvent {
+fn ended_event(message: MessageRow, tool_calls: Vec<ToolCall>, reasoning: Vec<Reasoning>, usage: Usage) -> ChatEvent {
     ChatEvent::MessageEnd(MessageEnd {
         assistant_message_id: message.id,
         error: message.error,
@@ -43,6 +44,7 @@ fn ended_event(message: MessageRow, tool_calls: Vec<ToolCall>, usage: Usage) -> 
         stop_reason: message.stop_reason,
         content: message.content,
         tool_calls,
+        reasoning,
         status: message.status,
         usage,
         provider: message.provider,

@@ -24,7 +24,9 @@ use super::{
         },
     },
     call_events::{REVIEW, asked_events, end_event, start_event},
+    json_bytes::json_bytes,
     step_text::separator,
+    thinking::Thinking,
     writer::{TurnWriter, wire_offset},
 };
 use crate::{
@@ -47,12 +49,14 @@ pub(super) struct StoringRecorder<'a> {
     text_step: Option<u32>,
     /// How many bytes the answer's text has as JSON.
     json_bytes: usize,
+    thinking: Thinking,
 }
 
 impl<'a> StoringRecorder<'a> {
     pub(super) fn new(writer: &'a TurnWriter, context: &'a Context) -> Self {
         let json_bytes = writer.log().read_text(json_bytes);
-        Self { writer, context, running: HashMap::new(), growth_told_at: None, text_step: None, json_bytes }
+        let thinking = Thinking::after(writer.log());
+        Self { writer, context, running: HashMap::new(), growth_told_at: None, text_step: None, json_bytes, thinking }
     }
 
     fn send_text(&self, text: &str) {
@@ -69,6 +73,7 @@ impl<'a> StoringRecorder<'a> {
 
 impl TurnRecorder for StoringRecorder<'_> {
     async fn text(&mut self, step: u32, delta: &str) -> Result<(), RecordError> {
+        self.thinking.pause(self.writer.log());
         let separator = if self.text_step == Some(step) { "" } else { self.writer.log().read_text(separator) };
         self.text_step = Some(step);
         self.json_bytes += json_bytes(separator) + json_bytes(delta);
@@ -81,6 +86,10 @@ impl TurnRecorder for StoringRecorder<'_> {
             self.send_text(&format!("{separator}{delta}"));
         }
         Ok(())
+    }
+
+    fn reasoning(&mut self, step: u32, delta: &str) {
+        self.thinking.go_on(self.writer.log(), step, delta);
     }
 
     async fn is_approved_for_good(&mut self, tool: &ToolSpec) -> Result<bool, RecordError> {
@@ -164,6 +173,9 @@ impl TurnRecorder for StoringRecorder<'_> {
     }
 
     fn activity(&mut self, activity: Activity<'_>) {
+        if matches!(activity, Activity::WritingCall { .. } | Activity::Retrying(_)) {
+            self.thinking.pause(self.writer.log());
+        }
         let event = match activity {
             Activity::WritingCall { tool_name, bytes } => {
                 if self.growth_told_at.is_some_and(|at| at.elapsed() < GROWTH_INTERVAL) {
@@ -188,6 +200,7 @@ impl TurnRecorder for StoringRecorder<'_> {
     }
 
     async fn model_called(&mut self, call: &ModelCallRecord) -> Result<(), RecordError> {
+        self.thinking.pause(self.writer.log());
         let writer = self.writer;
         let store = || async {
             let Some(mut write) = writer.begin().await? else { return Ok(None) };
@@ -198,16 +211,6 @@ impl TurnRecorder for StoringRecorder<'_> {
         self.context.work_counts.count_model_call(call);
         Ok(())
     }
-}
-
-/// How many bytes a text has as JSON (RFC 8259, section 7, as serde writes it).
-fn json_bytes(text: &str) -> usize {
-    let escaped = |byte: u8| match byte {
-        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
-        0..0x20 => 6,
-        _ => 1,
-    };
-    text.bytes().map(escaped).sum()
 }
 
 /// Stores what reviewers decided of a call that was just asked for.
@@ -233,19 +236,5 @@ pub(super) fn record_error(error: sqlx::Error) -> RecordError {
         FailureKind::Transient => RecordError::Unavailable(error.into()),
         FailureKind::StorageFull => RecordError::Full(error.into()),
         FailureKind::Permanent => RecordError::Rejected(error.into()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::json_bytes;
-
-    proptest! {
-        #[test]
-        fn the_bytes_are_those_that_serde_writes(text in "[a\"\\\\\n\r\t\u{0}-\u{1f}\u{7f}計🙂]{0,20}") {
-            prop_assert_eq!(json_bytes(&text) + 2, serde_json::to_string(&text).unwrap().len());
-        }
     }
 }

@@ -1,9 +1,8 @@
 //! A turn's way into the database. Every write first makes sure that the turn is still this process's own, and takes along
-//! the text that is not yet stored.
+//! the words that are not yet stored.
 
 use std::{slice, sync::Arc, time::Duration};
 
-use tallybook_protocol::{ChatEvent, ContentDelta};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
@@ -11,36 +10,36 @@ use super::super::store::turns::{self, TurnRows};
 use crate::{
     db::{Database, Transaction},
     journal::{
-        EventId, TextPiece, TurnLog,
+        EventId, Stored, TurnLog,
         stored::{self, EncodedEvent},
     },
 };
 
-/// How often text is stored: so much of it, in time, may be lost when the process dies.
-const TEXT_STORED_EVERY: Duration = Duration::from_millis(250);
+/// How often words are stored: so much of them, in time, may be lost when the process dies.
+const WORDS_STORED_EVERY: Duration = Duration::from_millis(250);
 
 /// Writes one turn.
 pub(super) struct TurnWriter {
     db: Database,
     log: Arc<TurnLog>,
     rows: TurnRows,
-    /// How many bytes of the answer are stored; unknown after a write of which nobody heard whether it was committed.
-    /// Held during a write, so that no text is stored twice.
-    stored_bytes: Mutex<Option<usize>>,
+    /// How much of the words is stored; unknown after a write of which nobody heard whether it was committed. Held during
+    /// a write, so that nothing is stored twice.
+    stored: Mutex<Option<Stored>>,
 }
 
-/// A transaction that has stored the turn's text so far. Nothing lasts before [`Write::commit`].
+/// A transaction that has stored the turn's words so far. Nothing lasts before [`Write::commit`].
 pub(super) struct Write<'a> {
     pub(super) tx: Transaction,
-    stored_bytes: MutexGuard<'a, Option<usize>>,
-    will_be_stored: usize,
+    stored: MutexGuard<'a, Option<Stored>>,
+    will_be_stored: Stored,
 }
 
 impl TurnWriter {
     pub(super) fn new(db: Database, log: Arc<TurnLog>, rows: TurnRows) -> Self {
         // What a turn that goes on had written before is stored already.
-        let stored_bytes = Mutex::new(Some(log.text_bytes()));
-        Self { db, log, rows, stored_bytes }
+        let stored = Mutex::new(Some(log.all_words()));
+        Self { db, log, rows, stored }
     }
 
     /// Where it writes.
@@ -60,28 +59,27 @@ impl TurnWriter {
 
     /// Begins a write. `None` when the turn has been ended by somebody else, or is gone: then nothing more may happen in it.
     pub(super) async fn begin(&self) -> sqlx::Result<Option<Write<'_>>> {
-        let mut stored_bytes = self.stored_bytes.lock().await;
+        let mut stored = self.stored.lock().await;
         let mut tx = self.db.begin().await?;
         if !turns::lock_turn(&mut tx, self.rows.assistant_message_id, self.rows.epoch).await? {
             return Ok(None);
         }
         // Unknown from here to the end of the commit.
-        let mut will_be_stored = match stored_bytes.take() {
-            Some(bytes) => bytes,
-            None => stored::find_text_within(&mut tx, self.rows.assistant_message_id).await?.len(),
+        let is_stored = match stored.take() {
+            Some(stored) => stored,
+            None => stored::find_stored(&mut tx, self.rows.assistant_message_id, self.rows.epoch).await?,
         };
-        for TextPiece { offset, text, seq } in self.log.text_from(will_be_stored) {
-            will_be_stored = offset + text.len();
-            let event = ChatEvent::ContentDelta(ContentDelta { offset: wire_offset(offset), delta: text });
+        let (events, will_be_stored) = self.log.unstored(is_stored);
+        for (seq, event) in events {
             stored::create_event(&mut tx, self.id(seq), &EncodedEvent::of(&event)?).await?;
         }
-        Ok(Some(Write { tx, stored_bytes, will_be_stored }))
+        Ok(Some(Write { tx, stored, will_be_stored }))
     }
 
-    /// Stores text as it comes, until `stop`.
-    pub(super) async fn store_text(&self, stop: &CancellationToken) {
-        while stop.run_until_cancelled(tokio::time::sleep(TEXT_STORED_EVERY)).await.is_some() {
-            if Some(self.log.text_bytes()) == *self.stored_bytes.lock().await {
+    /// Stores words as they come, until `stop`.
+    pub(super) async fn store_words(&self, stop: &CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(WORDS_STORED_EVERY)).await.is_some() {
+            if Some(self.log.all_words()) == *self.stored.lock().await {
                 continue;
             }
             let stored = async {
@@ -92,8 +90,8 @@ impl TurnWriter {
                 }
             };
             if let Err(error) = stored.await {
-                // The text stays in memory; a write that must not fail will say so.
-                tracing::warn!(%error, "text could not be stored yet");
+                // The words stay in memory; a write that must not fail will say so.
+                tracing::warn!(%error, "words could not be stored yet");
             }
         }
     }
@@ -119,7 +117,7 @@ impl TurnWriter {
 impl Write<'_> {
     pub(super) async fn commit(mut self) -> sqlx::Result<()> {
         self.tx.commit().await?;
-        *self.stored_bytes = Some(self.will_be_stored);
+        *self.stored = Some(self.will_be_stored);
         Ok(())
     }
 }

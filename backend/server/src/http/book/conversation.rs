@@ -12,7 +12,7 @@ use super::{
     format,
     frame::{Frame, ReasonForm, answer, refusal, take_reason},
 };
-use crate::book::{Book, CallOfTurnRow, ConversationPage as Page, Subject};
+use crate::book::{Book, CallOfTurnRow, ConversationPage as Page, Subject, ThoughtRow};
 
 #[derive(Deserialize)]
 pub(super) struct FromQuery {
@@ -41,7 +41,17 @@ struct Message {
     model: Option<String>,
     time: String,
     datetime: String,
+    thoughts: Vec<Thought>,
     calls: Vec<Call>,
+}
+
+/// What a model showed of its thinking in a step.
+struct Thought {
+    words: String,
+    /// How long it took.
+    duration: Option<String>,
+    /// Of the whole, where not all of it is here.
+    size: Option<String>,
 }
 
 #[derive(Template)]
@@ -86,7 +96,11 @@ pub(super) async fn give_reason(
 
 fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
     let words = frame.words;
-    let Page { row, messages, calls, next, deletion } = found;
+    let Page { row, messages, calls, thoughts, next, deletion } = found;
+    let mut thoughts_of: HashMap<i64, Vec<Thought>> = HashMap::new();
+    for thought in thoughts {
+        thoughts_of.entry(thought.message_id).or_default().push(thought_of(thought));
+    }
     let mut calls_of: HashMap<i64, Vec<CallOfTurnRow>> = HashMap::new();
     for call in calls {
         calls_of.entry(call.message_id).or_default().push(call);
@@ -109,6 +123,7 @@ fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
         model: message.model,
         time: format::time(&message.created_at),
         datetime: format::datetime(&message.created_at),
+        thoughts: thoughts_of.remove(&message.id).unwrap_or_default(),
         calls: calls_of.remove(&message.id).unwrap_or_default().into_iter().map(call).collect(),
     });
     let address = |from: i64| format!("/admin/conversations/{}?from={from}", row.uuid);
@@ -122,4 +137,9 @@ fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
         user: row.user_name,
         frame,
     }
+}
+
+fn thought_of(ThoughtRow { words, words_bytes, duration_ms, .. }: ThoughtRow) -> Thought {
+    let is_cut = i64::try_from(words.len()).is_ok_and(|held| held < words_bytes);
+    Thought { words, duration: duration_ms.map(format::duration), size: is_cut.then(|| format::bytes(words_bytes)) }
 }

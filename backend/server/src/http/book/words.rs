@@ -98,6 +98,7 @@ words! {
     failed_share: "Failed", "失敗";
     half_within: "Half within", "半数の所要時間";
     most_within: "95 % within", "95%の所要時間";
+    thought: "What the model thought", "モデルの思考";
     model_calls: "Model calls", "モデル呼び出し";
     tokens_in: "Tokens in", "入力トークン";
     tokens_out: "Tokens out", "出力トークン";

@@ -90,6 +90,16 @@ impl Sink for Chunks {
         self.text.push_str(text);
     }
 
+    /// As DeepSeek writes it, and vLLM and others after it; who does not know the field skips it.
+    fn reasoning(&mut self, text: &str) {
+        self.flush();
+        self.begin();
+        self.chunk(&format!(
+            r#""choices":[{{"index":0,"delta":{{"reasoning_content":{}}},"finish_reason":null}}]"#,
+            json!(text)
+        ));
+    }
+
     fn tool_started(&mut self, call: &ToolCallStart) {
         let Some(calls) = &mut self.calls else { return };
         calls.insert(call.tool_call_id, call.tool_name.clone());

@@ -1,10 +1,10 @@
 //! A turn as the answer to a program: its text as it comes, across the runs of a turn that waits for consent, to its end. A
 //! program that goes away stops the turn.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use tallybook_agent::CLIENT_CALLS;
-use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, Usage};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, Reasoning, Usage};
 use tokio::{runtime::Handle, task::JoinError};
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
@@ -25,6 +25,8 @@ pub(super) struct Follower {
     phase: Phase,
     /// How many bytes of the answer's text the program has.
     sent: usize,
+    /// The same of what the model thought, by step.
+    thoughts_sent: HashMap<i64, usize>,
     usage: Usage,
     /// Where a person decides on what waits.
     link: String,
@@ -56,7 +58,17 @@ impl Follower {
     pub(super) fn new(begun: BegunTurn, link: String, patience: Duration, runtime: Handle) -> Self {
         let BegunTurn { turn, events } = begun;
         let phase = Phase::Reads(events);
-        Self { turn, phase, sent: 0, usage: Usage::default(), link, has_told_of_wait: false, patience, runtime }
+        Self {
+            turn,
+            phase,
+            sent: 0,
+            thoughts_sent: HashMap::new(),
+            usage: Usage::default(),
+            link,
+            has_told_of_wait: false,
+            patience,
+            runtime,
+        }
     }
 
     /// The conversation that the turn is stored in, and the turn.
@@ -118,7 +130,20 @@ impl Follower {
                     self.sent = self.sent.max(offset.saturating_add(delta.delta.len()));
                 }
             }
-            ChatEvent::Snapshot(snapshot) => self.catch_up(&snapshot.content, sink),
+            ChatEvent::ReasoningDelta(delta) => {
+                let offset = usize::try_from(delta.reasoning_offset).unwrap_or(usize::MAX);
+                let sent = self.thoughts_sent.entry(delta.reasoning_id).or_default();
+                if let Some(new) = sent.checked_sub(offset).and_then(|known| delta.delta.get(known..))
+                    && !new.is_empty()
+                {
+                    sink.reasoning(new);
+                    *sent += new.len();
+                }
+            }
+            ChatEvent::Snapshot(snapshot) => {
+                self.catch_up_thoughts(&snapshot.reasoning, sink);
+                self.catch_up(&snapshot.content, sink);
+            }
             ChatEvent::ToolCallStart(call) => sink.tool_started(call),
             ChatEvent::ToolCallEnd(call) => sink.tool_ended(call),
             ChatEvent::MessageEnd(end) => return self.take_end(end, sink),
@@ -136,7 +161,18 @@ impl Follower {
         }
     }
 
+    fn catch_up_thoughts(&mut self, reasoning: &[Reasoning], sink: &mut impl Sink) {
+        for thought in reasoning {
+            let sent = self.thoughts_sent.entry(thought.reasoning_id).or_default();
+            if let Some(new) = thought.text.get(*sent..).filter(|new| !new.is_empty()) {
+                sink.reasoning(new);
+                *sent = thought.text.len();
+            }
+        }
+    }
+
     fn take_end(&mut self, end: &MessageEnd, sink: &mut impl Sink) -> Told {
+        self.catch_up_thoughts(&end.reasoning, sink);
         self.catch_up(&end.content, sink);
         sink.run_ended(end);
         self.usage = end.usage;

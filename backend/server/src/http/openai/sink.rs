@@ -13,6 +13,9 @@ pub(super) trait Sink {
     /// The answer goes on with this text.
     fn text(&mut self, text: &str);
 
+    /// The model showed this of its thinking, which is no part of the answer.
+    fn reasoning(&mut self, _: &str) {}
+
     /// One of our own tools is called.
     fn tool_started(&mut self, _: &ToolCallStart) {}
 

@@ -10,6 +10,8 @@ use crate::conversation::ClientCall;
 #[derive(Default)]
 pub(super) struct WholeAnswer {
     pub(super) text: String,
+    /// What the model showed of its thinking.
+    pub(super) reasoning: String,
     /// Calls of the program's own tools.
     pub(super) calls: Vec<ClientCall>,
 }
@@ -17,6 +19,10 @@ pub(super) struct WholeAnswer {
 impl Sink for WholeAnswer {
     fn text(&mut self, text: &str) {
         self.text.push_str(text);
+    }
+
+    fn reasoning(&mut self, text: &str) {
+        self.reasoning.push_str(text);
     }
 
     fn client_calls(&mut self, calls: Vec<ClientCall>) {
@@ -53,6 +59,9 @@ struct Message<'a> {
     /// Nothing where there are calls and no words.
     content: Option<&'a str>,
     refusal: (),
+    /// As in a stream (`chunk`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<CallBody<'a>>,
 }
@@ -87,10 +96,11 @@ impl<'a> Completion<'a> {
         finish_reason: &'static str,
         usage: Usage,
     ) -> Self {
-        let WholeAnswer { text, calls } = answer;
+        let WholeAnswer { text, reasoning, calls } = answer;
         let content = Some(text.as_str()).filter(|text| !text.is_empty() || calls.is_empty());
         let tool_calls = calls.iter().map(CallBody::of).collect();
-        let message = Message { role: "assistant", content, refusal: (), tool_calls };
+        let reasoning_content = Some(reasoning.as_str()).filter(|words| !words.is_empty());
+        let message = Message { role: "assistant", content, refusal: (), reasoning_content, tool_calls };
         let choices = [Choice { index: 0, message, logprobs: (), finish_reason }];
         Self { id, object: "chat.completion", created, model, choices, usage: UsageBody::of(usage) }
     }

@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tallybook::accounts::AccountsSettings;
-use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_mock_llm::{MockLlm, text, thinking, tool_call};
 
 use super::kit::{ADMIN, Team, Who, kind_of, required};
 use crate::support::{Engine, on_every_engine};
@@ -31,6 +31,23 @@ async fn refused(team: &Team, owner: &Who, uuid: &str) -> (u16, String) {
 }
 
 on_every_engine! {
+    /// What was thought belongs to what was done, and stands in the book as that does.
+    async fn what_was_thought_is_shared_with_the_calls_and_as_text(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let uuid = team.conversation(&admin).await;
+        model.reply([thinking("Let me <b>think</b>.", "c2ln"), text("It is 3.")]);
+        team.ask(&admin, &uuid, "1 + 2?").await;
+        for tool_calls in [true, false] {
+            let (_, path) = share(&team, &admin, &uuid, tool_calls).await;
+            let (_, page) = seen_by_all(&team, &path).await;
+            assert_eq!(page.contains("Let me &lt;b&gt;think&lt;/b&gt;."), tool_calls, "{page}");
+        }
+        let book = team.get(&admin, &format!("/admin/conversations/{uuid}")).await.text().await.unwrap();
+        assert!(book.contains("Let me &#60;b&#62;think&#60;/b&#62;."), "{book}");
+    }
+
     async fn a_link_shows_a_conversation_as_it_was_until_it_is_taken_back(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;

@@ -1,0 +1,93 @@
+//! Calls after a mark, which nothing closes but the end of their JSON: Mistral's `[TOOL_CALLS]` before a list of calls, or
+//! before a name, `[ARGS]` and the arguments; Llama's `<|python_tag|>` before a call.
+
+use tallybook_tools::ToolSpec;
+
+use super::{
+    block::Verdict,
+    call::{self, Call, Position},
+    json::{JsonScan, Progress},
+    names,
+};
+use crate::limits::{MAX_HELD_BYTES, MAX_TOOL_NAME_CHARS};
+
+/// Between a name and its arguments.
+const ARGS: &str = "[ARGS]";
+/// Between a name and the id of its call, which some write before the arguments.
+const CALL_ID: &str = "[CALL_ID]";
+/// The longest that may stand before the arguments.
+const MAX_HEAD_BYTES: usize = 4 * MAX_TOOL_NAME_CHARS + 64;
+
+/// What is held after a mark.
+#[derive(Debug)]
+pub(super) struct Marked {
+    /// The mark, with what is held before it.
+    pub(super) opening: String,
+    pub(super) body: String,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Before the JSON, with a name or not.
+    Head,
+    /// In the JSON, which begins here.
+    Json { from: usize, scan: JsonScan },
+}
+
+impl Marked {
+    pub(super) fn new(opening: String) -> Self {
+        Self { opening, body: String::new(), phase: Phase::Head }
+    }
+
+    /// All of it, as the model wrote it.
+    pub(super) fn text(&self) -> String {
+        format!("{}{}", self.opening, self.body)
+    }
+
+    pub(super) fn push(&mut self, c: char, tools: &[ToolSpec]) -> Verdict {
+        let at = self.body.len();
+        self.body.push(c);
+        if self.body.len() > MAX_HELD_BYTES {
+            return Verdict::Code;
+        }
+        match &mut self.phase {
+            Phase::Head if c == '{' || (c == '[' && self.body.trim_start() == "[") => {
+                let mut scan = JsonScan::new();
+                scan.push(c);
+                self.phase = Phase::Json { from: at, scan };
+                Verdict::Open
+            }
+            Phase::Head if may_be_head(&self.body, c) => Verdict::Open,
+            Phase::Head => Verdict::Code,
+            Phase::Json { from, scan } => match scan.push(c) {
+                Progress::More => Verdict::Open,
+                Progress::Broken => Verdict::Code,
+                Progress::Done => {
+                    let (head, json) = self.body.split_at(*from);
+                    calls(head.trim(), json, tools).map_or(Verdict::Ordinary, Verdict::Calls)
+                }
+            },
+        }
+    }
+}
+
+/// Whether what stands after a mark, of which this is the last character, may still come before JSON.
+fn may_be_head(body: &str, c: char) -> bool {
+    let is_name = c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/' | '[' | ']' | ' ');
+    body.len() <= MAX_HEAD_BYTES && (is_name || body.trim().is_empty())
+}
+
+/// What the JSON after this head calls: the tool that the head names, or those that it names itself.
+fn calls(head: &str, json: &str, tools: &[ToolSpec]) -> Option<Vec<Call>> {
+    if head.is_empty() {
+        return call::find(json, Position::ToolBlock, tools);
+    }
+    let named = head.strip_suffix(ARGS)?;
+    let written = named.split_once(CALL_ID).map_or(named, |(name, _)| name).trim();
+    if written.is_empty() || written.contains(['[', ']']) {
+        return None;
+    }
+    let name = names::resolve(written, tools).unwrap_or(written).to_owned();
+    Some(vec![Call { name, input_text: json.to_owned() }])
+}

@@ -1,0 +1,85 @@
+//! SQL on `reasonings`: what models showed of their thinking, a row a step. While a turn runs its thinking is in its journal,
+//! as its text is.
+
+use std::collections::HashMap;
+
+use tallybook_protocol::{MessageId, Reasoning};
+
+use super::list_of::list_of;
+use crate::db::{Database, Transaction, on_tx};
+
+const LIST_STEPS: &str = "SELECT step FROM reasonings WHERE message_id = ?";
+
+const CREATE: &str = "INSERT INTO reasonings (message_id, step, text_offset, calls_before, words, truncated, duration_ms) \
+     VALUES (?, ?, ?, ?, ?, ?, ?)";
+
+const LIST: &str = "SELECT message_id, step, text_offset, calls_before, words, truncated, duration_ms FROM reasonings \
+     WHERE message_id IN (";
+
+const DELETE: &str = "DELETE FROM reasonings WHERE message_id = ? AND step = ?";
+
+/// A row of `reasonings`.
+#[derive(Clone, Debug, sqlx::FromRow)]
+struct ReasoningRow {
+    message_id: MessageId,
+    step: i64,
+    text_offset: i64,
+    calls_before: i64,
+    words: String,
+    truncated: bool,
+    duration_ms: Option<i64>,
+}
+
+impl ReasoningRow {
+    fn into_reasoning(self) -> Reasoning {
+        let Self { step, text_offset, calls_before, words, truncated, duration_ms, .. } = self;
+        Reasoning { reasoning_id: step, offset: text_offset, calls_before, text: words, truncated, duration_ms }
+    }
+}
+
+/// Stores what a turn thought, of which the steps of runs before may be there already.
+pub(crate) async fn create_missing(
+    tx: &mut Transaction,
+    message_id: MessageId,
+    reasoning: &[Reasoning],
+) -> sqlx::Result<()> {
+    if reasoning.is_empty() {
+        return Ok(());
+    }
+    on_tx!(tx, |connection| {
+        let known: Vec<i64> = sqlx::query_scalar(LIST_STEPS).bind(message_id).fetch_all(&mut *connection).await?;
+        for thought in reasoning.iter().filter(|thought| !known.contains(&thought.reasoning_id)) {
+            sqlx::query(CREATE)
+                .bind(message_id)
+                .bind(thought.reasoning_id)
+                .bind(thought.offset)
+                .bind(thought.calls_before)
+                .bind(&thought.text)
+                .bind(thought.truncated)
+                .bind(thought.duration_ms)
+                .execute(&mut *connection)
+                .await?;
+        }
+        Ok(())
+    })
+}
+
+/// Deletes what was thought in one step, which is taken back.
+pub(crate) async fn delete(tx: &mut Transaction, message_id: MessageId, step: i64) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| { sqlx::query(DELETE).bind(message_id).bind(step).execute(connection).await.map(|_| ()) })
+}
+
+/// What was thought in the turns `message_ids`, which are in order.
+pub(crate) async fn list(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<HashMap<MessageId, Vec<Reasoning>>> {
+    let rows: Vec<ReasoningRow> = list_of(db, LIST, message_ids, ") ORDER BY message_id, step").await?;
+    let mut by_message: HashMap<MessageId, Vec<Reasoning>> = HashMap::new();
+    for row in rows {
+        by_message.entry(row.message_id).or_default().push(row.into_reasoning());
+    }
+    Ok(by_message)
+}
+
+/// What was thought in one turn.
+pub(crate) async fn list_of_turn(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<Reasoning>> {
+    Ok(list(db, &[message_id]).await?.remove(&message_id).unwrap_or_default())
+}

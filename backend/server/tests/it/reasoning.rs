@@ -1,0 +1,192 @@
+//! What a model shows of its thinking: how readers hear of it, where it is kept, and whom it is told to.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, hang, text, thinking, tool_call};
+use tallybook_protocol::{ChatEvent, MAX_STEP_REASONING_BYTES, MessageStatus, Reasoning};
+
+use crate::support::{Engine, EventReader, Provider, TestApp, end_of, eventually, on_every_engine, rows};
+
+/// What a reader has who knows nothing but the deltas.
+fn heard(events: &[ChatEvent]) -> Vec<Reasoning> {
+    let mut heard: Vec<Reasoning> = Vec::new();
+    for event in events {
+        let ChatEvent::ReasoningDelta(delta) = event else { continue };
+        match heard.iter_mut().find(|known| known.reasoning_id == delta.reasoning_id) {
+            Some(known) => known.apply(delta),
+            None => heard.push(Reasoning::begun_by(delta)),
+        }
+    }
+    heard
+}
+
+async fn until_thought(reader: &mut EventReader, words: &str) {
+    let mut thought = String::new();
+    while thought != words {
+        let ChatEvent::ReasoningDelta(delta) = reader.until("reasoning_delta").await.event else { unreachable!() };
+        thought.truncate(usize::try_from(delta.reasoning_offset).unwrap());
+        thought.push_str(&delta.delta);
+    }
+}
+
+/// An answer whose two steps each begin with thinking.
+fn script(model: &MockLlm) {
+    model.reply([thinking("Let me <b>think</b>.", "c2ln"), text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
+    model.reply([thinking("That was easy.", "c2ln"), text("It is 3.")]);
+}
+
+on_every_engine! {
+    async fn thinking_streams_apart_from_the_answer_and_is_kept_with_its_step(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let conversation = app.create_conversation().await;
+            script(&model);
+            let events = app.send(&conversation, "1 + 2?").await.all().await;
+            let end = end_of(&events);
+            assert_eq!((end.content.as_str(), end.status), ("Adding. \n\nIt is 3.", MessageStatus::Complete));
+            let [first, second] = &end.reasoning[..] else { panic!("{:?}", end.reasoning) };
+            assert_eq!((first.text.as_str(), first.reasoning_id), ("Let me <b>think</b>.", 0));
+            assert_eq!((first.offset, first.calls_before, first.truncated), (0, 0, false));
+            assert_eq!((second.text.as_str(), second.reasoning_id), ("That was easy.", 1));
+            assert_eq!((second.offset, second.calls_before), (8, 1));
+            assert!(first.duration_ms.is_some() && second.duration_ms.is_some(), "the server says how long it took");
+            assert_eq!(heard(&events), end.reasoning, "the deltas tell the same");
+
+            let stored = app.conversation(&conversation).await;
+            let told: Vec<Reasoning> = serde_json::from_value(stored["messages"][1]["reasoning"].clone()).unwrap();
+            assert_eq!(told, end.reasoning);
+            let sql = "SELECT CAST(COUNT(*) AS SIGNED) FROM reasonings r JOIN journal_events j ON j.message_id = r.message_id \
+                 AND j.event = 'reasoning_delta'";
+            assert!(rows!(app, (i64,), sql)[0].0 >= 2, "in its own rows, and in the journal");
+
+            let path = format!("/api/conversations/{conversation}");
+            let markdown = app.get(&format!("{path}/export?format=markdown")).await.text().await.unwrap();
+            let order = ["**Thought**", "Let me <b>think</b>.", "Adding.", "**Tool call** `add`", "That was easy.", "It is 3."];
+            let places: Vec<_> = order.iter().map(|words| markdown.find(words)).collect();
+            assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} in {markdown}");
+            let json = app.get_json(&format!("{path}/export?format=json")).await;
+            assert_eq!(json["messages"][1]["reasoning"], stored["messages"][1]["reasoning"]);
+            let playback = app.get_json(&format!("{path}/messages/{}/playback", stored["messages"][1]["id"])).await;
+            assert!(playback.to_string().contains("reasoning_delta"), "{playback}");
+        }
+    }
+
+    /// Neither as text nor in any other way, but for the opaque block that its own provider wants within the turn.
+    async fn thinking_is_told_to_no_model_once_the_turn_is_over(engine: Engine) {
+        for provider in Provider::ALL {
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let conversation = app.create_conversation().await;
+            script(&model);
+            app.send(&conversation, "1 + 2?").await.all().await;
+            model.reply([text("<think>Nothing to <add>.</think>\n\nYou are welcome.")]);
+            let thanks = app.send(&conversation, "Thanks").await.all().await;
+            model.reply([text("Bye.")]);
+            app.send(&conversation, "Bye").await.all().await;
+            let last = model.requests().pop().unwrap().body.to_string();
+            for words in ["Let me", "That was easy", "Nothing to"] {
+                let is_told = last.contains(words);
+                assert_eq!(is_told, words == "Nothing to" && provider == Provider::Anthropic, "{words} in {last}");
+            }
+            // Anthropic's models have blocks for it; in their text, tags are words.
+            if provider != Provider::Anthropic {
+                let end = end_of(&thanks);
+                assert_eq!((end.content.as_str(), end.reasoning[0].text.as_str()), ("You are welcome.", "Nothing to <add>."));
+            }
+        }
+    }
+
+    async fn what_was_thought_until_a_stop_stays_and_is_taken_back_when_the_answer_goes_on(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([thinking("First.", "c2ln"), tool_call("add", r#"{"a":1,"b":2}"#)]);
+        model.reply([thinking("Well, well", "c2ln"), hang()]);
+        let mut reader = app.send(&conversation, "1 + 2?").await;
+        until_thought(&mut reader, "First.").await;
+        reader.until("tool_call_end").await;
+        until_thought(&mut reader, "Well, well").await;
+        let stopped = app.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
+        assert_eq!(stopped.status(), StatusCode::NO_CONTENT);
+        let ChatEvent::MessageEnd(end) = reader.until("message_end").await.event else { unreachable!() };
+        let texts = |reasoning: &[Reasoning]| reasoning.iter().map(|one| one.text.clone()).collect::<Vec<_>>();
+        assert_eq!((end.status, texts(&end.reasoning)), (MessageStatus::Stopped, vec!["First.".to_owned(), "Well, well".to_owned()]));
+        assert!(end.reasoning[1].duration_ms.is_some(), "it is known how long it thought until then");
+        let stored = app.conversation(&conversation).await;
+        assert_eq!(stored["messages"][1]["reasoning"][1]["text"], "Well, well");
+
+        model.reply([thinking("Again.", "c2ln"), text("It is 3.")]);
+        let events = app.continue_turn(&conversation).await.all().await;
+        let Some(ChatEvent::Snapshot(snapshot)) = events.first() else { panic!("{events:?}") };
+        assert_eq!(texts(&snapshot.reasoning), ["First."], "the whole step's stays, the other's is void");
+        assert_eq!(texts(&end_of(&events).reasoning), ["First.", "Again."]);
+        let stored = app.conversation(&conversation).await;
+        let told: Vec<Reasoning> = serde_json::from_value(stored["messages"][1]["reasoning"].clone()).unwrap();
+        assert_eq!(told, end_of(&events).reasoning);
+        model.assert_calls_paired();
+    }
+
+    async fn a_killed_server_leaves_what_was_thought(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::launch(&engine, &model);
+        let conversation = app.create_conversation().await;
+        model.reply([thinking("Hm, hm", "c2ln"), hang()]);
+        let mut reader = app.send(&conversation, "1 + 2?").await;
+        until_thought(&mut reader, "Hm, hm").await;
+        eventually("the thought is stored", async || {
+            let stored = rows!(engine, (String,), "SELECT data FROM journal_events WHERE event = 'reasoning_delta' ORDER BY id");
+            let events = stored.iter().map(|(data,)| ChatEvent::parse("reasoning_delta", data).unwrap());
+            heard(&events.collect::<Vec<_>>()).first().is_some_and(|thought| thought.text == "Hm, hm")
+        }).await;
+        app.kill();
+        let again = TestApp::launch(&engine, &model);
+        let mut seen = Value::Null;
+        eventually("the turn is closed", async || {
+            seen = again.conversation(&conversation).await;
+            seen["messages"][1]["status"] == "interrupted"
+        }).await;
+        assert_eq!(seen["messages"][1]["reasoning"][0]["text"], "Hm, hm");
+        model.reply([text("It is 3.")]);
+        let events = again.continue_turn(&conversation).await.all().await;
+        let end = end_of(&events);
+        assert_eq!((end.content.as_str(), end.reasoning.len()), ("It is 3.", 0), "a step that broke off is taken back");
+    }
+
+    async fn thinking_without_end_is_cut_and_says_so(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([thinking("考".repeat(MAX_STEP_REASONING_BYTES / 2), "c2ln"), text("Yes.")]);
+        let events = app.send(&conversation, "Well?").await.all().await;
+        let end = end_of(&events);
+        let [thought] = &end.reasoning[..] else { panic!("{} thoughts", end.reasoning.len()) };
+        assert!(thought.truncated && thought.duration_ms.is_some());
+        assert!(thought.text.len() > MAX_STEP_REASONING_BYTES - 3 && thought.text.len() <= MAX_STEP_REASONING_BYTES);
+        assert_eq!(heard(&events), end.reasoning);
+        let stored = app.conversation(&conversation).await;
+        assert_eq!(stored["messages"][1]["reasoning"][0], serde_json::to_value(thought).unwrap());
+    }
+
+    async fn a_program_gets_it_beside_the_content(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        for stream in [false, true] {
+            script(&model);
+            let body = json!({"model": "test-model", "stream": stream, "messages": [{"role": "user", "content": "1 + 2?"}]});
+            let answer = app.post("/v1/chat/completions", body).await.text().await.unwrap();
+            let (mut thought, mut content) = (String::new(), String::new());
+            let mut take = |message: &Value| {
+                thought.push_str(message["reasoning_content"].as_str().unwrap_or_default());
+                content.push_str(message["content"].as_str().unwrap_or_default());
+            };
+            if stream {
+                let chunks = answer.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| *data != "[DONE]");
+                chunks.map(|data| serde_json::from_str::<Value>(data).unwrap()).for_each(|chunk| take(&chunk["choices"][0]["delta"]));
+            } else {
+                take(&serde_json::from_str::<Value>(&answer).unwrap()["choices"][0]["message"]);
+            }
+            assert_eq!((thought.as_str(), content.as_str()), ("Let me <b>think</b>.That was easy.", "Adding. \n\nIt is 3."));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What a model shows of its thinking: an item in an answer, one a step, and the event by which it grows. It is for people
+//! to read. What goes back to the model is its provider's business, and no text of this.
+
+use serde::{Deserialize, Serialize};
+
+/// Most bytes that are kept and told of one step's thinking; of the rest it is only said that there was more.
+pub const MAX_STEP_REASONING_BYTES: usize = 256 * 1024;
+
+/// Most bytes of all steps together, which a turn's end tells in one event.
+pub const MAX_REASONING_BYTES: usize = 512 * 1024;
+
+/// What a model showed of its thinking in one step.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reasoning {
+    /// Names it within its answer: the number of the step.
+    pub reasoning_id: i64,
+    /// Where in the answer's text it stands, in UTF-8 bytes.
+    pub offset: i64,
+    /// How many of the answer's calls come before it, wherever in the text.
+    #[serde(default)]
+    pub calls_before: i64,
+    /// The words, which are no Markdown.
+    pub text: String,
+    /// Whether there was more than is kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    /// How long the model thought, in milliseconds; absent while it does, and where that was cut off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<i64>,
+}
+
+/// The model thinks, or has stopped thinking.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReasoningDelta {
+    /// Which thinking grows, as in [`Reasoning`].
+    pub reasoning_id: i64,
+    /// Where in the answer's text it stands, in UTF-8 bytes.
+    pub offset: i64,
+    /// How many of the answer's calls come before it.
+    #[serde(default)]
+    pub calls_before: i64,
+    /// How many UTF-8 bytes of the thinking precede `delta`; a reader drops what it already has.
+    pub reasoning_offset: i64,
+    /// What is new; nothing where it only ends.
+    pub delta: String,
+    /// Set when it has ended, for now: how long it took in all, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<i64>,
+    /// Whether more was thought than is told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+}
+
+impl Reasoning {
+    /// What begins with this event.
+    pub fn begun_by(delta: &ReasoningDelta) -> Self {
+        let ReasoningDelta { reasoning_id, offset, calls_before, .. } = *delta;
+        let mut reasoning = Self { reasoning_id, offset, calls_before, ..Self::default() };
+        reasoning.apply(delta);
+        reasoning
+    }
+
+    /// Takes in what is new in an event. One that was heard before changes nothing, and one that does not join on adds
+    /// no text.
+    pub fn apply(&mut self, delta: &ReasoningDelta) {
+        let begin = usize::try_from(delta.reasoning_offset).unwrap_or(usize::MAX);
+        let held = self.text.len().checked_sub(begin);
+        if let Some(new) = held.and_then(|held| delta.delta.get(held..)) {
+            self.text.push_str(new);
+            // Heard again, what it said before it went on counts no longer.
+            if !new.is_empty() || delta.duration_ms.is_some() {
+                self.duration_ms = delta.duration_ms;
+            }
+            self.truncated |= delta.truncated;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Reasoning, ReasoningDelta};
+
+    fn delta(reasoning_offset: i64, delta: &str) -> ReasoningDelta {
+        ReasoningDelta { reasoning_id: 2, offset: 7, reasoning_offset, delta: delta.to_owned(), ..Default::default() }
+    }
+
+    fn end(reasoning_offset: i64, ms: i64) -> ReasoningDelta {
+        ReasoningDelta { duration_ms: Some(ms), ..delta(reasoning_offset, "") }
+    }
+
+    #[test]
+    fn events_that_are_heard_again_or_do_not_join_on_add_nothing() {
+        let mut reasoning = Reasoning::begun_by(&delta(0, "Let me"));
+        for heard in [delta(6, " think"), delta(0, "Let me"), delta(3, " me thi"), delta(90, "lost"), delta(-1, "x")] {
+            reasoning.apply(&heard);
+        }
+        assert_eq!((reasoning.text.as_str(), reasoning.offset, reasoning.duration_ms), ("Let me think", 7, None));
+        reasoning.apply(&end(12, 1200));
+        reasoning.apply(&delta(6, " think"));
+        assert_eq!((reasoning.text.as_str(), reasoning.duration_ms), ("Let me think", Some(1200)));
+        // It went on in the same step.
+        reasoning.apply(&delta(12, "."));
+        assert_eq!((reasoning.text.as_str(), reasoning.duration_ms), ("Let me think.", None));
+    }
+
+    #[test]
+    fn an_offset_within_a_character_adds_nothing() {
+        let mut reasoning = Reasoning::begun_by(&delta(0, "考"));
+        reasoning.apply(&delta(1, "考え"));
+        assert_eq!(reasoning.text, "考");
+    }
+}
