@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     anthropic::Anthropic,
     endpoint::Endpoint,
-    limits::MAX_TOKENS,
+    limits::{CONTEXT_TOKENS, MAX_TOKENS},
     model::ModelClient,
     openai::OpenAi,
     prompted::{Auto, Prompted},
@@ -22,6 +22,9 @@ pub fn connect(settings: &ModelSettings) -> Result<Arc<dyn ModelClient>, Connect
     }
     if !(1..=MAX_TOKENS).contains(&settings.max_tokens) {
         return Err(ConnectError::BadMaxTokens);
+    }
+    if !CONTEXT_TOKENS.contains(&settings.context_tokens) {
+        return Err(ConnectError::BadContextTokens);
     }
     if settings.web_search && settings.provider != ProviderKind::OpenRouter {
         tracing::warn!(provider = %settings.provider, "LLM_ENABLE_WEB_SEARCH has no effect: only OpenRouter has that switch");
@@ -94,6 +97,9 @@ mod tests {
         }
         for max_tokens in [0, 1_000_001] {
             assert!(refusal(&ModelSettings { max_tokens, ..settings() }).starts_with("max_tokens"));
+        }
+        for context_tokens in [999, 10_000_001] {
+            assert!(refusal(&ModelSettings { context_tokens, ..settings() }).starts_with("context_tokens"));
         }
         assert!(refusal(&ModelSettings { api_key: Some(ApiKey::new("a\nb")), ..settings() }).starts_with("api_key"));
     }

@@ -6,6 +6,7 @@ mod anthropic;
 mod api_key;
 mod attempt_error;
 mod connect;
+mod context_error;
 mod endpoint;
 mod error;
 mod event;
@@ -34,6 +35,7 @@ mod surrogates;
 mod testing;
 #[cfg(test)]
 mod tests;
+pub mod tokens;
 mod tool_mode;
 
 pub use api_key::ApiKey;

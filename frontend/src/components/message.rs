@@ -306,6 +306,7 @@ mod tests {
                 usage: Usage::default(),
                 provider: None,
                 model: None,
+                told: None,
             }),
         );
         let owner = Owner::new();

@@ -50,6 +50,7 @@ pub(crate) mod thinking;
 pub(crate) mod thread;
 mod times;
 pub(crate) mod title_field;
+mod told_note;
 pub(crate) mod tool_call;
 pub(crate) mod tool_call_details;
 pub(crate) mod tool_group;

@@ -151,6 +151,7 @@ mod tests {
             usage: Usage::default(),
             provider: None,
             model: None,
+            told: None,
         })
     }
 

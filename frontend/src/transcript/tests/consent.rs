@@ -68,6 +68,7 @@ fn paused(tool_calls: Vec<ToolCall>) -> ChatEvent {
         usage: Usage::default(),
         provider: None,
         model: None,
+        told: None,
     })
 }
 

@@ -14,7 +14,7 @@ use super::{
         store::{
             model_calls, programs,
             rows::ToolCallRow,
-            tool_calls,
+            summaries, tool_calls,
             turns::{self, TurnEnd, TurnRows},
         },
     },
@@ -243,6 +243,7 @@ impl EndWriter<'_> {
             usage,
             provider: Some(self.model.client().info().provider.clone()),
             model: Some(self.model.name().to_owned()),
+            told: summaries::find_told(&self.context.db, message_id).await?,
         }))
     }
 

@@ -16,7 +16,7 @@ use super::{
         store::{
             messages, model_calls,
             rows::{AuthorRow, ToolCallRow},
-            tool_calls,
+            summaries, tool_calls,
             turns::{self, AbandonedTurn, TurnEnd},
         },
     },
@@ -214,6 +214,7 @@ async fn interrupted_event(context: &Context, message_id: MessageId, text: &str)
         usage: model_calls::find_usage(&context.db, message_id).await?,
         provider,
         model,
+        told: summaries::find_told(&context.db, message_id).await?,
     }))
 }
 

@@ -47,6 +47,7 @@ fn ended_event(message: MessageRow, tool_calls: Vec<ToolCall>, usage: Usage) -> 
         usage,
         provider: message.provider,
         model: message.model,
+        told: message.told.told(),
     })
 }
 
