@@ -69,13 +69,21 @@ async fn sum_up(
     answer: MessageId,
 ) -> Result<(), MemoryError> {
     let db = &context.db;
-    let Some(due) = find_due(context, model, conversation_id, answer).await? else { return Ok(()) };
+    let find = || find_due(context, model, conversation_id, answer);
+    if find().await?.is_none() {
+        return Ok(());
+    }
     let time = turns::database_now(db).await?;
     let until = time + TASK_TIMEOUT;
     if !summaries::claim(db, conversation_id, time, until).await? {
         return Ok(());
     }
-    let summed = sum_up_all(context, writer, conversation_id, due).await;
+    // Whoever had the right before may have summed up some of it meanwhile.
+    let summed = match find().await {
+        Ok(Some(due)) => sum_up_all(context, writer, conversation_id, due).await,
+        Ok(None) => Ok(()),
+        Err(error) => Err(error.into()),
+    };
     summaries::release(db, conversation_id, until).await?;
     summed
 }
