@@ -206,6 +206,9 @@ texts! {
     copy_link: "Copy a link to this message", "このメッセージへのリンクをコピー";
     copy: "Copy", "コピー";
     copy_answer: "Copy this answer", "回答をコピー";
+    explain: "What was done and why", "何をなぜしたか";
+    explaining: "Summing up what was done…", "作業を要約しています…";
+    nothing_done: "No tool was called for this answer.", "この回答ではツールは呼び出されていません。";
     regenerate: "Regenerate", "回答を作り直す";
     edit: "Edit", "編集";
     edit_label: "Change your message", "メッセージを編集";

@@ -37,8 +37,8 @@ pub use playback::{Playback, PlayedEvent};
 pub use raw_json::{RawJson, json_depth};
 pub use resource::{
     AcceptTool, AnswerAgain, ChangedTool, Conversation, ConversationSummary, Earlier, LeftOutTool, Message,
-    MessagePart, ModelInfo, NewConversation, NewMessage, Page, Problem, Told, ToolCall, ToolInfo, ToolList, ToolServerInfo,
-    UpdateConversation, Window,
+    MessagePart, ModelInfo, NewConversation, NewMessage, Page, Problem, ReasoningSummary, Told, ToolCall, ToolInfo,
+    ToolList, ToolServerInfo, UpdateConversation, Window,
 };
 pub use search::{SearchHit, SearchPage, SnippetPart};
 pub use share::{NewShare, Share, SharedConversation};

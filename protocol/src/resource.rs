@@ -268,6 +268,13 @@ pub struct Told {
     pub summary: Option<String>,
 }
 
+/// Answer to `POST /api/conversations/{uuid}/messages/{id}/reasoning-summary`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReasoningSummary {
+    /// What was done for an answer and why, in at most three lines; none where no tool was called.
+    pub lines: Vec<String>,
+}
+
 /// One use of a tool, as the page shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {

@@ -4,11 +4,7 @@
 use askama::Template;
 use tallybook_llm::{AssistantBlock, ModelError, ModelMessage, ToolResult, UserPart};
 
-use super::{
-    error::AgentError,
-    recorder::TurnRecorder,
-    turn::Earlier,
-};
+use super::{error::AgentError, recorder::TurnRecorder, turn::Earlier};
 
 /// What a model is told in place of the beginning of a conversation. It comes after every other system text.
 #[derive(Template)]

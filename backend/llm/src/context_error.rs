@@ -66,16 +66,13 @@ mod tests {
             ("Your input exceeds the context window of this model. Please adjust your input and try again.", None),
             ("Please reduce the length of the messages or completion.", None),
             ("prompt is too long: 233153 tokens > 200000 maximum", Some(200_000)),
-            ("input length and `max_tokens` exceed context limit: 174167 + 64000 > 200000, decrease input length", None),
+            (
+                "input length and `max_tokens` exceed context limit: 174167 + 64000 > 200000, decrease input length",
+                None,
+            ),
             ("The decoder prompt (length 9000) is longer than the maximum model length of 4,096.", Some(4096)),
-            (
-                "The prompt (total length 25938) is too long to fit into the model (context length 4096).",
-                Some(4096),
-            ),
-            (
-                "request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it",
-                Some(4096),
-            ),
+            ("The prompt (total length 25938) is too long to fit into the model (context length 4096).", Some(4096)),
+            ("request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it", Some(4096)),
             ("the request exceeds the available context size. try increasing the context size", None),
             ("Context size has been exceeded.", None),
             ("Requested tokens (2285) exceed context window of 2048", Some(2048)),

@@ -29,9 +29,7 @@ pub fn of_message(message: &ModelMessage) -> usize {
     let parts: usize = match message {
         ModelMessage::User(parts) => parts.iter().map(|UserPart::Text(text)| of_text(text)).sum(),
         ModelMessage::Assistant(blocks) => blocks.iter().map(of_block).sum(),
-        ModelMessage::ToolResults(results) => {
-            results.iter().map(|result| of_text(&result.content) + ROUND_ABOUT).sum()
-        }
+        ModelMessage::ToolResults(results) => results.iter().map(|result| of_text(&result.content) + ROUND_ABOUT).sum(),
     };
     parts + ROUND_ABOUT
 }

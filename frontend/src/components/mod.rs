@@ -13,6 +13,7 @@ pub(crate) mod each;
 pub(crate) mod earlier_messages;
 pub(crate) mod edit_form;
 pub(crate) mod empty_state;
+mod explanation;
 pub(crate) mod find_bar;
 pub(crate) mod header;
 pub(crate) mod help;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{Message, MessageId, MessageStatus, ModelRetry, Role, Told, ToolCallId, ToolCallPreparing, Usage};
+use tallybook_protocol::{
+    Message, MessageId, MessageStatus, ModelRetry, Role, Told, ToolCallId, ToolCallPreparing, Usage,
+};
 
 use super::{Call, Item, Segment, item::items_from, segments::segments};
 

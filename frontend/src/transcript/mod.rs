@@ -23,7 +23,9 @@ pub use item::{Item, ItemKey};
 pub use progress::Progress;
 pub use segments::Segment;
 pub use tally::Tally;
-use tallybook_protocol::{Conversation, Earlier, Message, MessageId, MessageStatus, Role, Told, ToolCall, ToolCallId, Usage};
+use tallybook_protocol::{
+    Conversation, Earlier, Message, MessageId, MessageStatus, Role, Told, ToolCall, ToolCallId, Usage,
+};
 pub use toggles::{ExpandAll, Toggles};
 
 /// A conversation as the page knows it: its newest messages, and what there is to know of those before them. Entries are

@@ -5,7 +5,8 @@ use tallybook_protocol::ToolCallId;
 use tallybook_tools::ToolSpec;
 
 use super::super::{
-    Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, Purpose, RecordError, Review, StartedToolCall, TurnRecorder,
+    Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, Purpose, RecordError, Review, StartedToolCall,
+    TurnRecorder,
 };
 
 /// What a [`MemoryRecorder`] was told.

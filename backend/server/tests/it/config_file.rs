@@ -151,9 +151,17 @@ fn a_mistake_is_told_with_its_file_and_line() {
         (model("tool_mode = \"telepathy\""), 4, "is no tool mode"),
         (model("api_key_env = \"A_KEY\"\ninput_price = 1"), 5, "input_price and output_price go together"),
         (model("api_key_env = \"A_KEY\"\ninput_price = 1\noutput_price = -1"), 6, "a price is a number from 0"),
-        (model("api_key_env = \"A_KEY\"\ncontext_tokens = 999"), 2, "context_tokens must be a number from 1000 to 10000000"),
+        (
+            model("api_key_env = \"A_KEY\"\ncontext_tokens = 999"),
+            2,
+            "context_tokens must be a number from 1000 to 10000000",
+        ),
         (model("context_tokens = \"many\""), 4, "invalid type: string"),
-        ("[[models]]\nname = \"A\"\nprovider = \"demo\"\ncontext_tokens = 9000".to_owned(), 4, "the demo model has no context"),
+        (
+            "[[models]]\nname = \"A\"\nprovider = \"demo\"\ncontext_tokens = 9000".to_owned(),
+            4,
+            "the demo model has no context",
+        ),
         ("[memory]\nafter_tokens = 10000001".to_owned(), 2, "after_tokens is 0 to 10000000"),
         ("[memory]\nmax_chars = 2001".to_owned(), 2, "max_chars is 0 to 2000"),
         ("[memory]\nmax_chars = -1".to_owned(), 2, "invalid value"),
@@ -186,9 +194,18 @@ fn the_memory_is_what_the_file_says() {
     let model = "[[models]]\nname = \"A\"\nprovider = \"ollama\"\n";
     for (text, words) in [
         ("", "the model that answered sums up what is longer than 70 % of what a model reads, in 300 characters"),
-        ("[memory]\n", "the model that answered sums up what is longer than 70 % of what a model reads, in 300 characters"),
-        ("[memory]\nafter_tokens = 0\nmax_chars = 500\n", "the model that answered sums up after every answer, in 500 characters"),
-        ("[memory]\nsummary_model = \"A\"\nafter_tokens = 9\n", "A sums up what is longer than 9 tokens, in 300 characters"),
+        (
+            "[memory]\n",
+            "the model that answered sums up what is longer than 70 % of what a model reads, in 300 characters",
+        ),
+        (
+            "[memory]\nafter_tokens = 0\nmax_chars = 500\n",
+            "the model that answered sums up after every answer, in 500 characters",
+        ),
+        (
+            "[memory]\nsummary_model = \"A\"\nafter_tokens = 9\n",
+            "A sums up what is longer than 9 tokens, in 300 characters",
+        ),
         ("[memory]\nmax_chars = 0\n", "conversations are not summed up"),
     ] {
         let said = said(&check_text(&format!("{model}{text}")));

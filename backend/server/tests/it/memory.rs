@@ -43,7 +43,8 @@ async fn write_long(app: &TestApp) -> String {
         };
         format!("({id}, 1, {parent}, '{role}', '{words}', 'complete', '2026-01-01 00:00:00', '2026-01-01 00:00:00')")
     };
-    let insert = "INSERT INTO messages (id, conversation_id, parent_id, role, content, status, created_at, completed_at)";
+    let insert =
+        "INSERT INTO messages (id, conversation_id, parent_id, role, content, status, created_at, completed_at)";
     let mut sql: Vec<String> = (0..8)
         .map(|part| (1..=50).map(|id| message(50 * part + id)).collect::<Vec<_>>().join(", "))
         .map(|values| format!("{insert} VALUES {values}"))
@@ -82,7 +83,9 @@ fn newest(model: &MockLlm, for_summary: bool) -> CapturedRequest {
 fn texts(content: &Value) -> Vec<String> {
     match content {
         Value::String(text) => vec![text.clone()],
-        blocks => blocks.as_array().unwrap().iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect(),
+        blocks => {
+            blocks.as_array().unwrap().iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect()
+        }
     }
 }
 

@@ -26,8 +26,7 @@ const CLAIM: &str = "UPDATE conversations SET summary_until = ? \
 
 const RELEASE_CLAIM: &str = "UPDATE conversations SET summary_until = NULL WHERE id = ? AND summary_until = ?";
 
-const IS_OF_PROGRAM: &str =
-    "SELECT COUNT(*) FROM conversations WHERE id = ? AND origin = 'api' AND deleted_at IS NULL";
+const IS_OF_PROGRAM: &str = "SELECT COUNT(*) FROM conversations WHERE id = ? AND origin = 'api' AND deleted_at IS NULL";
 
 const SET_TOLD: &str = "UPDATE messages SET told_from = ?, summary_id = ? \
      WHERE id = ? AND epoch = ? AND status = 'streaming'";
@@ -109,6 +108,7 @@ pub(crate) async fn set_told(
 
 /// What a turn's model was told in place of the whole.
 pub(crate) async fn find_told(db: &Database, message_id: MessageId) -> sqlx::Result<Option<Told>> {
-    let row: Option<ToldRow> = on_db!(db, |pool| sqlx::query_as(FIND_TOLD).bind(message_id).fetch_optional(pool).await)?;
+    let row: Option<ToldRow> =
+        on_db!(db, |pool| sqlx::query_as(FIND_TOLD).bind(message_id).fetch_optional(pool).await)?;
     Ok(row.and_then(ToldRow::told))
 }

@@ -30,8 +30,8 @@ impl Counted {
 
     /// What was told and written since then, where the same model was told the same before.
     fn since(&self, before: &Self) -> Option<usize> {
-        let is_same = (&self.provider, &self.model, self.told_from)
-            == (&before.provider, &before.model, before.told_from);
+        let is_same =
+            (&self.provider, &self.model, self.told_from) == (&before.provider, &before.model, before.told_from);
         self.tokens.checked_sub(before.tokens).filter(|_| is_same)
     }
 }
@@ -55,9 +55,8 @@ mod tests {
     #[test]
     fn the_providers_figures_count_where_they_can_be_compared() {
         let exchange = [ModelMessage::user_text("x".repeat(276))];
-        let tokens = |before: Option<Counted>, after: Option<Counted>| {
-            tokens_of(&exchange, before.as_ref(), after.as_ref())
-        };
+        let tokens =
+            |before: Option<Counted>, after: Option<Counted>| tokens_of(&exchange, before.as_ref(), after.as_ref());
         let estimate = 100;
         assert_eq!(tokens(Some(counted(1000)), Some(counted(1060))), 60);
         assert_eq!(tokens(Some(counted(1000)), Some(counted(1250))), 250);

@@ -12,7 +12,7 @@ use super::{
     super::{
         branch::tree::branch,
         context::Context,
-        limits::{MAX_SUMMED_EXCHANGES, MAX_SUMMARIES_AT_ONCE},
+        limits::{MAX_SUMMARIES_AT_ONCE, MAX_SUMMED_EXCHANGES},
         store::{ConversationId, messages, model_calls, rows::TreeNode, summaries, turns},
     },
     history::newest_exchanges,

@@ -5,7 +5,8 @@ use std::{collections::HashMap, time::Duration};
 
 use serde_json::Number;
 use tallybook_agent::{
-    Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, RecordError, Review, Ruling, StartedToolCall, TurnRecorder,
+    Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, RecordError, Review, Ruling, StartedToolCall,
+    TurnRecorder,
 };
 use tallybook_llm::RetryWait;
 use tallybook_protocol::{
