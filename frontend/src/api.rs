@@ -7,7 +7,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use tallybook_protocol::{
     AcceptTool, AnswerAgain, Approval, ApprovalId, CallDecision, ChatEvent, Conversation, ConversationSummary,
     DisabledTools, FeedEvent, MessageId, NewConversation, NewDecision, NewDecisions, NewMessage, NewShare, PAGE_HEADER,
-    Page, Playback, Problem, SearchPage, Share, ShareId, ToolCall, ToolCallId, ToolList, UpdateConversation, Window,
+    Page, Playback, Problem, ReasoningSummary, SearchPage, Share, ShareId, ToolCall, ToolCallId, ToolList,
+    UpdateConversation, Window,
     sse::{Decoder, Frame},
 };
 use uuid::Uuid;
@@ -362,6 +363,12 @@ pub(crate) async fn accept_tool(server: &str, tool: &str, hash: String) -> Resul
 pub(crate) async fn playback(uuid: Uuid, id: MessageId, after: Option<&str>) -> Result<Playback, ApiError> {
     let after = after.map(|after| format!("?after={}", encoded(after))).unwrap_or_default();
     call("GET", &format!("{}/messages/{id}/playback{after}", conversation_url(uuid)), NO_BODY).await
+}
+
+/// `POST /api/conversations/{uuid}/messages/{id}/reasoning-summary`
+pub(crate) async fn explain(uuid: Uuid, id: MessageId) -> Result<Vec<String>, ApiError> {
+    let url = format!("{}/messages/{id}/reasoning-summary", conversation_url(uuid));
+    call("POST", &url, NO_BODY).await.map(|ReasoningSummary { lines }| lines)
 }
 
 /// `POST /api/conversations/{uuid}/stop`

@@ -181,6 +181,13 @@ texts! {
     jump_to_newest: "Jump to newest", "最新へ移動";
     show_earlier: "Show earlier messages", "以前のメッセージを表示";
     loading_earlier: "Loading earlier messages…", "以前のメッセージを読み込んでいます…";
+    summed_up: "Earlier messages were summed up", "以前のメッセージは要約されました";
+    summed_up_hint:
+        "In place of the messages above, the model of the newest answer was told this:",
+        "最新の回答では、これより前のメッセージの代わりに、次の要約がモデルに伝えられました。";
+    left_out:
+        "The model of the newest answer was not told the messages above.",
+        "最新の回答では、これより前のメッセージはモデルに伝えられていません。";
     earlier_need_javascript:
         "Earlier messages are shown with JavaScript. Without it, export this conversation to read all of it.",
         "以前のメッセージの表示にはJavaScriptが必要です。使わずにすべてを読むには、この会話を書き出してください。";
@@ -199,6 +206,9 @@ texts! {
     copy_link: "Copy a link to this message", "このメッセージへのリンクをコピー";
     copy: "Copy", "コピー";
     copy_answer: "Copy this answer", "回答をコピー";
+    explain: "What was done and why", "何をなぜしたか";
+    explaining: "Summing up what was done…", "作業を要約しています…";
+    nothing_done: "No tool was called for this answer.", "この回答ではツールは呼び出されていません。";
     regenerate: "Regenerate", "回答を作り直す";
     edit: "Edit", "編集";
     edit_label: "Change your message", "メッセージを編集";

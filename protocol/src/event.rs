@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
 use crate::{
-    ApprovalDecided, ApprovalRequested, MessageId, MessageStatus, RawJson, Reasoning, ReasoningDelta, ToolCall,
+    ApprovalDecided, ApprovalRequested, MessageId, MessageStatus, RawJson, Reasoning, ReasoningDelta, Told, ToolCall,
     ToolCallId, ToolCallReview, ToolCallStatus,
 };
 
@@ -190,6 +190,9 @@ pub struct MessageEnd {
     /// The catalog's name of that model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// What its model was told of the conversation, where that was not all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Told>,
 }
 
 /// The turn failed; or, when it names no assistant's message (its frame has no id then), this reader cannot be served and

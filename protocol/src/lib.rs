@@ -39,8 +39,8 @@ pub use raw_json::{RawJson, json_depth};
 pub use reasoning::{MAX_REASONING_BYTES, MAX_STEP_REASONING_BYTES, Reasoning, ReasoningDelta};
 pub use resource::{
     AcceptTool, AnswerAgain, ChangedTool, Conversation, ConversationSummary, Earlier, LeftOutTool, Message,
-    MessagePart, ModelInfo, NewConversation, NewMessage, Page, Problem, ToolCall, ToolInfo, ToolList, ToolServerInfo,
-    UpdateConversation, Window,
+    MessagePart, ModelInfo, NewConversation, NewMessage, Page, Problem, ReasoningSummary, Told, ToolCall, ToolInfo,
+    ToolList, ToolServerInfo, UpdateConversation, Window,
 };
 pub use search::{SearchHit, SearchPage, SnippetPart};
 pub use share::{NewShare, Share, SharedConversation};

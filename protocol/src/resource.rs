@@ -251,11 +251,31 @@ pub struct Message {
     /// the provider's name of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// What its model was told of the conversation, where that was not all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Told>,
     /// When it was stored.
     pub created_at: DateTime<Utc>,
     /// When it was whole, or its turn ended in another way; absent while it is being written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<DateTime<Utc>>,
+}
+
+/// What an answer's model was told in place of the whole conversation before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// The first message that it was told whole.
+    pub from: MessageId,
+    /// What another call of a model had made of the messages before; absent where it was told nothing of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+}
+
+/// Answer to `POST /api/conversations/{uuid}/messages/{id}/reasoning-summary`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReasoningSummary {
+    /// What was done for an answer and why, in at most three lines; none where no tool was called.
+    pub lines: Vec<String>,
 }
 
 /// One use of a tool, as the page shows it.
@@ -412,7 +432,7 @@ mod tests {
     use chrono::DateTime;
 
     use super::{
-        Conversation, ConversationSummary, Earlier, Message, MessageId, MessageStatus, RawJson, Role, ToolCall,
+        Conversation, ConversationSummary, Earlier, Message, MessageId, MessageStatus, RawJson, Role, Told, ToolCall,
         ToolCallId, ToolCallStatus, UpdateConversation, Usage, Uuid,
     };
 
@@ -461,6 +481,7 @@ mod tests {
             usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0, cost_nanos: Some(81_000) }),
             provider: Some("demo".to_owned()),
             model: Some("demo".to_owned()),
+            told: Some(Told { from: MessageId(2), summary: Some("They add.".to_owned()) }),
             created_at: at,
             completed_at: None,
         };

@@ -25,6 +25,7 @@ pub(super) struct Question {
     pub(super) words: String,
     /// Bytes that the model may write. It needs few, but some models think aloud first.
     pub(super) max_bytes: usize,
+    pub(super) sampling: Sampling,
     pub(super) deadline: Instant,
 }
 
@@ -43,14 +44,14 @@ pub(super) async fn ask_aside(
     question: Question,
     halt: impl Future<Output = AgentError>,
 ) -> Aside {
-    let Question { purpose, step, system, words, max_bytes, deadline } = question;
+    let Question { purpose, step, system, words, max_bytes, sampling, deadline } = question;
     let mut answer = Answer::new(purpose);
     let request = ModelRequest {
         system,
         messages: vec![ModelMessage::user_text(words)],
         tools: Arc::new([]),
         tool_choice: ToolChoice::None,
-        sampling: Sampling::default(),
+        sampling,
     };
     let span = spans::chat(model.info());
     let followed = tokio::select! {

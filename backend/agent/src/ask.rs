@@ -150,7 +150,13 @@ pub(super) async fn ask(
             // Calls of a broken answer never ran; they must not look as if they were waiting for results.
             answer.drop_calls();
             recorder.model_called(&answer.record(step, model.info(), Some(&error))).await?;
-            Err(error)
+            Err(match error {
+                // Part of the answer is shown, so it is not asked for again.
+                AgentError::Model(ModelError::ContextTooLong { detail, .. }) if !answer.text().is_empty() => {
+                    ModelError::BadStream { detail }.into()
+                }
+                error => error,
+            })
         }
     }
 }

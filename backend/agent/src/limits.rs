@@ -28,6 +28,15 @@ pub(super) const MAX_TITLE_INPUT_BYTES: usize = 2000;
 /// Bytes that the model may write for a title. It needs few, but some models think aloud first.
 pub(super) const MAX_TITLE_ANSWER_BYTES: usize = 8 * 1024;
 
+/// How long a model may take for a summary of a conversation.
+pub(super) const SUMMARY_TIMEOUT: Duration = Duration::from_secs(30);
+/// Characters of a question, and of its answer, that the model is told for it.
+pub(super) const MAX_SUMMED_QUESTION_CHARS: usize = 1000;
+pub(super) const MAX_SUMMED_ANSWER_CHARS: usize = 2000;
+/// Tokens, and bytes, that it may write.
+pub(super) const MAX_SUMMARY_TOKENS: u32 = 500;
+pub(super) const MAX_SUMMARY_ANSWER_BYTES: usize = 16 * 1024;
+
 /// How long a model may take to sum up what was done for an answer.
 pub(super) const REASONING_TIMEOUT: Duration = Duration::from_secs(15);
 /// Bytes of the question, and of the answer, that it is told for that.
@@ -73,10 +82,10 @@ pub struct Limits {
     pub stored_output_bytes: usize,
     /// Bytes of one output or error that the model is shown.
     pub model_output_bytes: usize,
+    /// Bytes that stored steps may add to what a program tells of earlier turns.
+    pub restored_bytes: usize,
     /// Bytes that all results of one step together tell the model, shared out evenly.
     pub step_output_bytes: usize,
-    /// Bytes of earlier turns that the model is told.
-    pub history_bytes: usize,
 }
 
 impl Default for Limits {
@@ -91,7 +100,7 @@ impl Default for Limits {
             stored_output_bytes: 1024 * 1024,
             model_output_bytes: 64 * 1024,
             step_output_bytes: 512 * 1024,
-            history_bytes: 512 * 1024,
+            restored_bytes: 512 * 1024,
         }
     }
 }

@@ -5,7 +5,7 @@ use askama::Template;
 use futures_util::future::pending;
 use serde::Serialize;
 use serde_json::json;
-use tallybook_llm::ModelClient;
+use tallybook_llm::{ModelClient, Sampling};
 use tokio::time::Instant;
 
 use super::{
@@ -49,6 +49,7 @@ pub async fn sum_up_reasoning(
         system: vec![Prompt.render()?],
         words: words.to_string(),
         max_bytes: MAX_REASONING_ANSWER_BYTES,
+        sampling: Sampling::default(),
         deadline: Instant::now() + REASONING_TIMEOUT,
     };
     Ok(ask_aside(model, question, pending()).await)

@@ -7,7 +7,7 @@ use tallybook_llm::{RetryWait, ToolCallRequest};
 use tallybook_protocol::{ToolCallId, ToolCallStatus, Usage};
 use tallybook_tools::{Progress, ToolSpec};
 
-use super::vote::Review;
+use super::{turn::Earlier, vote::Review};
 
 /// Records a turn. Every method returns only when what must be stored is stored and whoever follows the turn has been
 /// told. After an error the agent does nothing more.
@@ -42,6 +42,13 @@ pub trait TurnRecorder: Send {
         id: ToolCallId,
         end: &EndedToolCall,
     ) -> impl Future<Output = Result<(), RecordError>> + Send;
+
+    /// The model does not read as much as it was told, but `limit` tokens where that is known. Gives less of what was said before
+    /// the turn's question; nothing where there is none to leave out.
+    fn shorten_history(
+        &mut self,
+        limit: Option<usize>,
+    ) -> impl Future<Output = Result<Option<Earlier>, RecordError>> + Send;
 
     /// Something goes on that is worth telling now and not worth keeping.
     fn activity(&mut self, activity: Activity<'_>);
@@ -164,6 +171,8 @@ pub enum Purpose {
     Review,
     /// A conversation's title.
     Title,
+    /// What was said in a conversation so far, in a few words.
+    Summary,
     /// What was done for an answer, and why, in a few lines.
     ReasoningSummary,
 }
@@ -175,6 +184,7 @@ impl Purpose {
             Self::Answer => "answer",
             Self::Review => "review",
             Self::Title => "title",
+            Self::Summary => "summary",
             Self::ReasoningSummary => "reasoning_summary",
         }
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tallybook_llm::{ModelClient, ModelMessage, ModelRequest, StopReason, ToolChoice, ToolResult, UserPart};
+use tallybook_llm::{ModelClient, ModelRequest, StopReason, ToolChoice, tokens};
 use tallybook_protocol::Usage;
-use tallybook_tools::Secrets;
+use tallybook_tools::{Secrets, ToolSpec};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -18,6 +18,7 @@ use super::{
     recorder::TurnRecorder,
     review::Reviewers,
     step_run::ToolRunner,
+    told::Told,
     turn::{ContinuedTurn, EndReason, TurnInput, TurnOutcome},
 };
 
@@ -68,6 +69,11 @@ impl AgentService {
         self.limits
     }
 
+    /// About how many tokens a model is told beside the history, in a turn with these tools.
+    pub fn tokens_beside_history(&self, tools: &[ToolSpec]) -> Result<usize, AgentError> {
+        Ok(tokens::of_text(&self.prompt.render(tools)?) + tokens::of_tools(tools))
+    }
+
     /// Runs one turn with `model` to its end, or to where calls wait for consent. However it ends, every call that was
     /// recorded as started has been recorded as ended, unless recording itself failed.
     pub async fn run(
@@ -83,8 +89,8 @@ impl AgentService {
         let mut system = vec![self.prompt.render(&offer.specs)?];
         system.extend(instructions(&input.instructions)?);
         system.extend(input.system);
-        let mut messages = input.history;
-        let asked_for = last_request(&messages);
+        let mut told = Told::new(system, input.summary.as_deref(), input.history)?;
+        let asked_for = told.question();
         let ContinuedTurn { answered, next_step: mut step, mut whole_steps, mut calls, mut usage, active } =
             input.continued.unwrap_or_default();
         let halt = Halt::new(cancel, self.limits.turn_time, active);
@@ -103,20 +109,27 @@ impl AgentService {
             if has_theirs {
                 return Ok(over(CLIENT_CALLS, usage));
             }
-            add_results(&mut messages, results);
+            told.add_results(results);
         }
         loop {
             let last = whole_steps >= self.limits.steps || calls >= self.limits.calls;
             let tool_choice = if last { ToolChoice::None } else { input.tool_choice.clone() };
             let may_call = tool_choice != ToolChoice::None;
             let request = ModelRequest {
-                system: system.clone(),
-                messages: messages.clone(),
+                system: told.system(),
+                messages: told.messages(),
                 tools: Arc::clone(&offer.specs),
                 tool_choice,
                 sampling: input.sampling.clone(),
             };
-            let mut answer = ask(model, step, request, &hiding, recorder, &halt).await?;
+            let mut answer = match ask(model, step, request, &hiding, recorder, &halt).await {
+                Ok(answer) => answer,
+                Err(error) => {
+                    told.shorten_after(error, recorder).await?;
+                    step += 1;
+                    continue;
+                }
+            };
             usage += answer.usage;
             if !may_call {
                 answer.drop_calls();
@@ -136,8 +149,7 @@ impl AgentService {
                 let stop_reason = if last { STEP_LIMIT } else { answer.stop_reason.as_str() };
                 return Ok(over(stop_reason, usage));
             }
-            messages.push(ModelMessage::Assistant(answer.blocks));
-            add_results(&mut messages, results);
+            told.add_step(answer.blocks, results);
             step += 1;
             whole_steps += 1;
         }
@@ -150,24 +162,6 @@ fn over(stop_reason: &str, usage: Usage) -> TurnOutcome {
 
 fn waits(usage: Usage) -> TurnOutcome {
     TurnOutcome { reason: EndReason::AwaitsApproval, usage }
-}
-
-/// What the person asked for that the turn answers.
-fn last_request(history: &[ModelMessage]) -> String {
-    let last = history.iter().rev().find_map(|message| match message {
-        ModelMessage::User(parts) => Some(UserPart::join_texts(parts)),
-        ModelMessage::Assistant(_) | ModelMessage::ToolResults(_) => None,
-    });
-    last.unwrap_or_default()
-}
-
-/// Adds the results of a step's calls; those that came before the turn was cut off stand there already.
-fn add_results(messages: &mut Vec<ModelMessage>, new: Vec<ToolResult>) {
-    if let Some(ModelMessage::ToolResults(known)) = messages.last_mut() {
-        known.extend(new);
-    } else if !new.is_empty() {
-        messages.push(ModelMessage::ToolResults(new));
-    }
 }
 
 impl std::fmt::Debug for AgentService {

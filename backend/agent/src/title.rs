@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use futures_util::future::pending;
-use tallybook_llm::ModelClient;
+use tallybook_llm::{ModelClient, Sampling};
 use tokio::time::Instant;
 
 use super::{
@@ -42,6 +42,7 @@ impl TitleWriter {
             system: Vec::new(),
             words,
             max_bytes: MAX_TITLE_ANSWER_BYTES,
+            sampling: Sampling::default(),
             deadline: Instant::now() + TITLE_TIMEOUT,
         };
         Ok(ask_aside(&*self.model, question, pending()).await)

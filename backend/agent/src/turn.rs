@@ -16,6 +16,8 @@ pub struct TurnInput {
     pub history: Vec<ModelMessage>,
     /// What the model is told after the agent's own prompt, before the history.
     pub system: Vec<String>,
+    /// What a model made of the conversation before the history, where that does not begin with its first message.
+    pub summary: Option<String>,
     /// How the model is to write.
     pub sampling: Sampling,
     /// Set when the turn goes on after it was cut off, or after it waited for consent.
@@ -29,6 +31,15 @@ pub struct TurnInput {
     pub client_tools: Vec<ToolSpec>,
     /// Whether the model may call tools, or must.
     pub tool_choice: ToolChoice,
+}
+
+/// Less of what was said before a turn's question than the model was told first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Earlier {
+    /// What is left of it, oldest first, without the question.
+    pub messages: Vec<ModelMessage>,
+    /// As in [`TurnInput::summary`].
+    pub summary: Option<String>,
 }
 
 /// Where a turn goes on that was cut off or has waited: after its last whole step.

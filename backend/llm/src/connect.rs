@@ -6,7 +6,7 @@ use super::{
     anthropic::Anthropic,
     effort::ReasoningEffort,
     endpoint::Endpoint,
-    limits::{MAX_TOKENS, MIN_THINKING_TOKENS},
+    limits::{CONTEXT_TOKENS, MAX_TOKENS, MIN_THINKING_TOKENS},
     model::ModelClient,
     openai::OpenAi,
     prompted::{Auto, Prompted},
@@ -23,6 +23,9 @@ pub fn connect(settings: &ModelSettings) -> Result<Arc<dyn ModelClient>, Connect
     }
     if !(1..=MAX_TOKENS).contains(&settings.max_tokens) {
         return Err(ConnectError::BadMaxTokens);
+    }
+    if !CONTEXT_TOKENS.contains(&settings.context_tokens) {
+        return Err(ConnectError::BadContextTokens);
     }
     check_thinking(settings)?;
     if settings.web_search && settings.provider != ProviderKind::OpenRouter {
@@ -141,6 +144,9 @@ mod tests {
         }
         for max_tokens in [0, 1_000_001] {
             assert!(refusal(&ModelSettings { max_tokens, ..settings() }).starts_with("max_tokens"));
+        }
+        for context_tokens in [999, 10_000_001] {
+            assert!(refusal(&ModelSettings { context_tokens, ..settings() }).starts_with("context_tokens"));
         }
         assert!(refusal(&ModelSettings { api_key: Some(ApiKey::new("a\nb")), ..settings() }).starts_with("api_key"));
     }

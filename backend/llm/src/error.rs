@@ -36,6 +36,17 @@ pub enum ModelError {
         /// The provider's own message, shortened.
         detail: String,
     },
+    /// The model does not read as much as it was told. The question may be asked again with less before it.
+    #[error(
+        "This is more than the model can read at once, even with less of what was said before ({detail}). Shorten the \
+         message, or choose a model that reads more."
+    )]
+    ContextTooLong {
+        /// How many tokens it reads, where it says so.
+        limit: Option<usize>,
+        /// The provider's own message, shortened.
+        detail: String,
+    },
     /// The provider is overloaded or limits the rate (408, 409, 429, 5xx, 529, `overloaded_error`).
     #[error("The model provider cannot answer right now ({detail}). Try again in a moment.")]
     Busy {
@@ -73,6 +84,7 @@ impl ModelError {
             Self::NotFound { .. } => "model_not_found",
             Self::ToolsUnsupported { .. } => "model_without_tools",
             Self::Refused { .. } => "model_refused_request",
+            Self::ContextTooLong { .. } => "model_context_too_long",
             Self::Busy { .. } => "model_busy",
             Self::Unreachable { .. } => "model_unreachable",
             Self::Timeout { .. } => "model_timeout",

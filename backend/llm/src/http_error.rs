@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{api_key::ApiKey, error::ModelError, limits::MAX_DETAIL_CHARS};
+use super::{api_key::ApiKey, context_error, error::ModelError, limits::MAX_DETAIL_CHARS};
 
 /// How servers say that a model takes no tools, in lower case.
 const WITHOUT_TOOLS: [&str; 9] = [
@@ -33,6 +33,10 @@ pub(super) fn from_status(status: u16, message: &str, model: &str) -> ModelError
             let detail = detail().trim_end_matches('.').to_owned();
             ModelError::ToolsUnsupported { model: model.to_owned(), detail }
         }
+        400 | 413 | 422 | 500 if context_error::says_so(message) => ModelError::ContextTooLong {
+            limit: context_error::stated_limit(message),
+            detail: detail().trim_end_matches('.').to_owned(),
+        },
         404 => ModelError::NotFound { model: model.to_owned(), detail: numbered() },
         408 | 409 | 429 | 500.. => ModelError::Busy { detail: numbered() },
         300..=399 => ModelError::Refused {
@@ -112,6 +116,10 @@ mod tests {
         }
         for (status, code) in [(401, "model_auth"), (429, "model_busy"), (413, "model_refused_request")] {
             assert_eq!(from_status(status, "gemma does not support tools", "m").code(), code, "{status}");
+        }
+        for status in [400, 500] {
+            let error = from_status(status, "prompt is too long: 233153 tokens > 200000 maximum", "m");
+            assert_eq!(error.code(), "model_context_too_long", "{error}");
         }
         let error = from_status(404, "No endpoints found for x/y.", "x/y").to_string();
         assert!(error.contains("(404: No endpoints found for x/y.)"), "{error}");

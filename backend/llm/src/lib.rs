@@ -6,6 +6,7 @@ mod anthropic;
 mod api_key;
 mod attempt_error;
 mod connect;
+mod context_error;
 mod effort;
 mod endpoint;
 mod error;
@@ -35,6 +36,7 @@ mod surrogates;
 mod testing;
 #[cfg(test)]
 mod tests;
+pub mod tokens;
 mod tool_mode;
 
 pub use api_key::ApiKey;

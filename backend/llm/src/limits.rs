@@ -39,6 +39,9 @@ pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_mins(1);
 pub(crate) const MAX_TOKENS: u32 = 1_000_000;
 /// The least that a model may be told to think (Anthropic).
 pub(crate) const MIN_THINKING_TOKENS: u32 = 1024;
+/// How many tokens a model may be said to read, and how many where nothing is said: as many as most of today's do.
+pub(crate) const CONTEXT_TOKENS: std::ops::RangeInclusive<u32> = 1_000..=10_000_000;
+pub(crate) const DEFAULT_CONTEXT_TOKENS: u32 = 128_000;
 /// How many tokens a title may take; models that think before they write need more than a title has.
 pub(crate) const MAX_TITLE_TOKENS: u32 = 1024;
 /// The same of a vote on a call.

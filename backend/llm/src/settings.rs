@@ -6,7 +6,9 @@ use std::time::Duration;
 use super::{
     api_key::ApiKey,
     effort::ReasoningEffort,
-    limits::{MAX_REVIEW_TOKENS, MAX_TITLE_TOKENS, MAX_TOKENS, MIN_THINKING_TOKENS},
+    limits::{
+        CONTEXT_TOKENS, DEFAULT_CONTEXT_TOKENS, MAX_REVIEW_TOKENS, MAX_TITLE_TOKENS, MAX_TOKENS, MIN_THINKING_TOKENS,
+    },
     provider::ProviderKind,
     retry_policy::RetryPolicy,
     tool_mode::ToolMode,
@@ -28,6 +30,8 @@ pub struct ModelSettings {
     pub temperature: Option<f64>,
     /// `LLM_MAX_TOKENS`: how much one answer may hold.
     pub max_tokens: u32,
+    /// `LLM_CONTEXT_TOKENS`: how much the model reads and writes at once.
+    pub context_tokens: u32,
     /// How long a connection, with name resolution and TLS, may take.
     pub connect_timeout: Duration,
     /// `LLM_TIMEOUT_SECS`: how long to wait for the first byte of an answer, and between two portions of it.
@@ -56,6 +60,7 @@ impl ModelSettings {
             model: None,
             temperature: None,
             max_tokens: 4096,
+            context_tokens: DEFAULT_CONTEXT_TOKENS,
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(1),
             retries: RetryPolicy::default(),
@@ -155,6 +160,9 @@ pub enum ConnectError {
         "must be a number from {MIN_THINKING_TOKENS}, and less than max_tokens, which has room for thinking and answer."
     )]
     BadThinkingTokens,
+    /// Less than any model reads, or more.
+    #[error("must be a number from {} to {}.", CONTEXT_TOKENS.start(), CONTEXT_TOKENS.end())]
+    BadContextTokens,
     /// The TLS library or the system's certificates are unusable.
     #[error(
         "{url} cannot be asked over HTTPS: {source}. Install the system's CA certificates (package ca-certificates)."
@@ -178,6 +186,7 @@ impl ConnectError {
             Self::BadMaxTokens => "max_tokens",
             Self::BadEffort { .. } => "reasoning_effort",
             Self::NoThinkingTokens { .. } | Self::EffortAndTokens | Self::BadThinkingTokens => "thinking_tokens",
+            Self::BadContextTokens => "context_tokens",
         }
     }
 }

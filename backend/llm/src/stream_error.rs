@@ -72,7 +72,7 @@ fn status_of(word: &str) -> Option<u16> {
     let letters = word.chars().take(64).filter(char::is_ascii_alphanumeric);
     let word = letters.map(|c| c.to_ascii_lowercase()).collect::<String>();
     Some(match word.strip_suffix("error").unwrap_or(&word) {
-        "invalidrequest" | "badrequest" | "billing" => 400,
+        "invalidrequest" | "badrequest" | "billing" | "contextlengthexceeded" | "exceedcontextsize" => 400,
         "authentication" | "unauthorized" | "invalidapikey" => 401,
         "permission" | "permissiondenied" | "forbidden" => 403,
         "notfound" | "modelnotfound" => 404,

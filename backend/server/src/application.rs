@@ -18,7 +18,7 @@ use crate::{
     accounts::{Accounts, AccountsError},
     book::Book,
     config::Settings,
-    conversation::{ConversationService, Lifetimes, ServiceError},
+    conversation::{ConversationService, ConversationSettings, Lifetimes, ServiceError},
     db::{Database, DatabaseLock, DbError},
     http::{self, AppState, Hosts, Services, Site},
     models::{Catalog, CatalogError},
@@ -111,9 +111,10 @@ impl Application {
         let page_files = PageFiles::new(db.clone());
         let accounts = Accounts::new(db.clone(), settings.accounts);
         let book = Book::new(db.clone(), settings.retention, agent.clone(), tool_servers.clone());
-        let limits = settings.person_limits;
+        let conversations =
+            ConversationSettings { lifetimes, person_limits: settings.person_limits, memory: settings.memory };
         let service =
-            ConversationService::start(db, agent, tool_servers, models, lifetimes, limits, Handle::current()).await?;
+            ConversationService::start(db, agent, tool_servers, models, conversations, Handle::current()).await?;
         let hosts = Hosts::new(address.ip(), settings.allowed_hosts);
         let (limits, keep_alive) = (settings.http_limits, settings.keep_alive);
         let kept = page_files.clone();

@@ -307,6 +307,7 @@ mod tests {
                 usage: Usage::default(),
                 provider: None,
                 model: None,
+                told: None,
             }),
         );
         let owner = Owner::new();

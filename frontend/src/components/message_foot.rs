@@ -10,6 +10,7 @@ use tallybook_protocol::{MessageId, MessageStatus};
 use crate::{
     browser,
     components::{
+        explanation::{ExplanationNote, explain_button},
         icon::{Draw, Icon},
         model_picker::Author,
         shown::{OptionalEntry, Played, read},
@@ -41,6 +42,7 @@ pub(crate) fn AnswerFoot(
     let author = memo(move |_| read(entry, |entry| entry.author.clone()));
     // After a failure there is one way on.
     let has_failed = move || read(entry, |entry| entry.status == MessageStatus::Failed) && way_on.get().is_some();
+    let explanation = RwSignal::new(None);
     let content = move || {
         is_done.get().then(|| {
             view! {
@@ -55,6 +57,13 @@ pub(crate) fn AnswerFoot(
                         <Show when=move || !has_failed()>
                             <Action session label=text.regenerate() icon=Icon::Again name="regenerate" run=regenerate />
                         </Show>
+                    }
+                })}
+                {session.map(|session| {
+                    let has_calls = move || read(entry, |entry| entry.calls().next().is_some());
+                    let id = move || read(entry, |entry| entry.id);
+                    view! {
+                        <Show when=has_calls>{explain_button(session, id, explanation, text)}</Show>
                     }
                 })}
                 {session.zip(played).map(|(session, Played(played))| {
@@ -77,7 +86,11 @@ pub(crate) fn AnswerFoot(
             }
         })
     };
-    view! { <footer class="message-foot">{content}</footer> }.into_any()
+    view! {
+        <footer class="message-foot">{content}</footer>
+        <ExplanationNote explanation />
+    }
+    .into_any()
 }
 
 /// The line under a message of the reader's own.

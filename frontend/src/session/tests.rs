@@ -107,6 +107,7 @@ fn conversation(turns: &[(i64, &str, MessageStatus)]) -> Conversation {
         created_at: at,
         completed_at: None,
         model: None,
+        told: None,
         provider: None,
     };
     let messages = turns.iter().flat_map(|&(turn, question, status)| {
@@ -182,6 +183,7 @@ fn end(turn: i64, text: &str) -> ChatEvent {
         usage: Usage::default(),
         provider: None,
         model: None,
+        told: None,
     })
 }
 

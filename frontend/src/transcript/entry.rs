@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{Message, MessageId, MessageStatus, ModelRetry, Role, ToolCallId, ToolCallPreparing, Usage};
+use tallybook_protocol::{
+    Message, MessageId, MessageStatus, ModelRetry, Role, Told, ToolCallId, ToolCallPreparing, Usage,
+};
 
 use super::{Call, Item, Segment, item::Told, segments::segments};
 
@@ -45,6 +47,8 @@ pub struct Entry {
     pub at_ms: Option<i64>,
     /// Who provided the model that wrote it, and that model; absent when that is not known.
     pub author: Option<(String, String)>,
+    /// What its model was told of the conversation, where that was not all of it.
+    pub told: Option<Told>,
     /// What the model is doing while nothing of the answer comes, as far as it was told.
     pub activity: Option<Activity>,
     /// The lease under which the turn was last heard of; it grows when the turn goes on after it was cut off.
@@ -66,6 +70,7 @@ impl Entry {
             usage: None,
             at_ms: None,
             author: None,
+            told: None,
             activity: None,
             epoch: FIRST_EPOCH,
         }
@@ -92,6 +97,7 @@ impl Entry {
             usage: message.usage,
             at_ms: Some(message.completed_at.unwrap_or(message.created_at).timestamp_millis()),
             author: message.provider.zip(message.model),
+            told: message.told,
             activity: None,
             epoch: message.epoch,
         }

@@ -140,6 +140,7 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     entry.items = told.items(&entry.items);
     entry.usage = Some(end.usage).filter(|usage| *usage != Usage::default());
     entry.author = end.provider.zip(end.model).or(entry.author.take());
+    entry.told = end.told;
 }
 
 fn turn_error(transcript: &mut Transcript, error: TurnError) {

@@ -111,6 +111,7 @@ fn end(turn: i64, content: &str, tool_calls: Vec<ToolCall>) -> ChatEvent {
         usage: Usage::default(),
         provider: None,
         model: None,
+        told: None,
     })
 }
 
@@ -222,6 +223,7 @@ fn part(turns: std::ops::RangeInclusive<i64>) -> Conversation {
         usage,
         provider: None,
         model: None,
+        told: None,
         created_at: at,
         completed_at: None,
     };

@@ -6,7 +6,7 @@ use std::{fmt, sync::Arc};
 use askama::Template;
 use serde::Deserialize;
 use serde_json::json;
-use tallybook_llm::ModelClient;
+use tallybook_llm::{ModelClient, Sampling};
 use tallybook_protocol::Verdict;
 use tallybook_tools::ToolSpec;
 use tokio::time::Instant;
@@ -93,6 +93,7 @@ impl Subject<'_> {
             system: vec![prompt],
             words: self.envelope(),
             max_bytes: MAX_REVIEW_ANSWER_BYTES,
+            sampling: Sampling::default(),
             deadline,
         };
         let Aside { text, call } = ask_aside(&*reviewer.model, question, halt.reached()).await;

@@ -5,7 +5,8 @@ use tallybook_protocol::ToolCallId;
 use tallybook_tools::ToolSpec;
 
 use super::super::{
-    Activity, Consent, EndedToolCall, ModelCallRecord, Purpose, RecordError, Review, StartedToolCall, TurnRecorder,
+    Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, Purpose, RecordError, Review, StartedToolCall,
+    TurnRecorder,
 };
 
 /// What a [`MemoryRecorder`] was told.
@@ -35,6 +36,10 @@ pub(super) struct MemoryRecorder {
     /// Tools that were approved for good.
     pub(super) approved: Vec<&'static str>,
     pub(super) last_key: i64,
+    /// What is left to be told of the time before the question.
+    pub(super) shorter: Option<Earlier>,
+    /// How much the model was said to read whenever it was told too much.
+    pub(super) limits: Vec<Option<usize>>,
 }
 
 impl MemoryRecorder {
@@ -90,6 +95,11 @@ impl TurnRecorder for MemoryRecorder {
     async fn tool_ended(&mut self, ToolCallId(key): ToolCallId, end: &EndedToolCall) -> Result<(), RecordError> {
         self.events.push(RecordedEvent::ToolEnded(key, end.clone()));
         Ok(())
+    }
+
+    async fn shorten_history(&mut self, limit: Option<usize>) -> Result<Option<Earlier>, RecordError> {
+        self.limits.push(limit);
+        Ok(self.shorter.take())
     }
 
     fn activity(&mut self, activity: Activity<'_>) {

@@ -32,6 +32,7 @@ pub(super) fn for_all_models(options: &Options, provider: ProviderKind) -> Resul
     Ok(ModelSettings {
         temperature: options.llm_temperature,
         max_tokens: options.llm_max_tokens,
+        context_tokens: options.llm_context_tokens,
         idle_timeout: Duration::from_secs(options.llm_timeout_secs),
         retries: RetryPolicy { retries: options.llm_max_retries, ..RetryPolicy::default() },
         tool_mode: tool_mode(options)?,

@@ -1,5 +1,5 @@
 //! The settings file: finding it, reading it, and the models in it; its tool servers are checked in `tool_servers`, its
-//! reviewers in `review`. Every complaint names the file and the line, and none repeats a value that could be a secret.
+//! reviewers in `review`, its `[memory]` in `memory`. Every complaint names the file and the line, and none repeats a value that could be a secret.
 
 use std::{
     collections::HashMap,
@@ -18,6 +18,7 @@ use toml::{Spanned, de::DeTable};
 use super::{
     environment::{demo, for_all_models, own_key},
     error::ConfigError,
+    memory_section::MemorySection,
     options::{Options, check_wait_hours, set},
     review_section::ReviewSection,
 };
@@ -39,7 +40,7 @@ pub(super) struct SettingsFile {
     content: Content,
 }
 
-/// What the file holds. The last sections are known so that whoever writes one is told that it has no effect.
+/// What the file holds. The last section is known so that whoever writes it is told that it has no effect.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
@@ -50,7 +51,7 @@ struct Content {
     oauth: Option<OAuthSettings>,
     consent: Option<ConsentSection>,
     review: Option<ReviewSection>,
-    memory: Option<Spanned<IgnoredAny>>,
+    memory: Option<MemorySection>,
     plan: Option<Spanned<IgnoredAny>>,
 }
 
@@ -82,7 +83,7 @@ struct ModelSection {
     vision: bool,
     input_price: Option<Spanned<f64>>,
     output_price: Option<Spanned<f64>>,
-    context_tokens: Option<Spanned<IgnoredAny>>,
+    context_tokens: Option<Spanned<u32>>,
 }
 
 /// The file of this name; where none is named, the default one if it is there.
@@ -108,15 +109,10 @@ impl SettingsFile {
     }
 
     fn refuse_what_is_to_come(&self) -> Result<(), ConfigError> {
-        let Content { memory, plan, .. } = &self.content;
-        let sections = [("memory", memory), ("plan", plan)];
-        let limits = self.content.models.iter().map(|model| ("context_tokens", &model.get_ref().context_tokens));
-        for (name, value) in sections.into_iter().chain(limits) {
-            if let Some(value) = value {
-                return Err(self.bad(value, format!("this version does nothing with {name} yet. Take it out.")));
-            }
+        match &self.content.plan {
+            Some(plan) => Err(self.bad(plan, "this version does nothing with plan yet. Take it out.")),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The models that it lists, the default first.
@@ -183,6 +179,7 @@ impl SettingsFile {
             model: text(&section.model),
             temperature: section.temperature.as_ref().map(|value| *value.get_ref()).or(common.temperature),
             max_tokens: section.max_tokens.as_ref().map_or(common.max_tokens, |value| *value.get_ref()),
+            context_tokens: section.context_tokens.as_ref().map_or(common.context_tokens, |value| *value.get_ref()),
             tool_mode: tool_mode.transpose()?.unwrap_or(common.tool_mode),
             reasoning_effort: effort.transpose()?,
             thinking_tokens: section.thinking_tokens.as_ref().map(|tokens| *tokens.get_ref()),
@@ -198,6 +195,7 @@ impl SettingsFile {
             ("base_url", section.base_url.as_ref().map(Spanned::span)),
             ("temperature", section.temperature.as_ref().map(Spanned::span)),
             ("max_tokens", section.max_tokens.as_ref().map(Spanned::span)),
+            ("context_tokens", section.context_tokens.as_ref().map(Spanned::span)),
             ("tool_mode", section.tool_mode.as_ref().map(Spanned::span)),
             ("reasoning_effort", section.reasoning_effort.as_ref().map(Spanned::span)),
             ("thinking_tokens", section.thinking_tokens.as_ref().map(Spanned::span)),
@@ -251,6 +249,11 @@ impl SettingsFile {
     /// Its `[review]`.
     pub(super) fn review(&self) -> Option<&ReviewSection> {
         self.content.review.as_ref()
+    }
+
+    /// Its `[memory]`.
+    pub(super) fn memory(&self) -> Option<&MemorySection> {
+        self.content.memory.as_ref()
     }
 
     /// Its `[tool_servers.NAME]`.

@@ -1,11 +1,13 @@
 //! Every setting, its default and where it comes from, checked once at the start: `options` are the command line and the
 //! environment, `file` is the settings file, `environment` the model that needs no file, `review` the models that review
-//! calls, `tool_servers` the tool servers of both files, `openid` by whom people sign in, `secrets` what of all that nobody may
+//! calls, `memory` when conversations are summed up, `tool_servers` the tool servers of both files, `openid` by whom people sign in, `secrets` what of all that nobody may
 //! read. A bad value is a sentence that names the setting.
 
 mod environment;
 mod error;
 mod file;
+mod memory;
+mod memory_section;
 mod openid;
 mod options;
 mod review;
@@ -31,7 +33,7 @@ use self::{
 };
 use crate::{
     accounts::AccountsSettings,
-    conversation::PersonLimits,
+    conversation::{MemorySettings, PersonLimits},
     db::DatabaseUrl,
     http::{self, HostName},
     models::{ModelEntry, ReviewSettings},
@@ -65,6 +67,8 @@ pub struct Settings {
     pub models: Vec<ModelEntry>,
     /// The models that review high-risk calls, if any do.
     pub review: Option<ReviewSettings>,
+    /// When conversations are summed up.
+    pub memory: MemorySettings,
     /// Whether models write titles.
     pub titles: bool,
     /// Whether models may read pages of the public web.
@@ -114,6 +118,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
     let file = file::find(options.config_file.as_deref())?;
     let (models, mut remarks) = models(&options, file.as_ref())?;
     let review = review::review(file.as_ref(), &models)?;
+    let memory = memory::memory(file.as_ref(), &models)?;
     let consent_wait = consent_wait(&options, file.as_ref())?;
     let accounts = accounts(&options, host)?;
     if accounts.openid.is_some() && !accounts.required {
@@ -142,6 +147,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         database_url: options.database_url.expose_secret().parse()?,
         models,
         review,
+        memory,
         titles: options.llm_titles,
         fetch_page: options.fetch_page,
         limits,

@@ -105,6 +105,10 @@ pub(super) struct Options {
     #[arg(long, env = "LLM_MAX_TOKENS", hide_env_values = true, default_value_t = 4096,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) llm_max_tokens: u32,
+    /// How many tokens the model reads and writes at once; what it is told of a conversation is kept within that.
+    #[arg(long, env = "LLM_CONTEXT_TOKENS", hide_env_values = true, default_value_t = 128_000,
+        value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
+    pub(super) llm_context_tokens: u32,
     /// How many seconds the model may be silent between two pieces of an answer.
     #[arg(long, env = "LLM_TIMEOUT_SECS", hide_env_values = true, default_value_t = 60, value_parser = seconds())]
     pub(super) llm_timeout_secs: u64,

@@ -35,6 +35,7 @@ impl Settings {
         if let Some(review) = &self.review {
             let _ = writeln!(lines, "  review: {review}");
         }
+        let _ = writeln!(lines, "  memory: {}", self.memory);
         let ToolServersSettings { servers, oauth } = &self.tool_servers;
         if !servers.is_empty() {
             lines += "  tool servers:\n";

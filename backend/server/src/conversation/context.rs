@@ -12,7 +12,7 @@ use tracing::Instrument as _;
 use uuid::Uuid;
 
 use super::{
-    ServiceError,
+    MemorySettings, ServiceError,
     changes::Changes,
     limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
     person_limits::PersonLimits,
@@ -53,6 +53,8 @@ pub(super) struct Context {
     pub(super) lifetimes: Lifetimes,
     /// What one person may use up.
     pub(super) person_limits: PersonLimits,
+    /// When conversations are summed up.
+    pub(super) memory: MemorySettings,
     /// Turns run on the program's own runtime: one spawned on an HTTP worker would die with that worker.
     pub(super) runtime: Handle,
     /// What must have ended before the database is closed.
@@ -63,6 +65,17 @@ pub(super) struct Context {
     pub(super) draining: CancellationToken,
     /// From here on running turns are ended.
     pub(super) shut_down: CancellationToken,
+}
+
+/// What an operator decides on conversations.
+#[derive(Clone, Debug)]
+pub struct ConversationSettings {
+    /// How long things last.
+    pub lifetimes: Lifetimes,
+    /// What one person may use up.
+    pub person_limits: PersonLimits,
+    /// When conversations are summed up.
+    pub memory: MemorySettings,
 }
 
 /// How long things last.
@@ -84,10 +97,10 @@ impl Context {
         agent: AgentService,
         tool_servers: ToolServers,
         models: Catalog,
-        lifetimes: Lifetimes,
-        person_limits: PersonLimits,
+        settings: ConversationSettings,
         runtime: Handle,
     ) -> Self {
+        let ConversationSettings { lifetimes, person_limits, memory } = settings;
         Self {
             db,
             agent,
@@ -105,6 +118,7 @@ impl Context {
             work_counts: WorkCounts::default(),
             lifetimes,
             person_limits,
+            memory,
             runtime,
             tasks: TaskTracker::new(),
             deleted: Notify::new(),

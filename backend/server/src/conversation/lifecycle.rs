@@ -8,8 +8,7 @@ use tokio::{runtime::Handle, time::timeout};
 
 use super::{
     ServiceError,
-    context::{Context, Lifetimes},
-    person_limits::PersonLimits,
+    context::{Context, ConversationSettings},
     retention,
     service::ConversationService,
     turn::{self, recovery::Recovery, stop, waiting},
@@ -27,11 +26,10 @@ impl ConversationService {
         agent: AgentService,
         tool_servers: ToolServers,
         models: Catalog,
-        lifetimes: Lifetimes,
-        person_limits: PersonLimits,
+        settings: ConversationSettings,
         runtime: Handle,
     ) -> Result<Self, ServiceError> {
-        let context = Arc::new(Context::new(db, agent, tool_servers, models, lifetimes, person_limits, runtime));
+        let context = Arc::new(Context::new(db, agent, tool_servers, models, settings, runtime));
         let mut recovery = Recovery::new(Arc::clone(&context));
         recovery.close_at_start().await?;
         context.spawn(recovery.watch());

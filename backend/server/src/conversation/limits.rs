@@ -51,6 +51,10 @@ pub(super) const MAX_DIRECT_OUTPUT_BYTES: usize = 1024 * 1024;
 pub(super) const MAX_SUMMED_CALLS: usize = 50;
 pub(super) const MAX_SUMMED_CHARS: usize = 300;
 
+/// Exchanges that a model is told at once to sum a conversation up, and how often it is asked after one answer.
+pub(super) const MAX_SUMMED_EXCHANGES: usize = 20;
+pub(super) const MAX_SUMMARIES_AT_ONCE: usize = 16;
+
 /// Turns that went on with a program's results whose steps are read back for one request, the newest: each takes a few
 /// queries.
 pub(super) const MAX_RESTORED_TURNS: usize = 32;

@@ -2,7 +2,7 @@
 //! in them (`search`), which model answers (`model`) with which tools (`tool_switches`), the turns that run in them (`turn`),
 //! one of their tool calls (`tool_call`), a model that a program asks once (`plain`) and a tool that it calls without a turn
 //! (`direct`), what is approved for good (`approvals`), a conversation as a file (`export`) or by a link (`share`), how much
-//! one person may have answered (`person_limits`, `allowance`), what becomes of deleted ones (`retention`), and what is stored
+//! one person may have answered (`person_limits`, `allowance`), when one is summed up (`memory_settings`), what becomes of deleted ones (`retention`), and what is stored
 //! (`store`). Knows no HTTP.
 
 mod allowance;
@@ -17,6 +17,7 @@ mod input;
 mod lifecycle;
 mod limits;
 mod list;
+mod memory_settings;
 mod model;
 mod person_limits;
 mod plain;
@@ -31,10 +32,11 @@ mod turn;
 mod turn_counts;
 mod work_counts;
 
-pub use context::Lifetimes;
+pub use context::{ConversationSettings, Lifetimes};
 pub use error::ServiceError;
 pub use export::{Export, ExportFormat, ExportParts};
 pub(crate) use limits::MAX_PINNED;
+pub use memory_settings::MemorySettings;
 pub use person_limits::{PersonLimits, Reached};
 pub use plain::PlainEvent;
 pub use retention::{Deleted, count_deleted, purge_all_due};

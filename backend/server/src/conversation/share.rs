@@ -83,8 +83,8 @@ fn path(token: Uuid) -> String {
     format!("/s/{token}")
 }
 
-/// What is shared of a message: what was said, and what was done if that is wanted. Not what it cost, nor what other
-/// versions of it there are.
+/// What is shared of a message: what was said, and what was done if that is wanted. Not what it cost, what its
+/// model was told, nor what other versions of it there are.
 fn shared(message: Message, has_tool_calls: bool) -> Message {
     let mut tool_calls = if has_tool_calls { message.tool_calls } else { Vec::new() };
     for call in &mut tool_calls {
@@ -92,5 +92,5 @@ fn shared(message: Message, has_tool_calls: bool) -> Message {
     }
     // What it thought belongs to what was done.
     let reasoning = if has_tool_calls { message.reasoning } else { Vec::new() };
-    Message { tool_calls, reasoning, siblings: Vec::new(), usage: None, ..message }
+    Message { tool_calls, reasoning, siblings: Vec::new(), usage: None, told: None, ..message }
 }

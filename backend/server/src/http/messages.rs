@@ -1,9 +1,9 @@
-//! What happens in a conversation: sending a message, answering one anew, showing another version of one, following its
+//! What happens in a conversation: sending a message, answering one anew, summing up what was done for one, showing another version of one, following its
 //! turn, playing it again, stopping it.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
-use tallybook_protocol::{AnswerAgain, MessageId, NewMessage, Window};
+use tallybook_protocol::{AnswerAgain, MessageId, NewMessage, ReasoningSummary, Window};
 use uuid::Uuid;
 
 use super::{State, body::OptionalBody, error::ApiError, sse};
@@ -35,6 +35,16 @@ pub(super) async fn regenerate(
     let regenerate = move |service: ConversationService| async move { service.regenerate(user, uuid, id, again).await };
     let answer = state.run(regenerate).await?;
     Ok(sse::respond(answer, state.keep_alive))
+}
+
+pub(super) async fn explain(
+    state: State,
+    user: UserId,
+    path: web::Path<(Uuid, MessageId)>,
+) -> Result<HttpResponse, ApiError> {
+    let (uuid, id) = path.into_inner();
+    let explain = move |service: ConversationService| async move { service.explain_answer(user, uuid, id).await };
+    Ok(HttpResponse::Ok().json(ReasoningSummary { lines: state.run(explain).await? }))
 }
 
 pub(super) async fn select(

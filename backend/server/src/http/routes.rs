@@ -98,6 +98,10 @@ fn api() -> Scope {
             Endpoint::at("/conversations/{uuid}/messages/{message_id}/regenerate")
                 .on(Method::POST, messages::regenerate),
         )
+        .service(
+            Endpoint::at("/conversations/{uuid}/messages/{message_id}/reasoning-summary")
+                .on(Method::POST, messages::explain),
+        )
         .service(Endpoint::at("/conversations/{uuid}/messages/{message_id}/select").on(Method::POST, messages::select))
         .service(
             Endpoint::at("/conversations/{uuid}/messages/{message_id}/playback").on(Method::GET, messages::playback),

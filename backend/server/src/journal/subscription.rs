@@ -152,6 +152,7 @@ mod tests {
             usage: Usage::default(),
             provider: None,
             model: None,
+            told: None,
         })
     }
 

@@ -6,7 +6,7 @@ use tallybook_agent::TitleWriter;
 use tallybook_llm::{ConnectError, ModelClient, priced};
 use tallybook_protocol::{CatalogModel, ModelInfo, ModelList, Prices};
 
-use super::{ModelEntry, Origin};
+use super::{ModelEntry, Origin, Window};
 
 /// The models that can be asked. Cheap to clone; all clones hold the same models.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub struct Model {
     titles: Option<TitleWriter>,
     prices: Option<Prices>,
     vision: bool,
+    window: Window,
+    can_sum_up: bool,
 }
 
 /// The settings do not make a catalog.
@@ -92,7 +94,15 @@ impl Model {
         let client = entry.prices.map_or_else(|| Arc::clone(&client), |prices| priced(Arc::clone(&client), prices));
         let titles =
             if titles { entry.choice.connect_for_titles().map_err(failed)?.map(TitleWriter::new) } else { None };
-        Ok(Self { name: entry.name.clone(), client, titles, prices: entry.prices, vision: entry.vision })
+        Ok(Self {
+            name: entry.name.clone(),
+            client,
+            titles,
+            prices: entry.prices,
+            vision: entry.vision,
+            window: entry.choice.window(),
+            can_sum_up: entry.choice.can_sum_up(),
+        })
     }
 
     /// What people and programs call it.
@@ -103,6 +113,16 @@ impl Model {
     /// What answers.
     pub fn client(&self) -> &dyn ModelClient {
         &*self.client
+    }
+
+    /// How much it takes at once.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Whether it can sum up what was said.
+    pub fn can_sum_up(&self) -> bool {
+        self.can_sum_up
     }
 
     /// What writes titles; without it a conversation keeps the title that its first question gave it.

@@ -1,9 +1,10 @@
 //! Which models answer: what the settings say of each (here), those that can be asked (`catalog`) and those that review
-//! calls (`review`). How a provider is
-//! asked is in the crate `llm`.
+//! calls (`review`), and how much one reads at once (`window`). How a
+//! provider is asked is in the crate `llm`.
 
 mod catalog;
 mod review;
+mod window;
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
@@ -13,6 +14,7 @@ use tallybook_protocol::Prices;
 
 pub use catalog::{Catalog, CatalogError, Model};
 pub use review::ReviewSettings;
+pub use window::Window;
 
 /// One model as the settings have it.
 #[derive(Clone, Debug)]
@@ -71,9 +73,10 @@ impl Origin {
     fn name_of(&self, setting: &str) -> String {
         match (self, setting) {
             (Self::File { .. }, "api_key") => "api_key_env".to_owned(),
-            (Self::File { .. }, "base_url" | "temperature" | "max_tokens" | "reasoning_effort" | "thinking_tokens") => {
-                setting.to_owned()
-            }
+            (
+                Self::File { .. },
+                "base_url" | "temperature" | "max_tokens" | "context_tokens" | "reasoning_effort" | "thinking_tokens",
+            ) => setting.to_owned(),
             _ => format!("LLM_{}", setting.to_ascii_uppercase()),
         }
     }
@@ -96,6 +99,19 @@ impl ModelChoice {
             Self::Demo { pace } => Ok(Arc::new(DemoModel::new(*pace))),
             Self::Provider(settings) => connect(settings),
         }
+    }
+
+    /// How much it takes at once.
+    fn window(&self) -> Window {
+        match self {
+            Self::Demo { .. } => Window::DEMO,
+            Self::Provider(settings) => Window::of(settings),
+        }
+    }
+
+    /// Whether it can sum up what was said; the demo model cannot.
+    fn can_sum_up(&self) -> bool {
+        matches!(self, Self::Provider(_))
     }
 
     /// The model for titles; `None` for the demo model, which cannot write any.

@@ -48,6 +48,7 @@ fn the_example_is_sound_and_has_every_key() {
         "Demo: ",
         "docs: https://docs.example.org, with a token, calls need consent but for those of tools that it calls read-only, \
          tools that change are withheld. It cannot be used: the environment variable that client_id_env names is not set\n",
+        "memory: Local sums up what is longer than 20000 tokens, in 300 characters\n",
         "review: Sonnet, Local advise on high-risk calls, and a person decides; they have 30 seconds\n",
         "everything: the program npx, every call needs consent\n",
         "intern: http://tools.internal:8080, with a token, every call needs consent",
@@ -60,13 +61,14 @@ fn the_example_is_sound_and_has_every_key() {
         ("[[models]]\nname = \"A\"\nprovider = \"demo\"\n", ["name", "output_price"]),
         ("[tool_servers.a]\n", ["url", "pin"]),
         ("[review]\n", ["models", "timeout_secs"]),
+        ("[memory]\n", ["summary_model", "max_chars"]),
         ("[tool_servers.a.oauth]\n", ["token_url", "scope"]),
     ] {
         let output = check_text(&format!("{section}anything = 1\n"));
         let refusal = String::from_utf8(output.stderr).unwrap();
         let known: Vec<&str> = refusal.split('`').skip(3).step_by(2).collect();
         assert!(some.iter().all(|key| known.contains(key)), "{refusal}");
-        for key in known.into_iter().filter(|key| *key != "context_tokens") {
+        for key in known {
             let is_shown = text.contains(&format!("\n{key} = ")) || text.contains(&format!(".{key}]"));
             assert!(is_shown, "the example does not show {key}");
         }
@@ -151,7 +153,27 @@ fn a_mistake_is_told_with_its_file_and_line() {
         (model("api_key_env = \"A_KEY\"\nthinking_tokens = 2000"), 2, "thinking_tokens is for anthropic and openrouter"),
         (model("api_key_env = \"A_KEY\"\ninput_price = 1"), 5, "input_price and output_price go together"),
         (model("api_key_env = \"A_KEY\"\ninput_price = 1\noutput_price = -1"), 6, "a price is a number from 0"),
-        (model("context_tokens = 1000"), 4, "this version does nothing with context_tokens yet"),
+        (
+            model("api_key_env = \"A_KEY\"\ncontext_tokens = 999"),
+            2,
+            "context_tokens must be a number from 1000 to 10000000",
+        ),
+        (model("context_tokens = \"many\""), 4, "invalid type: string"),
+        (
+            "[[models]]\nname = \"A\"\nprovider = \"demo\"\ncontext_tokens = 9000".to_owned(),
+            4,
+            "the demo model has no context",
+        ),
+        ("[memory]\nafter_tokens = 10000001".to_owned(), 2, "after_tokens is 0 to 10000000"),
+        ("[memory]\nmax_chars = 2001".to_owned(), 2, "max_chars is 0 to 2000"),
+        ("[memory]\nmax_chars = -1".to_owned(), 2, "invalid value"),
+        ("[memory]\nforget = 1".to_owned(), 2, "unknown field `forget`"),
+        ("[memory]\nsummary_model = \"Z\"".to_owned(), 2, "there is no model named \"Z\""),
+        (
+            "[[models]]\nname = \"A\"\nprovider = \"demo\"\n[memory]\nsummary_model = \"A\"".to_owned(),
+            5,
+            "the demo model cannot sum up",
+        ),
         ("[[models]]\nprovider = \"demo\"".to_owned(), 1, "missing field `name`"),
         ("[[models]]\nname = \"A\"\nprovider = \"hal9000\"".to_owned(), 3, "\"hal9000\" is no model provider"),
         ("[[models]]\nname = \"A\"\nprovider = \"demo\"\nmodel = \"x\"".to_owned(), 4, "the demo model has no model"),
@@ -166,6 +188,30 @@ fn a_mistake_is_told_with_its_file_and_line() {
         assert_eq!(output.status.code(), Some(1), "{text} was taken: {said}");
         assert!(said.starts_with(&format!("tallybook: tallybook.toml, line {line}: ")), "{text}: {said}");
         assert!(said.contains(words) && !said.contains("hunter2"), "{text}: {said}");
+    }
+}
+
+#[test]
+fn the_memory_is_what_the_file_says() {
+    let model = "[[models]]\nname = \"A\"\nprovider = \"ollama\"\n";
+    for (text, words) in [
+        ("", "the model that answered sums up what is longer than 70 % of what a model reads, in 300 characters"),
+        (
+            "[memory]\n",
+            "the model that answered sums up what is longer than 70 % of what a model reads, in 300 characters",
+        ),
+        (
+            "[memory]\nafter_tokens = 0\nmax_chars = 500\n",
+            "the model that answered sums up after every answer, in 500 characters",
+        ),
+        (
+            "[memory]\nsummary_model = \"A\"\nafter_tokens = 9\n",
+            "A sums up what is longer than 9 tokens, in 300 characters",
+        ),
+        ("[memory]\nmax_chars = 0\n", "conversations are not summed up"),
+    ] {
+        let said = said(&check_text(&format!("{model}{text}")));
+        assert!(said.contains(&format!("  memory: {words}\n")), "{words} is not in {said}");
     }
 }
 

@@ -1,12 +1,17 @@
 //! What a model is told of earlier turns: the newest that fit, whole, with their results as they were shown before.
 
 use serde_json::json;
-use tallybook_agent::Limits;
+use tallybook_llm::ModelSettings;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_protocol::ChatEvent;
-use tallybook_tools::builtin;
+use tallybook_tools::{ToolRegistry, builtin};
 
 use crate::support::{Engine, Provider, TestApp, Writes, execute, on_every_engine};
+
+/// A model that reads about a thousand tokens of history.
+fn settings(model: &MockLlm) -> ModelSettings {
+    ModelSettings { context_tokens: 1400, max_tokens: 100, ..Provider::Anthropic.settings(model.url()) }
+}
 
 /// What the newest request told the model, whole.
 fn last_request(model: &MockLlm) -> String {
@@ -16,9 +21,7 @@ fn last_request(model: &MockLlm) -> String {
 on_every_engine! {
     async fn the_newest_turns_are_told_that_fit(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let limits = Limits { history_bytes: 3000, ..Limits::default() };
-        let settings = Provider::Anthropic.settings(model.url());
-        let app = TestApp::spawn_with_limits(&engine, settings, builtin().unwrap(), limits).await;
+        let app = TestApp::spawn_with_tools(&engine, settings(&model), ToolRegistry::default()).await;
         let conversation = app.create_conversation().await;
         // More than are asked for at a time.
         for number in 0..40 {
@@ -62,9 +65,7 @@ on_every_engine! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_has_no_room_is_not_read() {
     let model = MockLlm::start().await.unwrap();
-    let limits = Limits { history_bytes: 3000, ..Limits::default() };
-    let settings = Provider::Anthropic.settings(model.url());
-    let app = TestApp::spawn_with_limits(&Engine::sqlite(), settings, builtin().unwrap(), limits).await;
+    let app = TestApp::spawn_with_tools(&Engine::sqlite(), settings(&model), ToolRegistry::default()).await;
     let conversation = app.create_conversation().await;
     model.reply([text("x".repeat(20_000))]);
     app.send(&conversation, "Much, please.").await.all().await;

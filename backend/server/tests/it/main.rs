@@ -36,6 +36,7 @@ mod http_limits;
 mod key;
 mod large_calls;
 mod logging;
+mod memory;
 mod methods;
 mod metrics;
 mod migrations;

@@ -16,7 +16,11 @@ use crate::{
 const LEFT: &str = "SELECT (SELECT COUNT(*) FROM conversations) + (SELECT COUNT(*) FROM messages) \
     + (SELECT COUNT(*) FROM tool_calls) + (SELECT COUNT(*) FROM model_calls) + (SELECT COUNT(*) FROM journal_events) \
     + (SELECT COUNT(*) FROM reasonings) \
-    + (SELECT COUNT(*) FROM shares) + (SELECT COUNT(*) FROM tool_reruns)";
+    + (SELECT COUNT(*) FROM shares) + (SELECT COUNT(*) FROM tool_reruns) \
+    + (SELECT COUNT(*) FROM conversation_summaries)";
+
+const SUMMARY: &str = "INSERT INTO conversation_summaries (conversation_id, message_id, summary, model, created_at) \
+    SELECT conversation_id, id, 'They add.', 'm', created_at FROM messages WHERE role = 'assistant'";
 
 const RERUN: &str = "INSERT INTO tool_reruns (tool_call_id, user_id, input_text, status, created_at) \
     SELECT id, 1, '{}', 'pending', started_at FROM tool_calls";
@@ -72,6 +76,7 @@ on_every_engine! {
         let conversation = ask(&app, &model).await;
         app.post(&format!("/api/conversations/{conversation}/shares"), serde_json::json!({})).await;
         execute!(app, RERUN);
+        execute!(app, SUMMARY);
         app.delete(&conversation).await;
         eventually("all is purged", async || rows!(app, (i64,), LEFT) == [(0,)]).await;
 
@@ -147,6 +152,7 @@ const FREE: [(&str, &[&str]); 4] = [
             "SET_ACTIVE",
             "TOUCH",
             "RELEASE",
+            "RELEASE_CLAIM",
             "DELETE_CONVERSATION",
             "tool_switches::FIND",
             "tool_switches::LOCK",

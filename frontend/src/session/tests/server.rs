@@ -250,6 +250,7 @@ impl Server {
                 usage: Usage::default(),
                 provider: None,
                 model: None,
+                told: None,
             }));
             self.feed.push(FeedKind::TurnEnded);
         }

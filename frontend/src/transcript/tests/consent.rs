@@ -69,6 +69,7 @@ fn paused(tool_calls: Vec<ToolCall>) -> ChatEvent {
         usage: Usage::default(),
         provider: None,
         model: None,
+        told: None,
     })
 }
 

@@ -41,7 +41,9 @@ const FIND_CONVERSATION: &str = "SELECT c.id, c.uuid, c.title, c.user_id, u.name
      FROM conversations c JOIN users u ON u.id = c.user_id WHERE c.uuid = ?";
 
 const LIST_MESSAGES: &str = "SELECT id, role, SUBSTR(content, 1, ?) AS content, OCTET_LENGTH(content) AS content_bytes, \
-     status, error, model, created_at FROM messages WHERE conversation_id = ? AND id >= ? ORDER BY id LIMIT ?";
+     status, error, model, told_from, \
+     (SELECT s.summary FROM conversation_summaries s WHERE s.id = messages.summary_id) AS told_summary, created_at \
+     FROM messages WHERE conversation_id = ? AND id >= ? ORDER BY id LIMIT ?";
 
 const FIND_USER_NAME: &str = "SELECT name FROM users WHERE id = ?";
 
@@ -159,6 +161,9 @@ pub(crate) struct MessageRow {
     pub(crate) status: String,
     pub(crate) error: Option<String>,
     pub(crate) model: Option<String>,
+    /// The first message that its model was told whole, where it was not told all, and the summary that it was told then.
+    pub(crate) told_from: Option<i64>,
+    pub(crate) told_summary: Option<String>,
     pub(crate) created_at: DateTime<Utc>,
 }
 

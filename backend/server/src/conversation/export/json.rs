@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tallybook_protocol::{ConversationSummary, Message, MessageId, ToolCall};
 
-use super::super::store::rows::ConversationRow;
+use super::super::store::rows::{ConversationRow, StoredSummary};
 
 /// The version of the file's shape; raised when a reader of the old shape could no longer read it.
 const VERSION: u32 = 1;
@@ -12,17 +12,20 @@ const VERSION: u32 = 1;
 pub(super) const END: &str = "]}\n";
 
 /// Everything before the messages.
-pub(super) fn head(row: &ConversationRow) -> serde_json::Result<String> {
+pub(super) fn head(row: &ConversationRow, summaries: &[StoredSummary]) -> serde_json::Result<String> {
     #[derive(Serialize)]
-    struct Head {
+    struct Head<'a> {
         version: u32,
         #[serde(flatten)]
         summary: ConversationSummary,
         active_message_id: Option<MessageId>,
+        /// What models made of it so far, by the answer that each covers.
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        summaries: &'a [StoredSummary],
         messages: [Message; 0],
     }
-    let head =
-        Head { version: VERSION, summary: row.summary(), active_message_id: row.running_message_id(), messages: [] };
+    let active_message_id = row.running_message_id();
+    let head = Head { version: VERSION, summary: row.summary(), active_message_id, summaries, messages: [] };
     let mut json = serde_json::to_string(&head)?;
     // The list stays open: its messages follow one by one.
     json.truncate(json.len() - "]}".len());

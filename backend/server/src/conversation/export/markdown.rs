@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{
-    ConversationSummary, Message, MessageStatus, Reasoning, Role, ToolCall, ToolCallReview, ToolCallStatus, Verdict,
+    ConversationSummary, Message, MessageStatus, Reasoning, Role, Told, ToolCall, ToolCallReview, ToolCallStatus,
+    Verdict,
 };
 
 use super::sanitize::{is_open, sanitize};
@@ -13,6 +14,19 @@ use super::sanitize::{is_open, sanitize};
 /// The beginning of the file.
 pub(super) fn head(summary: &ConversationSummary) -> String {
     format!("# {}\n\nA conversation in Tallybook, begun {}.\n", plain(&summary.title), time(summary.created_at))
+}
+
+/// What the last answer's model was told in place of the messages before this place.
+pub(super) fn told(told: &Told) -> String {
+    let mut text = String::new();
+    match &told.summary {
+        Some(summary) => {
+            push_block(&mut text, "*Of the messages before, the last answer's model was told this summary:*");
+            push_block(&mut text, &quoted(summary));
+        }
+        None => push_block(&mut text, "*The last answer's model was told nothing of the messages before.*"),
+    }
+    text
 }
 
 /// A message that is written piece by piece: its beginning, each of its calls where it happened in the text, and its end.
@@ -279,6 +293,7 @@ mod tests {
             siblings: Vec::new(),
             provider: None,
             model: None,
+            told: None,
             created_at: DateTime::UNIX_EPOCH,
             completed_at: None,
         }

@@ -18,7 +18,9 @@ use super::{
     context::Context,
     limits::MAX_WAITING_EXPORT_PARTS,
     service::ConversationService,
-    store::{ConversationId, conversations, messages, model_calls, reasonings, rows::ConversationRow, tool_calls},
+    store::{
+        ConversationId, conversations, messages, model_calls, reasonings, rows::ConversationRow, summaries, tool_calls,
+    },
 };
 use crate::{accounts::UserId, journal::stored};
 
@@ -154,7 +156,15 @@ async fn write_conversation(
     };
     let head = match format {
         ExportFormat::Markdown => markdown::head(&row.summary()),
-        ExportFormat::Json => json::head(row)?,
+        ExportFormat::Json => {
+            let mut summaries = summaries::list(&context.db, row.id).await?;
+            summaries.retain(|summary| ids.contains(&summary.message_id));
+            json::head(row, &summaries)?
+        }
+    };
+    let told = match (format, ids.last()) {
+        (ExportFormat::Markdown, Some(last)) => summaries::find_told(&context.db, *last).await?,
+        _ => None,
     };
     let usage = model_calls::list_usage(&context.db, row.id).await?;
     let mut wanted = send(sender, head).await;
@@ -162,10 +172,13 @@ async fn write_conversation(
         if !wanted {
             return Ok(false);
         }
+        if let Some(told) = told.as_ref().filter(|told| told.from == id) {
+            wanted = send(sender, markdown::told(told)).await;
+        }
         let mut message = find_message(context, row.id, id).await?;
         message.usage = usage.iter().find(|usage| usage.message_id == message.id).and_then(|usage| usage.usage());
         let writer = MessageWriter::new(format, message, number == 0)?;
-        wanted = write_message(context, user, id, writer, sender).await?;
+        wanted = wanted && write_message(context, user, id, writer, sender).await?;
     }
     Ok(match format {
         ExportFormat::Markdown => wanted,

@@ -1,5 +1,5 @@
 //! The SQL of conversations, messages, turns, their calls, the consent to those and the reviews of them, and of what is
-//! shared or deleted. One text serves both engines, so there is no `RETURNING`, no upsert and no `FOR UPDATE`: work is claimed
+//! shared, summed up or deleted. One text serves both engines, so there is no `RETURNING`, no upsert and no `FOR UPDATE`: work is claimed
 //! by a conditional UPDATE that changes exactly one row.
 //!
 //! A conversation with `deleted_at` is there for the book alone. Every statement here that knows a conversation by its owner
@@ -21,6 +21,7 @@ pub(super) mod reviews;
 pub(super) mod rows;
 pub(super) mod search;
 pub(super) mod shares;
+pub(super) mod summaries;
 pub(super) mod tool_calls;
 pub(super) mod tool_switches;
 pub(super) mod turns;

@@ -17,20 +17,20 @@ const CREATE_MODEL_CALL: &str = "INSERT INTO model_calls \
 
 const FORGET_FAILED_STEPS: &str = "UPDATE model_calls SET blocks = '[]' WHERE message_id = ? AND error IS NOT NULL";
 
-const LIST_MODEL_CALLS: &str = "SELECT message_id, step, stop_reason, error, blocks FROM model_calls \
-     WHERE purpose = 'answer' AND message_id IN (";
+const LIST_MODEL_CALLS: &str = "SELECT message_id, step, stop_reason, provider, model, input_tokens, output_tokens, \
+     error, blocks FROM model_calls WHERE purpose = 'answer' AND message_id IN (";
 
 // The sums of integers are decimals to MySQL.
 const LIST_USAGE: &str = "SELECT k.message_id, CAST(SUM(k.input_tokens) AS SIGNED) AS input_tokens, \
      CAST(SUM(k.output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(k.cached_tokens) AS SIGNED) AS cached_tokens, \
      CAST(SUM(k.cost_nanos) AS SIGNED) AS cost_nanos \
      FROM model_calls k JOIN messages m ON m.id = k.message_id \
-     WHERE m.conversation_id = ? AND k.purpose NOT IN ('title', 'reasoning_summary') GROUP BY k.message_id";
+     WHERE m.conversation_id = ? AND k.purpose NOT IN ('title', 'summary', 'reasoning_summary') GROUP BY k.message_id";
 
 const FIND_USAGE: &str = "SELECT message_id, CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, \
      CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(cached_tokens) AS SIGNED) AS cached_tokens, \
      CAST(SUM(cost_nanos) AS SIGNED) AS cost_nanos \
-     FROM model_calls WHERE message_id = ? AND purpose NOT IN ('title', 'reasoning_summary') GROUP BY message_id";
+     FROM model_calls WHERE message_id = ? AND purpose NOT IN ('title', 'summary', 'reasoning_summary') GROUP BY message_id";
 
 /// Stores one model call.
 pub(crate) async fn create_model_call(

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use tallybook_llm::AssistantBlock;
 use tallybook_protocol::{
-    ConversationSummary, Message, MessageId, MessagePart, MessageStatus, RawJson, Role, ToolCall, ToolCallId,
+    ConversationSummary, Message, MessageId, MessagePart, MessageStatus, RawJson, Role, Told, ToolCall, ToolCallId,
     ToolCallReview, ToolCallStatus, Usage,
 };
 use uuid::Uuid;
@@ -67,6 +67,40 @@ pub(crate) struct MessageRow {
     pub(crate) provider: Option<String>,
     /// The catalog's name; of an answer of before there was a catalog, the provider's name in its last step.
     pub(crate) model: Option<String>,
+    #[sqlx(flatten)]
+    pub(crate) told: ToldRow,
+}
+
+/// What an answer's model was told in place of the whole conversation.
+#[derive(Clone, Debug, Default, sqlx::FromRow)]
+pub(crate) struct ToldRow {
+    /// The first message that it was told whole; absent where it was told all.
+    pub(crate) told_from: Option<MessageId>,
+    pub(crate) told_summary: Option<String>,
+}
+
+impl ToldRow {
+    /// As the wire carries it.
+    pub(crate) fn told(self) -> Option<Told> {
+        Some(Told { from: self.told_from?, summary: self.told_summary })
+    }
+}
+
+/// Which answer a row of `conversation_summaries` covers.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub(crate) struct SummaryPlace {
+    pub(crate) id: i64,
+    pub(crate) message_id: MessageId,
+}
+
+/// A row of `conversation_summaries`, as files have it.
+#[derive(Clone, Debug, sqlx::FromRow, serde::Serialize)]
+pub(crate) struct StoredSummary {
+    /// The answer that it covers.
+    pub(crate) message_id: MessageId,
+    pub(crate) summary: String,
+    pub(crate) model: String,
+    pub(crate) created_at: DateTime<Utc>,
 }
 
 /// A row of `tool_calls`, with as much of its texts as was asked for.
@@ -119,6 +153,10 @@ pub(crate) struct ModelCallRow {
     pub(crate) message_id: MessageId,
     pub(crate) step: i32,
     pub(crate) stop_reason: Option<String>,
+    pub(crate) provider: String,
+    pub(crate) model: String,
+    pub(crate) input_tokens: i64,
+    pub(crate) output_tokens: i64,
     /// Why the model failed; absent when its answer is whole.
     pub(crate) error: Option<String>,
     pub(crate) blocks: String,
@@ -225,6 +263,7 @@ impl MessageRow {
             usage,
             provider: self.provider,
             model: self.model,
+            told: self.told.told(),
             created_at: self.created_at,
             completed_at: self.completed_at,
         }

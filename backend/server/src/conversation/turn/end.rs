@@ -14,7 +14,7 @@ use super::{
         store::{
             model_calls, programs, reasonings,
             rows::ToolCallRow,
-            tool_calls,
+            summaries, tool_calls,
             turns::{self, TurnEnd, TurnRows},
         },
     },
@@ -252,6 +252,7 @@ impl EndWriter<'_> {
             usage,
             provider: Some(self.model.client().info().provider.clone()),
             model: Some(self.model.name().to_owned()),
+            told: summaries::find_told(&self.context.db, message_id).await?,
         }))
     }
 

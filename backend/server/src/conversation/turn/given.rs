@@ -59,6 +59,18 @@ impl GivenInput {
         Self { messages: vec![ModelMessage::user_text(words)], ..Self::default() }
     }
 
+    /// What it says beside the messages.
+    pub(super) fn without_messages(&self) -> Self {
+        let Self { messages: _, system, sampling, tools, tool_choice } = self;
+        Self {
+            messages: Vec::new(),
+            system: system.clone(),
+            sampling: sampling.clone(),
+            tools: tools.clone(),
+            tool_choice: tool_choice.clone(),
+        }
+    }
+
     pub(super) async fn store(&self, tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<()> {
         let json = serde_json::to_string(self).map_err(|error| sqlx::Error::Encode(error.into()))?;
         programs::create_turn_input(tx, message_id, &json).await

@@ -1,15 +1,15 @@
 //! What a model is told of earlier turns: the same blocks it wrote, step by step, each call with its result. Stopped,
-//! failed and interrupted turns give a valid history too. It is read from its end, and no further than there is room for.
+//! failed and interrupted turns give a valid history too. It is read from its end, and no further than there may be room for;
+//! what of it is told is decided in `telling`.
 
 use std::collections::{BTreeMap, HashMap};
 
 use tallybook_agent::{Limits, error_json, success_json};
-use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart};
+use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart, tokens};
 use tallybook_protocol::{MessageId, MessagePart};
 
 use super::{
     super::{
-        branch::tree::branch,
         context::Context,
         limits::{MAX_READ_BYTES, MIN_READ_BYTES},
         store::{
@@ -18,6 +18,7 @@ use super::{
             stored_id, tool_calls,
         },
     },
+    exchange_tokens::{Counted, tokens_of},
     step_text::bytes_in,
 };
 use crate::db::Database;
@@ -25,22 +26,29 @@ use crate::db::Database;
 /// Told to the model of a call that has no result: the server or a person ended the turn while it ran.
 const NO_RESULT: &str = "the call was interrupted; its outcome is unknown";
 
-/// The conversation up to the message `head` as a model is told it: each result cut to `limits.model_output_bytes`, and the
-/// oldest turns left out, whole ones only, until the rest fits into `limits.history_bytes`. A branch that ends in an
-/// answer is that of a turn which goes on.
-pub(super) async fn history_of(
+/// A question and its answer, as far as there is one, as a model is told them.
+pub(super) struct Exchange {
+    pub(super) messages: Vec<ModelMessage>,
+    /// About how many tokens that is.
+    pub(super) tokens: usize,
+}
+
+/// The newest exchanges of a branch that may have room in so many tokens, oldest first, each result cut to
+/// `limits.model_output_bytes`; always the last one. A branch that ends in an answer is that of a turn which goes on, or of
+/// one that is over.
+pub(super) async fn newest_exchanges(
     context: &Context,
-    conversation_id: ConversationId,
-    head: MessageId,
-) -> sqlx::Result<Vec<ModelMessage>> {
+    branch: &[TreeNode],
+    goes_on: bool,
+    tokens: usize,
+) -> sqlx::Result<Vec<Exchange>> {
     let limits = context.agent.limits();
-    let branch = branch(&messages::list_tree_nodes(&context.db, conversation_id).await?, Some(head));
-    let (recent, max_output_bytes) = find_recent(&context.db, &branch, limits).await?;
+    let (recent, max_output_bytes) = find_recent(&context.db, branch, limits, tokens).await?;
     let ids: Vec<MessageId> = recent.iter().map(|place| place.id).collect();
     let messages = messages::list_messages(&context.db, &ids).await?;
     let model_calls = model_calls::list_model_calls(&context.db, &ids).await?;
     let tool_calls = tool_calls::list_tool_calls(&context.db, &ids, max_output_bytes).await?;
-    Ok(history(&messages, &model_calls, &tool_calls, limits))
+    Ok(exchanges(&messages, &model_calls, &tool_calls, goes_on, limits))
 }
 
 /// The steps of an answer that goes on, as a model is told them.
@@ -71,19 +79,25 @@ pub(super) async fn read_calls(context: &Context, answers: &[MessageId]) -> sqlx
 /// How many messages' sizes are asked for at a time.
 const SIZES_PER_READ: usize = 64;
 
+/// How many bytes are read for a token that may be told. This only bounds what is read: a token has four bytes at most as a
+/// rule, an answer's text counts twice in its size, and what its provider keeps for itself counts and is not told.
+const BYTES_PER_TOKEN: usize = 16;
+
 /// The end of the branch that is worth reading, beginning with a question, and how many bytes of each result.
 async fn find_recent<'a>(
     db: &Database,
     branch: &'a [TreeNode],
     limits: Limits,
+    tokens: usize,
 ) -> sqlx::Result<(&'a [TreeNode], usize)> {
+    let budget = tokens.saturating_mul(BYTES_PER_TOKEN);
     // A new question is told in any case; an answer that is gone on with, only after its question.
     let mut recent = Recent { at_least: 2 - branch.len() % 2, ..Recent::default() };
     for chunk in branch.rchunks(SIZES_PER_READ) {
         let ids: Vec<MessageId> = chunk.iter().map(|place| place.id).collect();
         let sizes: HashMap<MessageId, SizeRow> =
             messages::list_sizes(db, &ids).await?.into_iter().map(|size| (size.id, size)).collect();
-        let more = chunk.iter().rev().all(|place| recent.add(sizes.get(&place.id), limits.history_bytes));
+        let more = chunk.iter().rev().all(|place| recent.add(sizes.get(&place.id), budget));
         if !more {
             break;
         }
@@ -111,9 +125,7 @@ impl Recent {
     fn add(&mut self, size: Option<&SizeRow>, budget: usize) -> bool {
         let bytes = size.map_or(0, |size| usize::try_from(size.bytes).unwrap_or(0));
         let is_taken = self.messages < self.at_least;
-        // This only bounds what is read: an answer's text counts twice in its size, and what its provider keeps for itself
-        // counts and is not told.
-        if !is_taken && self.bytes.saturating_add(bytes) > budget.saturating_mul(4) {
+        if !is_taken && self.bytes.saturating_add(bytes) > budget {
             return false;
         }
         if is_taken {
@@ -125,58 +137,37 @@ impl Recent {
     }
 }
 
-fn history(
+fn exchanges(
     branch: &[MessageRow],
     model_calls: &[ModelCallRow],
     tool_calls: &[ToolCallRow],
+    goes_on: bool,
     limits: Limits,
-) -> Vec<ModelMessage> {
-    let last = branch.last().map(|message| message.id);
-    let mut turns: Vec<Vec<ModelMessage>> = Vec::new();
+) -> Vec<Exchange> {
+    let last = branch.last().map(|message| message.id).filter(|_| goes_on);
+    let mut exchanges: Vec<Exchange> = Vec::new();
+    let mut counted = None;
     for message in branch {
         if message.is_user() {
-            turns.push(vec![ModelMessage::User(message.parts().into_iter().map(user_part).collect())]);
-        } else if let Some(turn) = turns.last_mut() {
-            let model_calls = model_calls.iter().filter(|call| call.message_id == message.id);
+            let question = ModelMessage::User(message.parts().into_iter().map(user_part).collect());
+            let tokens = tokens::of_message(&question);
+            exchanges.push(Exchange { messages: vec![question], tokens });
+        } else if let Some(exchange) = exchanges.last_mut() {
+            let model_calls = || model_calls.iter().filter(|call| call.message_id == message.id);
             let tool_calls = tool_calls.iter().filter(|call| call.message_id == message.id);
             let goes_on = Some(message.id) == last;
-            push_turn(message, model_calls, tool_calls, goes_on, limits, turn);
+            push_turn(message, model_calls(), tool_calls, goes_on, limits, &mut exchange.messages);
+            let before = counted.take();
+            counted = Counted::of(message, model_calls());
+            exchange.tokens = tokens_of(&exchange.messages, before.as_ref(), counted.as_ref());
         }
     }
-    newest_within(turns, limits.history_bytes)
+    exchanges
 }
 
 fn user_part(part: MessagePart) -> UserPart {
     match part {
         MessagePart::Text { text } => UserPart::Text(text),
-    }
-}
-
-/// The newest turns that together have at most `budget` bytes; always the last one.
-pub(super) fn newest_within(mut turns: Vec<Vec<ModelMessage>>, budget: usize) -> Vec<ModelMessage> {
-    let mut bytes = 0usize;
-    let kept = turns.iter().rev().take_while(|turn| {
-        bytes = turn.iter().map(message_bytes).fold(bytes, usize::saturating_add);
-        bytes <= budget
-    });
-    let kept = kept.count().max(1);
-    turns.drain(..turns.len().saturating_sub(kept));
-    turns.into_iter().flatten().collect()
-}
-
-fn message_bytes(message: &ModelMessage) -> usize {
-    match message {
-        ModelMessage::User(parts) => parts.iter().map(|UserPart::Text(text)| text.len()).sum(),
-        ModelMessage::Assistant(blocks) => blocks.iter().map(block_bytes).sum(),
-        ModelMessage::ToolResults(results) => results.iter().map(|result| result.content.len()).sum(),
-    }
-}
-
-fn block_bytes(block: &AssistantBlock) -> usize {
-    match block {
-        AssistantBlock::Text { text } => text.len(),
-        AssistantBlock::ToolCall(call) => call.name.len() + call.input_text.len(),
-        AssistantBlock::Opaque { json, .. } => json.len(),
     }
 }
 
@@ -271,33 +262,4 @@ fn content(call: &ToolCallRow, limit: usize) -> Option<String> {
     }
     let error = call.error.as_ref()?;
     Some(error_json(&call.tool_name, error, call.error_type.as_deref().unwrap_or("error"), edited, limit))
-}
-
-#[cfg(test)]
-mod tests {
-    use tallybook_llm::{AssistantBlock, ToolCallRequest, ToolResult};
-
-    use super::{ModelMessage, newest_within};
-
-    /// A turn with one call, 10 bytes in all.
-    fn turn(number: usize) -> Vec<ModelMessage> {
-        let id = format!("call_{number}");
-        let call = ToolCallRequest { id: id.clone(), name: "a".to_owned(), input_text: "{}".to_owned() };
-        let result = ToolResult { call_id: id, tool_name: "a".to_owned(), content: "1234".to_owned(), is_error: false };
-        vec![
-            ModelMessage::user_text(format!("{number:03}")),
-            ModelMessage::Assistant(vec![AssistantBlock::ToolCall(call)]),
-            ModelMessage::ToolResults(vec![result]),
-        ]
-    }
-
-    #[test]
-    fn the_budget_drops_whole_oldest_turns_and_never_the_last() {
-        let turns: Vec<_> = (0..5).map(turn).collect();
-        for (budget, kept) in [(50, 5), (49, 4), (20, 2), (19, 1), (0, 1)] {
-            let expected: Vec<_> = turns[5 - kept..].concat();
-            assert_eq!(newest_within(turns.clone(), budget), expected, "{budget} bytes");
-        }
-        assert_eq!(newest_within(Vec::new(), 10), []);
-    }
 }

@@ -1,6 +1,7 @@
 //! Turns: how one begins (`begin`, `answer_program`, `start`), goes on (`continue_turn`, `consent`, `go_on`), runs (`run`), is
-//! stored (`writer`, `storing_recorder`, `call_events`, `thinking`) and ends (`end`); what its model is told (`history`, `given`,
-//! `restored`, `response`, `continued`) and which calls are a program's to run (`client_calls`); how readers follow it (`subscribe`,
+//! stored (`writer`, `storing_recorder`, `call_events`, `thinking`) and ends (`end`); what its model is told (`telling`,
+//! `history`, `given`, `restored`, `response`, `continued`) and made of it (`memory`) and which calls are a program's to run
+//! (`client_calls`); how readers follow it (`subscribe`,
 //! `next_run`, `remote_tail`, `stored_end`) and play it again (`playback`), how it is stopped (`stop`), what was done for it
 //! in a few lines (`reasoning`), and what is done about turns whose process is gone (`recovery`) or that are long over
 //! (`retention`).
@@ -13,10 +14,12 @@ mod consent;
 mod continue_turn;
 mod continued;
 mod end;
+mod exchange_tokens;
 mod given;
 mod go_on;
 mod history;
 mod json_bytes;
+mod memory;
 mod next_run;
 mod playback;
 mod reasoning;
@@ -33,6 +36,8 @@ mod stop_waiting;
 mod stored_end;
 mod storing_recorder;
 mod subscribe;
+mod telling;
+mod telling_choice;
 #[cfg(test)]
 pub(super) mod testing;
 mod thinking;

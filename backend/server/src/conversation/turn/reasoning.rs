@@ -8,7 +8,7 @@ use tallybook_protocol::{MessageId, ToolCallStatus};
 use uuid::Uuid;
 
 use super::super::{
-    ServiceError,
+    ServiceError, allowance,
     context::Context,
     limits::{MAX_SUMMED_CALLS, MAX_SUMMED_CHARS},
     service::ConversationService,
@@ -21,6 +21,24 @@ use super::super::{
 use crate::{accounts::UserId, models::Model};
 
 impl ConversationService {
+    /// The same for whoever asks for it: one answer at a time, while the person has tokens left. `TurnRunning` while the answer
+    /// is being written.
+    pub async fn explain_answer(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        message_id: MessageId,
+    ) -> Result<Vec<String>, ServiceError> {
+        let context = &self.context;
+        let row = context.find_conversation(user, uuid).await?;
+        if row.active_message_id == Some(message_id) {
+            return Err(context.busy(row.id).await?);
+        }
+        allowance::check_tokens(context, user).await?;
+        let _slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
+        self.sum_up_reasoning(user, uuid, message_id).await
+    }
+
     /// Sums up what was done for an answer that is over; nothing where no tool was called. The model's tokens are those of no
     /// turn.
     pub async fn sum_up_reasoning(

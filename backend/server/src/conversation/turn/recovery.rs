@@ -16,7 +16,7 @@ use super::{
         store::{
             messages, model_calls, reasonings,
             rows::{AuthorRow, ToolCallRow},
-            tool_calls,
+            summaries, tool_calls,
             turns::{self, AbandonedTurn, TurnEnd},
         },
     },
@@ -217,6 +217,7 @@ async fn interrupted_event(context: &Context, message_id: MessageId, words: &Wor
         usage: model_calls::find_usage(&context.db, message_id).await?,
         provider,
         model,
+        told: summaries::find_told(&context.db, message_id).await?,
     }))
 }
 

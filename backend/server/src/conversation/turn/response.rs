@@ -24,8 +24,8 @@ use super::{
     },
     client_calls::{ClientCall, client_calls_of, open_calls},
     given::GivenInput,
-    history::{newest_within, push_turn, read_calls},
-    restored::{is_asking, name_results},
+    history::{push_turn, read_calls},
+    restored::{is_asking, name_results, stored_bytes},
 };
 use crate::db::Transaction;
 
@@ -102,7 +102,7 @@ impl Chaining {
 }
 
 /// What is told before the input of a request that goes on from an answer: what each answer of its chain was told, and said,
-/// as much of its end as `limits.history_bytes` has room for. The calls of a program's stand in it as it was told of them.
+/// as much of its end as `limits.restored_bytes` has room for. The calls of a program's stand in it as it was told of them.
 pub(super) async fn told_before(
     context: &Context,
     program: Program,
@@ -132,7 +132,19 @@ pub(super) async fn told_before(
         last = Some(row);
     }
     let previous = last.ok_or(ServiceError::NoSuchResponse)?;
-    Ok(Before { previous, system, messages: newest_within(turns, limits.history_bytes) })
+    Ok(Before { previous, system, messages: newest_within(turns, limits.restored_bytes) })
+}
+
+/// The newest turns that together take at most `room` bytes as they are stored; always the last one.
+fn newest_within(mut turns: Vec<Vec<ModelMessage>>, room: usize) -> Vec<ModelMessage> {
+    let mut bytes = 0usize;
+    let kept = turns.iter().rev().take_while(|turn| {
+        bytes = bytes.saturating_add(stored_bytes(turn));
+        bytes <= room
+    });
+    let kept = kept.count().max(1);
+    turns.drain(..turns.len().saturating_sub(kept));
+    turns.into_iter().flatten().collect()
 }
 
 /// The answers up to `previous`, each of which went on from the one before, oldest first and beginning with one that went on
@@ -142,7 +154,7 @@ async fn read_chain(
     program: Program,
     previous: MessageId,
 ) -> Result<Vec<(ResponseRow, ResponseInput)>, ServiceError> {
-    let room = context.agent.limits().history_bytes;
+    let room = context.agent.limits().restored_bytes;
     let mut links = Vec::new();
     let (mut bytes, mut next) = (0usize, Some(previous));
     while let Some(id) = next.filter(|_| links.len() < MAX_CHAIN) {

@@ -30,7 +30,7 @@ pub(super) struct Restored {
 }
 
 /// Puts stored steps in the place of what the program tells of its calls, in the newest turns first: always in the last one,
-/// whose results may be those to go on with, and in those before it while what that adds has room in `limits.history_bytes`.
+/// whose results may be those to go on with, and in those before it while what that adds has room in `limits.restored_bytes`.
 /// Older turns stay as the program tells them.
 pub(super) async fn restore(
     context: &Context,
@@ -85,7 +85,7 @@ async fn restore_newest(
     let last_question = messages.iter().rposition(|message| matches!(message, ModelMessage::User(_)));
     let asking = (0..messages.len()).rev().filter(|&at| has_client_calls(&messages[at]));
     let asking: Vec<usize> = asking.take(MAX_RESTORED_TURNS).collect();
-    let mut room = context.agent.limits().history_bytes;
+    let mut room = context.agent.limits().restored_bytes;
     let mut turns = RestoredTurns::new();
     let mut seen = HashSet::new();
     for at in asking {
@@ -112,7 +112,7 @@ async fn restore_newest(
 }
 
 /// Bytes of messages as they are stored with the turn.
-fn stored_bytes(messages: &[ModelMessage]) -> usize {
+pub(super) fn stored_bytes(messages: &[ModelMessage]) -> usize {
     serde_json::to_vec(messages).map_or(usize::MAX, |json| json.len())
 }
 

@@ -7,6 +7,7 @@ use futures_util::FutureExt;
 use tallybook_agent::{
     AgentError, EndReason, RecordError, TurnInput, TurnOutcome, invoke_agent, record_failure, record_usage,
 };
+use tallybook_llm::tokens;
 use tallybook_protocol::MessageStatus;
 use tallybook_tools::ToolSpec;
 use tokio_util::sync::CancellationToken;
@@ -23,8 +24,9 @@ use super::{
     continued::continued_turn,
     end::{End, EndError, EndWriter},
     given::GivenInput,
-    history::{history_of, steps_of},
+    memory,
     storing_recorder::{StoringRecorder, record_error},
+    telling::{Telling, Told},
     title,
     writer::TurnWriter,
 };
@@ -82,12 +84,13 @@ impl Turn {
         self.context.changes.announce(self.user);
         if complete {
             title::write_soon(&self.context, &self.model, self.user, self.conversation_id, self.rows);
+            memory::sum_up_soon(&self.context, &self.model, self.conversation_id, self.rows.assistant_message_id);
         }
     }
 
     async fn answer(&self, writer: &TurnWriter) -> Result<TurnOutcome, AgentError> {
-        let input = self.input().await.map_err(record_error)?;
-        let mut recorder = StoringRecorder::new(writer, &self.context);
+        let (input, telling) = self.input().await?;
+        let mut recorder = StoringRecorder::new(writer, &self.context, telling);
         let (model, context) = (self.model.client(), &self.context);
         let span = invoke_agent(self.rows.assistant_message_id, model.info());
         let ran = context.agent.run(model, input, &mut recorder, &self.cancel).instrument(span.clone()).await;
@@ -98,31 +101,41 @@ impl Turn {
         ran
     }
 
-    async fn input(&self) -> sqlx::Result<TurnInput> {
-        let TurnRows { user_message_id, assistant_message_id, epoch } = self.rows;
-        let context = &self.context;
-        let tools = context.tools_of(self.conversation_id).await?;
-        let instructions = people::find_instructions(&context.db, self.user).await?;
-        let is_first = epoch == FIRST_EPOCH;
-        let given = if let Some(given) = self.given.as_deref() {
-            let mut input = given.clone();
-            if !is_first {
-                input.messages.extend(steps_of(context, self.conversation_id, assistant_message_id).await?);
-            }
-            input
-        } else {
-            let head = if is_first { user_message_id } else { assistant_message_id };
-            let messages = history_of(context, self.conversation_id, head).await?;
-            GivenInput { messages, ..GivenInput::default() }
+    /// What it starts from, and who tells its model less where that is too much.
+    async fn input(&self) -> Result<(TurnInput, Telling<'_>), AgentError> {
+        let TurnRows { assistant_message_id, epoch, .. } = self.rows;
+        let context = &*self.context;
+        let tools = context.tools_of(self.conversation_id).await.map_err(record_error)?;
+        let instructions = people::find_instructions(&context.db, self.user).await.map_err(record_error)?;
+        let goes_on = epoch != FIRST_EPOCH;
+        let given = self.given.as_deref();
+        let GivenInput { system, sampling, tools: client_tools, tool_choice, .. } =
+            given.map(GivenInput::without_messages).unwrap_or_default();
+        let client_tools: Vec<ToolSpec> = client_tools.into_iter().map(ToolSpec::from).collect();
+        let beside = context.agent.tokens_beside_history(&tools.specs())?
+            + tokens::of_tools(&client_tools)
+            + system.iter().chain([&instructions]).map(|text| tokens::of_text(text)).sum::<usize>();
+        let mut telling = Telling {
+            context,
+            conversation_id: self.conversation_id,
+            rows: self.rows,
+            model: &self.model,
+            given,
+            goes_on,
+            beside,
+            told_before: 0,
         };
-        let GivenInput { messages: mut history, system, sampling, tools: client_tools, tool_choice } = given;
-        let client_tools = client_tools.into_iter().map(ToolSpec::from).collect();
-        let continued = if is_first {
+        let Told { earlier: mut history, current, summary } = telling.tell().await.map_err(record_error)?;
+        history.extend(current);
+        let continued = if goes_on {
+            let continued = continued_turn(context, &tools, assistant_message_id, &mut history).await;
+            Some(continued.map_err(record_error)?)
+        } else {
             None
-        } else {
-            Some(continued_turn(context, &tools, assistant_message_id, &mut history).await?)
         };
-        Ok(TurnInput { history, system, sampling, continued, instructions, tools, client_tools, tool_choice })
+        let input =
+            TurnInput { history, system, summary, sampling, continued, instructions, tools, client_tools, tool_choice };
+        Ok((input, telling))
     }
 
     /// Renews the lease for as long as the turn is this process's own; returns when it no longer is.

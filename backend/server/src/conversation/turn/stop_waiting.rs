@@ -139,6 +139,7 @@ async fn events(
         usage: model_calls::find_usage(&context.db, message.id).await?,
         provider: message.provider.clone(),
         model: message.model.clone(),
+        told: message.told.clone().told(),
     }));
     Ok(events)
 }

@@ -49,6 +49,7 @@ fn ended_event(message: MessageRow, tool_calls: Vec<ToolCall>, reasoning: Vec<Re
         usage,
         provider: message.provider,
         model: message.model,
+        told: message.told.told(),
     })
 }
 

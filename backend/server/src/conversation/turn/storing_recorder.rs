@@ -5,7 +5,8 @@ use std::{collections::HashMap, time::Duration};
 
 use serde_json::Number;
 use tallybook_agent::{
-    Activity, Consent, EndedToolCall, ModelCallRecord, RecordError, Review, Ruling, StartedToolCall, TurnRecorder,
+    Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, RecordError, Review, Ruling, StartedToolCall,
+    TurnRecorder,
 };
 use tallybook_llm::RetryWait;
 use tallybook_protocol::{
@@ -26,6 +27,7 @@ use super::{
     call_events::{REVIEW, asked_events, end_event, start_event},
     json_bytes::json_bytes,
     step_text::separator,
+    telling::{Telling, Told},
     thinking::Thinking,
     writer::{TurnWriter, wire_offset},
 };
@@ -41,6 +43,7 @@ const GROWTH_INTERVAL: Duration = Duration::from_millis(250);
 pub(super) struct StoringRecorder<'a> {
     writer: &'a TurnWriter,
     context: &'a Context,
+    telling: Telling<'a>,
     /// The tools whose calls run, by call; of those that nobody offers, nothing.
     running: HashMap<ToolCallId, Option<String>>,
     /// When readers were last told that a call grows.
@@ -53,10 +56,11 @@ pub(super) struct StoringRecorder<'a> {
 }
 
 impl<'a> StoringRecorder<'a> {
-    pub(super) fn new(writer: &'a TurnWriter, context: &'a Context) -> Self {
+    pub(super) fn new(writer: &'a TurnWriter, context: &'a Context, telling: Telling<'a>) -> Self {
         let json_bytes = writer.log().read_text(json_bytes);
         let thinking = Thinking::after(writer.log());
-        Self { writer, context, running: HashMap::new(), growth_told_at: None, text_step: None, json_bytes, thinking }
+        let running = HashMap::new();
+        Self { writer, context, telling, running, growth_told_at: None, text_step: None, json_bytes, thinking }
     }
 
     fn send_text(&self, text: &str) {
@@ -170,6 +174,11 @@ impl TurnRecorder for StoringRecorder<'_> {
         writer.log().append(event);
         self.context.work_counts.count_tool_call(self.running.remove(&id).flatten().as_deref(), end);
         Ok(())
+    }
+
+    async fn shorten_history(&mut self, limit: Option<usize>) -> Result<Option<Earlier>, RecordError> {
+        let told = self.telling.tell_less(limit).await.map_err(record_error)?;
+        Ok(told.map(|Told { earlier, summary, .. }| Earlier { messages: earlier, summary }))
     }
 
     fn activity(&mut self, activity: Activity<'_>) {

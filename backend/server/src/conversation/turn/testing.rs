@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use super::super::{
-    ConversationService, Lifetimes, PersonLimits,
+    ConversationService, ConversationSettings, Lifetimes, MemorySettings, PersonLimits,
     store::{
         ConversationId,
         turns::{self, Below, Claim, NewTurn, Question, TurnRows},
@@ -44,9 +44,9 @@ impl Fixture {
         let agent = AgentService::new(SystemPrompt::BuiltIn, Limits::default());
         let lifetimes =
             Lifetimes { lease: Duration::from_secs(20), journal: None, consent_wait: None, deleted: Duration::ZERO };
-        let limits = PersonLimits::default();
-        let service =
-            ConversationService::start(db, agent, tools, models, lifetimes, limits, Handle::current()).await.unwrap();
+        let (person_limits, memory) = (PersonLimits::default(), MemorySettings::OFF);
+        let settings = ConversationSettings { lifetimes, person_limits, memory };
+        let service = ConversationService::start(db, agent, tools, models, settings, Handle::current()).await.unwrap();
         let uuid = service.create_conversation(UserId::LOCAL, NewConversation::default()).await.unwrap().uuid;
         let conversation_id = service.context.find_conversation(UserId::LOCAL, uuid).await.unwrap().id;
         Self { service, uuid, conversation_id, _folder: folder }

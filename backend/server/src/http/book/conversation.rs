@@ -39,6 +39,8 @@ struct Message {
     status: Option<&'static str>,
     error: Option<String>,
     model: Option<String>,
+    /// What its model was told in place of the messages before this one, where that is not all of them.
+    told: Option<Told>,
     time: String,
     datetime: String,
     thoughts: Vec<Thought>,
@@ -52,6 +54,12 @@ struct Thought {
     duration: Option<String>,
     /// Of the whole, where not all of it is here.
     size: Option<String>,
+}
+
+struct Told {
+    from: i64,
+    /// Empty where it was told nothing of them.
+    summary: String,
 }
 
 #[derive(Template)]
@@ -120,6 +128,7 @@ fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
         status: Some(words.turn_status(&message.status)).filter(|_| message.status != "complete"),
         text: message.content,
         error: message.error,
+        told: message.told_from.map(|from| Told { from, summary: message.told_summary.unwrap_or_default() }),
         model: message.model,
         time: format::time(&message.created_at),
         datetime: format::datetime(&message.created_at),

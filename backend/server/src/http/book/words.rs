@@ -70,6 +70,8 @@ words! {
     provider_id: "Provider's id", "プロバイダーのID";
     open_conversation: "Open the conversation at this call", "この呼び出しの位置で会話を開く";
     cut: "Only the beginning is shown.", "先頭部分のみ表示しています。";
+    summed_up: "Earlier messages were summed up for its model", "以前のメッセージは要約してモデルに伝えられました";
+    left_out: "Its model was told only the messages from here on", "モデルに伝えられたのは、このメッセージ以降のみです";
     votes: "What reviewing models said", "レビューしたモデルの意見";
     decisions: "Decisions", "決定";
     by: "by", "決定者：";

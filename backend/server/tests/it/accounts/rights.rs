@@ -83,6 +83,7 @@ fn rows() -> Vec<Row> {
         row(get.clone(), "/api/conversations/{uuid}/export", SOMEBODYS).query("?format=json"),
         row(post.clone(), "/api/conversations/{uuid}/messages", SOMEBODYS).json(json!({"content": "Again"})),
         row(post.clone(), "/api/conversations/{uuid}/messages/{message_id}/regenerate", SOMEBODYS),
+        row(post.clone(), "/api/conversations/{uuid}/messages/{message_id}/reasoning-summary", SOMEBODYS),
         row(post.clone(), "/api/conversations/{uuid}/messages/{message_id}/select", SOMEBODYS),
         row(get.clone(), "/api/conversations/{uuid}/messages/{message_id}/playback", SOMEBODYS),
         row(get.clone(), "/api/conversations/{uuid}/events", somebodys(204)),
@@ -312,7 +313,7 @@ on_every_engine! {
             let address = people.address(&model, row.route, &each[2], &each[3]).await + row.query;
             for place in ORDER {
                 let starts_turn = row.route.ends_with("/messages") || row.route.ends_with("/regenerate");
-                if starts_turn && place == 2 {
+                if place == 2 && (starts_turn || row.route.ends_with("/reasoning-summary")) {
                     model.reply([text("Once more.")]);
                 }
                 let response = row.request(&people.team, &each[place], &address).send().await.unwrap();

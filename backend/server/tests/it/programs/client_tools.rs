@@ -210,7 +210,7 @@ on_every_engine! {
 async fn older_turns_without_room_in_the_history_stay_as_the_program_tells_them() {
     let model = MockLlm::start().await.unwrap();
     let tools = ToolRegistry::default().with(Counts::default()).unwrap();
-    let limits = Limits { history_bytes: 0, ..Limits::default() };
+    let limits = Limits { restored_bytes: 0, ..Limits::default() };
     let settings = Provider::Anthropic.settings(model.url());
     let app = TestApp::spawn_with_limits(&Engine::sqlite(), settings, tools, limits).await;
     let ours = |number: u32| format!(r#"{{\"result\":\"{number}\",\"success\":true}}"#);

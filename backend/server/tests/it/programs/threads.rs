@@ -104,6 +104,14 @@ on_every_engine! {
         let told = &model.requests()[2].body;
         assert!(told.get("tools").is_none() && told["messages"].to_string().contains("1 + 2?"), "{told}");
 
+        // On request, it is made anew.
+        let path = format!("/api/conversations/{thread}/messages/{}/reasoning-summary", app.conversation(thread).await["messages"][1]["id"]);
+        model.reply([text("It was a sum.")]);
+        assert_eq!(whole(&app, &path, json!({})).await, json!({"lines": ["It was a sum."]}));
+        let question = path.replace("/2/", "/1/");
+        assert_eq!(whole(&app, &question, json!({})).await, json!({"lines": []}));
+        assert_eq!(post(&app, &path.replace("/2/", "/99/"), json!({})).await.status(), 404);
+
         // Without a call there is nothing to sum up, and where the model fails, there are the tools' names.
         model.reply([text("You are welcome.")]);
         let second = whole(&app, "/api/chat", json!({"message": "Thanks", "thread_id": thread})).await;

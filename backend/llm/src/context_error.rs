@@ -1,0 +1,89 @@
+//! How servers say that they were told more than their model reads. None has a status of its own for it, and most no code
+//! either, so it is known by the words.
+
+/// What they say, in lower case.
+const WORDS: [&str; 13] = [
+    // OpenAI, DeepSeek, OpenRouter, vLLM, Mistral.
+    "maximum context length",
+    // OpenAI, newer; llama-cpp-python.
+    "exceeds the context window",
+    "exceed context window",
+    // OpenAI's code, where a server writes that alone; Groq.
+    "context_length_exceeded",
+    "reduce the length of the messages",
+    // Anthropic; Ollama ("prompt too long; exceeded max context length").
+    "prompt is too long",
+    "exceed context limit",
+    "max context length",
+    // llama.cpp.
+    "exceeds the available context size",
+    "context size has been exceeded",
+    // Ollama; vLLM ("is too long to fit into the model (context length …)", "maximum model length").
+    "exceeds the context length",
+    "too long to fit into the model",
+    "maximum model length",
+];
+
+/// What stands before the number of tokens that a model reads.
+const BEFORE_LIMIT: [&str; 6] = [
+    "maximum context length is ",
+    "maximum model length of ",
+    "(context length ",
+    "available context size (",
+    // Anthropic: "233153 tokens > 200000 maximum".
+    " tokens > ",
+    "context window of ",
+];
+
+/// Whether a server's message says it.
+pub(super) fn says_so(message: &str) -> bool {
+    let message = message.to_lowercase();
+    WORDS.iter().any(|words| message.contains(words))
+}
+
+/// How many tokens the model reads, where the message says so.
+pub(super) fn stated_limit(message: &str) -> Option<usize> {
+    let message = message.to_lowercase();
+    let number = |words: &&str| {
+        let (_, rest) = message.split_once(*words)?;
+        let digits = rest.split(|c: char| !c.is_ascii_digit() && c != ',').next()?;
+        digits.replace(',', "").parse().ok()
+    };
+    BEFORE_LIMIT.iter().find_map(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{says_so, stated_limit};
+
+    #[test]
+    fn servers_say_it_in_their_own_words() {
+        for (message, limit) in [
+            (
+                "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+                Some(8192),
+            ),
+            ("Your input exceeds the context window of this model. Please adjust your input and try again.", None),
+            ("Please reduce the length of the messages or completion.", None),
+            ("prompt is too long: 233153 tokens > 200000 maximum", Some(200_000)),
+            (
+                "input length and `max_tokens` exceed context limit: 174167 + 64000 > 200000, decrease input length",
+                None,
+            ),
+            ("The decoder prompt (length 9000) is longer than the maximum model length of 4,096.", Some(4096)),
+            ("The prompt (total length 25938) is too long to fit into the model (context length 4096).", Some(4096)),
+            ("request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it", Some(4096)),
+            ("the request exceeds the available context size. try increasing the context size", None),
+            ("Context size has been exceeded.", None),
+            ("Requested tokens (2285) exceed context window of 2048", Some(2048)),
+            ("the input length exceeds the context length", None),
+            ("prompt too long; exceeded max context length by 12 tokens", None),
+        ] {
+            assert!(says_so(message), "{message}");
+            assert_eq!(stated_limit(message), limit, "{message}");
+        }
+        for message in ["", "max_tokens is too large: 9000", "the request is too large", "context deadline exceeded"] {
+            assert!(!says_so(message), "{message}");
+        }
+    }
+}

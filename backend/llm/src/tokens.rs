@@ -1,0 +1,85 @@
+//! How many tokens texts may have, where no provider has counted them. No provider's own vocabulary is used: they differ, and
+//! a wrong one is no better than this estimate.
+
+use tallybook_tools::ToolSpec;
+
+use super::request::{AssistantBlock, ModelMessage, UserPart};
+
+/// What a message, a call or a result takes beside its words: marks of who speaks, ids, names of fields.
+const ROUND_ABOUT: usize = 8;
+
+/// How many tokens a text may have: one for every three characters of ASCII, two for three letters of the alphabets that UTF-8
+/// writes in two bytes (accented Latin, Cyrillic, Greek, Arabic, Hebrew), four for three characters of those in three bytes
+/// (Japanese, Chinese, Korean, Thai, the scripts of India), and three for one in four bytes (emoji, rare Chinese). That is
+/// more than the vocabularies of today make of ordinary text, which take about four characters of English for a token and
+/// about one of Japanese, so what fits by this estimate fits.
+pub fn of_text(text: &str) -> usize {
+    // In thirds of a token.
+    let thirds = text.chars().map(|c| match c.len_utf8() {
+        1 => 1,
+        2 => 2,
+        3 => 4,
+        _ => 9,
+    });
+    thirds.sum::<usize>().div_ceil(3)
+}
+
+/// The same for an entry of a history.
+pub fn of_message(message: &ModelMessage) -> usize {
+    let parts: usize = match message {
+        ModelMessage::User(parts) => parts.iter().map(|UserPart::Text(text)| of_text(text)).sum(),
+        ModelMessage::Assistant(blocks) => blocks.iter().map(of_block).sum(),
+        ModelMessage::ToolResults(results) => results.iter().map(|result| of_text(&result.content) + ROUND_ABOUT).sum(),
+    };
+    parts + ROUND_ABOUT
+}
+
+/// The same for tools on offer.
+pub fn of_tools(tools: &[ToolSpec]) -> usize {
+    let of_tool = |tool: &ToolSpec| {
+        of_text(&tool.name) + of_text(&tool.description) + of_text(&tool.input_schema.to_string()) + ROUND_ABOUT
+    };
+    tools.iter().map(of_tool).sum()
+}
+
+fn of_block(block: &AssistantBlock) -> usize {
+    match block {
+        AssistantBlock::Text { text } => of_text(text),
+        AssistantBlock::ToolCall(call) => of_text(&call.name) + of_text(&call.input_text) + ROUND_ABOUT,
+        AssistantBlock::Opaque { json, .. } => of_text(json),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{of_message, of_text};
+    use crate::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult};
+
+    #[test]
+    fn every_script_has_its_measure() {
+        for (text, tokens) in [
+            ("", 0),
+            ("a", 1),
+            ("The quick brown fox jumps over the lazy dog.", 15),
+            ("吾輩は猫である。名前はまだ無い。", 22),
+            ("Съешь же ещё этих мягких французских булок", 26),
+            ("🙂🙂", 6),
+        ] {
+            assert_eq!(of_text(text), tokens, "{text}");
+        }
+    }
+
+    #[test]
+    fn calls_and_results_count_with_what_is_around_them() {
+        let call = ToolCallRequest { id: "a".to_owned(), name: "add".to_owned(), input_text: "{}".to_owned() };
+        let said = ModelMessage::Assistant(vec![AssistantBlock::ToolCall(call)]);
+        let result = ToolResult {
+            call_id: "a".to_owned(),
+            tool_name: "add".to_owned(),
+            content: "123456".to_owned(),
+            is_error: false,
+        };
+        let counted = [ModelMessage::user_text("123"), said, ModelMessage::ToolResults(vec![result])];
+        assert_eq!(counted.each_ref().map(of_message), [9, 18, 18]);
+    }
+}

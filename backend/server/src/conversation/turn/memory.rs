@@ -1,0 +1,217 @@
+//! Summing up a conversation after an answer: when what is outside of its summary has become long, or, where a program asks,
+//! after every answer. One task at a time, on whatever replica. It delays no turn and fails none: what could not be summed up is
+//! summed up after the next answer, and until then the model is told as much as there is room for.
+
+use std::{sync::Arc, time::Duration};
+
+use tallybook_agent::{AgentError, Aside, SummedExchange, sum_up_conversation};
+use tallybook_llm::{ModelError, tokens};
+use tallybook_protocol::MessageId;
+
+use super::{
+    super::{
+        branch::tree::branch,
+        context::Context,
+        limits::{MAX_SUMMARIES_AT_ONCE, MAX_SUMMED_EXCHANGES},
+        store::{ConversationId, messages, model_calls, rows::TreeNode, summaries, turns},
+    },
+    history::newest_exchanges,
+    telling::covered_on,
+};
+use crate::models::Model;
+
+/// How long one task may take, and for how long nobody else takes one up when it died.
+const TASK_TIMEOUT: Duration = Duration::from_mins(2);
+
+/// Why a conversation has no newer summary.
+#[derive(Debug, thiserror::Error)]
+enum MemoryError {
+    #[error(transparent)]
+    Model(#[from] AgentError),
+    #[error("the model wrote nothing")]
+    Nothing,
+    #[error("the database failed: {0}")]
+    Storage(#[from] sqlx::Error),
+}
+
+/// Has a conversation summed up whose turn has just ended well, if that is due, in a task of its own.
+pub(super) fn sum_up_soon(
+    context: &Arc<Context>,
+    model: &Arc<Model>,
+    conversation_id: ConversationId,
+    answer: MessageId,
+) {
+    let memory = &context.memory;
+    let named = memory.summary_model.as_deref().and_then(|name| context.models.find(name));
+    let writer = Arc::clone(named.unwrap_or(model));
+    if memory.max_chars == 0 || !writer.can_sum_up() {
+        return;
+    }
+    let (task_context, model) = (Arc::clone(context), Arc::clone(model));
+    context.spawn(async move {
+        let context = &*task_context;
+        let summing = Box::pin(sum_up(context, &writer, &model, conversation_id, answer));
+        // A summary is nothing that a server waits for when it stops.
+        let ended = context.draining.run_until_cancelled(tokio::time::timeout(TASK_TIMEOUT, summing)).await;
+        match ended {
+            Some(Ok(Err(error))) => tracing::warn!(%error, "a conversation could not be summed up"),
+            Some(Err(_)) => tracing::warn!("summing up a conversation took too long"),
+            Some(Ok(Ok(()))) | None => {}
+        }
+    });
+}
+
+async fn sum_up(
+    context: &Context,
+    writer: &Model,
+    model: &Model,
+    conversation_id: ConversationId,
+    answer: MessageId,
+) -> Result<(), MemoryError> {
+    let db = &context.db;
+    let find = || find_due(context, model, conversation_id, answer);
+    if find().await?.is_none() {
+        return Ok(());
+    }
+    let time = turns::database_now(db).await?;
+    let until = time + TASK_TIMEOUT;
+    if !summaries::claim(db, conversation_id, time, until).await? {
+        return Ok(());
+    }
+    // Whoever had the right before may have summed up some of it meanwhile.
+    let summed = match find().await {
+        Ok(Some(due)) => sum_up_all(context, writer, conversation_id, due).await,
+        Ok(None) => Ok(()),
+        Err(error) => Err(error.into()),
+    };
+    summaries::release(db, conversation_id, until).await?;
+    summed
+}
+
+/// What is to be summed up.
+struct Due {
+    /// The summary so far.
+    before: Option<i64>,
+    /// Questions and answers that are to be covered, oldest first.
+    places: Vec<TreeNode>,
+}
+
+/// What of the branch up to an answer is to be summed up; nothing while it is not long enough.
+async fn find_due(
+    context: &Context,
+    model: &Model,
+    conversation_id: ConversationId,
+    answer: MessageId,
+) -> sqlx::Result<Option<Due>> {
+    let db = &context.db;
+    let branch = branch(&messages::list_tree_nodes(db, conversation_id).await?, Some(answer));
+    let covered = covered_on(&branch, &summaries::list_places(db, conversation_id).await?);
+    let (covered, before) = covered.last().map_or((0, None), |(covered, place)| (*covered, Some(place.id)));
+    let outside = &branch[2 * covered..];
+    let kept = if summaries::is_of_program(db, conversation_id).await? {
+        0
+    } else {
+        let after_tokens = context.memory.after_tokens(model.window());
+        let Some(kept) = find_kept(context, outside, after_tokens).await? else { return Ok(None) };
+        kept
+    };
+    let places = outside[..outside.len() - 2 * kept].to_vec();
+    Ok(Some(Due { before, places }).filter(|due| !due.places.is_empty()))
+}
+
+/// How many of the newest exchanges stay outside of the summary, so that there is not another one after every answer: those with
+/// half of the tokens that may be outside, and the last one unless that alone has more. `None` while all may.
+async fn find_kept(context: &Context, outside: &[TreeNode], after_tokens: usize) -> sqlx::Result<Option<usize>> {
+    if outside.is_empty() {
+        return Ok(None);
+    }
+    let newest = newest_exchanges(context, outside, false, after_tokens).await?;
+    let count_within = |tokens: usize| {
+        let mut sum = 0_usize;
+        let fitting = newest.iter().rev().take_while(|exchange| {
+            sum = sum.saturating_add(exchange.tokens);
+            sum <= tokens
+        });
+        fitting.count()
+    };
+    let may_be_outside = count_within(after_tokens);
+    Ok((may_be_outside < outside.len() / 2).then(|| count_within(after_tokens / 2).max(may_be_outside.min(1))))
+}
+
+async fn sum_up_all(
+    context: &Context,
+    writer: &Model,
+    conversation_id: ConversationId,
+    due: Due,
+) -> Result<(), MemoryError> {
+    let Due { before, mut places } = due;
+    let mut before = match before {
+        Some(id) => summaries::find_text(&context.db, id).await?,
+        None => None,
+    };
+    for _ in 0..MAX_SUMMARIES_AT_ONCE {
+        let Some((exchanges, last)) = read_portion(context, writer, &places).await? else { break };
+        let summary = ask(context, writer, last, before.as_deref(), &exchanges).await?;
+        let mut tx = context.db.begin().await?;
+        summaries::create(&mut tx, conversation_id, last, &summary, writer.name()).await?;
+        tx.commit().await?;
+        places.drain(..2 * exchanges.len());
+        before = Some(summary);
+    }
+    Ok(())
+}
+
+/// The first exchanges that a model is told at once, which take at most half of what it reads, and the answer of the last of
+/// them.
+async fn read_portion(
+    context: &Context,
+    writer: &Model,
+    places: &[TreeNode],
+) -> sqlx::Result<Option<(Vec<SummedExchange>, MessageId)>> {
+    let room = writer.window().context / 2;
+    let portion = &places[..places.len().min(2 * MAX_SUMMED_EXCHANGES)];
+    let ids: Vec<MessageId> = portion.iter().map(|place| place.id).collect();
+    let rows = messages::list_messages(&context.db, &ids).await?;
+    let (mut exchanges, mut last, mut sum) = (Vec::new(), None, 0);
+    for [question, answer] in rows.as_chunks().0 {
+        let exchange = SummedExchange::new(&question.content, &answer.content);
+        sum += tokens::of_text(exchange.question()) + tokens::of_text(exchange.answer());
+        if sum > room && last.is_some() {
+            break;
+        }
+        exchanges.push(exchange);
+        last = Some(answer.id);
+    }
+    Ok(last.map(|last| (exchanges, last)))
+}
+
+/// The model's summary. Its calls are stored with the answer that it covers.
+async fn ask(
+    context: &Context,
+    writer: &Model,
+    answer: MessageId,
+    before: Option<&str>,
+    exchanges: &[SummedExchange],
+) -> Result<String, MemoryError> {
+    let max_chars = context.memory.max_chars;
+    // Always the same words for the same conversation, where the model lets one choose: some refuse every temperature.
+    for temperature in [Some(0.0), None] {
+        let asked = sum_up_conversation(writer.client(), before, exchanges, max_chars, temperature);
+        let Aside { text, call } = asked.await?;
+        let mut tx = context.db.begin().await?;
+        model_calls::create_model_call(&mut tx, answer, &call).await?;
+        tx.commit().await?;
+        context.work_counts.count_model_call(&call);
+        match text {
+            Err(AgentError::Model(ModelError::Refused { detail, .. }))
+                if temperature.is_some() && detail.contains("temperature") => {}
+            Err(error) => return Err(error.into()),
+            Ok(text) => {
+                let text = context.agent.hide_secrets(text);
+                let summary: String = text.trim().chars().take(max_chars).collect();
+                return if summary.is_empty() { Err(MemoryError::Nothing) } else { Ok(summary) };
+            }
+        }
+    }
+    Err(MemoryError::Nothing)
+}

@@ -1,0 +1,225 @@
+//! What a turn's model is told of the conversation: the newest exchanges that there is room for, and a summary in place of
+//! those before. What a program sent in place of the stored history is told as far as there is room.
+
+use tallybook_llm::{ModelMessage, tokens};
+use tallybook_protocol::MessageId;
+
+use super::{
+    super::{
+        branch::tree::branch,
+        context::Context,
+        store::{
+            ConversationId, messages,
+            rows::{SummaryPlace, TreeNode},
+            summaries,
+            turns::TurnRows,
+        },
+    },
+    given::GivenInput,
+    history::{Exchange, newest_exchanges, steps_of, text_of},
+    telling_choice::{Choice, Held, choose},
+};
+use crate::{db::with_retries, models::Model};
+
+/// Tokens of a summary beside its own characters.
+const SUMMARY_FRAME_TOKENS: usize = 100;
+
+/// The turn whose model is told something.
+pub(super) struct Telling<'a> {
+    pub(super) context: &'a Context,
+    pub(super) conversation_id: ConversationId,
+    pub(super) rows: TurnRows,
+    pub(super) model: &'a Model,
+    /// What a program sent.
+    pub(super) given: Option<&'a GivenInput>,
+    /// Whether it goes on, so that its own steps are told, too.
+    pub(super) goes_on: bool,
+    /// Tokens of what is told beside the history.
+    pub(super) beside: usize,
+    /// Tokens of what was told last of the time before the question.
+    pub(super) told_before: usize,
+}
+
+/// What a model is told.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// What was said before the question.
+    pub(super) earlier: Vec<ModelMessage>,
+    /// The question, and what was done for it so far.
+    pub(super) current: Vec<ModelMessage>,
+    pub(super) summary: Option<String>,
+}
+
+/// The same before it is written down.
+struct Found {
+    earlier: Vec<Exchange>,
+    current: Vec<ModelMessage>,
+    summary: Option<SummaryPlace>,
+    /// The first message that is told whole, where that is not the first of all.
+    from: Option<MessageId>,
+}
+
+impl Telling<'_> {
+    /// What it is told, as far as its model reads.
+    pub(super) async fn tell(&mut self) -> sqlx::Result<Told> {
+        let room = self.model.window().room_beside(self.beside + self.summary_tokens());
+        let found = self.find(room, usize::MAX).await?;
+        self.write_down(found).await
+    }
+
+    /// Less of the time before the question, since the model does not read as much; half of it, or what fits into `limit` tokens
+    /// if that is known. Nothing where none of it was told.
+    pub(super) async fn tell_less(&mut self, limit: Option<usize>) -> sqlx::Result<Option<Told>> {
+        if self.told_before == 0 {
+            return Ok(None);
+        }
+        let beside = self.beside + self.summary_tokens() + self.model.window().answer;
+        let room = limit.map_or(usize::MAX, |limit| limit.saturating_sub(beside));
+        let found = self.find(room, self.told_before / 2).await?;
+        self.write_down(found).await.map(Some)
+    }
+
+    fn summary_tokens(&self) -> usize {
+        match self.context.memory.max_chars {
+            0 => 0,
+            // Two for a character are more than any script takes.
+            chars => 2 * chars + SUMMARY_FRAME_TOKENS,
+        }
+    }
+
+    async fn find(&self, room: usize, most_before: usize) -> sqlx::Result<Found> {
+        match self.given {
+            Some(given) => self.find_given(given, room, most_before).await,
+            None => self.find_stored(room, most_before).await,
+        }
+    }
+
+    /// Of the stored conversation: `room` tokens, `most_before` of them for what was said before the question.
+    async fn find_stored(&self, room: usize, most_before: usize) -> sqlx::Result<Found> {
+        let TurnRows { user_message_id, assistant_message_id, .. } = self.rows;
+        let head = if self.goes_on { assistant_message_id } else { user_message_id };
+        let branch = branch(&messages::list_tree_nodes(&self.context.db, self.conversation_id).await?, Some(head));
+        let mut exchanges = newest_exchanges(self.context, &branch, self.goes_on, room).await?;
+        let current = exchanges.pop();
+        let room = room.saturating_sub(current.as_ref().map_or(0, |current| current.tokens)).min(most_before);
+        let summaries = self.summaries_before(&branch).await?;
+        let whole = if self.context.memory.max_chars == 0 {
+            room
+        } else {
+            self.context.memory.after_tokens(self.model.window())
+        };
+        let total = branch.len().div_ceil(2).saturating_sub(1);
+        let held = Held {
+            unread: total.saturating_sub(exchanges.len()),
+            tokens: exchanges.iter().map(|exchange| exchange.tokens).collect(),
+            covered: summaries.iter().map(|(covered, _)| *covered).collect(),
+        };
+        let Choice { summary, first } = choose(&held, whole, room);
+        Ok(Found {
+            earlier: exchanges.split_off(first.saturating_sub(held.unread)),
+            current: current.map(|current| current.messages).unwrap_or_default(),
+            summary: summary.map(|at| summaries[at].1),
+            from: (first > 0).then(|| branch.get(2 * first).map(|place| place.id)).flatten(),
+        })
+    }
+
+    /// The summaries of what was said on the way to the question, and how many exchanges each covers, oldest first.
+    async fn summaries_before(&self, branch: &[TreeNode]) -> sqlx::Result<Vec<(usize, SummaryPlace)>> {
+        if self.context.memory.max_chars == 0 {
+            return Ok(Vec::new());
+        }
+        let mut places = summaries::list_places(&self.context.db, self.conversation_id).await?;
+        places.retain(|place| place.message_id < self.rows.user_message_id);
+        Ok(covered_on(branch, &places))
+    }
+
+    /// Of what a program sent. What it knows of the conversation is its own affair; a summary of what is stored helps it where
+    /// it goes on from there.
+    async fn find_given(&self, given: &GivenInput, room: usize, most_before: usize) -> sqlx::Result<Found> {
+        let mut messages = given.messages.clone();
+        if self.goes_on {
+            messages.extend(steps_of(self.context, self.conversation_id, self.rows.assistant_message_id).await?);
+        }
+        let question = messages.iter().rposition(|message| matches!(message, ModelMessage::User(_))).unwrap_or(0);
+        let current = messages.split_off(question);
+        let summary = self.summary_beside(&messages, &current).await?;
+        let exchanges = split_exchanges(messages);
+        let room = room.saturating_sub(current.iter().map(tokens::of_message).sum()).min(most_before);
+        let held = Held { tokens: exchanges.iter().map(|exchange| exchange.tokens).collect(), ..Held::default() };
+        let Choice { first, .. } = choose(&held, room, room);
+        Ok(Found {
+            earlier: exchanges.into_iter().skip(first).collect(),
+            current,
+            from: summary.map(|_| self.rows.user_message_id),
+            summary,
+        })
+    }
+
+    /// The newest summary of what is stored, where what the program sent goes on from the last stored answer.
+    async fn summary_beside(
+        &self,
+        earlier: &[ModelMessage],
+        current: &[ModelMessage],
+    ) -> sqlx::Result<Option<SummaryPlace>> {
+        let places = messages::list_tree_nodes(&self.context.db, self.conversation_id).await?;
+        let branch = branch(&places, Some(self.rows.user_message_id));
+        let Some((_, newest)) = self.summaries_before(&branch).await?.pop() else { return Ok(None) };
+        let [.., question, answer, _] = &branch[..] else { return Ok(None) };
+        let before = messages::list_messages(&self.context.db, &[question.id, answer.id]).await?;
+        let [question, answer] = &before[..] else { return Ok(None) };
+        let said = earlier.iter().rev().find_map(|message| match message {
+            ModelMessage::Assistant(blocks) => Some(text_of(blocks)),
+            ModelMessage::User(_) | ModelMessage::ToolResults(_) => None,
+        });
+        let goes_on = match said {
+            Some(said) => answer.content.trim_end().ends_with(said.trim()),
+            // It told nothing of what was before, unless it asks the same once more.
+            None => current.first() != Some(&ModelMessage::user_text(question.content.as_str())),
+        };
+        Ok(Some(newest).filter(|_| goes_on))
+    }
+
+    /// Writes down what is told in place of the whole, so that people can read it.
+    async fn write_down(&mut self, found: Found) -> sqlx::Result<Told> {
+        let Found { earlier, current, summary, from } = found;
+        let db = &self.context.db;
+        let TurnRows { assistant_message_id: message_id, epoch, .. } = self.rows;
+        let text = match summary {
+            Some(place) => summaries::find_text(db, place.id).await?,
+            None => None,
+        };
+        let was_told = self.goes_on || self.told_before > 0;
+        if from.is_some() || was_told {
+            let summary_id = summary.map(|place| place.id);
+            with_retries(|| summaries::set_told(db, message_id, epoch, from, summary_id)).await?;
+        }
+        self.told_before = earlier.iter().map(|exchange| exchange.tokens).sum();
+        let earlier = earlier.into_iter().flat_map(|exchange| exchange.messages).collect();
+        Ok(Told { earlier, current, summary: text })
+    }
+}
+
+/// Which of these summaries cover a part of a branch, and how many exchanges of it.
+pub(super) fn covered_on(branch: &[TreeNode], places: &[SummaryPlace]) -> Vec<(usize, SummaryPlace)> {
+    let covered = |place: &SummaryPlace| {
+        let at = branch.binary_search_by_key(&place.message_id, |node| node.id).ok()?;
+        Some((at.div_ceil(2), *place))
+    };
+    places.iter().filter_map(covered).collect()
+}
+
+/// What a program sent, exchange by exchange.
+fn split_exchanges(messages: Vec<ModelMessage>) -> Vec<Exchange> {
+    let mut exchanges: Vec<Exchange> = Vec::new();
+    for message in messages {
+        let tokens = tokens::of_message(&message);
+        match exchanges.last_mut() {
+            Some(exchange) if !matches!(message, ModelMessage::User(_)) => {
+                exchange.tokens += tokens;
+                exchange.messages.push(message);
+            }
+            _ => exchanges.push(Exchange { messages: vec![message], tokens }),
+        }
+    }
+    exchanges
+}

@@ -1,0 +1,330 @@
+//! What a model is told of a long conversation: the newest of it, and a summary in place of the rest.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
+use tallybook::{
+    conversation::MemorySettings,
+    db::Database,
+    models::{ModelChoice, ModelEntry},
+};
+use tallybook_llm::{ModelSettings, tokens};
+use tallybook_mock_llm::{CapturedRequest, MockLlm, text};
+use tallybook_protocol::ChatEvent;
+use tallybook_tools::ToolRegistry;
+
+use crate::support::{Engine, EventReader, Provider, TestApp, eventually, on_every_engine, rows};
+
+const SO_FAR: &str = "Summary of the conversation so far";
+
+/// A server whose model reads so many tokens, of which it may write 500.
+async fn start(engine: &Engine, model: &MockLlm, context_tokens: u32, memory: MemorySettings) -> TestApp {
+    let settings = ModelSettings { context_tokens, max_tokens: 500, ..Provider::Anthropic.settings(model.url()) };
+    TestApp::spawn_changed(engine, model, ToolRegistry::default(), |all| {
+        all.models = vec![ModelEntry::from_environment(ModelChoice::Provider(settings))];
+        all.memory = memory;
+    })
+    .await
+}
+
+/// A summary after every answer.
+fn after_every() -> MemorySettings {
+    MemorySettings { after_tokens: Some(0), ..MemorySettings::default() }
+}
+
+/// Gives a new conversation 200 questions with their answers, past the server.
+async fn write_long(app: &TestApp) -> String {
+    let conversation = app.create_conversation().await;
+    let message = |id: i64| {
+        let (number, parent) = ((id + 1) / 2, if id == 1 { "NULL".to_owned() } else { (id - 1).to_string() });
+        let (role, words) = match id % 2 {
+            1 => ("user", format!("Question {number}: how many are {number} and 1?")),
+            _ => ("assistant", format!("Answer {number}: they are {}, as one can count.", number + 1)),
+        };
+        format!("({id}, 1, {parent}, '{role}', '{words}', 'complete', '2026-01-01 00:00:00', '2026-01-01 00:00:00')")
+    };
+    let insert =
+        "INSERT INTO messages (id, conversation_id, parent_id, role, content, status, created_at, completed_at)";
+    let mut sql: Vec<String> = (0..8)
+        .map(|part| (1..=50).map(|id| message(50 * part + id)).collect::<Vec<_>>().join(", "))
+        .map(|values| format!("{insert} VALUES {values}"))
+        .collect();
+    sql.push("UPDATE conversations SET head_message_id = 400, title = 'Counting' WHERE id = 1".to_owned());
+    let db = app.database().await;
+    for statement in sql {
+        match &db {
+            Database::MySql(pool) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
+            Database::Sqlite(pool) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
+        }
+    }
+    conversation
+}
+
+/// Waits until the newest answer that is summed up is this one, and nobody sums up any more.
+async fn summed_up_to(app: &TestApp, message: i64) {
+    const NEWEST: &str = "SELECT COALESCE(MAX(s.message_id), 0) FROM conversation_summaries s";
+    eventually("it is summed up", async || rows!(app, (i64,), NEWEST) == [(message,)] && is_idle(app).await).await;
+}
+
+/// Whether nobody sums anything up.
+async fn is_idle(app: &TestApp) -> bool {
+    rows!(app, (i64,), "SELECT COUNT(*) FROM conversations WHERE summary_until IS NOT NULL") == [(0,)]
+}
+
+fn is_for_summary(request: &CapturedRequest) -> bool {
+    request.body["system"].to_string().contains("You keep the memory of a conversation")
+}
+
+/// The newest request for an answer, or for a summary.
+fn newest(model: &MockLlm, for_summary: bool) -> CapturedRequest {
+    model.requests().into_iter().rev().find(|request| is_for_summary(request) == for_summary).unwrap()
+}
+
+fn texts(content: &Value) -> Vec<String> {
+    match content {
+        Value::String(text) => vec![text.clone()],
+        blocks => {
+            blocks.as_array().unwrap().iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect()
+        }
+    }
+}
+
+/// What the model was told, message by message.
+fn told(request: &CapturedRequest) -> Vec<String> {
+    let messages = request.body["messages"].as_array().unwrap();
+    messages.iter().map(|message| texts(&message["content"]).concat()).collect()
+}
+
+fn system(request: &CapturedRequest) -> String {
+    texts(&request.body["system"]).join("\n")
+}
+
+fn told_tokens(request: &CapturedRequest) -> usize {
+    tokens::of_text(&system(request)) + told(request).iter().map(|text| tokens::of_text(text) + 8).sum::<usize>()
+}
+
+async fn ask(app: &TestApp, conversation: &str, words: &str) -> i64 {
+    let events = app.send(conversation, words).await.all().await;
+    let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{:?}", events.last()) };
+    end.assistant_message_id.0
+}
+
+on_every_engine! {
+    async fn a_conversation_of_400_messages_is_answered_within_the_window_with_its_summary(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = start(&engine, &model, 4000, MemorySettings::default()).await;
+        let conversation = write_long(&app).await;
+        // However many of them are answers, and how many summaries.
+        for _ in 0..30 {
+            model.reply([text("They count on from 1.")]);
+        }
+        // There is no summary yet: as much is told as there is room for, and the page says so.
+        let first = ask(&app, &conversation, "And 201 and 1?").await;
+        let asked = &model.requests()[0];
+        assert!(told_tokens(asked) <= 3500 && told(asked).len() > 80, "{}", told_tokens(asked));
+        assert!(!system(asked).contains(SO_FAR));
+        let message = app.conversation(&conversation).await["messages"][401].clone();
+        assert_eq!(message["id"], first);
+        assert!(message["told"]["from"].is_i64() && message["told"].get("summary").is_none(), "{message}");
+
+        let covered = async || rows!(app, (i64,), "SELECT message_id FROM conversation_summaries ORDER BY message_id");
+        eventually("it is summed up", async || {
+            covered().await.last().is_some_and(|last| last.0 > 300) && is_idle(&app).await
+        })
+        .await;
+        let summaries = covered().await;
+        let for_summaries: Vec<_> = model.requests().into_iter().filter(is_for_summary).collect();
+        assert_eq!(for_summaries.len(), summaries.len());
+        for (number, request) in for_summaries.iter().enumerate() {
+            assert_eq!((&request.body["temperature"], &request.body["max_tokens"]), (&json!(0.0), &json!(500)));
+            assert!(request.body.get("tools").is_none() && told_tokens(request) <= 3500);
+            let asked: Value = serde_json::from_str(&told(request)[0]).unwrap();
+            assert_eq!(asked["summary"], if number == 0 { Value::Null } else { json!("They count on from 1.") });
+            let first = format!("Question {}: how many", 20 * number + 1);
+            assert!(asked["exchanges"][0]["question"].as_str().unwrap().starts_with(&first), "{asked}");
+        }
+        // The newest exchanges are not in it.
+        assert!(summaries.last().unwrap().0 < 360, "{summaries:?}");
+
+        // From here on the model is told the summary, and the messages that it does not cover.
+        let second = ask(&app, &conversation, "And 202 and 1?").await;
+        let asked = newest(&model, false);
+        assert!(told_tokens(&asked) <= 3500, "{}", told_tokens(&asked));
+        assert!(system(&asked).contains(SO_FAR) && system(&asked).ends_with("\"They count on from 1.\""), "{}", system(&asked));
+        let page = app.conversation(&conversation).await;
+        let message = page["messages"].as_array().unwrap().iter().find(|message| message["id"] == second).unwrap();
+        assert_eq!(message["told"]["summary"], "They count on from 1.");
+        let from = message["told"]["from"].as_i64().unwrap();
+        assert!(summaries.contains(&(from - 1,)), "{from} of {summaries:?}");
+        assert_eq!(told(&asked)[0], page["messages"][usize::try_from(from).unwrap() - 1]["content"].as_str().unwrap());
+        assert!(!asked.body_text.contains(&format!("Answer {}:", (from - 1) / 2)));
+        assert_eq!(told(&asked).last().unwrap(), "And 202 and 1?");
+
+        // It counts by its purpose, is none of the turn's cost, and stands in files.
+        let month = app.get_json("/api/me").await["this_month"].clone();
+        let summary = month.as_array().unwrap().iter().find(|row| row["purpose"] == "summary").unwrap();
+        assert_eq!(summary["calls"], json!(model.requests().iter().filter(|request| is_for_summary(request)).count()));
+        assert_eq!(message["usage"]["output_tokens"], 20);
+        let file = app.get_json(&format!("/api/conversations/{conversation}/export?format=json")).await;
+        assert_eq!(file["summaries"][0]["summary"], "They count on from 1.");
+        let markdown = app.get(&format!("/api/conversations/{conversation}/export?format=markdown")).await.text().await.unwrap();
+        let (before, after) = markdown.split_once("was told this summary").unwrap();
+        assert!(before.contains(&format!("Answer {}:", (from - 1) / 2)) && after.contains(&told(&asked)[0]), "{after}");
+        let book = app.get(&format!("/admin/conversations/{conversation}?from=400")).await.text().await.unwrap();
+        assert!(book.contains("Earlier messages were summed up") && book.contains("They count on from 1."), "{book}");
+        model.assert_calls_paired();
+    }
+
+    /// A summary covers an answer and the way to it: what is said elsewhere is not told what it does not know of.
+    async fn another_branch_does_not_use_it(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = start(&engine, &model, 8000, after_every()).await;
+        let conversation = app.create_conversation().await;
+        for words in ["One.", "They said one.", "Two.", "They said two.", "Another.", "They said another."] {
+            model.reply([text(words)]);
+        }
+        let first = ask(&app, &conversation, "First?").await;
+        summed_up_to(&app, first).await;
+        let second = ask(&app, &conversation, "Second?").await;
+        let asked = newest(&model, false);
+        assert_eq!(told(&asked), ["Second?"]);
+        assert!(system(&asked).ends_with("\"They said one.\""), "{}", system(&asked));
+        let page = app.conversation(&conversation).await;
+        assert_eq!(page["messages"][3]["told"], json!({"from": page["messages"][2]["id"], "summary": "They said one."}));
+        summed_up_to(&app, second).await;
+        let asked: Value = serde_json::from_str(&told(&newest(&model, true))[0]).unwrap();
+        let exchange = json!({"question": "Second?", "answer": "Two."});
+        assert_eq!(asked, json!({"summary": "They said one.", "exchanges": [exchange]}));
+
+        // Another version of the first question, above all that was summed up.
+        let body = json!({"content": "Anew?", "edit_of": page["messages"][0]["id"]});
+        let edited = app.post(&format!("/api/conversations/{conversation}/messages"), body).await;
+        EventReader::new(edited).all().await;
+        let asked = newest(&model, false);
+        assert_eq!((told(&asked), system(&asked).contains(SO_FAR)), (vec!["Anew?".to_owned()], false));
+        let page = app.conversation(&conversation).await;
+        assert!(page["messages"][1].get("told").is_none(), "{page}");
+        summed_up_to(&app, page["messages"][1]["id"].as_i64().unwrap()).await;
+        let asked: Value = serde_json::from_str(&told(&newest(&model, true))[0]).unwrap();
+        assert_eq!(asked["summary"], Value::Null);
+    }
+
+    /// What a program sends is the history; the summary helps it where it goes on from there.
+    async fn a_programs_conversation_is_summed_up_after_each_turn(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = start(&engine, &model, 100_000, MemorySettings::default()).await;
+        let user = |words: &str| json!({"role": "user", "content": words});
+        let assistant = |words: &str| json!({"role": "assistant", "content": words});
+        let post = async |name: &str, messages: Value| {
+            let body = json!({"model": name, "messages": messages});
+            let asked = app.client.post(app.url("/v1/chat/completions")).header("X-OpenWebUI-Chat-Id", "c-1").json(&body);
+            assert_eq!(asked.send().await.unwrap().status(), StatusCode::OK);
+        };
+        for words in ["One.", "They said one.", "Two.", "They said two.", "Plain.", "Three.", "They said three."] {
+            model.reply([text(words)]);
+        }
+        post("test-model", json!([user("First?")])).await;
+        summed_up_to(&app, 2).await;
+        post("test-model", json!([user("First?"), assistant("One."), user("Second?")])).await;
+        let asked = newest(&model, false);
+        assert_eq!(told(&asked), ["First?", "One.", "Second?"]);
+        assert!(system(&asked).ends_with("\"They said one.\""), "{}", system(&asked));
+        summed_up_to(&app, 4).await;
+        post("test-model:plain", json!([user("Name it.")])).await;
+        let requests = model.requests().len();
+        // It went on from another answer, so the summary is of something else.
+        post("test-model", json!([user("First?"), assistant("Eleven."), user("Third?")])).await;
+        assert!(!model.requests()[requests].body_text.contains(SO_FAR));
+        summed_up_to(&app, 6).await;
+        let asked = model.requests();
+        assert_eq!(asked.iter().filter(|request| is_for_summary(request)).count(), 3, "a model that is asked once has none");
+        model.assert_calls_paired();
+    }
+
+    /// It delays no turn, and what could not be summed up is summed up after the next answer.
+    async fn one_at_a_time_and_what_failed_comes_after_the_next_answer(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = start(&engine, &model, 8000, after_every()).await;
+        // A file has one server.
+        let other = if engine.is_sqlite() { None } else { Some(start(&engine, &model, 8000, after_every()).await) };
+        let other = other.as_ref().unwrap_or(&app);
+        let conversation = app.create_conversation().await;
+        model.reply([text("One.")]);
+        let gate = model.reply_late([text("They said one.")]);
+        let first = ask(&app, &conversation, "First?").await;
+        model.requests_reached(2).await;
+        model.reply([text("Two.")]);
+        ask(other, &conversation, "Second?").await;
+        // A later answer elsewhere is summed up after this one, so that one had its chance.
+        let elsewhere = app.create_conversation().await;
+        for words in ["Elsewhere.", "They are elsewhere."] {
+            model.reply([text(words)]);
+        }
+        let later = ask(other, &elsewhere, "Where?").await;
+        const COVERED: &str = "SELECT message_id FROM conversation_summaries ORDER BY message_id";
+        eventually("the later one is summed up", async || rows!(app, (i64,), COVERED) == [(later,)]).await;
+        assert_eq!(model.requests().len(), 5, "nobody sums up beside somebody else");
+        gate.open();
+        eventually("the first one is, too", async || rows!(app, (i64,), COVERED) == [(first,), (later,)]).await;
+        eventually("that is all", async || is_idle(&app).await).await;
+
+        model.reply([text("Three.")]);
+        model.fail(500, "no");
+        ask(other, &conversation, "Third?").await;
+        model.requests_reached(7).await;
+        eventually("it has failed", async || is_idle(&app).await).await;
+        model.reply([text("Four.")]);
+        // A model that refuses a temperature is asked without one.
+        model.fail(400, r#"{"error":{"message":"`temperature` is deprecated for this model"}}"#);
+        model.reply([text("They went on to four.")]);
+        let last = ask(&app, &conversation, "Fourth?").await;
+        assert_eq!(told(&newest(&model, false)), ["Second?", "Two.", "Third?", "Three.", "Fourth?"]);
+        summed_up_to(&app, last).await;
+        let asked: Value = serde_json::from_str(&told(&newest(&model, true))[0]).unwrap();
+        assert_eq!(asked["summary"], "They said one.");
+        assert_eq!(asked["exchanges"].as_array().unwrap().len(), 3);
+        assert!(newest(&model, true).body.get("temperature").is_none());
+        let failed = rows!(app, (i64,), "SELECT COUNT(*) FROM model_calls WHERE purpose = 'summary' AND error IS NOT NULL");
+        assert_eq!(failed, [(2,)]);
+    }
+
+    /// Once, before anything is shown, and then in words.
+    async fn a_model_that_reads_less_is_told_less_once(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = start(&engine, &model, 100_000, MemorySettings::OFF).await;
+        let conversation = write_long(&app).await;
+        let too_long = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9000 tokens > 5000 maximum"}}"#;
+        model.fail(400, too_long);
+        model.reply([text("They are 202.")]);
+        ask(&app, &conversation, "And 201 and 1?").await;
+        let [first, second] = &model.requests()[..] else { panic!("it is asked twice") };
+        assert_eq!(told(first).len(), 401);
+        assert!(told(second).len() > 20 && told_tokens(second) <= 4500, "{}", told_tokens(second));
+        let page = app.conversation(&conversation).await;
+        let answer = &page["messages"][401];
+        assert_eq!((&answer["content"], &answer["status"]), (&json!("They are 202."), &json!("complete")));
+        let from = usize::try_from(answer["told"]["from"].as_i64().unwrap()).unwrap();
+        assert_eq!(told(second)[0], page["messages"][from - 1]["content"].as_str().unwrap());
+
+        // Where it is not said how much is read, half of it is told; and no third time.
+        for _ in 0..2 {
+            model.fail(400, r#"{"error":{"message":"the input length exceeds the context length"}}"#);
+        }
+        let events = app.send(&conversation, "And 202 and 1?").await.all().await;
+        let Some(ChatEvent::Error(error)) = events.last() else { panic!("{:?}", events.last()) };
+        assert_eq!(error.code, "model_context_too_long");
+        assert!(error.error.starts_with("This is more than the model can read at once"), "{}", error.error);
+        let requests = model.requests();
+        let [.., whole, half] = &requests[..] else { panic!("it is asked twice") };
+        assert!(told(half).len() > 150 && told(half).len() < told(whole).len() * 6 / 10, "{}", told(half).len());
+
+        // A question that is too long by itself is not asked again.
+        let alone = app.create_conversation().await;
+        model.fail(400, too_long);
+        let events = app.send(&alone, "Long?").await.all().await;
+        assert!(matches!(events.last(), Some(ChatEvent::Error(error)) if error.code == "model_context_too_long"));
+        assert_eq!((model.requests().len(), model.unused_replies()), (5, 0));
+        let steps = rows!(app, (i32, Option<String>), "SELECT step, stop_reason FROM model_calls ORDER BY id");
+        assert_eq!(steps[..2], [(0, None), (1, Some("end_turn".to_owned()))]);
+    }
+}

@@ -1,0 +1,25 @@
+// What was done for an answer and why: asked for under it, and shown there.
+
+import { ChatPage } from "../kit/chat.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
+
+test("an answer with tool calls says on request what was done and why", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  model.answer([{ tool: "add", input: '{"a":"2","b":"3"}' }]);
+  model.answer(["It is 5."]);
+  await page.goto("/");
+  const answer = await chat.ask("How much is two and three?");
+  model.answer(["- It added the numbers <b>exactly</b>.\n- It read the result."]);
+  await answer.getByRole("button", { name: "What was done and why" }).click();
+  await expect(answer.getByTestId("explanation").locator("li")).toHaveText([
+    "It added the numbers <b>exactly</b>.",
+    "It read the result.",
+  ]);
+  // Where nothing was called there is nothing to ask.
+  model.answer(["You are welcome."]);
+  const thanks = await chat.ask("Thanks");
+  await expect(thanks.getByTestId("regenerate")).toBeVisible();
+  await expect(thanks.getByTestId("explain")).toHaveCount(0);
+});

@@ -1,0 +1,27 @@
+//! What stands before the first message that the newest answer's model was told whole: that those above were summed up, and how.
+
+use leptos::prelude::*;
+use tallybook_protocol::{MessageId, Told};
+
+use crate::language::use_language;
+
+/// The note before a message, if it belongs there.
+#[component]
+pub(crate) fn ToldNote(id: MessageId, told: Memo<Option<Told>>) -> impl IntoView {
+    let text = use_language();
+    move || {
+        let Told { summary, .. } = told.get().filter(|told| told.from == id)?;
+        let note = match summary {
+            Some(summary) => view! {
+                <details class="told" data-testid="told">
+                    <summary>{text.summed_up()}</summary>
+                    <p>{text.summed_up_hint()}</p>
+                    <blockquote dir="auto">{summary}</blockquote>
+                </details>
+            }
+            .into_any(),
+            None => view! { <p class="told" data-testid="told">{text.left_out()}</p> }.into_any(),
+        };
+        Some(note)
+    }
+}
