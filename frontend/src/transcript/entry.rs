@@ -6,7 +6,7 @@ use tallybook_protocol::{
     Message, MessageId, MessageStatus, ModelRetry, Role, Told, ToolCallId, ToolCallPreparing, Usage,
 };
 
-use super::{Call, Item, Segment, item::Told, segments::segments};
+use super::{Call, Item, Segment, item::StoredItems, segments::segments};
 
 /// The epoch of a turn that was never cut off.
 const FIRST_EPOCH: i32 = 1;
@@ -83,12 +83,12 @@ impl Entry {
     /// A message as it is stored, with what was `held` of the texts of its items before.
     pub(crate) fn stored(message: Message, held: &[Item]) -> Self {
         let is_over = message.status != MessageStatus::Streaming;
-        let told = Told { message: message.id, calls: message.tool_calls, reasoning: message.reasoning, is_over };
+        let stored = StoredItems { message: message.id, calls: message.tool_calls, reasoning: message.reasoning, is_over };
         Self {
             id: message.id,
             role: message.role,
             text: message.content,
-            items: told.items(held),
+            items: stored.items(held),
             status: message.status,
             error: message.error,
             error_code: message.error_code,

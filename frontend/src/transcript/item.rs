@@ -102,7 +102,7 @@ impl Item {
 }
 
 /// What stands in a message, as the server tells it.
-pub(super) struct Told {
+pub(super) struct StoredItems {
     pub(super) message: MessageId,
     pub(super) calls: Vec<ToolCall>,
     pub(super) reasoning: Vec<Reasoning>,
@@ -110,7 +110,7 @@ pub(super) struct Told {
     pub(super) is_over: bool,
 }
 
-impl Told {
+impl StoredItems {
     /// The items in the order in which they happened, each with what was `held` of its texts before.
     pub(super) fn items(self, held: &[Item]) -> Vec<Item> {
         let mut items: Vec<Item> = Vec::with_capacity(self.calls.len() + self.reasoning.len());
