@@ -127,11 +127,11 @@ impl Reader {
                     Content::Parts(parts) => parts.into_iter().map(|part| part.text).collect(),
                     Content::Other(_) => String::new(),
                 };
-                self.text(text, events)?;
+                self.text(&text, events)?;
             }
             if let Some(words) = delta.refusal.filter(|words| !words.is_empty()) {
                 self.refused = true;
-                self.text(words, events)?;
+                self.text(&words, events)?;
             }
             for call in delta.tool_calls.unwrap_or_default() {
                 events.extend(self.call(call)?);
@@ -147,9 +147,9 @@ impl Reader {
         }
     }
 
-    fn text(&mut self, text: String, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        self.budget.take(&text)?;
-        events.extend(self.tags.push(&text).into_iter().map(Said::into_event));
+    fn text(&mut self, text: &str, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        self.budget.take(text)?;
+        events.extend(self.tags.push(text).into_iter().map(Said::into_event));
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Thinking that a model writes into its text, between tags before its answer (DeepSeek, Qwen, MiniMax), where its server
+//! Thinking that a model writes into its text, between tags before its answer (DeepSeek, Qwen), where its server
 //! does not take it out. Read character by character, so any split of the text gives the same.
 
 use crate::event::ModelEvent;

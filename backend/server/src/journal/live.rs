@@ -204,7 +204,9 @@ mod tests {
             ReasoningDelta { reasoning_id, reasoning_offset, delta, duration_ms, ..ReasoningDelta::default() }
         };
         let first = [thought(0, 0, "Let ", None), thought(0, 4, "me", None), thought(0, 6, "", Some(12))];
-        first.into_iter().for_each(|delta| log.append(ChatEvent::ReasoningDelta(delta)));
+        for delta in first {
+            log.append(ChatEvent::ReasoningDelta(delta));
+        }
         log.append(delta(0, 3));
         log.append(ChatEvent::ReasoningDelta(thought(1, 0, "And", None)));
         let nothing = Stored { text_bytes: 0, reasoning_seq: -1 };

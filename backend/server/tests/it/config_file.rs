@@ -150,7 +150,11 @@ fn a_mistake_is_told_with_its_file_and_line() {
         (model("max_tokens = \"many\""), 4, "invalid type: string"),
         (model("tool_mode = \"telepathy\""), 4, "is no tool mode"),
         (model("reasoning_effort = \"much\""), 4, "\"much\" is no effort: use none, minimal, low"),
-        (model("api_key_env = \"A_KEY\"\nthinking_tokens = 2000"), 2, "thinking_tokens is for anthropic and openrouter"),
+        (
+            model("api_key_env = \"A_KEY\"\nthinking_tokens = 2000"),
+            2,
+            "thinking_tokens is for anthropic and openrouter",
+        ),
         (model("api_key_env = \"A_KEY\"\ninput_price = 1"), 5, "input_price and output_price go together"),
         (model("api_key_env = \"A_KEY\"\ninput_price = 1\noutput_price = -1"), 6, "a price is a number from 0"),
         (

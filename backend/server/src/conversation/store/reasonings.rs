@@ -66,7 +66,7 @@ pub(crate) async fn create_missing(
 
 /// Deletes what was thought in one step, which is taken back.
 pub(crate) async fn delete(tx: &mut Transaction, message_id: MessageId, step: i64) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| { sqlx::query(DELETE).bind(message_id).bind(step).execute(connection).await.map(|_| ()) })
+    on_tx!(tx, |connection| sqlx::query(DELETE).bind(message_id).bind(step).execute(connection).await.map(|_| ()))
 }
 
 /// What was thought in the turns `message_ids`, which are in order.
