@@ -86,7 +86,9 @@ fn try_all(clients: &[&Client]) -> Result<()> {
         };
         outcomes.push(format!("{:<16} {seconds:>4} s  {words}", client.name));
     }
-    outcomes.iter().for_each(|line| say(line));
+    for line in &outcomes {
+        say(line);
+    }
     if !failed.is_empty() {
         bail!("not all is well with {}", failed.join(", "));
     }

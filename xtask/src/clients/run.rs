@@ -20,7 +20,7 @@ pub(super) fn python(stage: &Stage, limit: Duration) -> Result<()> {
     stage.run(Command::new(python).arg(stage.folder().join("program.py")), limit)
 }
 
-/// Runs Open WebUI, which its tests start and use in a browser.
+/// Runs `Open WebUI`, which its tests start and use in a browser.
 pub(super) fn open_webui(stage: &Stage) -> Result<()> {
     let browser = browser::prepare()?;
     // What the list leaves out is what Open WebUI names and does not need for models elsewhere.

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use crate::{node, shell, workspace};
 
 /// How long a server may take until it says where it is.
-const START_LIMIT: Duration = Duration::from_secs(60);
+const START_LIMIT: Duration = Duration::from_mins(1);
 
 /// The admin, who is the only person there, and whose key the program has.
 const ADMIN: &str = "root";
