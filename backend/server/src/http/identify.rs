@@ -25,7 +25,7 @@ use url::form_urlencoded;
 use super::{
     accounts, assets, cookie,
     error::ApiError,
-    shares,
+    openapi, shares,
     state::{AppState, State},
     trace,
 };
@@ -60,7 +60,7 @@ async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<
         return Ok(Some(Caller::local()));
     }
     let path = request.path();
-    if path == "/healthz" || path == accounts::SETUP || is_file(path) || shares::is_shared(path) {
+    if path == "/healthz" || path == accounts::SETUP || is_same_for_all(path) || shares::is_shared(path) {
         return Ok(None);
     }
     let is_for_strangers = FOR_STRANGERS.contains(&path)
@@ -80,10 +80,10 @@ async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<
     }
 }
 
-/// The page's files, which are the same for everybody.
-fn is_file(path: &str) -> bool {
+/// The page's files, and what is said of the API, which are the same for everybody.
+fn is_same_for_all(path: &str) -> bool {
     let versioned = path.strip_prefix("/pkg/").is_some_and(|rest| rest.split('/').count() == 2);
-    versioned || assets::UNVERSIONED.contains(&path) || path == "/service-worker.js"
+    versioned || assets::UNVERSIONED.contains(&path) || path == "/service-worker.js" || openapi::PUBLIC.contains(&path)
 }
 
 /// What a request shows of who sent it.

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::{
     super::{
+        answers::{ModelFailed, Unknown},
         cookie,
         error::ApiError,
         guard,
@@ -17,13 +18,14 @@ use super::{
         state::{AppState, State},
     },
     ask::{self, Asked},
-    chunk::Chunks,
+    chunk::{Chunk, Chunks},
     follow::{BegunTurn, Follower},
     plain::PlainAnswer,
     refusal::Refusal,
     respond::Answer,
     sink::Progress,
     whole::{Completion, WholeAnswer},
+    wire::ChatRequest,
 };
 use crate::{
     accounts::{Caller, Credential, UserId},
@@ -42,6 +44,26 @@ struct Answering {
     conversation: Option<Uuid>,
 }
 
+/// An answer, whole or as a stream, in the format of OpenAI Chat Completions.
+///
+/// The tools run here and are not shown as calls. The question and the answer are kept as a conversation.
+#[utoipa::path(
+    post, path = "/v1/chat/completions", operation_id = "create_chat_completion", tag = "Programs",
+    request_body = ChatRequest,
+    params(
+        ("X-Tallybook-Conversation" = Option<String>, Header, max_length = 200,
+            description = "The conversation to go on in, by its UUID or an id of the program's own; else a new one."),
+        ("X-OpenWebUI-Chat-Id" = Option<String>, Header, max_length = 200, description = "The same, as Open WebUI says it."),
+        ("X-Tallybook-Task" = Option<String>, Header, description = "Not empty: the model is asked once, and nothing is kept."),
+        ("X-Tallybook-Tools" = Option<String>, Header, description = "`events`: the stream tells of the tools' calls."),
+    ),
+    responses(
+        (status = 200, description = "The answer. As a stream, `data:` lines with chunks and, last, `[DONE]`.",
+            content((Completion<'static> = "application/json"), (Chunk<'static> = "text/event-stream")),
+            headers(("X-Tallybook-Conversation" = Uuid, description = "Where the answer is stored."))),
+        Unknown, ModelFailed,
+    ),
+)]
 pub(super) async fn create(
     state: State,
     caller: Caller,

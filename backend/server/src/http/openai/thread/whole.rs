@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use tallybook_protocol::{MessageEnd, RawJson, ToolCall, ToolCallEnd, ToolCallStart, ToolCallStatus};
+use utoipa::ToSchema;
 
 use super::super::sink::Sink;
 use crate::conversation::ClientCall;
@@ -43,7 +44,8 @@ impl Sink for WholeThread {
 }
 
 /// A call of one of our tools.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ThreadToolCall)]
 pub(super) struct CallBody<'a> {
     pub(super) id: String,
     pub(super) name: &'a str,
@@ -53,7 +55,8 @@ pub(super) struct CallBody<'a> {
 }
 
 /// What came of it.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ToolOutcome)]
 pub(super) struct Outcome<'a> {
     status: ToolCallStatus,
     success: bool,
