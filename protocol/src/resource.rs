@@ -148,8 +148,8 @@ pub struct ConversationSummary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 pub struct Window {
-    /// The newest, so many of them, 1 to 200; one more where a question would be cut off from its answer.
-    #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 200))]
+    /// The newest, so many of them, at most 200; one more where a question would be cut off from its answer.
+    #[cfg_attr(feature = "openapi", param(format = "uint32"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Of those alone that lead up to this message.

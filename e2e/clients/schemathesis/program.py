@@ -1,0 +1,41 @@
+"""schemathesis: asks for everything that `/openapi.json` describes, in every way that it can think of, right and wrong, and
+compares what is answered with what is described."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from pathlib import Path
+
+URL, KEY = os.environ["TALLYBOOK_URL"], os.environ.get("TALLYBOOK_KEY")
+HERE = Path(__file__).parent
+HEADERS = {"Authorization": f"Bearer {KEY}"} if KEY else {}
+
+
+def ask(path, body=None):
+    """What is answered, as text."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(URL + path, data, {**HEADERS, "Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=30) as response:
+        return response.read().decode()
+
+
+conversation = json.loads(ask("/api/conversations", {}))["uuid"]
+ask(f"/api/conversations/{conversation}/messages", {"content": "use add 0.1 0.2"})
+answer = json.loads(ask(f"/api/conversations/{conversation}"))["messages"][1]
+there = {
+    "conversations": conversation,
+    "messages": answer["id"],
+    "calls": answer["tool_calls"][0]["tool_call_id"],
+    "models": json.loads(ask("/v1/models"))["data"][0]["id"],
+}
+settings = (HERE / "schemathesis.toml").read_text()
+settings += "".join(f"\n[dictionaries.{name}]\nvalues = [{json.dumps(value)}]\n" for name, value in there.items())
+with tempfile.TemporaryDirectory() as folder:
+    (Path(folder) / "schemathesis.toml").write_text(settings)
+    command = [str(Path(sys.executable).with_name("schemathesis")), "--config-file", f"{folder}/schemathesis.toml"]
+    command += ["run", f"{URL}/openapi.json", "--workers", "2"]
+    command += [part for name, value in HEADERS.items() for part in ("--header", f"{name}: {value}")]
+    sys.exit(subprocess.run(command, env={**os.environ, "PYTHONPATH": str(HERE)}, cwd=folder).returncode)
