@@ -25,8 +25,15 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await expect(closed.locator("dl").first()).toBeHidden();
     await closed.locator("summary").first().click();
     await expect(closed.locator("dl").first()).toContainText("cursor");
-    await page.getByRole("navigation").getByRole("link", { name: "POST /v1/chat/completions" }).click();
-    await expect(page.locator("#create_chat_completion")).toBeInViewport();
+    await page.getByRole("navigation").getByRole("link", { name: "Search" }).click();
+    await expect(page.locator("#subject-search")).toBeInViewport();
+    const link = page.getByRole("navigation").getByRole("link", { name: "POST /v1/chat/completions" });
+    if (width > 1000) {
+      await link.click();
+      await expect(page.locator("#create_chat_completion")).toBeInViewport();
+    } else {
+      await expect(link).toBeHidden();
+    }
     await context.close();
 
     // axe is a script itself, and the page is the same with scripts and without. What is closed it does not see.

@@ -42,13 +42,22 @@ pub(crate) fn program(release: bool) -> Result<PathBuf> {
     workspace::built(profile(release), "tallybook")
 }
 
+/// Builds the server without its page, and the model for trying things by hand.
+pub(crate) fn without_page() -> Result<()> {
+    programs(false, &["tallybook", "mock-llm"])
+}
+
 /// Builds the server program, in debug or release.
 fn server(release: bool) -> Result<()> {
+    programs(release, &["tallybook"])
+}
+
+fn programs(release: bool, names: &[&str]) -> Result<()> {
     let is_first = !workspace::built(profile(release), "tallybook")?.exists();
     let step = Step::begin("building the server", if is_first { "the first time takes about 5 minutes" } else { "" });
     let mut cargo = shell::cargo();
     // Chosen from the whole workspace, its dependencies are built with the features that the tests need as well, once.
-    cargo.args(["build", "--workspace", "--bin", "tallybook"]);
+    cargo.args(["build", "--workspace"]).args(names.iter().flat_map(|name| ["--bin", name]));
     if release {
         cargo.arg("--release");
     }

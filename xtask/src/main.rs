@@ -5,13 +5,16 @@
 
 mod bench;
 mod build;
+mod clients;
 mod conformance;
 mod debian;
 mod fingerprint;
 mod fuzz;
 mod imports;
 mod lint;
+mod node;
 mod progress;
+mod python;
 mod run;
 mod screenshots;
 mod seed;
@@ -48,6 +51,8 @@ enum Command {
     Fuzz(fuzz::Options),
     /// Run MCP's conformance suite for clients, and write down what came of it in docs/mcp-conformance.md
     Conformance,
+    /// Set up real programs of other people's, and try them on a running server
+    Clients(clients::Options),
     /// Build the page (WASM, styles, static files) into target/site
     Ui(ui::Options),
     /// Fill a database with made-up tool calls, to see how the book of them does
@@ -67,6 +72,7 @@ fn main() -> ExitCode {
         Command::Imports(options) => imports::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Conformance => conformance::run(),
+        Command::Clients(options) => clients::run(&options),
         Command::Ui(options) => ui::build(&options).map(|_| ()),
         Command::Seed(options) => seed::run(&options),
         Command::Screenshots => screenshots::run(),

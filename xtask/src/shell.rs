@@ -7,7 +7,7 @@ use std::{
     process::{Command, ExitStatus, Output, Stdio},
     sync::mpsc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, bail};
@@ -82,6 +82,27 @@ pub(crate) fn run_bounded(command: &mut Command, limit: Duration) -> Option<Outp
     None
 }
 
+/// Runs a program with this terminal's output, as [`run`] does, and ends it when it takes longer than `limit`.
+pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
+    let mut child = command.spawn().with_context(|| format!("cannot start `{}`", describe(command)))?;
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            if !status.success() {
+                bail!("`{}` failed ({status})", describe(command));
+            }
+            return Ok(());
+        }
+        if began.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            bail!("`{}` took longer than {} s", describe(command), limit.as_secs());
+        }
+        // The standard library has no wait with an end.
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
 /// The program and its arguments as one would type them.
 fn describe(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
@@ -102,6 +123,15 @@ mod tests {
     #[test]
     fn a_program_that_hangs_is_given_up() {
         assert!(run_bounded(Command::new("sleep").arg("600"), Duration::from_millis(20)).is_none());
+    }
+
+    #[test]
+    fn a_program_with_a_limit_succeeds_fails_or_is_ended() {
+        let seconds = |number| Duration::from_secs(number);
+        run_within(&mut Command::new("true"), seconds(60)).unwrap();
+        assert!(run_within(&mut Command::new("false"), seconds(60)).is_err());
+        let error = run_within(Command::new("sleep").arg("600"), seconds(0)).unwrap_err();
+        assert_eq!(error.to_string(), "`sleep 600` took longer than 0 s");
     }
 
     #[test]

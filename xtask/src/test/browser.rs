@@ -8,12 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{debian, fingerprint, progress::Step, shell, workspace};
-
-/// The oldest Node.js that the browser tests run on.
-const NODE: u32 = 20;
-
-const NODE_ADVICE: &str = "the browser tests need Node.js 20 or newer with npm: install it from https://nodejs.org";
+use crate::{debian, node, shell, workspace};
 
 /// Where a browser is found, and what to tell who has none.
 struct Kind {
@@ -53,9 +48,9 @@ pub(crate) struct Browser {
 
 /// Finds all of it, installing what is missing where that can be done without asking.
 pub(crate) fn prepare() -> Result<Browser> {
-    prepare_node()?;
+    node::find()?;
     let chromium = find(&CHROMIUM)?;
-    prepare_packages()?;
+    node::install_packages(&workspace::e2e(), "installing the browser tests' packages")?;
     Ok(Browser { chromium })
 }
 
@@ -65,6 +60,11 @@ pub(crate) fn prepare_firefox() -> Result<PathBuf> {
 }
 
 impl Browser {
+    /// Where Chromium is.
+    pub(crate) fn chromium(&self) -> &Path {
+        &self.chromium
+    }
+
     /// TypeScript's check of the tests themselves.
     pub(crate) fn type_check() -> Command {
         let mut command = Command::new("npm");
@@ -82,31 +82,6 @@ impl Browser {
             .env("TALLYBOOK_BIN", program);
         command
     }
-}
-
-fn prepare_node() -> Result<()> {
-    let has_npm = || shell::find_program("npm").is_some();
-    // Debian has npm in a package of its own, so that there may be one without the other. An old Node.js stays: it was
-    // chosen by somebody, and the distribution's may be no newer.
-    if debian::can_install() {
-        match (node_version(), has_npm()) {
-            (None, _) => debian::install(&["nodejs", "npm"])?,
-            (Some(NODE..), false) => debian::install(&["npm"])?,
-            (Some(_), _) => {}
-        }
-    }
-    match node_version() {
-        Some(NODE..) if has_npm() => Ok(()),
-        Some(version @ NODE..) => bail!("{NODE_ADVICE} (Node.js {version} is here, npm is not)"),
-        Some(version) => bail!("{NODE_ADVICE} (Node.js {version} is here)"),
-        None => bail!(NODE_ADVICE),
-    }
-}
-
-/// The first number of Node.js's version.
-fn node_version() -> Option<u32> {
-    let version = shell::ask(Command::new("node").arg("--version"))?;
-    version.trim_start_matches('v').split('.').next()?.parse().ok()
 }
 
 /// The browser that is named, the installed one, or one installed for the occasion.
@@ -134,26 +109,6 @@ fn installed(kind: &Kind) -> Option<PathBuf> {
         .iter()
         .find_map(|name| shell::find_program(name))
         .or_else(|| application.is_file().then(|| application.to_owned()))
-}
-
-/// Installs the locked packages, when the lock has changed since the last time.
-fn prepare_packages() -> Result<()> {
-    let folder = workspace::e2e();
-    let lock = folder.join("package-lock.json");
-    let note = folder.join("node_modules/.tallybook-lock");
-    let fingerprint = fingerprint::of("npm ci", &[&lock])?;
-    if fingerprint::matches(&note, &fingerprint) {
-        return Ok(());
-    }
-    let step = Step::begin("installing the browser tests' packages", "npm ci");
-    let mut npm = Command::new("npm");
-    npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(&folder);
-    // The browser is the machine's own.
-    npm.env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1").stdout(std::io::stderr());
-    shell::run(&mut npm).context("cannot install the browser tests' packages")?;
-    fingerprint::write(&note, &fingerprint)?;
-    step.done("");
-    Ok(())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use anyhow::Result;
 
 use self::browser::Browser;
 use crate::{
+    clients,
     progress::{Step, say},
     shell, ui, workspace,
 };
@@ -49,13 +50,17 @@ pub(crate) fn run() -> Result<()> {
     let rust = shell::run(tests.env(mysql::VARIABLE, mysql.urls()).env(python::VARIABLE, &python));
     step.done(if rust.is_ok() { "all passed" } else { "some failed" });
 
+    let step = Step::begin("trying the programs that are quick to try", "");
+    let clients = clients::run_quick();
+    step.done(if clients.is_ok() { "all passed" } else { "some failed" });
+
     let step = Step::begin("running the browser tests", "");
     let mut playwright = browser.playwright(&program);
-    playwright.arg("test").env(mysql::VARIABLE, mysql.urls()).env("FIREFOX", &firefox);
+    playwright.arg("test").env(mysql::VARIABLE, mysql.urls()).env("FIREFOX", &firefox).env(python::VARIABLE, &python);
     let page = shell::run(&mut Browser::type_check()).and_then(|()| shell::run(&mut playwright));
     step.done(if page.is_ok() { "all passed" } else { "some failed" });
 
-    rust.and(page)?;
+    rust.and(clients).and(page)?;
     say("every test passed");
     Ok(())
 }

@@ -103,6 +103,11 @@ on_every_engine! {
         gate.open();
         slow.all().await;
         assert_eq!(slow.text, "Slowly.");
+        // The second of them did not take the chat along.
+        model.reply([text("Later.")]);
+        let later = ask(&app, &own, &question("4?")).await;
+        assert_eq!(conversation_of(&later), uuid);
+        words(later).await;
 
         // Unknown, foreign, deleted: never refused.
         let foreign = app.create_conversation().await;

@@ -104,9 +104,11 @@ impl ConversationService {
             Some(id) => programs::find_conversation(&context.db, program, id).await?,
             None => None,
         };
-        // The UUID that it was told goes on to mean that conversation, though it is busy.
-        let is_told = |id: &&str| known.as_ref().is_some_and(|row| row.uuid == *id);
-        let own_id = chat_id.as_deref().filter(|id| !is_told(id));
+        // The UUID that it was told goes on to mean that conversation, though it is busy. So does an id of its own, unless
+        // nobody knows when the conversation will be free: a program may ask twice at once in one chat, as Open WebUI does
+        // where two models answer side by side, and the chat is where it was with the next question.
+        let still_means = |id: &&str| known.as_ref().is_some_and(|row| row.uuid == *id || !row.awaiting_approval);
+        let own_id = chat_id.as_deref().filter(|id| !still_means(id));
         let parts = [MessagePart::Text { text: question }];
         let beginning = Beginning { program, own_id, parts: &parts, model, input: Some(input) };
         if let Some(row) = known.filter(|row| row.active_message_id.is_none())

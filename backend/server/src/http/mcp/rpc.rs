@@ -13,8 +13,13 @@ use utoipa::{
     },
 };
 
+use super::era::Era;
+
 /// The longest text that stands for a request.
 const MAX_ID_BYTES: usize = 200;
+
+/// The code of a method that there is not.
+const NO_SUCH_METHOD: i32 = -32601;
 
 /// What a message is answered with.
 pub(super) type Answer = Result<Value, Failure>;
@@ -114,7 +119,7 @@ impl Failure {
     }
 
     pub(super) fn no_such_method() -> Self {
-        Self::new(-32601, "There is no such method here. There are tools, to list and to call.")
+        Self::new(NO_SUCH_METHOD, "There is no such method here. There are tools, to list and to call.")
     }
 
     pub(super) fn bad_params(message: impl Into<String>) -> Self {
@@ -122,7 +127,9 @@ impl Failure {
     }
 
     pub(super) fn header_mismatch() -> Self {
-        Self::new(-32020, "The header Mcp-Method names another method than the message.")
+        let words = "The headers Mcp-Protocol-Version, Mcp-Method and Mcp-Name must each be there once and say what the \
+            message says.";
+        Self::new(-32020, words)
     }
 
     pub(super) fn unsupported_version(asked: &str, spoken: &[&str]) -> Self {
@@ -147,12 +154,22 @@ pub(super) fn refuse(id: Option<Value>, failure: &Failure) -> HttpResponse {
     HttpResponse::build(StatusCode::BAD_REQUEST).json(body)
 }
 
-/// Answers a message.
-pub(super) fn respond(id: &Value, answer: Answer) -> HttpResponse {
+/// Answers a message, as its era has it.
+pub(super) fn respond(id: &Value, answer: Answer, era: Era) -> HttpResponse {
     let mut body = json!({"jsonrpc": "2.0", "id": id});
-    match answer {
-        Ok(result) => body["result"] = result,
-        Err(failure) => body["error"] = failure.body(),
-    }
-    HttpResponse::Ok().json(body)
+    let status = match answer {
+        Ok(result) => {
+            body["result"] = result;
+            StatusCode::OK
+        }
+        Err(failure) => {
+            body["error"] = failure.body();
+            match era {
+                Era::Older => StatusCode::OK,
+                Era::Newer if failure.code == NO_SUCH_METHOD => StatusCode::NOT_FOUND,
+                Era::Newer => StatusCode::BAD_REQUEST,
+            }
+        }
+    };
+    HttpResponse::build(status).json(body)
 }

@@ -99,6 +99,9 @@ fn operations(document: &Value, subject: &str) -> Vec<Operation> {
             }
         }
     }
+    // The main ones first.
+    let place = |operation: &Operation| EXAMPLES.iter().position(|example| example.operation == operation.id);
+    found.sort_by_key(|operation| place(operation).unwrap_or(EXAMPLES.len()));
     found
 }
 
@@ -171,7 +174,7 @@ pub(super) fn schemas(document: &Value) -> Vec<Schema> {
     fields_of(all).map(read).collect()
 }
 
-/// Its fields and those of what it takes in whole; those that must be there first.
+/// Its fields and those of what it takes in whole; those that must be there first, and before them what tells its form.
 fn properties(all: &Value, schema: &Value) -> Vec<Field> {
     let mut found = Vec::new();
     for part in schema["allOf"].as_array().into_iter().flatten() {
@@ -186,7 +189,8 @@ fn properties(all: &Value, schema: &Value) -> Vec<Field> {
         is_required: is_required(name),
         description: description_of(field),
     }));
-    found.sort_by_key(|field| !field.is_required);
+    let is_mark = |name: &str| schema["properties"][name]["enum"].as_array().is_some_and(|values| values.len() == 1);
+    found.sort_by_key(|field| (!is_mark(&field.name), !field.is_required));
     found
 }
 

@@ -85,6 +85,21 @@ async fn a_call_that_waits_has_not_failed() {
     assert_eq!((&stored["awaiting_approval"], &answer["reasoning_summary"]), (&json!(true), &json!([])));
 }
 
+/// Nobody knows when somebody decides, so the chat is where it goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chat_whose_answer_waits_goes_on_in_a_new_conversation() {
+    let model = MockLlm::start().await.unwrap();
+    let app = server(&Engine::sqlite(), &model, Duration::ZERO).await;
+    let own = [("X-OpenWebUI-Chat-Id", "my chat")];
+    model.reply([tool_call("order", "{}")]);
+    let waits = conversation_of(&ask(&app, &own, &question("I am hungry")).await);
+    model.reply([text("Well.")]);
+    let next = conversation_of(&ask(&app, &own, &question("And?")).await);
+    assert_ne!(next, waits);
+    model.reply([text("Well.")]);
+    assert_eq!(conversation_of(&ask(&app, &own, &question("And now?")).await), next);
+}
+
 /// After its time the answer ends and says where it goes on; the turn waits as before. One that nobody waits for any more is
 /// stopped.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

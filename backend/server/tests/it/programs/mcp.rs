@@ -31,6 +31,22 @@ async fn send(app: &TestApp, message: &Value) -> Response {
     app.client.post(app.url("/mcp")).json(message).send().await.unwrap()
 }
 
+/// A request; without parameters where they are null.
+fn request(method: &str, params: &Value) -> Value {
+    let mut request = json!({"jsonrpc": "2.0", "id": 1, "method": method});
+    if !params.is_null() {
+        request["params"] = params.clone();
+    }
+    request
+}
+
+/// The status and the code of a refusal.
+async fn refused(response: Response) -> (u16, i64) {
+    let status = response.status().as_u16();
+    let body: Value = response.json().await.unwrap();
+    (status, body["error"]["code"].as_i64().unwrap_or_else(|| panic!("{body}")))
+}
+
 /// The result of a request.
 async fn result(app: &TestApp, method: &str, params: Value) -> Value {
     let response = send(app, &json!({"jsonrpc": "2.0", "id": "a", "method": method, "params": params})).await;
@@ -118,46 +134,99 @@ on_every_engine! {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn both_eras_of_the_protocol_are_spoken_and_nothing_else() {
+async fn the_older_era_of_the_protocol_is_spoken() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     for (asked, spoken) in [("2025-06-18", "2025-06-18"), ("1999-01-01", "2025-11-25")] {
         let hello = result(&app, "initialize", json!({"protocolVersion": asked, "capabilities": {}})).await;
         assert_eq!((&hello["protocolVersion"], &hello["serverInfo"]["name"]), (&json!(spoken), &json!("tallybook")));
     }
-    assert_eq!(result(&app, "server/discover", json!({})).await["supportedVersions"], json!(["2026-07-28"]));
-    result(&app, "ping", json!({})).await;
+    assert_eq!(result(&app, "ping", json!({})).await, json!({}));
     let note = send(&app, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
     assert_eq!((note.status(), note.text().await.unwrap()), (StatusCode::ACCEPTED, String::new()));
-    let request = |method: &str| json!({"jsonrpc": "2.0", "id": 1, "method": method});
     for (message, status, code) in [
-        (request("resources/list"), 200, -32601),
-        (json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "nothing"}}), 200, -32602),
-        (json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": [1]}), 200, -32602),
-        (json!([request("ping")]), 400, -32600),
+        (request("resources/list", &Value::Null), 200, -32601),
+        (request("server/discover", &json!({})), 200, -32601),
+        (request("tools/call", &json!({"name": "nothing"})), 200, -32602),
+        (request("tools/call", &json!([1])), 200, -32602),
+        (json!([request("ping", &json!({}))]), 400, -32600),
         (json!({"jsonrpc": "1.0", "id": 1, "method": "ping"}), 400, -32600),
         (json!({"jsonrpc": "2.0", "id": {"a": 1}, "method": "ping"}), 400, -32600),
         (json!({"jsonrpc": "2.0", "id": "x".repeat(1000), "method": "ping"}), 400, -32600),
         (json!(7), 400, -32600),
     ] {
-        let response = send(&app, &message).await;
-        assert_eq!(response.status().as_u16(), status, "{message}");
-        assert_eq!(response.json::<Value>().await.unwrap()["error"]["code"], code, "{message}");
+        assert_eq!(refused(send(&app, &message).await).await, (status, code), "{message}");
     }
     for (header, value, code) in [("mcp-protocol-version", "2024-01-01", -32022), ("mcp-method", "ping", -32020)] {
-        let asked = app.client.post(app.url("/mcp")).header(header, value).json(&request("tools/list"));
-        let response = asked.send().await.unwrap();
-        assert_eq!(response.status(), 400);
-        assert_eq!(response.json::<Value>().await.unwrap()["error"]["code"], code);
+        let list = request("tools/list", &json!({}));
+        let response = app.client.post(app.url("/mcp")).header(header, value).json(&list).send().await.unwrap();
+        assert_eq!(refused(response).await, (400, code));
     }
-    // There is nothing to listen to, and no session to end.
+}
+
+/// What a request of the newer era says of itself.
+fn meta(version: &str) -> Value {
+    let (said, can) = ("io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities");
+    json!({"_meta": {said: version, can: {}}})
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_of_the_newer_era_stands_for_itself() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    let ask = async |headers: &[(&str, &str)], message: Value| {
+        let mut asked = app.client.post(app.url("/mcp")).json(&message);
+        for (name, value) in headers {
+            asked = asked.header(*name, *value);
+        }
+        asked.send().await.unwrap()
+    };
+    let now = ("mcp-protocol-version", "2026-07-28");
+    let said = meta("2026-07-28");
+    let hello = ask(&[now, ("mcp-method", "server/discover")], request("server/discover", &said)).await;
+    assert_eq!(hello.json::<Value>().await.unwrap()["result"]["supportedVersions"], json!(["2026-07-28"]));
+    let mut sum = said.clone();
+    sum["name"] = json!("add");
+    sum["arguments"] = json!({"a": 1, "b": 2});
+    let call = request("tools/call", &sum);
+    let called = ask(&[now, ("mcp-method", "tools/call"), ("mcp-name", "add")], call.clone()).await;
+    assert_eq!(called.json::<Value>().await.unwrap()["result"]["content"][0]["text"], "3");
+    let list = |params: &Value| request("tools/list", params);
+    let method = ("mcp-method", "tools/list");
+    let half = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}});
+    let (unknown, other) = (("mcp-protocol-version", "2099-01-01"), ("mcp-protocol-version", "2025-11-25"));
+    for (headers, message, answer) in [
+        // What it must say of itself.
+        (vec![now, method], list(&json!({})), (400, -32602)),
+        (vec![now, method], list(&half), (400, -32602)),
+        (vec![now, method], list(&json!({"_meta": 7})), (400, -32602)),
+        // What its headers repeat.
+        (vec![now], list(&said), (400, -32020)),
+        (vec![method], list(&said), (400, -32020)),
+        (vec![other, method], list(&said), (400, -32020)),
+        (vec![now, ("mcp-method", "TOOLS/LIST")], list(&said), (400, -32020)),
+        (vec![now, now, method], list(&said), (400, -32020)),
+        (vec![now, ("mcp-method", "tools/call")], call.clone(), (400, -32020)),
+        (vec![now, ("mcp-method", "tools/call"), ("mcp-name", "divide")], call, (400, -32020)),
+        (vec![unknown, method], list(&meta("2099-01-01")), (400, -32022)),
+        // What it no longer has.
+        (vec![now, ("mcp-method", "ping")], request("ping", &said), (404, -32601)),
+        (vec![now, ("mcp-method", "initialize")], request("initialize", &said), (404, -32601)),
+    ] {
+        assert_eq!(refused(ask(&headers, message.clone()).await).await, answer, "{headers:?} {message}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn there_is_nothing_to_listen_to_and_pages_of_other_sites_are_kept_out() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     for method in [reqwest::Method::GET, reqwest::Method::DELETE] {
         let response = app.client.request(method, app.url("/mcp")).send().await.unwrap();
         assert_eq!((response.status().as_u16(), &response.headers()["allow"]), (405, &"POST".parse().unwrap()));
     }
-    // Pages of other sites are kept out as everywhere.
-    let foreign =
-        app.client.post(app.url("/mcp")).header("origin", "https://evil.example").json(&request("tools/list"));
+    let list = request("tools/list", &json!({}));
+    let foreign = app.client.post(app.url("/mcp")).header("origin", "https://evil.example").json(&list);
     assert_eq!(foreign.send().await.unwrap().status(), 403);
 }
 

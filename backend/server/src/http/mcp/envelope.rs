@@ -1,0 +1,64 @@
+//! What a request says of itself, in `params._meta` and in headers, and of which era that makes it. One of the newer era says
+//! which version it speaks, and repeats in headers what it asks for, so that a proxy need not read it
+//! (<https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>). One of the older comes after a
+//! greeting, and says its version in a header or not at all.
+
+use actix_web::http::header::HeaderMap;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{
+    era::{Era, NEWER, OLDER},
+    rpc::{Failure, Message},
+};
+
+const VERSION_HEADER: &str = "mcp-protocol-version";
+const METHOD_HEADER: &str = "mcp-method";
+const NAME_HEADER: &str = "mcp-name";
+
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// What is read of parameters here.
+#[derive(Default, Deserialize)]
+struct Envelope {
+    #[serde(default, rename = "_meta")]
+    meta: Map<String, Value>,
+    #[serde(default)]
+    name: Option<Value>,
+}
+
+/// Tells the era of a request, and refuses what contradicts itself or speaks a version that is not spoken here.
+pub(super) fn era_of(headers: &HeaderMap, message: &Message<'_>) -> Result<Era, Failure> {
+    // Of two, a proxy may have read the other one.
+    if [VERSION_HEADER, METHOD_HEADER, NAME_HEADER].iter().any(|name| headers.get_all(*name).count() > 1) {
+        return Err(Failure::header_mismatch());
+    }
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let version = header(VERSION_HEADER);
+    // What cannot be read has no version in it either.
+    let Envelope { meta, name } = message.params().unwrap_or_default();
+    if !meta.contains_key(VERSION) && version.is_none_or(|version| !NEWER.contains(&version)) {
+        return match version {
+            Some(version) if !OLDER.contains(&version) => {
+                Err(Failure::unsupported_version(version, &[&NEWER[..], &OLDER[..]].concat()))
+            }
+            _ if header(METHOD_HEADER).is_some_and(|method| method != message.method) => {
+                Err(Failure::header_mismatch())
+            }
+            _ => Ok(Era::Older),
+        };
+    }
+    let (Some(spoken), true) = (meta.get(VERSION).and_then(Value::as_str), meta.contains_key(CAPABILITIES)) else {
+        return Err(Failure::bad_params(format!("The parameters must have {VERSION} and {CAPABILITIES} in _meta.")));
+    };
+    // What a call is of stands in a header as well.
+    let called = name.as_ref().and_then(Value::as_str).filter(|_| message.method == "tools/call");
+    let repeats = version == Some(spoken)
+        && header(METHOD_HEADER) == Some(&*message.method)
+        && called.is_none_or(|name| header(NAME_HEADER) == Some(name));
+    if !repeats {
+        return Err(Failure::header_mismatch());
+    }
+    if NEWER.contains(&spoken) { Ok(Era::Newer) } else { Err(Failure::unsupported_version(spoken, &NEWER)) }
+}

@@ -1,0 +1,96 @@
+// Open WebUI, unchanged, in a real browser: its first account is made, a conversation held, an answer stopped; and what
+// Tallybook has of that.
+
+import { type Page, expect, test } from "@playwright/test";
+import { book, calls, conversation, count, key, model, newest, url } from "../tallybook.ts";
+import { type OpenWebUi, start } from "./server.ts";
+
+/** It makes its database first, and its page is large. */
+const START_LIMIT_MS = 120_000;
+
+let openWebUi: OpenWebUi;
+let page: Page;
+
+test.describe.configure({ mode: "serial" });
+
+test.beforeAll(async ({ browser }) => {
+  test.setTimeout(START_LIMIT_MS + 60_000);
+  openWebUi = await start(START_LIMIT_MS);
+  page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+});
+
+test.afterAll(async () => {
+  await page?.close();
+  await openWebUi?.stop();
+});
+
+/** The chat that is open, by Open WebUI's own id. */
+const chat = () => /\/c\/([-\w]+)/.exec(page.url())![1]!;
+
+/** Writes a message and sends it. */
+async function send(words: string): Promise<void> {
+  await page.locator("#chat-input").click();
+  await page.keyboard.type(words);
+  await page.keyboard.press("Enter");
+}
+
+test("its first account is set up, and it finds the models", async () => {
+  await page.goto(openWebUi.url);
+  await page.getByRole("button", { name: "Get started" }).click();
+  await page.getByRole("textbox", { name: "Name" }).fill("Ann");
+  await page.getByRole("textbox", { name: "Email" }).fill("ann@example.org");
+  await page.getByRole("textbox", { name: "Password" }).fill("a password of some length");
+  await page.getByRole("button", { name: "Create Admin Account" }).click();
+  // What is new in this version.
+  await page.getByRole("button", { name: "Okay, Let's Go!" }).click();
+  await page.getByRole("button", { name: /^Selected model/ }).click();
+  await expect(page.getByRole("option", { name: `Select ${model}:plain model` })).toBeVisible();
+  await page.getByRole("option", { name: `Select ${model} model` }).click();
+});
+
+test("a conversation of three turns with tools is one, and the tools' calls are in the book under the key's owner", async () => {
+  const answers = page.getByRole("log").getByRole("listitem");
+  for (const [turn, [a, b, sum]] of [["0.1", "0.2", "0.3"], ["7", "8", "15"], ["1", "-1", "0"]].entries()) {
+    await send(`use add ${a} ${b}`);
+    const answer = answers.nth(2 * turn + 1);
+    await expect(answer).toContainText(`"result":"${sum}"`);
+    // The line of Open WebUI's own that says what is being done, which an empty chunk of the stream tells it.
+    await expect(answer.getByRole("button", { name: "Toggle status history" })).toHaveText(/add ✓/);
+    await expect(page.getByText("Response complete")).toBeAttached();
+  }
+  expect(await count()).toBe(1);
+  const { uuid, messages } = await newest();
+  expect(messages.map(({ role, status }) => `${role} ${status}`)).toEqual(
+    ["user complete", "assistant complete", "user complete", "assistant complete", "user complete", "assistant complete"],
+  );
+  const found = (await book("tool:add")).map(({ status, user, conversation }) => ({ status, user, conversation }));
+  expect(found).toEqual(Array(3).fill({ status: "success", user: "root", conversation: uuid }));
+});
+
+test("what it asks for a title, tags and the next questions is asked plainly, and no conversation", async () => {
+  await expect.poll(() => calls("plain")).toBeGreaterThanOrEqual(3);
+  expect(await count()).toBe(1);
+});
+
+test("a second request on a busy chat is answered, and stopping there stops here", async () => {
+  const { uuid } = await newest();
+  await send("fault:hang");
+  const answer = page.getByRole("log").getByRole("listitem").last();
+  await expect(answer).toContainText("The beginning of an answer");
+  // As Open WebUI sends it for another tab or device.
+  const second = await fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "x-openwebui-chat-id": chat() },
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "hello" }] }),
+  });
+  expect(second.status).toBe(200);
+  expect((await second.json()).choices[0].message.content).toBe("You said: hello");
+  expect(second.headers.get("x-tallybook-conversation")).not.toBe(uuid);
+  expect((await conversation(uuid)).messages.at(-1)!.status).toBe("streaming");
+  await page.getByRole("button", { name: "Stop", exact: true }).click();
+  await expect.poll(async () => (await conversation(uuid)).messages.at(-1)!.status).toBe("stopped");
+  // And it goes on there.
+  await send("use multiply 6 7");
+  await expect(page.getByRole("log").getByRole("listitem").last()).toContainText('"result":"42"');
+  expect((await conversation(uuid)).messages).toHaveLength(10);
+});

@@ -1,0 +1,166 @@
+// The official Node.js SDK of OpenAI, which takes the agent for a model.
+
+import { expect, test } from "@playwright/test";
+import OpenAI from "openai";
+import { count, key, model, newest, url } from "../tallybook.ts";
+
+/** How each request was answered, in their order: the SDK tells of the last alone. */
+let statuses: number[] = [];
+
+/** What is to be done when an answer's head is there, before the SDK sees it. */
+let onAnswer = (_status: number) => {};
+
+const client = new OpenAI({
+  baseURL: `${url}/v1`,
+  apiKey: key,
+  fetch: async (input, init) => {
+    const response = await fetch(input, init);
+    statuses.push(response.status);
+    onAnswer(response.status);
+    return response;
+  },
+});
+
+test.beforeEach(() => {
+  statuses = [];
+  onAnswer = () => {};
+});
+
+/** A question alone. */
+function ask(content: string): { model: string; messages: OpenAI.ChatCompletionMessageParam[] } {
+  return { model, messages: [{ role: "user", content }] };
+}
+
+/** The error that something fails with. */
+async function failure(work: PromiseLike<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
+  const error = await Promise.resolve(work).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (error instanceof OpenAI.APIError) return error;
+  throw new Error(`no error of the SDK's: ${error}`);
+}
+
+test("models are listed and found", async () => {
+  const names: string[] = [];
+  for await (const { id } of client.models.list()) names.push(id);
+  expect(names).toEqual([model, `${model}:plain`]);
+  expect((await client.models.retrieve(`${model}:plain`)).id).toBe(`${model}:plain`);
+});
+
+test("an answer comes whole, and its tools ran at the server", async () => {
+  const answer = await client.chat.completions.create(ask("use add 0.1 0.2"));
+  expect(answer.choices).toHaveLength(1);
+  expect(answer.choices[0]).toMatchObject({ finish_reason: "stop", message: { role: "assistant" } });
+  expect(answer.choices[0]!.message.content).toContain('"result":"0.3"');
+  expect(answer.choices[0]!.message.tool_calls).toBeUndefined();
+  expect(answer.usage!.total_tokens).toBeGreaterThan(0);
+  const [call] = (await newest()).messages[1]!.tool_calls;
+  expect(call).toMatchObject({ tool_name: "add", status: "success", output: "0.3" });
+});
+
+test("an answer comes as a stream, with what it used up", async () => {
+  const stream = client.chat.completions.stream({ ...ask("use add 0.1 0.2"), stream_options: { include_usage: true } });
+  let text = "";
+  stream.on("content", (delta) => (text += delta));
+  const answer = await stream.finalChatCompletion();
+  expect(text).toContain('"result":"0.3"');
+  expect(answer.choices[0]!.message.content).toBe(text);
+  expect(answer.choices[0]!.finish_reason).toBe("stop");
+  expect(answer.usage!.total_tokens).toBeGreaterThan(0);
+});
+
+/** A tool of the program's own. */
+const look = {
+  type: "function" as const,
+  function: {
+    name: "look",
+    description: "Looks at the weather.",
+    parameters: { type: "object", properties: { a: { type: "string" } } },
+    parse: JSON.parse,
+    function: async ({ a }: { a: string }) => `rain in ${a}`,
+  },
+};
+
+test("the SDK runs a tool of its own, whole and as a stream", async () => {
+  const before = await count();
+  const whole = client.chat.completions.runTools({ ...ask("use look Bern"), tools: [look] });
+  expect(await whole.finalContent()).toContain("The tool says: rain in Bern");
+  const streamed = client.chat.completions.runTools({ ...ask("use look Bern"), tools: [look], stream: true });
+  expect(await streamed.finalContent()).toContain("The tool says: rain in Bern");
+  expect(statuses).toEqual([200, 200, 200, 200]);
+  // What goes on with a tool's result goes on in the same conversation, and the call was not Tallybook's.
+  expect(await count()).toBe(before + 2);
+  expect((await newest()).messages.flatMap((message) => message.tool_calls ?? [])).toEqual([]);
+});
+
+test("what is refused has the SDK's own classes, and is not sent again", async () => {
+  const create = (changes: object) => failure(client.chat.completions.create({ ...ask("hello"), ...changes }));
+  const unknown = await create({ model: "gpt-9" });
+  expect(unknown).toBeInstanceOf(OpenAI.NotFoundError);
+  expect(unknown).toMatchObject({ status: 404, code: "model_not_found", param: "model" });
+  const bad = await create({ n: 2 });
+  expect(bad).toBeInstanceOf(OpenAI.BadRequestError);
+  expect(bad).toMatchObject({ param: "n", type: "invalid_request_error" });
+  const stranger = new OpenAI({ baseURL: `${url}/v1`, apiKey: "tb_made_up" });
+  const refused = await failure(stranger.chat.completions.create(ask("hello")));
+  expect(refused).toBeInstanceOf(OpenAI.AuthenticationError);
+  expect(refused.message).toMatch(/key/i);
+  expect(statuses).toEqual([404, 400]);
+});
+
+test("an answer that fails is not asked for again once its question is stored", async () => {
+  const before = await count();
+  const error = await failure(client.chat.completions.create(ask("fault:server_error")));
+  expect(error).toBeInstanceOf(OpenAI.InternalServerError);
+  expect(error.headers!.get("x-should-retry")).toBe("false");
+  expect(statuses).toEqual([502]);
+  expect(await count()).toBe(before + 1);
+});
+
+test("where nothing is stored, a failure of the server's is tried again", async () => {
+  const before = await count();
+  const error = await failure(client.chat.completions.create({ ...ask("fault:server_error"), model: `${model}:plain` }));
+  expect(error).toBeInstanceOf(OpenAI.InternalServerError);
+  expect(statuses).toEqual([502, 502, 502]);
+  expect(await count()).toBe(before);
+});
+
+test("an answer that breaks off in the middle is an error with what came before", async () => {
+  let text = "";
+  const read = async () => {
+    for await (const chunk of await client.chat.completions.create({ ...ask("fault:cut"), stream: true })) {
+      text += chunk.choices[0]?.delta.content ?? "";
+    }
+  };
+  const error = await failure(read());
+  expect(error.code).toBe("model_bad_stream");
+  expect(text).not.toBe("");
+});
+
+/** Begins an answer that never ends. */
+async function hang() {
+  const stream = await client.chat.completions.create({ ...ask("fault:hang"), stream: true });
+  const first = await stream[Symbol.asyncIterator]().next();
+  expect(first.done).toBe(false);
+  return stream;
+}
+
+test("going away stops the turn", async () => {
+  const stream = await hang();
+  expect((await newest()).messages[1]!.status).toBe("streaming");
+  stream.controller.abort();
+  await expect.poll(async () => (await newest()).messages[1]!.status).toBe("stopped");
+});
+
+test("too many answers at once are a 429, which is tried again until there is room", async () => {
+  // As many as one person may have at a time.
+  const running = await Promise.all([hang(), hang(), hang(), hang()]);
+  onAnswer = (status) => {
+    if (status === 429) running.forEach((stream) => stream.controller.abort());
+  };
+  const answer = await client.chat.completions.create(ask("hello"), { maxRetries: 5 });
+  expect(answer.choices[0]!.message.content).toBe("You said: hello");
+  expect(statuses.slice(4, 6)[0]).toBe(429);
+  expect(statuses.at(-1)).toBe(200);
+});

@@ -1,0 +1,46 @@
+//! What programs run on: Node.js with the packages of the browser tests, or Python in an environment of their own.
+
+use std::{path::PathBuf, process::Command, time::Duration};
+
+use anyhow::Result;
+
+use super::stage::Stage;
+use crate::{node, python, test::browser, workspace};
+
+/// Runs the tests of a program in TypeScript, which are its files `*.spec.ts`.
+pub(super) fn typescript(stage: &Stage, limit: Duration) -> Result<()> {
+    node::find()?;
+    node::install_packages(&workspace::e2e(), "installing the packages of the browser tests and clients")?;
+    stage.run(&mut tests(stage), limit)
+}
+
+/// Runs a program in Python, which is `program.py`, with what its `requirements.txt` lists.
+pub(super) fn python(stage: &Stage, limit: Duration) -> Result<()> {
+    let python = environment(stage, &[])?;
+    stage.run(Command::new(python).arg(stage.folder().join("program.py")), limit)
+}
+
+/// Runs Open WebUI, which its tests start and use in a browser.
+pub(super) fn open_webui(stage: &Stage) -> Result<()> {
+    let browser = browser::prepare()?;
+    // What the list leaves out is what Open WebUI names and does not need for models elsewhere.
+    let python = environment(stage, &["--no-deps"])?;
+    let mut tests = tests(stage);
+    tests.env("CHROMIUM", browser.chromium()).env("OPEN_WEBUI", python.with_file_name("open-webui"));
+    tests.env("OPEN_WEBUI_LOG", stage.logs().join("open-webui.log"));
+    stage.run(&mut tests, Duration::from_mins(6))
+}
+
+fn tests(stage: &Stage) -> Command {
+    let mut playwright = Command::new("node");
+    playwright.args(["node_modules/@playwright/test/cli.js", "test", "--config=clients.config.ts"]);
+    playwright.arg(format!("clients/{}/", stage.name())).current_dir(workspace::e2e());
+    playwright
+}
+
+/// The Python of an environment with what the program's `requirements.txt` lists.
+fn environment(stage: &Stage, options: &[&str]) -> Result<PathBuf> {
+    let requirements = stage.folder().join("requirements.txt");
+    let folder = workspace::root().join("target/clients").join(stage.name());
+    python::environment(&folder, &[&requirements], options, "installing the client's packages")
+}

@@ -1,0 +1,48 @@
+//! The document of what came of the suite, which has a table under a heading for each side.
+
+use std::fs;
+
+use anyhow::{Context as _, Result};
+
+use crate::workspace;
+
+/// Where it is, from the workspace's folder.
+pub(super) const PATH: &str = "docs/mcp-conformance.md";
+
+/// The head of a table.
+const HEAD: &str = "| scenario | revision | checks | explanation |\n|---|---|---|---|\n";
+
+/// Puts these rows in the place of those under a heading.
+pub(super) fn write(heading: &str, rows: &str) -> Result<()> {
+    let path = workspace::root().join(PATH);
+    let text = fs::read_to_string(&path).with_context(|| format!("{PATH} is gone"))?;
+    let new = replace(&text, heading, rows).with_context(|| format!("{PATH} has no table under {heading:?}"))?;
+    fs::write(&path, new).with_context(|| format!("cannot write {PATH}"))
+}
+
+/// The text with other rows in the table that comes first after the heading.
+fn replace(text: &str, heading: &str, rows: &str) -> Option<String> {
+    let begin = text.find(&format!("{heading}\n"))?;
+    let table = begin + text[begin..].find(HEAD)? + HEAD.len();
+    // A table ends with an empty line, or with the document.
+    let end = text[table..].find("\n\n").map_or(text.len(), |end| table + end + 1);
+    let rest = if text[table..].starts_with('\n') { &text[table..] } else { &text[end..] };
+    Some(format!("{}{rows}{rest}", &text[..table]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HEAD, replace};
+
+    #[test]
+    fn the_rows_under_a_heading_are_replaced_and_nothing_else() {
+        let text = |client: &str, server: &str| {
+            format!("# A\n\n## Client\n\n{HEAD}{client}\n## Server\n\nSome.\n\n{HEAD}{server}")
+        };
+        let old = text("| a |\n| b |\n", "| c |\n");
+        assert_eq!(replace(&old, "## Client", "| x |\n").unwrap(), text("| x |\n", "| c |\n"));
+        assert_eq!(replace(&old, "## Server", "| y |\n| z |\n").unwrap(), text("| a |\n| b |\n", "| y |\n| z |\n"));
+        assert_eq!(replace(&text("", ""), "## Client", "| x |\n").unwrap(), text("| x |\n", ""));
+        assert_eq!(replace(&old, "## Other", ""), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! `cargo xtask conformance`: MCP's own conformance suite, for clients against `backend/mcp` and for servers against a running
+//! Tallybook (`/mcp`), and what came of it in `docs/mcp-conformance.md`. What is run, and why a part of it may fail, is in
+//! `client` and `server`; the suite itself is in `suite`.
+
+mod client;
+mod document;
+mod server;
+mod suite;
+
+use std::{fmt::Write as _, process::Command};
+
+use anyhow::{Result, bail};
+
+use self::suite::Suite;
+use crate::{
+    build,
+    clients::stage::{Accounts, Stage},
+    progress::say,
+};
+
+/// One side of the protocol, as the suite tries it.
+struct Side {
+    /// What the suite calls it.
+    name: &'static str,
+    /// Under which heading the document has it.
+    heading: &'static str,
+    /// What is run: scenario and revision of the protocol.
+    scenarios: &'static [(&'static str, &'static str)],
+    /// Why a scenario may fail.
+    explained: &'static [(&'static str, &'static str)],
+    /// What of the suite is not run, by how the names of its scenarios begin, and why.
+    not_run: &'static [(&'static str, &'static str)],
+}
+
+/// Runs both sides.
+pub(crate) fn run() -> Result<()> {
+    let suite = Suite::prepare()?;
+    let client = client::build()?;
+    try_side(&suite, &client::SIDE, |run| {
+        run.arg("--command").arg(&client);
+    })?;
+    build::without_page()?;
+    server(&Stage::set("mcp-conformance", Accounts::Off)?)
+}
+
+/// Runs the server's side alone.
+pub(crate) fn server(stage: &Stage) -> Result<()> {
+    let suite = Suite::prepare()?;
+    let address = format!("{}/mcp", stage.url());
+    try_side(&suite, &server::SIDE, |run| {
+        run.args(["--url", &address]);
+    })
+}
+
+/// Runs the scenarios one after another and writes down what came of them. A failure that nothing explains is an error, and
+/// so is an explanation of what does not fail, and a scenario that nobody has decided about.
+fn try_side(suite: &Suite, side: &Side, on: impl Fn(&mut Command)) -> Result<()> {
+    let mut table = String::new();
+    let mut surprises = Vec::new();
+    for (scenario, revision) in side.scenarios {
+        say(&format!("{scenario} of {revision}…"));
+        let outcome = suite.run(side, scenario, revision, &on)?;
+        let explanation = side.explained.iter().find(|(known, _)| known == scenario).map(|(_, words)| *words);
+        if outcome.is_well() == explanation.is_some() {
+            surprises.push(format!("{scenario} of {revision}: {}", outcome.words()));
+        }
+        // Writing into a string does not fail.
+        let _ = writeln!(
+            table,
+            "| `{scenario}` | {revision} | {} | {} |",
+            outcome.words(),
+            explanation.unwrap_or_default()
+        );
+    }
+    for (beginning, words) in side.not_run {
+        let _ = writeln!(table, "| `{beginning}…` | | not run | {words} |");
+    }
+    let is_known = |name: &str| {
+        side.scenarios.iter().any(|(known, _)| *known == name)
+            || side.not_run.iter().any(|(begin, _)| name.starts_with(begin))
+    };
+    let unknown = suite.scenarios(side)?.into_iter().filter(|name| !is_known(name));
+    surprises.extend(unknown.map(|name| format!("{name}: neither run nor explained")));
+    document::write(side.heading, &table)?;
+    if !surprises.is_empty() {
+        bail!("not as {} explains:\n{}", document::PATH, surprises.join("\n"));
+    }
+    say(&format!("all is as {} says", document::PATH));
+    Ok(())
+}

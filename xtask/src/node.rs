@@ -1,0 +1,59 @@
+//! Node.js and the packages of a lock file, for what is written in JavaScript or TypeScript.
+
+use std::{path::Path, process::Command};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::{debian, fingerprint, progress::Step, shell};
+
+/// The oldest Node.js that everything runs on.
+const OLDEST: u32 = 20;
+
+const ADVICE: &str = "the browser tests and programs to try need Node.js 20 or newer with npm: install it from \
+    https://nodejs.org";
+
+/// Finds Node.js and npm, installing what is missing where that can be done without asking.
+pub(crate) fn find() -> Result<()> {
+    let has_npm = || shell::find_program("npm").is_some();
+    // Debian has npm in a package of its own, so that there may be one without the other. An old Node.js stays: it was
+    // chosen by somebody, and the distribution's may be no newer.
+    if debian::can_install() {
+        match (version(), has_npm()) {
+            (None, _) => debian::install(&["nodejs", "npm"])?,
+            (Some(OLDEST..), false) => debian::install(&["npm"])?,
+            (Some(_), _) => {}
+        }
+    }
+    match version() {
+        Some(OLDEST..) if has_npm() => Ok(()),
+        Some(version @ OLDEST..) => bail!("{ADVICE} (Node.js {version} is here, npm is not)"),
+        Some(version) => bail!("{ADVICE} (Node.js {version} is here)"),
+        None => bail!(ADVICE),
+    }
+}
+
+/// The first number of Node.js's version.
+fn version() -> Option<u32> {
+    let version = shell::ask(Command::new("node").arg("--version"))?;
+    version.trim_start_matches('v').split('.').next()?.parse().ok()
+}
+
+/// Installs the packages that a folder's lock file names, when that has changed since the last time. `name` says what is
+/// done.
+pub(crate) fn install_packages(folder: &Path, name: &'static str) -> Result<()> {
+    let lock = folder.join("package-lock.json");
+    let note = folder.join("node_modules/.tallybook-lock");
+    let fingerprint = fingerprint::of("npm ci", &[&lock])?;
+    if fingerprint::matches(&note, &fingerprint) {
+        return Ok(());
+    }
+    let step = Step::begin(name, "npm ci");
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder);
+    // The browser is the machine's own.
+    npm.env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1").stdout(std::io::stderr());
+    shell::run(&mut npm).with_context(|| format!("cannot install the packages of {}", lock.display()))?;
+    fingerprint::write(&note, &fingerprint)?;
+    step.done("");
+    Ok(())
+}
