@@ -25,7 +25,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await expect(closed.locator("dl").first()).toBeHidden();
     await closed.locator("summary").first().click();
     await expect(closed.locator("dl").first()).toContainText("cursor");
-    await page.getByRole("navigation").getByRole("link", { name: "Search" }).click();
+    await page.getByRole("navigation").getByRole("link", { name: "Search", exact: true }).click();
     await expect(page.locator("#subject-search")).toBeInViewport();
     const link = page.getByRole("navigation").getByRole("link", { name: "POST /v1/chat/completions" });
     if (width > 1000) {

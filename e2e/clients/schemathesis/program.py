@@ -1,11 +1,14 @@
 """schemathesis: asks for everything that `/openapi.json` describes, in every way that it can think of, right and wrong, and
 compares what is answered with what is described."""
 
+import itertools
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import urllib.request
 from pathlib import Path
 
@@ -14,10 +17,10 @@ HERE = Path(__file__).parent
 HEADERS = {"Authorization": f"Bearer {KEY}"} if KEY else {}
 
 
-def ask(path, body=None):
+def ask(path, body=None, method=None):
     """What is answered, as text."""
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(URL + path, data, {**HEADERS, "Content-Type": "application/json"})
+    request = urllib.request.Request(URL + path, data, {**HEADERS, "Content-Type": "application/json"}, method=method)
     with urllib.request.urlopen(request, timeout=30) as response:
         return response.read().decode()
 
@@ -31,11 +34,23 @@ there = {
     "calls": answer["tool_calls"][0]["tool_call_id"],
     "models": json.loads(ask("/v1/models"))["data"][0]["id"],
 }
+
+
+def keep_happening():
+    """Renames another conversation for as long as this runs, so that the stream of what happens has something to tell."""
+    other = json.loads(ask("/api/conversations", {}))["uuid"]
+    for turn in itertools.count():
+        ask(f"/api/conversations/{other}", {"title": f"Title {turn}"}, "PATCH")
+        time.sleep(0.5)
+
+
+threading.Thread(target=keep_happening, daemon=True).start()
 settings = (HERE / "schemathesis.toml").read_text()
+if KEY:
+    settings += '\n[auth.openapi.key]\nbearer = "${TALLYBOOK_KEY}"\n'
 settings += "".join(f"\n[dictionaries.{name}]\nvalues = [{json.dumps(value)}]\n" for name, value in there.items())
 with tempfile.TemporaryDirectory() as folder:
     (Path(folder) / "schemathesis.toml").write_text(settings)
     command = [str(Path(sys.executable).with_name("schemathesis")), "--config-file", f"{folder}/schemathesis.toml"]
-    command += ["run", f"{URL}/openapi.json", "--workers", "2"]
-    command += [part for name, value in HEADERS.items() for part in ("--header", f"{name}: {value}")]
+    command += ["run", f"{URL}/openapi.json", "--workers", "1"]
     sys.exit(subprocess.run(command, env={**os.environ, "PYTHONPATH": str(HERE)}, cwd=folder).returncode)

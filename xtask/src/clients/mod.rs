@@ -31,7 +31,7 @@ const CLIENTS: [Client; 6] = [
     Client { name: "langchain", is_quick: false, accounts: Accounts::On, run: |stage| run::python(stage, USUAL) },
     Client { name: "open-webui", is_quick: false, accounts: Accounts::On, run: run::open_webui },
     Client { name: "mcp-conformance", is_quick: false, accounts: Accounts::Off, run: conformance::server },
-    Client { name: "schemathesis", is_quick: false, accounts: Accounts::On, run: schemathesis::run },
+    Client { name: "schemathesis", is_quick: false, accounts: Accounts::On, run: schemathesis::with_key_and_without },
 ];
 
 /// How long most programs may run, which take seconds.

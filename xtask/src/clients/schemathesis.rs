@@ -6,14 +6,14 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::{
-    run,
+    run::python,
     stage::{Accounts, Stage},
 };
 
 /// How long each may take, which is some minutes.
 const LIMIT: Duration = Duration::from_mins(15);
 
-pub(super) fn run(stage: &Stage) -> Result<()> {
-    run::python(stage, LIMIT)?;
-    run::python(&Stage::set(stage.name(), Accounts::Off)?, LIMIT)
+pub(super) fn with_key_and_without(stage: &Stage) -> Result<()> {
+    python(stage, LIMIT)?;
+    python(&Stage::set(stage.name(), Accounts::Off)?, LIMIT)
 }

@@ -31,9 +31,16 @@ use super::{
 };
 use crate::accounts::{Accounts, AccountsError, Caller, Credential, OpenStream};
 
-/// Where strangers are let in: the forms, which do what they do for strangers, and the end of a session that may be over.
-const FOR_STRANGERS: [&str; 5] =
-    [accounts::SIGN_IN, accounts::SIGN_IN_AWAY, accounts::SIGN_IN_BACK, accounts::SIGN_OUT, accounts::INVITATION];
+/// Where strangers are let in: the forms, which do what they do for strangers, signing in by the API, and the end of a session
+/// that may be over.
+const FOR_STRANGERS: [&str; 6] = [
+    accounts::SIGN_IN,
+    accounts::SIGN_IN_AWAY,
+    accounts::SIGN_IN_BACK,
+    accounts::SIGN_OUT,
+    accounts::INVITATION,
+    accounts::API_SESSION,
+];
 
 /// Passes a request on with the [`Caller`] who sent it, and ends the streams of those whose rights end.
 pub(super) async fn identify<B: MessageBody + 'static>(
@@ -63,9 +70,7 @@ async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<
     if path == "/healthz" || path == accounts::SETUP || is_same_for_all(path) || shares::is_shared(path) {
         return Ok(None);
     }
-    let is_for_strangers = FOR_STRANGERS.contains(&path)
-        || (path == accounts::API_SESSION && request.method() == Method::POST)
-        || path == "/readyz";
+    let is_for_strangers = FOR_STRANGERS.contains(&path) || path == "/readyz";
     let shown = Shown::by(request);
     let find = |accounts: Accounts| async move {
         if accounts.is_set_up().await? { shown.identify(&accounts).await.map(Some) } else { Ok(None) }
