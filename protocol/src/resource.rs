@@ -149,7 +149,7 @@ pub struct ConversationSummary {
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 pub struct Window {
     /// The newest, so many of them, at most 200; one more where a question would be cut off from its answer.
-    #[cfg_attr(feature = "openapi", param(format = "uint32", maximum = 4294967295.0))]
+    #[cfg_attr(feature = "openapi", param(format = "uint32", maximum = 4_294_967_295.0))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Of those alone that lead up to this message.

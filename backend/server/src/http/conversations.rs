@@ -29,7 +29,7 @@ pub(super) struct ListQuery {
     /// `next_cursor` of the page before.
     cursor: Option<String>,
     /// How many; 50 when absent, at most 100.
-    #[param(format = "uint32", maximum = 4294967295.0)]
+    #[param(format = "uint32", maximum = 4_294_967_295.0)]
     limit: Option<u32>,
 }
 

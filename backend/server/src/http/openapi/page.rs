@@ -8,7 +8,7 @@ use askama::Template;
 use tallybook_frontend::{Language, Theme};
 
 use super::{
-    Document,
+    document::Document,
     line::Line,
     operation::{self, Operation, Schema, Subject},
     words::Words,
