@@ -73,7 +73,8 @@ fn try_side(suite: &Suite, side: &Side, on: impl Fn(&mut Command)) -> Result<()>
         );
     }
     for (beginning, words) in side.not_run {
-        let _ = writeln!(table, "| `{beginning}…` | | not run | {words} |");
+        let rest = if beginning.ends_with(['-', '/']) { "…" } else { "" };
+        let _ = writeln!(table, "| `{beginning}{rest}` | | not run | {words} |");
     }
     let is_known = |name: &str| {
         side.scenarios.iter().any(|(known, _)| *known == name)

@@ -38,7 +38,7 @@ pub(super) const SIDE: Side = Side {
         ("http-custom-header-server-validation", TOOLS_OF_THE_SUITE),
         (
             "input-required-result-",
-            "No tool here asks the person or the program for more: what it needs stands in its arguments, and what needs \
+            "The others of these: no tool here asks the person or the program for more: what it needs stands in its arguments, and what needs \
              consent is not offered.",
         ),
         ("elicitation-", "The same, as it was before 2026-07-28."),
