@@ -10,6 +10,7 @@ pub const MAX_INSTRUCTIONS_CHARS: usize = 4000;
 
 /// What a person may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UserRole {
     /// Has conversations.
@@ -38,6 +39,7 @@ impl From<String> for UserRole {
 
 /// A person who has an account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct User {
     /// Names the account in addresses.
     pub id: i64,
@@ -57,6 +59,7 @@ pub struct User {
 
 /// Who asks, and what is the person's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Me {
     /// What the person signs in with; absent on a server without accounts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,6 +81,7 @@ pub struct Me {
 
 /// What models used up for one purpose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PurposeUsage {
     /// What they were asked for: `answer`, `review`, `title` and the like.
     pub purpose: String,
@@ -90,6 +94,7 @@ pub struct PurposeUsage {
 
 /// What one person may use up; absent where there is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Allowances {
     /// Turns that run at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,6 +109,7 @@ pub struct Allowances {
 
 /// A limit, and how much of it is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Allowance {
     /// The limit.
     pub limit: u64,
@@ -113,15 +119,18 @@ pub struct Allowance {
 
 /// What a person changes of what is the person's own; what is absent stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UpdateMe {
     /// What every model is to be told from now on.
+    #[cfg_attr(feature = "openapi", schema(max_length = 4000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
 }
 
 /// A browser that somebody signed in with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Session {
     /// Names the session in addresses; it is not what the browser shows.
     pub id: i64,
@@ -141,6 +150,7 @@ pub struct Session {
 
 /// A key by which a program asks in a person's name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct KeyInfo {
     /// Names the key in addresses.
     pub id: i64,
@@ -156,6 +166,7 @@ pub struct KeyInfo {
 
 /// A key just made. Nobody is told it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MadeKey {
     /// Names the key in addresses.
     pub id: i64,
@@ -167,6 +178,7 @@ pub struct MadeKey {
 
 /// A link that makes one account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Invitation {
     /// The link's path and query, on this server.
     pub url: String,
@@ -176,6 +188,7 @@ pub struct Invitation {
 
 /// Who somebody is at an issuer of OpenID Connect, linked to an account here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Identity {
     /// Names the identity in addresses.
     pub id: i64,
@@ -193,6 +206,7 @@ pub struct Identity {
 
 /// Where a browser goes to link an identity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Linking {
     /// The issuer's page.
     pub url: String,

@@ -10,6 +10,7 @@ use crate::{ApprovalId, RawJson, ToolCallId};
 
 /// A high-risk call is stored as `awaiting_approval`; its turn is about to end its run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ApprovalRequested {
     /// Row id of the call.
     pub tool_call_id: ToolCallId,
@@ -34,6 +35,7 @@ pub struct ApprovalRequested {
 
 /// A decision on a call that waited is stored. One that was approved has its `tool_call_start` when it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ApprovalDecided {
     /// Row id of the call.
     pub tool_call_id: ToolCallId,
@@ -51,6 +53,7 @@ pub struct ApprovalDecided {
 
 /// A reviewing model's vote on a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolCallReview {
     /// Row id of the call.
     pub tool_call_id: ToolCallId,
@@ -66,6 +69,7 @@ pub struct ToolCallReview {
 
 /// What is decided of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// It runs.
@@ -93,6 +97,7 @@ impl From<String> for Decision {
 
 /// What a reviewing model advises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The call may run.
@@ -127,6 +132,7 @@ impl From<String> for Verdict {
 
 /// How far an approval reaches beyond its own call: this tool needs no other one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalScope {
     /// In this conversation.
@@ -147,13 +153,16 @@ impl ApprovalScope {
 
 /// Body of `POST /api/tool-calls/{id}/decision`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewDecision {
     /// What is decided.
     pub decision: Decision,
     /// Told to the model with a refusal; at most 4 KiB.
+    #[cfg_attr(feature = "openapi", schema(max_length = 4096))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The arguments to run with in place of the model's; only with an approval.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<RawJson>,
     /// Approve this tool from now on; only with an approval.
@@ -164,6 +173,7 @@ pub struct NewDecision {
 /// One of the decisions in [`NewDecisions`]: a [`NewDecision`] and the call that it is about. Written out, since a
 /// [`RawJson`] cannot be read through `flatten`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CallDecision {
     /// Row id of the call.
     pub tool_call_id: ToolCallId,
@@ -182,13 +192,16 @@ pub struct CallDecision {
 
 /// Body of `POST /api/conversations/{uuid}/decisions`: several at once, all of them or none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewDecisions {
     /// One for each call.
+    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 1000))]
     pub decisions: Vec<CallDecision>,
 }
 
 /// A standing approval, as `GET /api/approvals` lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Approval {
     /// Row id, for `DELETE /api/approvals/{id}`.
     pub id: ApprovalId,
@@ -209,13 +222,16 @@ pub struct Approval {
 
 /// Body of `PUT /api/conversations/{uuid}/tools`, and its answer: the tools that are turned off there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DisabledTools {
     /// Names of tools, in their order; names that no tool has at the moment are kept.
+    #[cfg_attr(feature = "openapi", schema(max_items = 500))]
     pub disabled: Vec<String>,
 }
 
 /// Body of `POST /api/tools/settings`, which changes the same as [`DisabledTools`], tool by tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolSwitches {
     /// The conversation.
     pub session_id: Uuid,

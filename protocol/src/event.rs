@@ -13,6 +13,7 @@ use crate::{
 
 /// The user message is stored and a turn began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MessageStart {
     /// Row id of the user's message.
     pub user_message_id: MessageId,
@@ -41,6 +42,7 @@ pub struct MessageStart {
 
 /// A tool call is stored and about to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolCallStart {
     /// Row id of the call.
     pub tool_call_id: ToolCallId,
@@ -60,6 +62,7 @@ pub struct ToolCallStart {
 
 /// A tool call's result is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolCallEnd {
     /// Row id of the call.
     pub tool_call_id: ToolCallId,
@@ -81,6 +84,7 @@ pub struct ToolCallEnd {
 
 /// A model writes a call's arguments. Told a few times a second, without an id, and not kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolCallPreparing {
     /// The tool's name.
     pub tool_name: String,
@@ -90,12 +94,15 @@ pub struct ToolCallPreparing {
 
 /// A call that runs says how far it is. Told at most four times a second, without an id, and not kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolCallProgress {
     /// The call.
     pub tool_call_id: ToolCallId,
     /// What is done, in the tool's own measure.
+    #[cfg_attr(feature = "openapi", schema(value_type = f64))]
     pub progress: Number,
     /// What there is to do, in the same measure, where the tool knows.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Number>,
     /// In the tool's own words.
@@ -105,6 +112,7 @@ pub struct ToolCallProgress {
 
 /// The model could not be asked, and will be asked again. Without an id, and not kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ModelRetry {
     /// A stable name of what went wrong, as in [`TurnError::code`].
     pub code: String,
@@ -118,6 +126,7 @@ pub struct ModelRetry {
 
 /// The model wrote text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ContentDelta {
     /// How many UTF-8 bytes of the answer precede `delta`; a reader drops what it already has.
     pub offset: i64,
@@ -127,6 +136,7 @@ pub struct ContentDelta {
 
 /// Tokens of a turn, summed over its steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Usage {
     /// Tokens the model read.
     pub input_tokens: i64,
@@ -162,6 +172,7 @@ impl Sum for Usage {
 
 /// All is stored; the turn is over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MessageEnd {
     /// Row id of the assistant's message.
     pub assistant_message_id: MessageId,
@@ -198,6 +209,7 @@ pub struct MessageEnd {
 /// The turn failed; or, when it names no assistant's message (its frame has no id then), this reader cannot be served and
 /// the turn may be closed later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TurnError {
     /// What went wrong and what to do next, in plain words.
     pub error: String,
@@ -213,6 +225,7 @@ pub struct TurnError {
 
 /// The assistant's message as far as it is; replaces whatever the reader holds of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Snapshot {
     /// Row id of the assistant's message.
     pub assistant_message_id: MessageId,
@@ -239,6 +252,12 @@ pub struct Snapshot {
 
 /// What a reader of a turn receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
+// How a frame of the stream reads: [`ChatEvent::name`] writes its `event`, [`ChatEvent::data`] its `data`.
+#[cfg_attr(
+    feature = "openapi",
+    derive(utoipa::ToSchema),
+    serde(tag = "event", content = "data", rename_all = "snake_case")
+)]
 pub enum ChatEvent {
     /// `message_start`
     MessageStart(MessageStart),
@@ -269,6 +288,7 @@ pub enum ChatEvent {
     /// `snapshot`
     Snapshot(Snapshot),
     /// A kind that this reader does not know yet; skipped, so that an old tab survives a new server.
+    #[cfg_attr(feature = "openapi", serde(skip))]
     Unknown,
 }
 

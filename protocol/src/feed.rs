@@ -9,6 +9,7 @@ pub const PAGE_HEADER: &str = "tallybook-page";
 /// Something happened to one of the user's conversations. Serialised as the SSE data; [`FeedEvent::name`] is the SSE
 /// event name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FeedEvent {
     /// Which conversation.
     pub conversation_id: Uuid,
@@ -30,6 +31,7 @@ pub struct FeedEvent {
 
 /// What happened to a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FeedKind {
     /// It was made.

@@ -8,6 +8,7 @@ use crate::ToolCallId;
 
 /// What somebody did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LookKind {
     /// Opened a tool call.
@@ -37,6 +38,7 @@ impl From<String> for LookKind {
 
 /// A look of an admin's at what is somebody else's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Look {
     /// Names the look.
     pub id: i64,

@@ -6,6 +6,7 @@ use crate::Usage;
 
 /// Answer of `GET /api/models`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ModelList {
     /// In the order of the settings.
     pub items: Vec<CatalogModel>,
@@ -13,6 +14,7 @@ pub struct ModelList {
 
 /// One model of the catalog.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CatalogModel {
     /// What people and programs call it; unique on the server.
     pub name: String,
@@ -35,6 +37,7 @@ pub struct CatalogModel {
 
 /// How a model is told of tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolOffer {
     /// By its provider's own tool calling.
@@ -49,6 +52,7 @@ pub enum ToolOffer {
 /// What a model costs per million tokens, in whatever currency the operator reckons in. Tokens that came from a provider's
 /// cache count as any others, so a sum may be higher than the bill and is never lower.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Prices {
     /// Per million tokens that the model reads.
     pub input: f64,

@@ -7,6 +7,7 @@ use crate::{ChatEvent, RawJson};
 
 /// One page of `GET /api/conversations/{uuid}/messages/{message_id}/playback`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Playback {
     /// Events in the order in which they were sent; none where they are no longer kept.
     pub items: Vec<PlayedEvent>,
@@ -16,6 +17,7 @@ pub struct Playback {
 
 /// An event as it was stored: text is stored joined, four times a second.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PlayedEvent {
     /// Its name, as that of a server-sent event.
     pub event: String,

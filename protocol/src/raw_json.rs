@@ -12,6 +12,7 @@ const MAX_DEPTH: usize = 100;
 /// show exactly what the model wrote.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(value_type = Value))]
 pub struct RawJson(Box<RawValue>);
 
 impl RawJson {

@@ -11,6 +11,7 @@ pub const MAX_REASONING_BYTES: usize = 512 * 1024;
 
 /// What a model showed of its thinking in one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Reasoning {
     /// Names it within its answer: the number of the step.
     pub reasoning_id: i64,
@@ -31,6 +32,7 @@ pub struct Reasoning {
 
 /// The model thinks, or has stopped thinking.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReasoningDelta {
     /// Which thinking grows, as in [`Reasoning`].
     pub reasoning_id: i64,

@@ -8,22 +8,27 @@ use crate::{MessageId, MessageStatus, RawJson, Reasoning, Role, ToolCallId, Tool
 
 /// Body of `POST /api/conversations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewConversation {
     /// Shown in the sidebar; taken from the first message when absent.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Which model of the catalog answers in it; the server's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The tools that are turned off in it from the start, as in [`crate::DisabledTools`].
+    #[cfg_attr(feature = "openapi", schema(max_items = 500))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disabled_tools: Vec<String>,
 }
 
 /// Body of `PATCH /api/conversations/{uuid}`: what is to be different, at least one thing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UpdateConversation {
     /// The new title, 1 to 200 characters.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Whether it is pinned; at most 100 are.
@@ -34,6 +39,7 @@ pub struct UpdateConversation {
     pub archived: Option<bool>,
     /// Which model of the catalog answers in it from now on; null for the server's default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub model: Option<Option<String>>,
 }
 
@@ -45,6 +51,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<S
 
 /// Body of `POST /api/conversations/{uuid}/messages/{id}/regenerate` and of `POST …/continue`. It may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AnswerAgain {
     /// Which model of the catalog is to answer. When absent, a new version is by the conversation's model, and an answer
     /// that goes on by the one that began it.
@@ -54,6 +61,7 @@ pub struct AnswerAgain {
 
 /// A part of what a person sends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum MessagePart {
     /// Words.
@@ -73,14 +81,18 @@ impl MessagePart {
 
 /// Body of `POST /api/conversations/{uuid}/messages`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewMessage {
     /// What the user wrote, when it is nothing but text.
+    #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub content: String,
     /// The same as a list of parts, in place of `content`.
+    #[cfg_attr(feature = "openapi", schema(max_items = 100))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<MessagePart>,
     /// Chosen by the client, unique in the conversation: sending it twice makes one message.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 64, pattern = "^[!-~]+$"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_message_id: Option<String>,
     /// A message of the user's that this is another version of. Both stay; what is shown from now on begins with this one.
@@ -93,6 +105,7 @@ pub struct NewMessage {
 
 /// One page of a list, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Page<T> {
     /// The items of this page.
     pub items: Vec<T>,
@@ -102,6 +115,7 @@ pub struct Page<T> {
 
 /// A conversation as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own on the wire")]
 pub struct ConversationSummary {
     /// Its name on the wire and in addresses.
@@ -132,8 +146,10 @@ pub struct ConversationSummary {
 /// many that are, an answer ends with the last of them and goes back by whole exchanges to at most 16 MiB of text, of which
 /// the last exchange alone may be more; [`Earlier`] says that there is more before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 pub struct Window {
-    /// The newest, so many of them, 1 to 200; one more where a question would be cut off from its answer.
+    /// The newest, so many of them, at most 200; one more where a question would be cut off from its answer.
+    #[cfg_attr(feature = "openapi", param(format = "uint32", maximum = 4_294_967_295.0))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Of those alone that lead up to this message.
@@ -146,6 +162,7 @@ pub struct Window {
 
 /// What comes before the messages of a [`Window`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Earlier {
     /// How many messages.
     pub count: i64,
@@ -155,6 +172,7 @@ pub struct Earlier {
 
 /// A conversation with the messages of the branch that is shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(from = "FlatConversation")]
 pub struct Conversation {
     /// What lists show of it.
@@ -213,6 +231,7 @@ impl From<FlatConversation> for Conversation {
 
 /// One entry of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Message {
     /// Row id.
     pub id: MessageId,
@@ -263,6 +282,7 @@ pub struct Message {
 
 /// What an answer's model was told in place of the whole conversation before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Told {
     /// The first message that it was told whole.
     pub from: MessageId,
@@ -273,6 +293,7 @@ pub struct Told {
 
 /// Answer to `POST /api/conversations/{uuid}/messages/{id}/reasoning-summary`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReasoningSummary {
     /// What was done for an answer and why, in at most three lines; none where no tool was called.
     pub lines: Vec<String>,
@@ -280,6 +301,7 @@ pub struct ReasoningSummary {
 
 /// One use of a tool, as the page shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolCall {
     /// Row id.
     pub tool_call_id: ToolCallId,
@@ -318,6 +340,7 @@ pub struct ToolCall {
 
 /// `GET /api/tools`: the tools on offer, and where they come from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolList {
     /// The tools, in the order of names.
     pub items: Vec<ToolInfo>,
@@ -327,6 +350,7 @@ pub struct ToolList {
 
 /// A tool server as `GET /api/tools` describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolServerInfo {
     /// Its name in the settings.
     pub name: String,
@@ -343,6 +367,7 @@ pub struct ToolServerInfo {
 
 /// A tool that is not on offer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LeftOutTool {
     /// What its server calls it.
     pub name: String,
@@ -355,6 +380,7 @@ pub struct LeftOutTool {
 
 /// The definition of a tool that changed since it was accepted, or first seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ChangedTool {
     /// What its server calls it, for `POST /api/tool-servers/{server}/tools/{tool}/accept`.
     pub tool: String,
@@ -366,6 +392,7 @@ pub struct ChangedTool {
 
 /// Body of `POST /api/tool-servers/{server}/tools/{tool}/accept`. It may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AcceptTool {
     /// The definition that was looked at, as in [`ChangedTool`]: another one is not accepted. When absent, whatever the
     /// definition is now.
@@ -375,6 +402,7 @@ pub struct AcceptTool {
 
 /// A tool as `GET /api/tools` describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolInfo {
     /// Unique name.
     pub name: String,
@@ -404,6 +432,7 @@ fn yes() -> bool {
 
 /// Which model answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ModelInfo {
     /// `anthropic`, `openai`, …, or `demo`.
     pub provider: String,
@@ -413,6 +442,7 @@ pub struct ModelInfo {
 
 /// An error answer, `application/problem+json` (RFC 9457).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Problem {
     /// A stable identifier of the kind of problem, e.g. `/problems/turn-running`.
     #[serde(rename = "type")]

@@ -8,6 +8,7 @@ use crate::{MessageId, Role, ToolCallId};
 
 /// One page of what a search found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchPage {
     /// The newest first; within one conversation in its own order.
     pub items: Vec<SearchHit>,
@@ -19,6 +20,7 @@ pub struct SearchPage {
 
 /// A place where all words of a search stand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchHit {
     /// The conversation.
     pub conversation_uuid: Uuid,
@@ -46,6 +48,7 @@ pub struct SearchHit {
 
 /// A stretch of a snippet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SnippetPart {
     /// Its text.
     pub text: String,

@@ -8,6 +8,7 @@ use crate::{Message, ShareId};
 
 /// Body of `POST /api/conversations/{uuid}/shares`. It may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewShare {
     /// Whether the tool calls are shared, too.
     #[serde(default)]
@@ -16,6 +17,7 @@ pub struct NewShare {
 
 /// A link that shows a conversation to whoever has it, as `GET /api/shares` lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Share {
     /// Row id.
     pub id: ShareId,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Who wrote a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// A person.
@@ -21,6 +22,7 @@ impl From<String> for Role {
 
 /// Where a message stands. User messages are always `complete`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessageStatus {
     /// The turn ended by itself.
@@ -72,6 +74,7 @@ impl From<String> for MessageStatus {
 
 /// Where a tool call stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCallStatus {
     /// Stored; it runs or is about to.

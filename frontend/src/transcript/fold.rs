@@ -8,7 +8,7 @@ use tallybook_protocol::{
     ToolCallProgress, ToolCallStart, ToolCallStatus, TurnError, Usage,
 };
 
-use super::{Activity, Entry, Item, Progress, Thought, Transcript, consent, item::Told};
+use super::{Activity, Entry, Item, Progress, Thought, Transcript, consent, item::StoredItems};
 
 /// Applies one event. What it has heard before, and what it does not know, changes nothing.
 pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
@@ -136,8 +136,8 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     entry.error_code = end.error_code;
     entry.stop_reason = end.stop_reason;
     let (calls, reasoning) = (end.tool_calls, end.reasoning);
-    let told = Told { message: end.assistant_message_id, calls, reasoning, is_over: true };
-    entry.items = told.items(&entry.items);
+    let stored = StoredItems { message: end.assistant_message_id, calls, reasoning, is_over: true };
+    entry.items = stored.items(&entry.items);
     entry.usage = Some(end.usage).filter(|usage| *usage != Usage::default());
     entry.author = end.provider.zip(end.model).or(entry.author.take());
     entry.told = end.told;
@@ -172,11 +172,11 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
         return;
     }
     let (message, calls, reasoning) = (snapshot.assistant_message_id, snapshot.tool_calls, snapshot.reasoning);
-    let told = Told { message, calls, reasoning, is_over: !runs };
+    let stored = StoredItems { message, calls, reasoning, is_over: !runs };
     if snapshot.epoch > entry.epoch {
         // The turn was cut off and goes on from its last whole step: what it wrote after that is void.
         let siblings = std::mem::take(&mut entry.siblings);
-        let items = told.items(&entry.items);
+        let items = stored.items(&entry.items);
         let (epoch, text, status) = (snapshot.epoch, snapshot.content, snapshot.status);
         let author = snapshot.provider.zip(snapshot.model);
         *entry = Entry { text, items, status, siblings, author, epoch, ..Entry::assistant(entry.id) };

@@ -3,6 +3,7 @@
 //! how they went. A new one is a line of [`CLIENTS`] and a function that runs it on a [`Stage`].
 
 mod run;
+mod schemathesis;
 pub(crate) mod stage;
 
 use std::time::{Duration, Instant};
@@ -24,12 +25,13 @@ struct Client {
     run: fn(&Stage) -> Result<()>,
 }
 
-const CLIENTS: [Client; 5] = [
+const CLIENTS: [Client; 6] = [
     Client { name: "openai-node", is_quick: true, accounts: Accounts::On, run: |stage| run::typescript(stage, USUAL) },
     Client { name: "ai-sdk", is_quick: true, accounts: Accounts::On, run: |stage| run::typescript(stage, USUAL) },
     Client { name: "langchain", is_quick: false, accounts: Accounts::On, run: |stage| run::python(stage, USUAL) },
     Client { name: "open-webui", is_quick: false, accounts: Accounts::On, run: run::open_webui },
     Client { name: "mcp-conformance", is_quick: false, accounts: Accounts::Off, run: conformance::server },
+    Client { name: "schemathesis", is_quick: false, accounts: Accounts::On, run: schemathesis::with_key_and_without },
 ];
 
 /// How long most programs may run, which take seconds.

@@ -60,7 +60,7 @@ pub(crate) fn run() -> Result<()> {
 
     let step = Step::begin("running the browser tests", "");
     let mut playwright = browser.playwright(&program);
-    playwright.arg("test").env(mysql::VARIABLE, mysql.urls()).env("FIREFOX", &firefox);
+    playwright.arg("test").env(mysql::VARIABLE, mysql.urls()).env("FIREFOX", &firefox).env(python::VARIABLE, &python);
     let page = shell::run(&mut Browser::type_check()).and_then(|()| shell::run(&mut playwright));
     step.done(if page.is_ok() { "all passed" } else { "some failed" });
 

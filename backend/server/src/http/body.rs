@@ -20,10 +20,31 @@ use async_stream::stream;
 use bytes::Bytes;
 use futures_util::{FutureExt as _, Stream, StreamExt as _, future::LocalBoxFuture};
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use tokio::time::sleep;
 
 use super::{error::ApiError, state::State};
 use crate::conversation::ServiceError;
+
+/// A JSON body, which is an object. The items of a list would be read as the fields of a struct in their order.
+pub(super) struct JsonBody<T>(pub(super) T);
+
+impl<T: DeserializeOwned + 'static> FromRequest for JsonBody<T> {
+    type Error = Error;
+    type Future = LocalBoxFuture<'static, Result<Self, Error>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let body = Json::<Box<RawValue>>::from_request(request, payload);
+        async move { Ok(Self(read(body.await?.get())?)) }.boxed_local()
+    }
+}
+
+fn read<T: DeserializeOwned>(json: &str) -> Result<T, ApiError> {
+    if json.starts_with('[') {
+        return Err(ApiError::Body("The body is a list, and an object is expected here.".to_owned()));
+    }
+    serde_json::from_str(json).map_err(|error| JsonPayloadError::Deserialize(error).into())
+}
 
 /// A JSON body that may be left out, or be null, which is as good as an empty object.
 pub(super) struct OptionalBody<T>(pub(super) T);
@@ -38,8 +59,8 @@ impl<T: DeserializeOwned + Default + 'static> FromRequest for OptionalBody<T> {
         if !headers.contains_key(header::TRANSFER_ENCODING) && length.is_none_or(|length| length == "0") {
             return std::future::ready(Ok(Self(T::default()))).boxed_local();
         }
-        let body = Json::<Option<T>>::from_request(request, payload);
-        async move { Ok(Self(body.await?.into_inner().unwrap_or_default())) }.boxed_local()
+        let body = Json::<Box<RawValue>>::from_request(request, payload);
+        async move { Ok(Self(read::<Option<T>>(body.await?.get())?.unwrap_or_default())) }.boxed_local()
     }
 }
 

@@ -2,22 +2,41 @@
 //! waits for a person.
 
 use actix_web::{HttpResponse, web};
-use tallybook_protocol::{Approval, ApprovalId, NewDecision, NewDecisions, Page, ToolCall, ToolCallId};
+use tallybook_protocol::{Approval, ApprovalId, ChatEvent, NewDecision, NewDecisions, Page, ToolCall, ToolCallId};
 use uuid::Uuid;
 
-use super::{State, caller::Person, error::ApiError, sse};
+use super::{
+    State,
+    answers::{AlreadyDecided, Invalid},
+    body::JsonBody,
+    caller::Person,
+    error::ApiError,
+    sse,
+};
 use crate::{
     accounts::UserId,
     conversation::{ConversationService, DecisionAnswer},
 };
 
+/// Decides on a call that waits for consent.
+///
+/// Only a person does, never a program with a key.
+#[utoipa::path(
+    post, path = "/api/tool-calls/{tool_call_id}/decision", operation_id = "decide", tag = "Consent",
+    request_body = NewDecision, security(("session" = [])),
+    responses(
+        (status = 200, description = "The turn's events when nothing waits any more, else the call.",
+            content((ToolCall = "application/json"), (ChatEvent = "text/event-stream"))),
+        AlreadyDecided, Invalid,
+    ),
+)]
 pub(super) async fn decide(
     state: State,
     Person(caller): Person,
     id: web::Path<ToolCallId>,
-    body: web::Json<NewDecision>,
+    body: JsonBody<NewDecision>,
 ) -> Result<HttpResponse, ApiError> {
-    let (id, new) = (id.into_inner(), body.into_inner());
+    let (id, new) = (id.into_inner(), body.0);
     let decide = move |service: ConversationService| async move { service.decide(caller.user, id, new).await };
     Ok(match state.run(decide).await? {
         DecisionAnswer::Turn(events) => sse::respond(events, state.keep_alive),
@@ -25,13 +44,23 @@ pub(super) async fn decide(
     })
 }
 
+/// Decides on several calls at once, all of them or none.
+#[utoipa::path(
+    post, path = "/api/conversations/{uuid}/decisions", operation_id = "decide_several", tag = "Consent",
+    request_body = NewDecisions, security(("session" = [])),
+    responses(
+        (status = 200, description = "The turn's events when nothing waits any more, else the calls.",
+            content((Page<ToolCall> = "application/json"), (ChatEvent = "text/event-stream"))),
+        AlreadyDecided, Invalid,
+    ),
+)]
 pub(super) async fn decide_several(
     state: State,
     Person(caller): Person,
     uuid: web::Path<Uuid>,
-    body: web::Json<NewDecisions>,
+    body: JsonBody<NewDecisions>,
 ) -> Result<HttpResponse, ApiError> {
-    let new = body.into_inner();
+    let new = body.0;
     let decide =
         move |service: ConversationService| async move { service.decide_several(caller.user, *uuid, new).await };
     Ok(match state.run(decide).await? {
@@ -40,11 +69,21 @@ pub(super) async fn decide_several(
     })
 }
 
+/// The approvals that stand.
+#[utoipa::path(
+    get, path = "/api/approvals", operation_id = "list_approvals", tag = "Consent",
+    responses((status = 200, body = Page<Approval>)),
+)]
 pub(super) async fn list(state: State, user: UserId) -> Result<HttpResponse, ApiError> {
     let items = state.run(move |service| async move { service.list_approvals(user).await }).await?;
     Ok(HttpResponse::Ok().json(Page::<Approval> { items, next_cursor: None }))
 }
 
+/// Revokes an approval that stands.
+#[utoipa::path(
+    delete, path = "/api/approvals/{approval_id}", operation_id = "revoke_approval", tag = "Consent",
+    security(("session" = [])), responses((status = 204, description = "It is asked again from now on.")),
+)]
 pub(super) async fn revoke(
     state: State,
     Person(caller): Person,

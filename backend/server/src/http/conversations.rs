@@ -2,10 +2,11 @@
 
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
-use tallybook_protocol::{NewConversation, UpdateConversation, Window};
+use tallybook_protocol::{Conversation, ConversationSummary, NewConversation, Page, UpdateConversation, Window};
+use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::{error::ApiError, state::State};
+use super::{answers::Invalid, body::JsonBody, error::ApiError, state::State};
 use crate::{
     accounts::UserId,
     conversation::{ListFilter, ServiceError},
@@ -14,28 +15,47 @@ use crate::{
 /// How many conversations a page of the list has when the request does not say.
 const DEFAULT_PAGE: u32 = 50;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct ListQuery {
+    /// Only those in whose titles this stands.
     #[serde(default)]
+    #[param(max_length = 200)]
     q: String,
+    /// Only those that are pinned, or only those that are not.
     pinned: Option<bool>,
+    /// Only those in the archive, or only others; when absent, others, and all where something is searched for.
     archived: Option<bool>,
+    /// `next_cursor` of the page before.
     cursor: Option<String>,
+    /// How many; 50 when absent, at most 100.
+    #[param(format = "uint32", maximum = 4_294_967_295.0)]
     limit: Option<u32>,
 }
 
+/// Makes an empty conversation.
+#[utoipa::path(
+    post, path = "/api/conversations", operation_id = "create_conversation", tag = "Conversations",
+    request_body = NewConversation,
+    responses((status = 201, body = ConversationSummary, headers(("Location" = String))), Invalid),
+)]
 pub(super) async fn create(
     state: State,
     user: UserId,
-    body: web::Json<NewConversation>,
+    body: JsonBody<NewConversation>,
 ) -> Result<HttpResponse, ApiError> {
-    let new = body.into_inner();
+    let new = body.0;
     let summary = state.run(|service| async move { service.create_conversation(user, new).await }).await?;
     Ok(HttpResponse::Created()
         .insert_header(("Location", format!("/api/conversations/{}", summary.uuid)))
         .json(summary))
 }
 
+/// Lists one's conversations, the newest first.
+#[utoipa::path(
+    get, path = "/api/conversations", operation_id = "list_conversations", tag = "Conversations",
+    params(ListQuery), responses((status = 200, body = Page<ConversationSummary>), Invalid),
+)]
 pub(super) async fn list(state: State, user: UserId, query: web::Query<ListQuery>) -> Result<HttpResponse, ApiError> {
     let ListQuery { q, pinned, archived, cursor, limit } = query.into_inner();
     let filter = ListFilter { search: q, pinned, archived };
@@ -46,6 +66,11 @@ pub(super) async fn list(state: State, user: UserId, query: web::Query<ListQuery
     Ok(HttpResponse::Ok().json(state.run(work).await?))
 }
 
+/// A conversation with its messages and tool calls.
+#[utoipa::path(
+    get, path = "/api/conversations/{uuid}", operation_id = "find_conversation", tag = "Conversations",
+    params(Window), responses((status = 200, body = Conversation), Invalid),
+)]
 pub(super) async fn find(
     state: State,
     user: UserId,
@@ -60,19 +85,31 @@ pub(super) async fn find(
     Ok(HttpResponse::Ok().json(found.ok_or(ServiceError::NotFound)?))
 }
 
+/// Changes title, model, or whether it is pinned or archived.
+#[utoipa::path(
+    patch, path = "/api/conversations/{uuid}", operation_id = "update_conversation", tag = "Conversations",
+    request_body = UpdateConversation, responses((status = 200, body = ConversationSummary), Invalid),
+)]
 pub(super) async fn update(
     state: State,
     user: UserId,
     uuid: web::Path<Uuid>,
-    body: web::Json<UpdateConversation>,
+    body: JsonBody<UpdateConversation>,
 ) -> Result<HttpResponse, ApiError> {
-    let update = body.into_inner();
+    let update = body.0;
     let work = |service: crate::conversation::ConversationService| async move {
         service.update_conversation(user, *uuid, update).await
     };
     Ok(HttpResponse::Ok().json(state.run(work).await?))
 }
 
+/// Deletes a conversation.
+///
+/// It is hidden for good; admins find it in the tool history until it is purged.
+#[utoipa::path(
+    delete, path = "/api/conversations/{uuid}", operation_id = "delete_conversation", tag = "Conversations",
+    responses((status = 204, description = "Nobody finds it any more.")),
+)]
 pub(super) async fn delete(state: State, user: UserId, uuid: web::Path<Uuid>) -> Result<HttpResponse, ApiError> {
     state.run(|service| async move { service.delete_conversation(user, *uuid).await }).await?;
     Ok(HttpResponse::NoContent().finish())

@@ -293,7 +293,7 @@ fn book_kind(error: &BookError) -> (StatusCode, &'static str, &'static str) {
         BookError::NoRerun(_) => (StatusCode::CONFLICT, "no-rerun", "Not to be run again"),
         BookError::Busy => (StatusCode::TOO_MANY_REQUESTS, "too-many-searches", "Too many searches"),
         BookError::TooManyReruns => (StatusCode::TOO_MANY_REQUESTS, "too-many-reruns", "Too many re-runs"),
-        BookError::BadCursor => (StatusCode::BAD_REQUEST, "bad-query", "The query string is wrong"),
+        BookError::BadCursor => (StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "Invalid input"),
         BookError::Write(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
         BookError::Storage(error) => storage_kind(error),
     }

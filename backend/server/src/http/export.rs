@@ -7,6 +7,7 @@ use actix_web::{
 };
 use futures_util::stream::poll_fn;
 use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::{error::ApiError, state::State};
@@ -18,12 +19,15 @@ use crate::{
 /// Characters of the title in the file's name.
 const MAX_NAME_CHARS: usize = 80;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct ExportQuery {
+    /// What kind of file.
+    #[param(inline)]
     format: Format,
 }
 
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Format {
     Markdown,
@@ -39,6 +43,12 @@ impl Format {
     }
 }
 
+/// A conversation as a file to keep.
+#[utoipa::path(
+    get, path = "/api/conversations/{uuid}/export", operation_id = "export_conversation", tag = "Conversations",
+    params(ExportQuery),
+    responses((status = 200, description = "The file.", content((String = "text/markdown"), (Object = "application/json")))),
+)]
 pub(super) async fn download(
     state: State,
     user: UserId,

@@ -4,11 +4,19 @@ use actix_web::{
     HttpResponse,
     http::header::{HeaderName, HeaderValue},
 };
-use tallybook_protocol::{PAGE_HEADER, sse::write_frame};
+use tallybook_protocol::{FeedEvent, PAGE_HEADER, sse::write_frame};
 
 use super::{State, error::ApiError, sse};
 use crate::accounts::UserId;
 
+/// What happens to one's conversations, as it happens.
+///
+/// The stream begins with what happens from now on; read the list after joining it.
+#[utoipa::path(
+    get, path = "/api/events", operation_id = "follow_conversations", tag = "Conversations",
+    responses((status = 200, description = "Events; the name of each is its `kind`.",
+        body = FeedEvent, content_type = "text/event-stream")),
+)]
 pub(super) async fn subscribe(state: State, user: UserId) -> Result<HttpResponse, ApiError> {
     let mut feed = state.run(|service| async move { service.feed(user).await }).await?;
     let mut response = sse::respond_with(state.keep_alive, sse::KEEP_ALIVE, async move || {

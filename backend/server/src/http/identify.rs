@@ -25,15 +25,22 @@ use url::form_urlencoded;
 use super::{
     accounts, assets, cookie,
     error::ApiError,
-    shares,
+    openapi, shares,
     state::{AppState, State},
     trace,
 };
 use crate::accounts::{Accounts, AccountsError, Caller, Credential, OpenStream};
 
-/// Where strangers are let in: the forms, which do what they do for strangers, and the end of a session that may be over.
-const FOR_STRANGERS: [&str; 5] =
-    [accounts::SIGN_IN, accounts::SIGN_IN_AWAY, accounts::SIGN_IN_BACK, accounts::SIGN_OUT, accounts::INVITATION];
+/// Where strangers are let in: the forms, which do what they do for strangers, signing in by the API, and the end of a session
+/// that may be over.
+const FOR_STRANGERS: [&str; 6] = [
+    accounts::SIGN_IN,
+    accounts::SIGN_IN_AWAY,
+    accounts::SIGN_IN_BACK,
+    accounts::SIGN_OUT,
+    accounts::INVITATION,
+    accounts::API_SESSION,
+];
 
 /// Passes a request on with the [`Caller`] who sent it, and ends the streams of those whose rights end.
 pub(super) async fn identify<B: MessageBody + 'static>(
@@ -60,12 +67,10 @@ async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<
         return Ok(Some(Caller::local()));
     }
     let path = request.path();
-    if path == "/healthz" || path == accounts::SETUP || is_file(path) || shares::is_shared(path) {
+    if path == "/healthz" || path == accounts::SETUP || is_same_for_all(path) || shares::is_shared(path) {
         return Ok(None);
     }
-    let is_for_strangers = FOR_STRANGERS.contains(&path)
-        || (path == accounts::API_SESSION && request.method() == Method::POST)
-        || path == "/readyz";
+    let is_for_strangers = FOR_STRANGERS.contains(&path) || path == "/readyz";
     let shown = Shown::by(request);
     let find = |accounts: Accounts| async move {
         if accounts.is_set_up().await? { shown.identify(&accounts).await.map(Some) } else { Ok(None) }
@@ -80,10 +85,10 @@ async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<
     }
 }
 
-/// The page's files, which are the same for everybody.
-fn is_file(path: &str) -> bool {
+/// The page's files, and what is said of the API, which are the same for everybody.
+fn is_same_for_all(path: &str) -> bool {
     let versioned = path.strip_prefix("/pkg/").is_some_and(|rest| rest.split('/').count() == 2);
-    versioned || assets::UNVERSIONED.contains(&path) || path == "/service-worker.js"
+    versioned || assets::UNVERSIONED.contains(&path) || path == "/service-worker.js" || openapi::PUBLIC.contains(&path)
 }
 
 /// What a request shows of who sent it.

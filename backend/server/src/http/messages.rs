@@ -3,28 +3,49 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
-use tallybook_protocol::{AnswerAgain, MessageId, NewMessage, ReasoningSummary, Window};
+use tallybook_protocol::{AnswerAgain, Conversation, MessageId, NewMessage, Playback, ReasoningSummary, Window};
+use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::{State, body::OptionalBody, error::ApiError, sse};
+use super::{
+    State,
+    answers::{Busy, Invalid, ModelFailed, TurnEvents, TurnRefused},
+    body::{JsonBody, OptionalBody},
+    error::ApiError,
+    sse,
+};
 use crate::{accounts::UserId, conversation::ConversationService, journal::EventId};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct EventsQuery {
+    /// The id of the last event that is known; what is no id of an event is as good as none.
     after: Option<String>,
 }
 
+/// Sends a message and streams the answer.
+///
+/// The turn belongs to the server: it goes on when the reader goes away, and `GET …/events` joins it again.
+#[utoipa::path(
+    post, path = "/api/conversations/{uuid}/messages", operation_id = "send_message", tag = "Turns",
+    request_body = NewMessage, responses(TurnEvents, TurnRefused),
+)]
 pub(super) async fn create(
     state: State,
     user: UserId,
     uuid: web::Path<Uuid>,
-    body: web::Json<NewMessage>,
+    body: JsonBody<NewMessage>,
 ) -> Result<HttpResponse, ApiError> {
-    let new = body.into_inner();
+    let new = body.0;
     let answer = state.run(|service| async move { service.send_message(user, *uuid, new).await }).await?;
     Ok(sse::respond(answer, state.keep_alive))
 }
 
+/// Writes an answer anew, beside the old one.
+#[utoipa::path(
+    post, path = "/api/conversations/{uuid}/messages/{message_id}/regenerate", operation_id = "regenerate", tag = "Turns",
+    request_body = Option<AnswerAgain>, responses(TurnEvents, TurnRefused),
+)]
 pub(super) async fn regenerate(
     state: State,
     user: UserId,
@@ -37,6 +58,11 @@ pub(super) async fn regenerate(
     Ok(sse::respond(answer, state.keep_alive))
 }
 
+/// At most three lines on what was done for an answer and why, which the model is asked for.
+#[utoipa::path(
+    post, path = "/api/conversations/{uuid}/messages/{message_id}/reasoning-summary", operation_id = "explain_message",
+    tag = "Turns", responses((status = 200, body = ReasoningSummary), Busy, Invalid, ModelFailed),
+)]
 pub(super) async fn explain(
     state: State,
     user: UserId,
@@ -47,6 +73,11 @@ pub(super) async fn explain(
     Ok(HttpResponse::Ok().json(ReasoningSummary { lines: state.run(explain).await? }))
 }
 
+/// Shows the branch through this message that was written last.
+#[utoipa::path(
+    post, path = "/api/conversations/{uuid}/messages/{message_id}/select", operation_id = "select_message", tag = "Turns",
+    params(Window), responses((status = 200, body = Conversation), Busy, Invalid),
+)]
 pub(super) async fn select(
     state: State,
     user: UserId,
@@ -61,6 +92,11 @@ pub(super) async fn select(
     Ok(HttpResponse::Ok().json(shown))
 }
 
+/// What happened in an answer that is over, event by event, with times.
+#[utoipa::path(
+    get, path = "/api/conversations/{uuid}/messages/{message_id}/playback", operation_id = "playback", tag = "Turns",
+    params(EventsQuery), responses((status = 200, body = Playback), Busy),
+)]
 pub(super) async fn playback(
     state: State,
     user: UserId,
@@ -74,6 +110,13 @@ pub(super) async fn playback(
     Ok(HttpResponse::Ok().json(state.run(playback).await?))
 }
 
+/// Joins the turn that runs.
+///
+/// The header `Last-Event-ID` goes before `after`, as browsers send it.
+#[utoipa::path(
+    get, path = "/api/conversations/{uuid}/events", operation_id = "follow_turn", tag = "Turns",
+    params(EventsQuery), responses(TurnEvents, (status = 204, description = "No turn runs.")),
+)]
 pub(super) async fn subscribe(
     state: State,
     user: UserId,
@@ -88,6 +131,11 @@ pub(super) async fn subscribe(
     Ok(sse::respond(answer, state.keep_alive))
 }
 
+/// Has the last answer go on that was interrupted, stopped or failed.
+#[utoipa::path(
+    post, path = "/api/conversations/{uuid}/continue", operation_id = "continue_turn", tag = "Turns",
+    request_body = Option<AnswerAgain>, responses(TurnEvents, TurnRefused),
+)]
 pub(super) async fn continue_turn(
     state: State,
     user: UserId,
@@ -98,6 +146,13 @@ pub(super) async fn continue_turn(
     Ok(sse::respond(answer, state.keep_alive))
 }
 
+/// Stops the turn that runs.
+///
+/// One that waits for consent is refused it. Stopping what has just ended by itself is no error.
+#[utoipa::path(
+    post, path = "/api/conversations/{uuid}/stop", operation_id = "stop_turn", tag = "Turns",
+    responses((status = 204, description = "It is being stopped, or had ended.")),
+)]
 pub(super) async fn stop(state: State, user: UserId, uuid: web::Path<Uuid>) -> Result<HttpResponse, ApiError> {
     // Stopping what has just ended by itself is no error.
     state.run(|service| async move { service.stop(user, *uuid).await }).await?;

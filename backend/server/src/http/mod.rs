@@ -1,7 +1,9 @@
 //! The only module that knows HTTP: routes, what is read from requests, errors as problem+json, the writing of
-//! server-sent events, OpenAI's format for programs (`openai`), and the tool server (`mcp`).
+//! server-sent events, OpenAI's format for programs (`openai`), the tool server (`mcp`), and the
+//! API described (`openapi`).
 
 mod accounts;
+mod answers;
 mod assets;
 mod body;
 mod book;
@@ -26,6 +28,7 @@ mod methods;
 mod metrics;
 mod models;
 mod openai;
+mod openapi;
 mod other_versions;
 mod page;
 mod peer;

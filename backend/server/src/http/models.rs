@@ -5,6 +5,10 @@ use tallybook_protocol::ModelList;
 
 use super::state::State;
 
+/// The models that can be chosen.
+#[utoipa::path(
+    get, path = "/api/models", operation_id = "list_models", tag = "Models", responses((status = 200, body = ModelList)),
+)]
 pub(super) async fn list(state: State) -> Json<ModelList> {
     Json(state.service.models().list())
 }

@@ -19,7 +19,7 @@ use super::{
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
     mcp, messages,
     methods::{self, Endpoint, READING},
-    models, openai, page, search, shares,
+    models, openai, openapi, page, search, shares,
     state::AppState,
     tool_calls, tools,
     trace::{self, RequestSpan},
@@ -76,6 +76,7 @@ fn configure(app: &mut web::ServiceConfig, state: &AppState) {
         .service(Endpoint::at("/s/{token}").on(Method::GET, shares::show))
         .configure(accounts::pages)
         .configure(book::pages)
+        .configure(openapi::pages)
         .configure(|app| page::configure(app, state))
         // All other addresses are the page's, which is only ever read.
         .default_service(web::to(only_read));

@@ -2,17 +2,28 @@
 
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
+use tallybook_protocol::SearchPage;
+use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::{State, error::ApiError};
+use super::{State, answers::Invalid, error::ApiError};
 use crate::{accounts::UserId, conversation::ConversationService};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct SearchQuery {
+    /// Words, or `"several as they stand"`; all of them must be found.
+    #[param(min_length = 1, max_length = 200)]
     query: String,
+    /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
+/// Finds where all words stand: in titles, messages and tool calls.
+#[utoipa::path(
+    get, path = "/api/search", operation_id = "search", tag = "Search",
+    params(SearchQuery), responses((status = 200, body = SearchPage), Invalid),
+)]
 pub(super) async fn everywhere(
     state: State,
     user: UserId,
@@ -23,6 +34,11 @@ pub(super) async fn everywhere(
     Ok(HttpResponse::Ok().json(state.run(work).await?))
 }
 
+/// The same within one conversation, in its order.
+#[utoipa::path(
+    get, path = "/api/conversations/{uuid}/search", operation_id = "search_conversation", tag = "Search",
+    params(SearchQuery), responses((status = 200, body = SearchPage), Invalid),
+)]
 pub(super) async fn in_conversation(
     state: State,
     user: UserId,

@@ -10,6 +10,7 @@ use tallybook_protocol::{NewShare, Page, Share, ShareId};
 use uuid::Uuid;
 
 use super::{
+    answers::{Invalid, TooMany},
     body::OptionalBody,
     caller::Person,
     error::ApiError,
@@ -24,6 +25,12 @@ pub(super) fn is_shared(path: &str) -> bool {
     path.strip_prefix("/s/").is_some_and(|token| !token.contains('/'))
 }
 
+/// Makes a link that shows the conversation as it is now to whoever has it.
+#[utoipa::path(
+    post, path = "/api/conversations/{uuid}/shares", operation_id = "share_conversation", tag = "Sharing",
+    request_body = Option<NewShare>, security(("session" = [])),
+    responses((status = 201, body = Share), TooMany, Invalid),
+)]
 pub(super) async fn create(
     state: State,
     Person(caller): Person,
@@ -39,11 +46,20 @@ pub(super) async fn create(
     Ok(HttpResponse::Created().json(state.run(share).await?))
 }
 
+/// One's links.
+#[utoipa::path(
+    get, path = "/api/shares", operation_id = "list_shares", tag = "Sharing", responses((status = 200, body = Page<Share>)),
+)]
 pub(super) async fn list(state: State, user: UserId) -> Result<HttpResponse, ApiError> {
     let items = state.run(move |service| async move { service.list_shares(user).await }).await?;
     Ok(HttpResponse::Ok().json(Page::<Share> { items, next_cursor: None }))
 }
 
+/// Takes a link back.
+#[utoipa::path(
+    delete, path = "/api/shares/{share_id}", operation_id = "revoke_share", tag = "Sharing",
+    security(("session" = [])), responses((status = 204, description = "It shows nothing any more.")),
+)]
 pub(super) async fn revoke(
     state: State,
     Person(caller): Person,

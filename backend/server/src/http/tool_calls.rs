@@ -4,7 +4,8 @@ use actix_web::{HttpResponse, http::header, web};
 use bytes::Bytes;
 use futures_util::stream;
 use serde::Deserialize;
-use tallybook_protocol::ToolCallId;
+use tallybook_protocol::{ToolCall, ToolCallId};
+use utoipa::{IntoParams, ToSchema};
 
 use super::{State, error::ApiError};
 use crate::{accounts::UserId, conversation::CallPart};
@@ -12,18 +13,28 @@ use crate::{accounts::UserId, conversation::CallPart};
 /// Bytes of a file that are handed to the connection at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct FindQuery {
+    /// Which of its texts, where one alone is wanted.
+    #[param(inline)]
     part: Option<Part>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Part {
     Input,
     Output,
 }
 
+/// A tool call whole, or one of its texts as a file.
+#[utoipa::path(
+    get, path = "/api/tool-calls/{tool_call_id}", operation_id = "find_tool_call", tag = "Tools",
+    params(FindQuery),
+    responses((status = 200, description = "The call, or with `part` its text.",
+        content((ToolCall = "application/json"), (String = "text/plain")))),
+)]
 pub(super) async fn find(
     state: State,
     user: UserId,

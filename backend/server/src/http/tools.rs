@@ -8,13 +8,28 @@ use tallybook_protocol::{
 };
 use uuid::Uuid;
 
-use super::{body::OptionalBody, caller::Admin, error::ApiError, state::State};
+use super::{
+    answers::{Invalid, ToolChanged, Unknown},
+    body::{JsonBody, OptionalBody},
+    caller::Admin,
+    error::ApiError,
+    state::State,
+};
 use crate::{accounts::UserId, conversation::ConversationService};
 
+/// The tools on offer, and how the tool servers are doing.
+#[utoipa::path(
+    get, path = "/api/tools", operation_id = "list_tools", tag = "Tools", responses((status = 200, body = ToolList)),
+)]
 pub(super) async fn list(state: State) -> Json<ToolList> {
     Json(all(&state.service))
 }
 
+/// The tools that are turned off in a conversation.
+#[utoipa::path(
+    get, path = "/api/conversations/{uuid}/tools", operation_id = "find_disabled_tools", tag = "Tools",
+    responses((status = 200, body = DisabledTools)),
+)]
 pub(super) async fn find_disabled(
     state: State,
     user: UserId,
@@ -24,27 +39,45 @@ pub(super) async fn find_disabled(
     Ok(Json(state.run(find).await?))
 }
 
+/// Turns off these tools in a conversation, and all others on.
+#[utoipa::path(
+    put, path = "/api/conversations/{uuid}/tools", operation_id = "set_disabled_tools", tag = "Tools",
+    request_body = DisabledTools, responses((status = 200, body = DisabledTools), Invalid),
+)]
 pub(super) async fn set_disabled(
     state: State,
     user: UserId,
     uuid: web::Path<Uuid>,
-    body: Json<DisabledTools>,
+    body: JsonBody<DisabledTools>,
 ) -> Result<Json<DisabledTools>, ApiError> {
-    let new = body.into_inner();
+    let new = body.0;
     let set = move |service: ConversationService| async move { service.set_disabled_tools(user, *uuid, new).await };
     Ok(Json(state.run(set).await?))
 }
 
+/// Turns tools on or off in a conversation, tool by tool.
+#[utoipa::path(
+    post, path = "/api/tools/settings", operation_id = "switch_tools", tag = "Tools",
+    request_body = ToolSwitches, responses((status = 200, body = DisabledTools), Unknown, Invalid),
+)]
 pub(super) async fn switch(
     state: State,
     user: UserId,
-    body: Json<ToolSwitches>,
+    body: JsonBody<ToolSwitches>,
 ) -> Result<Json<DisabledTools>, ApiError> {
-    let switches = body.into_inner();
+    let switches = body.0;
     let switch = move |service: ConversationService| async move { service.switch_tools(user, switches).await };
     Ok(Json(state.run(switch).await?))
 }
 
+/// Accepts the definition that a changed tool has now.
+///
+/// For admins.
+#[utoipa::path(
+    post, path = "/api/tool-servers/{server}/tools/{tool}/accept", operation_id = "accept_tool", tag = "Tools",
+    request_body = Option<AcceptTool>, security(("session" = [])),
+    responses((status = 204, description = "It is on offer as it is now."), ToolChanged),
+)]
 pub(super) async fn accept(
     state: State,
     _: Admin,

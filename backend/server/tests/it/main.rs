@@ -41,6 +41,7 @@ mod methods;
 mod metrics;
 mod migrations;
 mod models;
+mod openapi;
 mod operating;
 mod other_versions;
 mod page;

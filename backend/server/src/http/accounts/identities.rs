@@ -3,11 +3,13 @@
 
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use serde::Deserialize;
-use serde_json::json;
-use tallybook_protocol::Linking;
+use tallybook_protocol::{Identity, Linking};
+use utoipa::ToSchema;
 
 use super::{
     super::{
+        answers::{Conflict, Invalid, List, NoAccounts},
+        body::JsonBody,
         caller::{Admin, Person, caller_of},
         cookie,
         error::ApiError,
@@ -42,9 +44,11 @@ pub(super) struct ReturnQuery {
     iss: Option<String>,
 }
 
-#[derive(Deserialize)]
+/// Who somebody is at the issuer.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewIdentity {
+    /// The issuer's own name for the person (`sub`).
     subject: String,
 }
 
@@ -64,7 +68,13 @@ pub(super) async fn depart(state: State, request: HttpRequest, query: web::Query
     }
 }
 
-/// The same for somebody who is signed in, to link who it is there. A page of ours asks for it, and leads there itself.
+/// Begins to link who one is at the issuer by which people sign in.
+///
+/// A page asks for it, and leads to the answer's `url` in the same browser.
+#[utoipa::path(
+    post, path = "/api/identities", operation_id = "begin_linking", tag = "Account", security(("session" = [])),
+    responses((status = 201, body = Linking, headers(("Set-Cookie" = String))), NoAccounts),
+)]
 pub(super) async fn begin_linking(state: State, request: HttpRequest, _: Person) -> Result<HttpResponse, ApiError> {
     let Departure { address, held } = departure(&state, &request, Purpose::Link).await?;
     Ok(HttpResponse::Created().cookie(cookie::holding_flow(&request, &held)).json(Linking { url: address }))
@@ -113,32 +123,64 @@ fn address_of_return(request: &HttpRequest) -> Result<String, ApiError> {
     Ok(format!("{scheme}://{host}{SIGN_IN_BACK}"))
 }
 
+/// Who one is at the issuer by which people sign in.
+#[utoipa::path(
+    get, path = "/api/identities", operation_id = "list_identities", tag = "Account", security(("session" = [])),
+    responses((status = 200, body = List<Identity>), NoAccounts),
+)]
 pub(super) async fn list(state: State, person: Person) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.list_identities(&person.0).await };
-    Ok(HttpResponse::Ok().json(json!({"items": state.run_accounts(work).await?})))
+    Ok(HttpResponse::Ok().json(List { items: state.run_accounts(work).await? }))
 }
 
+/// Unlinks one, which ends one's other sessions.
+#[utoipa::path(
+    delete, path = "/api/identities/{identity_id}", operation_id = "unlink_identity", tag = "Account",
+    security(("session" = [])), responses((status = 204, description = "It is unlinked."), Conflict),
+)]
 pub(super) async fn unlink(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.unlink_own_identity(&person.0, *id).await };
     state.run_accounts(work).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
+/// Who somebody is at the issuer.
+///
+/// For admins.
+#[utoipa::path(
+    get, path = "/api/users/{user_id}/identities", operation_id = "list_identities_of", tag = "People",
+    security(("session" = [])), responses((status = 200, body = List<Identity>)),
+)]
 pub(super) async fn list_of(state: State, _: Admin, user: web::Path<i64>) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.list_identities_of(*user).await };
-    Ok(HttpResponse::Ok().json(json!({"items": state.run_accounts(work).await?})))
+    Ok(HttpResponse::Ok().json(List { items: state.run_accounts(work).await? }))
 }
 
+/// Links an identity to an account.
+///
+/// For admins.
+#[utoipa::path(
+    post, path = "/api/users/{user_id}/identities", operation_id = "link_identity", tag = "People",
+    request_body = NewIdentity, security(("session" = [])),
+    responses((status = 201, body = List<Identity>), Conflict, Invalid),
+)]
 pub(super) async fn link_to(
     state: State,
     admin: Admin,
     user: web::Path<i64>,
-    body: web::Json<NewIdentity>,
+    body: JsonBody<NewIdentity>,
 ) -> Result<HttpResponse, ApiError> {
-    let work = |accounts: Accounts| async move { accounts.link_identity(&admin.0, *user, &body.subject).await };
-    Ok(HttpResponse::Created().json(json!({"items": state.run_accounts(work).await?})))
+    let work = |accounts: Accounts| async move { accounts.link_identity(&admin.0, *user, &body.0.subject).await };
+    Ok(HttpResponse::Created().json(List { items: state.run_accounts(work).await? }))
 }
 
+/// Unlinks one, which ends the person's sessions.
+///
+/// For admins.
+#[utoipa::path(
+    delete, path = "/api/users/{user_id}/identities/{identity_id}", operation_id = "unlink_identity_of", tag = "People",
+    security(("session" = [])), responses((status = 204, description = "It is unlinked."), Conflict),
+)]
 pub(super) async fn unlink_from(
     state: State,
     admin: Admin,

@@ -1,12 +1,20 @@
 //! `/api/me`: one's own account. A program with a key may look at it, and changes nothing.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tallybook_protocol::{Me, UpdateMe};
+use utoipa::ToSchema;
 
 use super::{
-    super::{caller::Person, error::ApiError, export, preferences, state::State},
+    super::{
+        answers::{Conflict, Invalid, NoAccounts, TooManyAttempts},
+        body::JsonBody,
+        caller::Person,
+        error::ApiError,
+        export, preferences,
+        state::State,
+    },
     session::{browser_of, end},
 };
 use crate::{
@@ -18,29 +26,39 @@ use crate::{
 const EXPORT_VERSION: u32 = 1;
 
 /// What is answered, with what the page keeps in this browser.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ShownMe)]
 struct Shown {
     #[serde(flatten)]
     me: Me,
+    /// The page's language in this browser.
     language: &'static str,
+    /// The page's colours in this browser.
     theme: &'static str,
 }
 
-/// Two passwords. It has no `Debug`, so that they get into no log.
-#[derive(Deserialize)]
+// It has no `Debug`, so that they get into no log.
+/// Two passwords.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewPassword {
     current: String,
+    #[schema(min_length = 12, max_length = 1024)]
     new: String,
 }
 
-/// The same.
-#[derive(Deserialize)]
+// The same.
+/// One's password, once more.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Confirmation {
     password: String,
 }
 
+/// Oneself: name, role, and what one may still use up.
+#[utoipa::path(
+    get, path = "/api/me", operation_id = "find_me", tag = "Account", responses((status = 200, body = Shown)),
+)]
 pub(super) async fn find(state: State, request: HttpRequest, caller: Caller) -> Result<HttpResponse, ApiError> {
     let user = caller.user;
     let me = state.run_accounts(|accounts: Accounts| async move { accounts.find_me(&caller).await }).await?;
@@ -57,25 +75,36 @@ async fn with_usage(state: &State, request: &HttpRequest, user: UserId, me: Me) 
     Ok(HttpResponse::Ok().json(Shown { me: Me { limits, this_month, ..me }, language, theme }))
 }
 
+/// Changes what every model is told on one's behalf.
+#[utoipa::path(
+    patch, path = "/api/me", operation_id = "update_me", tag = "Account", security(("session" = [])),
+    request_body = UpdateMe, responses((status = 200, body = Shown), Invalid),
+)]
 pub(super) async fn update(
     state: State,
     request: HttpRequest,
     person: Person,
-    body: web::Json<UpdateMe>,
+    body: JsonBody<UpdateMe>,
 ) -> Result<HttpResponse, ApiError> {
-    let (user, update) = (person.0.user, body.into_inner());
+    let (user, update) = (person.0.user, body.0);
     let work = |accounts: Accounts| async move { accounts.update_me(&person.0, update).await };
     let me = state.run_accounts(work).await?;
     with_usage(&state, &request, user, me).await
 }
 
+/// Changes one's password, which ends one's other sessions.
+#[utoipa::path(
+    put, path = "/api/me/password", operation_id = "change_password", tag = "Account", security(("session" = [])),
+    request_body = NewPassword,
+    responses((status = 204, description = "It is changed."), NoAccounts, Conflict, Invalid, TooManyAttempts),
+)]
 pub(super) async fn change_password(
     state: State,
     request: HttpRequest,
     person: Person,
-    body: web::Json<NewPassword>,
+    body: JsonBody<NewPassword>,
 ) -> Result<HttpResponse, ApiError> {
-    let NewPassword { current, new } = body.into_inner();
+    let NewPassword { current, new } = body.0;
     let (current, new) = (Password::new(current), Password::new(new));
     let address = browser_of(&state, &request).address;
     let work = |accounts: Accounts| async move { accounts.change_password(&person.0, current, new, address).await };
@@ -83,21 +112,32 @@ pub(super) async fn change_password(
     Ok(HttpResponse::NoContent().finish())
 }
 
+/// Ends one's account for good and hides its conversations.
+#[utoipa::path(
+    delete, path = "/api/me", operation_id = "delete_me", tag = "Account", security(("session" = [])),
+    request_body = Confirmation,
+    responses((status = 204, description = "The account is gone."), NoAccounts, Conflict, TooManyAttempts),
+)]
 pub(super) async fn delete(
     state: State,
     request: HttpRequest,
     person: Person,
-    body: web::Json<Confirmation>,
+    body: JsonBody<Confirmation>,
 ) -> Result<HttpResponse, ApiError> {
-    let password = Password::new(body.into_inner().password);
+    let password = Password::new(body.0.password);
     let address = browser_of(&state, &request).address;
     let work = |accounts: Accounts| async move { accounts.delete_me(&person.0, password, address).await };
     state.run_accounts(work).await?;
     Ok(end(HttpResponse::NoContent(), &request).finish())
 }
 
-/// All that is one's own as JSON, a line each: first the account, then every conversation in the shape of its own export, with
-/// all its versions.
+/// All that is one's own as lines of JSON.
+///
+/// First the account, then every conversation in the shape of its own export, with all its versions.
+#[utoipa::path(
+    get, path = "/api/me/export", operation_id = "export_me", tag = "Account", security(("session" = [])),
+    responses((status = 200, description = "The file.", body = String, content_type = "application/jsonl")),
+)]
 pub(super) async fn export(state: State, person: Person) -> Result<HttpResponse, ApiError> {
     let user = person.0.user;
     let find = |accounts: Accounts| async move {

@@ -14,6 +14,8 @@ mod words;
 
 use actix_web::{http::Method, web::ServiceConfig};
 
+use utoipa::OpenApi;
+
 use super::methods::Endpoint;
 
 pub(super) use addresses::{API_SESSION, INVITATION, SETUP, SIGN_IN, SIGN_IN_AWAY, SIGN_IN_BACK, SIGN_OUT};
@@ -49,6 +51,40 @@ pub(super) fn api(app: &mut ServiceConfig) {
         )
         .service(Endpoint::at("/identities/{identity_id}").on(Method::DELETE, identities::unlink))
         .service(Endpoint::at("/invitations").on(Method::POST, people::invite));
+}
+
+/// What the document of the API says of them.
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(
+        session::create,
+        session::delete,
+        session::list,
+        session::delete_all,
+        session::delete_one,
+        keys::list,
+        keys::create,
+        keys::delete,
+        me::find,
+        me::update,
+        me::delete,
+        me::change_password,
+        me::export,
+        people::list,
+        people::create,
+        people::find,
+        people::update,
+        people::deactivate,
+        people::invite,
+        identities::list,
+        identities::begin_linking,
+        identities::unlink,
+        identities::list_of,
+        identities::link_to,
+        identities::unlink_from,
+    ))]
+    struct Documented;
+    Documented::openapi()
 }
 
 /// The forms.

@@ -2,66 +2,109 @@
 
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
-use tallybook_protocol::UserRole;
+use tallybook_protocol::{Invitation, Page, User, UserRole};
+use utoipa::{IntoParams, ToSchema};
 
-use super::super::{body::OptionalBody, caller::Admin, error::ApiError, state::State};
+use super::super::{
+    answers::{Conflict, Invalid, NoAccounts, TooMany},
+    body::{JsonBody, OptionalBody},
+    caller::Admin,
+    error::ApiError,
+    state::State,
+};
 use crate::accounts::{Accounts, Password, UserUpdate};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct ListQuery {
+    /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
-/// It has no `Debug`, so that the password gets into no log.
-#[derive(Deserialize)]
+// It has no `Debug`, so that the password gets into no log.
+/// Somebody who is to have an account.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewUser {
+    #[schema(min_length = 1, max_length = 64)]
     name: String,
+    #[schema(min_length = 12, max_length = 1024)]
     password: String,
     #[serde(default)]
     role: UserRole,
 }
 
-/// The same.
-#[derive(Deserialize)]
+// The same.
+/// What is to be different; what is absent stays.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UpdateUser {
     role: Option<UserRole>,
     active: Option<bool>,
+    #[schema(min_length = 12, max_length = 1024)]
     password: Option<String>,
 }
 
-#[derive(Default, Deserialize)]
+/// Whom to let in.
+#[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewInvitation {
     #[serde(default)]
     role: UserRole,
 }
 
+/// The accounts.
+///
+/// For admins.
+#[utoipa::path(
+    get, path = "/api/users", operation_id = "list_users", tag = "People", security(("session" = [])),
+    params(ListQuery), responses((status = 200, body = Page<User>), NoAccounts, Invalid),
+)]
 pub(super) async fn list(state: State, _: Admin, query: web::Query<ListQuery>) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.list_users(query.cursor.as_deref()).await };
     Ok(HttpResponse::Ok().json(state.run_accounts(work).await?))
 }
 
-pub(super) async fn create(state: State, admin: Admin, body: web::Json<NewUser>) -> Result<HttpResponse, ApiError> {
-    let NewUser { name, password, role } = body.into_inner();
+/// Makes an account.
+///
+/// For admins.
+#[utoipa::path(
+    post, path = "/api/users", operation_id = "create_user", tag = "People", security(("session" = [])),
+    request_body = NewUser, responses((status = 201, body = User), NoAccounts, Conflict, Invalid),
+)]
+pub(super) async fn create(state: State, admin: Admin, body: JsonBody<NewUser>) -> Result<HttpResponse, ApiError> {
+    let NewUser { name, password, role } = body.0;
     let password = Password::new(password);
     let work = |accounts: Accounts| async move { accounts.create_user(&admin.0, &name, password, role).await };
     Ok(HttpResponse::Created().json(state.run_accounts(work).await?))
 }
 
+/// An account.
+///
+/// For admins.
+#[utoipa::path(
+    get, path = "/api/users/{user_id}", operation_id = "find_user", tag = "People", security(("session" = [])),
+    responses((status = 200, body = User)),
+)]
 pub(super) async fn find(state: State, _: Admin, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.find_user(*id).await };
     Ok(HttpResponse::Ok().json(state.run_accounts(work).await?))
 }
 
+/// Changes role or password, or whether somebody can sign in.
+///
+/// For admins.
+#[utoipa::path(
+    patch, path = "/api/users/{user_id}", operation_id = "update_user", tag = "People", security(("session" = [])),
+    request_body = UpdateUser, responses((status = 200, body = User), Conflict, Invalid),
+)]
 pub(super) async fn update(
     state: State,
     admin: Admin,
     id: web::Path<i64>,
-    body: web::Json<UpdateUser>,
+    body: JsonBody<UpdateUser>,
 ) -> Result<HttpResponse, ApiError> {
-    let UpdateUser { role, active, password } = body.into_inner();
+    let UpdateUser { role, active, password } = body.0;
     let work = |accounts: Accounts| async move {
         if let Some(password) = password {
             accounts.set_password(&admin.0, *id, Password::new(password)).await?;
@@ -71,7 +114,13 @@ pub(super) async fn update(
     Ok(HttpResponse::Ok().json(state.run_accounts(work).await?))
 }
 
-/// What a person wrote stays; nobody can sign in to the account any more.
+/// Deactivates an account.
+///
+/// For admins. What the person wrote stays; nobody can sign in to the account any more.
+#[utoipa::path(
+    delete, path = "/api/users/{user_id}", operation_id = "deactivate_user", tag = "People", security(("session" = [])),
+    responses((status = 204, description = "Nobody can sign in to it."), Conflict),
+)]
 pub(super) async fn deactivate(state: State, admin: Admin, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
     let update = UserUpdate { active: Some(false), ..UserUpdate::default() };
     let work = |accounts: Accounts| async move { accounts.update_user(&admin.0, *id, update).await };
@@ -79,6 +128,13 @@ pub(super) async fn deactivate(state: State, admin: Admin, id: web::Path<i64>) -
     Ok(HttpResponse::NoContent().finish())
 }
 
+/// A link by which one person makes an account.
+///
+/// For admins.
+#[utoipa::path(
+    post, path = "/api/invitations", operation_id = "invite", tag = "People", security(("session" = [])),
+    request_body = Option<NewInvitation>, responses((status = 201, body = Invitation), NoAccounts, TooMany),
+)]
 pub(super) async fn invite(
     state: State,
     admin: Admin,

@@ -1,10 +1,13 @@
 //! `/api/session` and `/api/sessions`: signing in and out, and the browsers that one is signed in with.
 
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, http::header, web};
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use tallybook_protocol::{Session, User};
+use utoipa::ToSchema;
 
 use super::super::{
+    answers::{List, NoAccounts, TooManyAttempts, WrongPassword},
+    body::JsonBody,
     caller::{Person, caller_of},
     client_address, cookie,
     error::ApiError,
@@ -12,22 +15,39 @@ use super::super::{
 };
 use crate::accounts::{Accounts, AccountsError, Browser, NewSession, Password};
 
-/// A name and a password. It has no `Debug`, so that neither gets into a log.
-#[derive(Deserialize)]
+// It has no `Debug`, so that neither gets into a log.
+/// A name and a password.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SignIn {
     name: String,
     password: String,
 }
 
+/// Who is signed in from now on.
+#[derive(Serialize, ToSchema)]
+pub(super) struct SignedIn {
+    user: User,
+}
+
+/// Signs in, which sets a cookie.
+#[utoipa::path(
+    post, path = "/api/session", operation_id = "sign_in", tag = "Account", security(()),
+    request_body = SignIn,
+    responses(
+        (status = 200, body = SignedIn, headers(("Set-Cookie" = String))),
+        WrongPassword, NoAccounts, TooManyAttempts,
+    ),
+)]
 pub(super) async fn create(
     state: State,
     request: HttpRequest,
-    body: web::Json<SignIn>,
+    body: JsonBody<SignIn>,
 ) -> Result<HttpResponse, ApiError> {
-    let SignIn { name, password } = body.into_inner();
+    let SignIn { name, password } = body.0;
     let session = sign_in(&state, &request, name, password).await?;
-    Ok(begin(HttpResponse::Ok(), &request, &session).json(json!({"user": session.user})))
+    let mut response = begin(HttpResponse::Ok(), &request, &session);
+    Ok(response.json(SignedIn { user: session.user }))
 }
 
 /// Signs somebody in, in the place of whom the browser had signed in.
@@ -79,21 +99,41 @@ pub(super) fn end(mut response: HttpResponseBuilder, request: &HttpRequest) -> H
     response
 }
 
+/// Signs out.
+#[utoipa::path(
+    delete, path = "/api/session", operation_id = "sign_out", tag = "Account", security(("session" = [])),
+    responses((status = 204, description = "The session is over."), NoAccounts),
+)]
 pub(super) async fn delete(state: State, request: HttpRequest, person: Person) -> Result<HttpResponse, ApiError> {
     state.run_accounts(|accounts: Accounts| async move { accounts.sign_out(&person.0).await }).await?;
     Ok(end(HttpResponse::NoContent(), &request).finish())
 }
 
+/// The browsers that one is signed in with.
+#[utoipa::path(
+    get, path = "/api/sessions", operation_id = "list_sessions", tag = "Account", security(("session" = [])),
+    responses((status = 200, body = List<Session>), NoAccounts),
+)]
 pub(super) async fn list(state: State, person: Person) -> Result<HttpResponse, ApiError> {
     let items = state.run_accounts(|accounts: Accounts| async move { accounts.list_sessions(&person.0).await }).await?;
-    Ok(HttpResponse::Ok().json(json!({"items": items})))
+    Ok(HttpResponse::Ok().json(List { items }))
 }
 
+/// Signs out one of them.
+#[utoipa::path(
+    delete, path = "/api/sessions/{session_id}", operation_id = "end_session", tag = "Account", security(("session" = [])),
+    responses((status = 204, description = "That session is over.")),
+)]
 pub(super) async fn delete_one(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
     state.run_accounts(|accounts: Accounts| async move { accounts.end_session(&person.0, *id).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
+/// Signs out everywhere.
+#[utoipa::path(
+    delete, path = "/api/sessions", operation_id = "sign_out_everywhere", tag = "Account", security(("session" = [])),
+    responses((status = 204, description = "All sessions are over."), NoAccounts),
+)]
 pub(super) async fn delete_all(state: State, request: HttpRequest, person: Person) -> Result<HttpResponse, ApiError> {
     state.run_accounts(|accounts: Accounts| async move { accounts.sign_out_everywhere(&person.0).await }).await?;
     Ok(end(HttpResponse::NoContent(), &request).finish())

@@ -2,16 +2,24 @@
 
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
+use tallybook_protocol::{Look, Page};
+use utoipa::IntoParams;
 
-use super::super::{caller::Person, error::ApiError, state::State};
+use super::super::{answers::Invalid, caller::Person, error::ApiError, state::State};
 use crate::book::Book;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct LooksQuery {
-    /// What the page before gave.
+    /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
+/// Which admins have looked at what is one's own, when and why.
+#[utoipa::path(
+    get, path = "/api/looks", operation_id = "list_looks", tag = "Account", security(("session" = [])),
+    params(LooksQuery), responses((status = 200, body = Page<Look>), Invalid),
+)]
 pub(super) async fn list(
     state: State,
     person: Person,

@@ -16,11 +16,21 @@ mod words;
 
 use actix_web::{http::Method, web::ServiceConfig};
 
+use utoipa::OpenApi;
+
 use super::methods::Endpoint;
 
 /// What stands under `/api`.
 pub(super) fn api(app: &mut ServiceConfig) {
     app.service(Endpoint::at("/looks").on(Method::GET, looks::list));
+}
+
+/// What the document of the API says of them.
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(looks::list))]
+    struct Documented;
+    Documented::openapi()
 }
 
 /// The pages.

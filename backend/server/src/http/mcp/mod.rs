@@ -11,10 +11,12 @@ mod tools;
 
 use actix_web::{HttpRequest, HttpResponse, http::Method, web::Json};
 use serde_json::{json, value::RawValue};
+use tallybook_protocol::Problem;
+use utoipa::OpenApi;
 
 use self::{
     era::{Era, NEWER, OLDER},
-    rpc::{Answer, Failure, Message},
+    rpc::{Answer, Failure, Message, RpcAnswer, RpcMessage},
 };
 use super::{error::ApiError, methods::Endpoint, peer::Peer, state::State};
 use crate::accounts::Caller;
@@ -24,6 +26,24 @@ pub(super) fn endpoint() -> Endpoint {
     Endpoint::at("/mcp").on(Method::POST, take)
 }
 
+/// What the document of the API says of it.
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(take))]
+    struct Documented;
+    Documented::openapi()
+}
+
+/// Tallybook as a tool server, by MCP over Streamable HTTP.
+///
+/// One JSON-RPC message, one JSON answer. What the methods take and give is the protocol's: <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports>.
+#[utoipa::path(
+    post, path = "/mcp", operation_id = "mcp", tag = "MCP", request_body = RpcMessage<'static>,
+    responses((status = 200, body = RpcAnswer), (status = 202, description = "A notification was taken."),
+        (status = 400, description = "This is no message that can be answered.",
+            content((RpcAnswer = "application/json"), (Problem = "application/problem+json"))),
+        (status = 404, description = "There is no such method.", body = RpcAnswer)),
+)]
 async fn take(
     state: State,
     caller: Caller,

@@ -5,6 +5,13 @@ use std::borrow::Cow;
 use actix_web::{HttpResponse, http::StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
+use utoipa::{
+    ToSchema,
+    openapi::{
+        Object,
+        schema::{SchemaType, Type},
+    },
+};
 
 use super::era::Era;
 
@@ -25,21 +32,47 @@ pub(super) struct Message<'a> {
     params: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
-struct Read<'a> {
+/// As it is written.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct RpcMessage<'a> {
+    /// `2.0`
     #[serde(borrow)]
+    #[schema(pattern = "^2\\.0$")]
     jsonrpc: Cow<'a, str>,
+    /// Such as `tools/list` and `tools/call`.
     #[serde(borrow)]
     method: Cow<'a, str>,
+    /// Absent in a notification, which is not answered.
     #[serde(default, borrow)]
+    #[schema(schema_with = id)]
     id: Option<&'a RawValue>,
     #[serde(default, borrow)]
+    #[schema(value_type = Value)]
     params: Option<&'a RawValue>,
+}
+
+/// What a message is answered with: a result, or an error.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it is only described: what is answered is put together as JSON")]
+pub(super) struct RpcAnswer {
+    /// `2.0`
+    jsonrpc: String,
+    /// The message's.
+    #[schema(schema_with = id)]
+    id: Value,
+    #[schema(value_type = Object, required = false)]
+    result: Option<Value>,
+    #[schema(value_type = Object, required = false)]
+    error: Option<Value>,
+}
+
+fn id() -> Object {
+    Object::with_type(SchemaType::from_iter([Type::String, Type::Number, Type::Null]))
 }
 
 impl<'a> Message<'a> {
     pub(super) fn read(body: &'a str) -> Result<Self, Failure> {
-        let read: Read<'a> = serde_json::from_str(body).map_err(|_| Failure::no_request())?;
+        let read: RpcMessage<'a> = serde_json::from_str(body).map_err(|_| Failure::no_request())?;
         let id = match read.id.map(RawValue::get) {
             None => None,
             Some(id) if id.len() <= MAX_ID_BYTES => match serde_json::from_str(id) {

@@ -4,16 +4,42 @@ use actix_web::{HttpRequest, HttpResponse, web::Json};
 use serde_json::value::RawValue;
 
 use super::{
-    super::{error::ApiError, peer::Peer, state::State},
+    super::{
+        answers::{ModelFailed, Unknown},
+        error::ApiError,
+        peer::Peer,
+        state::State,
+    },
     ask,
     begin::{Answering, begin},
-    chunk::Chunks,
+    chunk::{Chunk, Chunks},
     refusal::Refusal,
     sink::Progress,
     whole::{Completion, WholeAnswer},
+    wire::ChatRequest,
 };
 use crate::{accounts::Caller, db::now};
 
+/// An answer, whole or as a stream, in the format of OpenAI Chat Completions.
+///
+/// The tools run here and are not shown as calls. The question and the answer are kept as a conversation.
+#[utoipa::path(
+    post, path = "/v1/chat/completions", operation_id = "create_chat_completion", tag = "Programs",
+    request_body = ChatRequest,
+    params(
+        ("X-Tallybook-Conversation" = Option<String>, Header, max_length = 200,
+            description = "The conversation to go on in, by its UUID or an id of the program's own; else a new one."),
+        ("X-OpenWebUI-Chat-Id" = Option<String>, Header, max_length = 200, description = "The same, as Open WebUI says it."),
+        ("X-Tallybook-Task" = Option<String>, Header, description = "Not empty: the model is asked once, and nothing is kept."),
+        ("X-Tallybook-Tools" = Option<String>, Header, description = "`events`: the stream tells of the tools' calls."),
+    ),
+    responses(
+        (status = 200, description = "The answer. As a stream, `data:` lines with chunks and, last, `[DONE]`.",
+            content((Completion<'static> = "application/json"), (Chunk<'static> = "text/event-stream")),
+            headers(("X-Tallybook-Conversation" = Uuid, description = "Where the answer is stored."))),
+        Unknown, ModelFailed,
+    ),
+)]
 pub(super) async fn create(
     state: State,
     caller: Caller,

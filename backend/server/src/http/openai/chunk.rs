@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tallybook_protocol::{RawJson, ToolCallEnd, ToolCallId, ToolCallStart, ToolCallStatus, Usage};
+use utoipa::ToSchema;
 
 use super::{
     ask::StreamWish,
@@ -18,6 +19,37 @@ use super::{
 use crate::conversation::ClientCall;
 
 const EMPTY_DELTA: &str = r#""choices":[{"index":0,"delta":{},"finish_reason":null}]"#;
+
+/// What a chunk is. [`Chunks`] writes them piece by piece, so that this alone says what comes of that.
+#[derive(ToSchema)]
+#[schema(as = CompletionChunk)]
+#[expect(dead_code, reason = "it is only described")]
+pub(super) struct Chunk<'a> {
+    id: &'a str,
+    /// `chat.completion.chunk`
+    object: &'a str,
+    created: i64,
+    model: &'a str,
+    /// One; none in the chunk with the usage.
+    choices: Vec<ChunkChoice<'a>>,
+    /// In the last chunk, where it is asked for.
+    usage: Option<UsageBody>,
+    /// A call of the server's own tools, where the program asks to be told.
+    tallybook: Option<ToolEvent<'a>>,
+    /// The same, as Open WebUI shows it.
+    event: Option<Value>,
+}
+
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it is only described")]
+struct ChunkChoice<'a> {
+    index: u32,
+    /// `role`, `content` or `tool_calls`, as in the whole answer, in pieces; empty as a sign of life.
+    #[schema(value_type = Object)]
+    delta: Value,
+    /// `stop`, `length`, `tool_calls` or `content_filter` in the last one.
+    finish_reason: Option<&'a str>,
+}
 
 /// The chunks of one answer.
 pub(super) struct Chunks {
@@ -183,7 +215,7 @@ impl Writer for Chunks {
 }
 
 /// A call of ours, as programs are told of it.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct ToolEvent<'a> {
     #[serde(rename = "type")]
     kind: &'static str,

@@ -5,6 +5,7 @@ use std::future::Future;
 
 use actix_web::http::StatusCode;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 tokio::task_local! {
     static IS_FOR_PROGRAMS: bool;
@@ -21,12 +22,13 @@ pub(crate) fn is_wanted() -> bool {
 }
 
 /// An error as a body, and as the last thing but one in a stream.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct ErrorBody {
     error: Described,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = ErrorDescription)]
 struct Described {
     message: String,
     #[serde(rename = "type")]

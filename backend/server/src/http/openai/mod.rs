@@ -24,6 +24,7 @@ mod whole;
 mod wire;
 
 use actix_web::{HttpRequest, HttpResponse, Scope, http::Method, web};
+use utoipa::OpenApi;
 
 use super::{error::ApiError, methods::Endpoint};
 
@@ -37,6 +38,17 @@ pub(super) fn v1() -> Scope {
         .service(Endpoint::at("/models").on(Method::GET, models::list))
         .service(Endpoint::at("/models/{id:.+}").on(Method::GET, models::find))
         .default_service(web::to(no_such_route))
+}
+
+/// What the document of the API says of them.
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(chat::create, models::list, models::find), components(schemas(error_body::ErrorBody)))]
+    struct Documented;
+    let mut all = Documented::openapi();
+    all.merge(responses::document());
+    all.merge(thread::document());
+    all
 }
 
 async fn no_such_route(request: HttpRequest) -> Result<HttpResponse, ApiError> {

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use actix_web::web::{Json, Path};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::{
     super::{error::ApiError, state::State},
@@ -15,14 +16,16 @@ use crate::{db::now, models::Catalog};
 static CREATED: LazyLock<i64> = LazyLock::new(|| now().timestamp());
 
 /// The list.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ProgramModels)]
 pub(super) struct Models {
     object: &'static str,
     data: Vec<Model>,
 }
 
 /// One of them.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ProgramModel)]
 pub(super) struct Model {
     id: String,
     object: &'static str,
@@ -30,10 +33,18 @@ pub(super) struct Model {
     owned_by: String,
 }
 
+/// The models: each as the agent, and as `NAME:plain`, one call of the model without tools.
+#[utoipa::path(
+    get, path = "/v1/models", operation_id = "list_openai_models", tag = "Programs", responses((status = 200, body = Models)),
+)]
 pub(super) async fn list(state: State) -> Json<Models> {
     Json(Models { object: "list", data: all(state.service.models()) })
 }
 
+/// One of them.
+#[utoipa::path(
+    get, path = "/v1/models/{id}", operation_id = "find_openai_model", tag = "Programs", responses((status = 200, body = Model)),
+)]
 pub(super) async fn find(state: State, id: Path<String>) -> Result<Json<Model>, ApiError> {
     let models = state.service.models();
     let found = all(models).into_iter().find(|model| model.id == *id);

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use tallybook_protocol::Usage;
+use utoipa::ToSchema;
 
 use super::sink::Sink;
 use crate::conversation::ClientCall;
@@ -35,7 +36,7 @@ impl Sink for WholeAnswer {
 }
 
 /// The body.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct Completion<'a> {
     id: &'a str,
     object: &'static str,
@@ -45,19 +46,23 @@ pub(super) struct Completion<'a> {
     usage: UsageBody,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = CompletionChoice)]
 struct Choice<'a> {
     index: u32,
     message: Message<'a>,
+    #[schema(value_type = Option<Object>)]
     logprobs: (),
     finish_reason: &'static str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = CompletionMessage)]
 struct Message<'a> {
     role: &'static str,
     /// Nothing where there are calls and no words.
     content: Option<&'a str>,
+    #[schema(value_type = Option<String>)]
     refusal: (),
     /// As in a stream (`chunk`).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +71,8 @@ struct Message<'a> {
     tool_calls: Vec<CallBody<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = CompletionToolCall)]
 struct CallBody<'a> {
     id: &'a str,
     #[serde(rename = "type")]
@@ -74,7 +80,8 @@ struct CallBody<'a> {
     function: FunctionBody<'a>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = CompletionFunction)]
 struct FunctionBody<'a> {
     name: &'a str,
     arguments: &'a str,
@@ -107,7 +114,8 @@ impl<'a> Completion<'a> {
 }
 
 /// Tokens, in OpenAI's words.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = TokenUsage)]
 pub(super) struct UsageBody {
     prompt_tokens: i64,
     completion_tokens: i64,
@@ -115,7 +123,7 @@ pub(super) struct UsageBody {
     prompt_tokens_details: PromptDetails,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct PromptDetails {
     cached_tokens: i64,
 }

@@ -3,44 +3,67 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use utoipa::{
+    ToSchema,
+    openapi::{
+        Object, ObjectBuilder,
+        schema::{SchemaType, Type},
+    },
+};
 
 use super::refusal::Refusal;
 
 /// What a program asks.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 pub(super) struct ChatRequest {
+    /// As `GET /v1/models` lists it; the default when absent.
     pub(super) model: Option<String>,
+    /// The history, which ends with a question or with results of the program's own tools.
     #[serde(default)]
+    #[schema(required = true, min_items = 1, max_items = 10_000)]
     pub(super) messages: Vec<ChatMessage>,
     pub(super) stream: Option<bool>,
     pub(super) stream_options: Option<StreamOptions>,
+    /// The lower of this and `max_completion_tokens` counts.
+    #[schema(minimum = 1)]
     pub(super) max_tokens: Option<i64>,
+    #[schema(minimum = 1)]
     pub(super) max_completion_tokens: Option<i64>,
+    #[schema(minimum = 0, maximum = 2)]
     pub(super) temperature: Option<f64>,
+    /// One text, or at most four.
     pub(super) stop: Option<Stop>,
+    #[schema(minimum = 1, maximum = 1)]
     pub(super) n: Option<i64>,
+    #[schema(schema_with = off)]
     pub(super) logprobs: Option<bool>,
     pub(super) response_format: Option<ResponseFormat>,
+    /// Tools that the program runs itself, beside ours.
+    #[schema(max_items = 128)]
     pub(super) tools: Option<Vec<ToolDefinition>>,
     pub(super) tool_choice: Option<ChoiceOfTool>,
+    #[schema(schema_with = nothing, required = false)]
     pub(super) functions: Option<Box<RawValue>>,
+    #[schema(schema_with = nothing, required = false)]
     pub(super) audio: Option<Box<RawValue>>,
+    /// Nothing but `text`.
     pub(super) modalities: Option<Vec<String>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 pub(super) struct StreamOptions {
     pub(super) include_usage: Option<bool>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 pub(super) struct ResponseFormat {
     #[serde(rename = "type")]
+    #[schema(pattern = "^text$")]
     pub(super) kind: String,
 }
 
 /// Texts before which the model is to stop.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub(super) enum Stop {
     One(String),
@@ -48,23 +71,27 @@ pub(super) enum Stop {
 }
 
 /// A tool that the program runs itself.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 pub(super) struct ToolDefinition {
     #[serde(rename = "type")]
+    #[schema(pattern = "^function$")]
     pub(super) kind: String,
+    #[schema(required = true, nullable = false)]
     pub(super) function: Option<FunctionDefinition>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 pub(super) struct FunctionDefinition {
+    #[schema(pattern = "^[a-zA-Z0-9_-]{1,64}$")]
     pub(super) name: String,
     pub(super) description: Option<String>,
     /// JSON Schema.
+    #[schema(value_type = Option<Object>)]
     pub(super) parameters: Option<Box<RawValue>>,
 }
 
 /// Whether the model may call tools.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub(super) enum ChoiceOfTool {
     Word(String),
@@ -76,14 +103,15 @@ pub(super) enum ChoiceOfTool {
     },
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 pub(super) struct FunctionName {
     pub(super) name: String,
 }
 
 /// An entry of the history.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 pub(super) struct ChatMessage {
+    #[schema(pattern = "^(system|developer|user|assistant|tool)$")]
     pub(super) role: String,
     pub(super) content: Option<Content>,
     pub(super) tool_calls: Option<Vec<ToolCall>>,
@@ -91,32 +119,46 @@ pub(super) struct ChatMessage {
 }
 
 /// What a message says.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub(super) enum Content {
     Text(String),
     Parts(Vec<ContentPart>),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 pub(super) struct ContentPart {
     #[serde(rename = "type")]
+    #[schema(pattern = "^text$")]
     pub(super) kind: String,
     pub(super) text: Option<String>,
 }
 
 /// A call that an assistant's message asks for.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ClientToolCall)]
 pub(super) struct ToolCall {
     pub(super) id: String,
     pub(super) function: Function,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = CalledFunction)]
 pub(super) struct Function {
     pub(super) name: String,
     /// JSON as text, as the model wrote it.
     pub(super) arguments: String,
+}
+
+/// What is refused unless it is null.
+pub(super) fn nothing() -> Object {
+    Object::with_type(Type::Null)
+}
+
+/// What is refused when it is true.
+pub(super) fn off() -> Object {
+    let kinds = SchemaType::from_iter([Type::Boolean, Type::Null]);
+    ObjectBuilder::new().schema_type(kinds).enum_values(Some([Some(false), None])).build()
 }
 
 /// Reads a body, and says which field is not what it must be.

@@ -10,7 +10,7 @@ mod links;
 mod me;
 mod openid;
 mod programs;
-mod rights;
+pub(crate) mod rights;
 mod sharing;
 mod sign_in;
 mod streams;

@@ -148,6 +148,8 @@ fn rows() -> Vec<Row> {
         row(post.clone(), "/api/chat", [401, 400, 400, 400, 401, 400]).json(json!({})),
         row(post.clone(), "/mcp", OWN).json(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})),
         row(get.clone(), "/api/looks", PERSONAL),
+        row(get.clone(), "/openapi.json", PUBLIC),
+        row(get.clone(), "/docs/api", PUBLIC),
         row(get.clone(), "/healthz", PUBLIC),
         row(get.clone(), "/readyz", PUBLIC),
         row(get.clone(), "/metrics", ADMINS),
@@ -306,6 +308,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let people = People::start(&engine, &model).await;
         let mut each = people.each().await;
+        let document = people.team.json(&each[0], Method::GET, "/openapi.json", Value::Null, 200).await;
         for row in rows() {
             let ends_sessions = row.answers.contains(&204) && row.route.starts_with("/api/session")
                 || row.route == "/sign-out"
@@ -324,6 +327,7 @@ on_every_engine! {
                     "{} {} by {}: {status} instead of {}",
                     row.method, row.route, NAMES[place], row.answers[place]
                 );
+                assert!(is_described(&document, &row, status), "{} {}: {status} is not described", row.method, row.route);
                 if starts_turn && place == 2 {
                     // To its end, so that the next row has the conversation to itself.
                     response.text().await.unwrap();
@@ -382,6 +386,13 @@ on_every_engine! {
     }
 }
 
+/// Whether the document of the API says that this may be answered, where it says anything of the address.
+fn is_described(document: &Value, row: &Row, status: u16) -> bool {
+    let item = &document["paths"][row.route.replace(":.+", "")];
+    let method = row.method.as_str().to_lowercase();
+    item.is_null() || !item[method]["responses"][status.to_string()].is_null()
+}
+
 /// The table has every address that the source has, and nothing else.
 #[test]
 fn every_address_is_judged() {
@@ -392,7 +403,7 @@ fn every_address_is_judged() {
 }
 
 /// Every address with its methods, wherever in `http` it is registered: what is in a function named `api` is under `/api`.
-fn routes() -> BTreeSet<(String, String)> {
+pub(crate) fn routes() -> BTreeSet<(String, String)> {
     let http = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/http");
     let mut found = BTreeSet::new();
     let mut folders = vec![http];

@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 use serde_json::json;
 use tallybook_llm::ToolChoice;
 use tallybook_protocol::Usage;
+use utoipa::ToSchema;
 
 use super::{super::refusal::Refusal, ask::Repeated};
 use crate::conversation::ClientCall;
@@ -114,7 +115,8 @@ impl Head {
                 _ => None,
             },
             incomplete_details: state.incomplete_reason().map(|reason| IncompleteDetails { reason }),
-            instructions: (),
+            #[schema(value_type = Option<String>)]
+    instructions: (),
             max_output_tokens: *max_output_tokens,
             model: &self.model,
             output,
@@ -137,7 +139,8 @@ impl Head {
 }
 
 /// The body.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Response)]
 pub(super) struct ResponseBody<'a> {
     id: String,
     object: &'static str,
@@ -155,37 +158,44 @@ pub(super) struct ResponseBody<'a> {
     store: bool,
     temperature: Option<f64>,
     text: TextBody,
+    #[schema(value_type = Value)]
     tool_choice: Choice<'a>,
+    #[schema(value_type = Vec<Object>)]
     tools: [(); 0],
+    #[schema(value_type = Option<f64>)]
     top_p: (),
     truncation: &'static str,
     usage: Option<UsageBody>,
     metadata: Nothing,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ResponseError)]
 struct ErrorBody<'a> {
     code: &'a str,
     message: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct IncompleteDetails {
     reason: &'static str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ResponseText)]
 struct TextBody {
     format: FormatBody,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ResponseTextFormat)]
 struct FormatBody {
     #[serde(rename = "type")]
     kind: &'static str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ResponseMetadata)]
 struct Nothing {}
 
 /// Whether the model might call tools, as the request said it.
@@ -203,7 +213,8 @@ impl Serialize for Choice<'_> {
 }
 
 /// A piece of an answer.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ResponseOutputItem)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum OutputItem<'a> {
     Message {
@@ -230,12 +241,15 @@ impl<'a> OutputItem<'a> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ResponseOutputText)]
 pub(super) struct OutputText<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     text: &'a str,
+    #[schema(value_type = Vec<Object>)]
     annotations: [(); 0],
+    #[schema(value_type = Vec<Object>)]
     logprobs: [(); 0],
 }
 
@@ -246,7 +260,8 @@ impl<'a> OutputText<'a> {
 }
 
 /// Tokens, in this API's words.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ResponseUsage)]
 struct UsageBody {
     input_tokens: i64,
     input_tokens_details: InputDetails,
@@ -255,13 +270,13 @@ struct UsageBody {
     total_tokens: i64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct InputDetails {
     cached_tokens: i64,
     cache_write_tokens: i64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct OutputDetails {
     reasoning_tokens: i64,
 }

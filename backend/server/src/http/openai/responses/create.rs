@@ -5,18 +5,40 @@ use serde_json::value::RawValue;
 
 use super::{
     super::{
-        super::{error::ApiError, peer::Peer, state::State},
+        super::{
+            answers::{ModelFailed, Unknown},
+            error::ApiError,
+            peer::Peer,
+            state::State,
+        },
         begin::{Answering, begin},
         refusal::Refusal,
         sink::Progress,
         whole::WholeAnswer,
     },
     ask::{self, no_previous},
-    body::{self, Head},
-    events::Events,
+    body::{self, Head, ResponseBody},
+    events::{Events, ResponseEvent},
+    wire::ResponseRequest,
 };
 use crate::{accounts::Caller, conversation::ServiceError, db::now};
 
+/// An answer, whole or as a stream, in the format of OpenAI Responses.
+///
+/// As with chat completions the tools run here, and the question and the answer are kept as a conversation.
+#[utoipa::path(
+    post, path = "/v1/responses", operation_id = "create_response", tag = "Programs", request_body = ResponseRequest,
+    params(
+        ("X-Tallybook-Conversation" = Option<String>, Header, max_length = 200,
+            description = "The conversation to go on in, by its UUID or an id of the program's own; else a new one."),
+    ),
+    responses(
+        (status = 200, description = "The answer. As a stream, events whose data say what they are.",
+            content((ResponseBody<'static> = "application/json"), (ResponseEvent<'static> = "text/event-stream")),
+            headers(("X-Tallybook-Conversation" = Uuid, description = "Where the answer is stored."))),
+        Unknown, ModelFailed,
+    ),
+)]
 pub(in super::super) async fn create(
     state: State,
     caller: Caller,

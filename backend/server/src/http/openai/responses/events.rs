@@ -5,13 +5,14 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::json;
 use tallybook_protocol::Usage;
+use utoipa::ToSchema;
 
 use super::{
     super::{
         refusal::Refusal,
         sink::{Sink, Writer},
     },
-    body::{Head, OutputItem, OutputText, State},
+    body::{Head, OutputItem, OutputText, ResponseBody, State},
 };
 use crate::conversation::ClientCall;
 
@@ -29,6 +30,22 @@ pub(super) struct Events {
     calls: Vec<ClientCall>,
     has_begun: bool,
     has_message: bool,
+}
+
+/// What the data of an event is.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it is only described")]
+pub(super) struct ResponseEvent<'a> {
+    /// `response.created`, `response.output_text.delta` and so on, as in `event`.
+    #[schema(rename = "type")]
+    kind: &'a str,
+    sequence_number: u64,
+    /// The text that is new, or arguments of a call.
+    delta: Option<&'a str>,
+    /// The whole, as far as it is.
+    response: Option<ResponseBody<'a>>,
+    /// The piece that begins or is over.
+    item: Option<OutputItem<'a>>,
 }
 
 #[derive(Serialize)]

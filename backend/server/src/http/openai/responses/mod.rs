@@ -10,5 +10,15 @@ mod items;
 mod stored;
 mod wire;
 
+use utoipa::OpenApi;
+
 pub(super) use create::create;
 pub(super) use stored::{delete, find};
+
+/// What the document of the API says of them.
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(create::create, stored::find, stored::delete), components(schemas(wire::InputItem)))]
+    struct Documented;
+    Documented::openapi()
+}

@@ -6,6 +6,7 @@ use actix_web::{
 };
 use serde::Serialize;
 use tallybook_protocol::MessageStatus;
+use utoipa::ToSchema;
 
 use super::{
     super::{
@@ -14,7 +15,7 @@ use super::{
         sink::finish_of,
     },
     ask::{Repeated, message_of},
-    body::{self, Head},
+    body::{self, Head, ResponseBody},
 };
 use crate::{
     accounts::Caller,
@@ -22,13 +23,19 @@ use crate::{
 };
 
 /// That an answer can be gone on from no more.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ResponseDeletion)]
 pub(in super::super) struct Deletion {
     id: String,
     object: &'static str,
     deleted: bool,
 }
 
+/// An answer that can be gone on from, as it is stored.
+#[utoipa::path(
+    get, path = "/v1/responses/{id}", operation_id = "find_response", tag = "Programs",
+    responses((status = 200, body = ResponseBody<'static>)),
+)]
 pub(in super::super) async fn find(state: State, caller: Caller, id: Path<String>) -> Result<HttpResponse, ApiError> {
     let (program, message_id) = (program_of(&caller), message_of(&id).ok_or(ServiceError::NoSuchResponse)?);
     let find = move |service: ConversationService| async move { service.find_response(program, message_id).await };
@@ -53,6 +60,11 @@ pub(in super::super) async fn find(state: State, caller: Caller, id: Path<String
     Ok(HttpResponse::Ok().json(head.body(state, items)))
 }
 
+/// Has nobody go on from an answer any more; its conversation stays.
+#[utoipa::path(
+    delete, path = "/v1/responses/{id}", operation_id = "delete_response", tag = "Programs",
+    responses((status = 200, body = Deletion)),
+)]
 pub(in super::super) async fn delete(
     state: State,
     caller: Caller,

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use tallybook_agent::STEP_LIMIT;
 use tallybook_protocol::{MessageEnd, ToolCallEnd, ToolCallId, ToolCallStart, Usage};
+use utoipa::ToSchema;
 
 use super::{
     super::{
@@ -16,9 +17,11 @@ use super::{
     whole::{CallBody, Outcome},
 };
 
-#[derive(Serialize)]
+/// One of them.
+#[derive(Serialize, ToSchema)]
+#[schema(as = StreamChunk)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Chunk<'a> {
+pub(super) enum Chunk<'a> {
     Delta {
         delta: &'a str,
     },

@@ -11,6 +11,7 @@ pub(super) use v1::create;
 
 use actix_web::HttpRequest;
 use serde_json::value::RawValue;
+use utoipa::OpenApi;
 use uuid::Uuid;
 
 use super::{
@@ -24,6 +25,14 @@ use crate::{
     accounts::Caller,
     conversation::{Chaining, GivenInput, ProgramRequest},
 };
+
+/// What the document of the API says of them.
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(v1::create, simple::create))]
+    struct Documented;
+    Documented::openapi()
+}
 
 /// A question that begins a thread or goes on with one.
 struct Asked {

@@ -3,10 +3,16 @@
 use actix_web::{HttpRequest, HttpResponse, web::Json};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use super::{
     super::{
-        super::{error::ApiError, peer::Peer, state::State},
+        super::{
+            answers::{Busy, Invalid, ModelFailed, Unknown},
+            error::ApiError,
+            peer::Peer,
+            state::State,
+        },
         refusal::Refusal,
         respond::Answer,
         sink::Progress,
@@ -17,21 +23,30 @@ use super::{
 use crate::{accounts::Caller, conversation::GivenInput};
 
 /// What is asked.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 struct SimpleRequest {
+    /// The question.
+    #[schema(min_length = 1, max_length = 100_000)]
     message: String,
+    /// The thread to go on in, as an answer named it; else a new one.
     thread_id: Option<String>,
 }
 
 /// The answer.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct SimpleAnswer<'a> {
     answer: &'a str,
     tool_calls: Vec<CallBody<'a>>,
+    /// At most three lines on what was done and why.
     reasoning_summary: Vec<String>,
     thread_id: String,
 }
 
+/// One message, one answer, and what was done for it in a few lines.
+#[utoipa::path(
+    post, path = "/api/chat", operation_id = "chat", tag = "Programs", request_body = SimpleRequest,
+    responses((status = 200, body = SimpleAnswer<'static>), Unknown, Busy, Invalid, ModelFailed),
+)]
 pub(in crate::http) async fn create(
     state: State,
     caller: Caller,

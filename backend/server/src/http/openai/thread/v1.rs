@@ -4,10 +4,16 @@ use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web::Json};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tallybook_agent::STEP_LIMIT;
+use utoipa::ToSchema;
 
 use super::{
     super::{
-        super::{error::ApiError, peer::Peer, state::State},
+        super::{
+            answers::{Busy, ModelFailed, Unknown},
+            error::ApiError,
+            peer::Peer,
+            state::State,
+        },
         error_body::ErrorBody,
         messages,
         refusal::Refusal,
@@ -18,24 +24,28 @@ use super::{
         wire::ChatMessage,
     },
     Asked, begin,
-    chunk::StreamChunks,
+    chunk::{Chunk, StreamChunks},
     read, thread_id,
     whole::{CallBody, WholeThread},
 };
 use crate::{accounts::Caller, conversation::GivenInput};
 
 /// What a program asks.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 struct ThreadRequest {
+    /// The last is the question.
     #[serde(default)]
+    #[schema(required = true, min_items = 1, max_items = 10_000)]
     messages: Vec<ChatMessage>,
     stream: Option<bool>,
+    /// The thread to go on in, as an answer named it; else a new one.
     thread_id: Option<String>,
+    /// A name of `GET /api/models`; the default when absent.
     model: Option<String>,
 }
 
 /// A whole answer, and one that used up its steps.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct ThreadAnswer<'a> {
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     error: Option<ErrorBody>,
@@ -45,12 +55,25 @@ struct ThreadAnswer<'a> {
     thread_id: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ThreadMessage)]
 struct Message<'a> {
     role: &'static str,
     content: &'a str,
 }
 
+/// An answer with its tool calls, in a thread that the server keeps.
+///
+/// With `thread_id` the stored conversation is the history, and what comes after the last answer in `messages` is new.
+/// An answer that used up its steps is a 500 `step_limit`, with the last word in `message`.
+#[utoipa::path(
+    post, path = "/v1/chat", operation_id = "chat_in_thread", tag = "Programs", request_body = ThreadRequest,
+    responses(
+        (status = 200, description = "The answer. As a stream, `data:` lines of chunks, the last of type `done`.",
+            content((ThreadAnswer<'static> = "application/json"), (Chunk<'static> = "text/event-stream"))),
+        Unknown, Busy, ModelFailed,
+    ),
+)]
 pub(in super::super) async fn create(
     state: State,
     caller: Caller,

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use tallybook_protocol::{MessageEnd, RawJson, ToolCall, ToolCallStatus};
+use utoipa::ToSchema;
 
 use super::super::sink::Sink;
 
@@ -36,7 +37,8 @@ impl Sink for WholeThread {
 }
 
 /// A call of one of our tools.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ThreadToolCall)]
 pub(super) struct CallBody<'a> {
     pub(super) id: String,
     pub(super) name: &'a str,
@@ -46,7 +48,8 @@ pub(super) struct CallBody<'a> {
 }
 
 /// What came of it.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ToolOutcome)]
 pub(super) struct Outcome<'a> {
     status: ToolCallStatus,
     success: bool,

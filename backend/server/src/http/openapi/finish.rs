@@ -1,0 +1,168 @@
+//! What operations have in common and their annotations need not say: the segments of their paths, who may use them, and what
+//! every operation of its kind may be refused with, in which form; and how streams read.
+
+use serde_json::{Map, Value, json};
+
+/// What the segments of paths are. Whatever is no such thing names nothing, and is a 404.
+const SEGMENTS: [(&str, Segment, &str); 12] = [
+    ("uuid", Segment::Uuid, "The conversation."),
+    ("message_id", Segment::Number, "The message."),
+    ("tool_call_id", Segment::Number, "The tool call."),
+    ("approval_id", Segment::Number, "The approval."),
+    ("share_id", Segment::Number, "The link."),
+    ("session_id", Segment::Number, "The session."),
+    ("key_id", Segment::Number, "The key."),
+    ("user_id", Segment::Number, "The account."),
+    ("identity_id", Segment::Number, "The identity."),
+    ("server", Segment::Text, "The tool server, by its name in the settings."),
+    ("tool", Segment::Text, "The tool, by what its server calls it."),
+    ("id", Segment::Text, "The model or the response, by its id."),
+];
+
+#[derive(Clone, Copy)]
+enum Segment {
+    Uuid,
+    Number,
+    Text,
+}
+
+/// Adds it. On a server without accounts nobody is asked who it is.
+pub(super) fn finish(document: &mut Value, has_accounts: bool) {
+    plain_words(document);
+    if let Some(frames) = document.pointer_mut("/components/schemas/ChatEvent/oneOf").and_then(Value::as_array_mut) {
+        for frame in frames {
+            let data = &mut frame["properties"]["data"];
+            *data = text_of(&data.take());
+        }
+    }
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    for (path, item) in paths {
+        for (method, operation) in item.as_object_mut().into_iter().flatten() {
+            complete(path, method, operation, has_accounts);
+        }
+    }
+    if has_accounts {
+        document["components"]["securitySchemes"] = json!({
+            "session": {
+                "type": "apiKey", "in": "cookie", "name": "__Host-tallybook_session",
+                "description": "Set by signing in; `tallybook_session` on the server's own machine.",
+            },
+            "key": {"type": "http", "scheme": "bearer", "description": "A key of `POST /api/keys`."},
+        });
+    }
+}
+
+fn complete(path: &str, method: &str, operation: &mut Value, has_accounts: bool) {
+    for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
+        // One that may be left out is not sent as null.
+        if let Some(kind) = parameter.pointer("/schema/type/0").cloned() {
+            parameter["schema"]["type"] = kind;
+        }
+    }
+    let segments = path.split('/').filter_map(|part| segment(part.strip_prefix('{')?.strip_suffix('}')?));
+    let segments: Vec<Value> = segments.collect();
+    let has_segments = !segments.is_empty();
+    let has_query = !operation["parameters"].is_null();
+    if has_segments {
+        let asked = operation["parameters"].take();
+        let asked = asked.as_array().cloned().unwrap_or_default();
+        operation["parameters"] = segments.into_iter().chain(asked).collect();
+    }
+    let is_open = operation["security"] == json!([{}]);
+    if is_open || !has_accounts {
+        operation["security"] = json!([]);
+    } else if operation["security"].is_null() {
+        operation["security"] = json!([{"session": []}, {"key": []}]);
+    }
+    let has_body = !operation["requestBody"].is_null();
+    let is_small = path == "/healthz" || path == "/openapi.json";
+    let is_asked = has_accounts && !is_open;
+    let common = [
+        (has_segments, "404", "There is no such thing, or it is another's."),
+        (has_query || has_body, "400", "What was sent cannot be read."),
+        (has_body, "408", "The body took too long to arrive."),
+        (has_body, "413", "The body is too large."),
+        (has_body, "415", "The body is not JSON."),
+        (is_asked, "401", "Nobody is signed in, and there is no good key."),
+        (true, "403", "Whoever asks may not, or a page of another site sent it."),
+        (!is_small, "500", "The server failed; its log says how, under the request's id."),
+        (!is_small, "503", "Out of reach for now; `Retry-After` says when to ask again."),
+        (method != "get", "507", "Nothing can be stored: the disk is full."),
+    ];
+    let Some(responses) = operation["responses"].as_object_mut() else { return };
+    for (_, status, words) in common.into_iter().filter(|(is_so, ..)| *is_so) {
+        // Under `/v1` there are but the statuses that OpenAI's clients know.
+        let status = if path.starts_with("/v1/") && status == "507" { "503" } else { status };
+        responses.entry(status).or_insert_with(|| json!({"description": words}));
+    }
+    for (status, response) in responses {
+        describe(path, status, response);
+    }
+}
+
+/// A text that is JSON of this shape.
+fn text_of(shape: &Value) -> Value {
+    json!({"type": "string", "contentMediaType": "application/json", "contentSchema": shape})
+}
+
+/// Says what a stream's frames are, each of which has its data as text.
+fn describe_stream(stream: &mut Value) {
+    let schema = stream["schema"].take();
+    let data = text_of(&schema);
+    stream["schema"] = match schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+        // They say so themselves.
+        Some("ChatEvent") => schema,
+        Some("FeedEvent") => json!({
+            "type": "object", "required": ["event", "data"], "properties": {"event": {"type": "string"}, "data": data},
+        }),
+        _ => json!({"type": "object", "required": ["data"], "properties": {"data": data}}),
+    };
+}
+
+fn segment(name: &str) -> Option<Value> {
+    let (_, kind, description) = SEGMENTS.iter().find(|(known, ..)| *known == name)?;
+    let schema = match kind {
+        Segment::Uuid => json!({"type": "string", "format": "uuid"}),
+        Segment::Number => json!({"type": "integer", "format": "int64"}),
+        Segment::Text => json!({"type": "string", "minLength": 1}),
+    };
+    Some(json!({"name": name, "in": "path", "required": true, "schema": schema, "description": description}))
+}
+
+/// Gives a refusal its body, and an answer without words some.
+fn describe(path: &str, status: &str, response: &mut Value) {
+    if response["description"].as_str().is_none_or(str::is_empty) {
+        response["description"] = if status == "201" { json!("It is made.") } else { json!("What was asked for.") };
+    }
+    if let Some(stream) = response.pointer_mut("/content/text~1event-stream") {
+        describe_stream(stream);
+    }
+    if !status.starts_with(['4', '5']) || !response["content"].is_null() {
+        return;
+    }
+    let (kind, schema) = if path.starts_with("/v1/") {
+        ("application/json", "ErrorBody")
+    } else {
+        ("application/problem+json", "Problem")
+    };
+    let content = json!({"schema": {"$ref": format!("#/components/schemas/{schema}")}});
+    response["content"] = Map::from_iter([(kind.to_owned(), content)]).into();
+}
+
+/// Takes out of all descriptions what leads to other places in the source.
+fn plain_words(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(plain_words),
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                match field {
+                    Value::String(text) if name == "description" || name == "summary" => {
+                        *text = text.replace("[`", "`").replace("`]", "`").replace("crate::", "");
+                    }
+                    other => plain_words(other),
+                }
+            }
+        }
+        _ => {}
+    }
+}

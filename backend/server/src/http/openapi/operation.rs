@@ -1,0 +1,210 @@
+//! The document, read for the page that shows it: its operations by subject, and its schemas.
+
+use actix_web::http::StatusCode;
+use serde_json::Value;
+
+use super::{
+    examples::{EXAMPLES, Example},
+    line::Line,
+};
+
+/// A subject and its operations.
+pub(super) struct Subject {
+    pub(super) name: String,
+    /// Names it in the page.
+    pub(super) id: String,
+    pub(super) description: Line,
+    pub(super) operations: Vec<Operation>,
+}
+
+/// One way to ask.
+pub(super) struct Operation {
+    pub(super) id: String,
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) summary: Line,
+    pub(super) description: Vec<Line>,
+    /// Whether everybody may, whether a key does, or only somebody who is signed in.
+    pub(super) access: Access,
+    pub(super) parameters: Vec<Field>,
+    pub(super) bodies: Vec<Body>,
+    pub(super) is_body_required: bool,
+    pub(super) answers: Vec<Answer>,
+    pub(super) examples: Vec<&'static Example>,
+}
+
+/// Who may ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Everybody,
+    KeyOrSession,
+    Session,
+}
+
+/// A field, or a parameter.
+pub(super) struct Field {
+    pub(super) name: String,
+    /// Where it stands, if it is a parameter.
+    pub(super) place: String,
+    pub(super) kind: Line,
+    pub(super) is_required: bool,
+    pub(super) description: Line,
+}
+
+/// A body of one type.
+pub(super) struct Body {
+    pub(super) media_type: String,
+    pub(super) kind: Line,
+}
+
+/// What may come back.
+pub(super) struct Answer {
+    pub(super) status: String,
+    pub(super) reason: &'static str,
+    pub(super) is_refusal: bool,
+    pub(super) description: Line,
+    pub(super) headers: Vec<String>,
+    pub(super) bodies: Vec<Body>,
+}
+
+/// A shape that others refer to.
+pub(super) struct Schema {
+    pub(super) name: String,
+    pub(super) description: Line,
+    /// What it is, where it has no fields.
+    pub(super) kind: Line,
+    pub(super) fields: Vec<Field>,
+    /// Its forms, where it is one of several.
+    pub(super) forms: Vec<Vec<Field>>,
+}
+
+/// The operations, in the document's order of subjects.
+pub(super) fn subjects(document: &Value) -> Vec<Subject> {
+    let read = |tag: &Value| {
+        let name = text(&tag["name"]);
+        let operations = operations(document, &name);
+        let id = format!("subject-{}", name.to_lowercase());
+        Subject { id, description: Line::read(&text(&tag["description"])), operations, name }
+    };
+    document["tags"].as_array().into_iter().flatten().map(read).collect()
+}
+
+fn operations(document: &Value, subject: &str) -> Vec<Operation> {
+    let mut found = Vec::new();
+    for (path, item) in fields_of(&document["paths"]) {
+        for method in ["get", "post", "put", "patch", "delete"] {
+            let operation = &item[method];
+            if operation["tags"][0] == subject {
+                found.push(read_operation(path, method, operation));
+            }
+        }
+    }
+    // The main ones first.
+    let place = |operation: &Operation| EXAMPLES.iter().position(|example| example.operation == operation.id);
+    found.sort_by_key(|operation| place(operation).unwrap_or(EXAMPLES.len()));
+    found
+}
+
+fn read_operation(path: &str, method: &str, operation: &Value) -> Operation {
+    let id = text(&operation["operationId"]);
+    let access = match operation["security"].as_array().map(Vec::as_slice) {
+        None | Some([]) => Access::Everybody,
+        Some(ways) if ways.iter().any(|way| way.get("key").is_some()) => Access::KeyOrSession,
+        Some(_) => Access::Session,
+    };
+    let parameter = |one: &Value| Field {
+        name: text(&one["name"]),
+        place: text(&one["in"]),
+        kind: Line::of(&one["schema"]),
+        is_required: one["required"] == true,
+        description: Line::read(&text(&one["description"])),
+    };
+    let answers = fields_of(&operation["responses"]).map(|(status, answer)| Answer {
+        reason: status.parse().ok().and_then(|code: StatusCode| code.canonical_reason()).unwrap_or_default(),
+        is_refusal: status.starts_with(['4', '5']),
+        description: Line::read(&text(&answer["description"])),
+        headers: fields_of(&answer["headers"]).map(|(name, _)| name.clone()).collect(),
+        bodies: bodies(&answer["content"]),
+        status: status.clone(),
+    });
+    Operation {
+        method: method.to_uppercase(),
+        path: path.to_owned(),
+        summary: Line::read(&text(&operation["summary"])),
+        description: text(&operation["description"])
+            .split("\n\n")
+            .filter(|it| !it.is_empty())
+            .map(Line::read)
+            .collect(),
+        access,
+        parameters: operation["parameters"].as_array().into_iter().flatten().map(parameter).collect(),
+        bodies: bodies(&operation["requestBody"]["content"]),
+        is_body_required: operation["requestBody"]["required"] == true,
+        answers: answers.collect(),
+        examples: EXAMPLES.iter().filter(|example| example.operation == id).collect(),
+        id,
+    }
+}
+
+fn bodies(content: &Value) -> Vec<Body> {
+    let body =
+        |(media_type, it): (&String, &Value)| Body { media_type: media_type.clone(), kind: Line::of(&it["schema"]) };
+    fields_of(content).map(body).collect()
+}
+
+/// The schemas, by name.
+pub(super) fn schemas(document: &Value) -> Vec<Schema> {
+    let all = &document["components"]["schemas"];
+    let read = |(name, schema): (&String, &Value)| {
+        let own = properties(all, schema);
+        let forms: Vec<Vec<Field>> = match schema["oneOf"].as_array() {
+            Some(forms) if own.is_empty() => forms.iter().map(|form| properties(all, form)).collect(),
+            _ => Vec::new(),
+        };
+        let forms = if forms.iter().any(Vec::is_empty) { Vec::new() } else { forms };
+        let has_fields = !own.is_empty() || !forms.is_empty();
+        Schema {
+            name: name.clone(),
+            description: Line::read(&text(&schema["description"])),
+            kind: if has_fields { Line::default() } else { Line::of(schema) },
+            fields: own,
+            forms,
+        }
+    };
+    fields_of(all).map(read).collect()
+}
+
+/// Its fields and those of what it takes in whole; those that must be there first, and before them what tells its form.
+fn properties(all: &Value, schema: &Value) -> Vec<Field> {
+    let mut found = Vec::new();
+    for part in schema["allOf"].as_array().into_iter().flatten() {
+        let named = part["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+        found.extend(properties(all, named.map_or(part, |name| &all[name])));
+    }
+    let is_required = |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|it| it == name));
+    found.extend(fields_of(&schema["properties"]).map(|(name, field)| Field {
+        name: name.clone(),
+        place: String::new(),
+        kind: Line::of(field),
+        is_required: is_required(name),
+        description: description_of(field),
+    }));
+    let is_mark = |name: &str| schema["properties"][name]["enum"].as_array().is_some_and(|values| values.len() == 1);
+    found.sort_by_key(|field| (!is_mark(&field.name), !field.is_required));
+    found
+}
+
+/// What is said of a field, which stands within its choices where it may be null.
+fn description_of(field: &Value) -> Line {
+    let choices = field["oneOf"].as_array().into_iter().flatten();
+    let said = std::iter::once(field).chain(choices).find_map(|it| it["description"].as_str());
+    Line::read(said.unwrap_or_default())
+}
+
+fn fields_of(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().replace("\n\n", "\u{0}").replace('\n', " ").replace('\u{0}', "\n\n")
+}

@@ -1,0 +1,77 @@
+//! `GET /docs/api`: the document as a page to read, drawn by the server without scripts.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::{self, HeaderValue},
+};
+use askama::Template;
+use tallybook_frontend::{Language, Theme};
+
+use super::{
+    document::Document,
+    line::Line,
+    operation::{self, Operation, Schema, Subject},
+    words::Words,
+};
+use crate::http::{
+    content_encoding::Text,
+    cookie,
+    error::ApiError,
+    guard::{self, WITHOUT_SCRIPTS},
+    preferences,
+    state::State,
+};
+
+#[derive(Template)]
+#[template(path = "api.html")]
+struct ApiPage<'a> {
+    language: Language,
+    theme: Theme,
+    /// Where the page's files are.
+    folder: &'a str,
+    words: Words,
+    version: &'a str,
+    lead: Line,
+    /// Where this server is, as the reader asked for it.
+    address: String,
+    has_accounts: bool,
+    subjects: Vec<Subject>,
+    schemas: Vec<Schema>,
+}
+
+impl ApiPage<'_> {
+    /// Whether its operation stands open: where there are examples.
+    #[expect(clippy::unused_self, reason = "the template asks the page")]
+    fn is_open(&self, operation: &Operation) -> bool {
+        !operation.examples.is_empty()
+    }
+}
+
+pub(super) async fn show(state: State, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let chosen = preferences::of(&request);
+    let document = &Document::of(&state).value;
+    let page = ApiPage {
+        language: chosen.language,
+        theme: chosen.theme,
+        folder: state.site.folder(),
+        words: Words(chosen.language),
+        version: env!("CARGO_PKG_VERSION"),
+        lead: Line::read(document["info"]["description"].as_str().unwrap_or_default()),
+        address: address(&request),
+        has_accounts: state.accounts.settings().required,
+        subjects: operation::subjects(document),
+        schemas: operation::schemas(document),
+    };
+    let html = page.render().map_err(ApiError::Page)?;
+    let mut response = Text::new(html).answer(&request, "text/html; charset=utf-8");
+    let policy = HeaderValue::from_static(WITHOUT_SCRIPTS);
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    Ok(response)
+}
+
+/// Where the reader finds this server; elsewhere than on this machine, browsers are let in by https alone.
+fn address(request: &HttpRequest) -> String {
+    let Ok(Some(host)) = guard::asked(request.headers()) else { return "http://127.0.0.1:3000".to_owned() };
+    let scheme = if cookie::is_on_this_machine(request) { "http" } else { "https" };
+    format!("{scheme}://{host}")
+}

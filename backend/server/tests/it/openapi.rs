@@ -1,0 +1,158 @@
+//! The API's own description: that it has every address and no other, that it holds together, and that the page shows it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use tallybook_mock_llm::MockLlm;
+
+use crate::{
+    accounts::rights,
+    support::{Engine, TestApp},
+};
+
+/// What is no part of the API: pages, forms and files, which are for browsers.
+const PAGES: [&str; 11] = [
+    "/admin",
+    "/docs/",
+    "/favicon.svg",
+    "/icon-",
+    "/invitation",
+    "/manifest.webmanifest",
+    "/pkg/",
+    "/s/",
+    "/service-worker.js",
+    "/setup",
+    "/sign-",
+];
+
+async fn start() -> TestApp {
+    let model = MockLlm::start().await.unwrap();
+    TestApp::spawn(&Engine::sqlite(), &model).await
+}
+
+/// Every operation, with its method and address.
+fn operations(document: &Value) -> BTreeMap<(String, String), &Value> {
+    let mut found = BTreeMap::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            found.insert((method.to_uppercase(), path.clone()), operation);
+        }
+    }
+    found
+}
+
+/// An address that is added and not described fails here, as does one that is described and not there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_address_is_described_and_no_other() {
+    let document = start().await.get_json("/openapi.json").await;
+    let described: BTreeSet<_> = operations(&document).into_keys().collect();
+    let is_page = |path: &str| PAGES.iter().any(|page| path.starts_with(page));
+    let there = rights::routes().into_iter().filter(|(_, path)| !is_page(path));
+    let there: BTreeSet<_> = there.map(|(method, path)| (method, path.replace(":.+", ""))).collect();
+    assert!(described.len() > 60, "{described:?}");
+    assert_eq!(described, there);
+}
+
+/// Whoever generates a client from it finds all that it names, each operation under a name of its own, and every refusal in
+/// the form of its place.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_document_holds_together() {
+    let document = start().await.get_json("/openapi.json").await;
+    assert_eq!(document["openapi"], "3.1.0");
+    let mut references = BTreeSet::new();
+    collect(&document, &mut references);
+    assert!(references.len() > 50, "{references:?}");
+    for reference in references {
+        assert!(document.pointer(reference.strip_prefix('#').unwrap()).is_some(), "{reference}");
+    }
+    let subjects: Vec<&Value> = document["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
+    let mut names = BTreeSet::new();
+    for ((method, path), operation) in operations(&document) {
+        let name = operation["operationId"].as_str().unwrap();
+        assert!(names.insert(name), "{name} is named twice");
+        assert!(subjects.contains(&&operation["tags"][0]), "{name} has no subject");
+        assert!(operation["summary"].as_str().is_some_and(|words| words.ends_with('.')), "{name} is not told of");
+        let segments = path.matches('{').count();
+        let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
+        assert_eq!(parameters.iter().filter(|one| one["in"] == "path").count(), segments, "{method} {path}");
+        for (status, answer) in operation["responses"].as_object().unwrap() {
+            let form = if path.starts_with("/v1/") { "application/json" } else { "application/problem+json" };
+            let is_refusal = status.starts_with(['4', '5']);
+            assert!(!is_refusal || !answer["content"][form].is_null(), "{method} {path} {status}");
+        }
+    }
+}
+
+fn collect(value: &Value, references: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| collect(item, references)),
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                match field {
+                    Value::String(path) if name == "$ref" => {
+                        references.insert(path.clone());
+                    }
+                    Value::String(words) if name == "description" => {
+                        assert!(!words.contains("[`") && !words.contains("crate::"), "{words}");
+                    }
+                    _ => collect(field, references),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Nobody signs in here, so nothing asks for a key.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_accounts_nobody_is_asked_who_it_is() {
+    let document = start().await.get_json("/openapi.json").await;
+    assert!(document["components"]["securitySchemes"].is_null());
+    for ((method, path), operation) in operations(&document) {
+        assert_eq!(operation["security"], json!([]), "{method} {path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_document_is_sent_small_and_once() {
+    let app = start().await;
+    let ask =
+        |header: &'static str, value: String| app.client.get(app.url("/openapi.json")).header(header, value).send();
+    let whole = app.get("/openapi.json").await;
+    assert_eq!(
+        (&whole.headers()["content-type"], &whole.headers()["cache-control"]),
+        (&"application/json".parse().unwrap(), &"no-cache".parse().unwrap())
+    );
+    let tag = whole.headers()["etag"].to_str().unwrap().to_owned();
+    let small = ask("accept-encoding", "gzip".to_owned()).await.unwrap();
+    assert_eq!(small.headers()["content-encoding"], "gzip");
+    assert_ne!(small.headers()["etag"], tag.as_str());
+    assert!(4 * small.bytes().await.unwrap().len() < whole.bytes().await.unwrap().len());
+    assert_eq!(ask("if-none-match", tag).await.unwrap().status(), 304);
+}
+
+/// All of it, in both languages, without scripts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_page_shows_every_operation_and_runs_nothing() {
+    let app = start().await;
+    let document = app.get_json("/openapi.json").await;
+    for (language, title) in [("en", "Before you begin"), ("ja", "はじめに")] {
+        let page = app.client.get(app.url("/docs/api")).header("accept-language", language).send().await.unwrap();
+        let policy = page.headers()["content-security-policy"].to_str().unwrap();
+        assert!(policy.starts_with("default-src 'none'; style-src 'self'") && !policy.contains("script"), "{policy}");
+        let html = page.text().await.unwrap();
+        assert!(html.contains(title) && html.contains(&format!("<html lang=\"{language}\"")));
+        assert!(!html.contains("<script") && !html.contains("style=") && !html.contains("javascript:"));
+        for ((method, path), operation) in operations(&document) {
+            let name = operation["operationId"].as_str().unwrap();
+            assert!(html.contains(&format!("id=\"{name}\"")), "{method} {path}");
+        }
+        for name in document["components"]["schemas"].as_object().unwrap().keys() {
+            assert!(html.contains(&format!("id=\"schema-{name}\"")), "{name}");
+        }
+        // Wherever a link leads within the page, something is.
+        for target in html.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+            assert!(html.contains(&format!("id=\"{target}\"")), "#{target}");
+        }
+    }
+}

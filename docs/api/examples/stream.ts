@@ -1,0 +1,13 @@
+import OpenAI from "openai";
+
+const client = new OpenAI({ baseURL: `${process.env.TALLYBOOK_URL}/v1`, apiKey: process.env.TALLYBOOK_KEY });
+const models = await client.models.list();
+const chunks = await client.chat.completions.create({
+  model: models.data[0]!.id,
+  messages: [{ role: "user", content: "What is 0.1 + 0.2?" }],
+  stream: true,
+});
+for await (const chunk of chunks) {
+  process.stdout.write(chunk.choices[0]?.delta.content ?? "");
+}
+console.log();
