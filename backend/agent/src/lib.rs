@@ -36,7 +36,8 @@ pub use memory::{SummedExchange, sum_up_conversation};
 pub use prompt::SystemPrompt;
 pub use reasoning::{MAX_REASONING_LINES, SummedCall, reasoning_lines, sum_up_reasoning};
 pub use recorder::{
-    Activity, Cause, Consent, EndedToolCall, ModelCallRecord, Purpose, RecordError, StartedToolCall, TurnRecorder,
+    Activity, Cause, Consent, Earlier, EndedToolCall, ModelCallRecord, Purpose, RecordError, StartedToolCall,
+    TurnRecorder,
 };
 pub use result::{EditedInput, error_json, success_json};
 pub use review::{ReviewMode, Reviewer, Reviewers};
@@ -45,5 +46,5 @@ pub use service::{AgentService, CLIENT_CALLS, STEP_LIMIT};
 pub use spans::{SPAN_TARGET, invoke_agent, record_failure, record_usage};
 pub use title::TitleWriter;
 pub use tool_step::CUT_OFF;
-pub use turn::{AnsweredStep, ContinuedTurn, Earlier, EndReason, PlannedCall, TurnInput, TurnOutcome, WaitedCall};
+pub use turn::{AnsweredStep, ContinuedTurn, EndReason, PlannedCall, TurnInput, TurnOutcome, WaitedCall};
 pub use vote::{Review, Ruling, Vote};

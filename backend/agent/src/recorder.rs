@@ -3,11 +3,11 @@
 
 use std::future::Future;
 
-use tallybook_llm::{RetryWait, ToolCallRequest};
+use tallybook_llm::{ModelMessage, RetryWait, ToolCallRequest};
 use tallybook_protocol::{ToolCallId, ToolCallStatus, Usage};
 use tallybook_tools::{Progress, ToolSpec};
 
-use super::{turn::Earlier, vote::Review};
+use super::vote::Review;
 
 /// Records a turn. Every method returns only when what must be stored is stored and whoever follows the turn has been
 /// told. After an error the agent does nothing more.
@@ -56,6 +56,15 @@ pub trait TurnRecorder: Send {
     /// A model was asked: its answer of a step is whole and none of its calls has begun, a reviewer has voted, or the model
     /// failed.
     fn model_called(&mut self, call: &ModelCallRecord) -> impl Future<Output = Result<(), RecordError>> + Send;
+}
+
+/// Less of what was said before a turn's question than the model was told first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Earlier {
+    /// What is left of it, oldest first, without the question.
+    pub messages: Vec<ModelMessage>,
+    /// As in [`TurnInput::summary`](super::TurnInput::summary).
+    pub summary: Option<String>,
 }
 
 /// Whether a high-risk call may run.

@@ -4,7 +4,10 @@
 use askama::Template;
 use tallybook_llm::{AssistantBlock, ModelError, ModelMessage, ToolResult, UserPart};
 
-use super::{error::AgentError, recorder::TurnRecorder, turn::Earlier};
+use super::{
+    error::AgentError,
+    recorder::{Earlier, TurnRecorder},
+};
 
 /// What a model is told in place of the beginning of a conversation. It comes after every other system text.
 #[derive(Template)]

@@ -33,15 +33,6 @@ pub struct TurnInput {
     pub tool_choice: ToolChoice,
 }
 
-/// Less of what was said before a turn's question than the model was told first.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Earlier {
-    /// What is left of it, oldest first, without the question.
-    pub messages: Vec<ModelMessage>,
-    /// As in [`TurnInput::summary`].
-    pub summary: Option<String>,
-}
-
 /// Where a turn goes on that was cut off or has waited: after its last whole step.
 #[derive(Clone, Debug, Default)]
 pub struct ContinuedTurn {

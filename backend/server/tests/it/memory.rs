@@ -17,6 +17,9 @@ use crate::support::{Engine, EventReader, Provider, TestApp, eventually, on_ever
 
 const SO_FAR: &str = "Summary of the conversation so far";
 
+/// The answers that are summed up.
+const COVERED: &str = "SELECT message_id FROM conversation_summaries ORDER BY message_id";
+
 /// A server whose model reads so many tokens, of which it may write 500.
 async fn start(engine: &Engine, model: &MockLlm, context_tokens: u32, memory: MemorySettings) -> TestApp {
     let settings = ModelSettings { context_tokens, max_tokens: 500, ..Provider::Anthropic.settings(model.url()) };
@@ -127,7 +130,7 @@ on_every_engine! {
         assert_eq!(message["id"], first);
         assert!(message["told"]["from"].is_i64() && message["told"].get("summary").is_none(), "{message}");
 
-        let covered = async || rows!(app, (i64,), "SELECT message_id FROM conversation_summaries ORDER BY message_id");
+        let covered = async || rows!(app, (i64,), COVERED);
         eventually("it is summed up", async || {
             covered().await.last().is_some_and(|last| last.0 > 300) && is_idle(&app).await
         })
@@ -261,7 +264,6 @@ on_every_engine! {
             model.reply([text(words)]);
         }
         let later = ask(other, &elsewhere, "Where?").await;
-        const COVERED: &str = "SELECT message_id FROM conversation_summaries ORDER BY message_id";
         eventually("the later one is summed up", async || rows!(app, (i64,), COVERED) == [(later,)]).await;
         assert_eq!(model.requests().len(), 5, "nobody sums up beside somebody else");
         gate.open();

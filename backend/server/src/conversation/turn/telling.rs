@@ -97,8 +97,8 @@ impl Telling<'_> {
     /// Of the stored conversation: `room` tokens, `most_before` of them for what was said before the question.
     async fn find_stored(&self, room: usize, most_before: usize) -> sqlx::Result<Found> {
         let TurnRows { user_message_id, assistant_message_id, .. } = self.rows;
-        let head = if self.goes_on { assistant_message_id } else { user_message_id };
-        let branch = branch(&messages::list_tree_nodes(&self.context.db, self.conversation_id).await?, Some(head));
+        let newest = if self.goes_on { assistant_message_id } else { user_message_id };
+        let branch = branch(&messages::list_tree_nodes(&self.context.db, self.conversation_id).await?, Some(newest));
         let mut exchanges = newest_exchanges(self.context, &branch, self.goes_on, room).await?;
         let current = exchanges.pop();
         let room = room.saturating_sub(current.as_ref().map_or(0, |current| current.tokens)).min(most_before);
