@@ -77,3 +77,9 @@ test("a session is one conversation", async () => {
   assert.match(said(second), /once more/);
   assert.equal((await conversations()).length, earlier + 1);
 });
+
+test("a tool that Codex keeps in a namespace is found there", async () => {
+  const events = await codex("use multi_agent_v1__close_agent x");
+  // The arguments are not its own, which it says itself.
+  assert.match(said(events), /The tool says: failed to parse function arguments/);
+});
