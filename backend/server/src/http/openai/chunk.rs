@@ -36,7 +36,7 @@ pub(super) struct Chunk<'a> {
     usage: Option<UsageBody>,
     /// A call of the server's own tools, where the program asks to be told.
     tallybook: Option<ToolEvent<'a>>,
-    /// The same, as Open WebUI shows it.
+    /// The same, as `Open WebUI` shows it.
     event: Option<Value>,
 }
 

@@ -1,7 +1,6 @@
-//! `GET /openapi.json`: the API as an OpenAPI 3.1 document (`document`), put together from what stands beside the handlers. Every
-//! handler of `/api`, `/v1`, `/mcp` and of the server's own addresses is annotated and named there or in its folder; a test
-//! compares that with the table of routes. What all operations have in common is added by `finish`. The page that shows it is
-//! `page`.
+//! `GET /openapi.json`: the API described (`document`), put together from what stands beside the handlers. Every handler of `/api`,
+//! `/v1`, `/mcp` and of the server's own addresses is annotated and named there or in its folder; a test compares that with the
+//! table of routes. What all operations have in common is added by `finish`. The page that shows it is `page`.
 
 mod document;
 mod examples;
