@@ -188,7 +188,7 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
         entry.text = snapshot.content;
     }
     let mut held = std::mem::take(&mut entry.items);
-    for item in told.items(&[]) {
+    for item in stored.items(&[]) {
         let known = held.iter().position(|known| known.key() == item.key()).map(|at| held.remove(at));
         entry.items.push(match known {
             Some(known) => item.merged(known),
