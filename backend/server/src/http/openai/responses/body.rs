@@ -115,8 +115,7 @@ impl Head {
                 _ => None,
             },
             incomplete_details: state.incomplete_reason().map(|reason| IncompleteDetails { reason }),
-            #[schema(value_type = Option<String>)]
-    instructions: (),
+            instructions: (),
             max_output_tokens: *max_output_tokens,
             model: &self.model,
             output,
@@ -149,6 +148,7 @@ pub(super) struct ResponseBody<'a> {
     background: bool,
     error: Option<ErrorBody<'a>>,
     incomplete_details: Option<IncompleteDetails>,
+    #[schema(value_type = Option<String>)]
     instructions: (),
     max_output_tokens: Option<u32>,
     model: &'a str,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::{
     ToSchema,
-    openapi::{Array, Object, OneOf, OneOfBuilder, Ref, schema::Type},
+    openapi::{Array, Object, OneOfBuilder, Ref, Schema, schema::Type},
 };
 
 use super::super::wire::{ChoiceOfTool, Content, ResponseFormat, nothing, off};
@@ -79,7 +79,7 @@ pub(super) struct InputItem {
     pub(super) output: Option<Content>,
 }
 
-fn text_or_items() -> OneOf {
+fn text_or_items() -> Schema {
     let items = Array::new(Ref::from_schema_name("ResponseInputItem"));
-    OneOfBuilder::new().item(Object::with_type(Type::String)).item(items).build()
+    OneOfBuilder::new().item(Object::with_type(Type::String)).item(items).build().into()
 }
