@@ -77,7 +77,8 @@ async fn the_document_holds_together() {
         assert_eq!(parameters.iter().filter(|one| one["in"] == "path").count(), segments, "{method} {path}");
         for (status, answer) in operation["responses"].as_object().unwrap() {
             let form = if path.starts_with("/v1/") { "application/json" } else { "application/problem+json" };
-            let is_refusal = status.starts_with(['4', '5']);
+            // A method that MCP does not have is refused in MCP's own words.
+            let is_refusal = status.starts_with(['4', '5']) && (path.as_str(), status.as_str()) != ("/mcp", "404");
             assert!(!is_refusal || !answer["content"][form].is_null(), "{method} {path} {status}");
         }
     }
