@@ -83,7 +83,8 @@ impl Entry {
     /// A message as it is stored, with what was `held` of the texts of its items before.
     pub(crate) fn stored(message: Message, held: &[Item]) -> Self {
         let is_over = message.status != MessageStatus::Streaming;
-        let stored = StoredItems { message: message.id, calls: message.tool_calls, reasoning: message.reasoning, is_over };
+        let stored =
+            StoredItems { message: message.id, calls: message.tool_calls, reasoning: message.reasoning, is_over };
         Self {
             id: message.id,
             role: message.role,

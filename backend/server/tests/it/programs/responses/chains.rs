@@ -149,7 +149,7 @@ on_every_engine! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_a_long_chain_the_newest_answers_are_told() {
     let model = MockLlm::start().await.unwrap();
-    let limits = Limits { history_bytes: 200, ..Limits::default() };
+    let limits = Limits { restored_bytes: 400, ..Limits::default() };
     let settings = Provider::Anthropic.settings(model.url());
     let app = TestApp::spawn_with_limits(&Engine::sqlite(), settings, tools(), limits).await;
     let mut answer = json!({"id": null});
