@@ -40,18 +40,25 @@ impl Peer {
             }
             Kind::Floor | Kind::LangGraph => client.post(format!("{base}/turn")).json(&json!({"message": question})),
             Kind::Pump => {
-                let question = Workload { uses_tool: false, ..workload }.question();
-                let messages = json!([{"role": "user", "content": question}]);
-                let body = json!({"model": "m", "stream": true, "messages": messages});
-                client.post(format!("{base}/v1/chat/completions")).json(&body)
+                // It has no tools.
+                self.completion(client, "m", Workload { uses_tool: false, ..workload })
             }
         })
     }
 
-    /// The request that a program sends which wants a model's answer and nothing kept; only Tallybook has that.
+    /// The same turn as a program asks for it; only Tallybook has that.
+    pub(crate) fn program_turn(&self, client: &Client, workload: Workload) -> RequestBuilder {
+        self.completion(client, "m", workload)
+    }
+
+    /// The request of a program that wants a model's answer and nothing kept; only Tallybook has that.
     pub(crate) fn plain(&self, client: &Client, workload: Workload) -> RequestBuilder {
-        let question = Workload { uses_tool: false, ..workload }.question();
-        let body = json!({"model": "m:plain", "stream": true, "messages": [{"role": "user", "content": question}]});
+        self.completion(client, "m:plain", Workload { uses_tool: false, ..workload })
+    }
+
+    fn completion(&self, client: &Client, model: &str, workload: Workload) -> RequestBuilder {
+        let messages = json!([{"role": "user", "content": workload.question()}]);
+        let body = json!({"model": model, "stream": true, "messages": messages});
         client.post(format!("http://{}/v1/chat/completions", self.process.address)).json(&body)
     }
 

@@ -3,6 +3,7 @@
 use std::{
     env,
     ffi::OsStr,
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -72,7 +73,7 @@ impl Programs {
     pub(crate) fn start_ours(&self, folder: &Path, database: &str) -> Result<(Process, Process)> {
         let mut model = Command::new(&self.this);
         let model = Process::start(model.arg("model"), Core::Others)?;
-        let server = Process::start(&self.ours(&model.address, folder, database), Core::Server)?;
+        let server = Process::start(&self.ours(&model.address, folder, database)?, Core::Server)?;
         Ok((server, model))
     }
 
@@ -88,8 +89,8 @@ impl Programs {
                 command.arg(LANGGRAPH).args(["--model", model]).arg("--database").arg(folder.join("langgraph.db"));
                 command
             }
-            Kind::Sqlite => self.ours(model, folder, &format!("sqlite://{}", folder.join("tallybook.db").display())),
-            Kind::Mysql => self.ours(model, folder, self.mysql.as_deref().context("there is no MySQL")?),
+            Kind::Sqlite => self.ours(model, folder, &format!("sqlite://{}", folder.join("tallybook.db").display()))?,
+            Kind::Mysql => self.ours(model, folder, self.mysql.as_deref().context("there is no MySQL")?)?,
         })
     }
 

@@ -24,6 +24,7 @@ fn bounds(measure: Measure) -> &'static [Bound] {
         Measure::SaturatedTokens => &[Times(12.0, Kind::LangGraph), Times(0.65, Kind::Floor)],
         Measure::IdleStream => &[Absolute(11.0)],
         Measure::PersistTax => &[Absolute(1.1)],
+        Measure::ProgramCost => &[Absolute(1.2)],
     }
 }
 

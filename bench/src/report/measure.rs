@@ -12,6 +12,7 @@ pub(crate) enum Measure {
     SaturatedTokens,
     IdleStream,
     PersistTax,
+    ProgramCost,
 }
 
 impl Measure {
@@ -27,6 +28,7 @@ impl Measure {
             Self::SaturatedTokens => "sat_tokens",
             Self::IdleStream => "sse_mem",
             Self::PersistTax => "persist_tax",
+            Self::ProgramCost => "program_cost",
         }
     }
 
@@ -38,7 +40,7 @@ impl Measure {
             Self::LoadMemory => "MiB",
             Self::SaturatedTokens => "tokens/s",
             Self::IdleStream => "KiB",
-            Self::PersistTax => "",
+            Self::PersistTax | Self::ProgramCost => "",
         }
     }
 

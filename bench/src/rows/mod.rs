@@ -4,6 +4,7 @@
 mod first_token;
 mod idle;
 mod persisting;
+mod programs;
 mod saturated;
 mod streams;
 
@@ -38,6 +39,9 @@ pub(crate) enum Row {
     /// What storing an answer of 2000 tokens costs
     #[value(name = "persist_tax")]
     Persisting,
+    /// What a program's turn costs beside the page's
+    #[value(name = "program_cost")]
+    Programs,
 }
 
 /// One figure of one peer.
@@ -54,7 +58,7 @@ impl Row {
 
     /// Whether this peer can do it.
     fn concerns(self, kind: Kind) -> bool {
-        kind.is_ours() || self != Self::Persisting
+        kind.is_ours() || !matches!(self, Self::Persisting | Self::Programs)
     }
 
     async fn measure(self, peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
@@ -65,6 +69,7 @@ impl Row {
             Self::Saturated => saturated::measure(peer, quick).await,
             Self::Idle => idle::measure(peer, quick).await,
             Self::Persisting => persisting::measure(peer, quick).await,
+            Self::Programs => programs::measure(peer, quick).await,
         }
     }
 }

@@ -34,8 +34,9 @@ pub(crate) fn explain_button(
             return;
         }
         explanation.set(Some(Explanation::Asked));
+        let id = untrack(id);
         spawn_local(async move {
-            let told = match api::explain(uuid, id()).await {
+            let told = match api::explain(uuid, id).await {
                 Ok(lines) => Explanation::Lines(lines),
                 Err(error) => Explanation::Failed(error.message(text)),
             };

@@ -8,8 +8,8 @@ use super::Options;
 use crate::{build, progress::Step, python, shell, workspace};
 
 /// What the program of the bench can measure, by its own names.
-pub(super) const ROWS: [&str; 6] =
-    ["turn_ttft", "turn_ttft_32", "token_transit_p99", "sat_tokens", "sse_mem", "persist_tax"];
+pub(super) const ROWS: [&str; 7] =
+    ["turn_ttft", "turn_ttft_32", "token_transit_p99", "sat_tokens", "sse_mem", "persist_tax", "program_cost"];
 
 /// Tries each row once with little of everything, to see that it works.
 pub(super) fn try_out(program: &Path) -> Result<()> {

@@ -1,0 +1,37 @@
+//! What the way of programs costs: the server's time for a turn that is asked for at `/v1/chat/completions`, by that for the same
+//! turn asked for as the page does.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::Taken;
+use crate::{
+    ask::{ask, client},
+    peer::Peer,
+    report::Measure,
+    workload::Workload,
+};
+
+const TURN: Workload = Workload { tokens: 200, gap: Duration::ZERO, uses_tool: true, is_numbered: false };
+
+pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
+    let client = client()?;
+    let turns = if quick { 2 } else { 100 };
+    let (mut of_page, mut of_programs) = (Duration::ZERO, Duration::ZERO);
+    // Once for nothing, so that neither finds the server cold; then in turns.
+    for number in 0..=turns {
+        let begin = peer.process.cpu_time()?;
+        ask(peer.turn(&client, TURN).await?, TURN.tokens).await?;
+        let between = peer.process.cpu_time()?;
+        ask(peer.program_turn(&client, TURN), TURN.tokens).await?;
+        let end = peer.process.cpu_time()?;
+        if number > 0 {
+            of_page += between.saturating_sub(begin);
+            of_programs += end.saturating_sub(between);
+        }
+    }
+    // The kernel counts hundredths of a second.
+    let of_page = of_page.max(Duration::from_millis(10));
+    Ok(vec![(Measure::ProgramCost, of_programs.as_secs_f64() / of_page.as_secs_f64())])
+}

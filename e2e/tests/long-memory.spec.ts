@@ -1,0 +1,27 @@
+// A conversation that is longer than its model reads: it is answered all the same, and the page says from where on the model
+// was told it whole.
+
+import { expect, test } from "../kit/test.ts";
+
+const settings = { LLM_CONTEXT_TOKENS: "8000", LLM_MAX_TOKENS: "500", LLM_TITLES: "false" };
+test.use({ scripted: true, locale: "ja-JP", trace: "off", settings });
+
+test("a conversation of 400 messages is answered, and the line stands where the model's own reading begins", async ({ page, request }) => {
+  const { uuid } = await (await request.post("/api/conversations", { data: { title: "Long" } })).json();
+  // Whatever is asked, for an answer or a summary, gets the same words.
+  for (let turn = 0; turn < 200; turn++) {
+    const content = `Question ${turn}: what would you say to this?`;
+    const answer = await request.post(`/api/conversations/${uuid}/messages`, { data: { content } });
+    expect(await answer.text()).toContain("event: message_end");
+  }
+  const { messages } = await (await request.get(`/api/conversations/${uuid}`)).json();
+  expect(messages).toHaveLength(400);
+  const { told } = messages[399];
+  expect(told.summary).toBe("No answer was written for this request.");
+  await page.goto(`/c/${uuid}#message-${told.from}`);
+  const note = page.getByTestId("told");
+  await expect(note).toBeInViewport();
+  await expect(note.locator("summary")).toHaveText("以前のメッセージは要約されました");
+  const next = await note.evaluate((one) => one.nextElementSibling?.id);
+  expect(next).toBe(`message-${told.from}`);
+});
