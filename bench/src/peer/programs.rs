@@ -94,8 +94,9 @@ impl Programs {
         })
     }
 
-    /// As it is run, but that the model writes no titles, which the others do not know either.
-    fn ours(&self, model: &str, folder: &Path, database: &str) -> Command {
+    /// As it is run, but that the model writes neither titles nor summaries, which the others do not know either.
+    fn ours(&self, model: &str, folder: &Path, database: &str) -> Result<Command> {
+        fs::write(folder.join("tallybook.toml"), "[memory]\nmax_chars = 0\n").context("cannot write the settings")?;
         let mut command = Command::new(&self.tallybook);
         let kept = ["PATH", "HOME", "LANG"].into_iter().filter_map(|name| Some((name, env::var_os(name)?)));
         command.env_clear().envs(kept).current_dir(folder);
@@ -112,6 +113,6 @@ impl Programs {
             ("RUST_LOG", &"error"),
         ];
         command.envs(settings.into_iter().map(|(name, value)| (name, value.as_ref().to_owned())));
-        command
+        Ok(command)
     }
 }
