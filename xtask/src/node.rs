@@ -1,6 +1,6 @@
-//! Node.js and the packages of a lock file, for what is written in JavaScript or TypeScript.
+//! Node.js and packages, for what is written in JavaScript or TypeScript.
 
-use std::{path::Path, process::Command};
+use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -53,6 +53,27 @@ pub(crate) fn install_packages(folder: &Path, name: &'static str) -> Result<()> 
     // The browser is the machine's own.
     npm.env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1").stdout(std::io::stderr());
     shell::run(&mut npm).with_context(|| format!("cannot install the packages of {}", lock.display()))?;
+    fingerprint::write(&note, &fingerprint)?;
+    step.done("");
+    Ok(())
+}
+
+/// Installs packages, each named with its version, in a folder of their own, unless these very ones are there. `name` says what
+/// is done.
+pub(crate) fn install_apart(folder: &Path, packages: &[&str], name: &'static str) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    let note = folder.join(".tallybook-packages");
+    let fingerprint = fingerprint::of(&format!("npm install {}", packages.join(" ")), &[])?;
+    if fingerprint::matches(&note, &fingerprint) {
+        return Ok(());
+    }
+    find()?;
+    let step = Step::begin(name, "npm install");
+    fs::write(folder.join("package.json"), "{\"private\": true}\n")?;
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error"]).args(packages);
+    shell::run(npm.current_dir(folder).stdout(std::io::stderr()))
+        .with_context(|| format!("cannot install {}", packages.join(" and ")))?;
     fingerprint::write(&note, &fingerprint)?;
     step.done("");
     Ok(())

@@ -25,10 +25,12 @@ struct Client {
     run: fn(&Stage) -> Result<()>,
 }
 
-const CLIENTS: [Client; 6] = [
+const CLIENTS: [Client; 8] = [
     Client { name: "openai-node", is_quick: true, accounts: Accounts::On, run: |stage| run::typescript(stage, USUAL) },
     Client { name: "ai-sdk", is_quick: true, accounts: Accounts::On, run: |stage| run::typescript(stage, USUAL) },
     Client { name: "langchain", is_quick: false, accounts: Accounts::On, run: |stage| run::python(stage, USUAL) },
+    Client { name: "openai-agents", is_quick: false, accounts: Accounts::On, run: |stage| run::python(stage, USUAL) },
+    Client { name: "codex", is_quick: false, accounts: Accounts::On, run: run::codex },
     Client { name: "open-webui", is_quick: false, accounts: Accounts::On, run: run::open_webui },
     Client { name: "mcp-conformance", is_quick: false, accounts: Accounts::Off, run: conformance::server },
     Client { name: "schemathesis", is_quick: false, accounts: Accounts::On, run: schemathesis::with_key_and_without },

@@ -7,6 +7,9 @@ use anyhow::Result;
 use super::stage::Stage;
 use crate::{node, python, test::browser, workspace};
 
+/// The Codex CLI; its package brings a program for each machine.
+const CODEX: &str = "@openai/codex@0.169.0";
+
 /// Runs the tests of a program in TypeScript, which are its files `*.spec.ts`.
 pub(super) fn typescript(stage: &Stage, limit: Duration) -> Result<()> {
     node::find()?;
@@ -18,6 +21,15 @@ pub(super) fn typescript(stage: &Stage, limit: Duration) -> Result<()> {
 pub(super) fn python(stage: &Stage, limit: Duration) -> Result<()> {
     let python = environment(stage, &[])?;
     stage.run(Command::new(python).arg(stage.folder().join("program.py")), limit)
+}
+
+/// Runs the Codex CLI by its test, which is `codex.test.mjs`.
+pub(super) fn codex(stage: &Stage) -> Result<()> {
+    let folder = workspace::root().join("target/clients").join(stage.name());
+    node::install_apart(&folder, &[CODEX], "installing the Codex CLI")?;
+    let mut test = Command::new("node");
+    test.arg("--test").arg(stage.folder().join("codex.test.mjs")).env("CODEX", folder.join("node_modules/.bin/codex"));
+    stage.run(&mut test, Duration::from_mins(6))
 }
 
 /// Runs `Open WebUI`, which its tests start and use in a browser.

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use super::Side;
-use crate::{fingerprint, node, progress::Step, shell, workspace};
+use crate::{node, shell, workspace};
 
 /// The suite. Only the versions that come before 0.2 know the protocol of 2026-07-28.
 const SUITE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
@@ -44,21 +44,7 @@ impl Suite {
     /// Installs the suite and its Node.js, unless these very versions are there.
     pub(super) fn prepare() -> Result<Self> {
         let folder = workspace::root().join("target/conformance");
-        fs::create_dir_all(&folder)?;
-        let note = folder.join(".tallybook-packages");
-        let packages = fingerprint::of(&format!("npm install {SUITE} {NODE}"), &[])?;
-        if fingerprint::matches(&note, &packages) {
-            return Ok(Self { folder });
-        }
-        node::find()?;
-        let step = Step::begin("installing MCP's conformance suite", "npm install, into target/conformance");
-        fs::write(folder.join("package.json"), "{\"private\": true}\n")?;
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error", SUITE, NODE]);
-        shell::run(npm.current_dir(&folder).stdout(std::io::stderr()))
-            .context("cannot install the conformance suite")?;
-        fingerprint::write(&note, &packages)?;
-        step.done("");
+        node::install_apart(&folder, &[SUITE, NODE], "installing MCP's conformance suite")?;
         Ok(Self { folder })
     }
 
