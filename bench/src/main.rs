@@ -120,7 +120,7 @@ async fn run(command: Command) -> Result<()> {
 
 async fn measure(options: Options) -> Result<()> {
     let Options { program, python, mysql, only, peers, rounds, quick, json, picture } = options;
-    let programs = Programs::new(program, python, mysql)?;
+    let programs = Programs::new(&program, python, mysql)?;
     let kinds = programs.choose(&peers)?;
     let rows = if only.is_empty() { Row::all() } else { only };
     let figures = rows::measure(&programs, &kinds, &rows, rounds.max(1), quick).await?;

@@ -30,10 +30,10 @@ pub(crate) struct Programs {
 
 impl Programs {
     /// Fails when the program is not there.
-    pub(crate) fn new(tallybook: PathBuf, python: Option<PathBuf>, mysql: Option<String>) -> Result<Self> {
-        if !tallybook.is_file() {
-            bail!("there is no program {}", tallybook.display());
-        }
+    pub(crate) fn new(tallybook: &Path, python: Option<PathBuf>, mysql: Option<String>) -> Result<Self> {
+        // It is started in a folder of its own.
+        let tallybook =
+            tallybook.canonicalize().with_context(|| format!("there is no program {}", tallybook.display()))?;
         let this = env::current_exe().context("cannot tell where this program lies")?;
         Ok(Self { tallybook, python, mysql, this })
     }

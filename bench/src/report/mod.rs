@@ -11,7 +11,11 @@ use anyhow::{Context as _, Result};
 use serde::Serialize;
 use serde_json::json;
 
-pub(crate) use self::{measure::Measure, picture::draw, table::print};
+pub(crate) use self::{
+    measure::Measure,
+    picture::draw,
+    table::{print, said},
+};
 use crate::peer::Kind;
 
 /// What was taken of one measure of one peer, a value a round.
@@ -103,7 +107,7 @@ pub(crate) fn per(sum: f64, number: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{median, percentile, table::said};
+    use super::{median, percentile, said};
 
     #[test]
     fn the_middle_and_the_ends_of_values() {

@@ -55,7 +55,7 @@ fn row(figures: &Figures, kinds: &BTreeSet<Kind>, measure: Measure) -> Vec<Strin
 }
 
 /// A figure with three digits that count.
-pub(super) fn said(value: f64) -> String {
+pub(crate) fn said(value: f64) -> String {
     match value.abs() {
         size if size >= 10_000.0 => format!("{:.0}k", value / 1000.0),
         size if size >= 100.0 => format!("{value:.0}"),

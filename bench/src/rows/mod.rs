@@ -15,7 +15,7 @@ pub(crate) use self::{first_token::milliseconds, streams::mebibytes};
 use crate::{
     listen::say,
     peer::{Kind, Peer, Programs},
-    report::{Figures, Measure},
+    report::{Figures, Measure, said},
 };
 
 /// What is measured at a time.
@@ -90,6 +90,7 @@ pub(crate) async fn measure(
                 let peer = programs.start(kind)?;
                 let taken = Box::pin(row.measure(&peer, quick)).await;
                 for (measure, value) in taken.with_context(|| format!("{} of {}", row.name(), kind.name()))? {
+                    say(&format!("  {}: {} {}", measure.name(), said(value), measure.unit()));
                     figures.add(measure, kind, value);
                 }
             }
