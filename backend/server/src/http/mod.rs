@@ -44,6 +44,7 @@ mod state;
 mod tool_calls;
 mod tools;
 mod trace;
+mod words;
 
 pub use hosts::{HostName, HostNameError, Hosts};
 pub use limits::Limits;

@@ -7,7 +7,7 @@ use super::{
     columns::{MAX_MODEL_CHARS, truncated},
     rows::{ConversationId, StoredSummary, SummaryPlace, ToldRow},
 };
-use crate::db::{Database, Transaction, now, on_db, on_tx};
+use crate::db::{Database, now, on_db};
 
 const LIST_PLACES: &str =
     "SELECT id, message_id FROM conversation_summaries WHERE conversation_id = ? ORDER BY message_id";
@@ -49,20 +49,20 @@ pub(crate) async fn find_text(db: &Database, id: i64) -> sqlx::Result<Option<Str
     on_db!(db, |pool| sqlx::query_scalar(FIND_TEXT).bind(id).fetch_optional(pool).await)
 }
 
-/// Stores a summary. False when there is one of that answer.
+/// Stores a summary, unless there is one of that answer.
 pub(crate) async fn create(
-    tx: &mut Transaction,
+    db: &Database,
     conversation_id: ConversationId,
     message_id: MessageId,
     summary: &str,
     model: &str,
-) -> sqlx::Result<bool> {
-    on_tx!(tx, |connection| {
+) -> sqlx::Result<()> {
+    on_db!(db, |pool| {
         let create = sqlx::query(CREATE).bind(conversation_id).bind(message_id).bind(summary);
-        let created = create.bind(truncated(model, MAX_MODEL_CHARS)).bind(now()).execute(connection).await;
+        let created = create.bind(truncated(model, MAX_MODEL_CHARS)).bind(now()).execute(pool).await;
         match created {
-            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => Ok(false),
-            done => done.map(|_| true),
+            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => Ok(()),
+            done => done.map(|_| ()),
         }
     })
 }

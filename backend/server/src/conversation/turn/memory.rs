@@ -13,8 +13,9 @@ use super::{
         branch::tree::branch,
         context::Context,
         limits::{MAX_SUMMARIES_AT_ONCE, MAX_SUMMED_EXCHANGES},
-        store::{ConversationId, messages, model_calls, rows::TreeNode, summaries, turns},
+        store::{ConversationId, messages, rows::TreeNode, summaries, turns},
     },
+    aside_call,
     history::newest_exchanges,
     telling::covered_on,
 };
@@ -152,9 +153,7 @@ async fn sum_up_all(
     for _ in 0..MAX_SUMMARIES_AT_ONCE {
         let Some((exchanges, last)) = read_portion(context, writer, &places).await? else { break };
         let summary = ask(context, writer, last, before.as_deref(), &exchanges).await?;
-        let mut tx = context.db.begin().await?;
-        summaries::create(&mut tx, conversation_id, last, &summary, writer.name()).await?;
-        tx.commit().await?;
+        summaries::create(&context.db, conversation_id, last, &summary, writer.name()).await?;
         places.drain(..2 * exchanges.len());
         before = Some(summary);
     }
@@ -198,10 +197,7 @@ async fn ask(
     for temperature in [Some(0.0), None] {
         let asked = sum_up_conversation(writer.client(), before, exchanges, max_chars, temperature);
         let Aside { text, call } = asked.await?;
-        let mut tx = context.db.begin().await?;
-        model_calls::create_model_call(&mut tx, answer, &call).await?;
-        tx.commit().await?;
-        context.work_counts.count_model_call(&call);
+        aside_call::record(context, answer, &call).await?;
         match text {
             Err(AgentError::Model(ModelError::Refused { detail, .. }))
                 if temperature.is_some() && detail.contains("temperature") => {}

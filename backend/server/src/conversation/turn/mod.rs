@@ -7,6 +7,7 @@
 //! (`retention`).
 
 mod answer_program;
+mod aside_call;
 mod begin;
 mod call_events;
 mod client_calls;

@@ -7,22 +7,25 @@ use tallybook_agent::{Aside, MAX_REASONING_LINES, SummedCall, reasoning_lines, s
 use tallybook_protocol::{MessageId, ToolCallStatus};
 use uuid::Uuid;
 
-use super::super::{
-    ServiceError, allowance,
-    context::Context,
-    limits::{MAX_SUMMED_CALLS, MAX_SUMMED_CHARS},
-    service::ConversationService,
-    store::{
-        messages, model_calls,
-        rows::{MessageRow, ToolCallRow},
-        tool_calls,
+use super::{
+    super::{
+        ServiceError, allowance,
+        context::Context,
+        limits::{MAX_SUMMED_CALLS, MAX_SUMMED_CHARS},
+        service::ConversationService,
+        store::{
+            ConversationId, messages,
+            rows::{MessageRow, ToolCallRow},
+            tool_calls,
+        },
     },
+    aside_call,
 };
 use crate::{accounts::UserId, models::Model};
 
 impl ConversationService {
-    /// The same for whoever asks for it: one answer at a time, while the person has tokens left. `TurnRunning` while the answer
-    /// is being written.
+    /// Sums up what was done for an answer, for whoever asks for it: while the person has tokens left, and not more at once than
+    /// one may ask plainly. `TurnRunning` while the answer is being written.
     pub async fn explain_answer(
         &self,
         user: UserId,
@@ -36,37 +39,44 @@ impl ConversationService {
         }
         allowance::check_tokens(context, user).await?;
         let _slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
-        self.sum_up_reasoning(user, uuid, message_id).await
+        sum_up(context, row.id, message_id).await
     }
 
-    /// Sums up what was done for an answer that is over; nothing where no tool was called. The model's tokens are those of no
-    /// turn.
+    /// The same for an answer that is over and was just asked for, without more ado.
     pub async fn sum_up_reasoning(
         &self,
         user: UserId,
         uuid: Uuid,
         message_id: MessageId,
     ) -> Result<Vec<String>, ServiceError> {
-        let context = &self.context;
-        let row = context.find_conversation(user, uuid).await?;
-        let find = async |id| messages::find_message(&context.db, row.id, id).await;
-        let answer = find(message_id).await?.ok_or(ServiceError::NoSuchMessage)?;
-        let mut calls = tool_calls::list_tool_calls(&context.db, &[message_id], MAX_SUMMED_CHARS).await?;
-        if calls.is_empty() {
-            return Ok(Vec::new());
-        }
-        let plain = names(&calls);
-        calls.truncate(MAX_SUMMED_CALLS);
-        let question = match answer.parent_id {
-            Some(id) => find(id).await?.map(|question| question.content).unwrap_or_default(),
-            None => String::new(),
-        };
-        let own = answer.model.as_deref().and_then(|name| context.models.find(name));
-        let model = own.unwrap_or_else(|| context.models.default_model());
-        let asked = ask(context, model, &question, &answer, &calls);
-        let lines = context.draining.run_until_cancelled(Box::pin(asked)).await.flatten();
-        Ok(lines.filter(|lines| !lines.is_empty()).unwrap_or(plain))
+        let row = self.context.find_conversation(user, uuid).await?;
+        sum_up(&self.context, row.id, message_id).await
     }
+}
+
+/// The lines; none where no tool was called. The model's tokens are those of no turn.
+async fn sum_up(
+    context: &Context,
+    conversation_id: ConversationId,
+    message_id: MessageId,
+) -> Result<Vec<String>, ServiceError> {
+    let find = async |id| messages::find_message(&context.db, conversation_id, id).await;
+    let answer = find(message_id).await?.ok_or(ServiceError::NoSuchMessage)?;
+    let mut calls = tool_calls::list_tool_calls(&context.db, &[message_id], MAX_SUMMED_CHARS).await?;
+    if calls.is_empty() {
+        return Ok(Vec::new());
+    }
+    let plain = names(&calls);
+    calls.truncate(MAX_SUMMED_CALLS);
+    let question = match answer.parent_id {
+        Some(id) => find(id).await?.map(|question| question.content).unwrap_or_default(),
+        None => String::new(),
+    };
+    let own = answer.model.as_deref().and_then(|name| context.models.find(name));
+    let model = own.unwrap_or_else(|| context.models.default_model());
+    let asked = ask(context, model, &question, &answer, &calls);
+    let lines = context.draining.run_until_cancelled(Box::pin(asked)).await.flatten();
+    Ok(lines.filter(|lines| !lines.is_empty()).unwrap_or(plain))
 }
 
 /// The model's lines; nothing where it fails. That it was asked is stored in any case.
@@ -81,14 +91,8 @@ async fn ask(
     let asked = sum_up_reasoning(model.client(), question, &summed, &answer.content).await;
     let Aside { text, call } =
         asked.inspect_err(|error| tracing::error!(%error, "nothing can be asked for a summary")).ok()?;
-    let store = async {
-        let mut tx = context.db.begin().await?;
-        model_calls::create_model_call(&mut tx, answer.id, &call).await?;
-        tx.commit().await
-    };
-    match store.await {
-        Ok(()) => context.work_counts.count_model_call(&call),
-        Err(error) => tracing::warn!(%error, "a model's call for a summary could not be stored"),
+    if let Err(error) = aside_call::record(context, answer.id, &call).await {
+        tracing::warn!(%error, "a model's call for a summary could not be stored");
     }
     text.inspect_err(|error| tracing::info!(%error, "a summary is the names of the tools"))
         .ok()

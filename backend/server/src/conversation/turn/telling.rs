@@ -102,18 +102,21 @@ impl Telling<'_> {
         let mut exchanges = newest_exchanges(self.context, &branch, self.goes_on, room).await?;
         let current = exchanges.pop();
         let room = room.saturating_sub(current.as_ref().map_or(0, |current| current.tokens)).min(most_before);
-        let summaries = self.summaries_before(&branch).await?;
         let whole = if self.context.memory.max_chars == 0 {
             room
         } else {
             self.context.memory.after_tokens(self.model.window())
         };
         let total = branch.len().div_ceil(2).saturating_sub(1);
-        let held = Held {
+        let mut held = Held {
             unread: total.saturating_sub(exchanges.len()),
             tokens: exchanges.iter().map(|exchange| exchange.tokens).collect(),
-            covered: summaries.iter().map(|(covered, _)| *covered).collect(),
+            covered: Vec::new(),
         };
+        // Most conversations are told whole, and nobody needs to look for a summary.
+        let is_whole = held.first_within(whole.min(room)) == 0;
+        let summaries = if is_whole { Vec::new() } else { self.summaries_before(&branch).await? };
+        held.covered = summaries.iter().map(|(covered, _)| *covered).collect();
         let Choice { summary, first } = choose(&held, whole, room);
         Ok(Found {
             earlier: exchanges.split_off(first.saturating_sub(held.unread)),
@@ -161,10 +164,13 @@ impl Telling<'_> {
         earlier: &[ModelMessage],
         current: &[ModelMessage],
     ) -> sqlx::Result<Option<SummaryPlace>> {
+        if self.context.memory.max_chars == 0 {
+            return Ok(None);
+        }
         let places = messages::list_tree_nodes(&self.context.db, self.conversation_id).await?;
         let branch = branch(&places, Some(self.rows.user_message_id));
-        let Some((_, newest)) = self.summaries_before(&branch).await?.pop() else { return Ok(None) };
         let [.., question, answer, _] = &branch[..] else { return Ok(None) };
+        let Some((_, newest)) = self.summaries_before(&branch).await?.pop() else { return Ok(None) };
         let before = messages::list_messages(&self.context.db, &[question.id, answer.id]).await?;
         let [question, answer] = &before[..] else { return Ok(None) };
         let said = earlier.iter().rev().find_map(|message| match message {

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use tallybook_agent::{AgentError, Aside, TitleWriter};
 
-use super::super::{
-    context::Context,
-    input::{title_from_message, title_from_model},
-    store::{ConversationId, conversations, messages, model_calls, turns::TurnRows},
+use super::{
+    super::{
+        context::Context,
+        input::{title_from_message, title_from_model},
+        store::{ConversationId, conversations, messages, turns::TurnRows},
+    },
+    aside_call,
 };
 use crate::{accounts::UserId, models::Model};
 
@@ -61,10 +64,7 @@ async fn write(
     let answer = messages::find_message(db, conversation_id, turn.assistant_message_id).await?;
     let (Some(question), Some(answer)) = (question, answer) else { return Ok(()) };
     let Aside { text, call } = writer.write(&question.content, &answer.content).await?;
-    let mut tx = db.begin().await?;
-    model_calls::create_model_call(&mut tx, turn.assistant_message_id, &call).await?;
-    tx.commit().await?;
-    context.work_counts.count_model_call(&call);
+    aside_call::record(context, turn.assistant_message_id, &call).await?;
     let written = text?;
     let Some(title) = title_from_model(&written).filter(|title| *title != automatic) else { return Ok(()) };
     if conversations::replace_title(db, conversation_id, &automatic, &title).await? {

@@ -2,28 +2,15 @@
 
 use tallybook_frontend::Language;
 
-use super::{super::error::ApiError, format};
+use super::{
+    super::{error::ApiError, words::words},
+    format,
+};
 use crate::book::{BookError, Deletion, FilterError, MAX_RERUN_INPUT_BYTES, NoRerun, RerunState};
 
 /// The words in one language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Words(pub(super) Language);
-
-/// Words that never change.
-macro_rules! words {
-    ($($name:ident: $english:literal, $japanese:literal;)*) => {
-        impl Words {
-            $(
-                pub(super) const fn $name(self) -> &'static str {
-                    match self.0 {
-                        Language::English => $english,
-                        Language::Japanese => $japanese,
-                    }
-                }
-            )*
-        }
-    };
-}
 
 words! {
     book: "Tool history", "ツールの履歴";

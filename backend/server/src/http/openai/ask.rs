@@ -9,7 +9,7 @@ use super::{
     refusal::Refusal,
     said::Said,
     tools,
-    wire::{self, ChatRequest, Stop},
+    wire::{self, ChatRequest, Stop, is_there},
 };
 use crate::{
     conversation::{Chaining, ClientTool, GivenInput},
@@ -120,19 +120,17 @@ pub(super) fn no_such_model(name: &str, models: &Catalog) -> Refusal {
 }
 
 fn refuse_what_cannot_be(request: &ChatRequest) -> Result<(), Refusal> {
-    let is_there =
-        |json: &Option<Box<serde_json::value::RawValue>>| json.as_ref().is_some_and(|json| json.get() != "null");
     let is_text = request.response_format.as_ref().is_none_or(|format| format.kind == "text");
     let wants_sound = request.modalities.as_ref().is_some_and(|kinds| kinds.iter().any(|kind| kind != "text"));
     let (param, message) = if request.n.is_some_and(|n| n != 1) {
         ("n", "One answer is given to a question. Leave n out, or send 1.")
     } else if request.logprobs == Some(true) {
         ("logprobs", "Probabilities are not told. Leave logprobs out.")
-    } else if is_there(&request.functions) {
+    } else if is_there(request.functions.as_deref()) {
         ("functions", "Functions of the old form are not taken. Leave functions out.")
     } else if !is_text {
         ("response_format", "Answers are text. Leave response_format out, or send {\"type\": \"text\"}.")
-    } else if is_there(&request.audio) || wants_sound {
+    } else if is_there(request.audio.as_deref()) || wants_sound {
         ("audio", "Answers are text. Leave audio and modalities out.")
     } else {
         return Ok(());

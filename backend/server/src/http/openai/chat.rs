@@ -13,8 +13,6 @@ use super::{
     ask,
     begin::{Answering, begin},
     chunk::{Chunk, Chunks},
-    refusal::Refusal,
-    sink::Progress,
     whole::{Completion, WholeAnswer},
     wire::ChatRequest,
 };
@@ -54,14 +52,9 @@ pub(super) async fn create(
         answer.stream(&state, peer, Chunks::new(&id, created, &asked.name, wish)).await?
     } else {
         let mut whole = WholeAnswer::default();
-        match answer.collect(peer, &mut whole).await {
-            Progress::Ended { finish, usage } => {
-                let body = Completion::new(&id, now().timestamp(), &asked.name, &whole, finish, usage);
-                HttpResponse::Ok().json(body)
-            }
-            Progress::Failed(refusal) => return Err(refusal.stored(conversation.is_some()).into()),
-            Progress::More => return Err(Refusal::broken_off().into()),
-        }
+        let ended = answer.collect(peer, &mut whole).await;
+        let (finish, usage) = ended.map_err(|refusal| refusal.stored(conversation.is_some()))?;
+        HttpResponse::Ok().json(Completion::new(&id, now().timestamp(), &asked.name, &whole, finish, usage))
     };
     Answering::name_conversation(conversation, &mut response);
     Ok(response)

@@ -1,6 +1,7 @@
 //! An answer as it comes, written as a stream or collected whole, until it is over or nobody reads it any more.
 
 use actix_web::HttpResponse;
+use tallybook_protocol::Usage;
 use tokio::time::{sleep, timeout};
 
 use super::{
@@ -30,18 +31,19 @@ impl Answer {
         }
     }
 
-    /// Collects it whole. It never ends with [`Progress::More`].
-    pub(super) async fn collect(mut self, peer: Peer, sink: &mut impl Sink) -> Progress {
+    /// Collects it whole, and gives why it ended, in OpenAI's word, and what it cost.
+    pub(super) async fn collect(mut self, peer: Peer, sink: &mut impl Sink) -> Result<(&'static str, Usage), Refusal> {
         let _served = peer.served();
         loop {
             tokio::select! {
                 biased;
                 progress = self.next(sink) => match progress {
                     Progress::More => {}
-                    progress => return progress,
+                    Progress::Ended { finish, usage } => return Ok((finish, usage)),
+                    Progress::Failed(refusal) => return Err(refusal),
                 },
                 // Nobody reads what is answered then.
-                () = peer.gone() => return Progress::Failed(Refusal::broken_off()),
+                () = peer.gone() => return Err(Refusal::broken_off()),
             }
         }
     }

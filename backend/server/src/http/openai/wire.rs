@@ -150,6 +150,11 @@ pub(super) struct Function {
     pub(super) arguments: String,
 }
 
+/// Whether a field says anything.
+pub(super) fn is_there(json: Option<&RawValue>) -> bool {
+    json.is_some_and(|json| json.get() != "null")
+}
+
 /// What is refused unless it is null.
 pub(super) fn nothing() -> Object {
     Object::with_type(Type::Null)

@@ -2,26 +2,11 @@
 
 use tallybook_frontend::Language;
 
-use super::operation::Access;
+use super::{super::words::words, operation::Access};
 
 /// The words in one language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Words(pub(super) Language);
-
-macro_rules! words {
-    ($($name:ident: $english:literal, $japanese:literal;)*) => {
-        impl Words {
-            $(
-                pub(super) const fn $name(self) -> &'static str {
-                    match self.0 {
-                        Language::English => $english,
-                        Language::Japanese => $japanese,
-                    }
-                }
-            )*
-        }
-    };
-}
 
 words! {
     title: "API", "API";

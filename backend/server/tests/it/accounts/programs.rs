@@ -10,15 +10,27 @@ use crate::{
     support::{Engine, on_every_engine, rows},
 };
 
+/// Programs of Olga's, each with a key of its own, and one of an admin's.
+struct Keys {
+    olga: Who,
+    mine: Who,
+    also_mine: Who,
+    foreign: Who,
+}
+
+async fn keys(team: &Team) -> Keys {
+    let admin = team.sign_in(ADMIN).await;
+    let (olga, _) = team.person(&admin, "olga").await;
+    let (mine, also_mine) = (team.program(&olga).await, team.program(&olga).await);
+    Keys { mine, also_mine, foreign: team.program(&admin).await, olga }
+}
+
 on_every_engine! {
     /// A chat is one of its key's, even where another key is of the same person, and its owner finds it in the page.
     async fn a_chat_belongs_to_the_key_that_began_it(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
-        let admin = team.sign_in(ADMIN).await;
-        let (olga, _) = team.person(&admin, "olga").await;
-        let (mine, also_mine) = (team.program(&olga).await, team.program(&olga).await);
-        let foreign = team.program(&admin).await;
+        let Keys { olga, mine, also_mine, foreign } = keys(&team).await;
         let ask = async |who: &Who, chat: &str| {
             model.reply([text("Yes.")]);
             let body = json!({"model": "test-model", "messages": [{"role": "user", "content": "Well?"}]});
@@ -49,10 +61,7 @@ on_every_engine! {
     async fn a_forged_id_of_anothers_call_is_refused_and_leaks_nothing(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
-        let admin = team.sign_in(ADMIN).await;
-        let (olga, _) = team.person(&admin, "olga").await;
-        let (mine, also_mine) = (team.program(&olga).await, team.program(&olga).await);
-        let foreign = team.program(&admin).await;
+        let Keys { mine, also_mine, foreign, .. } = keys(&team).await;
         let ask = async |who: &Who, messages: Value| {
             let tools = json!([{"type": "function", "function": {"name": "look"}}]);
             let body = json!({"model": "test-model", "messages": messages, "tools": tools});
@@ -79,10 +88,7 @@ on_every_engine! {
     async fn an_answer_is_gone_on_from_by_its_own_key(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
-        let admin = team.sign_in(ADMIN).await;
-        let (olga, _) = team.person(&admin, "olga").await;
-        let (mine, also_mine) = (team.program(&olga).await, team.program(&olga).await);
-        let foreign = team.program(&admin).await;
+        let Keys { mine, also_mine, foreign, .. } = keys(&team).await;
         let after = |previous: &Value| json!({"model": "test-model", "input": "Tell me all.", "previous_response_id": previous});
         model.reply([text("I keep it.")]);
         let asked = json!({"model": "test-model", "input": "My secret is 7."});

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use actix_web::http::{StatusCode, header::HeaderMap};
-use serde_json::value::RawValue;
 use tallybook_llm::{Sampling, ToolChoice};
 use tallybook_protocol::MessageId;
 use tallybook_tools::is_tool_name;
@@ -14,7 +13,7 @@ use super::{
         refusal::Refusal,
         said::Said,
         tools,
-        wire::{self, FunctionDefinition},
+        wire::{self, FunctionDefinition, is_there},
     },
     items::{self, full_name},
     wire::{ResponseRequest, ToolDefinition},
@@ -154,13 +153,12 @@ fn function(definition: ToolDefinition) -> FunctionDefinition {
 }
 
 fn refuse_what_cannot_be(request: &ResponseRequest) -> Result<(), Refusal> {
-    let is_there = |json: &Option<Box<RawValue>>| json.as_ref().is_some_and(|json| json.get() != "null");
     let format = request.text.as_ref().and_then(|text| text.format.as_ref());
     let (param, message) = if request.background == Some(true) {
         ("background", "Answers are made while their program waits. Leave background out.")
-    } else if is_there(&request.conversation) {
+    } else if is_there(request.conversation.as_deref()) {
         ("conversation", "Conversations of that kind are not kept. Go on from an answer with previous_response_id.")
-    } else if is_there(&request.prompt) {
+    } else if is_there(request.prompt.as_deref()) {
         ("prompt", "Prompts are not kept here. Send instructions and input.")
     } else if format.is_some_and(|format| format.kind != "text") {
         ("text.format", "Answers are text. Leave text.format out, or send {\"type\": \"text\"}.")

@@ -12,8 +12,6 @@ use super::{
             state::State,
         },
         begin::{Answering, begin},
-        refusal::Refusal,
-        sink::Progress,
         whole::WholeAnswer,
     },
     ask::{self, no_previous},
@@ -59,15 +57,11 @@ pub(in super::super) async fn create(
         answer.stream(&state, peer, Events::new(head)).await?
     } else {
         let mut whole = WholeAnswer::default();
-        match answer.collect(peer, &mut whole).await {
-            Progress::Ended { finish, usage } => {
-                let state = body::State::Ended { finish, usage };
-                let items = head.items(&whole.text, &whole.calls, state.item_status());
-                HttpResponse::Ok().json(head.body(state, items))
-            }
-            Progress::Failed(refusal) => return Err(refusal.stored(conversation.is_some()).into()),
-            Progress::More => return Err(Refusal::broken_off().into()),
-        }
+        let ended = answer.collect(peer, &mut whole).await;
+        let (finish, usage) = ended.map_err(|refusal| refusal.stored(conversation.is_some()))?;
+        let state = body::State::Ended { finish, usage };
+        let items = head.items(&whole.text, &whole.calls, state.item_status());
+        HttpResponse::Ok().json(head.body(state, items))
     };
     Answering::name_conversation(conversation, &mut response);
     Ok(response)

@@ -15,7 +15,6 @@ use super::{
         },
         refusal::Refusal,
         respond::Answer,
-        sink::Progress,
     },
     Asked, begin, read, thread_id,
     whole::{CallBody, WholeThread},
@@ -65,11 +64,7 @@ pub(in crate::http) async fn create(
     let follower = begin(&state, &caller, &request, asked).await?;
     let (uuid, message_id) = follower.place();
     let mut whole = WholeThread::default();
-    match Answer::Turn(Box::new(follower)).collect(peer, &mut whole).await {
-        Progress::Ended { .. } => {}
-        Progress::Failed(refusal) => return Err(refusal.into()),
-        Progress::More => return Err(Refusal::broken_off().into()),
-    }
+    Answer::Turn(Box::new(follower)).collect(peer, &mut whole).await?;
     let user = caller.user;
     let sum_up = move |service: crate::conversation::ConversationService| async move {
         service.sum_up_reasoning(user, uuid, message_id).await

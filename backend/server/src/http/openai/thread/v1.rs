@@ -98,11 +98,8 @@ pub(in super::super) async fn create(
         return answer.stream(&state, peer, StreamChunks::new(thread_id)).await;
     }
     let mut whole = WholeThread::default();
-    match answer.collect(peer, &mut whole).await {
-        Progress::Ended { usage, .. } => Ok(respond(&whole, UsageBody::of(usage), thread_id)),
-        Progress::Failed(refusal) => Err(refusal.into()),
-        Progress::More => Err(Refusal::broken_off().into()),
-    }
+    let (_, usage) = answer.collect(peer, &mut whole).await?;
+    Ok(respond(&whole, UsageBody::of(usage), thread_id))
 }
 
 /// What is new in a thread: what persons say after the last answer that is told.
