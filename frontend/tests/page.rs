@@ -149,6 +149,7 @@ fn conversation() -> Conversation {
         stop_reason: None,
         tool_calls,
         reasoning: Vec::new(),
+        plan: None,
         siblings: Vec::new(),
         usage: (role == Role::Assistant).then_some(Usage { input_tokens: 1234, output_tokens: 56, ..Usage::default() }),
         provider: None,

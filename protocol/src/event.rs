@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
 use crate::{
-    ApprovalDecided, ApprovalRequested, MessageId, MessageStatus, RawJson, Reasoning, ReasoningDelta, Told, ToolCall,
-    ToolCallId, ToolCallReview, ToolCallStatus,
+    ApprovalDecided, ApprovalRequested, MessageId, MessageStatus, Plan, PlanStepChanged, RawJson, Reasoning,
+    ReasoningDelta, Told, ToolCall, ToolCallId, ToolCallReview, ToolCallStatus,
 };
 
 /// The user message is stored and a turn began.
@@ -183,6 +183,9 @@ pub struct MessageEnd {
     /// What the model showed of its thinking, step by step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasoning: Vec<Reasoning>,
+    /// The plan that the answer is made by, in plan mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
     /// `complete`, `stopped`, `interrupted` or `awaiting_approval`.
     pub status: MessageStatus,
     /// What cut the answer off, in words for the reader; only with `interrupted`.
@@ -240,6 +243,9 @@ pub struct Snapshot {
     /// What the model showed of its thinking so far.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasoning: Vec<Reasoning>,
+    /// The plan that the answer is made by, in plan mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
     /// Where the message stands.
     pub status: MessageStatus,
     /// Who provides the model that writes it.
@@ -277,6 +283,10 @@ pub enum ChatEvent {
     ToolCallReview(ToolCallReview),
     /// `model_retry`
     ModelRetry(ModelRetry),
+    /// `plan`: the whole plan, when it is made and each time it is planned anew.
+    Plan(Plan),
+    /// `plan_step`
+    PlanStep(PlanStepChanged),
     /// `reasoning_delta`
     ReasoningDelta(ReasoningDelta),
     /// `content_delta`
@@ -305,6 +315,8 @@ impl ChatEvent {
             Self::ApprovalDecided(_) => "approval_decided",
             Self::ToolCallReview(_) => "tool_call_review",
             Self::ModelRetry(_) => "model_retry",
+            Self::Plan(_) => "plan",
+            Self::PlanStep(_) => "plan_step",
             Self::ReasoningDelta(_) => "reasoning_delta",
             Self::ContentDelta(_) => "content_delta",
             Self::MessageEnd(_) => "message_end",
@@ -326,6 +338,8 @@ impl ChatEvent {
             Self::ApprovalDecided(data) => serde_json::to_string(data),
             Self::ToolCallReview(data) => serde_json::to_string(data),
             Self::ModelRetry(data) => serde_json::to_string(data),
+            Self::Plan(data) => serde_json::to_string(data),
+            Self::PlanStep(data) => serde_json::to_string(data),
             Self::ReasoningDelta(data) => serde_json::to_string(data),
             Self::ContentDelta(data) => serde_json::to_string(data),
             Self::MessageEnd(data) => serde_json::to_string(data),
@@ -347,6 +361,8 @@ impl ChatEvent {
             "approval_decided" => Self::ApprovalDecided(serde_json::from_str(data)?),
             "tool_call_review" => Self::ToolCallReview(serde_json::from_str(data)?),
             "model_retry" => Self::ModelRetry(serde_json::from_str(data)?),
+            "plan" => Self::Plan(serde_json::from_str(data)?),
+            "plan_step" => Self::PlanStep(serde_json::from_str(data)?),
             "reasoning_delta" => Self::ReasoningDelta(serde_json::from_str(data)?),
             "content_delta" => Self::ContentDelta(serde_json::from_str(data)?),
             "message_end" => Self::MessageEnd(serde_json::from_str(data)?),

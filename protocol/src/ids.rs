@@ -47,3 +47,13 @@ id! {
     /// Row id of a link to a shared conversation.
     ShareId
 }
+
+id! {
+    /// Row id of a plan, which one answer has.
+    PlanId
+}
+
+id! {
+    /// Row id of a step of a plan.
+    PlanStepId
+}

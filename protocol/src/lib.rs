@@ -8,6 +8,7 @@ mod feed;
 mod ids;
 mod look;
 mod model;
+mod plan;
 mod playback;
 mod raw_json;
 mod reasoning;
@@ -31,9 +32,10 @@ pub use event::{
     ToolCallProgress, ToolCallStart, TurnError, Usage,
 };
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
-pub use ids::{ApprovalId, MessageId, ShareId, ToolCallId};
+pub use ids::{ApprovalId, MessageId, PlanId, PlanStepId, ShareId, ToolCallId};
 pub use look::{Look, LookKind};
 pub use model::{CatalogModel, ModelList, Prices, ToolOffer};
+pub use plan::{AnswerMode, Plan, PlanStep, PlanStepChanged, PlanStepStatus};
 pub use playback::{Playback, PlayedEvent};
 pub use raw_json::{RawJson, json_depth};
 pub use reasoning::{MAX_REASONING_BYTES, MAX_STEP_REASONING_BYTES, Reasoning, ReasoningDelta};

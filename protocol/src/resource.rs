@@ -4,7 +4,10 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
-use crate::{MessageId, MessageStatus, RawJson, Reasoning, Role, ToolCallId, ToolCallReview, ToolCallStatus, Usage};
+use crate::{
+    AnswerMode, MessageId, MessageStatus, Plan, RawJson, Reasoning, Role, ToolCallId, ToolCallReview, ToolCallStatus,
+    Usage,
+};
 
 /// Body of `POST /api/conversations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +104,9 @@ pub struct NewMessage {
     /// Which model of the catalog answers this message alone; the conversation's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// How it is answered.
+    #[serde(default, skip_serializing_if = "AnswerMode::is_default")]
+    pub mode: AnswerMode,
 }
 
 /// One page of a list, newest first.
@@ -257,6 +263,9 @@ pub struct Message {
     /// What the model showed of its thinking while answering, step by step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasoning: Vec<Reasoning>,
+    /// The plan that the answer is made by, in plan mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
     /// Row ids of all versions of this message, itself among them, oldest first; empty when it is the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<MessageId>,

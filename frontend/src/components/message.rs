@@ -300,6 +300,7 @@ mod tests {
                 content: "It is 3.".to_owned(),
                 tool_calls: Vec::new(),
                 reasoning: Vec::new(),
+                plan: None,
                 status: MessageStatus::Stopped,
                 error: None,
                 error_code: None,

@@ -36,7 +36,7 @@ pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
         ChatEvent::ApprovalRequested(asked) => consent::requested(transcript, asked),
         ChatEvent::ApprovalDecided(decided) => consent::decided(transcript, decided),
         ChatEvent::ToolCallReview(review) => consent::reviewed(transcript, review),
-        ChatEvent::Unknown => {}
+        ChatEvent::Plan(_) | ChatEvent::PlanStep(_) | ChatEvent::Unknown => {}
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
-use tallybook_protocol::{ChatEvent, Reasoning, ToolCall, ToolCallReview};
+use tallybook_protocol::{ChatEvent, Plan, PlanStep, Reasoning, ToolCall, ToolCallReview};
 
 use super::EventId;
 
@@ -86,18 +86,35 @@ pub(super) fn event_bytes(event: &ChatEvent) -> usize {
             text_bytes(decided.reason.as_ref()) + decided.input.as_ref().map_or(0, |input| input.as_str().len())
         }
         ChatEvent::ToolCallReview(review) => review.reason.len(),
+        ChatEvent::Plan(plan) => plan_bytes(plan),
+        ChatEvent::PlanStep(changed) => text_bytes(changed.reason.as_ref()),
         ChatEvent::ReasoningDelta(delta) => delta.delta.len(),
         ChatEvent::ContentDelta(delta) => delta.delta.len(),
         ChatEvent::ToolCallStart(start) => start.input.as_str().len(),
         ChatEvent::ToolCallEnd(end) => text_bytes(end.output.as_ref()) + text_bytes(end.error.as_ref()),
-        ChatEvent::MessageEnd(end) => end.content.len() + calls(&end.tool_calls) + thoughts(&end.reasoning),
+        ChatEvent::MessageEnd(end) => {
+            end.content.len()
+                + calls(&end.tool_calls)
+                + thoughts(&end.reasoning)
+                + end.plan.as_ref().map_or(0, plan_bytes)
+        }
         ChatEvent::Snapshot(snapshot) => {
-            snapshot.content.len() + calls(&snapshot.tool_calls) + thoughts(&snapshot.reasoning)
+            snapshot.content.len()
+                + calls(&snapshot.tool_calls)
+                + thoughts(&snapshot.reasoning)
+                + snapshot.plan.as_ref().map_or(0, plan_bytes)
         }
         ChatEvent::Error(error) => error.error.len(),
         ChatEvent::Unknown => 0,
     };
     texts + size_of::<Content>()
+}
+
+fn plan_bytes(plan: &Plan) -> usize {
+    let step = |step: &PlanStep| {
+        step.instruction.len() + step.expected.len() + text_bytes(step.reason.as_ref()) + size_of::<PlanStep>()
+    };
+    plan.success_criteria.len() + text_bytes(plan.reason.as_ref()) + plan.steps.iter().map(step).sum::<usize>()
 }
 
 fn text_bytes(text: Option<&String>) -> usize {

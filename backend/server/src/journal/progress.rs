@@ -45,6 +45,7 @@ impl Progress {
             content: self.content,
             tool_calls,
             reasoning,
+            plan: None,
             status: MessageStatus::Streaming,
             provider,
             model,

@@ -145,6 +145,7 @@ mod tests {
             content: String::new(),
             tool_calls: Vec::new(),
             reasoning: Vec::new(),
+            plan: None,
             status: MessageStatus::Complete,
             error: None,
             error_code: None,

@@ -243,6 +243,7 @@ impl Server {
                 content: answer.text.clone(),
                 tool_calls: answer.tool_calls(),
                 reasoning: Vec::new(),
+                plan: None,
                 status,
                 error: None,
                 error_code: None,
@@ -272,6 +273,7 @@ impl Server {
             content: answer.text.clone(),
             tool_calls: answer.tool_calls(),
             reasoning: Vec::new(),
+            plan: None,
             status: answer.status,
             provider: None,
             model: None,
@@ -328,6 +330,7 @@ impl Server {
                 siblings: self.siblings(stored),
                 tool_calls: stored.tool_calls(),
                 reasoning: Vec::new(),
+                plan: None,
                 ..template.clone()
             })
             .collect();

@@ -62,6 +62,7 @@ fn paused(tool_calls: Vec<ToolCall>) -> ChatEvent {
         content: "I would add.".to_owned(),
         tool_calls,
         reasoning: Vec::new(),
+        plan: None,
         status: MessageStatus::AwaitingApproval,
         error: None,
         error_code: None,

@@ -153,6 +153,7 @@ fn a_turn_that_goes_on_takes_back_what_came_after_its_last_whole_step() {
         content: "Adding. It is".to_owned(),
         tool_calls: vec![stored_call(100, 8, true)],
         reasoning: Vec::new(),
+        plan: None,
         status: MessageStatus::Interrupted,
         error: None,
         error_code: None,

@@ -289,6 +289,7 @@ mod tests {
             stop_reason: None,
             tool_calls,
             reasoning: Vec::new(),
+            plan: None,
             usage: None,
             siblings: Vec::new(),
             provider: None,

@@ -259,6 +259,7 @@ impl MessageRow {
             stop_reason: self.stop_reason,
             tool_calls,
             reasoning: Vec::new(),
+            plan: None,
             siblings: Vec::new(),
             usage,
             provider: self.provider,

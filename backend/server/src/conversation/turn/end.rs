@@ -245,6 +245,7 @@ impl EndWriter<'_> {
             content: words.content.clone(),
             tool_calls,
             reasoning: words.reasoning.clone(),
+            plan: None,
             status: end.status,
             error: end.error.as_ref().map(ToString::to_string),
             error_code: end.error.as_ref().map(|error| error.code().to_owned()),

@@ -66,6 +66,7 @@ pub(super) async fn go_on(
         content: kept.clone(),
         tool_calls,
         reasoning,
+        plan: None,
         status: MessageStatus::Streaming,
         provider: Some(model.client().info().provider.clone()),
         model: Some(model.name().to_owned()),

@@ -152,6 +152,7 @@ mod tests {
             content: String::new(),
             tool_calls: Vec::new(),
             reasoning: Vec::new(),
+            plan: None,
             status: MessageStatus::Streaming,
             provider: None,
             model: None,

@@ -132,6 +132,7 @@ async fn events(
         content: message.content.clone(),
         tool_calls: tool_calls::list_changed_tool_calls_of(&context.db, message.id, end_call).await?,
         reasoning: reasonings::list_of_turn(&context.db, message.id).await?,
+        plan: None,
         status: MessageStatus::Stopped,
         error: None,
         error_code: None,

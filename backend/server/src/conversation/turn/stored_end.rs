@@ -45,6 +45,7 @@ fn ended_event(message: MessageRow, tool_calls: Vec<ToolCall>, reasoning: Vec<Re
         content: message.content,
         tool_calls,
         reasoning,
+        plan: None,
         status: message.status,
         usage,
         provider: message.provider,

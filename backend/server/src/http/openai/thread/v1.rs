@@ -19,7 +19,6 @@ use super::{
         refusal::Refusal,
         respond::Answer,
         said::Said,
-        sink::Progress,
         whole::UsageBody,
         wire::ChatMessage,
     },
