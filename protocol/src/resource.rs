@@ -516,6 +516,7 @@ mod tests {
             stop_reason: None,
             tool_calls: vec![call],
             reasoning: Vec::new(),
+            plan: None,
             siblings: vec![MessageId(2), MessageId(3)],
             usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0, cost_nanos: Some(81_000) }),
             provider: Some("demo".to_owned()),
