@@ -4,7 +4,7 @@
 use crate::db::{Database, in_command_time, on_db};
 
 /// What must be nowhere, in words that follow its number, and how it is counted.
-const RULES: [(&str, &str); 10] = [
+const RULES: [(&str, &str); 11] = [
     (
         "conversations are claimed by a message that is not theirs, or that is over",
         "SELECT COUNT(*) FROM conversations c LEFT JOIN messages m ON m.id = c.active_message_id \
@@ -49,6 +49,11 @@ const RULES: [(&str, &str); 10] = [
         "answers are over and have an owner who writes them",
         "SELECT COUNT(*) FROM messages WHERE status IN ('complete', 'failed', 'stopped', 'interrupted') \
          AND completed_at IS NULL AND role = 'assistant'",
+    ),
+    (
+        "steps of plans are worked on in an answer that is whole",
+        "SELECT COUNT(*) FROM plan_steps s JOIN plans p ON p.id = s.plan_id JOIN messages m ON m.id = p.message_id \
+         WHERE s.status = 'executing' AND m.status = 'complete'",
     ),
     (
         "calls that were run again are over and do not say how long that took",

@@ -188,6 +188,8 @@ impl Language {
         let (english, japanese) = match purpose {
             "" => ("In all", "合計"),
             "answer" => ("Answers", "回答"),
+            "plan" => ("Plans", "計画"),
+            "evaluate" => ("Judging the steps of plans", "計画のステップの評価"),
             "review" => ("Reviews of calls", "ツール呼び出しの審査"),
             "plain" => ("Single questions of programs", "プログラムからの単発の質問"),
             "reasoning_summary" => ("Summaries of what was done", "作業の要約"),

@@ -29,6 +29,7 @@ pub(crate) use rerun::{RerunState, Reruns};
 pub(crate) use service::Book;
 pub(crate) use store::{
     calls::{CallRow, Order, Place},
+    plans::PlanStepRow,
     reruns::RerunRow,
     whole::{CallOfTurnRow, ModelCallRow, ThoughtRow},
 };

@@ -11,6 +11,7 @@ use super::{
     rerun::Reruns,
     store::{
         looks::Action,
+        plans::{self, PlanStepRow},
         whole::{
             self, CallOfTurnRow, ConversationRow, DecisionRow, MessageRow, ModelCallRow, ThoughtRow, VoteRow,
             WholeCallRow,
@@ -51,6 +52,8 @@ pub(crate) struct ConversationPage {
     pub(crate) calls: Vec<CallOfTurnRow>,
     /// What was thought for them.
     pub(crate) thoughts: Vec<ThoughtRow>,
+    /// The steps of the plans by which they were made.
+    pub(crate) plan_steps: Vec<PlanStepRow>,
     /// The message with which the next page begins.
     pub(crate) next: Option<i64>,
     pub(crate) deletion: Option<Deletion>,
@@ -104,8 +107,9 @@ impl Book {
         let ids: Vec<i64> = messages.iter().map(|message| message.id).collect();
         let calls = whole::list_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let thoughts = whole::list_thoughts_of(db, &ids, MAX_SHOWN_CHARS, MAX_CALLS_OF_TURN).await?;
+        let plan_steps = plans::list_steps_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let deletion = self.deletion(row.deleted_at);
-        Ok(ConversationPage { row, messages, calls, thoughts, next, deletion })
+        Ok(ConversationPage { row, messages, calls, thoughts, plan_steps, next, deletion })
     }
 
     fn deletion(&self, at: Option<DateTime<Utc>>) -> Option<Deletion> {

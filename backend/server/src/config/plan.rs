@@ -3,7 +3,10 @@
 use toml::Spanned;
 
 use super::{error::ConfigError, file::SettingsFile};
-use crate::{conversation::PlanSettings, models::ModelEntry};
+use crate::{
+    conversation::PlanSettings,
+    models::{ModelChoice, ModelEntry},
+};
 
 /// How often a step may be tried at most, and all steps together: each attempt is an answer's worth of model calls.
 const MAX_ATTEMPTS: u32 = 10;
@@ -18,7 +21,13 @@ pub(super) fn plan(file: Option<&SettingsFile>, models: &[ModelEntry]) -> Result
         value => Ok(value.as_ref().map_or(default, |value| *value.get_ref())),
     };
     let planner_model = match &section.planner_model {
-        Some(name) => Some(file.model_named(name, models)?.name.clone()),
+        Some(name) => {
+            let entry = file.model_named(name, models)?;
+            if matches!(entry.choice, ModelChoice::Demo { .. }) {
+                return Err(file.bad(name, "the demo model cannot plan. Take it out."));
+            }
+            Some(entry.name.clone())
+        }
         None => None,
     };
     Ok(PlanSettings {

@@ -24,11 +24,12 @@ impl Default for PlanSettings {
 }
 
 impl PlanSettings {
-    /// The same for a turn that this model answers.
-    pub(super) fn planning(&self, models: &Catalog, model: &Arc<Model>) -> Planning {
+    /// The same for a turn that this model answers; nothing where what is to make plans cannot.
+    pub(super) fn planning(&self, models: &Catalog, model: &Arc<Model>) -> Option<Planning> {
         let planner = self.planner_model.as_deref().and_then(|name| models.find(name)).unwrap_or(model);
         let Self { max_attempts, max_total_attempts, .. } = *self;
-        Planning { planner: planner.shared_client(), max_attempts, max_total_attempts }
+        let planning = || Planning { planner: planner.shared_client(), max_attempts, max_total_attempts };
+        planner.can_sum_up().then(planning)
     }
 }
 

@@ -125,7 +125,7 @@ impl Model {
         self.window
     }
 
-    /// Whether it can sum up what was said.
+    /// Whether it can sum up what was said, or plan.
     pub fn can_sum_up(&self) -> bool {
         self.can_sum_up
     }

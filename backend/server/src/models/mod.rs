@@ -109,7 +109,7 @@ impl ModelChoice {
         }
     }
 
-    /// Whether it can sum up what was said; the demo model cannot.
+    /// Whether it can sum up what was said, or plan; the demo model cannot.
     fn can_sum_up(&self) -> bool {
         matches!(self, Self::Provider(_))
     }

@@ -189,6 +189,11 @@ fn a_mistake_is_told_with_its_file_and_line() {
         ("[plan]\nmax_attempts = 0".to_owned(), 2, "max_attempts is 1 to 10"),
         ("[plan]\nmax_total_attempts = 51".to_owned(), 2, "max_total_attempts is 1 to 50"),
         ("[plan]\nplanner_model = \"Z\"".to_owned(), 2, "there is no model named \"Z\""),
+        (
+            "[[models]]\nname = \"A\"\nprovider = \"demo\"\n[plan]\nplanner_model = \"A\"".to_owned(),
+            5,
+            "the demo model cannot plan",
+        ),
         ("[plan]\nsteps = 9".to_owned(), 2, "unknown field `steps`"),
         ("[consent]\nwait_hours = -1".to_owned(), 2, "wait_hours must be a number of hours from 0 to 87600"),
     ] {

@@ -1,8 +1,10 @@
 //! Consent: high-risk calls wait, and whatever process is there takes the decision. What stands beyond one call is in
-//! `consent/standing`, what servers and time do meanwhile in `consent/meanwhile`, what models say of calls in
+//! `consent/standing`, what servers and time do meanwhile in `consent/meanwhile`, what becomes of
+//! plans in `consent/planned`, what models say of calls in
 //! `consent/reviews`.
 
 mod meanwhile;
+mod planned;
 mod reviews;
 mod standing;
 

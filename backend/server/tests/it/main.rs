@@ -46,6 +46,7 @@ mod operating;
 mod other_versions;
 mod page;
 mod pins;
+mod plan;
 mod playback;
 mod programs;
 mod prompted;

@@ -15,12 +15,18 @@ use crate::{
 /// Rows in the tables that a conversation fills.
 const LEFT: &str = "SELECT (SELECT COUNT(*) FROM conversations) + (SELECT COUNT(*) FROM messages) \
     + (SELECT COUNT(*) FROM tool_calls) + (SELECT COUNT(*) FROM model_calls) + (SELECT COUNT(*) FROM journal_events) \
-    + (SELECT COUNT(*) FROM reasonings) \
+    + (SELECT COUNT(*) FROM reasonings) + (SELECT COUNT(*) FROM plans) + (SELECT COUNT(*) FROM plan_steps) \
     + (SELECT COUNT(*) FROM shares) + (SELECT COUNT(*) FROM tool_reruns) \
     + (SELECT COUNT(*) FROM conversation_summaries)";
 
 const SUMMARY: &str = "INSERT INTO conversation_summaries (conversation_id, message_id, summary, model, created_at) \
     SELECT conversation_id, id, 'They add.', 'm', created_at FROM messages WHERE role = 'assistant'";
+
+const PLAN: &str = "INSERT INTO plans (message_id, revision, success_criteria, text_offset, created_at) \
+    SELECT id, 1, '', 0, created_at FROM messages WHERE role = 'assistant'";
+
+const PLAN_STEP: &str = "INSERT INTO plan_steps (plan_id, revision, position, instruction, expected, status, attempt) \
+    SELECT id, 1, 0, 'Add.', '', 'pending', 0 FROM plans";
 
 const RERUN: &str = "INSERT INTO tool_reruns (tool_call_id, user_id, input_text, status, created_at) \
     SELECT id, 1, '{}', 'pending', started_at FROM tool_calls";
@@ -77,6 +83,8 @@ on_every_engine! {
         app.post(&format!("/api/conversations/{conversation}/shares"), serde_json::json!({})).await;
         execute!(app, RERUN);
         execute!(app, SUMMARY);
+        execute!(app, PLAN);
+        execute!(app, PLAN_STEP);
         app.delete(&conversation).await;
         eventually("all is purged", async || rows!(app, (i64,), LEFT) == [(0,)]).await;
 

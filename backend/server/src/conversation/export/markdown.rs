@@ -9,7 +9,11 @@ use tallybook_protocol::{
     Verdict,
 };
 
-use super::sanitize::{is_open, sanitize};
+use super::{
+    plain::plain,
+    plan::{Mark, marks, plan_block},
+    sanitize::{is_open, sanitize},
+};
 
 /// The beginning of the file.
 pub(super) fn head(summary: &ConversationSummary) -> String {
@@ -36,12 +40,15 @@ pub(super) struct MessageWriter {
     written: usize,
     /// Calls that are written.
     calls: i64,
+    /// What of its plan is still to be written in the text.
+    marks: Vec<Mark>,
 }
 
 impl MessageWriter {
     /// A message whose calls are given one by one.
     pub(super) fn new(message: Message) -> Self {
-        Self { message, written: 0, calls: 0 }
+        let marks = message.plan.as_ref().map(|plan| marks(plan, &message.content)).unwrap_or_default();
+        Self { message, written: 0, calls: 0, marks }
     }
 
     /// Who wrote it and when; what a person wrote, whole.
@@ -54,6 +61,9 @@ impl MessageWriter {
         let mut text = format!("\n## {who} · {}\n", time(*created_at));
         if *role == Role::User {
             push_block(&mut text, &quoted(content));
+        }
+        if let Some(plan) = &self.message.plan {
+            push_block(&mut text, &plan_block(plan));
         }
         text
     }
@@ -68,14 +78,26 @@ impl MessageWriter {
         text
     }
 
-    /// What was thought before so many calls were made, each with the words before it.
+    /// What was thought, and which steps of its plan began, before so many calls were made, each with the words before it.
     fn push_thoughts(&mut self, text: &mut String, calls: i64) {
         let all = std::mem::take(&mut self.message.reasoning);
         let (here, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|thought| thought.calls_before <= calls);
         self.message.reasoning = later;
         for thought in &here {
+            self.push_marks(text, calls, thought.offset);
             self.push_words(text, thought.offset);
             push_thought(text, thought);
+        }
+        self.push_marks(text, calls, i64::MAX);
+    }
+
+    fn push_marks(&mut self, text: &mut String, calls: i64, offset: i64) {
+        let is_here = |mark: &Mark| mark.calls_before <= calls && mark.offset <= offset;
+        let (here, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.marks).into_iter().partition(is_here);
+        self.marks = later;
+        for mark in here {
+            self.push_words(text, mark.offset);
+            push_block(text, &mark.line);
         }
     }
 
@@ -198,20 +220,6 @@ fn status(status: ToolCallStatus) -> &'static str {
 
 fn time(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d %H:%M UTC").to_string()
-}
-
-/// One line of text in which nothing is Markdown.
-fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_ascii_punctuation()
-            && !matches!(character, '\'' | '"' | ',' | '.' | ':' | ';' | '?' | '/' | '%')
-        {
-            plain.push('\\');
-        }
-        plain.push(if character.is_control() { ' ' } else { character });
-    }
-    plain
 }
 
 /// A block quote that nothing in it can end.

@@ -3,6 +3,8 @@
 
 mod json;
 mod markdown;
+mod plain;
+mod plan;
 mod sanitize;
 
 use std::{sync::Arc, time::Duration};

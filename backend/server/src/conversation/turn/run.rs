@@ -107,7 +107,7 @@ impl Turn {
 
     /// What it starts from, and who tells its model less where that is too much.
     async fn input(&self) -> Result<(TurnInput, Telling<'_>), AgentError> {
-        let TurnRows { assistant_message_id, epoch, .. } = self.rows;
+        let epoch = self.rows.epoch;
         let context = &*self.context;
         let tools = context.tools_of(self.conversation_id).await.map_err(record_error)?;
         let instructions = people::find_instructions(&context.db, self.user).await.map_err(record_error)?;
@@ -136,7 +136,8 @@ impl Turn {
             history.extend(current);
             None
         };
-        let planning = (self.mode == AnswerMode::Plan).then(|| context.plan.planning(&context.models, &self.model));
+        let planning =
+            (self.mode == AnswerMode::Plan).then(|| context.plan.planning(&context.models, &self.model)).flatten();
         let input = TurnInput {
             history,
             system,

@@ -11,8 +11,9 @@ use super::{
     super::{caller::Admin, state::State},
     format,
     frame::{Frame, ReasonForm, answer, refusal, take_reason},
+    words::Words,
 };
-use crate::book::{Book, CallOfTurnRow, ConversationPage as Page, Subject, ThoughtRow};
+use crate::book::{Book, CallOfTurnRow, ConversationPage as Page, PlanStepRow, Subject, ThoughtRow};
 
 #[derive(Deserialize)]
 pub(super) struct FromQuery {
@@ -43,8 +44,21 @@ struct Message {
     told: Option<Told>,
     time: String,
     datetime: String,
+    /// The steps of the plan by which it was made.
+    plan: Vec<PlanStep>,
     thoughts: Vec<Thought>,
     calls: Vec<Call>,
+}
+
+/// A step of a plan.
+struct PlanStep {
+    instruction: String,
+    status: String,
+    status_word: &'static str,
+    /// How often it was tried, where that was not once.
+    attempts: Option<String>,
+    /// Why it was judged as it was, where there is something to say.
+    reason: Option<String>,
 }
 
 /// What a model showed of its thinking in a step.
@@ -104,7 +118,11 @@ pub(super) async fn give_reason(
 
 fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
     let words = frame.words;
-    let Page { row, messages, calls, thoughts, next, deletion } = found;
+    let Page { row, messages, calls, thoughts, plan_steps, next, deletion } = found;
+    let mut plan_of: HashMap<i64, Vec<PlanStep>> = HashMap::new();
+    for step in plan_steps {
+        plan_of.entry(step.message_id).or_default().push(step_of(step, words));
+    }
     let mut thoughts_of: HashMap<i64, Vec<Thought>> = HashMap::new();
     for thought in thoughts {
         thoughts_of.entry(thought.message_id).or_default().push(thought_of(thought));
@@ -132,6 +150,7 @@ fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
         model: message.model,
         time: format::time(&message.created_at),
         datetime: format::datetime(&message.created_at),
+        plan: plan_of.remove(&message.id).unwrap_or_default(),
         thoughts: thoughts_of.remove(&message.id).unwrap_or_default(),
         calls: calls_of.remove(&message.id).unwrap_or_default().into_iter().map(call).collect(),
     });
@@ -146,6 +165,12 @@ fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
         user: row.user_name,
         frame,
     }
+}
+
+fn step_of(step: PlanStepRow, words: Words) -> PlanStep {
+    let PlanStepRow { instruction, status, attempt, reason, .. } = step;
+    let attempts = (attempt > 1).then(|| words.attempts(attempt));
+    PlanStep { instruction, status_word: words.step_status(&status), status, attempts, reason }
 }
 
 fn thought_of(ThoughtRow { words, words_bytes, duration_ms, .. }: ThoughtRow) -> Thought {

@@ -87,6 +87,7 @@ words! {
     failed_share: "Failed", "失敗";
     half_within: "Half within", "半数の所要時間";
     most_within: "95 % within", "95%の所要時間";
+    plan: "Plan", "計画";
     thought: "What the model thought", "モデルの思考";
     model_calls: "Model calls", "モデル呼び出し";
     tokens_in: "Tokens in", "入力トークン";
@@ -129,6 +130,26 @@ impl Words {
             _ => ("Unknown", "不明"),
         };
         self.of(english, japanese)
+    }
+
+    /// How far a step of a plan is.
+    pub(super) fn step_status(self, status: &str) -> &'static str {
+        let (english, japanese) = match status {
+            "pending" => ("Not begun", "未着手"),
+            "executing" => ("Not finished", "未完了"),
+            "completed" => ("Done", "完了"),
+            "failed" => ("Failed", "失敗"),
+            _ => ("Unknown", "不明"),
+        };
+        self.of(english, japanese)
+    }
+
+    /// How often a step was tried.
+    pub(super) fn attempts(self, attempts: i32) -> String {
+        match self.0 {
+            Language::English => format!("{attempts} attempts"),
+            Language::Japanese => format!("{attempts}回試行"),
+        }
     }
 
     /// How a turn ended.

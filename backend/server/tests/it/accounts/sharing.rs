@@ -6,7 +6,10 @@ use tallybook::accounts::AccountsSettings;
 use tallybook_mock_llm::{MockLlm, text, thinking, tool_call};
 
 use super::kit::{ADMIN, Team, Who, kind_of, required};
-use crate::support::{Engine, on_every_engine};
+use crate::{
+    plan::{LONG, plan},
+    support::{Engine, on_every_engine, rows},
+};
 
 /// Shares a conversation, and gives the id and the path of the link.
 async fn share(team: &Team, owner: &Who, uuid: &str, tool_calls: bool) -> (i64, String) {
@@ -46,6 +49,32 @@ on_every_engine! {
         }
         let book = team.get(&admin, &format!("/admin/conversations/{uuid}")).await.text().await.unwrap();
         assert!(book.contains("Let me &#60;b&#62;think&#60;/b&#62;."), "{book}");
+    }
+
+    /// So does the plan by which an answer was made.
+    async fn a_plan_is_shared_with_the_calls_and_stands_in_the_book(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let uuid = team.conversation(&admin).await;
+        model.reply([text(plan(&["Add <b>1</b> and 2."]))]);
+        model.reply([text("Error: no")]);
+        model.reply([text(LONG)]);
+        model.reply([text("It is 3.")]);
+        let path = format!("/api/conversations/{uuid}/messages");
+        let body = json!({"content": "1 + 2?", "mode": "plan"});
+        let turn = team.send(&admin, Method::POST, &path, body).await;
+        assert_eq!(turn.status(), StatusCode::OK);
+        turn.text().await.unwrap();
+        for tool_calls in [true, false] {
+            share(&team, &admin, &uuid, tool_calls).await;
+            let shared = rows!(engine, (String,), "SELECT messages FROM shares ORDER BY id DESC LIMIT 1");
+            assert_eq!(shared[0].0.contains("success_criteria"), tool_calls, "{}", shared[0].0);
+        }
+        let book = team.get(&admin, &format!("/admin/conversations/{uuid}")).await.text().await.unwrap();
+        assert!(book.contains("Add &#60;b&#62;1&#60;/b&#62; and 2.") && book.contains("2 attempts"), "{book}");
+        let usage = team.json(&admin, Method::GET, "/api/me", Value::Null, 200).await.to_string();
+        assert!(usage.contains("\"plan\""), "{usage}");
     }
 
     async fn a_link_shows_a_conversation_as_it_was_until_it_is_taken_back(engine: Engine) {

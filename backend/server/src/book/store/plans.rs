@@ -1,0 +1,39 @@
+//! SQL that reads by what plans answers were made, whosever they are.
+
+use sqlx::QueryBuilder;
+
+use crate::db::{Database, on_db};
+
+const LIST_STEPS_OF: &str = "SELECT p.message_id, s.instruction, s.status, s.attempt, s.reason \
+     FROM plans p JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id IN (";
+
+/// A step of an answer's plan.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct PlanStepRow {
+    pub(crate) message_id: i64,
+    pub(crate) instruction: String,
+    pub(crate) status: String,
+    pub(crate) attempt: i32,
+    /// Why its last attempt was judged as it was, where there is something to say.
+    pub(crate) reason: Option<String>,
+}
+
+/// The steps of the plans of several turns, in order. What they say is short.
+pub(in crate::book) async fn list_steps_of(
+    db: &Database,
+    message_ids: &[i64],
+    limit: u32,
+) -> sqlx::Result<Vec<PlanStepRow>> {
+    if message_ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    on_db!(db, |pool| {
+        let mut query = QueryBuilder::new(LIST_STEPS_OF);
+        let mut list = query.separated(", ");
+        for id in message_ids {
+            list.push_bind(*id);
+        }
+        query.push(") ORDER BY p.message_id, s.revision, s.position LIMIT ").push_bind(limit);
+        query.build_query_as().fetch_all(pool).await
+    })
+}

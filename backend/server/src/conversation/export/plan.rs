@@ -1,0 +1,62 @@
+//! The plan of an answer in a Markdown file: the list of its steps, and where each of them begins in the text. What a model
+//! wrote of it is plain text.
+
+use tallybook_protocol::{Plan, PlanStep, PlanStepStatus};
+
+use super::plain::plain;
+
+/// Where something of the plan begins in the answer's text.
+pub(super) struct Mark {
+    pub(super) offset: i64,
+    /// How many calls come before it.
+    pub(super) calls_before: i64,
+    pub(super) line: String,
+}
+
+/// The plan as a list.
+pub(super) fn plan_block(plan: &Plan) -> String {
+    let mut block = "**Plan**".to_owned();
+    if !plan.success_criteria.is_empty() {
+        block += &format!(" · {}", plain(&plan.success_criteria));
+    }
+    block.push('\n');
+    if plan.revision > 1 {
+        let reason = plan.reason.as_deref().map(|reason| format!(": {}", plain(reason))).unwrap_or_default();
+        block += &format!("\nPlanned anew {} times, the last time{reason}\n", plan.revision - 1);
+    }
+    for (number, step) in (1..).zip(&plan.steps) {
+        block += &format!("\n{number}. {} ({})", plain(&step.instruction), state(step));
+    }
+    block
+}
+
+/// How far a step is.
+fn state(step: &PlanStep) -> String {
+    let word = match step.status {
+        PlanStepStatus::Pending => "not begun",
+        PlanStepStatus::Executing => "not finished",
+        PlanStepStatus::Completed => "done",
+        PlanStepStatus::Failed => "failed",
+        PlanStepStatus::Unknown => "in an unknown state",
+    };
+    let attempts = if step.attempt > 1 { format!(", {} attempts", step.attempt) } else { String::new() };
+    let reason = step.reason.as_deref().map(|reason| format!(": {}", plain(reason))).unwrap_or_default();
+    format!("{word}{attempts}{reason}")
+}
+
+/// Where the steps begin in the text, and the answer after them, in order.
+pub(super) fn marks(plan: &Plan, content: &str) -> Vec<Mark> {
+    let begun = (1..).zip(&plan.steps).filter_map(|(number, step)| {
+        let line = format!("**Step {number}** · {}", plain(&step.instruction));
+        Some(Mark { offset: step.offset?, calls_before: step.calls_before.unwrap_or(0), line })
+    });
+    let mut marks: Vec<Mark> = begun.collect();
+    marks.sort_by_key(|mark| (mark.offset, mark.calls_before));
+    let is_at_work = plan.steps.iter().any(|step| step.status == PlanStepStatus::Executing);
+    let end = plan.steps.iter().filter_map(|step| step.end_offset).max().filter(|_| !is_at_work);
+    let has_answer = |end: &i64| usize::try_from(*end).is_ok_and(|end| end < content.len());
+    if let Some(offset) = end.filter(has_answer) {
+        marks.push(Mark { offset, calls_before: 0, line: "**Answer**".to_owned() });
+    }
+    marks
+}

@@ -1,0 +1,126 @@
+//! What planners and judges get wrong: never more than a question that is answered without a plan, or from what there is.
+
+use tallybook::conversation::PlanSettings;
+use tallybook_agent::Limits;
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_protocol::{MessageStatus, PlanStepStatus};
+
+use super::{LONG, folded, plan, send_planned, standing, told};
+use crate::support::{Engine, Provider, TestApp, end_of, names, on_every_engine, rows};
+
+on_every_engine! {
+    async fn a_question_whose_plan_cannot_be_read_is_answered_without_one(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let long = "x".repeat(20_000);
+        let unreadable = [
+            "I would just answer.".to_owned(),
+            plan(&[]),
+            plan(&["One."; 6]),
+            plan(&[&long]),
+            plan(&["One.", " "]),
+            "x".repeat(100_000),
+        ];
+        for words in unreadable {
+            let conversation = app.create_conversation().await;
+            model.reply([text(words.clone())]);
+            // One that is far too long is not asked for again.
+            if words.len() < 100_000 {
+                model.reply([text(words.clone())]);
+            }
+            model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
+            model.reply([text("Three.")]);
+            let events = send_planned(&app, &conversation, "1 + 2?").await.all().await;
+            let expected = ["message_start", "tool_call_start", "tool_call_end", "content_delta", "message_end"];
+            assert_eq!(names(&events), expected);
+            let end = end_of(&events);
+            assert_eq!((end.content.as_str(), end.status, &end.plan), ("Three.", MessageStatus::Complete, &None));
+            assert_eq!(model.unused_replies(), 0);
+        }
+        let second = &model.requests()[1];
+        assert!(told(second).contains("not the JSON object that was asked for"), "{}", told(second));
+        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM plans"), [(0,)]);
+    }
+
+    async fn a_planner_that_cannot_be_asked_or_reads_no_temperature_is_no_failure(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        let refusal = r#"{"type":"error","error":{"type":"invalid_request_error","message":"temperature is deprecated"}}"#;
+        model.fail(400, refusal);
+        model.reply([text(plan(&["Count."]))]);
+        model.reply([text(LONG)]);
+        model.reply([text("One.")]);
+        let events = send_planned(&app, &conversation, "How many?").await.all().await;
+        assert!(end_of(&events).plan.is_some());
+        assert!(model.requests()[1].body.get("temperature").is_none());
+        let conversation = app.create_conversation().await;
+        model.fail(500, "{}");
+        model.reply([text("One.")]);
+        let events = send_planned(&app, &conversation, "How many?").await.all().await;
+        assert_eq!((end_of(&events).content.as_str(), &end_of(&events).plan), ("One.", &None));
+    }
+
+    async fn when_attempts_are_used_up_the_answer_comes_from_what_there_is(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let tools = tallybook_tools::builtin().unwrap();
+        let settings = PlanSettings { max_attempts: 1, max_total_attempts: 2, ..PlanSettings::default() };
+        let app = TestApp::spawn_changed(&engine, &model, tools, |all| all.plan = settings).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text(plan(&["Look.", "Sum up."]))]);
+        model.reply([text("Error: no page")]);
+        model.reply([text(plan(&["Look elsewhere.", "Sum up."]))]);
+        model.reply([text("Error: no page there either")]);
+        model.reply([text("Nothing was found.")]);
+        let events = send_planned(&app, &conversation, "What is there?").await.all().await;
+        let steps = [
+            ("Look.", PlanStepStatus::Failed, 1),
+            ("Look elsewhere.", PlanStepStatus::Failed, 1),
+            ("Sum up.", PlanStepStatus::Pending, 0),
+        ];
+        assert_eq!(standing(&folded(&events)), steps);
+        assert!(end_of(&events).content.ends_with("Nothing was found."));
+        assert!(told(model.requests().last().unwrap()).contains("no page there either"));
+        assert_eq!(model.unused_replies(), 0);
+    }
+
+    /// The limits of a turn hold over all of its steps; and a plan that is not to be had anew is done without.
+    async fn the_limit_of_steps_holds_over_the_whole(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let limits = Limits { steps: 2, ..Limits::default() };
+        let tools = tallybook_tools::builtin().unwrap();
+        let settings = Provider::Anthropic.settings(model.url());
+        let app = TestApp::spawn_with_limits(&engine, settings, tools, limits).await;
+        let conversation = app.create_conversation().await;
+        let add = || tool_call("add", r#"{"a":1,"b":2}"#);
+        model.reply([text(plan(&["Add.", "Add more.", "Add on."]))]);
+        model.reply([add()]);
+        model.reply([text(LONG)]);
+        model.reply([add()]);
+        model.reply([text(LONG)]);
+        model.reply([text("Six, as far as I came.")]);
+        let events = send_planned(&app, &conversation, "How many?").await.all().await;
+        let steps = [
+            ("Add.", PlanStepStatus::Completed, 1),
+            ("Add more.", PlanStepStatus::Failed, 1),
+            ("Add on.", PlanStepStatus::Pending, 0),
+        ];
+        assert_eq!(standing(&folded(&events)), steps);
+        let end = end_of(&events);
+        assert_eq!((end.stop_reason.as_deref(), end.tool_calls.len()), (Some("step_limit"), 2));
+        assert!(end.content.ends_with("as far as I came."));
+        assert_eq!(model.unused_replies(), 0);
+
+        // Nothing readable comes of planning anew.
+        let conversation = app.create_conversation().await;
+        model.reply([text(plan(&["Look."]))]);
+        model.reply([text("Error: gone")]);
+        model.reply([text("Error: gone")]);
+        model.reply([text("No plan.")]);
+        model.reply([text("No plan.")]);
+        model.reply([text("It is gone.")]);
+        let events = send_planned(&app, &conversation, "Where is it?").await.all().await;
+        assert_eq!(standing(&folded(&events)), [("Look.", PlanStepStatus::Failed, 2)]);
+        assert!(end_of(&events).content.ends_with("It is gone."));
+    }
+}
