@@ -19,7 +19,6 @@ pub enum AnswerMode {
 
 impl AnswerMode {
     /// Whether it is what is done where nothing is said.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if gives a reference")]
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }

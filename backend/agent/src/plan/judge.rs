@@ -25,6 +25,9 @@ const USED_UP: &str = "The answer has used up its steps.";
 /// Said of a step that says nothing.
 const NOTHING: &str = "It gave nothing.";
 
+/// Said of a step of which its judge says no more.
+const UNEXPECTED: &str = "It did not give what was expected.";
+
 /// What is thought of an attempt at a step.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 pub(super) struct Verdict {
@@ -87,6 +90,7 @@ fn plain_verdict(stop_reason: &str, words: &str) -> Option<Verdict> {
 
 fn bounded(verdict: Verdict) -> Verdict {
     let reason = verdict.reason.map(|reason| one_line(&reason, MAX_REASON_CHARS)).filter(|reason| !reason.is_empty());
+    let reason = reason.or_else(|| (!verdict.passed).then(|| UNEXPECTED.to_owned()));
     Verdict { reason, ..verdict }
 }
 

@@ -18,10 +18,11 @@ use super::super::{
 #[derive(Template)]
 #[template(path = "plan.txt", escape = "none")]
 struct PlanPrompt {
-    max_steps: usize,
-    max_criteria_chars: usize,
-    max_instruction_chars: usize,
-    max_expected_chars: usize,
+    /// At most so many of each.
+    steps: usize,
+    criteria_chars: usize,
+    instruction_chars: usize,
+    expected_chars: usize,
 }
 
 #[derive(Template)]
@@ -50,10 +51,10 @@ struct AnswerTask<'a> {
 /// What the planner is told before it is told what of.
 pub(super) fn plan_prompt() -> askama::Result<String> {
     let prompt = PlanPrompt {
-        max_steps: MAX_PLAN_STEPS,
-        max_criteria_chars: MAX_CRITERIA_CHARS,
-        max_instruction_chars: MAX_INSTRUCTION_CHARS,
-        max_expected_chars: MAX_EXPECTED_CHARS,
+        steps: MAX_PLAN_STEPS,
+        criteria_chars: MAX_CRITERIA_CHARS,
+        instruction_chars: MAX_INSTRUCTION_CHARS,
+        expected_chars: MAX_EXPECTED_CHARS,
     };
     prompt.render()
 }

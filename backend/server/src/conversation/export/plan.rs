@@ -15,19 +15,18 @@ pub(super) struct Mark {
 
 /// The plan as a list.
 pub(super) fn plan_block(plan: &Plan) -> String {
-    let mut block = "**Plan**".to_owned();
+    let mut lines = vec!["**Plan**".to_owned()];
     if !plan.success_criteria.is_empty() {
-        block += &format!(" · {}", plain(&plan.success_criteria));
+        lines.push(format!("\n{}", plain(&plan.success_criteria)));
     }
-    block.push('\n');
     if plan.revision > 1 {
         let reason = plan.reason.as_deref().map(|reason| format!(": {}", plain(reason))).unwrap_or_default();
-        block += &format!("\nPlanned anew {} times, the last time{reason}\n", plan.revision - 1);
+        lines.push(format!("\nPlanned anew {} times, the last time because of this{reason}", plan.revision - 1));
     }
-    for (number, step) in (1..).zip(&plan.steps) {
-        block += &format!("\n{number}. {} ({})", plain(&step.instruction), state(step));
-    }
-    block
+    lines.push(String::new());
+    let step = |(number, step): (u32, &PlanStep)| format!("{number}. {} ({})", plain(&step.instruction), state(step));
+    lines.extend((1..).zip(&plan.steps).map(step));
+    lines.join("\n")
 }
 
 /// How far a step is.
@@ -46,7 +45,7 @@ fn state(step: &PlanStep) -> String {
 
 /// Where the steps begin in the text, and the answer after them, in order.
 pub(super) fn marks(plan: &Plan, content: &str) -> Vec<Mark> {
-    let begun = (1..).zip(&plan.steps).filter_map(|(number, step)| {
+    let begun = (1_u32..).zip(&plan.steps).filter_map(|(number, step)| {
         let line = format!("**Step {number}** · {}", plain(&step.instruction));
         Some(Mark { offset: step.offset?, calls_before: step.calls_before.unwrap_or(0), line })
     });

@@ -161,8 +161,8 @@ impl Turn {
         mut current: Vec<ModelMessage>,
     ) -> sqlx::Result<ContinuedTurn> {
         let (context, message_id) = (&*self.context, self.rows.assistant_message_id);
-        let content = self.log.read_text(str::to_owned);
-        let place = find_place(&context.db, message_id, &content).await?;
+        let written = self.log.read_text(str::to_owned);
+        let place = find_place(&context.db, message_id, &written).await?;
         if let Some(place) = &place {
             // What came of the steps before is told with the plan.
             current.truncate(1);
