@@ -1,10 +1,10 @@
 //! What can happen to a session.
 
-use tallybook_protocol::{CallDecision, ChatEvent, Conversation, MessageId, ToolCall, ToolCallId};
+use tallybook_protocol::{CallDecision, Conversation, MessageId, ToolCall, ToolCallId};
 use uuid::Uuid;
 
 use super::state::{Edited, Step, Ticket};
-use crate::{api::ApiError, feed::News, goal::Goal};
+use crate::{api::ApiError, feed::News, goal::Goal, reading::Events};
 
 /// Something that happens.
 #[derive(Debug)]
@@ -94,8 +94,8 @@ pub(crate) enum Answer {
     Found(Result<Option<Conversation>, ApiError>),
     /// The other version is shown, and this is the conversation now.
     Selected(Result<Conversation, ApiError>),
-    /// Events of the turn, with their ids.
-    Events(Vec<(Option<String>, ChatEvent)>),
+    /// Events of the turn.
+    Events(Events),
     /// The stream broke off.
     Broke,
     /// The pause is over.

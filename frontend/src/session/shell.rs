@@ -351,9 +351,8 @@ impl Session {
 
     /// Reads a stream until it breaks off or the turn is over.
     async fn listen(self, ticket: Ticket, mut stream: EventStream) {
-        while let Some(received) = stream.next().await {
-            let is_over = received.iter().any(|received| received.event.is_terminal());
-            let events = received.into_iter().map(|received| (received.id, received.event)).collect();
+        while let Some(events) = stream.next().await {
+            let is_over = events.iter().any(|(_, event)| event.is_terminal());
             let events = Input::Answer(ticket, Answer::Events(events));
             if is_over {
                 // What follows may be waited for at once, and the stream is still to be closed by the server.
