@@ -6,9 +6,9 @@ use std::time::Duration;
 use leptos::wasm_split::SplitLoaderError;
 use serde::{Serialize, de::DeserializeOwned};
 use tallybook_protocol::{
-    AcceptTool, AnswerAgain, Approval, ApprovalId, CallDecision, Conversation, ConversationSummary,
-    DisabledTools, FeedEvent, MessageId, NewConversation, NewDecision, NewDecisions, NewMessage, NewShare, PAGE_HEADER,
-    Page, Playback, Problem, ReasoningSummary, SearchPage, Share, ShareId, ToolCall, ToolCallId, ToolList,
+    AcceptTool, AnswerAgain, Approval, ApprovalId, CallDecision, Conversation, ConversationSummary, DisabledTools,
+    FeedEvent, MessageId, NewConversation, NewDecision, NewDecisions, NewMessage, NewShare, PAGE_HEADER, Page,
+    Playback, Problem, ReasoningSummary, SearchPage, Share, ShareId, ToolCall, ToolCallId, ToolList,
     UpdateConversation, Window,
     sse::{Decoder, Frame},
 };

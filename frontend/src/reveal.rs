@@ -51,6 +51,7 @@ pub(crate) async fn reveal(goal: Goal) {
     let mut place = message.clone();
     let mut focused = message;
     if let Some(call) = goal.call {
+        open(&format!(".plan-step:has(#call-{call}) > [aria-expanded=false]"));
         open(&format!(".tool-group > [aria-expanded=false][aria-controls~=call-{call}]"));
         open(&format!("#call-{call} > [aria-expanded=false]"));
         // What it opens is drawn by then.

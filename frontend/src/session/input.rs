@@ -46,6 +46,8 @@ pub(crate) enum Action {
     Say(String),
     /// Chooses a model for the next message alone, or none.
     ChooseNext(Option<String>),
+    /// Has the next answers made by a plan, or not.
+    PlanFirst(bool),
     /// Sends what is in the message field, or has it wait for the end of the answer. With an id for the message, in case it is a new one.
     SendDraft(String),
     /// Sends something else, with an id for it.
