@@ -11,7 +11,9 @@ mod hiding;
 mod limits;
 mod memory;
 mod offer;
+mod plan;
 mod prompt;
+mod react;
 mod reasoning;
 mod recorder;
 mod result;
@@ -34,17 +36,20 @@ pub use error::AgentError;
 pub use limits::{Limits, MAX_REVIEWERS};
 pub use memory::{SummedExchange, sum_up_conversation};
 pub use prompt::SystemPrompt;
+pub use react::{CLIENT_CALLS, STEP_LIMIT};
 pub use reasoning::{MAX_REASONING_LINES, SummedCall, reasoning_lines, sum_up_reasoning};
 pub use recorder::{
-    Activity, Cause, Consent, Earlier, EndedToolCall, ModelCallRecord, Purpose, RecordError, StartedToolCall,
-    TurnRecorder,
+    Activity, Cause, Consent, Earlier, EndedToolCall, ModelCallRecord, NewPlan, NewPlanStep, PlanStepChange, Purpose,
+    RecordError, StartedToolCall, TurnRecorder,
 };
 pub use result::{EditedInput, error_json, success_json};
 pub use review::{ReviewMode, Reviewer, Reviewers};
 pub use secret_input::SecretInput;
-pub use service::{AgentService, CLIENT_CALLS, STEP_LIMIT};
+pub use service::AgentService;
 pub use spans::{SPAN_TARGET, invoke_agent, record_failure, record_usage};
 pub use title::TitleWriter;
 pub use tool_step::CUT_OFF;
-pub use turn::{AnsweredStep, ContinuedTurn, EndReason, PlannedCall, TurnInput, TurnOutcome, WaitedCall};
+pub use turn::{
+    AnsweredStep, ContinuedPlan, ContinuedTurn, EndReason, PlannedCall, Planning, TurnInput, TurnOutcome, WaitedCall,
+};
 pub use vote::{Review, Ruling, Vote};

@@ -45,6 +45,29 @@ pub(super) const MAX_REASONING_TEXT_BYTES: usize = 4 * 1024;
 pub(super) const MAX_REASONING_ANSWER_BYTES: usize = 16 * 1024;
 pub(super) const MAX_REASONING_LINE_CHARS: usize = 200;
 
+/// Steps of a plan as it is made.
+pub(super) const MAX_PLAN_STEPS: usize = 5;
+/// Characters of what a step's instruction, what it should give, and what the whole must come to have at most. With the steps of
+/// all attempts that is far less than a page takes at once.
+pub(super) const MAX_INSTRUCTION_CHARS: usize = 500;
+pub(super) const MAX_EXPECTED_CHARS: usize = 300;
+pub(super) const MAX_CRITERIA_CHARS: usize = 500;
+/// How long a model may take for a plan, and for whether a step was done.
+pub(super) const PLAN_TIMEOUT: Duration = Duration::from_mins(1);
+pub(super) const EVALUATE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Bytes that it may write for either. It needs few, but some models think aloud first.
+pub(super) const MAX_PLAN_ANSWER_BYTES: usize = 32 * 1024;
+/// Bytes of the question, and of what was said before it, that it is told.
+pub(super) const MAX_PLANNED_QUESTION_BYTES: usize = 16 * 1024;
+pub(super) const MAX_PLANNED_EARLIER_BYTES: usize = 16 * 1024;
+/// Bytes of one text of that.
+pub(super) const MAX_PLANNED_TEXT_BYTES: usize = 4 * 1024;
+/// Bytes that what came of all steps together tells a model, shared out evenly, and the least of each.
+pub(super) const MAX_PLAN_RESULTS_BYTES: usize = 32 * 1024;
+pub(super) const MIN_PLAN_RESULT_BYTES: usize = 1024;
+/// A step that says more than so many characters is taken for done.
+pub(super) const ENOUGH_CHARS: usize = 50;
+
 /// Calls of one step that are reviewed; a person decides on the others alone. Each has up to so many votes
 /// ([`MAX_REVIEWERS`]), which stand in the turn's end: with a turn's steps and the longest reasons that is less than half of
 /// what readers take.

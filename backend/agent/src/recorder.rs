@@ -4,7 +4,9 @@
 use std::future::Future;
 
 use tallybook_llm::{ModelMessage, RetryWait, ToolCallRequest};
-use tallybook_protocol::{ToolCallId, ToolCallStatus, Usage};
+use tallybook_protocol::{
+    Plan, PlanId, PlanStepChanged, PlanStepId, PlanStepStatus, ToolCallId, ToolCallStatus, Usage,
+};
 use tallybook_tools::{Progress, ToolSpec};
 
 use super::vote::Review;
@@ -50,12 +52,58 @@ pub trait TurnRecorder: Send {
         limit: Option<usize>,
     ) -> impl Future<Output = Result<Option<Earlier>, RecordError>> + Send;
 
+    /// A plan was made, or made anew. Gives it as it stands now.
+    fn plan_made(&mut self, plan: &NewPlan) -> impl Future<Output = Result<Plan, RecordError>> + Send;
+
+    /// A step of the plan begins, is tried again, or has ended. Gives what whoever follows the turn is told.
+    fn plan_step_changed(
+        &mut self,
+        change: &PlanStepChange,
+    ) -> impl Future<Output = Result<PlanStepChanged, RecordError>> + Send;
+
     /// Something goes on that is worth telling now and not worth keeping.
     fn activity(&mut self, activity: Activity<'_>);
 
     /// A model was asked: its answer of a step is whole and none of its calls has begun, a reviewer has voted, or the model
     /// failed.
     fn model_called(&mut self, call: &ModelCallRecord) -> impl Future<Output = Result<(), RecordError>> + Send;
+}
+
+/// A plan that was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewPlan {
+    /// Why it was made anew; absent the first time.
+    pub reason: Option<String>,
+    /// What must be true for the whole to be done.
+    pub success_criteria: String,
+    /// Its steps. Made anew, they take the place of those on which nobody has worked.
+    pub steps: Vec<NewPlanStep>,
+}
+
+/// A step of a plan that was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewPlanStep {
+    /// What is to be done.
+    pub instruction: String,
+    /// What it should give.
+    pub expected: String,
+}
+
+/// A step of a plan that changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanStepChange {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// The step.
+    pub step_id: PlanStepId,
+    /// Where it stands now.
+    pub status: PlanStepStatus,
+    /// Which attempt this is about, from 1.
+    pub attempt: i32,
+    /// Why the attempt was judged as it was, or why there is another.
+    pub reason: Option<String>,
+    /// The number of the next step of the loop.
+    pub next_step: u32,
 }
 
 /// Less of what was said before a turn's question than the model was told first.
@@ -176,6 +224,10 @@ pub struct EndedToolCall {
 pub enum Purpose {
     /// A step of an answer.
     Answer,
+    /// The plan of an answer.
+    Plan,
+    /// Whether a step of the plan was done.
+    Evaluate,
     /// What it thinks of a call.
     Review,
     /// A conversation's title.
@@ -191,6 +243,8 @@ impl Purpose {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Answer => "answer",
+            Self::Plan => "plan",
+            Self::Evaluate => "evaluate",
             Self::Review => "review",
             Self::Title => "title",
             Self::Summary => "summary",

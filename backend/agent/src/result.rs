@@ -56,6 +56,16 @@ fn shorten_beginning(text: &str, whole_bytes: usize, limit: usize) -> String {
     format!("{kept}\n… cut here: these are the first {} of {whole_bytes} bytes", kept.len())
 }
 
+/// A model's words as one line within a limit.
+pub(super) fn one_line(text: &str, max_chars: usize) -> String {
+    let line = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let line = line.collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
+    }
+}
+
 /// A call as it is kept, see [`MAX_INPUT_BYTES`]: what is cut off it makes it fail, and never makes it another call.
 pub(super) fn bounded_call(mut call: ToolCallRequest) -> ToolCallRequest {
     if call.input_text.len() > MAX_INPUT_BYTES {
@@ -84,7 +94,7 @@ mod tests {
     use tallybook_llm::ToolCallRequest;
     use tallybook_tools::{MAX_INPUT_BYTES, ToolError};
 
-    use super::{MAX_TOOL_NAME_CHARS, bounded_call, bounded_error, error_json, shorten, success_json};
+    use super::{MAX_TOOL_NAME_CHARS, bounded_call, bounded_error, error_json, one_line, shorten, success_json};
 
     #[test]
     fn a_call_that_is_too_long_keeps_its_beginning_and_is_still_too_long() {
@@ -128,5 +138,12 @@ mod tests {
     fn a_cut_never_splits_a_character() {
         assert_eq!(shorten("数数", 4), "数\n… cut here: these are the first 3 of 6 bytes");
         assert_eq!(shorten("数", 3), "数");
+    }
+
+    #[test]
+    fn a_reason_is_one_short_line() {
+        assert_eq!(one_line(" a\u{1}b\n\n c ", 300), "a b c");
+        assert_eq!(one_line(&"数".repeat(300), 300).chars().count(), 300);
+        assert_eq!(one_line(&"数".repeat(301), 300).chars().count(), 301);
     }
 }

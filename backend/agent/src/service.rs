@@ -1,32 +1,23 @@
-//! A turn from its beginning to its end: the model is asked, its calls are run, it is told their results, and so on.
+//! A turn from its beginning to its end: what its model is told, and the way in which it answers (`react`, `plan`).
 
-use std::sync::Arc;
-
-use tallybook_llm::{ModelClient, ModelRequest, StopReason, ToolChoice, tokens};
-use tallybook_protocol::Usage;
+use tallybook_llm::{ModelClient, tokens};
 use tallybook_tools::{Secrets, ToolSpec};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ask::ask,
     error::AgentError,
     halt::Halt,
-    hiding::Hiding,
     limits::Limits,
     offer::Offer,
+    plan,
     prompt::{SystemPrompt, instructions},
+    react::React,
     recorder::TurnRecorder,
     review::Reviewers,
     step_run::ToolRunner,
     told::Told,
-    turn::{ContinuedTurn, EndReason, TurnInput, TurnOutcome},
+    turn::{ContinuedTurn, TurnInput, TurnOutcome},
 };
-
-/// Why a turn ended that had used up its steps, or its calls.
-pub const STEP_LIMIT: &str = "step_limit";
-
-/// Why a turn ended whose last step has calls that the program that asks is to run.
-pub const CLIENT_CALLS: &str = "client_calls";
 
 /// Runs turns, each with the model and the tools that it is given.
 #[derive(Clone)]
@@ -83,85 +74,33 @@ impl AgentService {
         recorder: &mut impl TurnRecorder,
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, AgentError> {
-        let tools = input.tools;
-        let offer = Offer::new(&tools, input.client_tools);
-        let hiding = Hiding { offer: &offer, secrets: &self.runner.secrets };
+        let offer = Offer::new(&input.tools, input.client_tools);
         let mut system = vec![self.prompt.render(&offer.specs)?];
         system.extend(instructions(&input.instructions)?);
         system.extend(input.system);
-        let mut told = Told::new(system, input.summary.as_deref(), input.history)?;
-        let asked_for = told.question();
-        let ContinuedTurn { answered, next_step: mut step, mut whole_steps, mut calls, mut usage, active } =
+        let told = Told::new(system, input.summary.as_deref(), input.history)?;
+        let ContinuedTurn { answered, next_step, whole_steps, calls, usage, active, plan } =
             input.continued.unwrap_or_default();
-        let halt = Halt::new(cancel, self.limits.turn_time, active);
-        if let Some(before) = answered {
-            if whole_steps > self.limits.steps {
-                return Ok(over(STEP_LIMIT, usage));
-            }
-            if !before.has_calls && before.stop_reason != StopReason::Pause.as_str() {
-                // The answer was whole; only its end had not been written down.
-                return Ok(over(&before.stop_reason, usage));
-            }
-            let (ours, has_theirs) = offer.ours(before.calls);
-            let end = self.runner.run(&tools, &asked_for, before.step, &ours, recorder, &halt).await?;
-            usage += end.usage;
-            let Some(results) = end.results else { return Ok(waits(usage)) };
-            if has_theirs {
-                return Ok(over(CLIENT_CALLS, usage));
-            }
-            told.add_results(results);
-        }
-        loop {
-            let last = whole_steps >= self.limits.steps || calls >= self.limits.calls;
-            let tool_choice = if last { ToolChoice::None } else { input.tool_choice.clone() };
-            let may_call = tool_choice != ToolChoice::None;
-            let request = ModelRequest {
-                system: told.system(),
-                messages: told.messages(),
-                tools: Arc::clone(&offer.specs),
-                tool_choice,
-                sampling: input.sampling.clone(),
-            };
-            let mut answer = match ask(model, step, request, &hiding, recorder, &halt).await {
-                Ok(answer) => answer,
-                Err(error) => {
-                    told.shorten_after(error, recorder).await?;
-                    step += 1;
-                    continue;
-                }
-            };
-            usage += answer.usage;
-            if !may_call {
-                answer.drop_calls();
-            }
-            recorder.model_called(&answer.record(step, model.info(), None)).await?;
-            let asked = answer.calls();
-            calls += asked.len();
-            let (ours, has_theirs) = offer.ours(asked);
-            let end = self.runner.run(&tools, &asked_for, step, &ours, recorder, &halt).await?;
-            usage += end.usage;
-            let Some(results) = end.results else { return Ok(waits(usage)) };
-            if has_theirs {
-                return Ok(over(CLIENT_CALLS, usage));
-            }
-            let paused = answer.stop_reason == StopReason::Pause;
-            if last || (results.is_empty() && !paused) {
-                let stop_reason = if last { STEP_LIMIT } else { answer.stop_reason.as_str() };
-                return Ok(over(stop_reason, usage));
-            }
-            told.add_step(answer.blocks, results);
-            step += 1;
-            whole_steps += 1;
-        }
+        let mut react = React {
+            runner: &self.runner,
+            model,
+            tools: &input.tools,
+            offer: &offer,
+            sampling: input.sampling,
+            recorder,
+            halt: Halt::new(cancel, self.limits.turn_time, active),
+            told,
+            step: next_step,
+            whole_steps,
+            calls,
+            usage,
+        };
+        let end = match &input.planning {
+            Some(planning) => plan::run(&mut react, planning, plan, answered).await?,
+            None => react.run(answered, &input.tool_choice).await?,
+        };
+        Ok(react.outcome(end))
     }
-}
-
-fn over(stop_reason: &str, usage: Usage) -> TurnOutcome {
-    TurnOutcome { reason: EndReason::Over(stop_reason.to_owned()), usage }
-}
-
-fn waits(usage: Usage) -> TurnOutcome {
-    TurnOutcome { reason: EndReason::AwaitsApproval, usage }
 }
 
 impl std::fmt::Debug for AgentService {

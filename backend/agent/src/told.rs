@@ -25,6 +25,8 @@ pub(super) struct Told {
     messages: Vec<ModelMessage>,
     /// How many of the messages come before the question.
     earlier: usize,
+    /// The question, as the person asked it.
+    question: Vec<UserPart>,
     is_shortened: bool,
 }
 
@@ -35,15 +37,47 @@ impl Told {
         messages: Vec<ModelMessage>,
     ) -> Result<Self, AgentError> {
         let earlier = messages.iter().rposition(|message| matches!(message, ModelMessage::User(_))).unwrap_or(0);
-        Ok(Self { system, summary: so_far(summary)?, messages, earlier, is_shortened: false })
+        let question = match messages.get(earlier) {
+            Some(ModelMessage::User(parts)) => parts.clone(),
+            _ => Vec::new(),
+        };
+        Ok(Self { system, summary: so_far(summary)?, messages, earlier, question, is_shortened: false })
     }
 
     /// What the person asks for.
     pub(super) fn question(&self) -> String {
-        match self.messages.get(self.earlier) {
-            Some(ModelMessage::User(parts)) => UserPart::join_texts(parts),
-            _ => String::new(),
+        UserPart::join_texts(&self.question)
+    }
+
+    /// What was said before that.
+    pub(super) fn before(&self) -> &[ModelMessage] {
+        &self.messages[..self.earlier]
+    }
+
+    /// Adds to the question what is to be done for it now, in place of what was added before.
+    pub(super) fn set_task(&mut self, task: String) {
+        if let Some(question @ ModelMessage::User(_)) = self.messages.get_mut(self.earlier) {
+            let task = std::iter::once(UserPart::Text(task));
+            *question = ModelMessage::User(self.question.iter().cloned().chain(task).collect());
         }
+    }
+
+    /// Leaves out what was done for the question so far.
+    pub(super) fn forget_steps(&mut self) {
+        self.messages.truncate(self.earlier + 1);
+    }
+
+    /// What the model said since the question, an empty line between two steps.
+    pub(super) fn said(&self) -> String {
+        let steps = self.messages.iter().skip(self.earlier + 1).map(words_of);
+        let words: Vec<String> = steps.map(|words| words.trim().to_owned()).filter(|words| !words.is_empty()).collect();
+        words.join("\n\n")
+    }
+
+    /// What it said last.
+    pub(super) fn last_words(&self) -> String {
+        let mut steps = self.messages.iter().skip(self.earlier + 1);
+        steps.rfind(|message| matches!(message, ModelMessage::Assistant(_))).map(words_of).unwrap_or_default()
     }
 
     pub(super) fn system(&self) -> Vec<String> {
@@ -89,6 +123,16 @@ impl Told {
         self.earlier = earlier;
         Ok(())
     }
+}
+
+/// What a model said in a step.
+fn words_of(message: &ModelMessage) -> String {
+    let ModelMessage::Assistant(blocks) = message else { return String::new() };
+    let text = |block: &AssistantBlock| match block {
+        AssistantBlock::Text { text } => Some(text.clone()),
+        AssistantBlock::ToolCall(_) | AssistantBlock::Opaque { .. } => None,
+    };
+    blocks.iter().filter_map(text).collect()
 }
 
 fn so_far(summary: Option<&str>) -> Result<Option<String>, AgentError> {

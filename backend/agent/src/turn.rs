@@ -1,9 +1,9 @@
 //! What a turn starts from, what it goes on from, and how it ends.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
-use tallybook_llm::{ModelMessage, Sampling, ToolCallRequest, ToolChoice};
-use tallybook_protocol::{ToolCallId, Usage};
+use tallybook_llm::{ModelClient, ModelMessage, Sampling, ToolCallRequest, ToolChoice};
+use tallybook_protocol::{Plan, PlanStepId, ToolCallId, Usage};
 use tallybook_tools::{Secrets, ToolRegistry, ToolSpec};
 
 use super::{recorder::StartedToolCall, secret_input::SecretInput};
@@ -31,6 +31,37 @@ pub struct TurnInput {
     pub client_tools: Vec<ToolSpec>,
     /// Whether the model may call tools, or must.
     pub tool_choice: ToolChoice,
+    /// Set when the question is answered by a plan.
+    pub planning: Option<Planning>,
+}
+
+/// How a question is answered by a plan.
+#[derive(Clone)]
+pub struct Planning {
+    /// What makes the plan; the model that answers works on it and judges its steps.
+    pub planner: Arc<dyn ModelClient>,
+    /// How often one step is tried.
+    pub max_attempts: u32,
+    /// How often all steps together are.
+    pub max_total_attempts: u32,
+}
+
+impl fmt::Debug for Planning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { planner, max_attempts, max_total_attempts } = self;
+        let mut planning = f.debug_struct("Planning");
+        planning.field("planner", planner.info()).field("max_attempts", max_attempts);
+        planning.field("max_total_attempts", max_total_attempts).finish()
+    }
+}
+
+/// A plan on which a turn goes on.
+#[derive(Clone, Debug, Default)]
+pub struct ContinuedPlan {
+    /// As it stands.
+    pub plan: Plan,
+    /// What came of those of its steps that have ended.
+    pub results: HashMap<PlanStepId, String>,
 }
 
 /// Where a turn goes on that was cut off or has waited: after its last whole step.
@@ -48,6 +79,9 @@ pub struct ContinuedTurn {
     pub usage: Usage,
     /// What it has used up of its time.
     pub active: Duration,
+    /// The plan on which it goes on, where it had one. Then `answered`, and what of the history follows the question, are
+    /// those of the step that is worked on, or of the words at the end.
+    pub plan: Option<ContinuedPlan>,
 }
 
 /// A step whose answer is whole, though perhaps not all of its calls were run.

@@ -111,8 +111,12 @@ impl Application {
         let page_files = PageFiles::new(db.clone());
         let accounts = Accounts::new(db.clone(), settings.accounts);
         let book = Book::new(db.clone(), settings.retention, agent.clone(), tool_servers.clone());
-        let conversations =
-            ConversationSettings { lifetimes, person_limits: settings.person_limits, memory: settings.memory };
+        let conversations = ConversationSettings {
+            lifetimes,
+            person_limits: settings.person_limits,
+            memory: settings.memory,
+            plan: settings.plan,
+        };
         let service =
             ConversationService::start(db, agent, tool_servers, models, conversations, Handle::current()).await?;
         let hosts = Hosts::new(address.ip(), settings.allowed_hosts);

@@ -17,7 +17,7 @@ use crate::{
     halt::Halt,
     limits::{MAX_REASON_CHARS, MAX_REVIEW_ANSWER_BYTES, MAX_REVIEWED_REQUEST_BYTES},
     recorder::{ModelCallRecord, Purpose},
-    result::shorten,
+    result::{one_line, shorten},
     vote::Vote,
 };
 
@@ -133,19 +133,9 @@ fn read(text: &str) -> (Verdict, String) {
     let object = json.trim_start().starts_with('{').then(|| serde_json::from_str(json));
     match object.unwrap_or_else(|| Err(serde::de::Error::custom("no object"))) {
         Ok(Answer { verdict: verdict @ (Verdict::Approve | Verdict::Reject | Verdict::Abstain), reason }) => {
-            (verdict, bounded(&reason))
+            (verdict, one_line(&reason, MAX_REASON_CHARS))
         }
         Ok(_) | Err(_) => (Verdict::Abstain, NO_VOTE.to_owned()),
-    }
-}
-
-/// A reason as it is kept: one line within its limit.
-fn bounded(reason: &str) -> String {
-    let line = reason.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-    let line = line.collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MAX_REASON_CHARS) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line,
     }
 }
 
@@ -153,7 +143,7 @@ fn bounded(reason: &str) -> String {
 mod tests {
     use tallybook_protocol::Verdict;
 
-    use super::{MAX_REASON_CHARS, NO_VOTE, Prompt, Template as _, bounded, read};
+    use super::{NO_VOTE, Prompt, Template as _, read};
 
     #[test]
     fn only_the_json_that_was_asked_for_is_a_vote() {
@@ -185,12 +175,5 @@ mod tests {
     #[test]
     fn the_prompt() {
         insta::assert_snapshot!(Prompt { max_reason_chars: 300 }.render().unwrap());
-    }
-
-    #[test]
-    fn a_reason_is_one_short_line() {
-        assert_eq!(bounded(" a\u{1}b\n\n c "), "a b c");
-        assert_eq!(bounded(&"数".repeat(MAX_REASON_CHARS)).chars().count(), MAX_REASON_CHARS);
-        assert_eq!(bounded(&"数".repeat(MAX_REASON_CHARS + 1)).chars().count(), MAX_REASON_CHARS + 1);
     }
 }

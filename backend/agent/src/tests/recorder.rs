@@ -1,12 +1,12 @@
 //! Keeps a turn in memory.
 
-use tallybook_protocol::ToolCallId;
+use tallybook_protocol::{Plan, PlanStepChanged, ToolCallId};
 
 use tallybook_tools::ToolSpec;
 
 use super::super::{
-    Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, Purpose, RecordError, Review, StartedToolCall,
-    TurnRecorder,
+    Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, NewPlan, PlanStepChange, Purpose, RecordError, Review,
+    StartedToolCall, TurnRecorder,
 };
 
 /// What a [`MemoryRecorder`] was told.
@@ -100,6 +100,14 @@ impl TurnRecorder for MemoryRecorder {
     async fn shorten_history(&mut self, limit: Option<usize>) -> Result<Option<Earlier>, RecordError> {
         self.limits.push(limit);
         Ok(self.shorter.take())
+    }
+
+    async fn plan_made(&mut self, _: &NewPlan) -> Result<Plan, RecordError> {
+        Ok(Plan::default())
+    }
+
+    async fn plan_step_changed(&mut self, _: &PlanStepChange) -> Result<PlanStepChanged, RecordError> {
+        Ok(PlanStepChanged::default())
     }
 
     fn activity(&mut self, activity: Activity<'_>) {

@@ -1,5 +1,5 @@
 //! The settings file: finding it, reading it, and the models in it; its tool servers are checked in `tool_servers`, its
-//! reviewers in `review`, its `[memory]` in `memory`. Every complaint names the file and the line, and none repeats a value that could be a secret.
+//! reviewers in `review`, its `[memory]` in `memory`, its `[plan]` in `plan`. Every complaint names the file and the line, and none repeats a value that could be a secret.
 
 use std::{
     collections::HashMap,
@@ -9,7 +9,7 @@ use std::{
     str::FromStr as _,
 };
 
-use serde::{Deserialize, de::IgnoredAny};
+use serde::Deserialize;
 use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, ReasoningEffort, ToolMode};
 use tallybook_mcp::{OAuthSettings, ToolServerSettings};
 use tallybook_protocol::Prices;
@@ -20,6 +20,7 @@ use super::{
     error::ConfigError,
     memory_section::MemorySection,
     options::{Options, check_wait_hours, set},
+    plan_section::PlanSection,
     review_section::ReviewSection,
 };
 use crate::models::{ModelChoice, ModelEntry, Origin};
@@ -40,7 +41,7 @@ pub(super) struct SettingsFile {
     content: Content,
 }
 
-/// What the file holds. The last section is known so that whoever writes it is told that it has no effect.
+/// What the file holds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
@@ -52,7 +53,7 @@ struct Content {
     consent: Option<ConsentSection>,
     review: Option<ReviewSection>,
     memory: Option<MemorySection>,
-    plan: Option<Spanned<IgnoredAny>>,
+    plan: Option<PlanSection>,
 }
 
 /// `[tool_servers.NAME]` by name.
@@ -103,16 +104,7 @@ impl SettingsFile {
             // Its own way to show itself quotes the line, which may hold what should not be shown.
             bad_at(&path, &text, error.span().unwrap_or_default(), without_value(error.message()))
         })?;
-        let file = Self { path, text, content };
-        file.refuse_what_is_to_come()?;
-        Ok(file)
-    }
-
-    fn refuse_what_is_to_come(&self) -> Result<(), ConfigError> {
-        match &self.content.plan {
-            Some(plan) => Err(self.bad(plan, "this version does nothing with plan yet. Take it out.")),
-            None => Ok(()),
-        }
+        Ok(Self { path, text, content })
     }
 
     /// The models that it lists, the default first.
@@ -254,6 +246,23 @@ impl SettingsFile {
     /// Its `[memory]`.
     pub(super) fn memory(&self) -> Option<&MemorySection> {
         self.content.memory.as_ref()
+    }
+
+    /// Its `[plan]`.
+    pub(super) fn plan(&self) -> Option<&PlanSection> {
+        self.content.plan.as_ref()
+    }
+
+    /// The one of these models that it names at a place.
+    pub(super) fn model_named<'a>(
+        &self,
+        name: &Spanned<String>,
+        models: &'a [ModelEntry],
+    ) -> Result<&'a ModelEntry, ConfigError> {
+        models.iter().find(|entry| entry.name == *name.get_ref()).ok_or_else(|| {
+            let there: Vec<&str> = models.iter().map(|entry| entry.name.as_str()).collect();
+            self.bad(name, format!("there is no model named {:?}. There are: {}.", name.get_ref(), there.join(", ")))
+        })
     }
 
     /// Its `[tool_servers.NAME]`.

@@ -1,6 +1,6 @@
 //! Every setting, its default and where it comes from, checked once at the start: `options` are the command line and the
 //! environment, `file` is the settings file, `environment` the model that needs no file, `review` the models that review
-//! calls, `memory` when conversations are summed up, `tool_servers` the tool servers of both files, `openid` by whom people sign in, `secrets` what of all that nobody may
+//! calls, `memory` when conversations are summed up, `plan` how questions are answered by plans, `tool_servers` the tool servers of both files, `openid` by whom people sign in, `secrets` what of all that nobody may
 //! read. A bad value is a sentence that names the setting.
 
 mod environment;
@@ -10,6 +10,8 @@ mod memory;
 mod memory_section;
 mod openid;
 mod options;
+mod plan;
+mod plan_section;
 mod review;
 mod review_section;
 mod secrets;
@@ -33,7 +35,7 @@ use self::{
 };
 use crate::{
     accounts::AccountsSettings,
-    conversation::{MemorySettings, PersonLimits},
+    conversation::{MemorySettings, PersonLimits, PlanSettings},
     db::DatabaseUrl,
     http::{self, HostName},
     models::{ModelEntry, ReviewSettings},
@@ -69,6 +71,8 @@ pub struct Settings {
     pub review: Option<ReviewSettings>,
     /// When conversations are summed up.
     pub memory: MemorySettings,
+    /// How questions are answered by plans.
+    pub plan: PlanSettings,
     /// Whether models write titles.
     pub titles: bool,
     /// Whether models may read pages of the public web.
@@ -119,6 +123,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
     let (models, mut remarks) = models(&options, file.as_ref())?;
     let review = review::review(file.as_ref(), &models)?;
     let memory = memory::memory(file.as_ref(), &models)?;
+    let plan = plan::plan(file.as_ref(), &models)?;
     let consent_wait = consent_wait(&options, file.as_ref())?;
     let accounts = accounts(&options, host)?;
     if accounts.openid.is_some() && !accounts.required {
@@ -148,6 +153,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         models,
         review,
         memory,
+        plan,
         titles: options.llm_titles,
         fetch_page: options.fetch_page,
         limits,

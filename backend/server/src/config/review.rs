@@ -50,11 +50,7 @@ fn reviewers(file: &SettingsFile, section: &ReviewSection, models: &[ModelEntry]
     }
     let mut seen = HashSet::new();
     for name in named {
-        let Some(entry) = models.iter().find(|entry| entry.name == *name.get_ref()) else {
-            let there: Vec<&str> = models.iter().map(|entry| entry.name.as_str()).collect();
-            let problem = format!("there is no model named {:?}. There are: {}.", name.get_ref(), there.join(", "));
-            return Err(file.bad(name, problem));
-        };
+        let entry = file.model_named(name, models)?;
         if matches!(entry.choice, ModelChoice::Demo { .. }) {
             return Err(file.bad(name, "the demo model cannot review. Take it out."));
         }

@@ -36,6 +36,7 @@ impl Settings {
             let _ = writeln!(lines, "  review: {review}");
         }
         let _ = writeln!(lines, "  memory: {}", self.memory);
+        let _ = writeln!(lines, "  plan:   {}", self.plan);
         let ToolServersSettings { servers, oauth } = &self.tool_servers;
         if !servers.is_empty() {
             lines += "  tool servers:\n";

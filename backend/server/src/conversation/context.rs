@@ -12,7 +12,7 @@ use tracing::Instrument as _;
 use uuid::Uuid;
 
 use super::{
-    MemorySettings, ServiceError,
+    MemorySettings, PlanSettings, ServiceError,
     changes::Changes,
     limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
     person_limits::PersonLimits,
@@ -55,6 +55,8 @@ pub(super) struct Context {
     pub(super) person_limits: PersonLimits,
     /// When conversations are summed up.
     pub(super) memory: MemorySettings,
+    /// How questions are answered by plans.
+    pub(super) plan: PlanSettings,
     /// Turns run on the program's own runtime: one spawned on an HTTP worker would die with that worker.
     pub(super) runtime: Handle,
     /// What must have ended before the database is closed.
@@ -76,6 +78,8 @@ pub struct ConversationSettings {
     pub person_limits: PersonLimits,
     /// When conversations are summed up.
     pub memory: MemorySettings,
+    /// How questions are answered by plans.
+    pub plan: PlanSettings,
 }
 
 /// How long things last.
@@ -100,7 +104,7 @@ impl Context {
         settings: ConversationSettings,
         runtime: Handle,
     ) -> Self {
-        let ConversationSettings { lifetimes, person_limits, memory } = settings;
+        let ConversationSettings { lifetimes, person_limits, memory, plan } = settings;
         Self {
             db,
             agent,
@@ -119,6 +123,7 @@ impl Context {
             lifetimes,
             person_limits,
             memory,
+            plan,
             runtime,
             tasks: TaskTracker::new(),
             deleted: Notify::new(),

@@ -90,7 +90,7 @@ fn shared(message: Message, has_tool_calls: bool) -> Message {
     for call in &mut tool_calls {
         call.reviews.clear();
     }
-    // What it thought belongs to what was done.
-    let reasoning = if has_tool_calls { message.reasoning } else { Vec::new() };
-    Message { tool_calls, reasoning, siblings: Vec::new(), usage: None, told: None, ..message }
+    // What it thought belongs to what was done, and so does its plan.
+    let (reasoning, plan) = if has_tool_calls { (message.reasoning, message.plan) } else { (Vec::new(), None) };
+    Message { tool_calls, reasoning, plan, siblings: Vec::new(), usage: None, told: None, ..message }
 }

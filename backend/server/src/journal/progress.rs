@@ -2,7 +2,7 @@
 //! it (`item`), with as much of that as one event may carry.
 
 use chrono::{DateTime, Utc};
-use tallybook_protocol::{CallsBudget, ChatEvent, MessageStatus, Snapshot, ToolCall};
+use tallybook_protocol::{CallsBudget, ChatEvent, MessageStatus, Plan, Snapshot, ToolCall};
 
 use super::{event_id::EventId, item::Item, words::Words};
 
@@ -14,15 +14,17 @@ pub(super) struct Progress {
     author: Option<(String, String)>,
     /// In the order in which they began.
     items: Vec<Item>,
+    /// The plan that it is made by.
+    plan: Option<Plan>,
     /// Bytes of the items' texts as they are held; beyond one budget they are cut.
     held: CallsBudget,
 }
 
 impl Progress {
     /// A message as its rows have it.
-    pub(super) fn of(Words { content, reasoning }: Words, calls: Vec<ToolCall>) -> Self {
+    pub(super) fn of(Words { content, reasoning, plan }: Words, calls: Vec<ToolCall>) -> Self {
         let items = calls.into_iter().map(Item::Call).chain(reasoning.into_iter().map(Item::Reasoning)).collect();
-        Self { content, items, ..Self::default() }
+        Self { content, items, plan, ..Self::default() }
     }
 
     /// The calls so far.
@@ -32,7 +34,8 @@ impl Progress {
 
     /// The words so far.
     pub(super) fn words(&self) -> Words {
-        Words { content: self.content.clone(), reasoning: Item::reasoning(&self.items).cloned().collect() }
+        let reasoning = Item::reasoning(&self.items).cloned().collect();
+        Words { content: self.content.clone(), reasoning, plan: self.plan.clone() }
     }
 
     /// The message as far as it had come with the event `id`.
@@ -45,7 +48,7 @@ impl Progress {
             content: self.content,
             tool_calls,
             reasoning,
-            plan: None,
+            plan: self.plan,
             status: MessageStatus::Streaming,
             provider,
             model,
@@ -60,9 +63,16 @@ impl Progress {
             ChatEvent::Snapshot(snapshot) => {
                 self.content.clone_from(&snapshot.content);
                 self.author = snapshot.provider.clone().zip(snapshot.model.clone());
+                self.plan.clone_from(&snapshot.plan);
                 self.items.clear();
                 self.held = CallsBudget::default();
                 Item::list_of(snapshot).for_each(|item| self.add(item));
+            }
+            ChatEvent::Plan(plan) => self.plan = Some(plan.clone()),
+            ChatEvent::PlanStep(changed) => {
+                if let Some(plan) = &mut self.plan {
+                    plan.apply(changed);
+                }
             }
             event => {
                 let Self { items, held, .. } = self;

@@ -13,7 +13,8 @@ const INSERT_EVENT: &str =
     "INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) VALUES (?, ?, ?, ?, ?, ?)";
 
 const LIST_WORDS: &str = "SELECT event, data FROM journal_events \
-     WHERE message_id = ? AND event IN ('content_delta', 'reasoning_delta', 'snapshot') ORDER BY epoch, seq";
+     WHERE message_id = ? AND event IN ('content_delta', 'reasoning_delta', 'plan', 'plan_step', 'snapshot') \
+     ORDER BY epoch, seq";
 
 const FIND_LAST_THOUGHT: &str = "SELECT COALESCE(MAX(seq), -1) FROM journal_events \
      WHERE message_id = ? AND epoch = ? AND event = 'reasoning_delta'";
@@ -102,9 +103,15 @@ fn joined(rows: Vec<(String, String)>) -> sqlx::Result<Words> {
                     None => words.reasoning.push(Reasoning::begun_by(&delta)),
                 }
             }
+            ChatEvent::Plan(plan) => words.plan = Some(plan),
+            ChatEvent::PlanStep(changed) => {
+                if let Some(plan) = &mut words.plan {
+                    plan.apply(&changed);
+                }
+            }
             // A turn that goes on begins its new record with what it keeps of the old one.
             ChatEvent::Snapshot(snapshot) => {
-                words = Words { content: snapshot.content, reasoning: snapshot.reasoning };
+                words = Words { content: snapshot.content, reasoning: snapshot.reasoning, plan: snapshot.plan };
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
-//! What a model wrote in a turn for people to read.
+//! What a model wrote in a turn for people to read, and by what plan.
 
-use tallybook_protocol::Reasoning;
+use tallybook_protocol::{Plan, Reasoning};
 
 /// The words of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -9,4 +9,6 @@ pub struct Words {
     pub content: String,
     /// What the model showed of its thinking, step by step.
     pub reasoning: Vec<Reasoning>,
+    /// The plan that it is made by.
+    pub plan: Option<Plan>,
 }

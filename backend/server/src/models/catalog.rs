@@ -115,6 +115,11 @@ impl Model {
         &*self.client
     }
 
+    /// The same for who keeps it.
+    pub fn shared_client(&self) -> Arc<dyn ModelClient> {
+        Arc::clone(&self.client)
+    }
+
     /// How much it takes at once.
     pub fn window(&self) -> Window {
         self.window

@@ -49,6 +49,7 @@ fn the_example_is_sound_and_has_every_key() {
         "docs: https://docs.example.org, with a token, calls need consent but for those of tools that it calls read-only, \
          tools that change are withheld. It cannot be used: the environment variable that client_id_env names is not set\n",
         "memory: Local sums up what is longer than 20000 tokens, in 300 characters\n",
+        "plan:   Sonnet makes plans, a step of which is tried 2 times, all of them 10 times\n",
         "review: Sonnet, Local advise on high-risk calls, and a person decides; they have 30 seconds\n",
         "everything: the program npx, every call needs consent\n",
         "intern: http://tools.internal:8080, with a token, every call needs consent",
@@ -62,6 +63,7 @@ fn the_example_is_sound_and_has_every_key() {
         ("[tool_servers.a]\n", ["url", "pin"]),
         ("[review]\n", ["models", "timeout_secs"]),
         ("[memory]\n", ["summary_model", "max_chars"]),
+        ("[plan]\n", ["planner_model", "max_total_attempts"]),
         ("[tool_servers.a.oauth]\n", ["token_url", "scope"]),
     ] {
         let output = check_text(&format!("{section}anything = 1\n"));
@@ -184,7 +186,10 @@ fn a_mistake_is_told_with_its_file_and_line() {
         ("[[models]]\nname = \" A\"\nprovider = \"demo\"".to_owned(), 2, "a model's name is 1 to 100 characters"),
         ("[[models]]\nname = \"A:plain\"\nprovider = \"demo\"".to_owned(), 2, "cannot end with :plain"),
         ([model("api_key_env = \"A_KEY\""), model("")].concat(), 6, "another model is named \"A\", on line 2"),
-        ("[plan]\nmax_attempts = 2".to_owned(), 1, "this version does nothing with plan yet"),
+        ("[plan]\nmax_attempts = 0".to_owned(), 2, "max_attempts is 1 to 10"),
+        ("[plan]\nmax_total_attempts = 51".to_owned(), 2, "max_total_attempts is 1 to 50"),
+        ("[plan]\nplanner_model = \"Z\"".to_owned(), 2, "there is no model named \"Z\""),
+        ("[plan]\nsteps = 9".to_owned(), 2, "unknown field `steps`"),
         ("[consent]\nwait_hours = -1".to_owned(), 2, "wait_hours must be a number of hours from 0 to 87600"),
     ] {
         let output = check_text(&text);

@@ -13,7 +13,7 @@ use super::{
         limits::MAX_WINDOW_TEXT_BYTES,
         service::ConversationService,
         store::{
-            ConversationId, conversations, messages, model_calls, reasonings,
+            ConversationId, conversations, messages, model_calls, plans, reasonings,
             rows::{ConversationRow, TreeNode},
             tool_calls,
         },
@@ -111,6 +111,7 @@ async fn list_shown(
     let rows = messages::list_messages(&context.db, &ids).await?;
     let mut calls_of = tool_calls::list_truncated_tool_calls(&context.db, &ids).await?;
     let mut reasoning_of = reasonings::list(&context.db, &ids).await?;
+    let mut plan_of = plans::list(&context.db, &ids).await?;
     let elsewhere = rows.iter().find(|message| live.is_none() && message.status == MessageStatus::Streaming);
     let mut words_elsewhere = match elsewhere {
         Some(message) => stored::find_words(&context.db, message.id).await?,
@@ -121,7 +122,8 @@ async fn list_shown(
         let of_message = calls_of.remove(&place.id).unwrap_or_default();
         let message = message.into_message(of_message, usage.get(&place.id).copied());
         let reasoning = reasoning_of.remove(&place.id).unwrap_or_default();
-        let mut message = Message { siblings: versions.siblings(place), reasoning, ..message };
+        let plan = plan_of.remove(&place.id);
+        let mut message = Message { siblings: versions.siblings(place), reasoning, plan, ..message };
         // While a turn runs its row has no text yet; its journal has, in memory or, of another process, as it is stored.
         if message.status == MessageStatus::Streaming {
             let words = if let Some(log) = &live {
@@ -131,7 +133,8 @@ async fn list_shown(
             } else {
                 std::mem::take(&mut words_elsewhere)
             };
-            (message.content, message.reasoning) = (words.content, words.reasoning);
+            let Words { content, reasoning, plan } = words;
+            message = Message { content, reasoning, plan, ..message };
         }
         message
     });

@@ -19,7 +19,8 @@ use super::{
     limits::MAX_WAITING_EXPORT_PARTS,
     service::ConversationService,
     store::{
-        ConversationId, conversations, messages, model_calls, reasonings, rows::ConversationRow, summaries, tool_calls,
+        ConversationId, conversations, messages, model_calls, plans, reasonings, rows::ConversationRow, summaries,
+        tool_calls,
     },
 };
 use crate::{accounts::UserId, journal::stored};
@@ -196,9 +197,10 @@ async fn find_message(
     let mut message = row.into_message(Vec::new(), None);
     if message.status == MessageStatus::Streaming {
         let words = stored::find_words(&context.db, id).await?;
-        (message.content, message.reasoning) = (words.content, words.reasoning);
+        (message.content, message.reasoning, message.plan) = (words.content, words.reasoning, words.plan);
     } else {
         message.reasoning = reasonings::list_of_turn(&context.db, id).await?;
+        message.plan = plans::find_of_turn(&context.db, id).await?;
     }
     Ok(message)
 }

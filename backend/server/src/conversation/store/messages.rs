@@ -13,7 +13,8 @@ const LIST: &str = "SELECT id, parent_id, role, content, status, error, error_co
      ORDER BY k.step DESC LIMIT 1) AS provider, \
      COALESCE(m.model, (SELECT k.model FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
      ORDER BY k.step DESC LIMIT 1)) AS model, m.told_from, \
-     (SELECT s.summary FROM conversation_summaries s WHERE s.id = m.summary_id) AS told_summary \
+     (SELECT s.summary FROM conversation_summaries s WHERE s.id = m.summary_id) AS told_summary, m.mode, \
+     (SELECT MAX(e.end_offset) FROM plans p JOIN plan_steps e ON e.plan_id = p.id WHERE p.message_id = m.id) AS plan_end \
      FROM messages m WHERE m.id IN (";
 
 const FIND: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
@@ -21,7 +22,8 @@ const FIND: &str = "SELECT id, parent_id, role, content, status, error, error_co
      ORDER BY k.step DESC LIMIT 1) AS provider, \
      COALESCE(m.model, (SELECT k.model FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
      ORDER BY k.step DESC LIMIT 1)) AS model, m.told_from, \
-     (SELECT s.summary FROM conversation_summaries s WHERE s.id = m.summary_id) AS told_summary \
+     (SELECT s.summary FROM conversation_summaries s WHERE s.id = m.summary_id) AS told_summary, m.mode, \
+     (SELECT MAX(e.end_offset) FROM plans p JOIN plan_steps e ON e.plan_id = p.id WHERE p.message_id = m.id) AS plan_end \
      FROM messages m WHERE m.id = ? AND m.conversation_id = ?";
 
 const FIND_AUTHOR: &str = "SELECT \

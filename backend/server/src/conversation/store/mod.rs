@@ -1,4 +1,4 @@
-//! The SQL of conversations, messages, turns, their calls, the consent to those and the reviews of them, and of what is
+//! The SQL of conversations, messages, turns, their plans and calls, the consent to those and the reviews of them, and of what is
 //! shared, summed up or deleted. One text serves both engines, so there is no `RETURNING`, no upsert and no `FOR UPDATE`: work is claimed
 //! by a conditional UPDATE that changes exactly one row.
 //!
@@ -13,6 +13,7 @@ pub(super) mod messages;
 pub(super) mod model_calls;
 pub(super) mod people;
 pub(super) mod plain_calls;
+pub(super) mod plans;
 pub(super) mod programs;
 pub(super) mod reasonings;
 pub(super) mod responses;

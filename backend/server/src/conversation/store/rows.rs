@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use tallybook_llm::AssistantBlock;
 use tallybook_protocol::{
-    ConversationSummary, Message, MessageId, MessagePart, MessageStatus, RawJson, Role, Told, ToolCall, ToolCallId,
-    ToolCallReview, ToolCallStatus, Usage,
+    AnswerMode, ConversationSummary, Message, MessageId, MessagePart, MessageStatus, RawJson, Role, Told, ToolCall,
+    ToolCallId, ToolCallReview, ToolCallStatus, Usage,
 };
 use uuid::Uuid;
 
@@ -47,6 +47,9 @@ pub(crate) struct AuthorRow {
     pub(crate) model: Option<String>,
 }
 
+/// Stands in `messages.mode`.
+pub(crate) const PLAN_MODE: &str = "plan";
+
 /// A row of `messages`, without what only leases need.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct MessageRow {
@@ -69,6 +72,10 @@ pub(crate) struct MessageRow {
     pub(crate) model: Option<String>,
     #[sqlx(flatten)]
     pub(crate) told: ToldRow,
+    /// How it was made, where that is not as most are.
+    pub(crate) mode: Option<String>,
+    /// Where in its text the steps of its plan end; absent where it has none.
+    pub(crate) plan_end: Option<i64>,
 }
 
 /// What an answer's model was told in place of the whole conversation.
@@ -245,6 +252,18 @@ impl MessageRow {
     /// What a person sent. Texts are stored as one, so there is one part as long as there are no others.
     pub(crate) fn parts(&self) -> Vec<MessagePart> {
         vec![MessagePart::Text { text: self.content.clone() }]
+    }
+
+    /// How it is made.
+    pub(crate) fn answer_mode(&self) -> AnswerMode {
+        if self.mode.as_deref() == Some(PLAN_MODE) { AnswerMode::Plan } else { AnswerMode::React }
+    }
+
+    /// What of a whole answer that was made by a plan is said in the end; the rest is how it was found.
+    pub(crate) fn answer_by_plan(&self) -> Option<&str> {
+        let end = self.plan_end.filter(|_| self.status == MessageStatus::Complete)?;
+        let answer = self.content.get(usize::try_from(end).ok()?..)?.trim_start_matches('\n');
+        Some(answer).filter(|answer| !answer.is_empty())
     }
 
     pub(crate) fn into_message(self, tool_calls: Vec<ToolCall>, usage: Option<Usage>) -> Message {

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use tallybook_protocol::{MessageId, MessagePart, MessageStatus};
+use tallybook_protocol::{AnswerMode, MessageId, MessagePart, MessageStatus};
 
 use super::{
     conversations::UNTITLED,
-    rows::{ConversationId, MessageRow, TreeNode},
+    rows::{ConversationId, MessageRow, PLAN_MODE, TreeNode},
 };
 use crate::{
     accounts::UserId,
@@ -36,8 +36,8 @@ const CREATE_USER_MESSAGE: &str = "INSERT INTO messages \
      VALUES (?, ?, 'user', ?, 'complete', ?, ?, ?)";
 
 const CREATE_TURN: &str = "INSERT INTO messages \
-     (conversation_id, parent_id, role, content, status, model, owner, epoch, lease_until, created_at) \
-     VALUES (?, ?, 'assistant', '', 'streaming', ?, ?, ?, ?, ?)";
+     (conversation_id, parent_id, role, content, status, model, mode, owner, epoch, lease_until, created_at) \
+     VALUES (?, ?, 'assistant', '', 'streaming', ?, ?, ?, ?, ?, ?)";
 
 const CLAIM_AGAIN: &str = "UPDATE conversations SET active_message_id = ?, updated_at = ?, archived = FALSE \
      WHERE id = ? AND active_message_id IS NULL AND head_message_id = ? AND deleted_at IS NULL";
@@ -153,6 +153,7 @@ pub(crate) struct NewTurn<'a> {
     pub(crate) first_title: Option<&'a str>,
     /// The catalog's name of the model that answers.
     pub(crate) model: &'a str,
+    pub(crate) mode: AnswerMode,
     pub(crate) owner: &'a str,
     pub(crate) lease_until: DateTime<Utc>,
 }
@@ -232,6 +233,7 @@ pub(crate) async fn begin_turn(
             .bind(conversation_id)
             .bind(user_message_id)
             .bind(new.model)
+            .bind((new.mode == AnswerMode::Plan).then_some(PLAN_MODE))
             .bind(new.owner)
             .bind(FIRST_EPOCH)
             .bind(new.lease_until)

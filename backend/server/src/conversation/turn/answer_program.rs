@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{ChatEvent, MessageId, MessagePart, NewMessage};
+use tallybook_protocol::{AnswerMode, ChatEvent, MessageId, MessagePart, NewMessage};
 use uuid::Uuid;
 
 use super::{
@@ -208,7 +208,14 @@ async fn try_begin(
     };
     let first_title = place.and_then(|place| first_title_of(place.row, parts));
     let first_title = first_title.as_deref();
-    let new = NewTurn { question, first_title, model: model.name(), owner: &context.owner, lease_until };
+    let new = NewTurn {
+        question,
+        first_title,
+        model: model.name(),
+        mode: AnswerMode::React,
+        owner: &context.owner,
+        lease_until,
+    };
     let Claim::Begun(rows) = turns::begin_turn(&mut tx, conversation_id, new).await? else { return Ok(None) };
     allowance::check(context, &mut tx, user).await?;
     if let Some(input) = input {
@@ -220,7 +227,15 @@ async fn try_begin(
         None => places_of_first(rows),
     };
     let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, model, &places))];
-    let run = NewRun { user, conversation_id, rows, model: Arc::clone(model), given: input.clone(), first_events };
+    let run = NewRun {
+        user,
+        conversation_id,
+        rows,
+        model: Arc::clone(model),
+        given: input.clone(),
+        mode: AnswerMode::React,
+        first_events,
+    };
     match start(context, permit, tx, run).await? {
         EventsAnswer::Turn(events) => {
             Ok(Some(ProgramTurn { conversation: uuid, message_id: rows.assistant_message_id, events }))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{AnswerAgain, ChatEvent, MessageId, MessagePart, MessageStart, NewMessage};
+use tallybook_protocol::{AnswerAgain, AnswerMode, ChatEvent, MessageId, MessagePart, MessageStart, NewMessage};
 use uuid::Uuid;
 
 use super::{
@@ -39,12 +39,12 @@ impl ConversationService {
         let first_title = first_title_of(&row, &parts);
         let question = Question::New { parts: &parts, client_message_id: new.client_message_id.as_deref(), below };
         let model = context.model_for(new.model.as_deref(), row.model.as_deref())?;
-        let beginning = Beginning { user, uuid, row: &row, question, parts: &parts, model };
+        let beginning = Beginning { user, uuid, row: &row, question, parts: &parts, model, mode: new.mode };
         begin(context, beginning, first_title.as_deref()).await
     }
 
     /// Begins a turn that answers the same message as the answer `message_id` once more, by the conversation's model unless
-    /// another one is asked for. Both answers stay.
+    /// another one is asked for, and in the same mode. Both answers stay.
     pub async fn regenerate(
         &self,
         user: UserId,
@@ -66,7 +66,8 @@ impl ConversationService {
         let parts = find(user_message_id).await?.parts();
         let question = Question::Stored { user_message_id };
         let model = context.model_for(again.model.as_deref(), row.model.as_deref())?;
-        begin(context, Beginning { user, uuid, row: &row, question, parts: &parts, model }, None).await
+        let mode = answer.answer_mode();
+        begin(context, Beginning { user, uuid, row: &row, question, parts: &parts, model, mode }, None).await
     }
 }
 
@@ -99,16 +100,17 @@ struct Beginning<'a> {
     /// The question's.
     parts: &'a [MessagePart],
     model: &'a Arc<Model>,
+    mode: AnswerMode,
 }
 
 async fn begin(
     context: &Arc<Context>,
-    Beginning { user, uuid, row, question, parts, model }: Beginning<'_>,
+    Beginning { user, uuid, row, question, parts, model, mode }: Beginning<'_>,
     first_title: Option<&str>,
 ) -> Result<EventsAnswer, ServiceError> {
     let permit = StartPermit::take(context)?;
     let lease_until = turns::database_now(&context.db).await? + context.lifetimes.lease;
-    let new_turn = NewTurn { question, first_title, model: model.name(), owner: &context.owner, lease_until };
+    let new_turn = NewTurn { question, first_title, model: model.name(), mode, owner: &context.owner, lease_until };
     let mut tx = context.db.begin().await?;
     allowance::hold(context, &mut tx, user).await?;
     let rows = match turns::begin_turn(&mut tx, row.id, new_turn).await? {
@@ -126,7 +128,8 @@ async fn begin(
     let places = turns::list_versions(&mut tx, row.id, rows.user_message_id).await?;
     let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, model, &places))];
     let model = Arc::clone(model);
-    start(context, permit, tx, NewRun { user, conversation_id: row.id, rows, model, given: None, first_events }).await
+    let run = NewRun { user, conversation_id: row.id, rows, model, given: None, mode, first_events };
+    start(context, permit, tx, run).await
 }
 
 pub(super) fn message_start(

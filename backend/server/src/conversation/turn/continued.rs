@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use tallybook_agent::{AnsweredStep, ContinuedTurn, PlannedCall, WaitedCall};
-use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest};
+use tallybook_llm::{AssistantBlock, ModelMessage, StopReason, ToolCallRequest};
 use tallybook_protocol::{MessageId, ToolCallStatus};
 use tallybook_tools::ToolRegistry;
 
@@ -19,14 +19,16 @@ use super::{
         },
     },
     history::last_row,
+    planned::PlanPlace,
 };
 
-/// Where a turn goes on, and `history` without the results that are still to come.
+/// Where a turn goes on, by its plan where it has one, and `history` without the results that are still to come.
 pub(super) async fn continued_turn(
     context: &Context,
     tools: &ToolRegistry,
     message_id: MessageId,
     history: &mut [ModelMessage],
+    place: Option<PlanPlace>,
 ) -> sqlx::Result<ContinuedTurn> {
     let steps = model_calls::list_model_calls(&context.db, &[message_id]).await?;
     let mut calls = tool_calls::list_tool_calls(&context.db, &[message_id], 0).await?;
@@ -37,19 +39,31 @@ pub(super) async fn continued_turn(
         }
     }
     let mut whole = whole_steps(&steps);
+    // Of a plan, each run of the loop has a last step, which does not count.
+    let counts = |(record, blocks): &&(&ModelCallRow, Vec<AssistantBlock>)| place.is_none() || goes_on(record, blocks);
+    let whole_steps = u32::try_from(whole.iter().filter(counts).count()).unwrap_or(u32::MAX);
+    let from_step = place.as_ref().map_or(0, |place| place.from_step);
+    let last = whole.pop().filter(|(record, _)| record.step >= from_step);
     let continued = ContinuedTurn {
-        whole_steps: u32::try_from(whole.len()).unwrap_or(u32::MAX),
+        whole_steps,
         calls: calls.len(),
-        answered: whole.pop().map(|(record, blocks)| answered_step(record, &blocks, &calls, tools)),
+        answered: last.map(|(record, blocks)| answered_step(record, &blocks, &calls, tools)),
         next_step: steps.iter().map(|call| number(call.step) + 1).max().unwrap_or(0),
         usage: model_calls::find_usage(&context.db, message_id).await?,
         active: turns::find_active(&context.db, message_id).await?,
+        plan: place.map(|place| place.continued),
     };
     if let (Some(ModelMessage::ToolResults(results)), Some(step)) = (history.last_mut(), &continued.answered) {
         let to_come: HashSet<_> = step.calls.iter().map(|call| call.request.id.as_str()).collect();
         results.retain(|result| !to_come.contains(result.call_id.as_str()));
     }
     Ok(continued)
+}
+
+/// Whether there was more to be done after a step.
+fn goes_on(record: &ModelCallRow, blocks: &[AssistantBlock]) -> bool {
+    let is_paused = record.stop_reason.as_deref() == Some(StopReason::Pause.as_str());
+    is_paused || blocks.iter().any(|block| block.tool_call().is_some())
 }
 
 /// Those steps of a turn whose answers are whole, in order.

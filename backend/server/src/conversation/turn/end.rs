@@ -170,7 +170,7 @@ impl EndWriter<'_> {
         let (words, tool_calls) = self.log.words_and_calls();
         let event = self.terminal_event(end, &words, tool_calls).await?;
         let encoded = EncodedEvent::of(&event)?;
-        let Words { content, reasoning } = words;
+        let Words { content, reasoning, .. } = words;
         check_statement_size(&self.context.db, &content, &encoded).await?;
         let error = end.error.as_ref().map(ToString::to_string);
         let row = TurnEnd {
@@ -245,7 +245,7 @@ impl EndWriter<'_> {
             content: words.content.clone(),
             tool_calls,
             reasoning: words.reasoning.clone(),
-            plan: None,
+            plan: words.plan.clone(),
             status: end.status,
             error: end.error.as_ref().map(ToString::to_string),
             error_code: end.error.as_ref().map(|error| error.code().to_owned()),

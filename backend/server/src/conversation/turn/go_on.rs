@@ -13,7 +13,7 @@ use super::{
         context::Context,
         store::{
             approvals::{self, DecisionRow},
-            model_calls, reasonings,
+            model_calls, plans, reasonings,
             rows::{ConversationRow, MessageRow},
             tool_calls,
             turns::{self, After, TurnAgain, TurnRows},
@@ -66,7 +66,7 @@ pub(super) async fn go_on(
         content: kept.clone(),
         tool_calls,
         reasoning,
-        plan: None,
+        plan: plans::find_of_turn(&context.db, message.id).await?,
         status: MessageStatus::Streaming,
         provider: Some(model.client().info().provider.clone()),
         model: Some(model.name().to_owned()),
@@ -86,7 +86,8 @@ pub(super) async fn go_on(
     }
     let given = GivenInput::find(&context.db, message.id).await?.map(Arc::new);
     let first_events = std::iter::once(snapshot).chain(decided).collect();
-    let run = NewRun { user, conversation_id: row.id, rows, model: Arc::clone(model), given, first_events };
+    let (model, mode) = (Arc::clone(model), message.answer_mode());
+    let run = NewRun { user, conversation_id: row.id, rows, model, given, mode, first_events };
     start(context, permit, tx, run).await.map(Some)
 }
 

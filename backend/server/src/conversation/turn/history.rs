@@ -68,6 +68,17 @@ pub(super) async fn steps_of(
     Ok(steps)
 }
 
+/// Those steps of an answer that goes on which have this number or a later one, as a model is told them.
+pub(super) async fn steps_from(context: &Context, answer: MessageId, first: i32) -> sqlx::Result<Vec<ModelMessage>> {
+    let model_calls = model_calls::list_model_calls(&context.db, &[answer]).await?;
+    let tool_calls = read_calls(context, &[answer]).await?;
+    let mut steps = Vec::new();
+    let model_calls = model_calls.iter().filter(|call| call.step >= first);
+    let tool_calls = tool_calls.iter().filter(|call| call.step >= first);
+    push_steps(model_calls, tool_calls, true, context.agent.limits(), &mut steps);
+    Ok(steps)
+}
+
 /// The calls of answers, with as much of each output as there is room for.
 pub(super) async fn read_calls(context: &Context, answers: &[MessageId]) -> sqlx::Result<Vec<ToolCallRow>> {
     let rows = tool_calls::list_tool_calls(&context.db, answers, 0).await?;
@@ -158,7 +169,9 @@ fn exchanges(
             let goes_on = Some(message.id) == last;
             push_turn(message, model_calls(), tool_calls, goes_on, limits, &mut exchange.messages);
             let before = counted.take();
-            counted = Counted::of(message, model_calls());
+            // Of an answer by a plan less is told than was counted.
+            let is_whole = goes_on || message.answer_by_plan().is_none();
+            counted = Counted::of(message, model_calls()).filter(|_| is_whole);
             exchange.tokens = tokens_of(&exchange.messages, before.as_ref(), counted.as_ref());
         }
     }
@@ -180,6 +193,28 @@ pub(super) fn push_turn<'a>(
     limits: Limits,
     history: &mut Vec<ModelMessage>,
 ) {
+    if let Some(answer) = message.answer_by_plan().filter(|_| !goes_on) {
+        // How it was found is told to nobody any more.
+        history.push(ModelMessage::Assistant(vec![AssistantBlock::Text { text: answer.to_owned() }]));
+        return;
+    }
+    let texts = push_steps(model_calls, tool_calls, goes_on, limits, history);
+    // What the steps do not have, because the last one broke off.
+    let told_bytes = bytes_in(&message.content, &texts);
+    let rest = message.content.get(told_bytes..).unwrap_or_default().trim_start_matches('\n');
+    if !rest.is_empty() {
+        history.push(ModelMessage::Assistant(vec![AssistantBlock::Text { text: rest.to_owned() }]));
+    }
+}
+
+/// Tells these steps of an answer, and gives what each of them wrote.
+fn push_steps<'a>(
+    model_calls: impl Iterator<Item = &'a ModelCallRow>,
+    tool_calls: impl Iterator<Item = &'a ToolCallRow>,
+    goes_on: bool,
+    limits: Limits,
+    history: &mut Vec<ModelMessage>,
+) -> Vec<String> {
     let mut steps: BTreeMap<i32, (Vec<AssistantBlock>, Vec<&ToolCallRow>)> = BTreeMap::new();
     for call in model_calls {
         steps.entry(call.step).or_default().0 = call.blocks();
@@ -208,12 +243,7 @@ pub(super) fn push_turn<'a>(
             history.push(ModelMessage::ToolResults(results));
         }
     }
-    // What the steps do not have, because the last one broke off.
-    let told_bytes = bytes_in(&message.content, &texts);
-    let rest = message.content.get(told_bytes..).unwrap_or_default().trim_start_matches('\n');
-    if !rest.is_empty() {
-        history.push(ModelMessage::Assistant(vec![AssistantBlock::Text { text: rest.to_owned() }]));
-    }
+    texts
 }
 
 /// What a step adds to the answer's text.

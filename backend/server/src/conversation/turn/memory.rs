@@ -173,7 +173,7 @@ async fn read_portion(
     let rows = messages::list_messages(&context.db, &ids).await?;
     let (mut exchanges, mut last, mut sum) = (Vec::new(), None, 0);
     for [question, answer] in rows.as_chunks().0 {
-        let exchange = SummedExchange::new(&question.content, &answer.content);
+        let exchange = SummedExchange::new(&question.content, answer.answer_by_plan().unwrap_or(&answer.content));
         sum += tokens::of_text(exchange.question()) + tokens::of_text(exchange.answer());
         if sum > room && last.is_some() {
             break;

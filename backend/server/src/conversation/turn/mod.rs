@@ -4,7 +4,7 @@
 //! (`client_calls`); how readers follow it (`subscribe`,
 //! `next_run`, `remote_tail`, `stored_end`) and play it again (`playback`), how it is stopped (`stop`), what was done for it
 //! in a few lines (`reasoning`), and what is done about turns whose process is gone (`recovery`) or that are long over
-//! (`retention`).
+//! (`retention`). What is particular to answers by a plan is in `planned`.
 
 mod answer_program;
 mod aside_call;
@@ -22,6 +22,7 @@ mod history;
 mod json_bytes;
 mod memory;
 mod next_run;
+mod planned;
 mod playback;
 mod reasoning;
 pub(super) mod recovery;

@@ -210,7 +210,7 @@ async fn interrupted_event(context: &Context, message_id: MessageId, words: &Wor
         content: words.content.clone(),
         tool_calls,
         reasoning: words.reasoning.clone(),
-        plan: None,
+        plan: words.plan.clone(),
         status: MessageStatus::Interrupted,
         error: Some(TURN_INTERRUPTED.to_owned()),
         error_code: Some("interrupted".to_owned()),

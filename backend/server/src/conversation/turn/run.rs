@@ -5,11 +5,12 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use futures_util::FutureExt;
 use tallybook_agent::{
-    AgentError, EndReason, RecordError, TurnInput, TurnOutcome, invoke_agent, record_failure, record_usage,
+    AgentError, ContinuedTurn, EndReason, RecordError, TurnInput, TurnOutcome, invoke_agent, record_failure,
+    record_usage,
 };
-use tallybook_llm::tokens;
-use tallybook_protocol::MessageStatus;
-use tallybook_tools::ToolSpec;
+use tallybook_llm::{ModelMessage, tokens};
+use tallybook_protocol::{AnswerMode, MessageStatus};
+use tallybook_tools::{ToolRegistry, ToolSpec};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
@@ -24,7 +25,9 @@ use super::{
     continued::continued_turn,
     end::{End, EndError, EndWriter},
     given::GivenInput,
+    history::steps_from,
     memory,
+    planned::find_place,
     storing_recorder::{StoringRecorder, record_error},
     telling::{Telling, Told},
     title,
@@ -41,6 +44,7 @@ pub(super) struct Turn {
     pub(super) model: Arc<Model>,
     /// What it is told in place of the stored history.
     pub(super) given: Option<Arc<GivenInput>>,
+    pub(super) mode: AnswerMode,
     pub(super) log: Arc<TurnLog>,
     pub(super) cancel: CancellationToken,
 }
@@ -126,16 +130,45 @@ impl Turn {
             told_before: 0,
         };
         let Told { earlier: mut history, current, summary } = telling.tell().await.map_err(record_error)?;
-        history.extend(current);
         let continued = if goes_on {
-            let continued = continued_turn(context, &tools, assistant_message_id, &mut history).await;
-            Some(continued.map_err(record_error)?)
+            Some(self.continued(&tools, &mut history, current).await.map_err(record_error)?)
         } else {
+            history.extend(current);
             None
         };
-        let input =
-            TurnInput { history, system, summary, sampling, continued, instructions, tools, client_tools, tool_choice };
+        let planning = (self.mode == AnswerMode::Plan).then(|| context.plan.planning(&context.models, &self.model));
+        let input = TurnInput {
+            history,
+            system,
+            summary,
+            sampling,
+            continued,
+            instructions,
+            tools,
+            client_tools,
+            tool_choice,
+            planning,
+        };
         Ok((input, telling))
+    }
+
+    /// Where it goes on. Adds to the history the question and what was done for it, as far as that is told.
+    async fn continued(
+        &self,
+        tools: &ToolRegistry,
+        history: &mut Vec<ModelMessage>,
+        mut current: Vec<ModelMessage>,
+    ) -> sqlx::Result<ContinuedTurn> {
+        let (context, message_id) = (&*self.context, self.rows.assistant_message_id);
+        let content = self.log.read_text(str::to_owned);
+        let place = find_place(&context.db, message_id, &content).await?;
+        if let Some(place) = &place {
+            // What came of the steps before is told with the plan.
+            current.truncate(1);
+            current.extend(steps_from(context, message_id, place.from_step).await?);
+        }
+        history.extend(current);
+        continued_turn(context, tools, message_id, history, place).await
     }
 
     /// Renews the lease for as long as the turn is this process's own; returns when it no longer is.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::ChatEvent;
+use tallybook_protocol::{AnswerMode, ChatEvent};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tracing::Instrument as _;
 
@@ -48,6 +48,7 @@ pub(super) struct NewRun {
     pub(super) model: Arc<Model>,
     /// What it is told in place of the stored history.
     pub(super) given: Option<Arc<GivenInput>>,
+    pub(super) mode: AnswerMode,
     /// The beginning of its record.
     pub(super) first_events: Vec<ChatEvent>,
 }
@@ -59,7 +60,7 @@ pub(super) async fn start(
     mut tx: Transaction,
     run: NewRun,
 ) -> Result<EventsAnswer, ServiceError> {
-    let NewRun { user, conversation_id, rows, model, given, first_events } = run;
+    let NewRun { user, conversation_id, rows, model, given, mode, first_events } = run;
     let TurnRows { assistant_message_id: message_id, epoch, .. } = rows;
     for (seq, event) in (0..).zip(&first_events) {
         stored::create_event(&mut tx, EventId { message_id, epoch, seq }, &EncodedEvent::of(event)?).await?;
@@ -77,7 +78,7 @@ pub(super) async fn start(
     }
     context.turn_counts.count_start();
     let subscription = log.subscribe();
-    let turn = Turn { context: Arc::clone(context), user, conversation_id, rows, model, given, log, cancel };
+    let turn = Turn { context: Arc::clone(context), user, conversation_id, rows, model, given, mode, log, cancel };
     let span = tracing::info_span!("turn", %message_id, user = user.0);
     context.spawn(turn.run().instrument(span));
     context.changes.announce(user);
@@ -91,7 +92,7 @@ mod tests {
         time::Duration,
     };
 
-    use tallybook_protocol::{ChatEvent, MessageStatus, Snapshot};
+    use tallybook_protocol::{AnswerMode, ChatEvent, MessageStatus, Snapshot};
 
     use super::{
         super::{super::ServiceError, testing::Fixture},
@@ -160,7 +161,7 @@ mod tests {
         let model = Arc::clone(context.models.default_model());
         let first_events = vec![first_event];
         let (user, conversation_id) = (UserId::LOCAL, fixture.conversation_id);
-        let run = NewRun { user, conversation_id, rows, model, given: None, first_events };
+        let run = NewRun { user, conversation_id, rows, model, given: None, mode: AnswerMode::React, first_events };
         let started = start(context, permit, tx, run).await;
         assert_eq!(
             was_known.get(),

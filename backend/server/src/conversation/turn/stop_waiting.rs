@@ -14,7 +14,7 @@ use super::{
         store::{
             ConversationId,
             approvals::{self, NewApproval, NewVerdict},
-            messages, model_calls, people, reasonings,
+            messages, model_calls, people, plans, reasonings,
             rows::{MessageRow, ToolCallRow},
             tool_calls, turns,
         },
@@ -132,7 +132,7 @@ async fn events(
         content: message.content.clone(),
         tool_calls: tool_calls::list_changed_tool_calls_of(&context.db, message.id, end_call).await?,
         reasoning: reasonings::list_of_turn(&context.db, message.id).await?,
-        plan: None,
+        plan: plans::find_of_turn(&context.db, message.id).await?,
         status: MessageStatus::Stopped,
         error: None,
         error_code: None,

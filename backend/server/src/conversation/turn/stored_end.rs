@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, Reasoning, ToolCall, TurnError, Usage};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, ToolCall, TurnError, Usage};
 
-use super::super::store::{ConversationId, messages, model_calls, reasonings, rows::MessageRow, tool_calls};
+use super::super::store::{ConversationId, messages, model_calls, plans, reasonings, rows::MessageRow, tool_calls};
 use crate::{
     db::Database,
     journal::{EventId, TurnLog, Words, stored},
@@ -18,7 +18,7 @@ pub(super) async fn read_end(
     epoch: i32,
 ) -> sqlx::Result<Arc<TurnLog>> {
     let found = messages::find_message(db, conversation_id, message_id).await?;
-    let Some(message) = found.filter(|m| m.epoch == epoch && m.status != MessageStatus::Streaming) else {
+    let Some(mut message) = found.filter(|m| m.epoch == epoch && m.status != MessageStatus::Streaming) else {
         let log = TurnLog::copy(message_id, epoch);
         log.end();
         return Ok(Arc::new(log));
@@ -27,25 +27,28 @@ pub(super) async fn read_end(
     let id = EventId { message_id, epoch, seq };
     let tool_calls = tool_calls::list_truncated_tool_calls_of(db, message_id).await?;
     let reasoning = reasonings::list_of_turn(db, message_id).await?;
+    let plan = plans::find_of_turn(db, message_id).await?;
     let log = if message.status == MessageStatus::Failed {
-        TurnLog::of_end(id, failed_event(&message), Words { content: message.content, reasoning }, tool_calls)
+        TurnLog::of_end(id, failed_event(&message), Words { content: message.content, reasoning, plan }, tool_calls)
     } else {
         let usage = model_calls::find_usage(db, message_id).await?;
-        TurnLog::of_end(id, ended_event(message, tool_calls, reasoning, usage), Words::default(), Vec::new())
+        let words = Words { content: std::mem::take(&mut message.content), reasoning, plan };
+        TurnLog::of_end(id, ended_event(message, tool_calls, words, usage), Words::default(), Vec::new())
     };
     Ok(Arc::new(log))
 }
 
-fn ended_event(message: MessageRow, tool_calls: Vec<ToolCall>, reasoning: Vec<Reasoning>, usage: Usage) -> ChatEvent {
+fn ended_event(message: MessageRow, tool_calls: Vec<ToolCall>, words: Words, usage: Usage) -> ChatEvent {
+    let Words { content, reasoning, plan } = words;
     ChatEvent::MessageEnd(MessageEnd {
         assistant_message_id: message.id,
         error: message.error,
         error_code: message.error_code,
         stop_reason: message.stop_reason,
-        content: message.content,
+        content,
         tool_calls,
         reasoning,
-        plan: None,
+        plan,
         status: message.status,
         usage,
         provider: message.provider,

@@ -5,12 +5,13 @@ use std::{collections::HashMap, time::Duration};
 
 use serde_json::Number;
 use tallybook_agent::{
-    Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, RecordError, Review, Ruling, StartedToolCall,
-    TurnRecorder,
+    Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, NewPlan, PlanStepChange, RecordError, Review, Ruling,
+    StartedToolCall, TurnRecorder,
 };
 use tallybook_llm::RetryWait;
 use tallybook_protocol::{
-    ChatEvent, ContentDelta, Decision, ModelRetry, ToolCallId, ToolCallPreparing, ToolCallProgress,
+    ChatEvent, ContentDelta, Decision, ModelRetry, Plan, PlanStepChanged, ToolCallId, ToolCallPreparing,
+    ToolCallProgress,
 };
 use tallybook_tools::{Progress, ToolSpec};
 use tokio::time::Instant;
@@ -26,6 +27,7 @@ use super::{
     },
     call_events::{REVIEW, asked_events, end_event, start_event},
     json_bytes::json_bytes,
+    planned::{store_change, store_plan},
     step_text::separator,
     telling::{Telling, Told},
     thinking::Thinking,
@@ -179,6 +181,18 @@ impl TurnRecorder for StoringRecorder<'_> {
     async fn shorten_history(&mut self, limit: Option<usize>) -> Result<Option<Earlier>, RecordError> {
         let told = self.telling.tell_less(limit).await.map_err(record_error)?;
         Ok(told.map(|Told { earlier, summary, .. }| Earlier { messages: earlier, summary }))
+    }
+
+    async fn plan_made(&mut self, plan: &NewPlan) -> Result<Plan, RecordError> {
+        let plan = stored(with_retries(|| store_plan(self.writer, plan)).await)?;
+        self.writer.log().append(ChatEvent::Plan(plan.clone()));
+        Ok(plan)
+    }
+
+    async fn plan_step_changed(&mut self, change: &PlanStepChange) -> Result<PlanStepChanged, RecordError> {
+        let changed = stored(with_retries(|| store_change(self.writer, change)).await)?;
+        self.writer.log().append(ChatEvent::PlanStep(changed.clone()));
+        Ok(changed)
     }
 
     fn activity(&mut self, activity: Activity<'_>) {

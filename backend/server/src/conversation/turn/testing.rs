@@ -4,14 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use tallybook_agent::{AgentService, Limits, SystemPrompt};
 use tallybook_mcp::{PinStore, ToolServers, ToolServersSettings};
-use tallybook_protocol::{MessagePart, NewConversation};
+use tallybook_protocol::{AnswerMode, MessagePart, NewConversation};
 use tallybook_tools::ToolRegistry;
 use tempfile::TempDir;
 use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use super::super::{
-    ConversationService, ConversationSettings, Lifetimes, MemorySettings, PersonLimits,
+    ConversationService, ConversationSettings, Lifetimes, MemorySettings, PersonLimits, PlanSettings,
     store::{
         ConversationId,
         turns::{self, Below, Claim, NewTurn, Question, TurnRows},
@@ -45,7 +45,7 @@ impl Fixture {
         let lifetimes =
             Lifetimes { lease: Duration::from_secs(20), journal: None, consent_wait: None, deleted: Duration::ZERO };
         let (person_limits, memory) = (PersonLimits::default(), MemorySettings::OFF);
-        let settings = ConversationSettings { lifetimes, person_limits, memory };
+        let settings = ConversationSettings { lifetimes, person_limits, memory, plan: PlanSettings::default() };
         let service = ConversationService::start(db, agent, tools, models, settings, Handle::current()).await.unwrap();
         let uuid = service.create_conversation(UserId::LOCAL, NewConversation::default()).await.unwrap().uuid;
         let conversation_id = service.context.find_conversation(UserId::LOCAL, uuid).await.unwrap().id;
@@ -59,7 +59,14 @@ impl Fixture {
         let lease_until = turns::database_now(&context.db).await.unwrap() + context.lifetimes.lease;
         let parts = [MessagePart::Text { text: "1 + 2?".to_owned() }];
         let question = Question::New { parts: &parts, client_message_id: None, below: Below::Head };
-        let new = NewTurn { question, first_title: None, model: "demo", owner: &context.owner, lease_until };
+        let new = NewTurn {
+            question,
+            first_title: None,
+            model: "demo",
+            mode: AnswerMode::React,
+            owner: &context.owner,
+            lease_until,
+        };
         let claim = turns::begin_turn(&mut tx, self.conversation_id, new).await.unwrap();
         let Claim::Begun(rows) = claim else { panic!("{claim:?}") };
         (tx, rows)

@@ -1,0 +1,180 @@
+//! SQL on `plans` and `plan_steps`: by what plan an answer is made, and how far its steps are.
+
+use std::collections::HashMap;
+
+use tallybook_agent::{NewPlan, PlanStepChange};
+use tallybook_protocol::{MessageId, Plan, PlanId, PlanStep, PlanStepId, PlanStepStatus};
+
+use super::list_of::list_of;
+use crate::db::{Database, InsertedId, Transaction, now, on_tx};
+
+const FIND_OF_MESSAGE: &str = "SELECT id, revision FROM plans WHERE message_id = ?";
+
+const CREATE: &str = "INSERT INTO plans (message_id, revision, success_criteria, text_offset, created_at) \
+     VALUES (?, ?, ?, ?, ?)";
+
+const MAKE_ANEW: &str = "UPDATE plans SET revision = ?, reason = ?, success_criteria = ? WHERE id = ?";
+
+const DELETE_PENDING: &str = "DELETE FROM plan_steps WHERE plan_id = ? AND status = 'pending'";
+
+const CREATE_STEP: &str = "INSERT INTO plan_steps (plan_id, revision, position, instruction, expected, status, attempt) \
+     VALUES (?, ?, ?, ?, ?, 'pending', 0)";
+
+const BEGIN_ATTEMPT: &str = "UPDATE plan_steps SET status = 'executing', attempt = ?, reason = ?, \
+     text_offset = COALESCE(text_offset, ?), calls_before = COALESCE(calls_before, ?), attempt_offset = ?, \
+     attempt_step = ?, started_at = COALESCE(started_at, ?) WHERE id = ?";
+
+const END_STEP: &str = "UPDATE plan_steps SET status = ?, reason = ?, end_offset = ?, end_step = ?, ended_at = ? \
+     WHERE id = ?";
+
+const LIST: &str = "SELECT p.message_id, p.id AS plan_id, p.revision AS plan_revision, p.reason AS plan_reason, \
+     p.success_criteria, p.text_offset AS plan_offset, s.id, s.revision, s.instruction, s.expected, s.status, s.attempt, \
+     s.reason, s.text_offset, s.calls_before, s.attempt_offset, s.attempt_step, s.end_offset, s.end_step \
+     FROM plans p JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id IN (";
+
+const OF_ONE: &str = "SELECT p.message_id, p.id AS plan_id, p.revision AS plan_revision, p.reason AS plan_reason, \
+     p.success_criteria, p.text_offset AS plan_offset, s.id, s.revision, s.instruction, s.expected, s.status, s.attempt, \
+     s.reason, s.text_offset, s.calls_before, s.attempt_offset, s.attempt_step, s.end_offset, s.end_step \
+     FROM plans p JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id = ? ORDER BY s.revision, s.position";
+
+/// A step with the plan that it belongs to.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct StepRow {
+    message_id: MessageId,
+    plan_id: PlanId,
+    plan_revision: i32,
+    plan_reason: Option<String>,
+    success_criteria: String,
+    plan_offset: i64,
+    pub(crate) id: PlanStepId,
+    revision: i32,
+    instruction: String,
+    expected: String,
+    status: String,
+    attempt: i32,
+    reason: Option<String>,
+    text_offset: Option<i64>,
+    calls_before: Option<i64>,
+    /// Where in the answer's text its last attempt begins.
+    pub(crate) attempt_offset: Option<i64>,
+    /// The number of the first model call of that.
+    pub(crate) attempt_step: Option<i32>,
+    pub(crate) end_offset: Option<i64>,
+    /// The number of the first model call after it.
+    pub(crate) end_step: Option<i32>,
+}
+
+impl StepRow {
+    /// Where it stands.
+    pub(crate) fn status(&self) -> PlanStepStatus {
+        match self.status.as_str() {
+            "pending" => PlanStepStatus::Pending,
+            "executing" => PlanStepStatus::Executing,
+            "completed" => PlanStepStatus::Completed,
+            "failed" => PlanStepStatus::Failed,
+            _ => PlanStepStatus::Unknown,
+        }
+    }
+
+    fn step(&self) -> PlanStep {
+        PlanStep {
+            step_id: self.id,
+            revision: self.revision,
+            instruction: self.instruction.clone(),
+            expected: self.expected.clone(),
+            status: self.status(),
+            attempt: self.attempt,
+            reason: self.reason.clone(),
+            offset: self.text_offset,
+            calls_before: self.calls_before,
+            end_offset: self.end_offset,
+        }
+    }
+}
+
+/// The word of a status in the table.
+fn word(status: PlanStepStatus) -> &'static str {
+    match status {
+        PlanStepStatus::Pending | PlanStepStatus::Unknown => "pending",
+        PlanStepStatus::Executing => "executing",
+        PlanStepStatus::Completed => "completed",
+        PlanStepStatus::Failed => "failed",
+    }
+}
+
+/// The plan of these steps, which are all of it, in order.
+pub(crate) fn plan_of(rows: &[StepRow]) -> Option<Plan> {
+    let first = rows.first()?;
+    Some(Plan {
+        plan_id: first.plan_id,
+        offset: first.plan_offset,
+        revision: first.plan_revision,
+        reason: first.plan_reason.clone(),
+        success_criteria: first.success_criteria.clone(),
+        steps: rows.iter().map(StepRow::step).collect(),
+    })
+}
+
+/// Stores a plan, or what takes the place of those steps of one on which nobody has worked, and gives it as it stands then.
+pub(crate) async fn store(
+    tx: &mut Transaction,
+    message_id: MessageId,
+    new: &NewPlan,
+    text_offset: i64,
+) -> sqlx::Result<Plan> {
+    let rows = on_tx!(tx, |connection| {
+        let found: Option<(PlanId, i32)> =
+            sqlx::query_as(FIND_OF_MESSAGE).bind(message_id).fetch_optional(&mut *connection).await?;
+        let (plan_id, revision) = if let Some((id, revision)) = found {
+            let anew = sqlx::query(MAKE_ANEW).bind(revision + 1).bind(&new.reason).bind(&new.success_criteria);
+            anew.bind(id).execute(&mut *connection).await?;
+            sqlx::query(DELETE_PENDING).bind(id).execute(&mut *connection).await?;
+            (id, revision + 1)
+        } else {
+            let create = sqlx::query(CREATE).bind(message_id).bind(1).bind(&new.success_criteria).bind(text_offset);
+            (PlanId(create.bind(now()).execute(&mut *connection).await?.inserted_id()), 1)
+        };
+        for (position, step) in (0_i32..).zip(&new.steps) {
+            let create = sqlx::query(CREATE_STEP).bind(plan_id).bind(revision).bind(position);
+            create.bind(&step.instruction).bind(&step.expected).execute(&mut *connection).await?;
+        }
+        sqlx::query_as(OF_ONE).bind(message_id).fetch_all(connection).await
+    })?;
+    plan_of(&rows).ok_or(sqlx::Error::RowNotFound)
+}
+
+/// Stores how a step changed, when the answer had so much text and so many calls.
+pub(crate) async fn change_step(
+    tx: &mut Transaction,
+    change: &PlanStepChange,
+    offset: i64,
+    calls_before: i64,
+) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| {
+        let change = if change.status == PlanStepStatus::Executing {
+            let begin = sqlx::query(BEGIN_ATTEMPT).bind(change.attempt).bind(&change.reason).bind(offset);
+            begin.bind(calls_before).bind(offset).bind(change.next_step).bind(now()).bind(change.step_id)
+        } else {
+            let end = sqlx::query(END_STEP).bind(word(change.status)).bind(&change.reason).bind(offset);
+            end.bind(change.next_step).bind(now()).bind(change.step_id)
+        };
+        change.execute(connection).await.map(|_| ())
+    })
+}
+
+/// The steps of a turn's plan, in order; none where it has no plan.
+pub(crate) async fn list_steps(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<StepRow>> {
+    list_of(db, LIST, &[message_id], ") ORDER BY p.message_id, s.revision, s.position").await
+}
+
+/// The plan of a turn, where it has one.
+pub(crate) async fn find_of_turn(db: &Database, message_id: MessageId) -> sqlx::Result<Option<Plan>> {
+    Ok(plan_of(&list_steps(db, message_id).await?))
+}
+
+/// The plans of the turns `message_ids`, which are in order.
+pub(crate) async fn list(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<HashMap<MessageId, Plan>> {
+    let rows: Vec<StepRow> = list_of(db, LIST, message_ids, ") ORDER BY p.message_id, s.revision, s.position").await?;
+    let of_turns = rows.chunk_by(|a, b| a.message_id == b.message_id);
+    Ok(of_turns.filter_map(|rows| Some((rows.first()?.message_id, plan_of(rows)?))).collect())
+}
