@@ -11,17 +11,20 @@ use tallybook_protocol::{ChatEvent, Conversation, ToolCall, sse::Frame};
 pub(crate) type Events = Vec<(Option<String>, ChatEvent)>;
 
 #[wasm_split(messages, wasm_split_path = ::leptos::wasm_split, preload(load), fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
 pub(crate) fn conversation(json: String) -> Result<Option<Box<Conversation>>, SplitLoaderError> {
     Ok(serde_json::from_str(&json).ok())
 }
 
 #[wasm_split(messages, wasm_split_path = ::leptos::wasm_split, fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
 pub(crate) fn call(json: String) -> Result<Option<Box<ToolCall>>, SplitLoaderError> {
     Ok(serde_json::from_str(&json).ok())
 }
 
 /// An event of a known kind that cannot be read counts as unknown: a snapshot or the end will mend it.
 #[wasm_split(messages, wasm_split_path = ::leptos::wasm_split, fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
 pub(crate) fn events(frames: Vec<Frame>) -> Result<Events, SplitLoaderError> {
     let read = |Frame { id, event, data, .. }| (id, ChatEvent::parse(&event, &data).unwrap_or(ChatEvent::Unknown));
     Ok(frames.into_iter().map(read).collect())

@@ -65,12 +65,11 @@ fn ending_of(entry: &Entry, text: Language) -> End {
         MessageStatus::Streaming if entry.step_at_work().is_none() && is_silent(entry, &entry.segments()) => {
             End::Thinking
         }
-        MessageStatus::Streaming => End::Text,
         MessageStatus::Stopped => End::Note(text.stopped(Tally::of(entry)).into()),
         MessageStatus::Interrupted if entry.error.is_none() => End::Note(text.interrupted().into()),
         MessageStatus::Interrupted | MessageStatus::Failed => failure_of(entry, text),
         MessageStatus::Complete => note_on(entry, text).map_or(End::Text, |note| End::Note(note.into())),
-        MessageStatus::AwaitingApproval | MessageStatus::Unknown => End::Text,
+        MessageStatus::Streaming | MessageStatus::AwaitingApproval | MessageStatus::Unknown => End::Text,
     }
 }
 

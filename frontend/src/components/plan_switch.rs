@@ -19,9 +19,9 @@ pub(crate) fn PlanSwitch(session: Session) -> impl IntoView {
             class="button quiet small plan-switch"
             data-testid="plan-first"
             title=text.plan_first_about()
-            aria-pressed=move || session.plans_first.get().to_string()
+            aria-pressed=move || session.next.get().1.to_string()
             disabled=!browser::IS_HERE
-            on:click=move |_| session.plan_first(!session.plans_first.get_untracked())
+            on:click=move |_| session.plan_first(!session.next.get_untracked().1)
         >
             <Draw icon=Icon::Steps />
             <span class="plan-switch-label">{text.plan_first()}</span>

@@ -72,10 +72,8 @@ pub(crate) struct Session {
     calls: RwSignal<BTreeMap<ToolCallId, Loading>>,
     /// The message of one's own that is being changed.
     pub(crate) edited: RwSignal<Option<Edited>>,
-    /// The model that was chosen for the next message alone.
-    pub(crate) next_model: RwSignal<Option<String>>,
-    /// Whether the next answers are made by a plan.
-    pub(crate) plans_first: RwSignal<bool>,
+    /// The model that was chosen for the next message alone, and whether the next answers are made by a plan.
+    pub(crate) next: RwSignal<(Option<String>, bool)>,
     /// What waits for the end of the answer.
     pub(crate) queue: RwSignal<Queue>,
     kept: StoredValue<Kept>,
@@ -124,8 +122,7 @@ impl Session {
             expand_all: RwSignal::new(ExpandAll::default()),
             calls: RwSignal::default(),
             edited: RwSignal::new(None),
-            next_model: RwSignal::new(None),
-            plans_first: RwSignal::new(kept.3),
+            next: RwSignal::new((None, kept.3)),
             queue,
             kept: StoredValue::new(kept),
             reading: StoredValue::new(None),
@@ -208,8 +205,7 @@ impl Session {
             set(self.earlier, &state.earlier);
             set(self.is_going, &state.goal.is_some());
             set(self.edited, &state.edited);
-            set(self.next_model, &state.next_model);
-            set(self.plans_first, &state.plans_first);
+            set(self.next, &(state.next_model.clone(), state.plans_first));
             set(self.queue, &state.queue);
             set(self.calls, &state.calls);
         });

@@ -136,7 +136,7 @@ impl<'a> Layout<'a> {
         match open {
             // It may still grow.
             Some(PlanStep { step_id, end_offset: None, .. }) => {
-                steps.push((*step_id, take_to(text.len(), items.len())))
+                steps.push((*step_id, take_to(text.len(), items.len())));
             }
             Some(PlanStep { step_id, end_offset: Some(end), .. }) => {
                 steps.push((*step_id, take_to(floor_offset(text, *end), end_of(items, *end))));
