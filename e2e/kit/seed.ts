@@ -57,10 +57,32 @@ export function cut(whole: Call): Call {
   };
 }
 
+/** A step of a plan as the wire carries it; what is left out is as before it is begun. */
+export interface Step {
+  instruction: string;
+  expected?: string;
+  status?: "pending" | "executing" | "completed" | "failed";
+  attempt?: number;
+  reason?: string;
+  revision?: number;
+  offset?: number;
+  calls_before?: number;
+  end_offset?: number;
+}
+
+/** A plan as the wire carries it. */
+export function planned(steps: Step[], other: { reason?: string } = {}): object {
+  const begin = { expected: "A number", status: "pending", attempt: 0, revision: 1 };
+  const revision = Math.max(...steps.map((step) => step.revision ?? 1));
+  const listed = steps.map((step, at) => ({ step_id: at + 1, ...begin, ...step }));
+  return { plan_id: 1, offset: 0, revision, success_criteria: "All of it is known and written down.", steps: listed, ...other };
+}
+
 /** What an answer is made of. */
 export interface Answer {
   content: string;
   calls?: Call[];
+  plan?: object;
   status?: string;
   error?: string;
   error_code?: string;

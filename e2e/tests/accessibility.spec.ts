@@ -3,7 +3,7 @@
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 import { playTurnByClock } from "../kit/live.ts";
-import { call, conversation, cut, open } from "../kit/seed.ts";
+import { call, conversation, cut, open, planned } from "../kit/seed.ts";
 import { chooseInMenu } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -99,6 +99,21 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
     await page.getByTestId("tool-call").click();
     await page.getByTestId("show-all").first().click();
     await expect(page.getByTestId("show-all-problem").first()).toBeVisible();
+  },
+  "an answer by a plan": async (page) => {
+    const plan = planned(
+      [
+        { instruction: "Add the two.", status: "completed", attempt: 1, offset: 0, calls_before: 0, end_offset: 4 },
+        { instruction: "Read the page.", status: "failed", attempt: 2, reason: "It is gone.", offset: 4, calls_before: 1, end_offset: 8 },
+        { instruction: "Read its copy.", status: "executing", attempt: 2, reason: "It was empty.", revision: 2, offset: 8, calls_before: 1 },
+        { instruction: "Write it down.", revision: 2 },
+      ],
+      { reason: "The page is gone." },
+    );
+    const calls = [call("add", { a: 1, b: 2 })];
+    await open(page, conversation("Planned", [["Go", { content: "One.Two.Three.", status: "stopped", calls, plan }]]));
+    await page.getByTestId("plan-line").first().click();
+    await expect(page.getByTestId("tool-call")).toBeVisible();
   },
   "an answer under way": async (page) => {
     const { turn, clock } = await playTurnByClock(page);

@@ -41,6 +41,11 @@ impl Address {
         }
     }
 
+    /// What the browser shows.
+    pub(crate) fn shown() -> Option<Self> {
+        Self::parse(&window().location().pathname().ok()?)
+    }
+
     /// The conversation that it names.
     pub(crate) fn uuid(self) -> Option<Uuid> {
         match self {
@@ -75,7 +80,7 @@ impl Navigation {
             navigation.aim();
             let clicked = window_event_listener(ev::click, move |event| navigation.follow_link(&event));
             let moved = window_event_listener(ev::popstate, move |_| {
-                if let Some(address) = window().location().pathname().ok().as_deref().and_then(Address::parse) {
+                if let Some(address) = Address::shown() {
                     navigation.show(address);
                     navigation.aim();
                 }

@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use leptos::wasm_split::SplitLoaderError;
 use serde::{Serialize, de::DeserializeOwned};
 use tallybook_protocol::{
-    AcceptTool, AnswerAgain, Approval, ApprovalId, CallDecision, ChatEvent, Conversation, ConversationSummary,
-    DisabledTools, FeedEvent, MessageId, NewConversation, NewDecision, NewDecisions, NewMessage, NewShare, PAGE_HEADER,
-    Page, Playback, Problem, ReasoningSummary, SearchPage, Share, ShareId, ToolCall, ToolCallId, ToolList,
+    AcceptTool, AnswerAgain, Approval, ApprovalId, CallDecision, Conversation, ConversationSummary, DisabledTools,
+    FeedEvent, MessageId, NewConversation, NewDecision, NewDecisions, NewMessage, NewShare, PAGE_HEADER, Page,
+    Playback, Problem, ReasoningSummary, SearchPage, Share, ShareId, ToolCall, ToolCallId, ToolList,
     UpdateConversation, Window,
     sse::{Decoder, Frame},
 };
@@ -16,6 +17,7 @@ use uuid::Uuid;
 use crate::{
     browser::{self, Body, Response, Unreachable},
     language::Language,
+    reading::{self, Events},
 };
 
 pub(crate) mod account;
@@ -76,6 +78,13 @@ impl From<Unreachable> for ApiError {
     }
 }
 
+/// What reads the answer did not come.
+impl From<SplitLoaderError> for ApiError {
+    fn from(_: SplitLoaderError) -> Self {
+        Self::Unreachable
+    }
+}
+
 /// Server-sent events, as they arrive.
 struct Frames {
     body: Body,
@@ -101,27 +110,14 @@ impl Frames {
 /// The events of one turn, as they arrive.
 pub(crate) struct EventStream(Frames);
 
-/// One event, with the id to continue after.
-pub(crate) struct Received {
-    /// Opaque; that of an earlier event when the server gave this one none, absent before the first.
-    pub(crate) id: Option<String>,
-    /// The event.
-    pub(crate) event: ChatEvent,
-}
-
 impl EventStream {
     fn new(response: Response) -> Result<Self, ApiError> {
         Frames::new(response).map(Self)
     }
 
     /// The events that have arrived, at least one; `None` when the stream ended or broke off.
-    pub(crate) async fn next(&mut self) -> Option<Vec<Received>> {
-        // An event of a known kind that cannot be read counts as unknown: a snapshot or the end will mend it.
-        let read = |frame: Frame| {
-            let event = ChatEvent::parse(&frame.event, &frame.data).unwrap_or(ChatEvent::Unknown);
-            Received { id: frame.id, event }
-        };
-        Some(self.0.next().await?.into_iter().map(read).collect())
+    pub(crate) async fn next(&mut self) -> Option<Events> {
+        reading::events(self.0.next().await?).await.ok()
     }
 
     /// Waits for the server to close the stream after its last event, which it does at once. Dropping the stream before
@@ -251,8 +247,8 @@ fn query_of(window: Window) -> String {
 
 /// `GET /api/conversations/{uuid}`
 pub(crate) async fn find_conversation(uuid: Uuid, window: Window) -> Result<Option<Conversation>, ApiError> {
-    match call("GET", &format!("{}?{}", conversation_url(uuid), query_of(window)), NO_BODY).await {
-        Ok(conversation) => Ok(Some(conversation)),
+    match call_text("GET", &format!("{}?{}", conversation_url(uuid), query_of(window)), NO_BODY).await {
+        Ok(json) => read_conversation(json).await.map(Some),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
     }
@@ -273,7 +269,12 @@ pub(crate) async fn regenerate(uuid: Uuid, id: MessageId, model: Option<String>)
 /// `POST /api/conversations/{uuid}/messages/{id}/select`
 pub(crate) async fn select_message(uuid: Uuid, id: MessageId, window: Window) -> Result<Conversation, ApiError> {
     let query = query_of(window);
-    call("POST", &format!("/api/conversations/{uuid}/messages/{id}/select?{query}"), NO_BODY).await
+    let url = format!("/api/conversations/{uuid}/messages/{id}/select?{query}");
+    read_conversation(call_text("POST", &url, NO_BODY).await?).await
+}
+
+async fn read_conversation(json: String) -> Result<Conversation, ApiError> {
+    reading::conversation(json).await?.map(|conversation| *conversation).ok_or(ApiError::Unreadable)
 }
 
 /// `GET /api/conversations/{uuid}/events`; `None` when nothing runs and nothing is owed.
@@ -379,7 +380,8 @@ pub(crate) async fn stop(uuid: Uuid) -> Result<(), ApiError> {
 
 /// `GET /api/tool-calls/{id}`
 pub(crate) async fn find_tool_call(id: ToolCallId) -> Result<ToolCall, ApiError> {
-    call("GET", &format!("/api/tool-calls/{id}"), NO_BODY).await
+    let json = call_text("GET", &format!("/api/tool-calls/{id}"), NO_BODY).await?;
+    reading::call(json).await?.map(|call| *call).ok_or(ApiError::Unreadable)
 }
 
 /// Deletes what was given. What is gone was taken back elsewhere.
@@ -394,9 +396,13 @@ async fn take_back(url: &str) -> Result<(), ApiError> {
 const NO_BODY: Option<&()> = None;
 
 async fn call<T: DeserializeOwned>(method: &str, url: &str, body: Option<&impl Serialize>) -> Result<T, ApiError> {
+    serde_json::from_str(&call_text(method, url, body).await?).map_err(|_| ApiError::Unreadable)
+}
+
+/// The whole text of an answer.
+async fn call_text(method: &str, url: &str, body: Option<&impl Serialize>) -> Result<String, ApiError> {
     let whole = async { Ok(request(method, url, body).await?.text().await?) };
-    let text: String = browser::within(REQUEST_LIMIT, whole).await.unwrap_or(Err(ApiError::Unreachable))?;
-    serde_json::from_str(&text).map_err(|_| ApiError::Unreadable)
+    browser::within(REQUEST_LIMIT, whole).await.unwrap_or(Err(ApiError::Unreachable))
 }
 
 /// Sends a request and gives the answer's head; an answer that is no success becomes an error with its sentence.

@@ -184,10 +184,11 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
 pub(crate) async fn take_over() {
     use crate::{browser, components::later};
 
-    let Some(start) = Start::from_document() else { return };
-    if !later::load_first(&start.content).await {
+    let Some(address) = Address::shown() else { return };
+    if !later::load_first(address).await {
         return;
     }
+    let Some(start) = Start::from_document() else { return };
     let taking_over = browser::TakingOver::begin(APP_ID);
     let Some(place) = taking_over.place() else { return };
     let page = move || {

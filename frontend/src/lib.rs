@@ -33,6 +33,7 @@ mod palette;
 mod playback;
 mod preferences;
 mod reactive;
+mod reading;
 mod reveal;
 mod scroll;
 mod search;

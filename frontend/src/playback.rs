@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{ChatEvent, MessageId, PlayedEvent, Role, ToolCallId};
+use tallybook_protocol::{ChatEvent, MessageId, PlanStepId, PlayedEvent, Role, ToolCallId};
 
 use crate::transcript::{Entry, Item, Transcript, fold};
 
@@ -100,6 +100,9 @@ impl Scene {
                 }
                 Item::Thought(thought) => Arc::make_mut(thought).message = answer.id,
             }
+        }
+        for step in answer.plan.iter_mut().flat_map(|plan| &mut Arc::make_mut(plan).steps) {
+            step.step_id = PlanStepId(-step.step_id.0);
         }
         Some(Arc::new(answer))
     }

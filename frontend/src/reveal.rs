@@ -51,6 +51,7 @@ pub(crate) async fn reveal(goal: Goal) {
     let mut place = message.clone();
     let mut focused = message;
     if let Some(call) = goal.call {
+        open(&format!(".plan-step:has(#call-{call}) > [aria-expanded=false]"));
         open(&format!(".tool-group > [aria-expanded=false][aria-controls~=call-{call}]"));
         open(&format!("#call-{call} > [aria-expanded=false]"));
         // What it opens is drawn by then.
@@ -63,12 +64,23 @@ pub(crate) async fn reveal(goal: Goal) {
         let _ = focused.set_attribute("tabindex", "-1");
     }
     let first = mark(&place, &goal.words);
+    if let Some(line) = first.as_ref().and_then(folded_above) {
+        line.click();
+        browser::next_frame().await;
+    }
     bring_into_sight(&place, first.as_ref());
     if goal.takes_focus
         && let Some(focused) = focused.dyn_ref::<HtmlElement>()
     {
         browser::focus_in_place(focused);
     }
+}
+
+/// The line of the step that a place is folded away in.
+fn folded_above(place: &Range) -> Option<HtmlElement> {
+    let element = place.start_container().ok()?.parent_element()?;
+    let step = element.closest(".plan-step:has(> [aria-expanded=false])").ok()??;
+    step.first_element_child()?.dyn_into().ok()
 }
 
 /// Nothing is marked any more.

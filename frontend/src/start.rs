@@ -1,8 +1,10 @@
 //! What a page begins with. The server loads it, renders the page from it and hands it on in the document, where the
 //! browser side finds it and need not ask.
 
+use futures_util::FutureExt as _;
 use leptos::prelude::document;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::value::RawValue;
 use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page};
 
 use crate::{
@@ -11,6 +13,7 @@ use crate::{
     language::Language,
     models::default_info,
     offer::Offer,
+    reading,
     text::page_title,
 };
 
@@ -39,12 +42,19 @@ pub(crate) struct Start {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Content {
     NewChat,
-    Conversation(Box<Conversation>),
+    Conversation(#[serde(deserialize_with = "read_late")] Box<Conversation>),
     /// What the page itself has loaded.
     Settings,
     Missing,
     /// It could not be loaded, for this reason.
     Failed(String),
+}
+
+/// Reads a conversation by the code that comes with messages, which is here where a page begins with some.
+fn read_late<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<Conversation>, D::Error> {
+    let json = Box::<RawValue>::deserialize(deserializer)?;
+    let read = reading::conversation(Box::<str>::from(json).into()).now_or_never();
+    read.and_then(Result::ok).flatten().ok_or_else(|| D::Error::custom("no conversation"))
 }
 
 impl Start {

@@ -38,6 +38,7 @@ macro_rules! texts {
 }
 
 // What follows knows the macro.
+mod plan;
 mod playback;
 mod settings;
 #[cfg(feature = "ssr")]
@@ -398,6 +399,7 @@ mod tests {
                 language.setting_texts(),
                 #[cfg(feature = "ssr")]
                 language.shared_texts(),
+                language.plan_texts(),
                 language.sharing_texts(),
                 language.tool_texts(),
             ];

@@ -13,6 +13,7 @@ use crate::{
     components::{
         icon::{Draw, Icon},
         ids::COMPOSER_ID,
+        plan_switch::PlanSwitch,
     },
     language::use_language,
     session::{Phase, Place, Session},
@@ -79,6 +80,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                 ></textarea>
             </div>
             <div class="composer-bar">
+                <PlanSwitch session />
                 <span class="composer-hint" id="composer-hint">
                     {move || match () {
                         () if session.is_leaving.get() => text.send_while_leaving(),

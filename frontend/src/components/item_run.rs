@@ -21,9 +21,9 @@ use crate::{
 pub(crate) fn ItemRun(first: ItemKey, items: Items) -> impl IntoView {
     let lines: Lines = memo(move |_| {
         read(items.shown.entry, |entry| {
-            let run = entry.segments().into_iter().find_map(|piece| match piece {
+            let run = entry.all_segments().into_iter().find_map(|piece| match piece {
                 Segment::Items(keys) if keys.first() == Some(&first) => Some(keys),
-                Segment::Items(_) | Segment::Text(_) => None,
+                Segment::Items(_) | Segment::Text(_) | Segment::Plan => None,
             });
             run.map(|keys| lines(&keys, &entry.items)).unwrap_or_default()
         })

@@ -1,6 +1,7 @@
 //! What the components of an answer's items share: which of them are open, and what they are called.
 
 use leptos::prelude::*;
+use tallybook_protocol::PlanStepId;
 
 use crate::{
     components::shown::Shown,
@@ -28,6 +29,16 @@ impl Items {
     /// Whether a group is open.
     pub(crate) fn is_group_open(self, keys: &[ItemKey]) -> bool {
         self.toggles.with(|toggles| toggles.is_group_open(self.shown.expand_all.get(), keys))
+    }
+
+    /// Whether a step of the plan is open in which these items stand; `by_default` where the reader did not say.
+    pub(crate) fn is_step_open(self, step: PlanStepId, keys: &[ItemKey], by_default: bool) -> bool {
+        self.toggles.with(|toggles| toggles.is_step_open(self.shown.expand_all.get(), step, keys, by_default))
+    }
+
+    /// Opens or closes a step of the plan for the reader.
+    pub(crate) fn set_step(self, step: PlanStepId, open: bool) {
+        self.toggles.update(|toggles| toggles.set_step(self.shown.expand_all.get_untracked(), step, open));
     }
 
     /// Opens or closes an item for the reader.

@@ -18,6 +18,8 @@ use leptos::{
 use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
+#[cfg(feature = "browser")]
+use crate::address::Address;
 use crate::{
     browser,
     components::{
@@ -41,6 +43,7 @@ use crate::{
     goal::Goal,
     palette::Action,
     reactive::effect,
+    reading,
     session::Session,
     start::Content,
 };
@@ -150,7 +153,10 @@ pub(crate) fn track_messages() {
 /// Loads a file and how it looks, and says whether both came.
 type Load = fn() -> LocalBoxFuture<'static, bool>;
 
-const MESSAGES: Load = || with_style(load_messages().map(|loaded| loaded.is_ok()).boxed_local()).boxed_local();
+const MESSAGES: Load = || {
+    let loaded = join(load_messages(), reading::load()).map(|(drawing, reading)| drawing.is_ok() && reading.is_ok());
+    with_style(loaded.boxed_local()).boxed_local()
+};
 
 const OTHERS: Load = || with_style(load_others().map(|loaded| loaded.is_ok()).boxed_local()).boxed_local();
 
@@ -159,13 +165,14 @@ async fn with_style(file: LocalBoxFuture<'static, bool>) -> bool {
     is_here && is_styled
 }
 
-/// Loads the code of what the page begins with. What the server drew of it stands there meanwhile.
+/// Loads the code of what the page at `address` begins with, and what reads that. What the server drew of it stands there
+/// meanwhile.
 #[cfg(feature = "browser")]
-pub(crate) async fn load_first(content: &Content) -> bool {
-    match content {
-        Content::Conversation(_) => load(MESSAGES, || true).await,
-        Content::Settings => load(OTHERS, || true).await,
-        Content::NewChat | Content::Missing | Content::Failed(_) => true,
+pub(crate) async fn load_first(address: Address) -> bool {
+    match address {
+        Address::Conversation(_) => load(MESSAGES, || true).await,
+        Address::Settings => load(OTHERS, || true).await,
+        Address::NewChat | Address::Malformed => true,
     }
 }
 

@@ -152,7 +152,7 @@ fn time_of(entry: OptionalEntry, text: Language) -> impl IntoView {
 }
 
 fn copy_answer(entry: OptionalEntry, text: Language) -> AnyView {
-    let content = move || read(entry, |entry| entry.text.clone());
+    let content = move || read(entry, |entry| entry.answer().to_owned());
     view! { <CopyIcon name="copy-answer" icon=Icon::Copy label=text.copy_answer() content=Box::new(content) /> }
         .into_any()
 }

@@ -4,11 +4,7 @@ use leptos::prelude::*;
 use tallybook_protocol::MessageId;
 
 use crate::{
-    components::{
-        each::Each,
-        message::{Message, UnstoredMessage},
-        told_note::ToldNote,
-    },
+    components::{each::Each, message::Message, question::UnstoredMessage, told_note::ToldNote},
     reactive::memo,
     session::Session,
 };

@@ -47,7 +47,7 @@ pub(crate) fn ModelPicker(
     let names: Vec<String> = models.all().into_iter().map(|model| model.name).collect();
     // What is gone stays in the list as long as it is the conversation's, so that nothing else looks chosen.
     let gone = memo(move |_| Some(chosen.get()).filter(|name| !names.contains(name)));
-    let next = memo(move |_| session.get().and_then(|session| session.next_model.get()));
+    let next = memo(move |_| session.get().and_then(|session| session.next.get().0));
     let options = |is_next: bool| {
         let option = move |model: CatalogModel| {
             let name = model.name.clone();

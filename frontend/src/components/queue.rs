@@ -1,6 +1,7 @@
 //! The messages that wait for the end of the answer, above the message field.
 
 use leptos::{ev::KeyboardEvent, html, prelude::*};
+use tallybook_protocol::AnswerMode;
 
 use crate::{
     components::{
@@ -47,7 +48,7 @@ pub(crate) fn Queue(session: Session) -> impl IntoView {
     }
 }
 
-fn row(Queued { id, text: content, model }: Queued, is_sending: bool, session: Session) -> AnyView {
+fn row(Queued { id, text: content, model, mode }: Queued, is_sending: bool, session: Session) -> AnyView {
     let text = use_language();
     let button = |label: &'static str, name: &'static str, icon: Icon, run: Box<dyn Fn()>| {
         view! {
@@ -69,6 +70,7 @@ fn row(Queued { id, text: content, model }: Queued, is_sending: bool, session: S
     view! {
         <li data-testid="queued">
             <p class="queue-text" dir="auto">{content}</p>
+            {(mode == AnswerMode::Plan).then(|| view! { <span class="queue-model">{text.plan_first()}</span> })}
             {model.map(|name| view! { <span class="queue-model">{name}</span> })}
             {is_sending.then(|| text.queue_sending())}
             {button(text.queue_edit(), "queue-edit", Icon::Pencil, Box::new(move || session.edit_queued(Some(edited.clone()))))}

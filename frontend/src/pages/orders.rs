@@ -118,7 +118,7 @@ impl Orders {
     fn last_answer(self) -> Option<String> {
         let entries = |transcript: &Transcript| {
             let answer = transcript.entries().iter().rev().find(|entry| entry.role == Role::Assistant)?;
-            (!answer.text.is_empty()).then(|| answer.text.clone())
+            (!answer.text.is_empty()).then(|| answer.answer().to_owned())
         };
         self.session()?.transcript.try_with_untracked(entries).flatten()
     }

@@ -4,13 +4,15 @@
 use std::sync::Arc;
 
 use leptos::prelude::*;
-use tallybook_protocol::{Role, SharedConversation};
+use tallybook_protocol::{PlanStep, Role, SharedConversation};
 
 use crate::{
     components::{
         call_text::Part,
         icon::{Draw, Icon},
         nothing_here::NothingHere,
+        plan::{Round, count_of, reason_of, rounds_of},
+        plan_step::{Line, mark},
         thought::heading,
         tool_call::outcome_icon,
     },
@@ -102,6 +104,22 @@ fn Question(entry: Entry) -> impl IntoView {
 /// An answer to be read.
 pub(super) fn answer_view(entry: &Entry, text: Language) -> impl IntoView + use<> {
     let pieces = entry.segments().into_iter().map(|segment| match segment {
+        Segment::Plan => plan_view(entry, text).into_any(),
+        piece => piece_view(entry, piece, text),
+    });
+    let cut_off = entry.is_cut_off().then(|| view! { <p class="note">{text.shared_cut_off()}</p> });
+    view! {
+        <article class="message" data-role="assistant">
+            <h2 class="visually-hidden">{text.answer()}</h2>
+            {pieces.collect_view()}
+            {cut_off}
+        </article>
+    }
+}
+
+/// A piece of an answer, or of a step of its plan.
+fn piece_view(entry: &Entry, piece: Segment, text: Language) -> AnyView {
+    match piece {
         Segment::Text(range) => {
             let (message, start) = (entry.id, range.start);
             let words = entry.text.get(range).unwrap_or_default().to_owned();
@@ -115,14 +133,64 @@ pub(super) fn answer_view(entry: &Entry, text: Language) -> impl IntoView + use<
             });
             view! { <div class="tools">{items.collect_view()}</div> }.into_any()
         }
+        // Its steps have pieces of their own.
+        Segment::Plan => ().into_any(),
+    }
+}
+
+/// The plan of an answer, with all that stands in its steps.
+fn plan_view(entry: &Entry, text: Language) -> Option<impl IntoView + use<>> {
+    let plan = entry.plan.as_deref()?;
+    let rounds = rounds_of(plan).into_iter().map(|Round { revision, first, is_anew }| {
+        let anew = is_anew.then(|| {
+            let reason = reason_of(plan, revision).map(str::to_owned);
+            view! { <p class="plan-anew"><span class="plan-label">{text.plan_anew()}</span><span dir="auto">{reason}</span></p> }
+        });
+        let steps = plan.steps.iter().zip(1..).filter(|(step, _)| step.revision == revision);
+        let steps = steps.map(|(step, number)| step_view(entry, step, number, text));
+        view! { {anew}<ol class="plan-steps" role="list" start=first.to_string()>{steps.collect_view()}</ol> }
     });
-    let cut_off = entry.is_cut_off().then(|| view! { <p class="note">{text.shared_cut_off()}</p> });
+    Some(view! {
+        <section class="plan" aria-label=text.plan()>
+            <div class="plan-top">
+                <Draw icon=Icon::Steps />
+                <h3>{text.plan()}</h3>
+                <span class="plan-count">{count_of(plan, text)}</span>
+            </div>
+            <p class="plan-goal">
+                <span class="plan-label">{text.plan_done_when()}</span>
+                <span dir="auto">{plan.success_criteria.clone()}</span>
+            </p>
+            {rounds.collect_view()}
+        </section>
+    })
+}
+
+fn step_view(entry: &Entry, step: &PlanStep, number: usize, text: Language) -> impl IntoView + use<> {
+    let line = Line::of(entry, step, text);
+    let words = line.words(text);
+    let told = |label: &'static str, words: String| {
+        view! { <p class="plan-told"><span class="plan-label">{label}</span><span dir="auto">{words}</span></p> }
+    };
+    let pieces = entry.segments_of(step.step_id).into_iter().map(|piece| piece_view(entry, piece, text));
     view! {
-        <article class="message" data-role="assistant">
-            <h2 class="visually-hidden">{text.answer()}</h2>
-            {pieces.collect_view()}
-            {cut_off}
-        </article>
+        <li class="plan-step" data-state=line.state.name()>
+            <details>
+                <summary class="plan-line">
+                    <span class="plan-mark">{mark(line.state, number)}</span>
+                    <span class="plan-words">
+                        <span class="plan-instruction" dir="auto">{line.instruction}</span>
+                        <span class="plan-state">{words}</span>
+                    </span>
+                </summary>
+                <div class="plan-body">
+                    {told(text.plan_expected(), line.expected)}
+                    {pieces.collect_view()}
+                    {line.judgement.map(|words| told(text.plan_judged(), words))}
+                </div>
+            </details>
+            {line.reason.map(|reason| view! { <p class="plan-reason" dir="auto">{reason}</p> })}
+        </li>
     }
 }
 

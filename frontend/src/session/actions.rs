@@ -30,6 +30,11 @@ impl Session {
         self.act(Action::ChooseNext(model));
     }
 
+    /// Has the next answers made by a plan, or not.
+    pub(crate) fn plan_first(self, plans_first: bool) {
+        self.act(Action::PlanFirst(plans_first));
+    }
+
     /// Sends what is in the message field, or has it wait for the end of the answer. It stays there when neither can be.
     pub(crate) fn send_draft(self) {
         self.act(Action::SendDraft(browser::random_id()));

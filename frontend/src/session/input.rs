@@ -1,10 +1,10 @@
 //! What can happen to a session.
 
-use tallybook_protocol::{CallDecision, ChatEvent, Conversation, MessageId, ToolCall, ToolCallId};
+use tallybook_protocol::{CallDecision, Conversation, MessageId, ToolCall, ToolCallId};
 use uuid::Uuid;
 
 use super::state::{Edited, Step, Ticket};
-use crate::{api::ApiError, feed::News, goal::Goal};
+use crate::{api::ApiError, feed::News, goal::Goal, reading::Events};
 
 /// Something that happens.
 #[derive(Debug)]
@@ -46,6 +46,8 @@ pub(crate) enum Action {
     Say(String),
     /// Chooses a model for the next message alone, or none.
     ChooseNext(Option<String>),
+    /// Has the next answers made by a plan, or not.
+    PlanFirst(bool),
     /// Sends what is in the message field, or has it wait for the end of the answer. With an id for the message, in case it is a new one.
     SendDraft(String),
     /// Sends something else, with an id for it.
@@ -94,8 +96,8 @@ pub(crate) enum Answer {
     Found(Result<Option<Conversation>, ApiError>),
     /// The other version is shown, and this is the conversation now.
     Selected(Result<Conversation, ApiError>),
-    /// Events of the turn, with their ids.
-    Events(Vec<(Option<String>, ChatEvent)>),
+    /// Events of the turn.
+    Events(Events),
     /// The stream broke off.
     Broke,
     /// The pause is over.

@@ -1,7 +1,7 @@
 //! Messages that were sent while an answer was being written: they wait for its end, one after the other.
 
 use serde::{Deserialize, Serialize};
-use tallybook_protocol::NewMessage;
+use tallybook_protocol::{AnswerMode, NewMessage};
 
 /// So many messages can wait in one conversation.
 pub(crate) const MAX_QUEUED: usize = 10;
@@ -15,12 +15,21 @@ pub(crate) struct Queued {
     /// The model that was chosen for it alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
+    /// How it is to be answered.
+    #[serde(default, skip_serializing_if = "AnswerMode::is_default")]
+    pub(crate) mode: AnswerMode,
 }
 
 impl Queued {
     pub(super) fn to_message(&self) -> NewMessage {
         let (content, model) = (self.text.clone(), self.model.clone());
-        NewMessage { content, client_message_id: Some(self.id.clone()), model, ..NewMessage::default() }
+        NewMessage {
+            content,
+            client_message_id: Some(self.id.clone()),
+            model,
+            mode: self.mode,
+            ..NewMessage::default()
+        }
     }
 }
 

@@ -63,6 +63,7 @@ impl State {
             Action::Add(text) => self.draft = joined(&self.draft, &text),
             Action::Say(words) => self.notice = Some(words),
             Action::ChooseNext(model) => self.next_model = model,
+            Action::PlanFirst(plans_first) => self.plans_first = plans_first,
             Action::SendDraft(id) => self.send_draft(id, out),
             Action::Send(content, id) => {
                 self.post(&content, None, id, out);

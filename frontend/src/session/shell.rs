@@ -1,41 +1,32 @@
-//! The shell around a session: the only part of it that touches the browser. It tells the reducer what happens, carries
-//! out what that decides, and holds what is drawn in signals.
+//! The shell around a session: the only part of it that touches the browser. It tells the reducer what happens, holds what
+//! is drawn in signals, and keeps what is being written. What the reducer decides is done in `carry_out`.
 
-use std::{collections::BTreeMap, time::Duration};
+mod carry_out;
+
+use std::collections::BTreeMap;
 
 use futures_util::future::AbortHandle;
-use leptos::{
-    prelude::*,
-    task::{spawn_local, tick},
-};
-use tallybook_protocol::{Conversation, MessageId, NewMessage, ToolCallId, Window};
+use leptos::prelude::*;
+use tallybook_protocol::{Conversation, MessageId, ToolCallId};
 use uuid::Uuid;
 
 use super::{
     drawing::{Drawing, DrawnEntry},
-    effect::{Effect, Request},
-    input::{Action, Answer, Input},
+    input::{Action, Input},
     queue::Queue,
     reduce::reduce,
-    state::{Edited, Loading, Phase, Place, State, Step, Ticket},
-    storage::{forget_draft, forget_sent, keep_draft, keep_queue, kept_draft, kept_queue},
+    state::{Edited, Loading, Phase, Place, State},
+    storage::{forget_draft, keep_draft, keep_plans_first, keep_queue, kept_draft, kept_plans_first, kept_queue},
 };
 use crate::{
-    api::{self, ApiError, EventStream},
     browser,
-    data::MESSAGES_AT_ONCE,
     feed::Feed,
     goal::Goal,
     language::use_language,
     models::Models,
-    scroll,
-    task::spawn,
     tools::Tools,
     transcript::{ExpandAll, Transcript},
 };
-
-/// How often a hidden tab looks whether the turn that it follows is over.
-const HIDDEN_PAUSE: Duration = Duration::from_secs(10);
 
 /// Where a session leads to.
 #[derive(Clone, Copy)]
@@ -45,6 +36,9 @@ pub(crate) struct Ways {
     /// Leaves for a new chat.
     pub(crate) open_new_chat: Callback<()>,
 }
+
+/// What was last kept, and for which conversation: what is being written, what waits, and whether answers are planned.
+type Kept = (Option<Uuid>, String, Queue, bool);
 
 /// The conversation on screen. Its signals belong to the component that made it; its tasks end with that component.
 #[derive(Clone, Copy)]
@@ -78,12 +72,11 @@ pub(crate) struct Session {
     calls: RwSignal<BTreeMap<ToolCallId, Loading>>,
     /// The message of one's own that is being changed.
     pub(crate) edited: RwSignal<Option<Edited>>,
-    /// The model that was chosen for the next message alone.
-    pub(crate) next_model: RwSignal<Option<String>>,
+    /// The model that was chosen for the next message alone, and whether the next answers are made by a plan.
+    pub(crate) next: RwSignal<(Option<String>, bool)>,
     /// What waits for the end of the answer.
     pub(crate) queue: RwSignal<Queue>,
-    /// What was last kept of what is being written and of what waits, and for which conversation.
-    kept: StoredValue<(Option<Uuid>, String, Queue)>,
+    kept: StoredValue<Kept>,
     /// The task that waits for what the session waits for.
     reading: StoredValue<Option<AbortHandle>>,
     /// All other tasks.
@@ -100,9 +93,10 @@ impl Session {
             Place::Loading(uuid) | Place::Failed(uuid, _) | Place::Open(uuid) => Some(*uuid),
             Place::NewChat | Place::Missing | Place::Deleted => None,
         };
-        let (kept, kept_queue) = (kept_draft(uuid), kept_queue(uuid));
-        let mut state = State::new(place, conversation, kept.clone(), use_language());
-        state.restore_queue(kept_queue.clone());
+        let kept: Kept = (uuid, kept_draft(uuid), kept_queue(uuid), kept_plans_first(uuid));
+        let mut state = State::new(place, conversation, kept.1.clone(), use_language());
+        state.restore_queue(kept.2.clone());
+        state.plans_first = kept.3;
         let phase = RwSignal::new(state.phase());
         let queue = RwSignal::new(state.queue.clone());
         let (place, draft) = (RwSignal::new(state.place.clone()), RwSignal::new(state.draft.clone()));
@@ -128,9 +122,9 @@ impl Session {
             expand_all: RwSignal::new(ExpandAll::default()),
             calls: RwSignal::default(),
             edited: RwSignal::new(None),
-            next_model: RwSignal::new(None),
+            next: RwSignal::new((None, kept.3)),
             queue,
-            kept: StoredValue::new((uuid, kept, kept_queue)),
+            kept: StoredValue::new(kept),
             reading: StoredValue::new(None),
             tasks: StoredValue::default(),
             ways,
@@ -211,7 +205,7 @@ impl Session {
             set(self.earlier, &state.earlier);
             set(self.is_going, &state.goal.is_some());
             set(self.edited, &state.edited);
-            set(self.next_model, &state.next_model);
+            set(self.next, &(state.next_model.clone(), state.plans_first));
             set(self.queue, &state.queue);
             set(self.calls, &state.calls);
         });
@@ -219,9 +213,8 @@ impl Session {
 
     /// Keeps what is written here for the next time the page is loaded.
     fn keep(self) {
-        let Some(now) = self.state.try_with_value(|state| (state.uuid(), state.unsent(), state.queue.clone())) else {
-            return;
-        };
+        let now = |state: &State| (state.uuid(), state.unsent(), state.queue.clone(), state.plans_first);
+        let Some(now) = self.state.try_with_value(now) else { return };
         let before = self.kept.get_value();
         if now == before {
             return;
@@ -231,168 +224,9 @@ impl Session {
         }
         keep_draft(now.0, &now.1);
         keep_queue(now.0, &now.2);
+        keep_plans_first(now.0, now.3);
         self.kept.set_value(now);
     }
-
-    fn carry_out(self, effect: Effect) {
-        match effect {
-            Effect::Read(ticket, request) => {
-                self.let_go();
-                self.reading.set_value(Some(spawn(self.wait_for(ticket, request))));
-            }
-            Effect::LetGo => self.let_go(),
-            Effect::Stop(ticket, uuid) => {
-                self.spawn(async move { self.feed(Input::Stopped(ticket, api::stop(uuid).await)) });
-            }
-            Effect::LoadEarlier(ticket, uuid, first, from) => {
-                self.spawn(async move {
-                    let window = Window { limit: Some(MESSAGES_AT_ONCE), before: Some(first), from };
-                    let page = api::find_conversation(uuid, window).await;
-                    self.feed(Input::Earlier(ticket, first, Box::new(page)));
-                });
-            }
-            Effect::DrawEarlier(ticket) => {
-                scroll::keep_place();
-                self.drawing.draw();
-                self.spawn(async move {
-                    browser::next_frame().await;
-                    // What comes in within a frame would be seen before it is put in its place in the next.
-                    browser::sleep(Duration::ZERO).await;
-                    self.feed(Input::Drawn(ticket));
-                });
-            }
-            Effect::LoadCall(id) => {
-                self.spawn(async move { self.feed(Input::Call(id, Box::new(api::find_tool_call(id).await))) });
-            }
-            Effect::Draw => self.drawing.draw(),
-            Effect::DrawSoon => self.drawing.draw_soon(),
-            Effect::Became(uuid) => self.ways.became.run(uuid),
-            Effect::OpenNewChat => self.ways.open_new_chat.run(()),
-            Effect::AdoptDraft => self.feed(Input::Adopted(kept_draft(None))),
-            Effect::Reveal(goal) => self.revealed.set(Some(goal)),
-            Effect::FocusVersion(wanted, step) => {
-                self.spawn(focus_version(wanted, step));
-            }
-        }
-    }
-
-    async fn wait_for(self, ticket: Ticket, request: Request) {
-        let answer = |answer| self.feed(Input::Answer(ticket, answer));
-        match request {
-            Request::Make(message) => {
-                let off = self.tools.chosen_for_new_chat();
-                let made = api::create_conversation(self.models.chosen_for_new_chat(), off.clone()).await;
-                let made = made.map(|made| {
-                    self.models.learn(Some(made.uuid), made.model);
-                    self.tools.became(made.uuid, off);
-                    made.uuid
-                });
-                match made {
-                    Ok(uuid) if self.is_gone() => deliver(uuid, &message).await,
-                    made => answer(Answer::Made(made)),
-                }
-            }
-            Request::Send(uuid, message) => {
-                let sent = api::send_message(uuid, &message).await;
-                if sent.is_ok() && self.is_gone() {
-                    return forget_sent(Some(uuid), &message);
-                }
-                self.open(ticket, sent).await;
-            }
-            Request::Regenerate(uuid, id, model) => self.open(ticket, api::regenerate(uuid, id, model).await).await,
-            Request::Continue(uuid) => self.open(ticket, api::continue_turn(uuid).await).await,
-            Request::Decide(uuid, decisions) => match api::decide(uuid, decisions).await.transpose() {
-                Some(opened) => self.open(ticket, opened).await,
-                None => answer(Answer::Noted),
-            },
-            Request::Select(uuid, id, window) => {
-                answer(Answer::Selected(api::select_message(uuid, id, window).await));
-            }
-            Request::Find(uuid, window) => {
-                let found = api::find_conversation(uuid, window).await;
-                if let (Ok(Some(found)), false) = (&found, self.is_gone()) {
-                    self.models.learn(Some(uuid), found.summary.model.clone());
-                }
-                answer(Answer::Found(found));
-            }
-            Request::Join(uuid, after) => match api::join(uuid, after.as_deref()).await {
-                Ok(Some(stream)) => {
-                    answer(Answer::Joined(Ok(true)));
-                    self.listen(ticket, stream).await;
-                }
-                Ok(None) => answer(Answer::Joined(Ok(false))),
-                Err(error) => answer(Answer::Joined(Err(error))),
-            },
-            Request::Second => {
-                browser::sleep(Duration::from_secs(1)).await;
-                answer(Answer::Second);
-            }
-            Request::HiddenPause => {
-                browser::sleep(HIDDEN_PAUSE).await;
-                answer(Answer::Second);
-            }
-        }
-    }
-
-    /// Whether its component has gone away.
-    fn is_gone(self) -> bool {
-        self.state.is_disposed()
-    }
-
-    async fn open(self, ticket: Ticket, opened: Result<EventStream, ApiError>) {
-        match opened {
-            Ok(stream) => {
-                self.feed(Input::Answer(ticket, Answer::Opened(Ok(()))));
-                self.listen(ticket, stream).await;
-            }
-            Err(error) => self.feed(Input::Answer(ticket, Answer::Opened(Err(error)))),
-        }
-    }
-
-    /// Reads a stream until it breaks off or the turn is over.
-    async fn listen(self, ticket: Ticket, mut stream: EventStream) {
-        while let Some(received) = stream.next().await {
-            let is_over = received.iter().any(|received| received.event.is_terminal());
-            let events = received.into_iter().map(|received| (received.id, received.event)).collect();
-            let events = Input::Answer(ticket, Answer::Events(events));
-            if is_over {
-                // What follows may be waited for at once, and the stream is still to be closed by the server.
-                spawn_local(async move { stream.finish().await });
-                return self.feed(events);
-            }
-            self.feed(events);
-        }
-        self.feed(Input::Answer(ticket, Answer::Broke));
-    }
-
-    fn let_go(self) {
-        if let Some(reading) = self.reading.try_update_value(Option::take).flatten() {
-            reading.abort();
-        }
-    }
-
-    /// Runs `task` until it ends or the component goes away.
-    fn spawn(self, task: impl Future<Output = ()> + 'static) {
-        let handle = spawn(task);
-        self.tasks.update_value(|tasks| tasks.push(handle));
-    }
-}
-
-/// Sends the first message of a conversation after its reader went elsewhere.
-async fn deliver(uuid: Uuid, message: &NewMessage) {
-    if api::send_message(uuid, message).await.is_ok() {
-        forget_sent(None, message);
-    }
-}
-
-/// After whatever follows the newest text has had its turn in this frame.
-async fn focus_version(wanted: MessageId, step: Step) {
-    tick().await;
-    request_animation_frame(move || {
-        if !browser::focus(&step.button(wanted)) {
-            browser::focus(&step.back().button(wanted));
-        }
-    });
 }
 
 fn set<T: Clone + PartialEq + Send + Sync + 'static>(signal: RwSignal<T>, value: &T) {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use tallybook_protocol::{Conversation, MessageId, NewMessage, ToolCallId};
+use tallybook_protocol::{AnswerMode, Conversation, MessageId, NewMessage, ToolCallId};
 use uuid::Uuid;
 
 use super::queue::Queue;
@@ -182,6 +182,8 @@ pub(crate) struct State {
     pub(crate) edited: Option<Edited>,
     /// The model that was chosen for the next message alone.
     pub(crate) next_model: Option<String>,
+    /// Whether the next answers are made by a plan.
+    pub(crate) plans_first: bool,
     /// What waits for the end of the answer.
     pub(crate) queue: Queue,
     /// What went wrong with the last thing asked for.
@@ -239,6 +241,7 @@ impl State {
             unstored: None,
             edited: None,
             next_model: None,
+            plans_first: false,
             queue: Queue::default(),
             notice: None,
             stopping: false,
@@ -273,6 +276,11 @@ impl State {
             _ => Reader::Resting,
         };
         state
+    }
+
+    /// How what is sent now is to be answered.
+    pub(super) fn mode(&self) -> AnswerMode {
+        if self.plans_first { AnswerMode::Plan } else { AnswerMode::React }
     }
 
     /// What the session is doing.

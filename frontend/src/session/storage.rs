@@ -24,10 +24,20 @@ pub(super) fn keep_queue(conversation: Option<Uuid>, queue: &Queue) {
     browser::keep(&queue_name(conversation), &queue.to_text());
 }
 
+/// Whether answers there are to be made by a plan.
+pub(super) fn kept_plans_first(conversation: Option<Uuid>) -> bool {
+    !browser::kept(&plan_name(conversation)).is_empty()
+}
+
+pub(super) fn keep_plans_first(conversation: Option<Uuid>, plans_first: bool) {
+    browser::keep(&plan_name(conversation), if plans_first { "on" } else { "" });
+}
+
 /// Forgets what was being written in a conversation, or in a new chat.
 pub(crate) fn forget_draft(conversation: Option<Uuid>) {
     keep_draft(conversation, "");
     keep_queue(conversation, &Queue::default());
+    keep_plans_first(conversation, false);
 }
 
 /// Forgets a message that was kept as long as it was not known to be stored.
@@ -42,10 +52,18 @@ pub(super) fn forget_sent(conversation: Option<Uuid>, message: &NewMessage) {
     }
 }
 
-fn queue_name(conversation: Option<Uuid>) -> String {
-    conversation.map_or_else(|| "queue".to_owned(), |uuid| format!("queue-{uuid}"))
+fn name(conversation: Option<Uuid>) -> String {
+    name_of("draft", conversation)
 }
 
-fn name(conversation: Option<Uuid>) -> String {
-    conversation.map_or_else(|| "draft".to_owned(), |uuid| format!("draft-{uuid}"))
+fn queue_name(conversation: Option<Uuid>) -> String {
+    name_of("queue", conversation)
+}
+
+fn plan_name(conversation: Option<Uuid>) -> String {
+    name_of("plan", conversation)
+}
+
+fn name_of(kind: &str, conversation: Option<Uuid>) -> String {
+    conversation.map_or_else(|| kind.to_owned(), |uuid| format!("{kind}-{uuid}"))
 }

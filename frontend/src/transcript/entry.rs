@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{
-    Message, MessageId, MessageStatus, ModelRetry, Role, Told, ToolCallId, ToolCallPreparing, Usage,
+    Message, MessageId, MessageStatus, ModelRetry, Plan, PlanStep, PlanStepId, Role, Told, ToolCallId,
+    ToolCallPreparing, Usage,
 };
 
-use super::{Call, Item, Segment, item::StoredItems, segments::segments};
+use super::{Call, Item, Segment, StepState, item::StoredItems, plan::Layout, segments::segments};
 
 /// The epoch of a turn that was never cut off.
 const FIRST_EPOCH: i32 = 1;
@@ -31,6 +32,8 @@ pub struct Entry {
     pub text: String,
     /// What stands in its text, in the order in which it happened.
     pub items: Vec<Item>,
+    /// The plan that it is made by, where there is one.
+    pub plan: Option<Arc<Plan>>,
     /// Where it stands.
     pub status: MessageStatus,
     /// What went wrong, in the server's words for the reader.
@@ -62,6 +65,7 @@ impl Entry {
             role: Role::Assistant,
             text: String::new(),
             items: Vec::new(),
+            plan: None,
             status: MessageStatus::Streaming,
             error: None,
             error_code: None,
@@ -90,6 +94,7 @@ impl Entry {
             role: message.role,
             text: message.content,
             items: stored.items(held),
+            plan: message.plan.map(Arc::new),
             status: message.status,
             error: message.error,
             error_code: message.error_code,
@@ -104,9 +109,45 @@ impl Entry {
         }
     }
 
-    /// Its text and items, cut into pieces in order.
+    /// Its text and items, cut into pieces in order; those of all steps are in the plan.
     pub fn segments(&self) -> Vec<Segment> {
-        segments(&self.text, &self.items)
+        let Layout { before, after, .. } = Layout::of(self);
+        let mut pieces = segments(&self.text, &before);
+        pieces.extend(self.plan.as_ref().map(|_| Segment::Plan));
+        pieces.extend(segments(&self.text, &after));
+        pieces
+    }
+
+    /// The pieces of a step of its plan.
+    pub fn segments_of(&self, step: PlanStepId) -> Vec<Segment> {
+        let found = Layout::of(self).steps.into_iter().find(|(id, _)| *id == step);
+        found.map(|(_, share)| segments(&self.text, &share)).unwrap_or_default()
+    }
+
+    /// Its pieces, wherever they stand.
+    pub fn all_segments(&self) -> Vec<Segment> {
+        Layout::of(self).shares().flat_map(|share| segments(&self.text, &share)).collect()
+    }
+
+    /// The step of its plan that is being worked on.
+    pub fn step_at_work(&self) -> Option<&PlanStep> {
+        self.plan.as_ref()?.steps.iter().find(|step| StepState::of(step, self.status) == StepState::Working)
+    }
+
+    /// Where in its text what may still grow begins: the whole answer, the last step of its plan, or what comes after.
+    pub fn grows_from(&self) -> usize {
+        let Layout { before, steps, after } = Layout::of(self);
+        match (self.step_at_work(), steps.last(), &self.plan) {
+            (Some(_), Some((_, share)), _) => share.text.start,
+            (_, _, Some(_)) => after.text.start,
+            (_, _, None) => before.text.start,
+        }
+    }
+
+    /// What it says: its text, without what the steps of a plan wrote on the way. All of it where the steps are all there is.
+    pub fn answer(&self) -> &str {
+        let answer = self.text.get(Layout::of(self).after.text).map(str::trim_start).unwrap_or_default();
+        if answer.is_empty() { &self.text } else { answer }
     }
 
     /// The tool calls among its items.

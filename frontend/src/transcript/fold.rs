@@ -8,7 +8,7 @@ use tallybook_protocol::{
     ToolCallProgress, ToolCallStart, ToolCallStatus, TurnError, Usage,
 };
 
-use super::{Activity, Entry, Item, Progress, Thought, Transcript, consent, item::StoredItems};
+use super::{Activity, Entry, Item, Progress, Thought, Transcript, consent, item::StoredItems, plan};
 
 /// Applies one event. What it has heard before, and what it does not know, changes nothing.
 pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
@@ -36,7 +36,9 @@ pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
         ChatEvent::ApprovalRequested(asked) => consent::requested(transcript, asked),
         ChatEvent::ApprovalDecided(decided) => consent::decided(transcript, decided),
         ChatEvent::ToolCallReview(review) => consent::reviewed(transcript, review),
-        ChatEvent::Plan(_) | ChatEvent::PlanStep(_) | ChatEvent::Unknown => {}
+        ChatEvent::Plan(told) => plan::planned(transcript, told),
+        ChatEvent::PlanStep(changed) => plan::step_changed(transcript, &changed),
+        ChatEvent::Unknown => {}
     }
 }
 
@@ -138,6 +140,7 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     let (calls, reasoning) = (end.tool_calls, end.reasoning);
     let stored = StoredItems { message: end.assistant_message_id, calls, reasoning, is_over: true };
     entry.items = stored.items(&entry.items);
+    entry.plan = end.plan.map(Arc::new);
     entry.usage = Some(end.usage).filter(|usage| *usage != Usage::default());
     entry.author = end.provider.zip(end.model).or(entry.author.take());
     entry.told = end.told;
@@ -178,8 +181,8 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
         let siblings = std::mem::take(&mut entry.siblings);
         let items = stored.items(&entry.items);
         let (epoch, text, status) = (snapshot.epoch, snapshot.content, snapshot.status);
-        let author = snapshot.provider.zip(snapshot.model);
-        *entry = Entry { text, items, status, siblings, author, epoch, ..Entry::assistant(entry.id) };
+        let (author, plan) = (snapshot.provider.zip(snapshot.model), snapshot.plan.map(Arc::new));
+        *entry = Entry { text, items, plan, status, siblings, author, epoch, ..Entry::assistant(entry.id) };
         transcript.expected_len = 0;
         return;
     }
@@ -198,6 +201,7 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
     if runs {
         entry.items.append(&mut held);
     }
+    entry.plan = plan::merged(entry.plan.take(), snapshot.plan);
     entry.status = snapshot.status;
     entry.author = snapshot.provider.zip(snapshot.model).or(entry.author.take());
 }

@@ -1,5 +1,5 @@
 //! The transcript: what the page knows of one conversation. No signals, no browser: it is tested natively. The server's
-//! events are applied to it in `fold`; a message is in `entry`, what stands in its text in `item`, `call` and `thought`, how it is cut
+//! events are applied to it in `fold`; a message is in `entry`, what stands in its text in `item`, `call` and `thought`, its plan in `plan`, how it is cut
 //! into pieces in `segments`, how finished items fold together in `groups`, what is open in `toggles`.
 
 mod call;
@@ -8,6 +8,7 @@ mod entry;
 mod fold;
 mod groups;
 mod item;
+mod plan;
 mod progress;
 mod segments;
 mod tally;
@@ -21,6 +22,7 @@ pub use entry::{Activity, Entry};
 pub use fold::fold;
 pub use groups::{Group, Line, lines};
 pub use item::{Item, ItemKey};
+pub use plan::StepState;
 pub use progress::Progress;
 pub use segments::Segment;
 pub use tally::Tally;
@@ -101,6 +103,12 @@ impl Transcript {
     /// Whether the last message is an answer that ended well.
     pub fn is_answered(&self) -> bool {
         self.entries.last().is_some_and(|last| last.role == Role::Assistant && last.status == MessageStatus::Complete)
+    }
+
+    /// Whether the answer to a question was made by a plan.
+    pub(crate) fn is_planned(&self, question: MessageId) -> bool {
+        let answer = self.entries.iter().skip_while(|entry| entry.id != question).nth(1);
+        answer.is_some_and(|answer| answer.plan.is_some())
     }
 
     /// Whether nothing is missing between what is here and what is stored.

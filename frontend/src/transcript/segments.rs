@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Item, ItemKey};
+use super::{Item, ItemKey, plan::Share};
 
 /// One piece of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -12,15 +12,18 @@ pub enum Segment {
     Text(Range<usize>),
     /// Items with no text between them; never empty.
     Items(Vec<ItemKey>),
+    /// The plan that the answer is made by, with all that stands in its steps.
+    Plan,
 }
 
-/// The pieces of a message with `text` and `items`, in order. Items at one offset keep the order they are given in.
-pub(super) fn segments(text: &str, items: &[Item]) -> Vec<Segment> {
-    let mut placed: Vec<(usize, ItemKey)> =
-        items.iter().map(|item| (floor_offset(text, item.offset()), item.key())).collect();
+/// The pieces of one share of a message's `text` and items, in order. Items at one offset keep the order they are given in.
+pub(super) fn segments(text: &str, share: &Share<'_>) -> Vec<Segment> {
+    let Range { start, end } = share.text;
+    let place = |item: &Item| (floor_offset(text, item.offset()).clamp(start, end), item.key());
+    let mut placed: Vec<(usize, ItemKey)> = share.items.iter().map(place).collect();
     placed.sort_by_key(|&(offset, _)| offset);
     let mut pieces = Vec::new();
-    let mut start = 0;
+    let mut start = start;
     for (offset, key) in placed {
         push_text(&mut pieces, text, start..offset);
         if let Some(Segment::Items(keys)) = pieces.last_mut() {
@@ -30,7 +33,7 @@ pub(super) fn segments(text: &str, items: &[Item]) -> Vec<Segment> {
         }
         start = offset;
     }
-    push_text(&mut pieces, text, start..text.len());
+    push_text(&mut pieces, text, start..end);
     pieces
 }
 
@@ -40,7 +43,7 @@ fn push_text(pieces: &mut Vec<Segment>, text: &str, range: Range<usize>) {
     }
 }
 
-fn floor_offset(text: &str, offset: i64) -> usize {
+pub(super) fn floor_offset(text: &str, offset: i64) -> usize {
     let offset = usize::try_from(offset.max(0)).unwrap_or(usize::MAX).min(text.len());
     text.floor_char_boundary(offset)
 }
@@ -50,8 +53,12 @@ mod tests {
     use proptest::prelude::*;
     use tallybook_protocol::ToolCallId;
 
-    use super::{Segment, segments};
+    use super::{Segment, Share};
     use crate::transcript::{Item, ItemKey, tests::finished_call};
+
+    fn segments(text: &str, items: &[Item]) -> Vec<Segment> {
+        super::segments(text, &Share { text: 0..text.len(), items })
+    }
 
     fn call(id: i64, offset: i64) -> Item {
         finished_call(id, |call| call.offset = offset)
@@ -91,11 +98,11 @@ mod tests {
             let pieces = segments(&text, &calls);
             let joined: String = pieces.iter().filter_map(|piece| match piece {
                 Segment::Text(range) => Some(&text[range.clone()]),
-                Segment::Items(_) => None,
+                Segment::Items(_) | Segment::Plan => None,
             }).collect();
             prop_assert_eq!(joined, text);
             let placed: usize = pieces.iter().map(|piece| match piece {
-                Segment::Text(_) => 0,
+                Segment::Text(_) | Segment::Plan => 0,
                 Segment::Items(keys) => keys.len(),
             }).sum();
             prop_assert_eq!(placed, calls.len());

@@ -5,6 +5,7 @@ mod branches;
 mod consent;
 mod cut_texts;
 mod earlier;
+mod planned;
 mod turns;
 
 use std::sync::Arc;

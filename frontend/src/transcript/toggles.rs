@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use tallybook_protocol::PlanStepId;
+
 use super::ItemKey;
 
 /// The reader's last command to open or close everything.
@@ -29,19 +31,31 @@ pub struct Toggles {
     items: BTreeMap<ItemKey, bool>,
     /// Groups, by their first item.
     groups: BTreeMap<ItemKey, bool>,
+    /// Steps of a plan.
+    steps: BTreeMap<PlanStepId, bool>,
 }
 
 impl Toggles {
     /// Whether an item is open; `by_default` where the reader did not say.
     pub fn is_open(&self, all: ExpandAll, key: ItemKey, by_default: bool) -> bool {
-        self.own(all, &self.items, key).or(all.open).unwrap_or(by_default)
+        self.own(all, &self.items, &key).or(all.open).unwrap_or(by_default)
+    }
+
+    /// Whether a step is open in which these items stand; `by_default` where the reader did not say. Like a group, it never
+    /// closes over an item that the reader toggled.
+    pub fn is_step_open(&self, all: ExpandAll, step: PlanStepId, keys: &[ItemKey], by_default: bool) -> bool {
+        let own = self.own(all, &self.steps, &step).or(all.open);
+        own.unwrap_or_else(|| by_default || self.has_toggled(all, keys))
     }
 
     /// Whether a group of items is open. One never closes over an item that the reader toggled.
     pub fn is_group_open(&self, all: ExpandAll, keys: &[ItemKey]) -> bool {
-        let own = keys.first().and_then(|first| self.own(all, &self.groups, *first));
-        let is_toggled = || keys.iter().any(|key| self.own(all, &self.items, *key).is_some());
-        own.or(all.open).unwrap_or_else(is_toggled)
+        let own = keys.first().and_then(|first| self.own(all, &self.groups, first));
+        own.or(all.open).unwrap_or_else(|| self.has_toggled(all, keys))
+    }
+
+    fn has_toggled(&self, all: ExpandAll, keys: &[ItemKey]) -> bool {
+        keys.iter().any(|key| self.own(all, &self.items, key).is_some())
     }
 
     /// Opens or closes one item.
@@ -56,8 +70,14 @@ impl Toggles {
         self.groups.extend(keys.first().map(|first| (*first, open)));
     }
 
-    fn own(&self, all: ExpandAll, toggles: &BTreeMap<ItemKey, bool>, key: ItemKey) -> Option<bool> {
-        toggles.get(&key).copied().filter(|_| self.revision == all.revision)
+    /// Opens or closes a step of the plan.
+    pub fn set_step(&mut self, all: ExpandAll, step: PlanStepId, open: bool) {
+        self.begin(all);
+        self.steps.insert(step, open);
+    }
+
+    fn own<K: Ord>(&self, all: ExpandAll, toggles: &BTreeMap<K, bool>, key: &K) -> Option<bool> {
+        toggles.get(key).copied().filter(|_| self.revision == all.revision)
     }
 
     fn begin(&mut self, all: ExpandAll) {

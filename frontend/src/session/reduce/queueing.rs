@@ -41,7 +41,8 @@ impl State {
             self.notice = Some(self.text.queue_is_full(MAX_QUEUED));
             return false;
         }
-        self.queue.messages.push(Queued { id, text: content.to_owned(), model: self.next_model.take() });
+        let (text, model, mode) = (content.to_owned(), self.next_model.take(), self.mode());
+        self.queue.messages.push(Queued { id, text, model, mode });
         true
     }
 
@@ -63,7 +64,7 @@ impl State {
         let (Some(id), text) = (self.queue.edited.take(), text.trim()) else { return };
         let queued = self.queue.messages.iter_mut().find(|queued| queued.id == id);
         if let Some(queued) = queued.filter(|queued| !text.is_empty() && queued.text != text) {
-            *queued = Queued { id: new_id, text: text.to_owned(), model: queued.model.take() };
+            *queued = Queued { id: new_id, text: text.to_owned(), model: queued.model.take(), mode: queued.mode };
         }
     }
 

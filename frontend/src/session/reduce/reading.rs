@@ -10,7 +10,7 @@ use super::{
     },
     waiting::{FIRST, LOUD},
 };
-use crate::{api::ApiError, data::NEWEST, transcript::fold};
+use crate::{api::ApiError, data::NEWEST, reading::Events, transcript::fold};
 
 impl State {
     pub(super) fn found(&mut self, found: Result<Option<Conversation>, ApiError>, look: Look, out: &mut Vec<Effect>) {
@@ -99,7 +99,7 @@ impl State {
         }
     }
 
-    pub(super) fn take_events(&mut self, events: Vec<(Option<String>, ChatEvent)>, out: &mut Vec<Effect>) {
+    pub(super) fn take_events(&mut self, events: Events, out: &mut Vec<Effect>) {
         let (mut began, mut over) = (false, false);
         for (id, event) in events {
             let is_terminal = event.is_terminal();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tallybook_protocol::{MessageId, NewMessage};
+use tallybook_protocol::{AnswerMode, MessageId, NewMessage};
 use uuid::Uuid;
 
 use super::{
@@ -60,8 +60,13 @@ impl State {
             edit_of,
             ..NewMessage::default()
         });
-        let model = if edit_of.is_none() { self.next_model.take() } else { None };
-        NewMessage { model, ..message }
+        let (model, mode) = match edit_of {
+            None => (self.next_model.take(), self.mode()),
+            // What was planned is planned again.
+            Some(id) if self.transcript.is_planned(id) => (None, AnswerMode::Plan),
+            Some(_) => (None, AnswerMode::React),
+        };
+        NewMessage { model, mode, ..message }
     }
 
     fn deliver(&mut self, uuid: Uuid, message: NewMessage, out: &mut Vec<Effect>) {

@@ -1,6 +1,10 @@
 //! Messages that are sent while an answer is being written.
 
-use tallybook_protocol::MessageStatus::{Complete, Stopped, Streaming};
+use tallybook_protocol::{
+    AnswerMode,
+    MessageStatus::{Complete, Stopped, Streaming},
+    Plan,
+};
 
 use super::*;
 use crate::session::queue::{MAX_QUEUED, Queue};
@@ -214,4 +218,27 @@ fn a_message_that_could_not_be_sent_gives_its_model_back() {
     here.act(Action::SendDraft("another id".to_owned()));
     let again = sent(&here).unwrap();
     assert_eq!((again.model, again.client_message_id.as_deref()), (None, Some("id of Q2")), "it is the same message");
+}
+
+#[test]
+fn what_is_to_be_planned_waits_as_that_and_what_was_planned_is_planned_again_when_it_is_edited() {
+    let mut here = busy();
+    here.act(Action::PlanFirst(true));
+    here.send("Q3");
+    here.act(Action::PlanFirst(false));
+    here.send("Q4");
+    let kept = Queue::from_text(&here.state.queue.to_text());
+    let modes: Vec<AnswerMode> = kept.messages.iter().map(|queued| queued.mode).collect();
+    assert_eq!(modes, [AnswerMode::Plan, AnswerMode::React]);
+    here.events(vec![end(2, "A2")]);
+    let message = sent(&here).unwrap();
+    assert_eq!((message.content.as_str(), message.mode), ("Q3", AnswerMode::Plan));
+    here.answer(Answer::Opened(Ok(())));
+    let ChatEvent::MessageEnd(stopped) = ended(3, Stopped) else { unreachable!() };
+    let stopped = MessageEnd { plan: Some(Plan::default()), ..stopped };
+    here.events(vec![start(3, "Q3"), ChatEvent::MessageEnd(stopped)]);
+    here.act(Action::Unqueue("id of Q4".to_owned()));
+    let question = here.state.transcript.last_asked().unwrap().id;
+    here.act(Action::Edit(question, "Q3, but better".to_owned(), "another".to_owned()));
+    assert_eq!(sent(&here).unwrap().mode, AnswerMode::Plan);
 }

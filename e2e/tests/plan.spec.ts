@@ -1,0 +1,154 @@
+// Answers by a plan: the list that fills up while it is worked on, what becomes of steps that fail, and what stands in them.
+
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { ChatPage } from "../kit/chat.ts";
+import { gate } from "../kit/model.ts";
+import { call, conversation, open, planned } from "../kit/seed.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({
+  scripted: true,
+  settings: { LLM_TITLES: "false" },
+  contextOptions: { permissions: ["clipboard-read", "clipboard-write"] },
+});
+
+/** What a planner writes. */
+function plan(...instructions: string[]): string[] {
+  const steps = instructions.map((instruction) => ({ instruction, expected: "A number" }));
+  return [JSON.stringify({ success_criteria: "Both results are known.", steps })];
+}
+
+/** So long that nobody is asked whether it will do. */
+function result(words: string): string {
+  return `${words} I went over all of it once more, and it came to the same.`;
+}
+
+const add = { tool: "add", input: '{"a":1,"b":2}' };
+
+function states(page: Page): Promise<(string | null)[]> {
+  return page.getByTestId("plan-step").evaluateAll((steps) => steps.map((step) => step.getAttribute("data-state")));
+}
+
+async function expectNoFindings(page: Page): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join("\n")}`)).toEqual([]);
+  }
+}
+
+test("a plan fills up step by step, is there after a reload, and the answer stands below it", async ({ page, model }) => {
+  const [first, second] = [gate(), gate()];
+  model.answer(plan("Add 1 and 2.", "Multiply that by 4."));
+  model.answer([add]);
+  model.answer(
+    (async function* () {
+      await first.opened;
+      yield result("The sum is 3.");
+    })(),
+  );
+  model.answer(
+    (async function* () {
+      await second.opened;
+      yield result("The product is 12.");
+    })(),
+  );
+  model.answer(["They are **3** and **12**."]);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await page.getByTestId("composer").fill("What is 1 + 2, and four times that?");
+  const planFirst = page.getByTestId("plan-first");
+  await expect(planFirst).toHaveAttribute("aria-pressed", "false");
+  await page.keyboard.press("Tab");
+  await expect(planFirst).toBeFocused();
+  await page.keyboard.press("Space");
+  await expect(planFirst).toHaveAttribute("aria-pressed", "true");
+  await page.reload();
+  await expect(planFirst, "it is kept with what is being written").toHaveAttribute("aria-pressed", "true");
+  await page.getByTestId("send").click();
+
+  const steps = page.getByTestId("plan-step");
+  for (const how of ["heard", "reloaded"]) {
+    await test.step(how, async () => {
+      await expect.poll(() => states(page)).toEqual(["working", "waiting"]);
+      await expect(page.getByTestId("plan-count")).toHaveText("0 of 2 steps done");
+      await expect(steps.first().getByTestId("tool-call")).toBeVisible();
+      await expect(page.getByTestId("plan-line").nth(1)).toHaveAttribute("aria-expanded", "false");
+      await expect(page.getByTestId("stop")).toBeVisible();
+    });
+    if (how === "heard") await page.reload();
+  }
+  first.open();
+  await expect.poll(() => states(page)).toEqual(["done", "working"]);
+  await expect(page.getByTestId("plan-count")).toHaveText("1 of 2 steps done");
+  await expect(page.getByText("The sum is 3."), "what is done folds").toBeHidden();
+  second.open();
+  const answer = chat.answers.first();
+  await expect(answer).toHaveAttribute("data-status", "complete");
+
+  await page.reload();
+  expect(await states(page)).toEqual(["done", "done"]);
+  await expect(answer.getByText("They are 3 and 12.")).toBeVisible();
+  await expect(steps.getByTestId("tool-call")).toBeHidden();
+  await page.getByTestId("plan-line").first().press("Enter");
+  await expect(steps.first().getByText("The sum is 3.")).toBeVisible();
+  await expect(steps.first().getByTestId("tool-call")).toBeVisible();
+  await page.getByTestId("copy-answer").click();
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe("They are **3** and **12**.");
+  await expectNoFindings(page);
+});
+
+test("a step that fails is tried again, and then it is planned anew, each with its reason", async ({ page, model }) => {
+  const [again, last] = [gate(), gate()];
+  model.answer(plan("Read the page.", "Sum it up."));
+  model.answer(["Error: the page is gone."]);
+  model.answer(
+    (async function* () {
+      await again.opened;
+      yield "Error: it is still gone.";
+    })(),
+  );
+  model.answer(plan("Read its copy."));
+  model.answer(
+    (async function* () {
+      await last.opened;
+      yield result("The copy says 3.");
+    })(),
+  );
+  model.answer(["It says 3."]);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await page.getByTestId("plan-first").click();
+  await chat.send("What does the page say?");
+  const [step, anew] = [page.getByTestId("plan-step").first(), page.getByTestId("plan-anew")];
+  await expect(step).toContainText("attempt 2");
+  await expect(step.getByTestId("plan-reason")).toContainText("the page is gone");
+  again.open();
+  for (const how of ["heard", "reloaded"]) {
+    await test.step(how, async () => {
+      await expect.poll(() => states(page)).toEqual(["failed", "working"]);
+      await expect(step.getByTestId("plan-reason")).toContainText("it is still gone");
+      await expect(anew).toContainText("Planned anew");
+      await expect(anew).toContainText("it is still gone");
+      await expect(page.getByTestId("plan-count")).toHaveText("0 of 1 step done");
+    });
+    if (how === "heard") await page.reload();
+  }
+  last.open();
+  await expect(chat.answers.first()).toHaveAttribute("data-status", "complete");
+  expect(await states(page)).toEqual(["failed", "done"]);
+  await expect(chat.answers.first().getByText("It says 3.")).toBeVisible();
+  await expectNoFindings(page);
+});
+
+test("a call that asks for a decision stands in no fold of its step", async ({ page }) => {
+  const pay = call("pay", { amount: 5 }, { status: "awaiting_approval", output: null, duration_ms: null });
+  const told = planned([{ instruction: "Pay the bill.", status: "executing", offset: 0 }, { instruction: "Write it down." }]);
+  await open(page, conversation("Bill", [["Pay it", { content: "", status: "awaiting_approval", calls: [pay], plan: told }]]));
+  await expect.poll(() => states(page)).toEqual(["awaiting", "waiting"]);
+  await expect(page.getByTestId("consent")).toBeVisible();
+  await page.getByTestId("plan-line").first().click();
+  await expect(page.getByTestId("consent")).toBeVisible();
+  await expectNoFindings(page);
+});

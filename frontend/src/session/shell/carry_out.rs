@@ -1,0 +1,194 @@
+//! Carrying out what a session decides: requests, the streams that answer them, what is drawn, and where the focus goes.
+//! What is decided, and what is kept of it, is elsewhere.
+
+use std::time::Duration;
+
+use leptos::{
+    prelude::*,
+    task::{spawn_local, tick},
+};
+use tallybook_protocol::{MessageId, NewMessage, Window};
+use uuid::Uuid;
+
+use super::{
+    super::{
+        effect::{Effect, Request},
+        input::{Answer, Input},
+        state::{Step, Ticket},
+        storage::{forget_sent, kept_draft},
+    },
+    Session,
+};
+use crate::{
+    api::{self, ApiError, EventStream},
+    browser,
+    data::MESSAGES_AT_ONCE,
+    scroll,
+    task::spawn,
+};
+
+/// How often a hidden tab looks whether the turn that it follows is over.
+const HIDDEN_PAUSE: Duration = Duration::from_secs(10);
+
+impl Session {
+    /// Does it.
+    pub(super) fn carry_out(self, effect: Effect) {
+        match effect {
+            Effect::Read(ticket, request) => {
+                self.let_go();
+                self.reading.set_value(Some(spawn(self.wait_for(ticket, request))));
+            }
+            Effect::LetGo => self.let_go(),
+            Effect::Stop(ticket, uuid) => {
+                self.spawn(async move { self.feed(Input::Stopped(ticket, api::stop(uuid).await)) });
+            }
+            Effect::LoadEarlier(ticket, uuid, first, from) => {
+                self.spawn(async move {
+                    let window = Window { limit: Some(MESSAGES_AT_ONCE), before: Some(first), from };
+                    let page = api::find_conversation(uuid, window).await;
+                    self.feed(Input::Earlier(ticket, first, Box::new(page)));
+                });
+            }
+            Effect::DrawEarlier(ticket) => {
+                scroll::keep_place();
+                self.drawing.draw();
+                self.spawn(async move {
+                    browser::next_frame().await;
+                    // What comes in within a frame would be seen before it is put in its place in the next.
+                    browser::sleep(Duration::ZERO).await;
+                    self.feed(Input::Drawn(ticket));
+                });
+            }
+            Effect::LoadCall(id) => {
+                self.spawn(async move { self.feed(Input::Call(id, Box::new(api::find_tool_call(id).await))) });
+            }
+            Effect::Draw => self.drawing.draw(),
+            Effect::DrawSoon => self.drawing.draw_soon(),
+            Effect::Became(uuid) => self.ways.became.run(uuid),
+            Effect::OpenNewChat => self.ways.open_new_chat.run(()),
+            Effect::AdoptDraft => self.feed(Input::Adopted(kept_draft(None))),
+            Effect::Reveal(goal) => self.revealed.set(Some(goal)),
+            Effect::FocusVersion(wanted, step) => {
+                self.spawn(focus_version(wanted, step));
+            }
+        }
+    }
+
+    async fn wait_for(self, ticket: Ticket, request: Request) {
+        let answer = |answer| self.feed(Input::Answer(ticket, answer));
+        match request {
+            Request::Make(message) => {
+                let off = self.tools.chosen_for_new_chat();
+                let made = api::create_conversation(self.models.chosen_for_new_chat(), off.clone()).await;
+                let made = made.map(|made| {
+                    self.models.learn(Some(made.uuid), made.model);
+                    self.tools.became(made.uuid, off);
+                    made.uuid
+                });
+                match made {
+                    Ok(uuid) if self.is_gone() => deliver(uuid, &message).await,
+                    made => answer(Answer::Made(made)),
+                }
+            }
+            Request::Send(uuid, message) => {
+                let sent = api::send_message(uuid, &message).await;
+                if sent.is_ok() && self.is_gone() {
+                    return forget_sent(Some(uuid), &message);
+                }
+                self.open(ticket, sent).await;
+            }
+            Request::Regenerate(uuid, id, model) => self.open(ticket, api::regenerate(uuid, id, model).await).await,
+            Request::Continue(uuid) => self.open(ticket, api::continue_turn(uuid).await).await,
+            Request::Decide(uuid, decisions) => match api::decide(uuid, decisions).await.transpose() {
+                Some(opened) => self.open(ticket, opened).await,
+                None => answer(Answer::Noted),
+            },
+            Request::Select(uuid, id, window) => {
+                answer(Answer::Selected(api::select_message(uuid, id, window).await));
+            }
+            Request::Find(uuid, window) => {
+                let found = api::find_conversation(uuid, window).await;
+                if let (Ok(Some(found)), false) = (&found, self.is_gone()) {
+                    self.models.learn(Some(uuid), found.summary.model.clone());
+                }
+                answer(Answer::Found(found));
+            }
+            Request::Join(uuid, after) => match api::join(uuid, after.as_deref()).await {
+                Ok(Some(stream)) => {
+                    answer(Answer::Joined(Ok(true)));
+                    self.listen(ticket, stream).await;
+                }
+                Ok(None) => answer(Answer::Joined(Ok(false))),
+                Err(error) => answer(Answer::Joined(Err(error))),
+            },
+            Request::Second => {
+                browser::sleep(Duration::from_secs(1)).await;
+                answer(Answer::Second);
+            }
+            Request::HiddenPause => {
+                browser::sleep(HIDDEN_PAUSE).await;
+                answer(Answer::Second);
+            }
+        }
+    }
+
+    /// Whether its component has gone away.
+    fn is_gone(self) -> bool {
+        self.state.is_disposed()
+    }
+
+    async fn open(self, ticket: Ticket, opened: Result<EventStream, ApiError>) {
+        match opened {
+            Ok(stream) => {
+                self.feed(Input::Answer(ticket, Answer::Opened(Ok(()))));
+                self.listen(ticket, stream).await;
+            }
+            Err(error) => self.feed(Input::Answer(ticket, Answer::Opened(Err(error)))),
+        }
+    }
+
+    /// Reads a stream until it breaks off or the turn is over.
+    async fn listen(self, ticket: Ticket, mut stream: EventStream) {
+        while let Some(events) = stream.next().await {
+            let is_over = events.iter().any(|(_, event)| event.is_terminal());
+            let events = Input::Answer(ticket, Answer::Events(events));
+            if is_over {
+                // What follows may be waited for at once, and the stream is still to be closed by the server.
+                spawn_local(async move { stream.finish().await });
+                return self.feed(events);
+            }
+            self.feed(events);
+        }
+        self.feed(Input::Answer(ticket, Answer::Broke));
+    }
+
+    /// Waits for nothing any more.
+    pub(super) fn let_go(self) {
+        if let Some(reading) = self.reading.try_update_value(Option::take).flatten() {
+            reading.abort();
+        }
+    }
+
+    /// Runs `task` until it ends or the component goes away.
+    fn spawn(self, task: impl Future<Output = ()> + 'static) {
+        let handle = spawn(task);
+        self.tasks.update_value(|tasks| tasks.push(handle));
+    }
+}
+
+/// Sends the first message of a conversation after its reader went elsewhere.
+async fn deliver(uuid: Uuid, message: &NewMessage) {
+    if api::send_message(uuid, message).await.is_ok() {
+        forget_sent(None, message);
+    }
+}
+
+/// After whatever follows the newest text has had its turn in this frame.
+async fn focus_version(wanted: MessageId, step: Step) {
+    tick().await;
+    request_animation_frame(move || {
+        if !browser::focus(&step.button(wanted)) {
+            browser::focus(&step.back().button(wanted));
+        }
+    });
+}

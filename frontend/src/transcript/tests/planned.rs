@@ -1,0 +1,229 @@
+//! A planned answer: its plan as it is heard of, and what stands in which step.
+
+use proptest::prelude::*;
+use tallybook_protocol::{
+    ChatEvent, MessageEnd, MessageStatus, Plan, PlanId, PlanStep, PlanStepChanged, PlanStepId, PlanStepStatus,
+    ReasoningDelta, Snapshot,
+};
+
+use super::{
+    super::{Entry, ItemKey, Segment, StepState, fold},
+    call_end, call_start, delta, end, failure, folded, snapshot, start, stored_call,
+};
+
+fn step(id: i64, revision: i32) -> PlanStep {
+    PlanStep { step_id: PlanStepId(id), revision, instruction: format!("Do {id}"), ..PlanStep::default() }
+}
+
+fn plan(revision: i32, steps: Vec<PlanStep>) -> Plan {
+    let reason = (revision > 1).then(|| "It came to nothing.".to_owned());
+    Plan { plan_id: PlanId(1), revision, reason, steps, ..Plan::default() }
+}
+
+fn changed(id: i64, status: PlanStepStatus, attempt: i32, offset: usize, calls_before: i64) -> ChatEvent {
+    let (plan_id, step_id, offset) = (PlanId(1), PlanStepId(id), i64::try_from(offset).unwrap());
+    ChatEvent::PlanStep(PlanStepChanged { plan_id, step_id, status, attempt, reason: None, offset, calls_before })
+}
+
+/// Two steps, the second tried twice, and the answer.
+fn story() -> Vec<ChatEvent> {
+    use PlanStepStatus::{Completed, Executing};
+    vec![
+        start(1),
+        ChatEvent::Plan(plan(1, vec![step(1, 1), step(2, 1)])),
+        changed(1, Executing, 1, 0, 0),
+        call_start(100, 0),
+        call_end(100),
+        delta(0, "One."),
+        changed(1, Completed, 1, 4, 1),
+        changed(2, Executing, 1, 4, 1),
+        delta(4, "\n\n"),
+        call_start(101, 6),
+        call_end(101),
+        delta(6, "Error: no."),
+        changed(2, Executing, 2, 16, 2),
+        call_start(102, 16),
+        call_end(102),
+        delta(16, "\n\nTwo."),
+        changed(2, Completed, 2, 22, 3),
+        delta(22, "\n\nThe answer."),
+    ]
+}
+
+/// `[100] One.` for what stands somewhere.
+fn drawn(entry: &Entry, pieces: &[Segment]) -> String {
+    let words = pieces.iter().map(|piece| match piece {
+        Segment::Text(range) => entry.text[range.clone()].trim().to_owned(),
+        Segment::Plan => "PLAN".to_owned(),
+        Segment::Items(keys) => {
+            let names = keys.iter().map(|key| match key {
+                ItemKey::Call(id) => id.to_string(),
+                ItemKey::Thought(_, id) => format!("t{id}"),
+            });
+            format!("[{}]", names.collect::<Vec<_>>().join(" "))
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn step_drawn(entry: &Entry, id: i64) -> String {
+    drawn(entry, &entry.segments_of(PlanStepId(id)))
+}
+
+#[test]
+fn each_step_has_its_calls_and_texts_of_all_attempts_and_the_answer_stands_after_the_plan() {
+    let transcript = folded(story());
+    let entry = &transcript.entries()[1];
+    assert_eq!(drawn(entry, &entry.segments()), "PLAN The answer.");
+    assert_eq!(step_drawn(entry, 1), "[100] One.");
+    assert_eq!(step_drawn(entry, 2), "[101] Error: no. [102] Two.");
+    assert_eq!(entry.answer(), "The answer.");
+}
+
+#[test]
+fn a_plan_fills_up() {
+    let states = |count: usize| {
+        let transcript = folded(story().into_iter().take(count));
+        let entry = &transcript.entries()[1];
+        let steps = &entry.plan.as_ref().unwrap().steps;
+        steps.iter().map(|step| StepState::of(step, entry.status).name()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(states(2), "waiting waiting");
+    assert_eq!(states(3), "working waiting");
+    assert_eq!(states(7), "done waiting");
+    assert_eq!(states(13), "done working");
+    assert_eq!(states(18), "done done");
+    // What is being written stands in the step.
+    let transcript = folded(story().into_iter().take(6));
+    let entry = &transcript.entries()[1];
+    assert_eq!((drawn(entry, &entry.segments()), step_drawn(entry, 1)), ("PLAN".into(), "[100] One.".into()));
+    assert_eq!(entry.answer(), "One.", "nothing else is there to be copied");
+}
+
+#[test]
+fn a_plan_made_anew_takes_the_place_of_the_steps_to_come() {
+    use PlanStepStatus::{Executing, Failed};
+    let failed = PlanStep { status: Failed, attempt: 2, offset: Some(0), end_offset: Some(3), ..step(1, 1) };
+    let events = [
+        start(1),
+        ChatEvent::Plan(plan(1, vec![step(1, 1), step(2, 1)])),
+        changed(1, Executing, 1, 0, 0),
+        delta(0, "No."),
+        changed(1, Failed, 2, 3, 0),
+        ChatEvent::Plan(plan(2, vec![failed, step(3, 2)])),
+        changed(3, Executing, 1, 3, 0),
+    ];
+    let mut transcript = folded(events.clone());
+    let told = transcript.clone();
+    // Heard again from the beginning, it goes no way back.
+    for event in events {
+        fold(&mut transcript, event);
+    }
+    assert_eq!(transcript, told);
+    let plan = told.entries()[1].plan.clone().unwrap();
+    assert_eq!((plan.revision, plan.steps.len(), plan.reason.is_some()), (2, 2, true));
+    assert_eq!(plan.steps[1].status, Executing);
+}
+
+#[test]
+fn who_joins_in_the_middle_has_the_same() {
+    let whole = folded(story());
+    let plan = |count: usize| folded(story().into_iter().take(count)).entries()[1].plan.as_deref().cloned();
+    for (count, text, calls) in [(6, "One.", vec![100]), (13, "One.\n\nError: no.", vec![100, 101])] {
+        let calls = calls.into_iter().zip([0, 6]).map(|(id, offset)| stored_call(id, offset, true)).collect();
+        let ChatEvent::Snapshot(told) = snapshot(1, text, calls) else { unreachable!() };
+        let told = ChatEvent::Snapshot(Snapshot { plan: plan(count), ..told });
+        let rest = story().into_iter().skip(count);
+        let joined = folded([start(1), told.clone()].into_iter().chain(rest));
+        let (entry, expected) = (&joined.entries()[1], &whole.entries()[1]);
+        assert_eq!((&entry.plan, &entry.text), (&expected.plan, &expected.text));
+        for id in [1, 2] {
+            assert_eq!(step_drawn(entry, id), step_drawn(expected, id));
+        }
+        // A snapshot that comes late takes nothing back.
+        let mut late = whole.clone();
+        fold(&mut late, told);
+        assert_eq!(late.entries()[1].plan, expected.plan);
+    }
+}
+
+#[test]
+fn what_an_answer_ends_with_is_what_it_is_by_and_what_was_cut_off_is_not_at_work() {
+    let ChatEvent::MessageEnd(told) = end(1, "One.", vec![stored_call(100, 0, true)]) else { unreachable!() };
+    let plan = folded(story().into_iter().take(6)).entries()[1].plan.as_deref().cloned();
+    for (status, expected) in [
+        (MessageStatus::Stopped, "stopped skipped"),
+        (MessageStatus::AwaitingApproval, "awaiting waiting"),
+        (MessageStatus::Complete, "stopped skipped"),
+    ] {
+        let end = ChatEvent::MessageEnd(MessageEnd { plan: plan.clone(), status, ..told.clone() });
+        let transcript = folded(story().into_iter().take(6).chain([end]));
+        let entry = &transcript.entries()[1];
+        let steps = &entry.plan.as_ref().unwrap().steps;
+        let states: Vec<_> = steps.iter().map(|step| StepState::of(step, entry.status).name()).collect();
+        assert_eq!(states.join(" "), expected);
+        assert!(entry.step_at_work().is_none());
+    }
+    let failed = folded(story().into_iter().take(6).chain([failure(1)]));
+    assert!(failed.entries()[1].plan.is_some() && failed.entries()[1].step_at_work().is_none());
+}
+
+#[test]
+fn what_is_thought_stands_in_the_step_that_thought_it() {
+    let thought = |id, offset, calls_before| {
+        let delta = "Hm".to_owned();
+        ChatEvent::ReasoningDelta(ReasoningDelta {
+            reasoning_id: id,
+            offset,
+            calls_before,
+            delta,
+            ..Default::default()
+        })
+    };
+    let mut events = story();
+    events.insert(17, thought(3, 22, 3));
+    events.insert(9, thought(2, 6, 1));
+    events.insert(3, thought(1, 0, 0));
+    let transcript = folded(events);
+    let entry = &transcript.entries()[1];
+    assert_eq!(step_drawn(entry, 1), "[t1 100] One.");
+    assert_eq!(step_drawn(entry, 2), "[t2 101] Error: no. [102] Two.");
+    assert_eq!(drawn(entry, &entry.segments()), "PLAN [t3] The answer.");
+}
+
+proptest! {
+    #[test]
+    fn whatever_steps_say_of_their_places_nothing_is_lost_and_nothing_stands_twice(
+        text in "[a計🙂]{0,20}",
+        offsets in proptest::collection::vec(-5i64..80, 0..6),
+        places in proptest::collection::vec(
+            (proptest::option::of(-5i64..80), proptest::option::of(-2i64..9), proptest::option::of(-5i64..80)), 0..5),
+        plan_offset in -5i64..80,
+    ) {
+        let mut transcript = folded([start(1), delta(0, &text)]);
+        for (id, offset) in (100..).zip(&offsets) {
+            fold(&mut transcript, call_start(id, usize::try_from((*offset).max(0)).unwrap()));
+        }
+        let steps = (1..).zip(&places).map(|(id, &(offset, calls_before, end_offset))| {
+            PlanStep { offset, calls_before, end_offset, ..step(id, 1) }
+        });
+        let told = Plan { offset: plan_offset, ..plan(1, steps.collect()) };
+        fold(&mut transcript, ChatEvent::Plan(told));
+        let entry = &transcript.entries()[1];
+        let pieces = entry.all_segments();
+        let joined: String = pieces.iter().filter_map(|piece| match piece {
+            Segment::Text(range) => Some(&entry.text[range.clone()]),
+            Segment::Items(_) | Segment::Plan => None,
+        }).collect();
+        prop_assert_eq!(&joined, &entry.text);
+        let mut keys: Vec<ItemKey> = pieces.iter().flat_map(|piece| match piece {
+            Segment::Items(keys) => keys.clone(),
+            Segment::Text(_) | Segment::Plan => Vec::new(),
+        }).collect();
+        keys.sort();
+        prop_assert_eq!(keys, entry.items.iter().map(super::super::Item::key).collect::<Vec<_>>());
+        let apart: usize = (1..=5).map(|id| entry.segments_of(PlanStepId(id)).len()).sum::<usize>()
+            + entry.segments().iter().filter(|piece| **piece != Segment::Plan).count();
+        prop_assert_eq!(apart, pieces.len());
+    }
+}
