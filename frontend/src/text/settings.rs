@@ -184,10 +184,13 @@ impl Language {
     }
 
     /// What models were asked for; all of it where that is empty.
-    pub(crate) fn purpose(self, purpose: &str) -> String {
+    pub fn purpose(self, purpose: &str) -> String {
         let (english, japanese) = match purpose {
             "" => ("In all", "合計"),
             "answer" => ("Answers", "回答"),
+            "plan" => ("Plans", "計画"),
+            "evaluate" => ("Judging of steps", "手順の評価"),
+            "summary" => ("Summaries of conversations", "会話の要約"),
             "review" => ("Reviews of calls", "ツール呼び出しの審査"),
             "plain" => ("Single questions of programs", "プログラムからの単発の質問"),
             "reasoning_summary" => ("Summaries of what was done", "作業の要約"),

@@ -66,4 +66,5 @@ mod tool_switches;
 #[cfg(unix)]
 mod traces;
 mod turns;
+mod usage;
 mod windows;

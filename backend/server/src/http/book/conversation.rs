@@ -11,8 +11,9 @@ use super::{
     super::{caller::Admin, state::State},
     format,
     frame::{Frame, ReasonForm, answer, refusal, take_reason},
+    words::Words,
 };
-use crate::book::{Book, CallOfTurnRow, ConversationPage as Page, Subject, ThoughtRow};
+use crate::book::{Book, CallOfTurnRow, ConversationPage as Page, ModelCallRow, Subject, ThoughtRow};
 
 #[derive(Deserialize)]
 pub(super) struct FromQuery {
@@ -45,6 +46,16 @@ struct Message {
     datetime: String,
     thoughts: Vec<Thought>,
     calls: Vec<Call>,
+    model_calls: Vec<ModelCall>,
+}
+
+/// What a model was asked for the message.
+struct ModelCall {
+    purpose: String,
+    model: String,
+    /// Tokens, cost, and how it went.
+    words: String,
+    duration: String,
 }
 
 /// What a model showed of its thinking in a step.
@@ -104,7 +115,11 @@ pub(super) async fn give_reason(
 
 fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
     let words = frame.words;
-    let Page { row, messages, calls, thoughts, next, deletion } = found;
+    let Page { row, messages, calls, model_calls, thoughts, next, deletion } = found;
+    let mut models_of: HashMap<i64, Vec<ModelCall>> = HashMap::new();
+    for call in model_calls {
+        models_of.entry(call.message_id).or_default().push(model_call_of(&call, words));
+    }
     let mut thoughts_of: HashMap<i64, Vec<Thought>> = HashMap::new();
     for thought in thoughts {
         thoughts_of.entry(thought.message_id).or_default().push(thought_of(thought));
@@ -134,6 +149,7 @@ fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
         datetime: format::datetime(&message.created_at),
         thoughts: thoughts_of.remove(&message.id).unwrap_or_default(),
         calls: calls_of.remove(&message.id).unwrap_or_default().into_iter().map(call).collect(),
+        model_calls: models_of.remove(&message.id).unwrap_or_default(),
     });
     let address = |from: i64| format!("/admin/conversations/{}?from={from}", row.uuid);
     ConversationPage {
@@ -151,4 +167,13 @@ fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
 fn thought_of(ThoughtRow { words, words_bytes, duration_ms, .. }: ThoughtRow) -> Thought {
     let is_cut = i64::try_from(words.len()).is_ok_and(|held| held < words_bytes);
     Thought { words, duration: duration_ms.map(format::duration), size: is_cut.then(|| format::bytes(words_bytes)) }
+}
+
+fn model_call_of(row: &ModelCallRow, words: Words) -> ModelCall {
+    ModelCall {
+        purpose: words.purpose(&row.purpose),
+        model: format!("{} {}", row.provider, row.model),
+        words: words.model_call(row),
+        duration: format::duration(row.duration_ms),
+    }
 }
