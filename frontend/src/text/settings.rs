@@ -61,6 +61,14 @@ texts! {
 
     // What was used up.
     usage_month: "This month", "今月の使用量";
+    usage_title: "Usage", "使用量";
+    usage_close: "Close", "閉じる";
+    usage_show: "What this was used for", "使用量の内訳を表示";
+    usage_of_answer: "What models were asked for to give this answer.", "この回答のためにモデルが使用した量です。";
+    usage_of_conversation:
+        "What models were asked for in this conversation: its answers in all their versions, and what was asked beside them.",
+        "この会話でモデルが使用した量です。回答のすべての版と、タイトルや要約などを含みます。";
+    usage_none: "No model was asked yet.", "まだモデルは使用されていません。";
     usage_month_about: "What models used up for you since the month began (UTC).", "月初め(UTC)からモデルが使用した量です。";
 
     // Sessions.

@@ -26,6 +26,7 @@ mod crash;
 mod database_errors;
 mod database_outages;
 mod endings;
+mod evaluation;
 mod export;
 mod failed_turns;
 mod following;
