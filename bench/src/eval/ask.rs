@@ -26,6 +26,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// A server that is asked.
 #[derive(Clone, Debug)]
 pub struct Server {
+    /// What the requests go through.
     pub client: Client,
     /// Without a slash at its end.
     pub url: String,
@@ -38,6 +39,7 @@ pub struct Server {
 pub struct Asking {
     /// A name of the catalog; the server's default otherwise.
     pub model: Option<String>,
+    /// What the message says of how it is answered.
     pub mode: AnswerMode,
     /// How long an answer may take.
     pub patience: Duration,

@@ -13,6 +13,7 @@ use super::{mode::Mode, task::Task};
 /// How an answer was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
+    /// As it must be.
     Passed,
     /// Why not.
     Failed(String),
@@ -21,10 +22,15 @@ pub enum Verdict {
 /// What came of one task.
 #[derive(Clone, Debug)]
 pub struct Outcome {
+    /// The task.
     pub id: String,
+    /// The task's.
     pub category: String,
+    /// How its answer was.
     pub verdict: Verdict,
+    /// What its turn took; nothing where that did not end.
     pub usage: Usage,
+    /// From the question to the end.
     pub took: Duration,
     /// The answer; empty where there is none.
     pub text: String,

@@ -20,9 +20,11 @@ pub(super) const SERVER: &str = "lab";
 pub struct Task {
     /// Unique among the tasks.
     pub id: String,
+    /// What it tries, in a word.
     pub category: String,
     /// `en` or `ja`.
     pub language: String,
+    /// The message.
     pub ask: String,
     /// Tools that must be there; where they are not, it is not asked.
     #[serde(default)]
