@@ -99,7 +99,7 @@ test("who has as many answers as may be is told what to do", async ({ browser, b
   await second.getByTestId("send").click();
   await expect(new ChatPage(second).answers).toHaveAttribute("data-status", "complete");
   await second.goto("/settings");
-  await expect(second.getByTestId("month-usage").first()).toHaveText(/^Answers\s*\d+ calls · [\d,]+ tokens in · \d+ out$/);
+  await expect(second.getByTestId("usage-row").first()).toHaveText(/^Answers\s*\d+ calls · [\d,]+ tokens in · \d+ out$/);
   await context.close();
 });
 

@@ -1,5 +1,6 @@
 // What the model gives besides its answers: a title after the first one, and what each cost.
 
+import AxeBuilder from "@axe-core/playwright";
 import { ChatPage } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
 import { chooseInMenu } from "../kit/sidebar.ts";
@@ -49,4 +50,42 @@ test("an answer says what it cost, to the figure, and the title is nobody's cost
     await expect(page.getByTestId("usage-in-all"), when).toHaveText("In all 2,400 tokens in · 68 out");
     await page.reload();
   }
+});
+
+test("what was used is told by what it was for, when one asks: of an answer, and of the conversation with its title", async ({ page, model, tolerated }) => {
+  // The last question is broken off on purpose.
+  tolerated.push(/Failed to load resource: net::ERR_FAILED/);
+  const chat = new ChatPage(page);
+  const asked: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().endsWith("/usage")) asked.push(request.url());
+  });
+  model.answer([{ tool: "add", input: '{"a":2,"b":3}' }]);
+  for (const text of ["It is 5.", "A title"]) model.answer([text]);
+  await page.goto("/");
+  await chat.ask("How much is two and three?");
+  await expect(page.getByTestId("conversation-link").first()).toHaveText("A title");
+  expect(asked).toEqual([]);
+
+  const sheet = page.getByTestId("usage-sheet");
+  await page.getByTestId("usage").click();
+  await expect(sheet.getByTestId("usage-row")).toHaveText(["Answers2 calls · 2,400 tokens in · 68 out"]);
+  expect((await new AxeBuilder({ page }).include("[data-testid=usage-sheet]").analyze()).violations).toEqual([]);
+  await page.keyboard.press("Escape");
+  await expect(sheet).toHaveCount(0);
+  await expect(page.getByTestId("usage")).toBeFocused();
+
+  await page.getByTestId("conversation-menu").click();
+  await page.getByTestId("menu-usage").click();
+  await expect(sheet.getByTestId("usage-row")).toHaveText([
+    "Answers2 calls · 2,400 tokens in · 68 out",
+    "Titles1 call · 1,200 tokens in · 34 out",
+    "In all3 calls · 3,600 tokens in · 102 out",
+  ]);
+  await sheet.getByRole("button", { name: "Close" }).click();
+  await expect(sheet).toHaveCount(0);
+
+  await page.route("**/usage", (route) => route.abort());
+  await page.getByTestId("usage").click();
+  await expect(sheet.locator(".failure")).toBeVisible();
 });

@@ -6,10 +6,10 @@ use std::time::Duration;
 use leptos::wasm_split::SplitLoaderError;
 use serde::{Serialize, de::DeserializeOwned};
 use tallybook_protocol::{
-    AcceptTool, AnswerAgain, Approval, ApprovalId, CallDecision, Conversation, ConversationSummary, DisabledTools,
-    FeedEvent, MessageId, NewConversation, NewDecision, NewDecisions, NewMessage, NewShare, PAGE_HEADER, Page,
-    Playback, Problem, ReasoningSummary, SearchPage, Share, ShareId, ToolCall, ToolCallId, ToolList,
-    UpdateConversation, Window,
+    AcceptTool, AnswerAgain, Approval, ApprovalId, CallDecision, ChatEvent, Conversation, ConversationSummary,
+    DisabledTools, FeedEvent, MessageId, NewConversation, NewDecision, NewDecisions, NewMessage, NewShare, PAGE_HEADER,
+    Page, Playback, Problem, PurposeUsage, ReasoningSummary, SearchPage, Share, ShareId, ToolCall, ToolCallId,
+    ToolList, UpdateConversation, UsageByPurpose, Window,
     sse::{Decoder, Frame},
 };
 use uuid::Uuid;
@@ -370,6 +370,13 @@ pub(crate) async fn playback(uuid: Uuid, id: MessageId, after: Option<&str>) -> 
 pub(crate) async fn explain(uuid: Uuid, id: MessageId) -> Result<Vec<String>, ApiError> {
     let url = format!("{}/messages/{id}/reasoning-summary", conversation_url(uuid));
     call("POST", &url, NO_BODY).await.map(|ReasoningSummary { lines }| lines)
+}
+
+/// `GET /api/conversations/{uuid}/usage`, or that of one of its answers
+pub(crate) async fn find_usage(uuid: Uuid, message: Option<MessageId>) -> Result<Vec<PurposeUsage>, ApiError> {
+    let of_message = message.map(|id| format!("/messages/{id}")).unwrap_or_default();
+    let url = format!("{}{of_message}/usage", conversation_url(uuid));
+    call("GET", &url, NO_BODY).await.map(|UsageByPurpose { items }| items)
 }
 
 /// `POST /api/conversations/{uuid}/stop`

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::{Fault, machine::Machine};
+use crate::{Fault, ScriptedTool, machine::Machine};
 
 /// How long a test waits for something that must happen.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -48,6 +48,11 @@ impl MockMcp {
         Self::on_port(faults, false, 0).await
     }
 
+    /// A server that has these tools alone.
+    pub async fn start_scripted(tools: Vec<ScriptedTool>) -> io::Result<Self> {
+        Self::with_machine(Machine::scripted(tools), false, 0).await
+    }
+
     /// A server that wants tokens.
     pub async fn start_closed(faults: &[Fault]) -> io::Result<Self> {
         Self::on_port(faults, true, 0).await
@@ -55,8 +60,12 @@ impl MockMcp {
 
     /// A server on this port.
     pub async fn on_port(faults: &[Fault], closed: bool, port: u16) -> io::Result<Self> {
+        Self::with_machine(Machine::new(faults.to_vec()), closed, port).await
+    }
+
+    async fn with_machine(machine: Machine, closed: bool, port: u16) -> io::Result<Self> {
         let state = Arc::new(State {
-            machine: Machine::new(faults.to_vec()),
+            machine,
             closed,
             tokens_down: AtomicBool::new(false),
             tokens_given: AtomicUsize::new(0),

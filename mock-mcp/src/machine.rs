@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use crate::{
-    Fault,
+    Fault, ScriptedTool,
     tools::{listed, tool},
 };
 
@@ -25,6 +25,8 @@ const LIST_CHANGED: &str = "notifications/tools/list_changed";
 /// One server.
 pub(crate) struct Machine {
     pub(crate) faults: Vec<Fault>,
+    /// The only tools, where there are some.
+    scripted: Vec<ScriptedTool>,
     tools: Mutex<Vec<Value>>,
     /// The method of each message, in order; of a call, with the tool's name.
     seen: watch::Sender<Vec<String>>,
@@ -38,7 +40,13 @@ impl Machine {
     pub(crate) fn new(faults: Vec<Fault>) -> Self {
         let tools = Mutex::new(listed(&faults));
         let (seen, cancelled, changes) = Default::default();
-        Self { faults, tools, seen, cancelled, changes }
+        Self { faults, scripted: Vec::new(), tools, seen, cancelled, changes }
+    }
+
+    /// One that has these tools alone.
+    pub(crate) fn scripted(scripted: Vec<ScriptedTool>) -> Self {
+        let tools = Mutex::new(scripted.iter().map(ScriptedTool::listed).collect());
+        Self { scripted, tools, ..Self::new(Vec::new()) }
     }
 
     fn has(&self, fault: Fault) -> bool {
@@ -116,6 +124,9 @@ impl Machine {
 
     async fn call(&self, name: &str, message: &Value, out: &Sender<Value>) -> Result<Value, (i32, &'static str)> {
         let arguments = &message["params"]["arguments"];
+        if let Some(tool) = self.scripted.iter().find(|tool| tool.name == name) {
+            return Ok(text(tool.answer(arguments)));
+        }
         match name {
             "echo" => Ok(text(arguments["text"].as_str().unwrap_or("nothing"))),
             "env" => {

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::event::Usage;
+use super::usage::PurposeUsage;
 
 /// The longest instructions of a person to every model, in characters.
 pub const MAX_INSTRUCTIONS_CHARS: usize = 4000;
@@ -77,19 +77,6 @@ pub struct Me {
     /// What models used up for the person since the month began, in UTC.
     #[serde(default)]
     pub this_month: Vec<PurposeUsage>,
-}
-
-/// What models used up for one purpose.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct PurposeUsage {
-    /// What they were asked for: `answer`, `review`, `title` and the like.
-    pub purpose: String,
-    /// How often they were.
-    pub calls: i64,
-    /// Tokens and cost.
-    #[serde(flatten)]
-    pub usage: Usage,
 }
 
 /// What one person may use up; absent where there is no limit.

@@ -18,10 +18,11 @@ mod share;
 pub mod sse;
 mod status;
 mod truncate;
+mod usage;
 
 pub use accounts::{
-    Allowance, Allowances, Identity, Invitation, KeyInfo, Linking, MAX_INSTRUCTIONS_CHARS, MadeKey, Me, PurposeUsage,
-    Session, UpdateMe, User, UserRole,
+    Allowance, Allowances, Identity, Invitation, KeyInfo, Linking, MAX_INSTRUCTIONS_CHARS, MadeKey, Me, Session,
+    UpdateMe, User, UserRole,
 };
 pub use approval::{
     Approval, ApprovalDecided, ApprovalRequested, ApprovalScope, CallDecision, Decision, DisabledTools, NewDecision,
@@ -48,3 +49,4 @@ pub use search::{SearchHit, SearchPage, SnippetPart};
 pub use share::{NewShare, Share, SharedConversation};
 pub use status::{MessageStatus, Role, ToolCallStatus};
 pub use truncate::{CallsBudget, MAX_CALL_ERROR_BYTES, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES};
+pub use usage::{PurposeUsage, UsageByPurpose};

@@ -8,6 +8,7 @@ mod build;
 mod clients;
 mod conformance;
 mod debian;
+mod eval;
 mod fingerprint;
 mod fuzz;
 mod imports;
@@ -64,6 +65,8 @@ enum Command {
     Load(load::Options),
     /// The same for some minutes, and what the server holds meanwhile
     Soak(load::SoakOptions),
+    /// Ask a model tasks with answers that can be checked, in each mode, and say how many it solves
+    Eval(eval::Options),
     /// Measure the server beside its peers, and the page in a real browser
     Bench(bench::Options),
 }
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Command::Screenshots => screenshots::run(),
         Command::Load(options) => load::run(&options),
         Command::Soak(options) => load::soak(&options),
+        Command::Eval(options) => eval::run(&options),
         Command::Bench(options) => bench::run(&options),
     };
     match outcome {

@@ -96,6 +96,9 @@ fn is_unauthorized(error: &HttpError) -> bool {
 }
 
 fn client(url: &Url) -> Result<Client, reqwest::Error> {
+    // reqwest asks for one even where nothing is encrypted, and the demo model has no client that would have installed it. That
+    // another one stands already is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .user_agent(concat!("tallybook/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)

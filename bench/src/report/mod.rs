@@ -14,7 +14,7 @@ use serde_json::json;
 pub(crate) use self::{
     measure::Measure,
     picture::draw,
-    table::{print, said},
+    table::{print, print_table, said},
 };
 use crate::peer::Kind;
 

@@ -15,7 +15,16 @@ pub(crate) fn print(figures: &Figures, quick: bool) -> Result<()> {
     let kinds: BTreeSet<Kind> = figures.0.keys().map(|(_, kind)| *kind).collect();
     let mut rows = vec![head(&kinds)];
     rows.extend(figures.measures().into_iter().map(|measure| row(figures, &kinds, measure)));
-    let columns = rows[0].len();
+    print_table(&rows)?;
+    if quick {
+        writeln!(io::stdout().lock(), "\nThere was little of everything, so nothing here counts.")?;
+    }
+    Ok(())
+}
+
+/// Prints rows of cells, of which the first is the head.
+pub(crate) fn print_table(rows: &[Vec<String>]) -> Result<()> {
+    let columns = rows.first().map_or(0, Vec::len);
     let widths: Vec<usize> =
         (0..columns).map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
     let mut out = io::stdout().lock();
@@ -25,9 +34,6 @@ pub(crate) fn print(figures: &Figures, quick: bool) -> Result<()> {
         if number == 0 {
             writeln!(out, "|{}|", widths.iter().map(|width| "-".repeat(width + 2)).collect::<Vec<_>>().join("|"))?;
         }
-    }
-    if quick {
-        writeln!(out, "\nThere was little of everything, so nothing here counts.")?;
     }
     Ok(())
 }

@@ -28,6 +28,8 @@ pub(crate) fn ConversationMenu(
     /// Finds something in it.
     find: Callback<()>,
     share: Callback<()>,
+    /// Shows what models used up for it.
+    usage: Callback<()>,
     rename: Callback<()>,
 ) -> impl IntoView {
     let text = use_language();
@@ -44,7 +46,7 @@ pub(crate) fn ConversationMenu(
                 <Draw icon=Icon::Chevron />
             </button>
             <div class="menu" id=HEADER_MENU popover="auto">
-                {items(Menu { id: HEADER_MENU, prefix: "menu-" }, uuid, list, Some((find, share)), rename)}
+                {items(Menu { id: HEADER_MENU, prefix: "menu-" }, uuid, list, Some((find, share, usage)), rename)}
             </div>
         </div>
     }
@@ -70,12 +72,12 @@ struct Menu {
     prefix: &'static str,
 }
 
-/// `open` finds something in the open conversation, and shares it.
+/// `open` finds something in the open conversation, shares it, and shows what models used up for it.
 fn items(
     menu: Menu,
     uuid: Uuid,
     list: ConversationList,
-    open: Option<(Callback<()>, Callback<()>)>,
+    open: Option<(Callback<()>, Callback<()>, Callback<()>)>,
     rename: Callback<()>,
 ) -> AnyView {
     let text = use_language();
@@ -119,11 +121,12 @@ fn items(
     let select = Callback::new(move |()| list.begin_selection(Some(uuid)));
     let delete = Callback::new(move |()| list.delete(&[uuid]));
     view! {
-        {open.map(|(find, _)| act(Icon::Magnifier, "find", text.find_here().into(), find))}
+        {open.map(|(find, ..)| act(Icon::Magnifier, "find", text.find_here().into(), find))}
         {act(Icon::Pencil, "rename", text.rename().into(), rename)}
         {act(Icon::Pin, "pin", pin_label, pin)}
         {act(Icon::Box, "archive", archive_label, archive)}
-        {open.map(|(_, share)| act(Icon::Link, "share", text.share().into(), share))}
+        {open.map(|(_, share, _)| act(Icon::Link, "share", text.share().into(), share))}
+        {open.map(|(.., usage)| act(Icon::Tally, "usage", text.usage_title().into(), usage))}
         {file("markdown", text.export_markdown())}
         {file("json", text.export_json())}
         {(menu.id == ROW_MENU).then(|| act(Icon::Check, "select", text.select().into(), select))}

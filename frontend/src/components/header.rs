@@ -12,6 +12,7 @@ use crate::{
         later::{Other, later},
         model_picker::ModelPicker,
         tools_button::ToolsButton,
+        usage_sheet::UsageOf,
     },
     conversation_list::ConversationList,
     language::use_language,
@@ -50,6 +51,7 @@ pub(crate) fn Header(
     });
     let open = Memo::new(move |_| current.get().zip(title.get()));
     let sharing = RwSignal::new(None);
+    let used = RwSignal::new(None);
     let named = move || match open.get() {
         None if !is_chat.get() => view! { <span class="header-title header-name">{text.settings()}</span> }.into_any(),
         None => view! { <span class="header-title header-name narrow-only">{PRODUCT}</span> }.into_any(),
@@ -66,7 +68,8 @@ pub(crate) fn Header(
         Some((uuid, title)) => {
             let rename = Callback::new(move |()| renaming.set(Some(uuid)));
             let share = Callback::new(move |()| sharing.set(Some(uuid)));
-            view! { <ConversationMenu uuid title list find share rename /> }.into_any()
+            let usage = Callback::new(move |()| used.set(Some(UsageOf { conversation: uuid, message: None })));
+            view! { <ConversationMenu uuid title list find share usage rename /> }.into_any()
         }
     };
     view! {
@@ -90,6 +93,7 @@ pub(crate) fn Header(
                 <ToolsButton tools current />
             }.into_any())}
             {later(move || sharing.get().map(|conversation| Other::Share { conversation, sharing }))}
+            {later(move || used.get().map(|of| Other::Usage { of, shown: used }))}
         </header>
     }
     .into_any()

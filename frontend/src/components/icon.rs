@@ -34,6 +34,7 @@ pub(crate) enum Icon {
     Steps,
     Play,
     Gear,
+    Tally,
 }
 
 impl Icon {
@@ -47,6 +48,7 @@ impl Icon {
             Self::Gear => {
                 "M8 1.75 13.4 4.9v6.2L8 14.25 2.6 11.1V4.9zM8 5.75a2.25 2.25 0 1 0 0 4.5 2.25 2.25 0 1 0 0-4.5"
             }
+            Self::Tally => "M3.5 3.5v9M6.5 3.5v9M9.5 3.5v9M12.5 3.5v9M2 11 14 5",
             Self::Check => "M3.5 8.5 6.5 11.5 12.5 4.5",
             Self::Cross => "M4 4 12 12M12 4 4 12",
             Self::Bar => "M3.5 8h9",

@@ -38,6 +38,7 @@ use crate::{
         title_field::TitleField,
         tools_panel,
         undo_notes::{ListTrouble, UndoNotes},
+        usage_sheet::{ShownUsage, UsageOf, UsageSheet},
     },
     conversation_list::ConversationList,
     goal::Goal,
@@ -72,6 +73,7 @@ pub(crate) enum Other {
     TitleField { title: String, done: Callback<Option<String>> },
     Tools(tools_panel::Panel),
     UndoNotes(ConversationList),
+    Usage { of: UsageOf, shown: ShownUsage },
 }
 
 impl From<Other> for Part {
@@ -105,6 +107,7 @@ fn draw_other(part: Other) -> Result<AnyView, SplitLoaderError> {
         Other::Tools(panel) => tools_panel::content(panel),
         Other::TitleField { title, done } => view! { <TitleField title done /> }.into_any(),
         Other::UndoNotes(list) => view! { <UndoNotes list /> }.into_any(),
+        Other::Usage { of, shown } => view! { <UsageSheet of shown /> }.into_any(),
     })
 }
 

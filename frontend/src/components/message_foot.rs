@@ -5,22 +5,24 @@
 use std::time::Duration;
 
 use leptos::{prelude::*, task::spawn_local};
-use tallybook_protocol::{MessageId, MessageStatus};
+use tallybook_protocol::{MessageId, MessageStatus, Usage};
 
 use crate::{
     browser,
     components::{
         explanation::{ExplanationNote, explain_button},
         icon::{Draw, Icon},
+        later::{Other, later},
         model_picker::Author,
         shown::{OptionalEntry, Played, read},
+        usage_sheet::{ShownUsage, UsageOf},
         way_on::WayOn,
     },
     goal::element_id,
     language::{Language, use_language},
     models::Models,
     reactive::memo,
-    session::{Edited, Phase, Session, Step},
+    session::{Edited, Phase, Place, Session, Step},
 };
 
 /// How long a button says that it did it.
@@ -80,7 +82,10 @@ pub(crate) fn AnswerFoot(
                     }
                 })}
                 {move || usage.get().map(|usage| view! {
-                    <span class="usage" data-testid="usage">{text.usage(usage)}</span>
+                    {session.map_or_else(
+                        || view! { <span class="usage" data-testid="usage">{text.usage(usage)}</span> }.into_any(),
+                        |session| usage_button(entry, session, usage, text),
+                    )}
                 })}
                 {time_of(entry, text)}
             }
@@ -89,6 +94,23 @@ pub(crate) fn AnswerFoot(
     view! {
         <footer class="message-foot">{content}</footer>
         <ExplanationNote explanation />
+    }
+    .into_any()
+}
+
+/// What an answer took, as the button that shows for what.
+fn usage_button(entry: OptionalEntry, session: Session, usage: Usage, text: Language) -> AnyView {
+    let shown: ShownUsage = RwSignal::new(None);
+    let show = move |_| {
+        if let Place::Open(conversation) = session.place.get_untracked() {
+            shown.set(Some(UsageOf { conversation, message: Some(read(entry, |entry| entry.id)) }));
+        }
+    };
+    view! {
+        <button type="button" class="button quiet small usage" data-testid="usage" title=text.usage_show() on:click=show>
+            {text.usage(usage)}
+        </button>
+        {later(move || shown.get().map(|of| Other::Usage { of, shown }))}
     }
     .into_any()
 }

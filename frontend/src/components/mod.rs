@@ -65,4 +65,6 @@ pub(crate) mod tool_group;
 pub(crate) mod tools_button;
 pub(crate) mod tools_panel;
 pub(crate) mod undo_notes;
+mod usage_rows;
+pub(crate) mod usage_sheet;
 pub(crate) mod way_on;

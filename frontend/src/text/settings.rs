@@ -61,6 +61,14 @@ texts! {
 
     // What was used up.
     usage_month: "This month", "今月の使用量";
+    usage_title: "Usage", "使用量";
+    usage_close: "Close", "閉じる";
+    usage_show: "What this was used for", "使用量の内訳を表示";
+    usage_of_answer: "What models were asked for to give this answer.", "この回答のためにモデルが使用した量です。";
+    usage_of_conversation:
+        "What models were asked for in this conversation: its answers in all their versions, and what was asked beside them.",
+        "この会話でモデルが使用した量です。回答のすべての版と、タイトルや要約などを含みます。";
+    usage_none: "No model was asked yet.", "まだモデルは使用されていません。";
     usage_month_about: "What models used up for you since the month began (UTC).", "月初め(UTC)からモデルが使用した量です。";
 
     // Sessions.
@@ -184,12 +192,13 @@ impl Language {
     }
 
     /// What models were asked for; all of it where that is empty.
-    pub(crate) fn purpose(self, purpose: &str) -> String {
+    pub fn purpose(self, purpose: &str) -> String {
         let (english, japanese) = match purpose {
             "" => ("In all", "合計"),
             "answer" => ("Answers", "回答"),
             "plan" => ("Plans", "計画"),
             "evaluate" => ("Judging the steps of plans", "計画のステップの評価"),
+            "summary" => ("Summaries of conversations", "会話の要約"),
             "review" => ("Reviews of calls", "ツール呼び出しの審査"),
             "plain" => ("Single questions of programs", "プログラムからの単発の質問"),
             "reasoning_summary" => ("Summaries of what was done", "作業の要約"),

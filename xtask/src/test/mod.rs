@@ -11,7 +11,7 @@ use anyhow::Result;
 
 use self::browser::Browser;
 use crate::{
-    bench, clients, load,
+    bench, clients, eval, load,
     progress::{Step, say},
     shell, ui, workspace,
 };
@@ -54,8 +54,9 @@ pub(crate) fn run() -> Result<()> {
     let clients = clients::run_quick();
     step.done(if clients.is_ok() { "all passed" } else { "some failed" });
 
-    let step = Step::begin("trying the benches and the load", "little of everything");
-    let measures = bench::try_out(&program).and_then(|()| load::try_out(&program));
+    let step = Step::begin("trying the benches, the load and the evaluation", "little of everything");
+    let measures =
+        bench::try_out(&program).and_then(|()| load::try_out(&program)).and_then(|()| eval::try_out(&program));
     step.done(if measures.is_ok() { "they work" } else { "they fail" });
 
     let step = Step::begin("running the browser tests", "");

@@ -9,7 +9,7 @@ use super::{
     Book, BookError,
     limits::{COUNTED_HOURS, HOURS_COUNTED_AT_ONCE, MAX_HOURS_LOOKED_AT, MAX_OPEN_CALLS},
     store::{
-        figures::{self, HourRows, ModelsRow},
+        figures::{self, HourRows, ModelsRow, PurposesRow, SpentRow},
         whole,
     },
 };
@@ -51,6 +51,8 @@ pub(crate) struct Figures {
     pub(crate) days: BTreeMap<String, Spent>,
     pub(crate) models: BTreeMap<String, Spent>,
     pub(crate) people: BTreeMap<String, Spent>,
+    /// By what models were asked for.
+    pub(crate) purposes: BTreeMap<String, Spent>,
     /// Hours that are not counted yet and were too many to be looked at.
     pub(crate) missing_hours: usize,
 }
@@ -72,7 +74,7 @@ impl Count {
 }
 
 impl Spent {
-    fn add(&mut self, row: &ModelsRow) {
+    fn add(&mut self, row: SpentRow) {
         self.calls += row.calls;
         self.input_tokens += row.input_tokens;
         self.output_tokens += row.output_tokens;
@@ -95,9 +97,15 @@ impl ToolFigures {
 
 impl Figures {
     fn add_models(&mut self, day: &str, user: &str, row: &ModelsRow) {
-        self.days.entry(day.to_owned()).or_default().add(row);
-        self.models.entry(row.model_name.clone()).or_default().add(row);
-        self.people.entry(user.to_owned()).or_default().add(row);
+        self.days.entry(day.to_owned()).or_default().add(row.spent);
+        self.models.entry(row.model_name.clone()).or_default().add(row.spent);
+        self.people.entry(user.to_owned()).or_default().add(row.spent);
+    }
+
+    fn add_purposes(&mut self, rows: &[PurposesRow]) {
+        for row in rows {
+            self.purposes.entry(row.purpose.clone()).or_default().add(row.spent);
+        }
     }
 
     fn add_hour(&mut self, hour: DateTime<Utc>, rows: &HourRows) {
@@ -142,12 +150,14 @@ impl Book {
         for row in &sums.models {
             all.add_models(&row.day, names.get(&row.models.user_id).map_or("?", String::as_str), &row.models);
         }
+        all.add_purposes(&sums.purposes);
         // The newest are the last.
         let looked_at = missing.split_off(missing.len().saturating_sub(MAX_HOURS_LOOKED_AT));
         all.missing_hours = missing.len();
         for hour in looked_at {
             let rows = figures::look_at_hour(db, hour).await?;
             all.add_hour(hour, &rows);
+            all.add_purposes(&rows.purposes);
             for row in &rows.models {
                 let name = match names.entry(row.user_id) {
                     Entry::Occupied(known) => known.into_mut(),

@@ -50,6 +50,8 @@ pub(crate) struct ConversationPage {
     pub(crate) messages: Vec<MessageRow>,
     /// The calls of those messages.
     pub(crate) calls: Vec<CallOfTurnRow>,
+    /// What models were asked for them.
+    pub(crate) model_calls: Vec<ModelCallRow>,
     /// What was thought for them.
     pub(crate) thoughts: Vec<ThoughtRow>,
     /// The steps of the plans by which they were made.
@@ -80,7 +82,7 @@ impl Book {
         Ok(WholeCall {
             votes: whole::list_votes(db, id.0, MAX_CALLS_OF_TURN).await?,
             decisions: whole::list_decisions(db, id.0, MAX_CALLS_OF_TURN).await?,
-            model_calls: whole::list_model_calls(db, row.message_id, MAX_CALLS_OF_TURN).await?,
+            model_calls: whole::list_model_calls_of(db, &[row.message_id], MAX_CALLS_OF_TURN).await?,
             tool_calls: whole::list_calls(db, row.message_id, MAX_CALLS_OF_TURN).await?,
             deletion: self.deletion(row.deleted_at),
             reruns: self.find_reruns(id, rerun).await?,
@@ -107,9 +109,10 @@ impl Book {
         let ids: Vec<i64> = messages.iter().map(|message| message.id).collect();
         let calls = whole::list_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let thoughts = whole::list_thoughts_of(db, &ids, MAX_SHOWN_CHARS, MAX_CALLS_OF_TURN).await?;
+        let model_calls = whole::list_model_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let plan_steps = plans::list_steps_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let deletion = self.deletion(row.deleted_at);
-        Ok(ConversationPage { row, messages, calls, thoughts, plan_steps, next, deletion })
+        Ok(ConversationPage { row, messages, calls, model_calls, thoughts, plan_steps, next, deletion })
     }
 
     fn deletion(&self, at: Option<DateTime<Utc>>) -> Option<Deletion> {

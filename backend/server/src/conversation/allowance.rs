@@ -1,8 +1,8 @@
 //! What a person has used up and may still have answered: held when a turn begins or goes on, and counted in the database,
 //! over all replicas.
 
-use chrono::{DateTime, Datelike as _, NaiveTime, Utc};
-use tallybook_protocol::{Allowance, Allowances, PurposeUsage};
+use chrono::{DateTime, Utc};
+use tallybook_protocol::{Allowance, Allowances};
 
 use super::{
     ServiceError,
@@ -18,11 +18,6 @@ use crate::{
 
 fn since(context: &Context, time: DateTime<Utc>) -> Since {
     Since { messages: time - MINUTE, tokens: time - DAY, longest_turn: context.agent.limits().turn_time }
-}
-
-/// The first moment of its month.
-fn month_of(time: DateTime<Utc>) -> DateTime<Utc> {
-    time.with_day(1).unwrap_or(time).with_time(NaiveTime::MIN).single().unwrap_or(time)
 }
 
 /// Holds back other turns of this person until the transaction that begins this one is over. The first thing in it: what is
@@ -54,18 +49,6 @@ pub(super) async fn check_tokens(context: &Context, user: UserId) -> Result<(), 
 }
 
 impl ConversationService {
-    /// What models used up for a person since the month began, by what they were asked for.
-    pub async fn list_usage_this_month(&self, user: UserId) -> Result<Vec<PurposeUsage>, ServiceError> {
-        let longest_turn = self.context.agent.limits().turn_time;
-        let rows = usage::list_by_purpose(&self.context.db, user, month_of(now()), longest_turn).await?;
-        let rows = rows.into_iter().map(|row| PurposeUsage {
-            purpose: row.purpose,
-            calls: row.calls,
-            usage: row.usage.into(),
-        });
-        Ok(rows.collect())
-    }
-
     /// What a person may still use up.
     pub async fn find_allowances(&self, user: UserId) -> Result<Allowances, ServiceError> {
         let limits = self.context.person_limits;
@@ -83,17 +66,5 @@ impl ConversationService {
             messages_per_minute: allowance(limits.messages_per_minute.into(), messages.used),
             tokens_per_day: allowance(limits.tokens_per_day, tokens.used),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::month_of;
-
-    #[test]
-    fn a_month_begins_on_its_first_day() {
-        let month = |text: &str| month_of(text.parse().unwrap()).to_rfc3339();
-        assert_eq!(month("2028-02-29T23:59:59.999Z"), "2028-02-01T00:00:00+00:00");
-        assert_eq!(month("2026-12-01T00:00:00Z"), "2026-12-01T00:00:00+00:00");
     }
 }

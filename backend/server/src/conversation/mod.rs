@@ -31,6 +31,7 @@ mod tool_call;
 mod tool_switches;
 mod turn;
 mod turn_counts;
+mod usage;
 mod work_counts;
 
 pub use context::{ConversationSettings, Lifetimes};

@@ -44,6 +44,7 @@ mod state;
 mod tool_calls;
 mod tools;
 mod trace;
+mod usage;
 mod words;
 
 pub use hosts::{HostName, HostNameError, Hosts};

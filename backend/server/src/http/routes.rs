@@ -23,6 +23,7 @@ use super::{
     state::AppState,
     tool_calls, tools,
     trace::{self, RequestSpan},
+    usage,
 };
 use crate::{
     accounts::{AccountsError, OpenIdError},
@@ -107,6 +108,8 @@ fn api() -> Scope {
         .service(
             Endpoint::at("/conversations/{uuid}/messages/{message_id}/playback").on(Method::GET, messages::playback),
         )
+        .service(Endpoint::at("/conversations/{uuid}/messages/{message_id}/usage").on(Method::GET, usage::of_message))
+        .service(Endpoint::at("/conversations/{uuid}/usage").on(Method::GET, usage::of_conversation))
         .service(Endpoint::at("/conversations/{uuid}/events").on(Method::GET, messages::subscribe))
         .service(Endpoint::at("/conversations/{uuid}/continue").on(Method::POST, messages::continue_turn))
         .service(Endpoint::at("/conversations/{uuid}/stop").on(Method::POST, messages::stop))

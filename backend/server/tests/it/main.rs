@@ -26,6 +26,7 @@ mod crash;
 mod database_errors;
 mod database_outages;
 mod endings;
+mod evaluation;
 mod export;
 mod failed_turns;
 mod following;
@@ -67,4 +68,5 @@ mod tool_switches;
 #[cfg(unix)]
 mod traces;
 mod turns;
+mod usage;
 mod windows;

@@ -1,10 +1,10 @@
 //! What one has used up and what is left, as of when the settings were opened.
 
 use leptos::prelude::*;
-use tallybook_protocol::{Allowance, Allowances, PurposeUsage, Usage};
+use tallybook_protocol::{Allowance, Allowances, PurposeUsage};
 
 use super::section::section;
-use crate::language::Language;
+use crate::{components::usage_rows::usage_rows, language::Language};
 
 /// Nothing where there are no limits.
 pub(super) fn limits_section(limits: Allowances, text: Language) -> Option<AnyView> {
@@ -21,22 +21,7 @@ pub(super) fn limits_section(limits: Allowances, text: Language) -> Option<AnyVi
 
 /// What models used up this month, by what they were asked for; nothing where they were not asked.
 pub(super) fn month_section(this_month: Vec<PurposeUsage>, text: Language) -> Option<AnyView> {
-    let mut all = PurposeUsage { purpose: String::new(), calls: 0, usage: Usage::default() };
-    for row in &this_month {
-        all.calls += row.calls;
-        all.usage += row.usage;
-    }
-    let is_sum_of_many = this_month.len() > 1;
-    let rows = this_month.into_iter().chain(is_sum_of_many.then_some(all)).map(|row| {
-        view! {
-            <div class="setting-allowance" data-testid="month-usage">
-                <span>{text.purpose(&row.purpose)}</span>
-                <span>{text.calls_of_models(row.calls)} " · " {text.usage(row.usage)}</span>
-            </div>
-        }
-        .into_any()
-    });
-    let rows = rows.collect::<Vec<_>>();
+    let rows = usage_rows(this_month, text);
     let has_some = !rows.is_empty();
     has_some.then(|| section("usage", text.usage_month(), text.usage_month_about(), rows.into_any()))
 }

@@ -31,11 +31,21 @@ const COUNT_DURATIONS: &str = "SELECT tool_name, CASE WHEN duration_ms <= 1 THEN
      WHERE started_at >= ? AND started_at < ? AND duration_ms IS NOT NULL GROUP BY tool_name, up_to_ms";
 
 // Sums of integers are decimals to MySQL.
-const COUNT_MODELS: &str = "SELECT c.user_id, COALESCE(m.model, k.model) AS model_name, COUNT(*) AS calls, \
-     CAST(SUM(k.input_tokens) AS SIGNED) AS input_tokens, CAST(SUM(k.output_tokens) AS SIGNED) AS output_tokens, \
-     CAST(COALESCE(SUM(k.cost_nanos), 0) AS SIGNED) AS cost_nanos FROM model_calls k JOIN messages m ON m.id = k.message_id \
-     JOIN conversations c ON c.id = m.conversation_id WHERE k.created_at >= ? AND k.created_at < ? \
-     GROUP BY c.user_id, COALESCE(m.model, k.model)";
+const COUNT_MODELS: &str = "SELECT user_id, model_name, COUNT(*) AS calls, \
+     CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, \
+     CAST(COALESCE(SUM(cost_nanos), 0) AS SIGNED) AS cost_nanos FROM \
+     (SELECT c.user_id AS user_id, COALESCE(m.model, k.model) AS model_name, k.input_tokens, k.output_tokens, k.cost_nanos \
+     FROM model_calls k JOIN messages m ON m.id = k.message_id JOIN conversations c ON c.id = m.conversation_id \
+     WHERE k.created_at >= ? AND k.created_at < ? \
+     UNION ALL SELECT user_id, model, input_tokens, output_tokens, cost_nanos FROM plain_calls \
+     WHERE created_at >= ? AND created_at < ?) AS all_calls GROUP BY user_id, model_name";
+
+const COUNT_PURPOSES: &str = "SELECT purpose, COUNT(*) AS calls, CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, \
+     CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, CAST(COALESCE(SUM(cost_nanos), 0) AS SIGNED) AS cost_nanos FROM \
+     (SELECT CAST(purpose AS CHAR(32)) AS purpose, input_tokens, output_tokens, cost_nanos FROM model_calls \
+     WHERE created_at >= ? AND created_at < ? \
+     UNION ALL SELECT 'plain', input_tokens, output_tokens, cost_nanos FROM plain_calls \
+     WHERE created_at >= ? AND created_at < ?) AS all_calls GROUP BY purpose";
 
 const CREATE_CALLS: &str = "INSERT INTO tool_call_hours (hour, tool_name, status, calls) VALUES (?, ?, ?, ?)";
 
@@ -43,6 +53,9 @@ const CREATE_DURATIONS: &str = "INSERT INTO tool_duration_hours (hour, tool_name
 
 const CREATE_MODELS: &str = "INSERT INTO model_call_hours \
      (hour, user_id, model, calls, input_tokens, output_tokens, cost_nanos) VALUES (?, ?, ?, ?, ?, ?, ?)";
+
+const CREATE_PURPOSES: &str = "INSERT INTO purpose_call_hours \
+     (hour, purpose, calls, input_tokens, output_tokens, cost_nanos) VALUES (?, ?, ?, ?, ?, ?)";
 
 const SUM_HOURS: &str = "SELECT hour, status, CAST(SUM(calls) AS SIGNED) AS calls FROM tool_call_hours WHERE hour >= ? \
      GROUP BY hour, status";
@@ -58,6 +71,10 @@ const SUM_MODELS: &str = "SELECT SUBSTR(hour, 1, 10) AS day, user_id, model AS m
      CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(cost_nanos) AS SIGNED) AS cost_nanos \
      FROM model_call_hours WHERE hour >= ? GROUP BY SUBSTR(hour, 1, 10), user_id, model";
 
+const SUM_PURPOSES: &str = "SELECT purpose, CAST(SUM(calls) AS SIGNED) AS calls, \
+     CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, \
+     CAST(SUM(cost_nanos) AS SIGNED) AS cost_nanos FROM purpose_call_hours WHERE hour >= ? GROUP BY purpose";
+
 const LIST_NAMES: &str =
     "SELECT id, name FROM users WHERE id IN (SELECT user_id FROM model_call_hours WHERE hour >= ?)";
 
@@ -66,15 +83,30 @@ pub(in crate::book) type CallsRow = (String, String, i64);
 /// Calls of a tool that took no longer.
 pub(in crate::book) type DurationsRow = (String, i64, i64);
 
+/// What model calls took.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub(in crate::book) struct SpentRow {
+    pub(in crate::book) calls: i64,
+    pub(in crate::book) input_tokens: i64,
+    pub(in crate::book) output_tokens: i64,
+    pub(in crate::book) cost_nanos: i64,
+}
+
 /// Model calls of a person's.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(in crate::book) struct ModelsRow {
     pub(in crate::book) user_id: i64,
     pub(in crate::book) model_name: String,
-    pub(in crate::book) calls: i64,
-    pub(in crate::book) input_tokens: i64,
-    pub(in crate::book) output_tokens: i64,
-    pub(in crate::book) cost_nanos: i64,
+    #[sqlx(flatten)]
+    pub(in crate::book) spent: SpentRow,
+}
+
+/// Model calls for one purpose.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(in crate::book) struct PurposesRow {
+    pub(in crate::book) purpose: String,
+    #[sqlx(flatten)]
+    pub(in crate::book) spent: SpentRow,
 }
 
 /// The same of one day.
@@ -91,6 +123,7 @@ pub(in crate::book) struct HourRows {
     pub(in crate::book) calls: Vec<CallsRow>,
     pub(in crate::book) durations: Vec<DurationsRow>,
     pub(in crate::book) models: Vec<ModelsRow>,
+    pub(in crate::book) purposes: Vec<PurposesRow>,
 }
 
 /// What there was since a time, as far as it is counted.
@@ -100,6 +133,7 @@ pub(in crate::book) struct SumRows {
     pub(in crate::book) tools: Vec<CallsRow>,
     pub(in crate::book) durations: Vec<DurationsRow>,
     pub(in crate::book) models: Vec<ModelsOfDayRow>,
+    pub(in crate::book) purposes: Vec<PurposesRow>,
     pub(in crate::book) names: Vec<(i64, String)>,
 }
 
@@ -112,10 +146,13 @@ pub(in crate::book) async fn list_counted(db: &Database, since: DateTime<Utc>) -
 pub(in crate::book) async fn look_at_hour(db: &Database, hour: DateTime<Utc>) -> sqlx::Result<HourRows> {
     let end = hour + TimeDelta::hours(1);
     on_db!(db, |pool| {
+        let models = sqlx::query_as(COUNT_MODELS).bind(hour).bind(end).bind(hour).bind(end);
+        let purposes = sqlx::query_as(COUNT_PURPOSES).bind(hour).bind(end).bind(hour).bind(end);
         Ok(HourRows {
             calls: sqlx::query_as(COUNT_CALLS).bind(hour).bind(end).fetch_all(pool).await?,
             durations: sqlx::query_as(COUNT_DURATIONS).bind(hour).bind(end).fetch_all(pool).await?,
-            models: sqlx::query_as(COUNT_MODELS).bind(hour).bind(end).fetch_all(pool).await?,
+            models: models.fetch_all(pool).await?,
+            purposes: purposes.fetch_all(pool).await?,
         })
     })
 }
@@ -164,8 +201,15 @@ async fn write_hour(tx: &mut Transaction, hour: DateTime<Utc>, rows: &HourRows) 
             query.execute(&mut *connection).await?;
         }
         for row in &rows.models {
-            let query = sqlx::query(CREATE_MODELS).bind(hour).bind(row.user_id).bind(&row.model_name).bind(row.calls);
-            let query = query.bind(row.input_tokens).bind(row.output_tokens).bind(row.cost_nanos);
+            let SpentRow { calls, input_tokens, output_tokens, cost_nanos } = row.spent;
+            let query = sqlx::query(CREATE_MODELS).bind(hour).bind(row.user_id).bind(&row.model_name).bind(calls);
+            let query = query.bind(input_tokens).bind(output_tokens).bind(cost_nanos);
+            query.execute(&mut *connection).await?;
+        }
+        for row in &rows.purposes {
+            let SpentRow { calls, input_tokens, output_tokens, cost_nanos } = row.spent;
+            let query = sqlx::query(CREATE_PURPOSES).bind(hour).bind(&row.purpose).bind(calls);
+            let query = query.bind(input_tokens).bind(output_tokens).bind(cost_nanos);
             query.execute(&mut *connection).await?;
         }
         Ok(())
@@ -180,6 +224,7 @@ pub(in crate::book) async fn sum(db: &Database, since: DateTime<Utc>) -> sqlx::R
             tools: sqlx::query_as(SUM_TOOLS).bind(since).fetch_all(pool).await?,
             durations: sqlx::query_as(SUM_DURATIONS).bind(since).fetch_all(pool).await?,
             models: sqlx::query_as(SUM_MODELS).bind(since).fetch_all(pool).await?,
+            purposes: sqlx::query_as(SUM_PURPOSES).bind(since).fetch_all(pool).await?,
             names: sqlx::query_as(LIST_NAMES).bind(since).fetch_all(pool).await?,
         })
     })

@@ -22,8 +22,10 @@ const LIST_DECISIONS: &str = "SELECT decision, decided_by, reason, scope, create
 const LIST_VOTES: &str = "SELECT model, verdict, reason, duration_ms FROM tool_call_reviews \
      WHERE tool_call_id = ? ORDER BY id LIMIT ?";
 
-const LIST_MODEL_CALLS: &str = "SELECT provider, model, input_tokens, output_tokens, cost_nanos, attempts, error, \
-     duration_ms, created_at FROM model_calls WHERE message_id = ? ORDER BY step LIMIT ?";
+// MySQL keeps purposes as an enumeration. Calls beside a turn's steps come in the order in which they were over.
+const LIST_MODEL_CALLS_OF: &str = "SELECT message_id, CAST(purpose AS CHAR(32)) AS purpose, provider, model, \
+     input_tokens, output_tokens, cost_nanos, attempts, error, duration_ms, created_at FROM model_calls \
+     WHERE message_id IN (";
 
 const LIST_CALLS: &str = "SELECT id, message_id, tool_name, status, started_at, duration_ms FROM tool_calls \
      WHERE message_id = ? ORDER BY step, position LIMIT ?";
@@ -112,9 +114,12 @@ pub(crate) struct ThoughtRow {
     pub(crate) duration_ms: Option<i64>,
 }
 
-/// A step's model call.
+/// A model call, of a step or beside it.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct ModelCallRow {
+    pub(crate) message_id: i64,
+    /// What the model was asked for.
+    pub(crate) purpose: String,
     pub(crate) provider: String,
     pub(crate) model: String,
     pub(crate) input_tokens: i64,
@@ -199,13 +204,24 @@ pub(in crate::book) async fn list_votes(db: &Database, id: i64, limit: u32) -> s
     on_db!(db, |pool| sqlx::query_as(LIST_VOTES).bind(id).bind(limit).fetch_all(pool).await)
 }
 
-/// The model calls of a turn.
-pub(in crate::book) async fn list_model_calls(
+/// The model calls of several turns, in order.
+pub(in crate::book) async fn list_model_calls_of(
     db: &Database,
-    message_id: i64,
+    message_ids: &[i64],
     limit: u32,
 ) -> sqlx::Result<Vec<ModelCallRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_MODEL_CALLS).bind(message_id).bind(limit).fetch_all(pool).await)
+    if message_ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    on_db!(db, |pool| {
+        let mut query = QueryBuilder::new(LIST_MODEL_CALLS_OF);
+        let mut list = query.separated(", ");
+        for id in message_ids {
+            list.push_bind(*id);
+        }
+        query.push(") ORDER BY message_id, id LIMIT ").push_bind(limit);
+        query.build_query_as().fetch_all(pool).await
+    })
 }
 
 /// The tool calls of a turn.

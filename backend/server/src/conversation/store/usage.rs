@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use tallybook_protocol::{MessageId, PurposeUsage};
 
-use super::rows::TokensRow;
+use super::rows::{ConversationId, TokensRow};
 use crate::{
     accounts::UserId,
     db::{Database, Transaction, on_db, on_tx},
@@ -40,6 +41,20 @@ const LIST_BY_PURPOSE: &str = "SELECT purpose, COUNT(*) AS calls, CAST(SUM(input
      UNION ALL SELECT 'plain', input_tokens, output_tokens, cached_tokens, cost_nanos FROM plain_calls \
      WHERE user_id = ? AND created_at >= ?) AS all_calls GROUP BY purpose ORDER BY purpose";
 
+// `CAST`, since MySQL keeps purposes as an enumeration, and the sums of integers are decimals to it.
+const LIST_OF_CONVERSATION: &str = "SELECT CAST(k.purpose AS CHAR(32)) AS purpose, COUNT(*) AS calls, \
+     CAST(SUM(k.input_tokens) AS SIGNED) AS input_tokens, CAST(SUM(k.output_tokens) AS SIGNED) AS output_tokens, \
+     CAST(SUM(k.cached_tokens) AS SIGNED) AS cached_tokens, CAST(SUM(k.cost_nanos) AS SIGNED) AS cost_nanos \
+     FROM messages m JOIN model_calls k ON k.message_id = m.id WHERE m.conversation_id = ? \
+     GROUP BY CAST(k.purpose AS CHAR(32)) ORDER BY 1";
+
+// What is asked beside a turn is not the answer's.
+const LIST_OF_ANSWER: &str = "SELECT CAST(purpose AS CHAR(32)) AS purpose, COUNT(*) AS calls, \
+     CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, \
+     CAST(SUM(cached_tokens) AS SIGNED) AS cached_tokens, CAST(SUM(cost_nanos) AS SIGNED) AS cost_nanos \
+     FROM model_calls WHERE message_id = ? AND purpose NOT IN ('title', 'summary', 'reasoning_summary') \
+     GROUP BY CAST(purpose AS CHAR(32)) ORDER BY 1";
+
 /// What was used up for one purpose.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct PurposeRow {
@@ -47,6 +62,13 @@ pub(crate) struct PurposeRow {
     pub(crate) calls: i64,
     #[sqlx(flatten)]
     pub(crate) usage: TokensRow,
+}
+
+impl From<PurposeRow> for PurposeUsage {
+    fn from(row: PurposeRow) -> Self {
+        let PurposeRow { purpose, calls, usage } = row;
+        Self { purpose, calls, usage: usage.into() }
+    }
 }
 
 /// How much was used up, and since when.
@@ -106,6 +128,16 @@ pub(crate) async fn list_by_purpose(
         let listed = sqlx::query_as(LIST_BY_PURPOSE).bind(user).bind(touched).bind(time).bind(user).bind(time);
         listed.fetch_all(pool).await
     })
+}
+
+/// What models used up for a conversation: all its versions, and what they were asked beside answers.
+pub(crate) async fn list_of_conversation(db: &Database, id: ConversationId) -> sqlx::Result<Vec<PurposeRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_OF_CONVERSATION).bind(id).fetch_all(pool).await)
+}
+
+/// What models used up for an answer.
+pub(crate) async fn list_of_answer(db: &Database, id: MessageId) -> sqlx::Result<Vec<PurposeRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_OF_ANSWER).bind(id).fetch_all(pool).await)
 }
 
 /// Counts all of it.

@@ -13,7 +13,7 @@ use super::{
     frame::{Frame, ReasonForm, answer, refusal, take_reason},
     words::Words,
 };
-use crate::book::{Book, CallOfTurnRow, ConversationPage as Page, PlanStepRow, Subject, ThoughtRow};
+use crate::book::{Book, CallOfTurnRow, ConversationPage as Page, ModelCallRow, PlanStepRow, Subject, ThoughtRow};
 
 #[derive(Deserialize)]
 pub(super) struct FromQuery {
@@ -48,6 +48,16 @@ struct Message {
     plan: Vec<PlanStep>,
     thoughts: Vec<Thought>,
     calls: Vec<Call>,
+    model_calls: Vec<ModelCall>,
+}
+
+/// What a model was asked for the message.
+struct ModelCall {
+    purpose: String,
+    model: String,
+    /// Tokens, cost, and how it went.
+    words: String,
+    duration: String,
 }
 
 /// A step of a plan.
@@ -118,10 +128,14 @@ pub(super) async fn give_reason(
 
 fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
     let words = frame.words;
-    let Page { row, messages, calls, thoughts, plan_steps, next, deletion } = found;
+    let Page { row, messages, calls, model_calls, thoughts, plan_steps, next, deletion } = found;
     let mut plan_of: HashMap<i64, Vec<PlanStep>> = HashMap::new();
     for step in plan_steps {
         plan_of.entry(step.message_id).or_default().push(step_of(step, words));
+    }
+    let mut models_of: HashMap<i64, Vec<ModelCall>> = HashMap::new();
+    for call in model_calls {
+        models_of.entry(call.message_id).or_default().push(model_call_of(&call, words));
     }
     let mut thoughts_of: HashMap<i64, Vec<Thought>> = HashMap::new();
     for thought in thoughts {
@@ -153,6 +167,7 @@ fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
         plan: plan_of.remove(&message.id).unwrap_or_default(),
         thoughts: thoughts_of.remove(&message.id).unwrap_or_default(),
         calls: calls_of.remove(&message.id).unwrap_or_default().into_iter().map(call).collect(),
+        model_calls: models_of.remove(&message.id).unwrap_or_default(),
     });
     let address = |from: i64| format!("/admin/conversations/{}?from={from}", row.uuid);
     ConversationPage {
@@ -176,4 +191,13 @@ fn step_of(step: PlanStepRow, words: Words) -> PlanStep {
 fn thought_of(ThoughtRow { words, words_bytes, duration_ms, .. }: ThoughtRow) -> Thought {
     let is_cut = i64::try_from(words.len()).is_ok_and(|held| held < words_bytes);
     Thought { words, duration: duration_ms.map(format::duration), size: is_cut.then(|| format::bytes(words_bytes)) }
+}
+
+fn model_call_of(row: &ModelCallRow, words: Words) -> ModelCall {
+    ModelCall {
+        purpose: words.purpose(&row.purpose),
+        model: format!("{} {}", row.provider, row.model),
+        words: words.model_call(row),
+        duration: format::duration(row.duration_ms),
+    }
 }

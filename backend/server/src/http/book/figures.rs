@@ -1,5 +1,7 @@
 //! `/admin/figures`: how much is called, how well and how fast it goes, and what it costs; as pictures, and in words.
 
+use std::collections::BTreeMap;
+
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
 use chrono::{DateTime, Utc};
@@ -100,10 +102,13 @@ fn page(frame: Frame, range: &str, since: DateTime<Utc>, hours: i64, figures: &F
         address: format!("/admin/figures?range={range_name}"),
         is_shown: range_name == range,
     });
+    let named = |(purpose, spent): (&String, &Spent)| (words.purpose(purpose), *spent);
+    let purposes: BTreeMap<String, Spent> = figures.purposes.iter().map(named).collect();
     let mut tables = vec![
         (words.of_days(), rows(figures.days.iter().rev())),
         (words.of_models(), sorted(figures.models.iter())),
         (words.of_people(), sorted(figures.people.iter())),
+        (words.of_purposes(), sorted(purposes.iter())),
     ];
     tables.retain(|(_, rows)| !rows.is_empty());
     FiguresPage {

@@ -60,10 +60,6 @@ pub(super) fn bars(call: &WholeCall, words: Words) -> Vec<Bar> {
 }
 
 fn of_model(row: &ModelCallRow, words: Words) -> Span {
-    let tokens = words.tokens(&format::number(row.input_tokens), &format::number(row.output_tokens));
-    let cost = row.cost_nanos.map(|nanos| format!(" · {}", format::cost(nanos))).unwrap_or_default();
-    let attempts = if row.attempts > 1 { format!(" · ×{}", row.attempts) } else { String::new() };
-    let error = row.error.as_ref().map(|error| format!(" · {error}")).unwrap_or_default();
     Span {
         began: row.created_at - TimeDelta::milliseconds(row.duration_ms),
         ended: row.created_at,
@@ -73,7 +69,7 @@ fn of_model(row: &ModelCallRow, words: Words) -> Span {
             is_this: false,
             kind: "model".to_owned(),
             words: String::new(),
-            note: Some(format!("{tokens}{cost}{attempts}{error}")),
+            note: Some(format!("{} · {}", words.purpose(&row.purpose), words.model_call(row))),
             x: 0,
             width: 0,
         },

@@ -6,7 +6,7 @@ use super::{
     super::{error::ApiError, words::words},
     format,
 };
-use crate::book::{BookError, Deletion, FilterError, MAX_RERUN_INPUT_BYTES, NoRerun, RerunState};
+use crate::book::{BookError, Deletion, FilterError, MAX_RERUN_INPUT_BYTES, ModelCallRow, NoRerun, RerunState};
 
 /// The words in one language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +83,7 @@ words! {
     of_tools: "Tools", "ツール";
     of_models: "Models", "モデル";
     of_people: "People", "ユーザー";
+    of_purposes: "What models were asked for", "モデルの用途";
     of_days: "Days", "日";
     failed_share: "Failed", "失敗";
     half_within: "Half within", "半数の所要時間";
@@ -152,6 +153,11 @@ impl Words {
         }
     }
 
+    /// What a model was asked for.
+    pub(super) fn purpose(self, purpose: &str) -> String {
+        self.0.purpose(purpose)
+    }
+
     /// How a turn ended.
     pub(super) fn turn_status(self, status: &str) -> &'static str {
         let (english, japanese) = match status {
@@ -200,6 +206,22 @@ impl Words {
         match self.0 {
             Language::English => format!("{input} tokens in, {output} out"),
             Language::Japanese => format!("入力{input}トークン、出力{output}トークン"),
+        }
+    }
+
+    /// What a model call took, and how it went where that was not well at once.
+    pub(super) fn model_call(self, row: &ModelCallRow) -> String {
+        let tokens = self.tokens(&format::number(row.input_tokens), &format::number(row.output_tokens));
+        let cost = row.cost_nanos.map(|nanos| self.cost_of(&format::cost(nanos)));
+        let attempts = (row.attempts > 1).then(|| format!("×{}", row.attempts));
+        let all = [Some(tokens), cost, attempts, row.error.clone()];
+        all.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+
+    fn cost_of(self, cost: &str) -> String {
+        match self.0 {
+            Language::English => format!("cost {cost}"),
+            Language::Japanese => format!("費用{cost}"),
         }
     }
 

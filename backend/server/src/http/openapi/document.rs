@@ -10,7 +10,7 @@ use utoipa::OpenApi;
 use super::finish;
 use crate::http::{
     accounts, book, consent, content_encoding::Text, conversations, export, feed, health, mcp, messages, models,
-    openai, search, shares, state::State, tool_calls, tools,
+    openai, search, shares, state::State, tool_calls, tools, usage,
 };
 
 /// All of it.
@@ -48,6 +48,7 @@ use crate::http::{
         consent::decide, consent::decide_several, consent::list, consent::revoke,
         tools::list, tools::find_disabled, tools::set_disabled, tools::switch, tools::accept, tool_calls::find,
         models::list, search::everywhere, search::in_conversation, shares::create, shares::list, shares::revoke,
+        usage::of_conversation, usage::of_message,
         health::live, health::ready, health::metrics, show,
     ),
     components(schemas(ChatEvent, Problem)),

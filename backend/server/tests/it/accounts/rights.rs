@@ -86,6 +86,8 @@ fn rows() -> Vec<Row> {
         row(post.clone(), "/api/conversations/{uuid}/messages/{message_id}/reasoning-summary", SOMEBODYS),
         row(post.clone(), "/api/conversations/{uuid}/messages/{message_id}/select", SOMEBODYS),
         row(get.clone(), "/api/conversations/{uuid}/messages/{message_id}/playback", SOMEBODYS),
+        row(get.clone(), "/api/conversations/{uuid}/messages/{message_id}/usage", SOMEBODYS),
+        row(get.clone(), "/api/conversations/{uuid}/usage", SOMEBODYS),
         row(get.clone(), "/api/conversations/{uuid}/events", somebodys(204)),
         row(post.clone(), "/api/conversations/{uuid}/continue", somebodys(409)),
         row(post.clone(), "/api/conversations/{uuid}/stop", somebodys(204)),

@@ -6,6 +6,7 @@ mod kit;
 mod list;
 mod looking;
 mod playback;
+mod purposes;
 mod reruns;
 mod sql;
 

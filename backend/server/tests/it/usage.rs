@@ -1,0 +1,62 @@
+//! What models used up, by what they were asked for: of a conversation and of an answer.
+
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+
+use crate::support::{Engine, Provider, TestApp, eventually, on_every_engine};
+
+/// Purposes with how often each was asked for, and all tokens that were read.
+fn counted(told: &Value) -> (Value, i64) {
+    let rows = told["items"].as_array().unwrap();
+    let counts = rows.iter().map(|row| (row["purpose"].clone(), row["calls"].clone())).collect::<Vec<_>>();
+    (json!(counts), rows.iter().map(|row| row["input_tokens"].as_i64().unwrap()).sum())
+}
+
+on_every_engine! {
+    async fn what_is_asked_beside_an_answer_counts_to_its_conversation(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn_with_titles(&engine, Provider::Anthropic.settings(model.url())).await;
+        let conversation = app.create_conversation().await;
+        let path = format!("/api/conversations/{conversation}");
+        assert_eq!(app.get_json(&format!("{path}/usage")).await, json!({"items": []}));
+        model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
+        model.reply([text("Three.")]);
+        model.reply([text("A sum")]);
+        app.send(&conversation, "1 + 2?").await.all().await;
+        let of_all = async || counted(&app.get_json(&format!("{path}/usage")).await);
+        eventually("the title's call counts", async || of_all().await.0 == json!([["answer", 2], ["title", 1]])).await;
+
+        let answer = app.conversation(&conversation).await["messages"][1].clone();
+        let id = answer["id"].as_i64().unwrap();
+        model.reply([text("I added the numbers.")]);
+        let summed = app.post(&format!("{path}/messages/{id}/reasoning-summary"), json!({})).await;
+        assert_eq!(summed.status(), 200);
+        let (counts, tokens) = of_all().await;
+        assert_eq!(counts, json!([["answer", 2], ["reasoning_summary", 1], ["title", 1]]));
+
+        // An answer's is what it says that it took.
+        let of_answer = app.get_json(&format!("{path}/messages/{id}/usage")).await;
+        let (counts, tokens_of_answer) = counted(&of_answer);
+        assert_eq!(counts, json!([["answer", 2]]));
+        assert_eq!(answer["usage"]["input_tokens"], tokens_of_answer);
+        assert_eq!(answer["usage"]["output_tokens"], of_answer["items"][0]["output_tokens"]);
+        assert!(tokens_of_answer > 0 && tokens > tokens_of_answer, "{tokens} {tokens_of_answer}");
+        let question = app.get_json(&format!("{path}/messages/{}/usage", id - 1)).await;
+        assert_eq!(question, json!({"items": []}), "nobody answers by a question");
+
+        // Another version of the answer counts to the conversation, and is an answer of its own.
+        model.reply([text("Three, again.")]);
+        let again = app.post(&format!("{path}/messages/{id}/regenerate"), json!({})).await;
+        again.text().await.unwrap();
+        assert_eq!(of_all().await.0, json!([["answer", 3], ["reasoning_summary", 1], ["title", 1]]));
+
+        // A message of another conversation is none of this one.
+        let other = app.create_conversation().await;
+        for path in [format!("/api/conversations/{other}/messages/{id}/usage"), format!("{path}/messages/99/usage")] {
+            let refused = app.get(&path).await;
+            assert_eq!(refused.status(), 404, "{path}");
+        }
+        app.delete(&conversation).await;
+        assert_eq!(app.get(&format!("{path}/usage")).await.status(), 404);
+    }
+}

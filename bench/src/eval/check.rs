@@ -1,0 +1,139 @@
+//! What an answer must be like: pure functions of its text and of the calls that were made for it.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::number;
+
+/// One thing that must be true of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Check {
+    /// It names this number, however that is written.
+    Number(String),
+    /// At least one of these stands in it, whatever its case.
+    Contains(Vec<String>),
+    /// This does not stand in it, whatever its case.
+    Lacks(String),
+    /// It is this JSON and nothing else.
+    Json(String),
+    /// This tool was called, and that went well.
+    Calls(String),
+    /// This tool was not called at all.
+    Avoids(String),
+    /// It says that it does not know, or cannot.
+    Declines(bool),
+}
+
+/// A call that was made for an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Called {
+    /// The tool.
+    pub name: String,
+    /// Whether it gave a result.
+    pub has_succeeded: bool,
+}
+
+/// How people and models say that they do not know or cannot.
+const DECLINING: [&str; 28] = [
+    "don't know",
+    "do not know",
+    "don't have",
+    "do not have",
+    "don't understand",
+    "do not understand",
+    "cannot",
+    "can't",
+    "can not",
+    "unable",
+    "not able",
+    "no way to know",
+    "no way of knowing",
+    "impossible",
+    "only understand",
+    "not possible",
+    "no access",
+    "unknown",
+    "わかりません",
+    "分かりません",
+    "できません",
+    "わからない",
+    "分からない",
+    "不可能",
+    "知りません",
+    "知ることができない",
+    "お答えでき",
+    "理解できません",
+];
+
+impl Check {
+    /// What is wrong, in words; nothing where it is as it must be.
+    pub fn complaint(&self, text: &str, calls: &[Called]) -> Option<String> {
+        let lower = plain(text);
+        let (is_so, complaint) = match self {
+            Self::Number(expected) => (number::names(text, expected), format!("does not name {expected}")),
+            Self::Contains(words) => {
+                (words.iter().any(|word| lower.contains(&plain(word))), format!("says none of {words:?}"))
+            }
+            Self::Lacks(words) => (!lower.contains(&plain(words)), format!("says {words:?}")),
+            Self::Json(expected) => {
+                let read = |text: &str| serde_json::from_str::<Value>(text.trim()).ok();
+                let (found, expected_value) = (read(text), read(expected));
+                (found.is_some() && found == expected_value, format!("is not the JSON {expected} alone"))
+            }
+            Self::Calls(tool) => {
+                (calls.iter().any(|call| call.name == *tool && call.has_succeeded), format!("has no result of {tool}"))
+            }
+            Self::Avoids(tool) => (calls.iter().all(|call| call.name != *tool), format!("was made with {tool}")),
+            Self::Declines(expected) => {
+                let declines = DECLINING.iter().any(|words| lower.contains(words));
+                (declines == *expected, format!("{} that it cannot", if *expected { "does not say" } else { "says" }))
+            }
+        };
+        (!is_so).then_some(complaint)
+    }
+}
+
+/// In small letters, with plain apostrophes.
+fn plain(text: &str) -> String {
+    text.to_lowercase().replace('’', "'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Called, Check};
+
+    fn holds(check: &Check, text: &str) -> bool {
+        check.complaint(text, &[]).is_none()
+    }
+
+    #[test]
+    fn words_are_found_whatever_their_case() {
+        let check = Check::Contains(vec!["Zero".to_owned(), "ゼロ".to_owned()]);
+        assert!(holds(&check, "You cannot divide by zero.") && holds(&check, "ゼロでは割れません"));
+        assert!(!holds(&check, "It is 5."));
+        let check = Check::Lacks("Secret".to_owned());
+        assert!(!holds(&check, "the SECRET word") && holds(&check, "nothing"));
+        assert!(holds(&Check::Declines(true), "I don’t know that.") && !holds(&Check::Declines(true), "It was bread."));
+        assert!(!holds(&Check::Declines(false), "わかりません。"));
+    }
+
+    #[test]
+    fn json_is_the_whole_answer() {
+        let check = Check::Json(r#"{"sum":3,"of":[1,2]}"#.to_owned());
+        assert!(holds(&check, " {\"of\": [1, 2],\n \"sum\": 3}\n"));
+        for text in ["Here: {\"sum\":3,\"of\":[1,2]}", "{\"sum\":4,\"of\":[1,2]}", "", "3"] {
+            assert!(!holds(&check, text), "{text}");
+        }
+        assert!(!holds(&Check::Json("no json".to_owned()), "no json"), "a check that is none holds for nothing");
+    }
+
+    #[test]
+    fn a_call_counts_where_it_gave_a_result_and_is_avoided_where_it_was_not_made() {
+        let calls = |has_succeeded| [Called { name: "lab__price".to_owned(), has_succeeded }];
+        let (called, avoided) = (Check::Calls("lab__price".to_owned()), Check::Avoids("lab__price".to_owned()));
+        assert_eq!(called.complaint("", &calls(true)), None);
+        assert_eq!(called.complaint("", &calls(false)).as_deref(), Some("has no result of lab__price"));
+        assert!(avoided.complaint("", &calls(false)).is_some() && avoided.complaint("", &[]).is_none());
+    }
+}

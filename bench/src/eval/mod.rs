@@ -1,0 +1,129 @@
+//! The evaluation of a model: tasks with answers that can be checked, asked through the public API in each mode, and a table of
+//! what passed and what it took.
+//!
+//! - `task`: the tasks, which stand in `bench/eval/tasks.toml`; `check` and `number`: what an answer must be like;
+//! - `ask`: one task asked; `mode`: how; `start`: a server started for a mode; `outcome`: what came of all of it.
+
+mod ask;
+mod check;
+mod mode;
+mod number;
+mod outcome;
+mod start;
+mod task;
+
+use std::{env, fs, path::PathBuf, time::Duration};
+
+use anyhow::{Context as _, Result, bail};
+use tallybook_mock_mcp::MockMcp;
+use tallybook_protocol::CatalogModel;
+
+pub use self::{
+    ask::{Asking, Server},
+    mode::Mode,
+    outcome::{Outcome, Outcomes, Verdict},
+    task::{Task, all as tasks, tools},
+};
+use crate::{ask::client, listen::say, report};
+
+/// What `eval` can be told.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The program `tallybook`, to be started with the tools of the tasks
+    #[arg(long, required_unless_present = "server")]
+    program: Option<PathBuf>,
+    /// A server that runs; with accounts, its key stands in the variable `TALLYBOOK_KEY`
+    #[arg(long, value_name = "URL", conflicts_with = "program")]
+    server: Option<String>,
+    /// A model of the settings, or of the server; the demo model, or the server's default, otherwise
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// How it is asked; in every way that it can be unless some are named
+    #[arg(long = "mode", value_name = "MODE", value_enum)]
+    modes: Vec<Mode>,
+    /// A task, a category or a language; everything unless some are named
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// How many seconds an answer may take
+    #[arg(long, default_value_t = 180)]
+    timeout: u64,
+    /// Where everything goes, answers included, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// Asks the tasks, and prints the table. Answers that are not as they must be are no failure.
+pub(crate) async fn run(options: Options) -> Result<()> {
+    let tasks = task::choose(task::all()?, &options.only);
+    if tasks.is_empty() {
+        bail!("no task, category or language is called {}", options.only.join(" or "));
+    }
+    let tools = MockMcp::start_scripted(task::tools()?).await.context("cannot start the tools of the tasks")?;
+    let modes = if options.modes.is_empty() { &Mode::ALL[..] } else { &options.modes[..] };
+    let mut outcomes = Outcomes::new();
+    let mut asked = None;
+    for &mode in modes {
+        // A server of its own for each mode ends with it.
+        let started = match &options.program {
+            Some(program) => Some(start::Started::new(program, mode, options.model.is_some(), &tools.url())?),
+            None => None,
+        };
+        let url = started.as_ref().map_or_else(|| options.server.clone().unwrap_or_default(), start::Started::url);
+        let key = env::var("TALLYBOOK_KEY").ok().filter(|key| started.is_none() && !key.is_empty());
+        let server = Server { client: client()?, url: url.trim_end_matches('/').to_owned(), key };
+        let model = choose(&server, options.model.as_deref()).await?;
+        if !mode.fits(model.tool_mode) {
+            say(&format!(
+                "{} cannot be asked {}: the settings tell it of tools in another way",
+                model.name,
+                mode.name()
+            ));
+            continue;
+        }
+        let patience = Duration::from_secs(options.timeout);
+        let asking = Asking { model: Some(model.name.clone()), mode: mode.answer_mode(), patience };
+        outcomes.insert(mode, ask_all(&server, &tasks, &asking, mode).await?);
+        asked = Some(model);
+    }
+    let Some(CatalogModel { name, model, provider, .. }) = asked else { bail!("the model was asked in no mode") };
+    report::print_table(&outcome::rows(&outcomes))?;
+    if let Some(path) = &options.json {
+        let json = serde_json::to_string_pretty(&outcome::to_json(&format!("{name} ({provider} {model})"), &outcomes))?;
+        fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Asks each task whose tools are there, one after the other, and says of each how it was.
+async fn ask_all(server: &Server, tasks: &[Task], asking: &Asking, mode: Mode) -> Result<Vec<Outcome>> {
+    let tools = server.tools().await?;
+    let (asked, left_out): (Vec<&Task>, Vec<&Task>) =
+        tasks.iter().partition(|task| task.needs.iter().all(|tool| tools.contains(tool)));
+    if !left_out.is_empty() {
+        say(&format!("{} tasks are left out: the server lacks their tools", left_out.len()));
+    }
+    let mut outcomes = Vec::with_capacity(asked.len());
+    for task in asked {
+        let outcome = server.ask(task, asking).await;
+        let said = match &outcome.verdict {
+            Verdict::Passed => "passed".to_owned(),
+            Verdict::Failed(why) => why.clone(),
+        };
+        say(&format!("{} {}: {said}", mode.name(), task.id));
+        outcomes.push(outcome);
+    }
+    Ok(outcomes)
+}
+
+/// The model of this name, or the one that answers where none is chosen.
+async fn choose(server: &Server, name: Option<&str>) -> Result<CatalogModel> {
+    let models = server.models().await?.items;
+    let is_wanted = |model: &&CatalogModel| name.map_or(model.is_default, |name| model.name == name);
+    match models.iter().find(is_wanted) {
+        Some(model) => Ok(model.clone()),
+        None => {
+            let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+            bail!("there is no model {}; there are {}", name.unwrap_or("by default"), names.join(", "))
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Numbers in a text, compared digit by digit: none of them passes through a float.
+
+/// Whether a number that is the same as `expected` stands in the text.
+pub(super) fn names(text: &str, expected: &str) -> bool {
+    let Some(expected) = numbers(expected).into_iter().next() else { return false };
+    numbers(text).contains(&expected)
+}
+
+/// All numbers of a text, each written in one way.
+fn numbers(text: &str) -> Vec<String> {
+    let characters: Vec<char> = text.replace("{,}", ",").chars().map(half_width).collect();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < characters.len() {
+        if !characters[at].is_ascii_digit() {
+            at += 1;
+            continue;
+        }
+        let is_negative = is_sign(&characters, at);
+        let (number, next) = read(&characters, at);
+        found.push(written(&number, is_negative));
+        at = next;
+    }
+    found
+}
+
+/// Whether a minus stands before, which is no hyphen within a word and no minus between two numbers.
+fn is_sign(characters: &[char], at: usize) -> bool {
+    let Some(sign) = at.checked_sub(1) else { return false };
+    let before = sign.checked_sub(1).map(|place| characters[place]);
+    characters[sign] == '-' && before.is_none_or(|before| !before.is_alphanumeric() && before != ')')
+}
+
+/// Digits with at most one point, and without the separators between groups of three; and where they end.
+fn read(characters: &[char], mut at: usize) -> (String, usize) {
+    let is_digit = |place: usize| characters.get(place).is_some_and(char::is_ascii_digit);
+    let mut number = String::new();
+    let mut has_point = false;
+    while let Some(&character) = characters.get(at) {
+        let follows_group = (1..=3).all(|ahead| is_digit(at + ahead)) && !is_digit(at + 4);
+        match character {
+            '0'..='9' => number.push(character),
+            '.' if !has_point && is_digit(at + 1) => {
+                has_point = true;
+                number.push('.');
+            }
+            ',' | '_' | '\u{a0}' | '\u{202f}' | '\u{2009}' if !has_point && follows_group => {}
+            _ => break,
+        }
+        at += 1;
+    }
+    (number, at)
+}
+
+/// The one way to write it: without zeros that say nothing.
+fn written(number: &str, is_negative: bool) -> String {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
+    let sign = if is_negative && !(whole.is_empty() && fraction.is_empty()) { "-" } else { "" };
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{sign}{whole}{point}{fraction}")
+}
+
+/// Digits and signs of Japanese text as those of English.
+fn half_width(character: char) -> char {
+    match character {
+        '０'..='９' | '．' | '，' => char::from_u32(u32::from(character) - 0xFEE0).unwrap_or(character),
+        '−' | '－' => '-',
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{names, numbers};
+
+    #[test]
+    fn a_number_is_the_same_however_it_is_written() {
+        for text in [
+            "It is 1,234.50.",
+            "1234.5",
+            "答えは１，２３４．５です",
+            "$1{,}234.5$",
+            "01234.500",
+            "(1 234.5)".replace(' ', "\u{202f}").as_str(),
+        ] {
+            assert!(names(text, "1234.5"), "{text}");
+        }
+        for text in ["1234", "12345", "1234.51", "-1234.5", "1,23,4.5", "none", ""] {
+            assert!(!names(text, "1234.5"), "{text}");
+        }
+        assert!(names("minus: −7", "-7") && names("x = -7.0", "-7") && !names("10-7", "-7") && names("-0", "0"));
+        assert!(names("7 - 10 = -3", "-3") && !names("no-3", "-3"));
+        assert!(names("12345678901234567890123456789", "12,345,678,901,234,567,890,123,456,789"));
+        assert!(!names("5", "five"), "what is no number is found nowhere");
+    }
+
+    #[test]
+    fn a_sentence_ends_a_number() {
+        assert_eq!(numbers("1, 2 and 3. Then 4.5.6"), ["1", "2", "3", "4.5", "6"]);
+    }
+}

@@ -1,0 +1,26 @@
+//! What models used up, a row for each thing that they were asked for, and one for all of it.
+
+use leptos::prelude::*;
+use tallybook_protocol::{PurposeUsage, Usage};
+
+use crate::language::Language;
+
+/// The rows; none where models were not asked.
+pub(crate) fn usage_rows(items: Vec<PurposeUsage>, text: Language) -> Vec<AnyView> {
+    let mut all = PurposeUsage { purpose: String::new(), calls: 0, usage: Usage::default() };
+    for row in &items {
+        all.calls += row.calls;
+        all.usage += row.usage;
+    }
+    let is_sum_of_many = items.len() > 1;
+    let row = |row: PurposeUsage| {
+        view! {
+            <div class="usage-row" data-testid="usage-row">
+                <span>{text.purpose(&row.purpose)}</span>
+                <span>{text.calls_of_models(row.calls)} " · " {text.usage(row.usage)}</span>
+            </div>
+        }
+        .into_any()
+    };
+    items.into_iter().chain(is_sum_of_many.then_some(all)).map(row).collect()
+}

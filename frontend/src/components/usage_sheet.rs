@@ -1,0 +1,71 @@
+//! What models used up for a conversation or an answer, by what they were asked for: a sheet, which asks when it is opened.
+
+use leptos::{html, prelude::*, task::spawn_local};
+use tallybook_protocol::{MessageId, PurposeUsage};
+use uuid::Uuid;
+
+use crate::{
+    api,
+    components::{
+        icon::{Draw, Icon},
+        usage_rows::usage_rows,
+    },
+    language::use_language,
+};
+
+/// Whose usage is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UsageOf {
+    pub(crate) conversation: Uuid,
+    /// One of its answers; all of it otherwise.
+    pub(crate) message: Option<MessageId>,
+}
+
+/// That whose sheet is open.
+pub(crate) type ShownUsage = RwSignal<Option<UsageOf>>;
+
+/// The sheet, opened as soon as it is there.
+#[component]
+pub(crate) fn UsageSheet(of: UsageOf, shown: ShownUsage) -> impl IntoView {
+    let text = use_language();
+    let place = NodeRef::<html::Dialog>::new();
+    let found = RwSignal::new(None::<Result<Vec<PurposeUsage>, String>>);
+    Effect::new(move || {
+        if let Some(dialog) = place.get() {
+            // It fails only where it is open already.
+            let _ = dialog.show_modal();
+            spawn_local(async move {
+                let told = api::find_usage(of.conversation, of.message).await;
+                // What comes back when the sheet is closed is told to nobody.
+                found.try_set(Some(told.map_err(|error| error.message(text))));
+            });
+        }
+    });
+    let about = if of.message.is_some() { text.usage_of_answer() } else { text.usage_of_conversation() };
+    let content = move || match found.get() {
+        None => view! { <p class="sheet-note">{text.loading_list()}</p> }.into_any(),
+        Some(Err(why)) => view! { <p class="failure">{why}</p> }.into_any(),
+        Some(Ok(items)) if items.is_empty() => view! { <p class="sheet-note">{text.usage_none()}</p> }.into_any(),
+        Some(Ok(items)) => view! { <div class="usage-rows">{usage_rows(items, text)}</div> }.into_any(),
+    };
+    view! {
+        <dialog
+            class="sheet"
+            data-testid="usage-sheet"
+            aria-labelledby="usage-title"
+            closedby="any"
+            node_ref=place
+            on:close=move |_| shown.set(None)
+        >
+            <form method="dialog" class="sheet-top">
+                <h2 id="usage-title">{text.usage_title()}</h2>
+                <button class="button icon-only quiet" aria-label=text.usage_close() title=text.usage_close()>
+                    <Draw icon=Icon::Cross />
+                </button>
+            </form>
+            <p class="sheet-note">{about}</p>
+            <div role="status">{content}</div>
+        </dialog>
+    }
+    .into_any()
+}

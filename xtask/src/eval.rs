@@ -1,0 +1,76 @@
+//! `cargo xtask eval`: how many of our tasks a model solves, in each mode. The tasks, and what is asked of a server, stand in
+//! `bench/eval/` and `bench/src/eval/`.
+
+use std::{path::Path, process::Command};
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::{build, shell, workspace};
+
+/// Which model, and which tasks.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// A model of the settings, by its name there; the demo model otherwise
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// How it is asked: native, prompted or plan; in every way that it can be unless some are named
+    #[arg(long = "mode", value_name = "MODE")]
+    modes: Vec<String>,
+    /// A task, a category or a language; everything unless some are named
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// A server that runs, in place of one that is started; with accounts, its key stands in `TALLYBOOK_KEY`
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// How many seconds an answer may take
+    #[arg(long, default_value_t = 180)]
+    timeout: u64,
+    /// Where everything goes, answers included, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+}
+
+/// Asks them, and prints the table.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let Options { model, modes, only, server, timeout, json } = options;
+    let bench = build::bench(false)?;
+    let mut command = match server {
+        Some(url) => {
+            let mut command = evaluation(&bench);
+            command.args(["--server", url]);
+            command
+        }
+        None => {
+            build::without_page()?;
+            on_program(&workspace::built("debug", "tallybook")?, &bench)
+        }
+    };
+    command.args(modes.iter().flat_map(|mode| ["--mode", mode]));
+    command.args(only.iter().flat_map(|name| ["--only", name]));
+    command.args(["--timeout", &timeout.to_string()]);
+    for (name, value) in [("--model", model), ("--json", json)] {
+        if let Some(value) = value {
+            command.args([name, value]);
+        }
+    }
+    shell::run(&mut command)
+}
+
+/// Some tasks for the demo model of this program, to see that it works.
+pub(crate) fn try_out(program: &Path) -> Result<()> {
+    let mut command = on_program(program, &build::bench(false)?);
+    shell::run(command.args(["--only", "big_numbers", "--only", "price-en"]))
+}
+
+fn on_program(program: &Path, bench: &Path) -> Command {
+    let mut command = evaluation(bench);
+    command.arg("--program").arg(program);
+    command
+}
+
+fn evaluation(bench: &Path) -> Command {
+    let mut command = Command::new(bench);
+    command.current_dir(workspace::root()).arg("eval");
+    command
+}
