@@ -28,6 +28,7 @@ mod database_outages;
 mod endings;
 mod export;
 mod failed_turns;
+mod falling_keys;
 mod following;
 mod full_disk;
 mod guard;
@@ -66,4 +67,5 @@ mod tool_switches;
 #[cfg(unix)]
 mod traces;
 mod turns;
+mod upgrade;
 mod windows;
