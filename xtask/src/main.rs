@@ -6,6 +6,7 @@
 mod bench;
 mod build;
 mod clients;
+mod cluster;
 mod conformance;
 mod debian;
 mod fingerprint;
@@ -64,6 +65,8 @@ enum Command {
     Load(load::Options),
     /// The same for some minutes, and what the server holds meanwhile
     Soak(load::SoakOptions),
+    /// Start a cluster of databases and servers behind a proxy, and kill some of them while many turns are answered
+    Cluster(cluster::Options),
     /// Measure the server beside its peers, and the page in a real browser
     Bench(bench::Options),
 }
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Command::Screenshots => screenshots::run(),
         Command::Load(options) => load::run(&options),
         Command::Soak(options) => load::soak(&options),
+        Command::Cluster(options) => cluster::run(&options),
         Command::Bench(options) => bench::run(&options),
     };
     match outcome {
