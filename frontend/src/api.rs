@@ -6,10 +6,10 @@ use std::time::Duration;
 use leptos::wasm_split::SplitLoaderError;
 use serde::{Serialize, de::DeserializeOwned};
 use tallybook_protocol::{
-    AcceptTool, AnswerAgain, Approval, ApprovalId, CallDecision, ChatEvent, Conversation, ConversationSummary,
-    DisabledTools, FeedEvent, MessageId, NewConversation, NewDecision, NewDecisions, NewMessage, NewShare, PAGE_HEADER,
-    Page, Playback, Problem, PurposeUsage, ReasoningSummary, SearchPage, Share, ShareId, ToolCall, ToolCallId,
-    ToolList, UpdateConversation, UsageByPurpose, Window,
+    AcceptTool, AnswerAgain, Approval, ApprovalId, CallDecision, Conversation, ConversationSummary, DisabledTools,
+    FeedEvent, MessageId, NewConversation, NewDecision, NewDecisions, NewMessage, NewShare, PAGE_HEADER, Page,
+    Playback, Problem, PurposeUsage, ReasoningSummary, SearchPage, Share, ShareId, ToolCall, ToolCallId, ToolList,
+    UpdateConversation, UsageByPurpose, Window,
     sse::{Decoder, Frame},
 };
 use uuid::Uuid;

@@ -43,8 +43,9 @@ pub(crate) fn program(release: bool) -> Result<PathBuf> {
 }
 
 /// Builds the server without its page, and the model for trying things by hand.
-pub(crate) fn without_page() -> Result<()> {
-    programs(false, &["tallybook", "mock-llm"])
+pub(crate) fn without_page() -> Result<PathBuf> {
+    programs(false, &["tallybook", "mock-llm"])?;
+    workspace::built(profile(false), "tallybook")
 }
 
 /// Builds the program that measures, and gives it back.

@@ -6,6 +6,7 @@
 mod bench;
 mod build;
 mod clients;
+mod cluster;
 mod conformance;
 mod debian;
 mod eval;
@@ -67,6 +68,8 @@ enum Command {
     Soak(load::SoakOptions),
     /// Ask a model tasks with answers that can be checked, in each mode, and say how many it solves
     Eval(eval::Options),
+    /// Start a cluster of databases and servers behind a proxy, and kill some of them while many turns are answered
+    Cluster(cluster::Options),
     /// Measure the server beside its peers, and the page in a real browser
     Bench(bench::Options),
 }
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         Command::Load(options) => load::run(&options),
         Command::Soak(options) => load::soak(&options),
         Command::Eval(options) => eval::run(&options),
+        Command::Cluster(options) => cluster::run(&options),
         Command::Bench(options) => bench::run(&options),
     };
     match outcome {

@@ -24,7 +24,7 @@ const RULES: [(&str, &str); 11] = [
     (
         "messages stand below one of another conversation, or below one that came later",
         "SELECT COUNT(*) FROM messages m LEFT JOIN messages p ON p.id = m.parent_id \
-         AND p.conversation_id = m.conversation_id AND p.id < m.id WHERE m.parent_id IS NOT NULL AND p.id IS NULL",
+         AND p.conversation_id = m.conversation_id AND p.created_at <= m.created_at WHERE m.parent_id IS NOT NULL AND p.id IS NULL",
     ),
     (
         "tool calls run in an answer that is over",

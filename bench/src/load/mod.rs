@@ -2,10 +2,11 @@
 //! whether anything was lost or doubled, on the way to the readers and in what is stored.
 //!
 //! - `behavior`: what a reader does; `turn`: one turn with its reader; `record`: what a reader was told, put together;
-//! - `stored`: what of it the server has afterwards; `summary`: what came of all of it.
+//! - `servers`: where they go, also while servers are killed; `stored`: what of it the server has afterwards; `summary`: what came of all of it.
 
 mod behavior;
 mod record;
+mod servers;
 mod stored;
 mod summary;
 mod turn;
@@ -18,9 +19,11 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use reqwest::Client;
 
-use self::summary::{Sample, Summary};
+use self::{
+    servers::Servers,
+    summary::{Sample, Summary},
+};
 use crate::{
     ask,
     listen::say,
@@ -52,19 +55,9 @@ pub(crate) struct Options {
     /// Go on with rounds for so many minutes, and tell what the server holds after each
     #[arg(long)]
     minutes: Option<u64>,
-}
-
-/// Where the turns go: to each address in turn.
-pub(crate) struct Servers {
-    client: Client,
-    urls: Vec<String>,
-}
-
-impl Servers {
-    /// The address for the turn of this number, and of its reader when that comes back for the time `visit`.
-    fn url(&self, number: usize, visit: usize) -> &str {
-        &self.urls[(number + visit) % self.urls.len()]
-    }
+    /// Servers are killed meanwhile: readers ask again, and have answers go on that were interrupted
+    #[arg(long, requires = "urls")]
+    disturbed: bool,
 }
 
 /// Runs the load; what was lost or doubled is an error.
@@ -85,7 +78,7 @@ pub(crate) async fn run(options: Options) -> Result<()> {
         Some((server, _)) => vec![format!("http://{}", server.address)],
         None => options.urls.clone(),
     };
-    let servers = Servers { client: ask::client()?, urls };
+    let servers = Servers { client: ask::client()?, urls, disturbed: options.disturbed };
     let idle = open_all_idle(&servers, options.idle).await?;
     let until = options.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
     let server = started.as_ref().map(|(server, _)| server);

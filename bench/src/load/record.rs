@@ -22,9 +22,15 @@ pub(super) struct Record {
     /// Whether this connection has told text, so that what it tells must follow on.
     has_text: bool,
     decoder: Decoder,
+    /// Whether servers are killed meanwhile. What the last quarter second brought may then be lost with one of them.
+    disturbed: bool,
 }
 
 impl Record {
+    pub(super) fn new(disturbed: bool) -> Self {
+        Self { disturbed, ..Self::default() }
+    }
+
     /// Takes the next bytes of a connection.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Result<()> {
         let frames = self.decoder.push(bytes).map_err(|error| anyhow::anyhow!("{error}"))?;
@@ -41,6 +47,7 @@ impl Record {
         ensure!(self.end.is_none(), "{} comes after the end", frame.event);
         let event =
             ChatEvent::parse(&frame.event, &frame.data).with_context(|| format!("{} is no event", frame.event))?;
+        let is_kept = frame.id.is_some();
         self.last_id = frame.id.or(self.last_id.take());
         match event {
             ChatEvent::ContentDelta(delta) => self.add(delta.offset, &delta.delta)?,
@@ -54,10 +61,15 @@ impl Record {
             }
             ChatEvent::ToolCallEnd(call) => ensure!(self.ended.insert(call.tool_call_id), "a call ends twice"),
             ChatEvent::MessageEnd(end) => {
+                if self.disturbed && end.status == MessageStatus::Interrupted && self.text.starts_with(&end.content) {
+                    self.text.truncate(end.content.len());
+                }
                 ensure!(end.content == self.text, "the end has other text than the reader was told");
                 ensure!(self.ended.iter().all(|id| self.started.contains(id)), "a call ends that never began");
                 self.end = Some(end.status);
             }
+            // This reader cannot be served; others are.
+            ChatEvent::Error(_) if self.disturbed && !is_kept => {}
             ChatEvent::Error(error) => bail!("the turn failed: {} ({})", error.error, error.code),
             _ => {}
         }

@@ -6,30 +6,30 @@ use anyhow::{Context as _, Result, ensure};
 use tallybook_protocol::{Conversation, Message, MessageStatus, Role, ToolCallStatus};
 use tokio::time::{Instant, sleep};
 
-use super::{Servers, behavior::Behavior};
+use super::{behavior::Behavior, servers::Servers};
 
 /// How long a turn may go on that nobody reads any more.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Waits until nothing runs, and compares what is stored with what must be.
-pub(super) async fn check(
-    servers: &Servers,
-    number: usize,
-    uuid: &str,
-    answer: &str,
-    behavior: Behavior,
-) -> Result<()> {
+/// The conversation when nothing runs in it any more.
+pub(super) async fn wait_for_end(servers: &Servers, number: usize, uuid: &str) -> Result<Conversation> {
     let until = Instant::now() + PATIENCE;
-    let conversation = loop {
+    loop {
         let url = format!("{}/api/conversations/{uuid}", servers.url(number, 1));
-        let response = servers.client.get(url).send().await?;
-        let conversation: Conversation = response.error_for_status()?.json().await?;
-        if conversation.active_message_id.is_none() {
-            break conversation;
+        let response = servers.send(|client| client.get(&url)).await?;
+        // A body that breaks off is asked for again.
+        match response.error_for_status()?.json::<Conversation>().await {
+            Ok(conversation) if conversation.active_message_id.is_none() => return Ok(conversation),
+            Err(error) if !servers.disturbed => return Err(error.into()),
+            Ok(_) | Err(_) => {}
         }
         ensure!(Instant::now() < until, "the turn goes on and on");
         sleep(Duration::from_millis(500)).await;
-    };
+    }
+}
+
+/// Compares what is stored with what must be.
+pub(super) fn check(conversation: &Conversation, answer: &str, behavior: Behavior) -> Result<()> {
     let roles: Vec<Role> = conversation.messages.iter().map(|message| message.role).collect();
     ensure!(roles == [Role::User, Role::Assistant], "there are other messages than two: {roles:?}");
     let message = conversation.messages.last().context("there is no answer")?;
@@ -44,8 +44,10 @@ fn check_answer(message: &Message, answer: &str, behavior: Behavior) -> Result<(
         ensure!(*status == MessageStatus::Complete, "it is stored as {status:?}: {:?}", message.error);
         ensure!(content == answer, "{} of {} bytes are stored", content.len(), answer.len());
     }
-    ensure!(tool_calls.len() == 1, "{} calls are stored", tool_calls.len());
-    ensure!(tool_calls[0].status == ToolCallStatus::Success, "the call is stored as {:?}", tool_calls[0].status);
-    ensure!(tool_calls[0].output.as_deref() == Some("3"), "the call gave {:?}", tool_calls[0].output);
+    // Where a server was killed during a call, nobody knows what became of it, and one that may run twice is made once more.
+    let known: Vec<_> = tool_calls.iter().filter(|call| call.status != ToolCallStatus::Interrupted).collect();
+    ensure!(known.len() == 1, "{} calls are stored", known.len());
+    ensure!(known[0].status == ToolCallStatus::Success, "the call is stored as {:?}", known[0].status);
+    ensure!(known[0].output.as_deref() == Some("3"), "the call gave {:?}", known[0].output);
     Ok(())
 }

@@ -51,6 +51,13 @@ impl Summary {
             median(&mut all),
             percentile(&mut all, 0.99),
         ));
+        let (continued, times) = self
+            .done
+            .iter()
+            .fold((0, 0), |(turns, times), turn| (turns + usize::from(turn.continued > 0), times + turn.continued));
+        if continued > 0 {
+            say(&format!("{continued} of them were interrupted and went on, {times} times in all"));
+        }
         for trouble in self.troubles.iter().take(TOLD) {
             say(&format!("{trouble:#}"));
         }

@@ -4,17 +4,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use reqwest::{Response, StatusCode, header::HeaderName};
-use serde_json::json;
-use tallybook_protocol::MessageStatus;
+use serde_json::{Value, json};
+use tallybook_protocol::{Conversation, MessageStatus};
 use tokio::time::{sleep, timeout};
 
 use super::{
-    Servers,
     behavior::{Behavior, STALL},
     record::Record,
+    servers::{PAUSE, Servers},
     stored,
 };
-use crate::{peer::post, workload::Workload};
+use crate::workload::Workload;
 
 /// How long a turn may take with its reader.
 const TURN_TIME: Duration = Duration::from_mins(5);
@@ -33,6 +33,8 @@ pub(super) struct Done {
     /// From the request to the first byte of text.
     pub(super) first: Duration,
     pub(super) took: Duration,
+    /// How often its reader had it go on, after a server was killed.
+    pub(super) continued: usize,
 }
 
 /// Runs the turn of this number.
@@ -44,14 +46,19 @@ pub(super) async fn run(servers: &Servers, number: usize) -> Result<Done> {
 
 async fn converse(servers: &Servers, number: usize, behavior: Behavior) -> Result<Done> {
     let base = servers.url(number, 0);
-    let conversation = post(&servers.client, &format!("{base}/api/conversations"), &json!({})).await?;
+    let url = format!("{base}/api/conversations");
+    let made = servers.send(|client| client.post(&url).json(&json!({}))).await?;
+    ensure!(made.status().is_success(), "no conversation is made: {}", made.text().await?);
+    let conversation: Value = made.json().await?;
     let uuid = conversation["uuid"].as_str().context("the conversation has no id")?;
-    let mut reader = Reader { servers, number, uuid, record: Record::default(), began: Instant::now(), first: None };
+    let record = Record::new(servers.disturbed);
+    let mut reader = Reader { servers, number, uuid, record, began: Instant::now(), first: None };
     let answer = WORKLOAD.answer();
     let place = behavior.acts_after(number, answer.len());
-    let question = json!({"content": WORKLOAD.question()});
+    // Sent twice it is one message.
+    let question = json!({"content": WORKLOAD.question(), "client_message_id": uuid});
     let url = format!("{base}/api/conversations/{uuid}/messages");
-    let response = servers.client.post(url).json(&question).send().await?;
+    let response = servers.send(|client| client.post(&url).json(&question)).await?;
     ensure!(response.status().is_success(), "the message is refused: {}", response.text().await?);
     let mut connection = Some(response);
     if let Some(place) = place {
@@ -66,21 +73,26 @@ async fn converse(servers: &Servers, number: usize, behavior: Behavior) -> Resul
     if behavior != Behavior::Leaves {
         reader.read_to_end(connection).await?;
     }
-    let Reader { record, began, first, .. } = reader;
-    let took = began.elapsed();
-    stored::check(servers, number, uuid, &answer, behavior).await?;
-    if let Some(end) = record.end {
-        let may_stop = behavior == Behavior::Stops && end == MessageStatus::Stopped;
-        ensure!(
-            may_stop || (end == MessageStatus::Complete && record.text == answer),
-            "the reader was told {end:?} and \
-            {} of {} bytes",
-            record.text.len(),
-            answer.len()
-        );
-        ensure!(answer.starts_with(&record.text), "the reader was told other text");
+    let took = reader.began.elapsed();
+    let first = reader.first.unwrap_or(took);
+    let continued = reader.have_go_on().await?;
+    let conversation = stored::wait_for_end(servers, number, uuid).await?;
+    stored::check(&conversation, &answer, behavior)?;
+    if let Some(end) = reader.record.end {
+        check_told(&reader.record, end, &answer, behavior)?;
     }
-    Ok(Done { first: first.unwrap_or(took), took })
+    Ok(Done { first, took, continued })
+}
+
+fn check_told(record: &Record, end: MessageStatus, answer: &str, behavior: Behavior) -> Result<()> {
+    let may_stop = behavior == Behavior::Stops && end == MessageStatus::Stopped;
+    let (told, all) = (record.text.len(), answer.len());
+    ensure!(
+        may_stop || (end == MessageStatus::Complete && record.text == answer),
+        "the reader was told {end:?} and {told} of {all} bytes"
+    );
+    ensure!(answer.starts_with(&record.text), "the reader was told other text");
+    Ok(())
 }
 
 /// Who reads one turn.
@@ -117,8 +129,38 @@ impl Reader<'_> {
             }
             self.record.reconnect();
             connection = self.follow(visit).await?;
+            if connection.is_none() && self.servers.disturbed && self.is_over().await? {
+                return Ok(());
+            }
         }
         bail!("the reader came back {MAX_VISITS} times and heard no end")
+    }
+
+    /// Whether the turn has ended, which a reader may not have heard who was on its way from a server that was killed.
+    async fn is_over(&self) -> Result<bool> {
+        let url = format!("{}/api/conversations/{}", self.servers.url(self.number, 0), self.uuid);
+        let conversation = self.servers.send(|client| client.get(&url)).await?.error_for_status()?;
+        Ok(conversation.json::<Conversation>().await.is_ok_and(|conversation| conversation.active_message_id.is_none()))
+    }
+
+    /// Has the answer go on for as long as it is one that was interrupted, and reads what comes. Gives how often that was.
+    async fn have_go_on(&mut self) -> Result<usize> {
+        let mut times = 0;
+        while self.servers.disturbed && times < MAX_VISITS {
+            let conversation = stored::wait_for_end(self.servers, self.number, self.uuid).await?;
+            let answer = conversation.messages.last().context("there is no answer")?;
+            if !matches!(answer.status, MessageStatus::Interrupted | MessageStatus::Failed) {
+                break;
+            }
+            times += 1;
+            self.record = Record::new(true);
+            let url = format!("{}/api/conversations/{}/continue", self.servers.url(self.number, 0), self.uuid);
+            let response = self.servers.send(|client| client.post(&url).json(&json!({}))).await?;
+            // Another request of this reader's, whose answer was lost, may have come through.
+            let connection = Some(response).filter(|response| response.status().is_success());
+            self.read_to_end(connection).await?;
+        }
+        Ok(times)
     }
 
     /// Comes back for what follows.
@@ -130,14 +172,16 @@ impl Reader<'_> {
         }
         let Ok(response) = request.send().await else {
             // A server that goes away comes back, or another one takes its place.
-            sleep(Duration::from_millis(250)).await;
+            sleep(PAUSE).await;
             return Ok(None);
         };
         match response.status() {
+            // The page would look at what there is now.
+            StatusCode::NO_CONTENT if self.servers.disturbed => Ok(None),
             StatusCode::NO_CONTENT => bail!("nothing runs, and the reader has not heard the end"),
             status if status.is_success() => Ok(Some(response)),
             status if status.is_server_error() => {
-                sleep(Duration::from_millis(250)).await;
+                sleep(PAUSE).await;
                 Ok(None)
             }
             status => bail!("following is refused with {status}: {}", response.text().await?),
@@ -147,7 +191,8 @@ impl Reader<'_> {
     /// Has the turn stopped. That it has ended meanwhile is as good.
     async fn stop(&self) -> Result<()> {
         let base = self.servers.url(self.number, 0);
-        let response = self.servers.client.post(format!("{base}/api/conversations/{}/stop", self.uuid)).send().await?;
+        let url = format!("{base}/api/conversations/{}/stop", self.uuid);
+        let response = self.servers.send(|client| client.post(&url)).await?;
         let status = response.status();
         ensure!(status.is_success() || status == StatusCode::CONFLICT, "stopping is refused with {status}");
         Ok(())

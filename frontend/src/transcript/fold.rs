@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{
-    ChatEvent, ContentDelta, MessageEnd, MessageStart, MessageStatus, ReasoningDelta, Snapshot, ToolCallEnd,
+    ChatEvent, ContentDelta, MessageEnd, MessageId, MessageStart, MessageStatus, ReasoningDelta, Snapshot, ToolCallEnd,
     ToolCallProgress, ToolCallStart, ToolCallStatus, TurnError, Usage,
 };
 
@@ -53,9 +53,7 @@ fn set_activity(transcript: &mut Transcript, activity: Option<Activity>) {
 }
 
 fn message_start(transcript: &mut Transcript, start: MessageStart) {
-    // Row ids grow: a turn that is not newer than what is shown has been heard of before.
-    let is_news = transcript.entries.last().is_none_or(|last| last.id < start.assistant_message_id);
-    if is_news {
+    if is_news(transcript, &start) {
         transcript.truncate_after(start.parent_id);
         let user = Entry { siblings: start.user_siblings, ..Entry::user(start.user_message_id, start.content) };
         let (siblings, author) = (start.assistant_siblings, start.provider.zip(start.model));
@@ -63,6 +61,21 @@ fn message_start(transcript: &mut Transcript, start: MessageStart) {
         transcript.entries.extend([user, assistant].map(Arc::new));
     }
     transcript.set_target(start.assistant_message_id);
+}
+
+/// Whether a turn has not been heard of before, and stands below a message that is shown. One that is no longer shown has a later
+/// version there: of two versions the later one names the other. Ids say nothing of what came first.
+fn is_news(transcript: &Transcript, start: &MessageStart) -> bool {
+    let is_later =
+        |shown: &Entry, id, versions: &[MessageId]| shown.siblings.contains(&id) && !versions.contains(&shown.id);
+    let is_known = |shown: &Entry| {
+        shown.id == start.assistant_message_id
+            || is_later(shown, start.assistant_message_id, &start.assistant_siblings)
+            || is_later(shown, start.user_message_id, &start.user_siblings)
+    };
+    let is_below = |parent| transcript.entries.iter().any(|entry| entry.id == parent);
+    (transcript.entries.is_empty() || start.parent_id.is_none_or(is_below))
+        && !transcript.entries.iter().any(|entry| is_known(entry))
 }
 
 fn tool_call_start(transcript: &mut Transcript, start: ToolCallStart) {

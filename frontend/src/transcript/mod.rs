@@ -197,8 +197,9 @@ impl Transcript {
 
     /// Puts back what was split off: nothing came of the other version. Changes nothing when it is there again already.
     pub fn restore(&mut self, cut: Vec<Arc<Entry>>) {
-        let is_end = |cut: &Arc<Entry>| self.entries.last().is_none_or(|last| last.id < cut.id);
-        if cut.first().is_some_and(is_end) {
+        let is_version_of = |cut: MessageId, entry: &Entry| entry.id == cut || entry.siblings.contains(&cut);
+        let is_gone = |cut: &Arc<Entry>| !self.entries.iter().any(|entry| is_version_of(cut.id, entry));
+        if cut.first().is_some_and(is_gone) {
             self.entries.extend(cut);
         }
     }

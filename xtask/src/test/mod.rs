@@ -2,7 +2,7 @@
 
 pub(crate) mod browser;
 mod login;
-mod mysql;
+pub(crate) mod mysql;
 mod python;
 
 use std::env;

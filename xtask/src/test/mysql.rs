@@ -133,7 +133,7 @@ impl Drop for ThrowAway {
 }
 
 /// Fills a new data folder, in the way of the one product or the other.
-fn initialize(program: &Path, data: &Path) -> Result<()> {
+pub(crate) fn initialize(program: &Path, data: &Path) -> Result<()> {
     let version = shell::ask(Command::new(program).arg("--version")).unwrap_or_default();
     let mut command = if version.contains("MariaDB") {
         let mut command = Command::new(shell::find_program("mariadb-install-db").context(ADVICE)?);
@@ -155,19 +155,19 @@ fn initialize(program: &Path, data: &Path) -> Result<()> {
     Ok(())
 }
 
-fn path_option(name: &str, path: &Path) -> OsString {
+pub(crate) fn path_option(name: &str, path: &Path) -> OsString {
     let mut option = OsString::from(format!("--{name}="));
     option.push(path);
     option
 }
 
 /// Database servers refuse to run as root unless they are told so.
-fn user_option() -> Option<&'static str> {
+pub(crate) fn user_option() -> Option<&'static str> {
     (shell::ask(Command::new("id").arg("-u")).as_deref() == Some("0")).then_some("--user=root")
 }
 
 /// A port that nobody uses. Somebody could take it before the server does; the server then says so and does not start.
-fn free_port() -> Result<u16> {
+pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 

@@ -6,7 +6,7 @@ use super::{
     limits::{MAX_INVITATIONS, MAX_KEYS, MAX_USERS},
     openid::OpenIdError,
 };
-use crate::db::storage_failed;
+use crate::db::{TransactionError, storage_failed};
 
 /// Why something about accounts was refused or failed. The messages are for whoever asked.
 #[derive(Debug, thiserror::Error)]
@@ -85,4 +85,10 @@ pub enum AccountsError {
     /// A task panicked or was aborted.
     #[error("The server failed unexpectedly.")]
     Task(#[source] JoinError),
+}
+
+impl TransactionError for AccountsError {
+    fn is_rolled_back(&self) -> bool {
+        matches!(self, Self::Storage(error) if error.is_rolled_back())
+    }
 }

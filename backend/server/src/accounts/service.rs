@@ -61,15 +61,6 @@ pub(super) async fn with_retries<T, W>(mut work: impl FnMut() -> W) -> Result<T,
 where
     W: Future<Output = Result<T, AccountsError>>,
 {
-    let outcome = db::with_retries(|| {
-        // Transactions are large futures, each of which would be a part of its use case's.
-        let work = Box::pin(work());
-        async move {
-            match work.await {
-                Err(AccountsError::Storage(error)) => Err(error),
-                outcome => Ok(outcome),
-            }
-        }
-    });
-    outcome.await?
+    // Transactions are large futures, each of which would be a part of its use case's.
+    db::with_retries(|| Box::pin(work())).await
 }

@@ -3,7 +3,7 @@
 use tallybook_mcp::AcceptError;
 
 use super::person_limits::Reached;
-use crate::db::storage_failed;
+use crate::db::{TransactionError, storage_failed};
 
 /// Why a use case was refused or failed. The messages are for whoever asked.
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +101,12 @@ pub enum ServiceError {
     /// What was to be sent could not be written as JSON.
     #[error("The server made an answer that it cannot send.")]
     Encode(#[from] serde_json::Error),
+}
+
+impl TransactionError for ServiceError {
+    fn is_rolled_back(&self) -> bool {
+        matches!(self, Self::Storage(error) if error.is_rolled_back())
+    }
 }
 
 impl From<AcceptError> for ServiceError {

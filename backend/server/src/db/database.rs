@@ -2,7 +2,7 @@
 
 use sqlx::{MySqlPool, SqlitePool};
 
-use super::timeouts::in_time;
+use super::{failure::before_commit, timeouts::in_time};
 
 /// The default of `SQLITE_MAX_LENGTH`, which holds for a value and for a row.
 const SQLITE_MAX_STATEMENT_BYTES: u64 = 1_000_000_000;
@@ -30,7 +30,7 @@ impl Database {
     /// after reads that would then have to be repeated.
     pub async fn begin(&self) -> Result<Transaction, sqlx::Error> {
         Ok(match self {
-            Self::MySql(pool) => Transaction::MySql(in_time(pool.begin()).await?),
+            Self::MySql(pool) => Transaction::MySql(in_time(pool.begin()).await.map_err(before_commit)?),
             Self::Sqlite(pool) => Transaction::Sqlite(in_time(pool.begin_with("BEGIN IMMEDIATE")).await?),
         })
     }

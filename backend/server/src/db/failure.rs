@@ -2,6 +2,8 @@
 //! those of <https://www.sqlite.org/rescode.html>, <https://dev.mysql.com/doc/mysql-errors/9.7/en/> and
 //! <https://mariadb.com/kb/en/mariadb-error-code-reference/>.
 
+use std::io;
+
 use sqlx::{Error, error::DatabaseError, mysql::MySqlDatabaseError, sqlite::SqliteError};
 
 /// What a failure of the database means for whoever waits for it.
@@ -45,12 +47,40 @@ pub(crate) fn storage_failed(error: &sqlx::Error) -> &'static str {
     }
 }
 
-/// Whether the engine rolled back the whole transaction in favour of another one, so that it may well succeed when it is
-/// retried. After any other error nobody can be sure that nothing was stored.
+/// Whether the whole transaction was rolled back, so that it may well succeed when it is begun again. After any other error nobody
+/// can be sure that nothing was stored.
 pub(crate) fn is_rolled_back(error: &Error) -> bool {
-    // Lock wait timeout, on which the caller drops its transaction; deadlock, which a cluster may find at the commit only;
-    // transaction rolled back during the commit. SQLite's writers queue up before they begin, for as long as we want to wait.
-    matches!(mysql_number(error), Some(1205 | 1213 | 3101))
+    // Lock wait timeout, on which the caller drops its transaction. SQLite's writers queue up before they begin, for as long as we
+    // want to wait.
+    is_refused(error) || mysql_number(error) == Some(1205) || was_before_commit(error)
+}
+
+/// Whether the engine refused a statement, or a commit, at once and with all that belonged to it.
+pub(super) fn is_refused(error: &Error) -> bool {
+    // Deadlock, which a cluster may find at the commit only; transaction rolled back during the commit; a node of a cluster that is
+    // not ready, and refuses before it does anything.
+    matches!(mysql_number(error), Some(1213 | 3101 | 1047))
+}
+
+/// That a connection broke within a transaction, before its commit: the server takes back what was done.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct BeforeCommit(#[source] io::Error);
+
+/// Marks the error of a transaction that has not come to its commit. A server that is silent is not asked again: whoever waits
+/// has waited long enough.
+pub(crate) fn before_commit(error: Error) -> Error {
+    match error {
+        Error::Io(cause) if cause.kind() != io::ErrorKind::TimedOut => {
+            Error::Io(io::Error::new(cause.kind(), BeforeCommit(cause)))
+        }
+        error => error,
+    }
+}
+
+fn was_before_commit(error: &Error) -> bool {
+    let Error::Io(error) = error else { return false };
+    error.get_ref().is_some_and(|cause| cause.is::<BeforeCommit>())
 }
 
 /// The number of an error that a MySQL or MariaDB server gave.
@@ -113,7 +143,16 @@ mod tests {
 
     use sqlx::Error;
 
-    use super::{FailureKind, classify, of_mysql, of_sqlite};
+    use super::{FailureKind, before_commit, classify, is_rolled_back, of_mysql, of_sqlite};
+
+    #[test]
+    fn what_breaks_before_the_commit_is_begun_again_unless_it_took_long() {
+        let broken = |kind: io::ErrorKind| before_commit(Error::Io(kind.into()));
+        assert!(is_rolled_back(&broken(io::ErrorKind::ConnectionReset)));
+        assert_eq!(classify(&broken(io::ErrorKind::ConnectionReset)), FailureKind::Transient);
+        assert!(!is_rolled_back(&broken(io::ErrorKind::TimedOut)));
+        assert!(!is_rolled_back(&Error::Io(io::ErrorKind::ConnectionReset.into())), "of a commit nobody knows");
+    }
 
     #[test]
     fn errors_of_the_connection_pass_and_those_of_values_last() {

@@ -9,9 +9,10 @@ use sqlx::{
 };
 
 use super::{
+    cluster,
     database::Database,
     error::DbError,
-    schema::{LIST_APPLIED, MIGRATIONS_TABLE, Schema},
+    schema::{LIST_APPLIED, MIGRATIONS_TABLE, Schema, is_bookkeeping},
     timeouts::{in_time, within},
 };
 
@@ -36,8 +37,32 @@ fn sqlite_migrations() -> Migrator {
 
 /// Makes a server's database ready for its migrations: refuses one that the program must not touch, and cleans up after a
 /// process that was killed in the middle. From here on no other process does so, until the connection is closed.
-pub(super) async fn prepare_mysql(connection: &mut MySqlConnection) -> Result<(), DbError> {
+///
+/// Within a cluster gives the turn that keeps it so for processes on other nodes.
+pub(super) async fn prepare_mysql(
+    connection: &mut MySqlConnection,
+    is_galera: bool,
+) -> Result<Option<cluster::Turn>, DbError> {
     take_lock(connection).await?;
+    let migrator = mysql_migrations();
+    let schema = read_mysql(connection).await?;
+    // Nothing of ours is made in somebody else's database.
+    schema.check(&migrator)?;
+    if !is_galera || schema.is_current(&migrator) {
+        return clean_up(connection).await.map(|()| None);
+    }
+    let turn = cluster::Turn::take(connection, MIGRATION_TIMEOUT).await?;
+    match clean_up(connection).await {
+        Ok(()) => Ok(Some(turn)),
+        Err(error) => {
+            turn.give_back(connection).await;
+            Err(error)
+        }
+    }
+}
+
+/// Takes away what a process that was killed in the middle has left half done.
+async fn clean_up(connection: &mut MySqlConnection) -> Result<(), DbError> {
     let migrator = mysql_migrations();
     let schema = read_mysql(connection).await?;
     schema.check(&migrator)?;
@@ -104,7 +129,7 @@ async fn read_mysql(connection: &mut MySqlConnection) -> sqlx::Result<Schema> {
 /// Drops what an unfinished first migration has made, since MySQL keeps each table that was made before it broke off. Nobody
 /// can have used them.
 async fn drop_unfinished_first(connection: &mut MySqlConnection, schema: &Schema) -> Result<(), DbError> {
-    let is_ours = |table: &str| table == MIGRATIONS_TABLE || MADE_BY_FIRST.contains(&table);
+    let is_ours = |table: &str| is_bookkeeping(table) || MADE_BY_FIRST.contains(&table);
     if let Some(other) = schema.tables.iter().find(|table| !is_ours(table)) {
         return Err(DbError::Unfinished(format!("the table {other}")));
     }

@@ -4,6 +4,7 @@
 
 mod backup;
 mod clock;
+mod cluster;
 mod database;
 mod error;
 mod failure;
@@ -25,11 +26,11 @@ pub use clock::now;
 pub use database::{Database, Transaction};
 pub use error::DbError;
 pub use failure::{FailureKind, classify};
-pub(crate) use failure::{is_rolled_back, storage_failed};
+pub(crate) use failure::{before_commit, is_rolled_back, storage_failed};
 pub(crate) use inserted_id::InsertedId;
 pub use lock::DatabaseLock;
 pub(crate) use on_db::{on_db, on_tx};
 pub(crate) use pattern::Pattern;
-pub(crate) use retry::with_retries;
+pub(crate) use retry::{TransactionError, unless_refused, with_retries};
 pub(crate) use timeouts::{in_command_time, in_long_time, in_time};
 pub use url::DatabaseUrl;

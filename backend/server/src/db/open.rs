@@ -10,6 +10,7 @@ use sqlx::{
 use tokio::time::{Instant, sleep};
 
 use super::{
+    cluster,
     database::Database,
     error::DbError,
     failure::{FailureKind, classify, mysql_number},
@@ -28,6 +29,10 @@ const SQLITE_CONNECTIONS: u32 = 8;
 /// A statement that waits for another one's lock is given up after [`LOCK_TIMEOUT`] instead of fifty seconds.
 const MYSQL_SESSION: &str = "SET SESSION innodb_lock_wait_timeout = 5";
 
+/// A node of a cluster first takes in what the others had committed before it was asked, whatever the statement: what one replica
+/// has written by one node, everybody reads by each.
+const GALERA_SESSION: &str = "SET SESSION innodb_lock_wait_timeout = 5, wsrep_sync_wait = 7";
+
 impl Database {
     /// Opens the database and brings its tables up to date. An SQLite file and its folder are made when missing.
     pub async fn connect(url: &DatabaseUrl) -> Result<Self, DbError> {
@@ -42,10 +47,20 @@ async fn connect_mysql(url: &DatabaseUrl, options: &MySqlConnectOptions) -> Resu
     let refused = |error| mysql_refusal(url, options, error);
     let mut lock_holder = first_connection(options).await.map_err(refused)?;
     let opened = async {
-        migrations::prepare_mysql(&mut lock_holder).await?;
-        let db = Database::MySql(mysql_pool().connect_with(options.clone()).await.map_err(refused)?);
-        migrations::run(&db).await?;
-        Ok(db)
+        let is_galera = cluster::is_node(&mut lock_holder).await?;
+        if is_galera {
+            in_time(lock_holder.execute(GALERA_SESSION)).await?;
+        }
+        let turn = migrations::prepare_mysql(&mut lock_holder, is_galera).await?;
+        let db = Database::MySql(mysql_pool(is_galera).connect_with(options.clone()).await.map_err(refused)?);
+        let done = match &turn {
+            Some(turn) => turn.hold_while(&mut lock_holder, migrations::run(&db)).await,
+            None => migrations::run(&db).await,
+        };
+        if let Some(turn) = turn {
+            turn.give_back(&mut lock_holder).await;
+        }
+        done.map(|()| db)
     };
     let opened = opened.await.map_err(|error| match error {
         DbError::Migrate { source } if is_about_rights(&source) => refused(source),
@@ -58,13 +73,24 @@ async fn connect_mysql(url: &DatabaseUrl, options: &MySqlConnectOptions) -> Resu
     opened
 }
 
-fn mysql_pool() -> MySqlPoolOptions {
+fn mysql_pool(is_galera: bool) -> MySqlPoolOptions {
+    let session = if is_galera { GALERA_SESSION } else { MYSQL_SESSION };
     MySqlPoolOptions::new()
         .max_connections(MYSQL_CONNECTIONS)
         .acquire_timeout(LOCK_TIMEOUT)
-        .after_connect(|connection, _| Box::pin(async move { connection.execute(MYSQL_SESSION).await.map(|_| ()) }))
-        // The pool itself waits without end for a connection that comes back from a statement which took too long.
-        .after_release(|connection, _| Box::pin(async move { in_time(connection.ping()).await.map(|()| true) }))
+        .after_connect(move |connection, _| Box::pin(async move { connection.execute(session).await.map(|_| ()) }))
+        // The pool itself waits without end for a connection that comes back from a statement which took too long. One to a node
+        // that its cluster has lost is closed, so that the next one may find another node.
+        .after_release(move |connection, _| {
+            Box::pin(async move {
+                if is_galera {
+                    cluster::check_ready(connection).await?;
+                } else {
+                    in_time(connection.ping()).await?;
+                }
+                Ok(true)
+            })
+        })
 }
 
 /// Connects to a server that may only just be starting.

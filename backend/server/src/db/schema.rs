@@ -2,10 +2,15 @@
 
 use sqlx::{FromRow, migrate::Migrator};
 
-use super::error::DbError;
+use super::{cluster::TURN_TABLE, error::DbError};
 
 /// Where the driver notes which migrations were run.
 pub(super) const MIGRATIONS_TABLE: &str = "_sqlx_migrations";
+
+/// Whether a table is there for the sake of the migrations alone.
+pub(super) fn is_bookkeeping(table: &str) -> bool {
+    table == MIGRATIONS_TABLE || table == TURN_TABLE
+}
 
 /// How many tables a message names.
 const TABLES_NAMED: usize = 5;
@@ -55,8 +60,14 @@ impl Schema {
         self.applied.iter().find(|applied| !applied.success).map(|applied| applied.version)
     }
 
+    /// Whether every migration was run to its end.
+    pub(super) fn is_current(&self, migrator: &Migrator) -> bool {
+        let is_done = |version| self.applied.iter().any(|applied| applied.version == version && applied.success);
+        migrator.iter().all(|migration| is_done(migration.version))
+    }
+
     fn check_that_it_is_empty(&self) -> Result<(), DbError> {
-        let empty = self.tables.iter().all(|table| table == MIGRATIONS_TABLE);
+        let empty = self.tables.iter().all(|table| is_bookkeeping(table));
         if empty { Ok(()) } else { Err(self.foreign()) }
     }
 
@@ -67,7 +78,7 @@ impl Schema {
 
     fn foreign(&self) -> DbError {
         let mut tables: Vec<&str> =
-            self.tables.iter().map(String::as_str).filter(|table| *table != MIGRATIONS_TABLE).collect();
+            self.tables.iter().map(String::as_str).filter(|table| !is_bookkeeping(table)).collect();
         tables.sort_unstable();
         let named = tables[..tables.len().min(TABLES_NAMED)].join(", ");
         DbError::ForeignTables {

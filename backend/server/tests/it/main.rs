@@ -29,6 +29,7 @@ mod endings;
 mod evaluation;
 mod export;
 mod failed_turns;
+mod falling_keys;
 mod following;
 mod full_disk;
 mod guard;
@@ -68,5 +69,6 @@ mod tool_switches;
 #[cfg(unix)]
 mod traces;
 mod turns;
+mod upgrade;
 mod usage;
 mod windows;

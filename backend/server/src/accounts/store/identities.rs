@@ -13,7 +13,7 @@ const FIND: &str = "SELECT i.id, i.user_id, u.deactivated_at FROM identities i J
      WHERE i.issuer = ? AND i.subject = ?";
 
 const LIST: &str = "SELECT id, issuer, subject, label, created_at, last_used_at FROM identities WHERE user_id = ? \
-     ORDER BY id";
+     ORDER BY created_at, id";
 
 const COUNT: &str = "SELECT COUNT(*) FROM identities WHERE user_id = ?";
 

@@ -21,7 +21,7 @@ const FIND: &str = "SELECT k.id, k.user_id, u.name, u.role, u.generation, k.last
 const USED: &str = "UPDATE api_keys SET last_used_at = ? WHERE id = ?";
 
 const LIST: &str = "SELECT id, name, prefix, created_at, last_used_at FROM api_keys \
-     WHERE user_id = ? AND revoked_at IS NULL ORDER BY id DESC";
+     WHERE user_id = ? AND revoked_at IS NULL ORDER BY created_at DESC, id DESC";
 
 const LIST_OF_ALL: &str = "SELECT u.name AS user_name, k.id, k.name, k.prefix, k.created_at, k.last_used_at \
      FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.revoked_at IS NULL AND k.id > ? ORDER BY k.id LIMIT ?";

@@ -18,7 +18,7 @@ const END: &str = "UPDATE tool_reruns SET status = ?, output = ?, error = ?, err
      WHERE id = ? AND status = 'pending'";
 
 const LIST: &str = "SELECT r.id, r.status, r.duration_ms, r.created_at, u.name AS user_name FROM tool_reruns r \
-     LEFT JOIN users u ON u.id = r.user_id WHERE r.tool_call_id = ? ORDER BY r.id DESC LIMIT ?";
+     LEFT JOIN users u ON u.id = r.user_id WHERE r.tool_call_id = ? ORDER BY r.created_at DESC, r.id DESC LIMIT ?";
 
 const FIND_TEXTS: &str = "SELECT id, SUBSTR(input_text, 1, ?) AS input, SUBSTR(COALESCE(output, error), 1, ?) AS result, \
      OCTET_LENGTH(COALESCE(output, error)) AS result_bytes FROM tool_reruns WHERE tool_call_id = ? AND id = ?";

@@ -17,10 +17,10 @@ const FIND_CALL: [&str; 5] = [
 ];
 
 const LIST_DECISIONS: &str = "SELECT decision, decided_by, reason, scope, created_at FROM approvals \
-     WHERE tool_call_id = ? ORDER BY id LIMIT ?";
+     WHERE tool_call_id = ? ORDER BY created_at, id LIMIT ?";
 
 const LIST_VOTES: &str = "SELECT model, verdict, reason, duration_ms FROM tool_call_reviews \
-     WHERE tool_call_id = ? ORDER BY id LIMIT ?";
+     WHERE tool_call_id = ? ORDER BY created_at, id LIMIT ?";
 
 // MySQL keeps purposes as an enumeration. Calls beside a turn's steps come in the order in which they were over.
 const LIST_MODEL_CALLS_OF: &str = "SELECT message_id, CAST(purpose AS CHAR(32)) AS purpose, provider, model, \
@@ -45,7 +45,9 @@ const FIND_CONVERSATION: &str = "SELECT c.id, c.uuid, c.title, c.user_id, u.name
 const LIST_MESSAGES: &str = "SELECT id, role, SUBSTR(content, 1, ?) AS content, OCTET_LENGTH(content) AS content_bytes, \
      status, error, model, told_from, \
      (SELECT s.summary FROM conversation_summaries s WHERE s.id = messages.summary_id) AS told_summary, created_at \
-     FROM messages WHERE conversation_id = ? AND id >= ? ORDER BY id LIMIT ?";
+     FROM messages WHERE conversation_id = ? \
+     AND (created_at, id) >= (SELECT f.created_at, f.id FROM messages f WHERE f.conversation_id = ? AND ? IN (0, f.id) \
+     ORDER BY f.created_at, f.id LIMIT 1) ORDER BY created_at, id LIMIT ?";
 
 const FIND_USER_NAME: &str = "SELECT name FROM users WHERE id = ?";
 
@@ -281,7 +283,7 @@ pub(in crate::book) async fn find_conversation(db: &Database, uuid: &str) -> sql
     on_db!(db, |pool| sqlx::query_as(FIND_CONVERSATION).bind(uuid).fetch_optional(pool).await)
 }
 
-/// Its messages of all branches, from one on, with as many characters of each.
+/// Its messages of all branches, from one on, or with 0 from the first, with as many characters of each.
 pub(in crate::book) async fn list_messages(
     db: &Database,
     conversation: i64,
@@ -290,8 +292,8 @@ pub(in crate::book) async fn list_messages(
     limit: u32,
 ) -> sqlx::Result<Vec<MessageRow>> {
     on_db!(db, |pool| {
-        let query = sqlx::query_as(LIST_MESSAGES).bind(max_chars).bind(conversation).bind(from).bind(limit);
-        query.fetch_all(pool).await
+        let query = sqlx::query_as(LIST_MESSAGES).bind(max_chars).bind(conversation).bind(conversation).bind(from);
+        query.bind(limit).fetch_all(pool).await
     })
 }
 

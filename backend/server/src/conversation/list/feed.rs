@@ -71,7 +71,7 @@ async fn keep_watching(
                 return;
             }
         }
-        last = state.after(&last);
+        last = state;
     }
 }
 
@@ -94,8 +94,6 @@ struct ListState {
     rows: Vec<ConversationRow>,
     /// How many of the rows are the newest; of those behind them, there may be others in between.
     newest: usize,
-    /// The newest conversation in this and all earlier states. A later one is new; others were pushed out by newer ones.
-    newest_id: ConversationId,
     /// How many conversations it may hold.
     limit: usize,
     /// Those that were pinned in the last state, are not in this one, and are still there.
@@ -122,12 +120,7 @@ impl ListState {
     }
 
     fn at(newest: Vec<ConversationRow>, pinned: Vec<ConversationRow>, limit: usize) -> Self {
-        let newest_id = newest.iter().map(|row| row.id).max().unwrap_or_default();
-        Self { newest: newest.len(), rows: [newest, pinned].concat(), newest_id, limit, unpinned: Vec::new() }
-    }
-
-    fn after(self, last: &Self) -> Self {
-        Self { newest_id: self.newest_id.max(last.newest_id), ..self }
+        Self { newest: newest.len(), rows: [newest, pinned].concat(), limit, unpinned: Vec::new() }
     }
 
     /// What has happened since `last`, in the order in which conversations were last written to.
@@ -145,7 +138,8 @@ impl ListState {
                     }
                     push_turn_events(row, Some(held), &mut events);
                 }
-                None if row.id > last.newest_id => {
+                // One that was there by then would have been in view.
+                None if last.edge().is_none_or(|(edge, _)| row.created_at > edge) => {
                     events.push(event(row, FeedKind::ConversationCreated));
                     push_turn_events(row, None, &mut events);
                 }

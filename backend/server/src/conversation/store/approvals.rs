@@ -55,14 +55,15 @@ const FIND_CALLS: &str = "SELECT t.id, t.message_id, t.tool_name, t.status, t.de
      WHERE c.deleted_at IS NULL AND t.id IN (";
 
 const LIST_WAITING: &str = "SELECT id FROM tool_calls \
-     WHERE message_id = ? AND status = 'awaiting_approval' AND decided_at IS NULL ORDER BY id";
+     WHERE message_id = ? AND status = 'awaiting_approval' AND decided_at IS NULL ORDER BY step, position";
 
 const FIND_DECISION: &str = "SELECT tool_call_id, decision, decided_by, reason FROM approvals WHERE tool_call_id = ? \
-     ORDER BY id DESC LIMIT 1";
+     ORDER BY created_at DESC, id DESC LIMIT 1";
 
 const LIST_DECISIONS: &str = "SELECT a.tool_call_id, a.decision, a.decided_by, a.reason \
      FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id \
-     WHERE t.message_id = ? AND t.step = (SELECT MAX(s.step) FROM tool_calls s WHERE s.message_id = ?) ORDER BY a.id";
+     WHERE t.message_id = ? AND t.step = (SELECT MAX(s.step) FROM tool_calls s WHERE s.message_id = ?) \
+     ORDER BY a.created_at, a.id";
 
 const LIST_EXPIRED: &str = "SELECT t.id FROM tool_calls t JOIN messages m ON m.id = t.message_id \
      WHERE t.status = 'awaiting_approval' AND t.decided_at IS NULL AND t.started_at < ? \
@@ -77,7 +78,7 @@ const LIST_STANDING: &str = "SELECT a.id, t.tool_name, a.scope, c.uuid, a.tool_c
      FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id JOIN messages m ON m.id = t.message_id \
      JOIN conversations c ON c.id = m.conversation_id \
      WHERE a.scope IN ('conversation', 'always') AND a.revoked_at IS NULL AND c.user_id = ? \
-     AND c.deleted_at IS NULL ORDER BY a.id DESC LIMIT ?";
+     AND c.deleted_at IS NULL ORDER BY a.created_at DESC, a.id DESC LIMIT ?";
 
 // The inner query reads none of the table that is changed, which MySQL would refuse.
 const REVOKE: &str = "UPDATE approvals SET revoked_at = ? \

@@ -107,7 +107,7 @@ pub(crate) async fn create_conversation(
             .bind(user)
             .bind(title)
             .bind(model)
-            .bind(disabled_tools)
+            .bind(disabled_tools.as_deref())
             .bind(now)
             .bind(now)
             .execute(pool)

@@ -4,6 +4,7 @@ use tallybook_protocol::MessageId;
 
 use super::{
     list_of::list_of,
+    order::{as_named, parents_first},
     rows::{AuthorRow, ConversationId, MessageRow, SizeRow, StateRow, TreeNode},
 };
 use crate::db::{Database, on_db};
@@ -32,7 +33,7 @@ const FIND_AUTHOR: &str = "SELECT \
 
 const FIND_STATE: &str = "SELECT status, epoch FROM messages WHERE id = ? AND conversation_id = ?";
 
-const LIST_TREE_NODES: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? ORDER BY id";
+const LIST_TREE_NODES: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? ORDER BY created_at, id";
 
 const LIST_TEXT_BYTES: &str = "SELECT m.id, CAST(OCTET_LENGTH(m.content) \
      + COALESCE((SELECT SUM(OCTET_LENGTH(r.words)) FROM reasonings r WHERE r.message_id = m.id), 0) AS SIGNED) \
@@ -51,11 +52,12 @@ const COUNT_COMPLETE_ANSWERS: &str =
     "SELECT COUNT(*) FROM messages WHERE conversation_id = ? AND role = 'assistant' AND status = 'complete'";
 
 const FIND_FIRST_QUESTION: &str =
-    "SELECT content FROM messages WHERE conversation_id = ? AND role = 'user' ORDER BY id LIMIT 1";
+    "SELECT content FROM messages WHERE conversation_id = ? AND role = 'user' ORDER BY created_at, id LIMIT 1";
 
-/// The messages `ids`, which are in order, oldest first.
+/// The messages `ids`, in that order.
 pub(crate) async fn list_messages(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<MessageRow>> {
-    list_of(db, LIST, ids, ") ORDER BY m.id").await
+    let rows = list_of(db, LIST, ids, ")").await?;
+    Ok(as_named(rows, ids, |row: &MessageRow| row.id))
 }
 
 /// How many bytes the texts of the messages `ids` have.
@@ -63,14 +65,15 @@ pub(crate) async fn list_text_bytes(db: &Database, ids: &[MessageId]) -> sqlx::R
     list_of(db, LIST_TEXT_BYTES, ids, ")").await
 }
 
-/// How large the messages `ids` are, which are in order, oldest first.
+/// How large the messages `ids` are.
 pub(crate) async fn list_sizes(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<SizeRow>> {
-    list_of(db, LIST_SIZES, ids, ") ORDER BY m.id").await
+    list_of(db, LIST_SIZES, ids, ")").await
 }
 
-/// Where every message of a conversation stands, oldest first.
+/// Where every message of a conversation stands, oldest first, and each after the one that it stands below.
 pub(crate) async fn list_tree_nodes(db: &Database, conversation_id: ConversationId) -> sqlx::Result<Vec<TreeNode>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_TREE_NODES).bind(conversation_id).fetch_all(pool).await)
+    let places = on_db!(db, |pool| sqlx::query_as(LIST_TREE_NODES).bind(conversation_id).fetch_all(pool).await)?;
+    Ok(parents_first(places))
 }
 
 /// One message of a conversation.

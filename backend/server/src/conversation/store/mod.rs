@@ -11,6 +11,7 @@ pub(super) mod conversations;
 mod list_of;
 pub(super) mod messages;
 pub(super) mod model_calls;
+mod order;
 pub(super) mod people;
 pub(super) mod plain_calls;
 pub(super) mod plans;

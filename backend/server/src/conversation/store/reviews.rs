@@ -58,7 +58,7 @@ pub(crate) async fn replace_reviews(
 pub(crate) async fn add_reviews(db: &Database, calls: &mut [ToolCallRow]) -> sqlx::Result<()> {
     // Of others nobody was asked.
     let ids: Vec<ToolCallId> = calls.iter().filter(|call| call.tool_hash.is_some()).map(|call| call.id).collect();
-    let rows: Vec<ReviewRow> = list_of(db, LIST, &ids, ") ORDER BY id").await?;
+    let rows: Vec<ReviewRow> = list_of(db, LIST, &ids, ") ORDER BY created_at, id").await?;
     let mut reviews: HashMap<ToolCallId, Vec<ToolCallReview>> = HashMap::new();
     for row in rows {
         reviews.entry(row.tool_call_id).or_default().push(row.into());

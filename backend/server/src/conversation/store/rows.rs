@@ -169,7 +169,7 @@ pub(crate) struct ModelCallRow {
     pub(crate) blocks: String,
 }
 
-/// Where a message stands. A parent is always older than its children, and so has a smaller key: there are no cycles.
+/// Where a message stands. A parent is always older than its children, so there are no cycles; its key need not be smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub(crate) struct TreeNode {
     pub(crate) id: MessageId,

@@ -18,7 +18,7 @@ const CREATE: &str = "INSERT INTO shares (conversation_id, token, title, has_too
 
 const LIST: &str = "SELECT s.id, s.token, c.uuid, s.title, s.has_tool_calls, s.created_at \
      FROM shares s JOIN conversations c ON c.id = s.conversation_id \
-     WHERE c.user_id = ? AND c.deleted_at IS NULL ORDER BY s.id DESC LIMIT ?";
+     WHERE c.user_id = ? AND c.deleted_at IS NULL ORDER BY s.created_at DESC, s.id DESC LIMIT ?";
 
 const FIND: &str = "SELECT s.title, s.messages, s.created_at FROM shares s \
      JOIN conversations c ON c.id = s.conversation_id JOIN users u ON u.id = c.user_id \

@@ -10,10 +10,10 @@ use super::{
 use crate::db::{Database, now, on_db};
 
 const LIST_PLACES: &str =
-    "SELECT id, message_id FROM conversation_summaries WHERE conversation_id = ? ORDER BY message_id";
+    "SELECT id, message_id FROM conversation_summaries WHERE conversation_id = ? ORDER BY created_at, id";
 
 const LIST: &str = "SELECT message_id, summary, model, created_at FROM conversation_summaries \
-     WHERE conversation_id = ? ORDER BY message_id";
+     WHERE conversation_id = ? ORDER BY created_at, id";
 
 const FIND_TEXT: &str = "SELECT summary FROM conversation_summaries WHERE id = ?";
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use tallybook_protocol::{AnswerMode, MessageId, MessagePart, MessageStatus};
 
 use super::{
@@ -23,13 +23,15 @@ const CLAIMED: i64 = 0;
 const CLAIM: &str = "UPDATE conversations SET active_message_id = ? \
      WHERE id = ? AND active_message_id IS NULL AND deleted_at IS NULL";
 
-const HEAD: &str = "SELECT head_message_id FROM conversations WHERE id = ?";
+// Beside it, when something was written there last, by whichever clock.
+const HEAD: &str = "SELECT head_message_id, (SELECT MAX(m.created_at) FROM messages m WHERE m.conversation_id = c.id) \
+     FROM conversations c WHERE c.id = ?";
 
 const SET_ACTIVE: &str = "UPDATE conversations SET active_message_id = ?, head_message_id = ?, updated_at = ?, \
      archived = FALSE, title = CASE WHEN title = ? THEN ? ELSE title END WHERE id = ?";
 
 const LIST_VERSIONS: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? AND (parent_id = ? \
-     OR COALESCE(parent_id, 0) = (SELECT COALESCE(u.parent_id, 0) FROM messages u WHERE u.id = ?)) ORDER BY id";
+     OR COALESCE(parent_id, 0) = (SELECT COALESCE(u.parent_id, 0) FROM messages u WHERE u.id = ?)) ORDER BY created_at, id";
 
 const CREATE_USER_MESSAGE: &str = "INSERT INTO messages \
      (conversation_id, parent_id, role, content, status, client_message_id, created_at, completed_at) \
@@ -61,7 +63,7 @@ const FIND_ACTIVE_MS: &str = "SELECT active_ms FROM messages WHERE id = ?";
 
 const FIND_BY_CLIENT_ID: &str = "SELECT u.id AS user_message_id, a.id AS assistant_message_id, a.epoch \
      FROM messages u JOIN messages a ON a.parent_id = u.id AND a.role = 'assistant' \
-     WHERE u.conversation_id = ? AND u.client_message_id = ? ORDER BY a.id LIMIT 1";
+     WHERE u.conversation_id = ? AND u.client_message_id = ? ORDER BY a.created_at, a.id LIMIT 1";
 
 // Changes nothing, but takes the row's lock: until the commit nobody else can end the turn.
 const LOCK_TURN: &str = "UPDATE messages SET owner = owner WHERE id = ? AND epoch = ? AND status = 'streaming'";
@@ -198,7 +200,6 @@ pub(crate) async fn begin_turn(
     conversation_id: ConversationId,
     new: NewTurn<'_>,
 ) -> sqlx::Result<Claim> {
-    let now = now();
     on_tx!(tx, |connection| {
         let claimed = sqlx::query(CLAIM).bind(CLAIMED).bind(conversation_id).execute(&mut *connection).await?;
         if let Question::New { client_message_id: Some(client_id), .. } = new.question {
@@ -210,12 +211,15 @@ pub(crate) async fn begin_turn(
         if claimed.rows_affected() != 1 {
             return Ok(Claim::Busy);
         }
+        let head = sqlx::query_as(HEAD).bind(conversation_id).fetch_one(&mut *connection);
+        let (head, newest): (Option<MessageId>, Option<DateTime<Utc>>) = head.await?;
+        let now = after(newest, now());
         let user_message_id = match new.question {
             Question::Stored { user_message_id } => user_message_id,
             Question::New { parts, client_message_id, below } => {
                 let parent_id = match below {
                     Below::Message(id) => id,
-                    Below::Head => sqlx::query_scalar(HEAD).bind(conversation_id).fetch_one(&mut *connection).await?,
+                    Below::Head => head,
                 };
                 sqlx::query(CREATE_USER_MESSAGE)
                     .bind(conversation_id)
@@ -237,7 +241,7 @@ pub(crate) async fn begin_turn(
             .bind(new.owner)
             .bind(FIRST_EPOCH)
             .bind(new.lease_until)
-            .bind(now)
+            .bind(after(Some(now), now))
             .execute(&mut *connection)
             .await
             .map(|done| MessageId(done.inserted_id()))?;
@@ -252,6 +256,12 @@ pub(crate) async fn begin_turn(
             .await?;
         Ok(Claim::Begun(TurnRows { user_message_id, assistant_message_id, epoch: FIRST_EPOCH }))
     })
+}
+
+/// The time of what is written at `now`, after all that was written before it: replicas' clocks differ, and an answer stands
+/// after its question.
+fn after(newest: Option<DateTime<Utc>>, now: DateTime<Utc>) -> DateTime<Utc> {
+    newest.map_or(now, |newest| now.max(newest + TimeDelta::microseconds(1)))
 }
 
 /// The versions of a question and those of its answer, oldest first.

@@ -29,13 +29,10 @@ use super::{
 };
 use crate::{
     accounts::UserId,
-    db::{Transaction, is_rolled_back},
+    db::{Transaction, with_retries},
     journal::TurnSubscription,
     models::Model,
 };
-
-/// How often a transaction is begun that the engine rolls back in favour of another one.
-const MAX_TRIES: u32 = 3;
 
 /// What a program asks.
 #[derive(Clone, Debug)]
@@ -176,15 +173,7 @@ async fn begin(
     beginning: &Beginning<'_>,
     place: Option<Place<'_>>,
 ) -> Result<Option<ProgramTurn>, ServiceError> {
-    for _ in 1..MAX_TRIES {
-        match try_begin(context, beginning, place).await {
-            Err(ServiceError::Storage(error)) if is_rolled_back(&error) => {
-                tracing::info!(%error, "a transaction was rolled back and is retried");
-            }
-            outcome => return outcome,
-        }
-    }
-    try_begin(context, beginning, place).await
+    with_retries(|| Box::pin(try_begin(context, beginning, place))).await
 }
 
 async fn try_begin(
@@ -236,7 +225,7 @@ async fn try_begin(
         mode: AnswerMode::React,
         first_events,
     };
-    match start(context, permit, tx, run).await? {
+    match start(context, &permit, tx, run).await? {
         EventsAnswer::Turn(events) => {
             Ok(Some(ProgramTurn { conversation: uuid, message_id: rows.assistant_message_id, events }))
         }

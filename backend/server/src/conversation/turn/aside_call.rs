@@ -4,12 +4,16 @@ use tallybook_agent::ModelCallRecord;
 use tallybook_protocol::MessageId;
 
 use super::super::{context::Context, store::model_calls};
+use crate::db::with_retries;
 
 /// Stores and counts the call.
 pub(super) async fn record(context: &Context, answer: MessageId, call: &ModelCallRecord) -> sqlx::Result<()> {
-    let mut tx = context.db.begin().await?;
-    model_calls::create_model_call(&mut tx, answer, call).await?;
-    tx.commit().await?;
+    let store = || async {
+        let mut tx = context.db.begin().await?;
+        model_calls::create_model_call(&mut tx, answer, call).await?;
+        tx.commit().await
+    };
+    with_retries(store).await?;
     context.work_counts.count_model_call(call);
     Ok(())
 }

@@ -23,7 +23,7 @@ use super::{
     start::{NewRun, StartPermit, start},
     subscribe::{EventsAnswer, subscribe_duplicate},
 };
-use crate::{accounts::UserId, models::Model};
+use crate::{accounts::UserId, db::with_retries, models::Model};
 
 impl ConversationService {
     /// Stores a message and begins the turn that answers it. Sending the same `client_message_id` again joins the turn
@@ -92,6 +92,7 @@ async fn find_edited(
 }
 
 /// A turn that is to begin.
+#[derive(Clone, Copy)]
 struct Beginning<'a> {
     user: UserId,
     uuid: Uuid,
@@ -104,6 +105,14 @@ struct Beginning<'a> {
 }
 
 async fn begin(
+    context: &Arc<Context>,
+    beginning: Beginning<'_>,
+    first_title: Option<&str>,
+) -> Result<EventsAnswer, ServiceError> {
+    with_retries(|| Box::pin(try_begin(context, beginning, first_title))).await
+}
+
+async fn try_begin(
     context: &Arc<Context>,
     Beginning { user, uuid, row, question, parts, model, mode }: Beginning<'_>,
     first_title: Option<&str>,
@@ -129,7 +138,7 @@ async fn begin(
     let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, model, &places))];
     let model = Arc::clone(model);
     let run = NewRun { user, conversation_id: row.id, rows, model, given: None, mode, first_events };
-    start(context, permit, tx, run).await
+    start(context, &permit, tx, run).await
 }
 
 pub(super) fn message_start(

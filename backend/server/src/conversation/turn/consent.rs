@@ -96,7 +96,7 @@ impl ConversationService {
             return Err(already_decided(context, id).await?);
         }
         if approvals::list_waiting(&context.db, message_id).await?.is_empty() {
-            match go_on_decided(context, permit, user, uuid, message_id).await {
+            match go_on_decided(context, &permit, user, uuid, message_id).await {
                 Ok(Some(events)) => return Ok(DecisionAnswer::Turn(events)),
                 // Another process was quicker with that.
                 Ok(None) => {
@@ -239,7 +239,7 @@ fn refusal(reason: Option<&str>) -> String {
 /// has gone on, was stopped, or its last run is not over yet.
 pub(super) async fn go_on_decided(
     context: &Arc<Context>,
-    permit: StartPermit,
+    permit: &StartPermit,
     user: UserId,
     uuid: Uuid,
     message_id: MessageId,

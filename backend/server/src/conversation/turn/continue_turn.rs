@@ -42,7 +42,7 @@ impl ConversationService {
             None => context.model_for(again.model.as_deref(), row.model.as_deref())?,
         };
         let going = Going { user, row: &row, message: &message, rows, model, after: After::CutOff };
-        match go_on(context, permit, going).await? {
+        match go_on(context, &permit, going).await? {
             Some(events) => Ok(events),
             None => Err(context.busy(row.id).await?),
         }

@@ -27,9 +27,10 @@ use super::{
     step_text::bytes_in,
     subscribe::EventsAnswer,
 };
-use crate::{accounts::UserId, journal::stored::EncodedEvent, models::Model};
+use crate::{accounts::UserId, db::with_retries, journal::stored::EncodedEvent, models::Model};
 
 /// A turn that is to go on.
+#[derive(Clone, Copy)]
 pub(super) struct Going<'a> {
     pub(super) user: UserId,
     pub(super) row: &'a ConversationRow,
@@ -43,7 +44,15 @@ pub(super) struct Going<'a> {
 /// Has the turn go on and follows it. `None` when something else came first.
 pub(super) async fn go_on(
     context: &Arc<Context>,
-    permit: StartPermit,
+    permit: &StartPermit,
+    going: Going<'_>,
+) -> Result<Option<EventsAnswer>, ServiceError> {
+    with_retries(|| Box::pin(try_go_on(context, permit, going))).await
+}
+
+async fn try_go_on(
+    context: &Arc<Context>,
+    permit: &StartPermit,
     going: Going<'_>,
 ) -> Result<Option<EventsAnswer>, ServiceError> {
     let Going { user, row, message, rows, model, after } = going;

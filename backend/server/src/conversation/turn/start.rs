@@ -53,10 +53,11 @@ pub(super) struct NewRun {
     pub(super) first_events: Vec<ChatEvent>,
 }
 
-/// Commits the turn's first transaction, runs it and subscribes to it.
+/// Commits the turn's first transaction, runs it and subscribes to it. Where the commit is refused nothing of it is left, and all
+/// of it may be done again.
 pub(super) async fn start(
     context: &Arc<Context>,
-    _permit: StartPermit,
+    _permit: &StartPermit,
     mut tx: Transaction,
     run: NewRun,
 ) -> Result<EventsAnswer, ServiceError> {
@@ -162,7 +163,7 @@ mod tests {
         let first_events = vec![first_event];
         let (user, conversation_id) = (UserId::LOCAL, fixture.conversation_id);
         let run = NewRun { user, conversation_id, rows, model, given: None, mode: AnswerMode::React, first_events };
-        let started = start(context, permit, tx, run).await;
+        let started = start(context, &permit, tx, run).await;
         assert_eq!(
             was_known.get(),
             Some(&(true, Some(1))),

@@ -1,6 +1,8 @@
 //! What a turn's model is told of the conversation: the newest exchanges that there is room for, and a summary in place of
 //! those before. What a program sent in place of the stored history is told as far as there is room.
 
+use std::collections::HashMap;
+
 use tallybook_llm::{ModelMessage, tokens};
 use tallybook_protocol::MessageId;
 
@@ -131,9 +133,9 @@ impl Telling<'_> {
         if self.context.memory.max_chars == 0 {
             return Ok(Vec::new());
         }
-        let mut places = summaries::list_places(&self.context.db, self.conversation_id).await?;
-        places.retain(|place| place.message_id < self.rows.user_message_id);
-        Ok(covered_on(branch, &places))
+        let places = summaries::list_places(&self.context.db, self.conversation_id).await?;
+        let question = branch.iter().position(|place| place.id == self.rows.user_message_id);
+        Ok(covered_on(&branch[..question.unwrap_or(branch.len())], &places))
     }
 
     /// Of what a program sent. What it knows of the conversation is its own affair; a summary of what is stored helps it where
@@ -205,13 +207,11 @@ impl Telling<'_> {
     }
 }
 
-/// Which of these summaries cover a part of a branch, and how many exchanges of it.
+/// Which of these summaries cover a part of a branch, and how many exchanges of it, the least first.
 pub(super) fn covered_on(branch: &[TreeNode], places: &[SummaryPlace]) -> Vec<(usize, SummaryPlace)> {
-    let covered = |place: &SummaryPlace| {
-        let at = branch.binary_search_by_key(&place.message_id, |node| node.id).ok()?;
-        Some((at.div_ceil(2), *place))
-    };
-    places.iter().filter_map(covered).collect()
+    let places: HashMap<MessageId, SummaryPlace> = places.iter().map(|place| (place.message_id, *place)).collect();
+    let covered = |(at, node): (usize, &TreeNode)| Some((at.div_ceil(2), *places.get(&node.id)?));
+    branch.iter().enumerate().filter_map(covered).collect()
 }
 
 /// What a program sent, exchange by exchange.

@@ -70,7 +70,7 @@ async fn look(context: &Arc<Context>) -> Result<(), ServiceError> {
 async fn have_go_on(context: &Arc<Context>, turn: DecidedTurn) -> Result<(), ServiceError> {
     let DecidedTurn { message_id, uuid, user_id } = turn;
     let permit = StartPermit::take(context)?;
-    match go_on_decided(context, permit, user_id, uuid.parse().unwrap_or_default(), message_id).await {
+    match go_on_decided(context, &permit, user_id, uuid.parse().unwrap_or_default(), message_id).await {
         // It goes on when its person has room for it.
         Ok(None) | Err(ServiceError::LimitReached(_)) => Ok(()),
         Ok(Some(_)) => {

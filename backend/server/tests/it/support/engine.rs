@@ -56,6 +56,26 @@ impl Engine {
         engines
     }
 
+    /// The same, whose tables are there, and give each later row a smaller key, as the nodes of a cluster may.
+    pub(crate) async fn every_mysql_with_falling_keys() -> Vec<Self> {
+        let engines = Self::every_mysql().await;
+        for engine in &engines {
+            let Database::MySql(pool) = engine.database().await else { panic!("it is a server's") };
+            let tables = "SELECT CAST(TABLE_NAME AS CHAR) FROM information_schema.COLUMNS \
+                WHERE TABLE_SCHEMA = DATABASE() AND COLUMN_NAME = 'id' AND EXTRA LIKE '%auto_increment%'";
+            let tables: Vec<String> = sqlx::query_scalar(tables).fetch_all(&pool).await.expect("the tables are there");
+            for table in tables {
+                // Microseconds, counted down; no two rows of a test come within one.
+                let trigger = format!(
+                    "CREATE TRIGGER falling_{table} BEFORE INSERT ON {table} FOR EACH ROW SET NEW.id = \
+                     IF(COALESCE(NEW.id, 0) > 0, NEW.id, 9000000000000000 - ROUND(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000))"
+                );
+                engine.run(trigger).await;
+            }
+        }
+        engines
+    }
+
     /// The same database, to be reached through a proxy that can fail.
     pub(crate) async fn behind_proxy(self) -> (Self, Proxy) {
         let Owner::MySql { server, .. } = &*self.owner else { panic!("SQLite is not reached over a network") };

@@ -1,0 +1,125 @@
+//! Databases whose keys do not grow with time: nodes of a cluster give them each by itself, so a later row may have a smaller one,
+//! an answer a smaller one than its question. What happened first is told by what stands below what, and by times.
+
+use serde_json::{Value, json};
+use tallybook::conversation::MemorySettings;
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_protocol::{ChatEvent, Conversation, FeedKind, MessageStart};
+use tallybook_tools::builtin;
+
+use crate::support::{Engine, EventReader, FeedReader, TestApp, eventually, rows};
+
+/// Sends something, and reads the turn to its end.
+async fn turn(app: &TestApp, path: &str, body: Value) -> MessageStart {
+    let events = EventReader::new(app.post(path, body).await).all().await;
+    assert!(matches!(events.last(), Some(ChatEvent::MessageEnd(_))), "{events:?}");
+    let Some(ChatEvent::MessageStart(start)) = events.into_iter().next() else { panic!("a turn begins") };
+    assert!(start.assistant_message_id < start.user_message_id, "the keys fall");
+    start
+}
+
+async fn texts(app: &TestApp, path: &str) -> Vec<String> {
+    let conversation: Conversation = app.get(path).await.json().await.unwrap();
+    conversation.messages.into_iter().map(|message| message.content).collect()
+}
+
+fn before(whole: &str, words: [&str; 2]) -> bool {
+    let [first, second] = words.map(|word| whole.find(word));
+    first.is_some() && first < second
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn branches_versions_and_windows_are_what_they_are() {
+    for engine in Engine::every_mysql_with_falling_keys().await {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let mut feed = FeedReader::open(&app).await;
+        let conversation = app.create_conversation().await;
+        let told = feed.next().await;
+        assert_eq!(told.kind, FeedKind::ConversationCreated);
+        let here = format!("/api/conversations/{conversation}");
+        let send = format!("{here}/messages");
+
+        model.reply([text("Let me see. "), tool_call("add", r#"{"a":1,"b":2}"#), tool_call("add", r#"{"a":3,"b":4}"#)]);
+        for answer in ["First.", "Second.", "Anew.", "Edited."] {
+            model.reply([text(answer)]);
+        }
+        let first = turn(&app, &send, json!({"content": "One?"})).await;
+        let second = turn(&app, &send, json!({"content": "Two?"})).await;
+        assert_eq!(second.parent_id, Some(first.assistant_message_id));
+        let request = model.requests().pop().unwrap().body_text;
+        assert!(before(&request, ["One?", "Let me see."]) && before(&request, ["First.", "Two?"]), "{request}");
+        let one = "Let me see. \n\nFirst.";
+        assert_eq!(texts(&app, &here).await, ["One?", one, "Two?", "Second."]);
+        assert_eq!(texts(&app, &format!("{here}?limit=2")).await, ["Two?", "Second."]);
+        let earlier = format!("{here}?limit=2&before={}", second.user_message_id);
+        assert_eq!(texts(&app, &earlier).await, ["One?", one]);
+
+        let again = format!("{here}/messages/{}/regenerate", second.assistant_message_id);
+        let again = turn(&app, &again, json!({})).await;
+        assert_eq!(again.assistant_siblings, [second.assistant_message_id, again.assistant_message_id]);
+        let edited = turn(&app, &send, json!({"content": "Uno?", "edit_of": first.user_message_id})).await;
+        assert_eq!(edited.user_siblings, [first.user_message_id, edited.user_message_id]);
+        assert_eq!(texts(&app, &here).await, ["Uno?", "Edited."]);
+        // The branch through the first question that was written to last.
+        let select = format!("{here}/messages/{}/select", first.user_message_id);
+        assert!(app.post(&select, json!({})).await.status().is_success());
+        assert_eq!(texts(&app, &here).await, ["One?", one, "Two?", "Anew."]);
+
+        let book = app.get(&format!("/admin/conversations/{conversation}")).await.text().await.unwrap();
+        for words in [["One?", "Two?"], ["Two?", "Second."], ["Second.", "Anew."], ["Anew.", "Uno?"]] {
+            assert!(before(&book, words), "{words:?}: {book}");
+        }
+        let from = format!("/admin/conversations/{conversation}?from={}", edited.user_message_id);
+        let book = app.get(&from).await.text().await.unwrap();
+        assert!(before(&book, ["Uno?", "Edited."]) && !book.contains("Anew."), "{book}");
+        let exported = app.get(&format!("{here}/export?format=markdown")).await.text().await.unwrap();
+        assert!(before(&exported, ["One?", "Two?"]) && before(&exported, ["Two?", "Anew."]), "{exported}");
+        assert_eq!(tallybook::consistency::check(&app.database().await).await.unwrap(), [""; 0]);
+        model.assert_calls_paired();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_summary_covers_what_came_before_it() {
+    for engine in Engine::every_mysql_with_falling_keys().await {
+        let model = MockLlm::start().await.unwrap();
+        let memory = MemorySettings { after_tokens: Some(0), ..MemorySettings::default() };
+        let tools = builtin().unwrap();
+        let app = TestApp::spawn_changed(&engine, &model, tools, |settings| settings.memory = memory).await;
+        let conversation = app.create_conversation().await;
+        for number in 1..=3 {
+            model.reply([text(format!("Answer {number}."))]);
+            if number > 1 {
+                model.reply([text(format!("Summary {number}."))]);
+            }
+            app.send(&conversation, &format!("Question {number}?")).await.all().await;
+            let summaries = "SELECT COUNT(*) FROM conversation_summaries";
+            eventually("it is summed up", async || rows!(app, (i64,), summaries)[0].0 >= number - 1).await;
+        }
+        model.reply([text("Answer 4.")]);
+        model.reply([text("Summary 4.")]);
+        app.send(&conversation, "Question 4?").await.all().await;
+        let asked: Vec<String> = model.requests().into_iter().map(|request| request.body_text).collect();
+        let last = asked.iter().rfind(|body| body.contains("Question 4?") && body.contains("so far")).unwrap();
+        assert!(last.contains("Summary 3."), "the newest one is told: {last}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_written_later_stands_later_whatever_the_clocks_say() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("First.")]);
+        app.send(&conversation, "One?").await.all().await;
+        // As a replica writes whose clock is ahead.
+        engine.run("UPDATE messages SET created_at = created_at + INTERVAL 1 HOUR".to_owned()).await;
+        model.reply([text("Second.")]);
+        app.send(&conversation, "Two?").await.all().await;
+        let order = "SELECT content FROM messages ORDER BY created_at";
+        let written: Vec<String> = rows!(app, (String,), order).into_iter().map(|(text,)| text).collect();
+        assert_eq!(written, ["One?", "First.", "Two?", "Second."]);
+    }
+}

@@ -1,0 +1,103 @@
+//! A process that ends with this program, however that ends, and that can be killed on purpose before.
+
+use std::{
+    ffi::OsStr,
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::shell;
+
+/// A shell stands between. It says the number of the process, waits for its end, and kills it at the end of its own input, which
+/// comes when this program lets go of it. Ctrl-C reaches the shell, too.
+const KEEPER: &str = r#"trap '' INT HUP
+exec 3<&0
+log=$1; shift
+"$@" >>"$log" 2>&1 3<&- &
+pid=$!
+echo $pid
+{ read -r _; kill -9 $pid; } <&3 >/dev/null 2>&1 &
+exec >&- 3<&-
+wait $pid"#;
+
+/// A running process.
+pub(super) struct Kept {
+    name: String,
+    keeper: Child,
+    id: String,
+}
+
+impl Kept {
+    /// Starts it; what it says goes to the end of `log`.
+    pub(super) fn start(name: &str, command: &Command, log: &Path) -> Result<Self> {
+        let mut keeper = Command::new("sh");
+        keeper.args(["-c", KEEPER, "keeper"]).arg(log).arg(command.get_program()).args(command.get_args());
+        keeper.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        if let Some(folder) = command.get_current_dir() {
+            keeper.current_dir(folder);
+        }
+        let mut keeper = keeper.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("cannot start a shell")?;
+        let mut id = String::new();
+        BufReader::new(keeper.stdout.take().context("the shell has no output")?).read_line(&mut id)?;
+        Ok(Self { name: name.to_owned(), keeper, id: id.trim().to_owned() })
+    }
+
+    /// Sends it a signal: `KILL`, `TERM`.
+    pub(super) fn signal(&self, signal: &str) -> Result<()> {
+        shell::run(Command::new("kill").args([OsStr::new("-s"), signal.as_ref(), self.id.as_ref()]))
+    }
+
+    /// Whether it still runs.
+    pub(super) fn runs(&mut self) -> Result<bool> {
+        Ok(self.keeper.try_wait()?.is_none())
+    }
+
+    /// Waits for its end.
+    pub(super) fn wait(mut self, limit: Duration) -> Result<()> {
+        let began = Instant::now();
+        while self.runs()? {
+            if began.elapsed() > limit {
+                bail!("{} does not end", self.name);
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        // The process is no longer needed; how it ends interests nobody.
+        let _ = self.keeper.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_killed_on_purpose_or_ends_when_it_is_let_go() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let start = || Kept::start("sleep", Command::new("sleep").arg("600"), &folder.path().join("log"));
+        let killed = start()?;
+        killed.signal("KILL")?;
+        killed.wait(Duration::from_mins(1))?;
+        let mut left = start()?;
+        assert!(left.runs()?);
+        let id = left.id.clone();
+        drop(left);
+        let began = Instant::now();
+        while Path::new("/proc").join(&id).exists() {
+            assert!(began.elapsed() < Duration::from_mins(1), "it goes on");
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! `cargo xtask cluster`: nodes of a database, servers and a proxy on this machine, as operators have them on several, and many
+//! turns during which a node and a server are killed and a new version comes. Afterwards it is looked whether anything was lost,
+//! doubled or run twice. All of it ends with this program.
+//!
+//! - `nodes`: the database; `replicas`: the servers and the proxy; `kept`: a process that ends with this one.
+
+mod kept;
+mod nodes;
+mod replicas;
+
+use std::{
+    path::Path,
+    process::{Child, Command},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Result, bail, ensure};
+use clap::Args;
+
+use self::{
+    kept::Kept,
+    nodes::{Nodes, Programs},
+    replicas::{Proxy, Recipe, Replica},
+};
+use crate::{
+    build,
+    progress::{Step, say},
+    shell,
+    test::mysql::free_port,
+};
+
+/// How much, and of what.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Turns in each round
+    #[arg(long, default_value_t = 200)]
+    turns: usize,
+    /// How many of them run at the same time
+    #[arg(long, default_value_t = 100)]
+    at_once: usize,
+    /// For how many minutes there are rounds
+    #[arg(long, default_value_t = 2)]
+    minutes: u64,
+    /// Servers
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=3))]
+    replicas: u8,
+    /// Take the builds that people get
+    #[arg(long)]
+    release: bool,
+    /// Leave it running afterwards, until Ctrl-C
+    #[arg(long)]
+    keep: bool,
+}
+
+/// The pause between what is done to the cluster.
+const BREATH: Duration = Duration::from_secs(4);
+
+/// A whole cluster.
+struct Cluster {
+    nodes: Nodes,
+    proxy: Proxy,
+    recipe: Recipe,
+    replicas: Vec<Replica>,
+    _model: Kept,
+}
+
+/// Starts it, has turns answered, kills, and compares.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let program =
+        if options.release || options.keep { build::program(options.release)? } else { build::without_page()? };
+    let bench = build::bench(options.release)?;
+    let folder = tempfile::Builder::new().prefix("tallybook-cluster-").tempdir()?;
+    let mut cluster = Cluster::start(folder.path(), &program, &bench, options.replicas.into())?;
+    let url = cluster.proxy.url();
+    say(&format!("the cluster is at {url}, its database at {}", cluster.proxy.database_url()));
+    let mut load = Command::new(&bench);
+    load.args(["load", "--disturbed", "--url", &url, "--turns", &options.turns.to_string()]);
+    load.args(["--at-once", &options.at_once.to_string(), "--minutes", &options.minutes.to_string()]);
+    let mut load = Load(load.spawn()?);
+    cluster.disturb()?;
+    ensure!(load.0.try_wait()?.is_none(), "the load was over too early: give it more --minutes");
+    say("all that was to be done to it is done");
+    let status = load.0.wait()?;
+    ensure!(status.success(), "the load failed");
+    shell::run(
+        Command::new(&program)
+            .args(["admin", "check"])
+            .env("DATABASE_URL", cluster.proxy.database_url())
+            .current_dir(folder.path()),
+    )?;
+    say(&format!("the nodes hold the same: {}", cluster.nodes.compare()?.replace('\t', ", ")));
+    while options.keep {
+        say(&format!("it goes on at {url} until Ctrl-C; logs are in {}", folder.path().display()));
+        thread::park();
+    }
+    Ok(())
+}
+
+/// The load, which ends with this value.
+struct Load(Child);
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Cluster {
+    fn start(folder: &Path, program: &Path, bench: &Path, replicas: usize) -> Result<Self> {
+        let nodes = Nodes::start(Programs::find()?, folder)?;
+        let ports = (0..replicas).map(|_| free_port()).collect::<Result<Vec<_>>>()?;
+        let proxy = Proxy::start(folder, &nodes, &ports)?;
+        let model_port = free_port()?.to_string();
+        let model = Kept::start(
+            "the model",
+            Command::new(bench).args(["model", "--port", &model_port]),
+            &folder.join("model.log"),
+        )?;
+        let recipe = Recipe {
+            program: program.to_owned(),
+            folder: folder.to_owned(),
+            database_url: proxy.database_url(),
+            model: format!("127.0.0.1:{model_port}"),
+        };
+        let step = Step::begin("starting the servers", "all at once: one of them makes the tables");
+        let mut replicas: Vec<Replica> = ports.into_iter().map(Replica::new).collect();
+        thread::scope(|scope| {
+            let starting: Vec<_> = replicas.iter_mut().map(|replica| scope.spawn(|| replica.start(&recipe))).collect();
+            starting.into_iter().try_for_each(|one| match one.join() {
+                Ok(started) => started,
+                Err(_) => bail!("starting a server panicked"),
+            })
+        })?;
+        step.done("");
+        Ok(Self { nodes, proxy, recipe, replicas, _model: model })
+    }
+
+    /// What happens to it meanwhile.
+    fn disturb(&mut self) -> Result<()> {
+        thread::sleep(BREATH);
+        say("a node of the database is killed");
+        self.nodes.kill(1)?;
+        thread::sleep(BREATH);
+        say("a server is killed");
+        self.replicas[0].kill()?;
+        thread::sleep(BREATH);
+        self.replicas[0].start(&self.recipe)?;
+        say("the server is there again");
+        self.nodes.start_one(1, false)?;
+        self.nodes.wait_until_synced(1)?;
+        say("the node is there again, with what it had missed");
+        // The one by which the others joined is no other than they.
+        self.nodes.kill(0)?;
+        say("the first node of the database is killed");
+        for (number, replica) in (1..).zip(&mut self.replicas) {
+            thread::sleep(BREATH);
+            say(&format!("server {number} is replaced by a new version"));
+            replica.replace(&self.recipe)?;
+        }
+        self.nodes.start_one(0, false)?;
+        self.nodes.wait_until_synced(0)
+    }
+}

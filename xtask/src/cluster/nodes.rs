@@ -1,0 +1,187 @@
+//! The nodes of the database: MariaDB with Galera, each with a folder and ports of its own.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use super::kept::Kept;
+use crate::{
+    debian,
+    progress::Step,
+    shell,
+    test::mysql::{free_port, initialize, path_option, user_option},
+    workspace,
+};
+
+/// How many there are: with three, one can go and the others are more than half.
+pub(super) const COUNT: usize = 3;
+
+/// How long a node may take until it has everything that the others have.
+const START_LIMIT: Duration = Duration::from_mins(2);
+
+/// Where Debian and others put Galera.
+const PROVIDERS: [&str; 3] =
+    ["/usr/lib/galera/libgalera_smm.so", "/usr/lib/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so"];
+
+/// What is compared between nodes.
+const SUMS: &str = "SELECT (SELECT COUNT(*) FROM conversations), (SELECT COUNT(*) FROM messages), \
+    (SELECT COALESCE(SUM(CRC32(content)), 0) FROM messages), (SELECT COUNT(*) FROM tool_calls), \
+    (SELECT COUNT(*) FROM journal_events)";
+
+/// What the nodes need from the machine.
+pub(super) struct Programs {
+    server: PathBuf,
+    client: PathBuf,
+    provider: &'static str,
+}
+
+impl Programs {
+    /// Finds them, or installs them.
+    pub(super) fn find() -> Result<Self> {
+        if let Some(found) = Self::look() {
+            return Ok(found);
+        }
+        let packages = ["mariadb-server", "mariadb-client", "galera-4", "rsync", "haproxy"];
+        if debian::can_install() {
+            debian::install(&packages)?;
+        }
+        Self::look().with_context(|| {
+            format!("a cluster needs MariaDB with Galera and HAProxy: install {}", packages.join(", "))
+        })
+    }
+
+    fn look() -> Option<Self> {
+        shell::find_program("rsync").and(shell::find_program("haproxy"))?;
+        Some(Self {
+            server: shell::find_program("mariadbd")?,
+            client: shell::find_program("mariadb")?,
+            provider: PROVIDERS.into_iter().find(|path| Path::new(path).exists())?,
+        })
+    }
+}
+
+/// One of them.
+pub(super) struct Node {
+    name: String,
+    folder: PathBuf,
+    /// For programs, and between nodes: for the group, for what one has missed a little of, and for all of it.
+    ports: [u16; 4],
+    running: Option<Kept>,
+}
+
+/// All of them.
+pub(super) struct Nodes {
+    programs: Programs,
+    pub(super) all: Vec<Node>,
+}
+
+impl Nodes {
+    /// Starts them, the first one as a cluster of its own, which the others join.
+    pub(super) fn start(programs: Programs, folder: &Path) -> Result<Self> {
+        let step = Step::begin("starting the nodes of the database", "");
+        let mut all = Vec::new();
+        for number in 1..=COUNT {
+            let name = format!("node{number}");
+            let folder = folder.join(&name);
+            fs::create_dir(&folder)?;
+            initialize(&programs.server, &folder.join("data"))?;
+            let ports = [free_port()?, free_port()?, free_port()?, free_port()?];
+            all.push(Node { name, folder, ports, running: None });
+        }
+        let mut nodes = Self { programs, all };
+        for number in 0..COUNT {
+            nodes.start_one(number, number == 0)?;
+            nodes.wait_until_synced(number)?;
+        }
+        let first = &nodes.all[0];
+        nodes.ask(first, "CREATE DATABASE tallybook; CREATE USER haproxy@'%'")?;
+        step.done("");
+        Ok(nodes)
+    }
+
+    /// Where a node listens for programs.
+    pub(super) fn address(&self, number: usize) -> String {
+        format!("127.0.0.1:{}", self.all[number].ports[0])
+    }
+
+    /// Kills one, as if its machine had lost power.
+    pub(super) fn kill(&mut self, number: usize) -> Result<()> {
+        let running = self.all[number].running.take().context("the node does not run")?;
+        running.signal("KILL")?;
+        running.wait(START_LIMIT)
+    }
+
+    /// Starts one, which joins the others unless it is to begin a cluster.
+    pub(super) fn start_one(&mut self, number: usize, begins: bool) -> Result<()> {
+        let others: Vec<String> = self.all.iter().map(|node| format!("127.0.0.1:{}", node.ports[1])).collect();
+        let node = &self.all[number];
+        let [port, group, missed, whole] = node.ports;
+        let mut command = Command::new(&self.programs.server);
+        command.arg(path_option("defaults-file", &workspace::root().join("infra/cluster/galera.cnf")));
+        command.arg(path_option("datadir", &node.folder.join("data")));
+        command.arg(path_option("socket", &node.folder.join("socket"))).args(user_option());
+        command.arg(path_option("pid-file", &node.folder.join("pid")));
+        command.args([
+            format!("--port={port}"),
+            "--bind-address=127.0.0.1".to_owned(),
+            format!("--wsrep-provider={}", self.programs.provider),
+            format!("--wsrep-cluster-address=gcomm://{}", others.join(",")),
+            format!("--wsrep-node-name={}", node.name),
+            format!("--wsrep-node-address=127.0.0.1:{group}"),
+            format!("--wsrep-sst-receive-address=127.0.0.1:{whole}"),
+            format!(
+                "--wsrep-provider-options=base_port={group};gmcast.listen_addr=tcp://127.0.0.1:{group};\
+                 ist.recv_addr=127.0.0.1:{missed}"
+            ),
+        ]);
+        if begins {
+            command.arg("--wsrep-new-cluster");
+        }
+        let running = Kept::start(&node.name, &command, &node.folder.join("log"))?;
+        self.all[number].running = Some(running);
+        Ok(())
+    }
+
+    /// Waits until a node has everything that the others have.
+    pub(super) fn wait_until_synced(&mut self, number: usize) -> Result<()> {
+        let began = Instant::now();
+        while !self.is_synced(number) {
+            let node = &mut self.all[number];
+            let runs = node.running.as_mut().is_some_and(|running| running.runs().unwrap_or(false));
+            if !runs || began.elapsed() > START_LIMIT {
+                let log = fs::read_to_string(node.folder.join("log")).unwrap_or_default();
+                let tail: Vec<_> = log.lines().rev().take(5).collect();
+                bail!("{} does not join the others: {}", node.name, tail.join(" / "));
+            }
+            // There is nothing to wait on: a node does not announce that it is ready.
+            thread::sleep(Duration::from_millis(100));
+        }
+        Ok(())
+    }
+
+    fn is_synced(&self, number: usize) -> bool {
+        let state = self.ask(&self.all[number], "SHOW STATUS LIKE 'wsrep_local_state_comment'");
+        state.is_ok_and(|state| state.ends_with("Synced"))
+    }
+
+    /// Fails where nodes differ in what they hold.
+    pub(super) fn compare(&self) -> Result<String> {
+        let sums = self.all.iter().map(|node| self.ask(node, &format!("SET wsrep_sync_wait = 1; {SUMS}")));
+        let sums = sums.collect::<Result<Vec<_>>>()?;
+        ensure!(sums.windows(2).all(|pair| pair[0] == pair[1]), "the nodes differ: {sums:?}");
+        Ok(sums.into_iter().next().unwrap_or_default())
+    }
+
+    fn ask(&self, node: &Node, sql: &str) -> Result<String> {
+        let mut client = Command::new(&self.programs.client);
+        client.args(["--no-defaults", "--user=root", "--host=127.0.0.1", "--connect-timeout=5", "--batch"]);
+        client.arg(format!("--port={}", node.ports[0])).args(["--skip-column-names", "--execute", sql]);
+        shell::ask(&mut client).with_context(|| format!("{} does not answer", node.name))
+    }
+}

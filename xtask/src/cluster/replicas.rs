@@ -1,0 +1,144 @@
+//! The servers under test, and the proxy before them and before the database.
+
+use std::{
+    env,
+    io::{BufRead as _, BufReader, Write as _},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::{
+    kept::Kept,
+    nodes::{self, Nodes},
+};
+use crate::{shell, test::mysql::free_port, workspace};
+
+/// How long a server may take until it is ready, also on a machine that has much else to do.
+const START_LIMIT: Duration = Duration::from_mins(2);
+
+/// How long one may take to end when it is asked to.
+const END_LIMIT: Duration = Duration::from_mins(1);
+
+/// The proxy.
+pub(super) struct Proxy {
+    _running: Kept,
+    pages: u16,
+    databases: u16,
+}
+
+impl Proxy {
+    /// Starts it with the configuration that operators have.
+    pub(super) fn start(folder: &Path, nodes: &Nodes, replicas: &[u16]) -> Result<Self> {
+        let (pages, databases) = (free_port()?, free_port()?);
+        let mut command = Command::new(shell::find_program("haproxy").context("there is no haproxy")?);
+        command.arg("-db").arg("-f").arg(workspace::root().join("infra/cluster/haproxy.cfg"));
+        command.env("PAGES", format!("127.0.0.1:{pages}")).env("DATABASES", format!("127.0.0.1:{databases}"));
+        for number in 0..nodes::COUNT {
+            command.env(format!("NODE_{}", number + 1), nodes.address(number));
+        }
+        for (number, port) in (1..).zip(replicas) {
+            command.env(format!("REPLICA_{number}"), format!("127.0.0.1:{port}"));
+        }
+        let running = Kept::start("haproxy", &command, &folder.join("haproxy.log"))?;
+        Ok(Self { _running: running, pages, databases })
+    }
+
+    /// What browsers are told.
+    pub(super) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.pages)
+    }
+
+    /// What replicas are told.
+    pub(super) fn database_url(&self) -> String {
+        format!("mysql://root@127.0.0.1:{}/tallybook", self.databases)
+    }
+}
+
+/// How the servers are started.
+pub(super) struct Recipe {
+    pub(super) program: PathBuf,
+    pub(super) folder: PathBuf,
+    pub(super) database_url: String,
+    /// The model's address.
+    pub(super) model: String,
+}
+
+/// One of the servers.
+pub(super) struct Replica {
+    port: u16,
+    running: Option<Kept>,
+}
+
+impl Replica {
+    pub(super) fn new(port: u16) -> Self {
+        Self { port, running: None }
+    }
+
+    /// Starts it and waits until it is ready.
+    pub(super) fn start(&mut self, recipe: &Recipe) -> Result<()> {
+        let mut command = Command::new(&recipe.program);
+        command.current_dir(&recipe.folder);
+        let settings = [
+            ("PORT", self.port.to_string()),
+            ("DATABASE_URL", recipe.database_url.clone()),
+            ("LLM_PROVIDER", "openai".to_owned()),
+            ("LLM_MODEL", "m".to_owned()),
+            ("LLM_API_KEY", "none".to_owned()),
+            ("LLM_BASE_URL", format!("http://{}/v1", recipe.model)),
+            ("LLM_TITLES", "false".to_owned()),
+            ("LLM_TOOL_MODE", "native".to_owned()),
+            // Nobody wants to wait for what is the same after longer times.
+            ("TURN_LEASE_SECS", "6".to_owned()),
+            ("SHUTDOWN_GRACE_SECS", "5".to_owned()),
+            ("RUST_LOG", env::var("RUST_LOG").unwrap_or_else(|_| "warn".to_owned())),
+        ];
+        command.envs(settings);
+        let log = recipe.folder.join(format!("replica-{}.log", self.port));
+        let mut running = Kept::start("the server", &command, &log)?;
+        let began = Instant::now();
+        while !is_ready(self.port) {
+            if !running.runs()? || began.elapsed() > START_LIMIT {
+                let log = std::fs::read_to_string(&log).unwrap_or_default();
+                bail!("a server does not start: {}", log.lines().last().unwrap_or_default());
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        self.running = Some(running);
+        Ok(())
+    }
+
+    /// Kills it, as if its machine had lost power.
+    pub(super) fn kill(&mut self) -> Result<()> {
+        self.end("KILL")
+    }
+
+    /// Asks it to end, and starts it again, as a new version would take its place.
+    pub(super) fn replace(&mut self, recipe: &Recipe) -> Result<()> {
+        self.end("TERM")?;
+        self.start(recipe)
+    }
+
+    fn end(&mut self, signal: &str) -> Result<()> {
+        let running = self.running.take().context("the server does not run")?;
+        running.signal(signal)?;
+        running.wait(END_LIMIT)
+    }
+}
+
+/// Whether a server says that it can be asked.
+fn is_ready(port: u16) -> bool {
+    let ask = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line)?;
+        Ok(line)
+    };
+    ask().is_ok_and(|line| line.contains(" 200 "))
+}
