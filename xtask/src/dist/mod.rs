@@ -7,8 +7,12 @@ mod sbom;
 
 use std::{
     fs::{self, File},
+    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, ensure};
@@ -24,6 +28,9 @@ use crate::{
 
 /// What goes into it as it stands in the workspace.
 const FILES: [&str; 4] = ["CHANGELOG.md", "LICENSE", "README.md", "tallybook.example.toml"];
+
+/// How long the packed program may take to be ready.
+const START_LIMIT: Duration = Duration::from_secs(30);
 
 /// How to make it.
 #[derive(Args)]
@@ -54,10 +61,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let folder = workspace::root().join("target/dist");
     fs::create_dir_all(&folder)?;
     let archive = pack(&folder, &name, &contents)?;
-    starts(&archive, &name)?;
+    let ready = starts(&archive, &name)?.as_millis();
     let bytes = fs::metadata(&archive)?.len();
     step.done(&format!("{} crates of others in it", parts.len()));
     say(&format!("the archive is {} ({} MB), its checksum beside it", archive.display(), bytes.div_ceil(1_000_000)));
+    say(&format!("unpacked and started on an empty database, it was ready after {ready} ms"));
     Ok(())
 }
 
@@ -87,20 +95,36 @@ fn pack(folder: &Path, name: &str, contents: &[(String, Vec<u8>, u32)]) -> Resul
     Ok(archive)
 }
 
-/// Unpacks the archive as people do, and has the program in it say its version.
-fn starts(archive: &Path, name: &str) -> Result<()> {
+/// Unpacks the archive as people do and starts the program in it on an empty database of its own; gives how long it took to be
+/// ready.
+fn starts(archive: &Path, name: &str) -> Result<Duration> {
     let folder = tempfile::tempdir()?;
     shell::run(Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(folder.path()))?;
-    let said = shell::ask(Command::new(folder.path().join(name).join("tallybook")).arg("--version"));
-    ensure!(said.is_some(), "the program in {} does not start", archive.display());
-    Ok(())
+    let mut program = Command::new(folder.path().join(name).join("tallybook"));
+    // Neither settings nor keys of whoever makes the release.
+    program.env_clear().envs([("HOST", "127.0.0.1"), ("PORT", "0"), ("LLM_PROVIDER", "demo")]);
+    let began = Instant::now();
+    let mut child = program.current_dir(folder.path()).stdout(Stdio::piped()).spawn()?;
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let said = BufReader::new(child.stdout.take().context("the program has no output")?);
+    thread::spawn(move || {
+        let ready = said.lines().map_while(Result::ok).any(|line| line.starts_with("Tallybook is ready at "));
+        // Nobody waits any more where it took too long.
+        let _ = sender.send(ready);
+    });
+    let ready = receiver.recv_timeout(START_LIMIT).unwrap_or(false);
+    let took = began.elapsed();
+    child.kill()?;
+    child.wait()?;
+    ensure!(ready, "the program in {} does not start", archive.display());
+    Ok(took)
 }
 
 #[cfg(test)]
 mod tests {
     use std::{fs, process::Command};
 
-    use super::pack;
+    use super::{pack, starts};
     use crate::shell;
 
     #[test]
@@ -128,5 +152,14 @@ mod tests {
             first,
             "made again, it is the same"
         );
+    }
+    #[test]
+    fn what_was_packed_is_started_and_must_say_that_it_is_ready() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = |line: &str| [("tallybook".to_owned(), format!("#!/bin/sh\n{line}\n").into_bytes(), 0o755)];
+        let well = pack(folder.path(), "well", &script("echo Tallybook is ready at http://127.0.0.1:1")).unwrap();
+        starts(&well, "well").unwrap();
+        let ill = pack(folder.path(), "ill", &script("echo no; exit 1")).unwrap();
+        assert!(starts(&ill, "ill").unwrap_err().to_string().ends_with("does not start"));
     }
 }
