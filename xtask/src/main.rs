@@ -7,8 +7,10 @@ mod bench;
 mod build;
 mod clients;
 mod cluster;
+mod compose;
 mod conformance;
 mod debian;
+mod dist;
 mod eval;
 mod fingerprint;
 mod fuzz;
@@ -56,6 +58,10 @@ enum Command {
     Conformance,
     /// Set up real programs of other people's, and try them on a running server
     Clients(clients::Options),
+    /// Build the container images, and have a browser try what docker-compose.yml starts
+    Compose,
+    /// Pack a release: the program, licences and parts of it, and a checksum, in target/dist
+    Dist(dist::Options),
     /// Build the page (WASM, styles, static files) into target/site
     Ui(ui::Options),
     /// Fill a database with made-up tool calls, to see how the book of them does
@@ -84,6 +90,8 @@ fn main() -> ExitCode {
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Conformance => conformance::run(),
         Command::Clients(options) => clients::run(&options),
+        Command::Compose => compose::run(),
+        Command::Dist(options) => dist::run(&options),
         Command::Ui(options) => ui::build(&options).map(|_| ()),
         Command::Seed(options) => seed::run(&options),
         Command::Screenshots => screenshots::run(),

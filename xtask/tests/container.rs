@@ -40,6 +40,24 @@ fn compose_passes_every_setting_on() {
     assert!(missing.is_empty(), "docker-compose.yml does not pass on {missing:?}");
 }
 
+#[test]
+fn the_builder_sees_what_is_compiled_in() {
+    let ignored = read("infra/Dockerfile.dockerignore");
+    // The page of the API has its examples from there.
+    assert!(
+        !ignored.lines().any(|line| line == "docs") && ignored.lines().any(|line| line == "!docs/api"),
+        "{ignored}"
+    );
+}
+
+#[test]
+fn the_tests_of_the_composed_app_run_only_when_asked_for() {
+    let compose = read("docker-compose.yml");
+    let service = compose.split("\n  e2e:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    assert!(service.contains("profiles: [e2e]") && service.contains("target: e2e"), "{service}");
+    assert!(read("infra/Dockerfile").lines().any(|line| line.ends_with(" AS e2e")));
+}
+
 /// What the image sets, in `ENV NAME=value …`.
 fn image_default<'a>(dockerfile: &'a str, name: &str) -> Option<&'a str> {
     let words = dockerfile.lines().filter_map(|line| line.strip_prefix("ENV ")).flat_map(str::split_whitespace);

@@ -1,0 +1,103 @@
+//! `cargo xtask compose`: docker-compose.yml, really run. It builds the images, starts MySQL and the app under a project of their
+//! own, has the profile `e2e` try them in a browser, says how large the image is and how soon it was ready, and removes the
+//! containers and their data again. The images stay, as what the next build begins from.
+
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::{
+    progress::{Step, say},
+    shell, workspace,
+};
+
+/// What the containers and the volume belong to, so that nothing of an installation is touched.
+const PROJECT: &str = "tallybook-e2e";
+
+/// Settings that nobody's `.env` decides on. The demo model writes slowly enough that a page can go away in the middle, and any
+/// free port of the machine does, since nobody out there asks.
+const SETTINGS: [(&str, &str); 5] = [
+    ("MYSQL_PASSWORD", "for-these-containers-only"),
+    ("TALLYBOOK_PORT", "0"),
+    ("LLM_PROVIDER", "demo"),
+    ("DEMO_PACE_MS", "200"),
+    ("CONFIG_FILE", ""),
+];
+
+const ADVICE: &str =
+    "this needs a running Docker with its compose plugin, 2.24 or newer: https://docs.docker.com/engine/install";
+
+/// Runs it from end to end.
+pub(crate) fn run() -> Result<()> {
+    ensure!(shell::ask(compose().arg("version")).is_some(), ADVICE);
+    ensure!(shell::ask(Command::new("docker").arg("info")).is_some(), ADVICE);
+    let step = Step::begin("building the images", "the first time takes as long as a release does");
+    shell::run(compose().arg("build"))?;
+    step.done("");
+
+    // What a run before left when it was ended in the middle.
+    remove()?;
+    let step = Step::begin("trying what docker-compose.yml starts", "");
+    let tried = shell::run(compose().args(["up", "--no-build", "--exit-code-from", "e2e"]));
+    step.done(if tried.is_ok() { "all passed" } else { "some failed" });
+    let measured = measure();
+    tried.and(remove())?;
+    say(&measured?);
+    Ok(())
+}
+
+/// Docker compose for this project, with the profile of the tests.
+fn compose() -> Command {
+    let mut command = Command::new("docker");
+    command.args(["compose", "--project-name", PROJECT, "--profile", "e2e"]);
+    command.current_dir(workspace::root()).envs(SETTINGS);
+    command
+}
+
+fn remove() -> Result<()> {
+    shell::run(compose().args(["down", "--volumes", "--remove-orphans"]))
+}
+
+/// How large the app's image is, and how long after its start, with MySQL at hand and empty, the app was ready.
+fn measure() -> Result<String> {
+    let container = shell::ask(compose().args(["ps", "--all", "--quiet", "app"])).context("the app was not started")?;
+    let inspect = |of: &str, what: &str| {
+        shell::ask(Command::new("docker").args(["inspect", "--format", what, of])).context("docker inspect fails")
+    };
+    let bytes: u64 = inspect(&inspect(&container, "{{.Image}}")?, "{{.Size}}")?.parse()?;
+    let log =
+        shell::ask(Command::new("docker").args(["logs", "--timestamps", &container])).context("the app has no log")?;
+    let started = inspect(&container, "{{.State.StartedAt}}")?;
+    let Some((ready, _)) = log.lines().find_map(|line| line.split_once(" Tallybook is ready")) else {
+        bail!("the app was never ready");
+    };
+    let took = time_of_day_ms(ready)?.checked_sub(time_of_day_ms(&started)?).context("midnight came between")?;
+    Ok(format!("the image has {} MB, and was ready {took} ms after its start", bytes.div_ceil(1_000_000)))
+}
+
+/// Milliseconds since midnight, of a time as Docker writes it: `2026-11-23T21:30:19.335908123Z`.
+fn time_of_day_ms(time: &str) -> Result<u64> {
+    let parsed = || {
+        let (_, clock) = time.trim_end_matches('Z').split_once('T')?;
+        let (seconds, fraction) = clock.split_once('.').unwrap_or((clock, ""));
+        let mut whole = 0;
+        for part in seconds.split(':') {
+            whole = whole * 60 + part.parse::<u64>().ok()?;
+        }
+        let millis: u64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
+        Some(whole * 1000 + millis)
+    };
+    parsed().with_context(|| format!("{time} is no time of Docker's"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time_of_day_ms;
+
+    #[test]
+    fn times_of_docker_are_read() {
+        assert_eq!(time_of_day_ms("2026-11-23T00:01:02.345678901Z").unwrap(), 62_345);
+        assert_eq!(time_of_day_ms("2026-11-23T01:00:00Z").unwrap(), 3_600_000);
+        assert!(time_of_day_ms("yesterday").is_err());
+    }
+}

@@ -1,0 +1,106 @@
+//! Under which licences others let us pass their work on: which ones we take, and the list that goes with the release.
+
+use std::{collections::BTreeMap, fmt::Write as _, fs};
+
+use anyhow::{Context as _, Result, bail};
+use spdx::{Expression, ParseMode};
+
+use super::parts::Part;
+
+/// What asks for no more than being named.
+const ALLOWED: [&str; 9] =
+    ["Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "ISC", "MIT", "Unicode-3.0", "Unlicense", "Zlib"];
+
+/// How the files begin that say under which terms a crate is.
+const FILES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
+
+/// Fails with the names of those that are under anything else.
+pub(super) fn check(parts: &[Part]) -> Result<()> {
+    let refused: Vec<_> = parts
+        .iter()
+        .filter(|part| !is_allowed(&part.license))
+        .map(|part| format!("{} {} ({})", part.name, part.version, part.license))
+        .collect();
+    if !refused.is_empty() {
+        bail!("not under a licence that xtask/src/dist/licenses.rs allows: {}", refused.join(", "));
+    }
+    Ok(())
+}
+
+/// An exception, as LLVM's, only lets one do more than its licence.
+fn is_allowed(license: &str) -> bool {
+    Expression::parse_mode(license, ParseMode::LAX).is_ok_and(|expression| {
+        expression.evaluate(|wanted| wanted.license.id().is_some_and(|id| ALLOWED.contains(&id.name)))
+    })
+}
+
+/// The same in SPDX's own terms: some crates write `MIT/Apache-2.0`.
+pub(super) fn canonical(license: &str) -> Result<String> {
+    let changed = Expression::canonicalize(license).with_context(|| format!("{license} is no SPDX expression"))?;
+    Ok(changed.unwrap_or_else(|| license.to_owned()))
+}
+
+/// The list, and each text once with whose it is.
+pub(super) fn list(parts: &[Part]) -> Result<String> {
+    let mut list = "What Tallybook is made of, besides its own code, and under which licences.\n\n".to_owned();
+    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for part in parts {
+        let who = format!("{} {}", part.name, part.version);
+        writeln!(list, "{who}: {} {}", canonical(&part.license)?, part.repository)?;
+        for text in texts_of(part)? {
+            texts.entry(text).or_default().push(who.clone());
+        }
+    }
+    let mut texts: Vec<_> = texts.into_iter().collect();
+    texts.sort_by(|one, other| one.1.cmp(&other.1));
+    for (text, whose) in texts {
+        write!(list, "\n{}\n{}\n\n{text}\n", "-".repeat(80), whose.join(", "))?;
+    }
+    Ok(list)
+}
+
+/// What the crate brings along, else the texts of the licences that it names.
+fn texts_of(part: &Part) -> Result<Vec<String>> {
+    let folder = fs::read_dir(&part.folder).with_context(|| format!("cannot read {}", part.folder.display()))?;
+    let mut texts = Vec::new();
+    for file in folder {
+        let file = file?;
+        let name = file.file_name().to_string_lossy().to_uppercase();
+        if file.file_type()?.is_file() && FILES.iter().any(|begin| name.starts_with(begin)) {
+            texts.push(String::from_utf8_lossy(&fs::read(file.path())?).replace("\r\n", "\n").trim().to_owned());
+        }
+    }
+    if texts.is_empty() {
+        let expression = Expression::parse_mode(&part.license, ParseMode::LAX)
+            .with_context(|| format!("{} is no SPDX expression", part.license))?;
+        texts.extend(expression.requirements().filter_map(|one| Some(one.req.license.id()?.text().trim().to_owned())));
+    }
+    Ok(texts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::parts, canonical, check, is_allowed, list};
+
+    #[test]
+    fn one_allowed_choice_will_do_and_an_unknown_licence_will_not() {
+        for license in ["MIT", "MIT/Apache-2.0", "GPL-3.0-only OR MIT", "Apache-2.0 WITH LLVM-exception"] {
+            assert!(is_allowed(license), "{license}");
+        }
+        for license in ["", "GPL-3.0-only", "MIT AND AGPL-3.0-only", "LicenseRef-mine", "SomethingNew"] {
+            assert!(!is_allowed(license), "{license}");
+        }
+        assert_eq!(canonical("MIT/Apache-2.0").unwrap(), "MIT OR Apache-2.0");
+    }
+
+    #[test]
+    fn all_that_we_pass_on_is_allowed_and_named_with_its_text() {
+        let parts = parts::all().unwrap();
+        check(&parts).unwrap();
+        let list = list(&parts).unwrap();
+        for part in &parts {
+            assert!(list.contains(&format!("\n{} {}: ", part.name, part.version)), "{} is listed", part.name);
+        }
+        assert!(list.contains("Permission is hereby granted, free of charge"));
+    }
+}

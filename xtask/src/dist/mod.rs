@@ -1,0 +1,165 @@
+//! `cargo xtask dist`: a release as one archive, `target/dist/tallybook-VERSION-TARGET.tar.gz`, with its checksum beside it. What
+//! is in it besides the program is made by `parts`, `licenses` and `sbom`.
+
+mod licenses;
+mod parts;
+mod sbom;
+
+use std::{
+    fs::{self, File},
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Args;
+use flate2::{Compression, write::GzEncoder};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    build,
+    progress::{Step, say},
+    shell, workspace,
+};
+
+/// What goes into it as it stands in the workspace.
+const FILES: [&str; 4] = ["CHANGELOG.md", "LICENSE", "README.md", "tallybook.example.toml"];
+
+/// How long the packed program may take to be ready.
+const START_LIMIT: Duration = Duration::from_secs(30);
+
+/// How to make it.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Take the program that is quick to build, to see what an archive is like; its name says so
+    #[arg(long)]
+    quick: bool,
+}
+
+/// Builds the program, and packs it with what belongs to it.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    // What may not be passed on shows before the long build.
+    let parts = parts::all()?;
+    licenses::check(&parts)?;
+    let program = build::program(!options.quick)?;
+    let step = Step::begin("packing", "");
+    let version = env!("CARGO_PKG_VERSION");
+    let quick = if options.quick { "-quick" } else { "" };
+    let name = format!("tallybook-{version}-{}{quick}", target()?);
+    let mut contents = vec![
+        ("tallybook".to_owned(), fs::read(&program)?, 0o755),
+        ("THIRD-PARTY-LICENSES.txt".to_owned(), licenses::list(&parts)?.into_bytes(), 0o644),
+        ("tallybook.cdx.json".to_owned(), sbom::write(version, &parts)?.into_bytes(), 0o644),
+    ];
+    for file in FILES {
+        contents.push((file.to_owned(), fs::read(workspace::root().join(file))?, 0o644));
+    }
+    let folder = workspace::root().join("target/dist");
+    fs::create_dir_all(&folder)?;
+    let archive = pack(&folder, &name, &contents)?;
+    let ready = starts(&archive, &name)?.as_millis();
+    let bytes = fs::metadata(&archive)?.len();
+    step.done(&format!("{} crates of others in it", parts.len()));
+    say(&format!("the archive is {} ({} MB), its checksum beside it", archive.display(), bytes.div_ceil(1_000_000)));
+    say(&format!("unpacked and started on an empty database, it was ready after {ready} ms"));
+    Ok(())
+}
+
+/// The kind of machine that the program is for, as Rust names it.
+fn target() -> Result<String> {
+    let described = shell::ask(Command::new("rustc").arg("-vV")).context("rustc does not say what it is")?;
+    let host = described.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc does not say its host")?;
+    Ok(host.to_owned())
+}
+
+/// Writes `NAME.tar.gz`, in which everything is in a folder of that name, and `NAME.tar.gz.sha256` for `sha256sum --check`. Equal
+/// contents make an equal archive: it tells neither when it was made nor by whom.
+fn pack(folder: &Path, name: &str, contents: &[(String, Vec<u8>, u32)]) -> Result<PathBuf> {
+    let archive = folder.join(format!("{name}.tar.gz"));
+    let file = File::create(&archive).with_context(|| format!("cannot write {}", archive.display()))?;
+    let mut tar = tar::Builder::new(GzEncoder::new(file, Compression::best()));
+    for (path, bytes, mode) in contents {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(*mode);
+        header.set_mtime(0);
+        tar.append_data(&mut header, format!("{name}/{path}"), bytes.as_slice())?;
+    }
+    tar.into_inner()?.finish()?;
+    let digest = hex::encode(Sha256::digest(fs::read(&archive)?));
+    fs::write(folder.join(format!("{name}.tar.gz.sha256")), format!("{digest}  {name}.tar.gz\n"))?;
+    Ok(archive)
+}
+
+/// Unpacks the archive as people do and starts the program in it on an empty database of its own; gives how long it took to be
+/// ready.
+fn starts(archive: &Path, name: &str) -> Result<Duration> {
+    let folder = tempfile::tempdir()?;
+    shell::run(Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(folder.path()))?;
+    let mut program = Command::new(folder.path().join(name).join("tallybook"));
+    // Neither settings nor keys of whoever makes the release.
+    program.env_clear().envs([("HOST", "127.0.0.1"), ("PORT", "0"), ("LLM_PROVIDER", "demo")]);
+    let began = Instant::now();
+    let mut child = program.current_dir(folder.path()).stdout(Stdio::piped()).spawn()?;
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let said = BufReader::new(child.stdout.take().context("the program has no output")?);
+    thread::spawn(move || {
+        let ready = said.lines().map_while(Result::ok).any(|line| line.starts_with("Tallybook is ready at "));
+        // Nobody waits any more where it took too long.
+        let _ = sender.send(ready);
+    });
+    let ready = receiver.recv_timeout(START_LIMIT).unwrap_or(false);
+    let took = began.elapsed();
+    child.kill()?;
+    child.wait()?;
+    ensure!(ready, "the program in {} does not start", archive.display());
+    Ok(took)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, process::Command};
+
+    use super::{pack, starts};
+    use crate::shell;
+
+    #[test]
+    fn an_archive_unpacks_to_what_went_in_and_its_checksum_fits() {
+        let folder = tempfile::tempdir().unwrap();
+        let contents = [
+            ("run".to_owned(), b"#!/bin/sh\necho hello\n".to_vec(), 0o755),
+            ("TEXT".to_owned(), b"words".to_vec(), 0o644),
+        ];
+        let archive = pack(folder.path(), "thing-1.0", &contents).unwrap();
+        let first = fs::read(&archive).unwrap();
+        shell::run(
+            Command::new("sha256sum")
+                .args(["--quiet", "--check", "thing-1.0.tar.gz.sha256"])
+                .current_dir(folder.path()),
+        )
+        .unwrap();
+        shell::run(Command::new("tar").args(["-xzf", "thing-1.0.tar.gz"]).current_dir(folder.path())).unwrap();
+        let said = shell::ask(&mut Command::new(folder.path().join("thing-1.0/run")));
+        assert_eq!(said.as_deref(), Some("hello"));
+        assert_eq!(fs::read_to_string(folder.path().join("thing-1.0/TEXT")).unwrap(), "words");
+
+        assert_eq!(
+            fs::read(pack(folder.path(), "thing-1.0", &contents).unwrap()).unwrap(),
+            first,
+            "made again, it is the same"
+        );
+    }
+    #[test]
+    fn what_was_packed_is_started_and_must_say_that_it_is_ready() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = |line: &str| [("tallybook".to_owned(), format!("#!/bin/sh\n{line}\n").into_bytes(), 0o755)];
+        let well = pack(folder.path(), "well", &script("echo Tallybook is ready at http://127.0.0.1:1")).unwrap();
+        starts(&well, "well").unwrap();
+        let ill = pack(folder.path(), "ill", &script("echo no; exit 1")).unwrap();
+        assert!(starts(&ill, "ill").unwrap_err().to_string().ends_with("does not start"));
+    }
+}

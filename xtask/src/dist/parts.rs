@@ -1,0 +1,124 @@
+//! What the release is made of: the crates that are compiled into the server and into the page, and no tools that only help to
+//! build them. Nothing of JavaScript is among them; what the page runs is compiled from Rust.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use crate::{
+    shell,
+    ui::{PROGRAMS, TARGET},
+};
+
+/// A crate by its name and version.
+pub(super) type Id = (String, String);
+
+/// A crate of somebody else's that is a part of the release.
+pub(super) struct Part {
+    pub(super) name: String,
+    pub(super) version: String,
+    /// As its manifest says it, in SPDX's terms or nearly so.
+    pub(super) license: String,
+    pub(super) repository: String,
+    /// Where its files are.
+    pub(super) folder: PathBuf,
+}
+
+/// All of them, sorted, without the crates of this workspace.
+pub(super) fn all() -> Result<Vec<Part>> {
+    let mut ids = BTreeSet::new();
+    // Chosen from the whole workspace, since the program is built with the features that this gives its dependencies.
+    ids.extend(reached("tallybook", &tree(&["--workspace"])?));
+    for program in &PROGRAMS {
+        let features = program.features.join(",");
+        ids.extend(reached(
+            program.package,
+            &tree(&["--package", program.package, "--features", &features, "--target", TARGET])?,
+        ));
+    }
+    let metadata = ask(&["metadata", "--locked", "--format-version", "1"])?;
+    let metadata: Value = serde_json::from_str(&metadata)?;
+    let packages = metadata["packages"].as_array().context("cargo metadata names no packages")?;
+    let parts = packages.iter().filter(|package| !package["source"].is_null()).map(part);
+    let mut parts: Vec<_> = parts.filter(|part| ids.contains(&(part.name.clone(), part.version.clone()))).collect();
+    parts.sort_by(|one, other| (&one.name, &one.version).cmp(&(&other.name, &other.version)));
+    Ok(parts)
+}
+
+fn part(package: &Value) -> Part {
+    let text = |key: &str| package[key].as_str().unwrap_or_default().to_owned();
+    let mut folder = PathBuf::from(text("manifest_path"));
+    folder.pop();
+    Part {
+        name: text("name"),
+        version: text("version"),
+        license: text("license"),
+        repository: text("repository"),
+        folder,
+    }
+}
+
+fn tree(which: &[&str]) -> Result<String> {
+    let how = ["tree", "--locked", "--edges", "normal,no-proc-macro", "--prefix", "depth", "--format", " {p}"];
+    ask(&[&how, which].concat())
+}
+
+fn ask(arguments: &[&str]) -> Result<String> {
+    shell::ask(shell::cargo().args(arguments)).with_context(|| format!("`cargo {}` fails", arguments.join(" ")))
+}
+
+/// The crates that `root` depends on, and itself. Cargo writes what a crate depends on below its first mention alone, wherever
+/// that is.
+fn reached(root: &str, tree: &str) -> BTreeSet<Id> {
+    let mut below: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
+    let mut path: Vec<Id> = Vec::new();
+    for line in tree.lines() {
+        let mut words = line.split_whitespace();
+        let (Some(Ok(depth)), Some(name), Some(version)) =
+            (words.next().map(str::parse::<usize>), words.next(), words.next())
+        else {
+            continue;
+        };
+        let id = (name.to_owned(), version.trim_start_matches('v').to_owned());
+        path.truncate(depth);
+        if let Some(parent) = path.last() {
+            below.entry(parent.clone()).or_default().insert(id.clone());
+        }
+        path.push(id);
+    }
+    let mut found = BTreeSet::new();
+    let mut open: Vec<Id> = below.keys().filter(|(name, _)| name == root).cloned().collect();
+    while let Some(id) = open.pop() {
+        if found.insert(id.clone()) {
+            open.extend(below.get(&id).into_iter().flatten().cloned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{all, reached};
+
+    #[test]
+    fn what_stands_below_a_first_mention_elsewhere_is_found_too() {
+        let tree = "0 helper v0.1.0 (/src)\n1 json v2.0.0\n2 digits v1.0.0\n1 only-helps v1.0.0\n\n\
+                    0 program v0.1.0 (/src)\n1 json v2.0.0 (*)\n";
+        let found = reached("program", tree);
+        let names: Vec<_> = found.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["digits", "json", "program"]);
+    }
+
+    #[test]
+    fn server_and_page_are_in_it_and_tools_are_not() {
+        let parts = all().unwrap();
+        let has = |name: &str| parts.iter().any(|part| part.name == name);
+        assert!(has("sqlx") && has("leptos") && has("math-core"), "server, page and typesetter");
+        assert!(!has("wasm-bindgen-cli-support") && !has("insta") && !has("serde_derive"), "what only helps to build");
+        assert!(!has("tallybook"), "ourselves");
+    }
+}
