@@ -1,6 +1,9 @@
 //! Pools and transactions of either engine.
 
+use std::sync::Arc;
+
 use sqlx::{MySqlPool, SqlitePool};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::timeouts::in_time;
 
@@ -12,8 +15,8 @@ const SQLITE_MAX_STATEMENT_BYTES: u64 = 1_000_000_000;
 pub enum Database {
     /// MySQL or MariaDB.
     MySql(MySqlPool),
-    /// An embedded file.
-    Sqlite(SqlitePool),
+    /// An embedded file, and the queue of those who write to it.
+    Sqlite(SqlitePool, WriteQueue),
 }
 
 /// An open transaction. Dropping it rolls back.
@@ -21,8 +24,23 @@ pub enum Database {
 pub enum Transaction {
     /// On MySQL or MariaDB.
     MySql(sqlx::Transaction<'static, sqlx::MySql>),
-    /// On SQLite; it holds the write lock from its beginning.
-    Sqlite(sqlx::Transaction<'static, sqlx::Sqlite>),
+    /// On SQLite; it holds the write lock from its beginning, and its place in the queue.
+    Sqlite(sqlx::Transaction<'static, sqlx::Sqlite>, OwnedSemaphorePermit),
+}
+
+/// Who wants to write to a file waits here, first come, first served. SQLite itself has those who wait sleep and look again,
+/// ever longer, so that under load some wait for seconds while others overtake them.
+#[derive(Clone, Debug)]
+pub struct WriteQueue(Arc<Semaphore>);
+
+impl WriteQueue {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Semaphore::new(1)))
+    }
+
+    async fn wait(&self) -> sqlx::Result<OwnedSemaphorePermit> {
+        Arc::clone(&self.0).acquire_owned().await.map_err(|_| sqlx::Error::PoolClosed)
+    }
 }
 
 impl Database {
@@ -31,7 +49,10 @@ impl Database {
     pub async fn begin(&self) -> Result<Transaction, sqlx::Error> {
         Ok(match self {
             Self::MySql(pool) => Transaction::MySql(in_time(pool.begin()).await?),
-            Self::Sqlite(pool) => Transaction::Sqlite(in_time(pool.begin_with("BEGIN IMMEDIATE")).await?),
+            Self::Sqlite(pool, queue) => {
+                let began = in_time(async { Ok((queue.wait().await?, pool.begin_with("BEGIN IMMEDIATE").await?)) });
+                began.await.map(|(place, transaction)| Transaction::Sqlite(transaction, place))?
+            }
         })
     }
 
@@ -39,8 +60,17 @@ impl Database {
     /// the connection had broken by chance.
     pub async fn max_statement_bytes(&self) -> sqlx::Result<u64> {
         match self {
-            Self::MySql(pool) => in_time(sqlx::query_scalar("SELECT @@max_allowed_packet").fetch_one(pool)).await,
-            Self::Sqlite(_) => Ok(SQLITE_MAX_STATEMENT_BYTES),
+            Self::MySql(pool) => {
+                in_time(
+                    sqlx::query_scalar(
+                        "SELECT impl Database {
+max_allowed_packet",
+                    )
+                    .fetch_one(pool),
+                )
+                .await
+            }
+            Self::Sqlite(..) => Ok(SQLITE_MAX_STATEMENT_BYTES),
         }
     }
 
@@ -48,7 +78,7 @@ impl Database {
     pub fn connections(&self) -> (usize, usize) {
         let (all, idle) = match self {
             Self::MySql(pool) => (pool.size(), pool.num_idle()),
-            Self::Sqlite(pool) => (pool.size(), pool.num_idle()),
+            Self::Sqlite(pool, _) => (pool.size(), pool.num_idle()),
         };
         ((all as usize).saturating_sub(idle), idle)
     }
@@ -57,13 +87,13 @@ impl Database {
     pub async fn close(&self) {
         match self {
             Self::MySql(pool) => pool.close().await,
-            Self::Sqlite(pool) => pool.close().await,
+            Self::Sqlite(pool, _) => pool.close().await,
         }
     }
 
     /// Whether only this process can use the database.
     pub fn is_embedded(&self) -> bool {
-        matches!(self, Self::Sqlite(_))
+        matches!(self, Self::Sqlite(..))
     }
 }
 
@@ -72,7 +102,7 @@ impl Transaction {
     pub async fn commit(self) -> Result<(), sqlx::Error> {
         match self {
             Self::MySql(transaction) => in_time(transaction.commit()).await,
-            Self::Sqlite(transaction) => in_time(transaction.commit()).await,
+            Self::Sqlite(transaction, _place) => in_time(transaction.commit()).await,
         }
     }
 }

@@ -60,7 +60,7 @@ pub(super) async fn prepare_mysql(connection: &mut MySqlConnection) -> Result<()
 pub(super) async fn run(db: &Database) -> Result<(), DbError> {
     let done = match db {
         Database::MySql(pool) => mysql_migrations().run(pool).await,
-        Database::Sqlite(pool) => sqlite_migrations().run(pool).await,
+        Database::Sqlite(pool, _) => sqlite_migrations().run(pool).await,
     };
     done.map_err(cause)
 }

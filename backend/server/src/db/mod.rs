@@ -22,7 +22,7 @@ mod write_check;
 
 pub use backup::restore;
 pub use clock::now;
-pub use database::{Database, Transaction};
+pub use database::{Database, Transaction, WriteQueue};
 pub use error::DbError;
 pub use failure::{FailureKind, classify};
 pub(crate) use failure::{is_rolled_back, storage_failed};

@@ -9,7 +9,7 @@ macro_rules! on_db {
     ($db:expr, $in_time:path, |$pool:ident| $body:expr) => {
         match $db {
             $crate::db::Database::MySql($pool) => $in_time(async { $body }).await,
-            $crate::db::Database::Sqlite($pool) => $in_time(async { $body }).await,
+            $crate::db::Database::Sqlite($pool, _) => $in_time(async { $body }).await,
         }
     };
 }
@@ -22,7 +22,7 @@ macro_rules! on_tx {
                 let $connection = &mut **transaction;
                 $crate::db::in_time(async { $body }).await
             }
-            $crate::db::Transaction::Sqlite(transaction) => {
+            $crate::db::Transaction::Sqlite(transaction, _) => {
                 let $connection = &mut **transaction;
                 $crate::db::in_time(async { $body }).await
             }

@@ -1,6 +1,6 @@
 //! Opening a database: its connections, and its tables brought up to date.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use sqlx::{
     ConnectOptions, Connection, Executor, MySqlConnection,
@@ -10,7 +10,7 @@ use sqlx::{
 use tokio::time::{Instant, sleep};
 
 use super::{
-    database::Database,
+    database::{Database, WriteQueue},
     error::DbError,
     failure::{FailureKind, classify, mysql_number},
     migrations,
@@ -24,6 +24,9 @@ const MYSQL_CONNECTIONS: u32 = 16;
 
 /// Connections to a file. One writes at a time, the rest read.
 const SQLITE_CONNECTIONS: u32 = 8;
+
+/// How long a connection to a server may rest without being looked at before its next use.
+const TRUSTED_REST: Duration = Duration::from_secs(1);
 
 /// A statement that waits for another one's lock is given up after [`LOCK_TIMEOUT`] instead of fifty seconds.
 const MYSQL_SESSION: &str = "SET SESSION innodb_lock_wait_timeout = 5";
@@ -63,6 +66,17 @@ fn mysql_pool() -> MySqlPoolOptions {
         .max_connections(MYSQL_CONNECTIONS)
         .acquire_timeout(LOCK_TIMEOUT)
         .after_connect(|connection, _| Box::pin(async move { connection.execute(MYSQL_SESSION).await.map(|_| ()) }))
+        // What comes back is looked at, so a connection that rested for a moment only is taken to be whole: looking at each
+        // before its use is a round trip for every statement.
+        .test_before_acquire(false)
+        .before_acquire(|connection, rested| {
+            Box::pin(async move {
+                if rested.idle_for > TRUSTED_REST {
+                    in_time(connection.ping()).await?;
+                }
+                Ok(true)
+            })
+        })
         // The pool itself waits without end for a connection that comes back from a statement which took too long.
         .after_release(|connection, _| Box::pin(async move { in_time(connection.ping()).await.map(|()| true) }))
 }
@@ -113,22 +127,21 @@ async fn connect_sqlite(url: &DatabaseUrl, options: &SqliteConnectOptions) -> Re
         .foreign_keys(true)
         .busy_timeout(LOCK_TIMEOUT);
     let opened = sqlite_pool().connect_with(options).await;
-    let db = Database::Sqlite(opened.map_err(|source| DbError::Connect { at: url.to_string(), source })?);
+    let pool = opened.map_err(|source| DbError::Connect { at: url.to_string(), source })?;
+    let db = Database::Sqlite(pool, WriteQueue::new());
     migrations::run(&db).await?;
     Ok(db)
 }
 
 fn sqlite_pool() -> SqlitePoolOptions {
-    SqlitePoolOptions::new().max_connections(SQLITE_CONNECTIONS).acquire_timeout(LOCK_TIMEOUT).after_release(
-        |connection, _| {
-            Box::pin(async move {
-                // A failed write, as on a full disk, may undo SQLite's transaction without the pool's knowledge. Such a
-                // connection would refuse every later one. The ping waits until what was left to do is done.
-                connection.ping().await?;
-                Ok(!connection.is_in_transaction())
-            })
-        },
-    )
+    SqlitePoolOptions::new()
+        .max_connections(SQLITE_CONNECTIONS)
+        .acquire_timeout(LOCK_TIMEOUT)
+        // A file does not go away, and the pool waits when a connection comes back until what was left to do is done.
+        .test_before_acquire(false)
+        // A failed write, as on a full disk, may undo SQLite's transaction without the pool's knowledge. Such a connection
+        // would refuse every later one.
+        .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
 }
 
 /// Refuses somebody else's file before anything in it is changed, such as its journal mode.

@@ -6,7 +6,7 @@ use super::{
     list_of::list_of,
     rows::{AuthorRow, ConversationId, MessageRow, SizeRow, StateRow, TreeNode},
 };
-use crate::db::{Database, on_db};
+use crate::db::{Database, Transaction, on_db, on_tx};
 
 const LIST: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
      (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
@@ -69,6 +69,14 @@ pub(crate) async fn list_sizes(db: &Database, ids: &[MessageId]) -> sqlx::Result
 /// Where every message of a conversation stands, oldest first.
 pub(crate) async fn list_tree_nodes(db: &Database, conversation_id: ConversationId) -> sqlx::Result<Vec<TreeNode>> {
     on_db!(db, |pool| sqlx::query_as(LIST_TREE_NODES).bind(conversation_id).fetch_all(pool).await)
+}
+
+/// The same as a transaction sees it.
+pub(crate) async fn list_tree_nodes_in(
+    tx: &mut Transaction,
+    conversation_id: ConversationId,
+) -> sqlx::Result<Vec<TreeNode>> {
+    on_tx!(tx, |connection| sqlx::query_as(LIST_TREE_NODES).bind(conversation_id).fetch_all(connection).await)
 }
 
 /// One message of a conversation.

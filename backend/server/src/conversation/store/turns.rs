@@ -8,7 +8,7 @@ use tallybook_protocol::{MessageId, MessagePart, MessageStatus};
 
 use super::{
     conversations::UNTITLED,
-    rows::{ConversationId, MessageRow, TreeNode},
+    rows::{ConversationId, MessageRow},
 };
 use crate::{
     accounts::UserId,
@@ -27,9 +27,6 @@ const HEAD: &str = "SELECT head_message_id FROM conversations WHERE id = ?";
 
 const SET_ACTIVE: &str = "UPDATE conversations SET active_message_id = ?, head_message_id = ?, updated_at = ?, \
      archived = FALSE, title = CASE WHEN title = ? THEN ? ELSE title END WHERE id = ?";
-
-const LIST_VERSIONS: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? AND (parent_id = ? \
-     OR COALESCE(parent_id, 0) = (SELECT COALESCE(u.parent_id, 0) FROM messages u WHERE u.id = ?)) ORDER BY id";
 
 const CREATE_USER_MESSAGE: &str = "INSERT INTO messages \
      (conversation_id, parent_id, role, content, status, client_message_id, created_at, completed_at) \
@@ -252,18 +249,6 @@ pub(crate) async fn begin_turn(
     })
 }
 
-/// The versions of a question and those of its answer, oldest first.
-pub(crate) async fn list_versions(
-    tx: &mut Transaction,
-    conversation_id: ConversationId,
-    user_message_id: MessageId,
-) -> sqlx::Result<Vec<TreeNode>> {
-    on_tx!(tx, |connection| {
-        let query = sqlx::query_as(LIST_VERSIONS).bind(conversation_id).bind(user_message_id).bind(user_message_id);
-        query.fetch_all(connection).await
-    })
-}
-
 /// Claims the conversation for a turn that goes on, under a new epoch. False when something else came first.
 pub(crate) async fn continue_turn(
     tx: &mut Transaction,
@@ -391,6 +376,6 @@ pub(crate) async fn database_now(db: &Database) -> sqlx::Result<DateTime<Utc>> {
     match db {
         Database::MySql(pool) => in_time(sqlx::query_scalar("SELECT UTC_TIMESTAMP(6)").fetch_one(pool)).await,
         // SQLite has no clock of its own: it runs in this very process.
-        Database::Sqlite(_) => Ok(now()),
+        Database::Sqlite(..) => Ok(now()),
     }
 }

@@ -22,6 +22,7 @@ use super::{
     },
     start::{NewRun, StartPermit, start},
     subscribe::{EventsAnswer, subscribe_duplicate},
+    telling::NewQuestion,
 };
 use crate::{accounts::UserId, models::Model};
 
@@ -123,10 +124,11 @@ async fn begin(
         }
     };
     allowance::check(context, &mut tx, user).await?;
-    let places = turns::list_versions(&mut tx, row.id, rows.user_message_id).await?;
+    let places = messages::list_tree_nodes_in(&mut tx, row.id).await?;
     let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, model, &places))];
-    let model = Arc::clone(model);
-    start(context, permit, tx, NewRun { user, conversation_id: row.id, rows, model, given: None, first_events }).await
+    let (model, question) = (Arc::clone(model), Some(NewQuestion { places, parts: parts.to_vec() }));
+    let run = NewRun { user, conversation_id: row.id, rows, model, given: None, question, first_events };
+    start(context, permit, tx, run).await
 }
 
 pub(super) fn message_start(
@@ -138,7 +140,7 @@ pub(super) fn message_start(
 ) -> MessageStart {
     let TurnRows { user_message_id, assistant_message_id, .. } = rows;
     let parent_id = places.iter().find(|place| place.id == user_message_id).and_then(|place| place.parent_id);
-    let versions = Versions::of(places);
+    let versions = Versions::of_children(places, &[parent_id, Some(user_message_id)]);
     MessageStart {
         user_message_id,
         assistant_message_id,

@@ -86,7 +86,8 @@ pub(super) async fn go_on(
     }
     let given = GivenInput::find(&context.db, message.id).await?.map(Arc::new);
     let first_events = std::iter::once(snapshot).chain(decided).collect();
-    let run = NewRun { user, conversation_id: row.id, rows, model: Arc::clone(model), given, first_events };
+    let run =
+        NewRun { user, conversation_id: row.id, rows, model: Arc::clone(model), given, question: None, first_events };
     start(context, permit, tx, run).await.map(Some)
 }
 

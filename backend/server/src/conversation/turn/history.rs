@@ -33,6 +33,15 @@ pub(super) struct Exchange {
     pub(super) tokens: usize,
 }
 
+impl Exchange {
+    /// A question that has no answer as yet.
+    pub(super) fn of_question(parts: Vec<MessagePart>) -> Self {
+        let question = ModelMessage::User(parts.into_iter().map(user_part).collect());
+        let tokens = tokens::of_message(&question);
+        Self { messages: vec![question], tokens }
+    }
+}
+
 /// The newest exchanges of a branch that may have room in so many tokens, oldest first, each result cut to
 /// `limits.model_output_bytes`; always the last one. A branch that ends in an answer is that of a turn which goes on, or of
 /// one that is over.
@@ -46,8 +55,10 @@ pub(super) async fn newest_exchanges(
     let (recent, max_output_bytes) = find_recent(&context.db, branch, limits, tokens).await?;
     let ids: Vec<MessageId> = recent.iter().map(|place| place.id).collect();
     let messages = messages::list_messages(&context.db, &ids).await?;
-    let model_calls = model_calls::list_model_calls(&context.db, &ids).await?;
-    let tool_calls = tool_calls::list_tool_calls(&context.db, &ids, max_output_bytes).await?;
+    let answers: Vec<MessageId> =
+        messages.iter().filter(|message| !message.is_user()).map(|answer| answer.id).collect();
+    let model_calls = model_calls::list_model_calls(&context.db, &answers).await?;
+    let tool_calls = tool_calls::list_tool_calls(&context.db, &answers, max_output_bytes).await?;
     Ok(exchanges(&messages, &model_calls, &tool_calls, goes_on, limits))
 }
 
@@ -149,9 +160,7 @@ fn exchanges(
     let mut counted = None;
     for message in branch {
         if message.is_user() {
-            let question = ModelMessage::User(message.parts().into_iter().map(user_part).collect());
-            let tokens = tokens::of_message(&question);
-            exchanges.push(Exchange { messages: vec![question], tokens });
+            exchanges.push(Exchange::of_question(message.parts()));
         } else if let Some(exchange) = exchanges.last_mut() {
             let model_calls = || model_calls.iter().filter(|call| call.message_id == message.id);
             let tool_calls = tool_calls.iter().filter(|call| call.message_id == message.id);

@@ -16,6 +16,7 @@ use super::{
     given::GivenInput,
     run::Turn,
     subscribe::EventsAnswer,
+    telling::NewQuestion,
 };
 use crate::{
     accounts::UserId,
@@ -48,6 +49,8 @@ pub(super) struct NewRun {
     pub(super) model: Arc<Model>,
     /// What it is told in place of the stored history.
     pub(super) given: Option<Arc<GivenInput>>,
+    /// What it answers, where that was just stored.
+    pub(super) question: Option<NewQuestion>,
     /// The beginning of its record.
     pub(super) first_events: Vec<ChatEvent>,
 }
@@ -59,7 +62,7 @@ pub(super) async fn start(
     mut tx: Transaction,
     run: NewRun,
 ) -> Result<EventsAnswer, ServiceError> {
-    let NewRun { user, conversation_id, rows, model, given, first_events } = run;
+    let NewRun { user, conversation_id, rows, model, given, question, first_events } = run;
     let TurnRows { assistant_message_id: message_id, epoch, .. } = rows;
     for (seq, event) in (0..).zip(&first_events) {
         stored::create_event(&mut tx, EventId { message_id, epoch, seq }, &EncodedEvent::of(event)?).await?;
@@ -77,7 +80,7 @@ pub(super) async fn start(
     }
     context.turn_counts.count_start();
     let subscription = log.subscribe();
-    let turn = Turn { context: Arc::clone(context), user, conversation_id, rows, model, given, log, cancel };
+    let turn = Turn { context: Arc::clone(context), user, conversation_id, rows, model, given, question, log, cancel };
     let span = tracing::info_span!("turn", %message_id, user = user.0);
     context.spawn(turn.run().instrument(span));
     context.changes.announce(user);
@@ -133,7 +136,7 @@ mod tests {
         let (mut tx, rows) = fixture.begin_turn().await;
         let message_id = rows.assistant_message_id;
         let was_known = Arc::new(OnceLock::new());
-        let Transaction::Sqlite(transaction) = &mut tx else { panic!("the database is embedded") };
+        let Transaction::Sqlite(transaction, _) = &mut tx else { panic!("the database is embedded") };
         transaction.lock_handle().await.unwrap().set_commit_hook({
             let (context, was_known) = (Arc::clone(context), Arc::clone(&was_known));
             move || {
@@ -160,7 +163,7 @@ mod tests {
         let model = Arc::clone(context.models.default_model());
         let first_events = vec![first_event];
         let (user, conversation_id) = (UserId::LOCAL, fixture.conversation_id);
-        let run = NewRun { user, conversation_id, rows, model, given: None, first_events };
+        let run = NewRun { user, conversation_id, rows, model, given: None, question: None, first_events };
         let started = start(context, permit, tx, run).await;
         assert_eq!(
             was_known.get(),

@@ -21,7 +21,7 @@ use super::{
         limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
         store::{
             approvals::{self, NewApproval, NewVerdict},
-            model_calls, reviews, tool_calls,
+            reviews, tool_calls,
         },
     },
     call_events::{REVIEW, asked_events, end_event, start_event},
@@ -210,14 +210,8 @@ impl TurnRecorder for StoringRecorder<'_> {
 
     async fn model_called(&mut self, call: &ModelCallRecord) -> Result<(), RecordError> {
         self.thinking.pause(self.writer.log());
-        let writer = self.writer;
-        let store = || async {
-            let Some(mut write) = writer.begin().await? else { return Ok(None) };
-            model_calls::create_model_call(&mut write.tx, writer.rows().assistant_message_id, call).await?;
-            write.commit().await.map(Some)
-        };
-        stored(with_retries(store).await)?;
         self.context.work_counts.count_model_call(call);
+        self.writer.add_model_call(call.clone());
         Ok(())
     }
 }
