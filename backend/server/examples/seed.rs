@@ -54,7 +54,7 @@ async fn main() -> anyhow::Result<()> {
                 }
                 tx.commit().await?;
             }
-            Transaction::Sqlite(mut tx, _) => {
+            Transaction::Sqlite(mut tx) => {
                 for mut query in statements::<sqlx::Sqlite>(&next, count) {
                     query.build().execute(&mut *tx).await?;
                 }

@@ -1,9 +1,6 @@
 //! Pools and transactions of either engine.
 
-use std::sync::Arc;
-
 use sqlx::{MySqlPool, SqlitePool};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::timeouts::in_time;
 
@@ -15,8 +12,10 @@ const SQLITE_MAX_STATEMENT_BYTES: u64 = 1_000_000_000;
 pub enum Database {
     /// MySQL or MariaDB.
     MySql(MySqlPool),
-    /// An embedded file, and the queue of those who write to it.
-    Sqlite(SqlitePool, WriteQueue),
+    /// An embedded file: connections that read, and the one that writes. Who wants to write waits for that one, first come,
+    /// first served: SQLite itself has those who wait sleep and look again, ever longer, while others overtake them. And what it
+    /// has read of the file stays valid, since nobody else changes it.
+    Sqlite(SqlitePool, SqlitePool),
 }
 
 /// An open transaction. Dropping it rolls back.
@@ -24,23 +23,8 @@ pub enum Database {
 pub enum Transaction {
     /// On MySQL or MariaDB.
     MySql(sqlx::Transaction<'static, sqlx::MySql>),
-    /// On SQLite; it holds the write lock from its beginning, and its place in the queue.
-    Sqlite(sqlx::Transaction<'static, sqlx::Sqlite>, OwnedSemaphorePermit),
-}
-
-/// Who wants to write to a file waits here, first come, first served. SQLite itself has those who wait sleep and look again,
-/// ever longer, so that under load some wait for seconds while others overtake them.
-#[derive(Clone, Debug)]
-pub struct WriteQueue(Arc<Semaphore>);
-
-impl WriteQueue {
-    pub(super) fn new() -> Self {
-        Self(Arc::new(Semaphore::new(1)))
-    }
-
-    async fn wait(&self) -> sqlx::Result<OwnedSemaphorePermit> {
-        Arc::clone(&self.0).acquire_owned().await.map_err(|_| sqlx::Error::PoolClosed)
-    }
+    /// On SQLite; it holds the write lock from its beginning.
+    Sqlite(sqlx::Transaction<'static, sqlx::Sqlite>),
 }
 
 impl Database {
@@ -49,10 +33,7 @@ impl Database {
     pub async fn begin(&self) -> Result<Transaction, sqlx::Error> {
         Ok(match self {
             Self::MySql(pool) => Transaction::MySql(in_time(pool.begin()).await?),
-            Self::Sqlite(pool, queue) => {
-                let began = in_time(async { Ok((queue.wait().await?, pool.begin_with("BEGIN IMMEDIATE").await?)) });
-                began.await.map(|(place, transaction)| Transaction::Sqlite(transaction, place))?
-            }
+            Self::Sqlite(_, writer) => Transaction::Sqlite(in_time(writer.begin_with("BEGIN IMMEDIATE")).await?),
         })
     }
 
@@ -78,7 +59,7 @@ max_allowed_packet",
     pub fn connections(&self) -> (usize, usize) {
         let (all, idle) = match self {
             Self::MySql(pool) => (pool.size(), pool.num_idle()),
-            Self::Sqlite(pool, _) => (pool.size(), pool.num_idle()),
+            Self::Sqlite(readers, writer) => (readers.size() + writer.size(), readers.num_idle() + writer.num_idle()),
         };
         ((all as usize).saturating_sub(idle), idle)
     }
@@ -87,7 +68,10 @@ max_allowed_packet",
     pub async fn close(&self) {
         match self {
             Self::MySql(pool) => pool.close().await,
-            Self::Sqlite(pool, _) => pool.close().await,
+            Self::Sqlite(readers, writer) => {
+                readers.close().await;
+                writer.close().await;
+            }
         }
     }
 
@@ -102,7 +86,7 @@ impl Transaction {
     pub async fn commit(self) -> Result<(), sqlx::Error> {
         match self {
             Self::MySql(transaction) => in_time(transaction.commit()).await,
-            Self::Sqlite(transaction, _place) => in_time(transaction.commit()).await,
+            Self::Sqlite(transaction) => in_time(transaction.commit()).await,
         }
     }
 }

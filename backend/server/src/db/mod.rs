@@ -22,13 +22,13 @@ mod write_check;
 
 pub use backup::restore;
 pub use clock::now;
-pub use database::{Database, Transaction, WriteQueue};
+pub use database::{Database, Transaction};
 pub use error::DbError;
 pub use failure::{FailureKind, classify};
 pub(crate) use failure::{is_rolled_back, storage_failed};
 pub(crate) use inserted_id::InsertedId;
 pub use lock::DatabaseLock;
-pub(crate) use on_db::{on_db, on_tx};
+pub(crate) use on_db::{on_db, on_tx, write_db};
 pub(crate) use pattern::Pattern;
 pub(crate) use retry::with_retries;
 pub(crate) use timeouts::{in_command_time, in_long_time, in_time};

@@ -1,4 +1,4 @@
-//! The two macros by which one SQL text serves both engines.
+//! The macros by which one SQL text serves both engines.
 
 /// Runs one body on whichever engine the pool is of, for as long as the database may take, or for what another limit in
 /// `timeouts` gives it. The body is compiled once for each.
@@ -14,6 +14,16 @@ macro_rules! on_db {
     };
 }
 
+/// The same for a statement that writes and is a transaction of its own.
+macro_rules! write_db {
+    ($db:expr, |$pool:ident| $body:expr) => {
+        match $db {
+            $crate::db::Database::MySql($pool) => $crate::db::in_time(async { $body }).await,
+            $crate::db::Database::Sqlite(_, $pool) => $crate::db::in_time(async { $body }).await,
+        }
+    };
+}
+
 /// Runs one body on the connection of whichever engine the transaction is on, for as long as the database may take.
 macro_rules! on_tx {
     ($tx:expr, |$connection:ident| $body:expr) => {
@@ -22,7 +32,7 @@ macro_rules! on_tx {
                 let $connection = &mut **transaction;
                 $crate::db::in_time(async { $body }).await
             }
-            $crate::db::Transaction::Sqlite(transaction, _) => {
+            $crate::db::Transaction::Sqlite(transaction) => {
                 let $connection = &mut **transaction;
                 $crate::db::in_time(async { $body }).await
             }
@@ -30,4 +40,4 @@ macro_rules! on_tx {
     };
 }
 
-pub(crate) use {on_db, on_tx};
+pub(crate) use {on_db, on_tx, write_db};

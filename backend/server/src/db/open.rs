@@ -10,7 +10,7 @@ use sqlx::{
 use tokio::time::{Instant, sleep};
 
 use super::{
-    database::{Database, WriteQueue},
+    database::Database,
     error::DbError,
     failure::{FailureKind, classify, mysql_number},
     migrations,
@@ -22,8 +22,8 @@ use super::{
 /// several replicas share.
 const MYSQL_CONNECTIONS: u32 = 16;
 
-/// Connections to a file. One writes at a time, the rest read.
-const SQLITE_CONNECTIONS: u32 = 8;
+/// Connections that read a file, beside the one that writes to it.
+const SQLITE_READERS: u32 = 4;
 
 /// How long a connection to a server may rest without being looked at before its next use.
 const TRUSTED_REST: Duration = Duration::from_secs(1);
@@ -126,16 +126,17 @@ async fn connect_sqlite(url: &DatabaseUrl, options: &SqliteConnectOptions) -> Re
         .synchronous(SqliteSynchronous::Normal)
         .foreign_keys(true)
         .busy_timeout(LOCK_TIMEOUT);
-    let opened = sqlite_pool().connect_with(options).await;
-    let pool = opened.map_err(|source| DbError::Connect { at: url.to_string(), source })?;
-    let db = Database::Sqlite(pool, WriteQueue::new());
+    let refused = |source| DbError::Connect { at: url.to_string(), source };
+    let writer = sqlite_pool(1).connect_with(options.clone()).await.map_err(refused)?;
+    let readers = sqlite_pool(SQLITE_READERS).connect_with(options).await.map_err(refused)?;
+    let db = Database::Sqlite(readers, writer);
     migrations::run(&db).await?;
     Ok(db)
 }
 
-fn sqlite_pool() -> SqlitePoolOptions {
+fn sqlite_pool(connections: u32) -> SqlitePoolOptions {
     SqlitePoolOptions::new()
-        .max_connections(SQLITE_CONNECTIONS)
+        .max_connections(connections)
         .acquire_timeout(LOCK_TIMEOUT)
         // A file does not go away, and the pool waits when a connection comes back until what was left to do is done.
         .test_before_acquire(false)

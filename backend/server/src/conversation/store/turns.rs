@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     accounts::UserId,
-    db::{Database, InsertedId, Transaction, in_time, now, on_db, on_tx},
+    db::{Database, InsertedId, Transaction, in_time, now, on_db, on_tx, write_db},
 };
 
 /// Stands in `active_message_id` between claiming a conversation and knowing the key of the message that claims it.
@@ -307,7 +307,7 @@ pub(crate) async fn renew_lease(
     epoch: i32,
     lease_until: DateTime<Utc>,
 ) -> sqlx::Result<bool> {
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let done = sqlx::query(RENEW_LEASE).bind(lease_until).bind(message_id).bind(epoch).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })
@@ -315,7 +315,7 @@ pub(crate) async fn renew_lease(
 
 /// Asks the owner of a turn to stop it. False when it does not run any more, or was asked before.
 pub(crate) async fn request_stop(db: &Database, message_id: MessageId) -> sqlx::Result<bool> {
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let done = sqlx::query(REQUEST_STOP).bind(now()).bind(message_id).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })

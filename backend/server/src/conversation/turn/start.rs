@@ -136,7 +136,7 @@ mod tests {
         let (mut tx, rows) = fixture.begin_turn().await;
         let message_id = rows.assistant_message_id;
         let was_known = Arc::new(OnceLock::new());
-        let Transaction::Sqlite(transaction, _) = &mut tx else { panic!("the database is embedded") };
+        let Transaction::Sqlite(transaction) = &mut tx else { panic!("the database is embedded") };
         transaction.lock_handle().await.unwrap().set_commit_hook({
             let (context, was_known) = (Arc::clone(context), Arc::clone(&was_known));
             move || {
