@@ -154,6 +154,7 @@ const FREE: [(&str, &[&str]); 4] = [
             "RELEASE",
             "RELEASE_CLAIM",
             "DELETE_CONVERSATION",
+            "FIND_TURN_SETTINGS",
             "tool_switches::FIND",
             "tool_switches::LOCK",
             "tool_switches::SET",

@@ -51,8 +51,28 @@ pub(super) async fn newest_exchanges(
     goes_on: bool,
     tokens: usize,
 ) -> sqlx::Result<Vec<Exchange>> {
+    // A new question is told in any case; an answer that is gone on with, only after its question.
+    read_exchanges(context, branch, 2 - branch.len() % 2, goes_on, tokens).await
+}
+
+/// The same of what came before a question: none at all where there is no room.
+pub(super) async fn earlier_exchanges(
+    context: &Context,
+    branch: &[TreeNode],
+    tokens: usize,
+) -> sqlx::Result<Vec<Exchange>> {
+    read_exchanges(context, branch, 0, false, tokens).await
+}
+
+async fn read_exchanges(
+    context: &Context,
+    branch: &[TreeNode],
+    at_least: usize,
+    goes_on: bool,
+    tokens: usize,
+) -> sqlx::Result<Vec<Exchange>> {
     let limits = context.agent.limits();
-    let (recent, max_output_bytes) = find_recent(&context.db, branch, limits, tokens).await?;
+    let (recent, max_output_bytes) = find_recent(&context.db, branch, at_least, limits, tokens).await?;
     let ids: Vec<MessageId> = recent.iter().map(|place| place.id).collect();
     let messages = messages::list_messages(&context.db, &ids).await?;
     let answers: Vec<MessageId> =
@@ -94,16 +114,17 @@ const SIZES_PER_READ: usize = 64;
 /// rule, an answer's text counts twice in its size, and what its provider keeps for itself counts and is not told.
 const BYTES_PER_TOKEN: usize = 16;
 
-/// The end of the branch that is worth reading, beginning with a question, and how many bytes of each result.
+/// The end of the branch that is worth reading, `at_least` so many messages, beginning with a question, and how many bytes of
+/// each result.
 async fn find_recent<'a>(
     db: &Database,
     branch: &'a [TreeNode],
+    at_least: usize,
     limits: Limits,
     tokens: usize,
 ) -> sqlx::Result<(&'a [TreeNode], usize)> {
     let budget = tokens.saturating_mul(BYTES_PER_TOKEN);
-    // A new question is told in any case; an answer that is gone on with, only after its question.
-    let mut recent = Recent { at_least: 2 - branch.len() % 2, ..Recent::default() };
+    let mut recent = Recent { at_least, ..Recent::default() };
     for chunk in branch.rchunks(SIZES_PER_READ) {
         let ids: Vec<MessageId> = chunk.iter().map(|place| place.id).collect();
         let sizes: HashMap<MessageId, SizeRow> =

@@ -99,6 +99,10 @@ impl TurnRecorder for StoringRecorder<'_> {
     async fn is_approved_for_good(&mut self, tool: &ToolSpec) -> Result<bool, RecordError> {
         let (writer, hash) = (self.writer, tool.hash());
         let message_id = writer.rows().assistant_message_id;
+        if writer.has_model_calls() {
+            // A review may follow, which takes long; what the step said must last meanwhile.
+            with_retries(|| writer.store()).await.map_err(record_error)?;
+        }
         let is_given = || approvals::is_approved_for_good(writer.db(), message_id, &tool.name, &hash);
         with_retries(is_given).await.map_err(record_error)
     }

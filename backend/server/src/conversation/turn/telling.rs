@@ -16,7 +16,7 @@ use super::{
         },
     },
     given::GivenInput,
-    history::{Exchange, newest_exchanges, steps_of, text_of},
+    history::{Exchange, earlier_exchanges, newest_exchanges, steps_of, text_of},
     telling_choice::{Choice, Held, choose},
 };
 use crate::{db::with_retries, models::Model};
@@ -110,7 +110,7 @@ impl Telling<'_> {
         let (branch, mut exchanges, current) = if let Some(NewQuestion { places, parts }) = self.question.take() {
             let (branch, current) = (branch(&places, Some(newest)), Exchange::of_question(parts));
             let before = &branch[..branch.len().saturating_sub(1)];
-            let exchanges = newest_exchanges(self.context, before, false, room).await?;
+            let exchanges = earlier_exchanges(self.context, before, room).await?;
             (branch, exchanges, Some(current))
         } else {
             let places = messages::list_tree_nodes(&self.context.db, self.conversation_id).await?;

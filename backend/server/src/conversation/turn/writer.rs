@@ -93,6 +93,11 @@ impl TurnWriter {
         lock(&self.model_calls).push_back(Arc::new(call));
     }
 
+    /// Whether there is a call of a model that is not stored.
+    pub(super) fn has_model_calls(&self) -> bool {
+        !lock(&self.model_calls).is_empty()
+    }
+
     /// Forgets the calls of models that are not stored. False when there are none.
     pub(super) fn forget_model_calls(&self) -> bool {
         let mut calls = lock(&self.model_calls);
@@ -113,8 +118,7 @@ impl TurnWriter {
     /// Whether there is something that the next write would take along.
     pub(super) fn has_unstored(&self) -> bool {
         // While somebody writes there may be.
-        self.stored.try_lock().is_ok_and(|stored| *stored != Some(self.log.all_words()))
-            || !lock(&self.model_calls).is_empty()
+        self.stored.try_lock().is_ok_and(|stored| *stored != Some(self.log.all_words())) || self.has_model_calls()
     }
 
     /// The words that are to be stored, for who stores those of several turns at once, while nobody else may write in this one.
@@ -122,7 +126,7 @@ impl TurnWriter {
     pub(super) fn unstored_words(&self) -> Option<UnstoredWords<'_>> {
         let stored = self.stored.try_lock().ok()?;
         let (events, will_be_stored) = self.log.unstored((*stored)?);
-        lock(&self.model_calls).is_empty().then_some(UnstoredWords { writer: self, stored, events, will_be_stored })
+        (!self.has_model_calls()).then_some(UnstoredWords { writer: self, stored, events, will_be_stored })
     }
 
     fn id(&self, seq: i64) -> EventId {
