@@ -23,7 +23,7 @@ mod workload;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
 
 use self::{
@@ -77,6 +77,9 @@ struct Options {
     /// A database of a MySQL server, as in `DATABASE_URL`; without one that is left out
     #[arg(long)]
     mysql: Option<String>,
+    /// The program that makes up tool calls; `history` needs it
+    #[arg(long)]
+    seed: Option<PathBuf>,
     /// What to measure; everything unless some are named
     #[arg(long = "only", value_name = "NAME")]
     only: Vec<Row>,
@@ -125,8 +128,11 @@ async fn run(command: Command) -> Result<()> {
 }
 
 async fn measure(options: Options) -> Result<()> {
-    let Options { program, python, mysql, only, peers, rounds, quick, json, picture } = options;
-    let programs = Programs::new(&program, python, mysql)?;
+    let Options { program, python, mysql, seed, only, peers, rounds, quick, json, picture } = options;
+    if seed.is_none() && only.is_empty() {
+        bail!("history needs --seed; name the others with --only to do without");
+    }
+    let programs = Programs::new(&program, python, mysql, seed)?;
     let kinds = programs.choose(&peers)?;
     let rows = if only.is_empty() { Row::all() } else { only };
     let figures = rows::measure(&programs, &kinds, &rows, rounds.max(1), quick).await?;

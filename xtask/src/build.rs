@@ -54,6 +54,17 @@ pub(crate) fn bench(release: bool) -> Result<PathBuf> {
     workspace::built(profile(release), "tallybook-bench")
 }
 
+/// Builds the program that makes up tool calls, and gives it back.
+pub(crate) fn seed(release: bool) -> Result<PathBuf> {
+    let mut cargo = shell::cargo();
+    cargo.args(["build", "--workspace", "--example", "seed"]);
+    if release {
+        cargo.arg("--release");
+    }
+    shell::run(&mut cargo)?;
+    workspace::built(profile(release), "examples/seed")
+}
+
 /// Builds the server program, in debug or release.
 fn server(release: bool) -> Result<()> {
     programs(release, &["tallybook"])

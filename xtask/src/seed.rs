@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::Result;
 use clap::Args;
 
-use crate::{progress::say, shell, workspace};
+use crate::{build, progress::say, shell, workspace};
 
 /// How many, and where.
 #[derive(Args)]
@@ -24,8 +24,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let Options { tool_calls, database_url } = options;
     say(&format!("making up {tool_calls} tool calls in {database_url}"));
-    let mut seed = Command::new("cargo");
-    seed.args(["run", "--locked", "--quiet", "--release", "-p", "tallybook", "--example", "seed", "--"]);
+    let mut seed = Command::new(build::seed(true)?);
     seed.args(["--tool-calls", &tool_calls.to_string(), "--database-url", database_url]);
     shell::run(seed.current_dir(workspace::root()))
 }

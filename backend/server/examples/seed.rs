@@ -71,7 +71,7 @@ async fn main() -> anyhow::Result<()> {
         Database::MySql(pool) => {
             sqlx::query("ANALYZE TABLE tool_calls, messages, model_calls, conversations").execute(pool).await?;
         }
-        Database::Sqlite(pool) => {
+        Database::Sqlite(pool, _) => {
             sqlx::query("ANALYZE").execute(pool).await?;
         }
     }
@@ -85,7 +85,7 @@ impl Next {
                    (SELECT COALESCE(MAX(id), 0) FROM messages), (SELECT COALESCE(MAX(id), 0) FROM tool_calls)";
         let (user, conversation, message, call): (i64, i64, i64, i64) = match db {
             Database::MySql(pool) => sqlx::query_as(sql).fetch_one(pool).await?,
-            Database::Sqlite(pool) => sqlx::query_as(sql).fetch_one(pool).await?,
+            Database::Sqlite(pool, _) => sqlx::query_as(sql).fetch_one(pool).await?,
         };
         let between = TimeDelta::microseconds(TimeDelta::days(DAYS).num_microseconds().unwrap_or(0) / calls);
         let (began, one) = (now() - TimeDelta::days(DAYS), 1);
@@ -108,7 +108,7 @@ async fn write_people(db: &Database, first: i64) -> anyhow::Result<()> {
             Database::MySql(pool) => {
                 sqlx::query(sql).bind(id).bind(name).bind(now()).execute(pool).await?;
             }
-            Database::Sqlite(pool) => {
+            Database::Sqlite(pool, _) => {
                 sqlx::query(sql).bind(id).bind(name).bind(now()).execute(pool).await?;
             }
         }

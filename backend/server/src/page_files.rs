@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use sqlx::error::DatabaseError;
 
-use crate::db::{Database, Transaction, now, on_db, on_tx, with_retries};
+use crate::db::{Database, Transaction, now, on_db, on_tx, with_retries, write_db};
 
 /// How many versions are kept, those that were started last.
 const MAX_VERSIONS: u32 = 5;
@@ -91,7 +91,7 @@ impl PageFiles {
 
     /// False when nothing of this version is kept.
     async fn set_started(&self, folder: &str) -> sqlx::Result<bool> {
-        on_db!(&self.db, |pool| {
+        write_db!(&self.db, |pool| {
             let done = sqlx::query(SET_STARTED).bind(now()).bind(folder).execute(pool).await?;
             Ok(done.rows_affected() == 1)
         })
@@ -109,7 +109,7 @@ impl PageFiles {
     }
 
     async fn delete_old(&self) -> sqlx::Result<()> {
-        on_db!(&self.db, |pool| sqlx::query(DELETE_OLD).bind(MAX_VERSIONS).execute(pool).await.map(|_| ()))
+        write_db!(&self.db, |pool| sqlx::query(DELETE_OLD).bind(MAX_VERSIONS).execute(pool).await.map(|_| ()))
     }
 }
 

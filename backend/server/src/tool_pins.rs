@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use sqlx::error::DatabaseError;
 use tallybook_mcp::{DefinitionHash, PinError, PinStore};
 
-use crate::db::{Database, now, on_db, on_tx, with_retries};
+use crate::db::{Database, now, on_db, on_tx, with_retries, write_db};
 
 /// Tools of one server that are remembered. A server that shows ever new names fills no table, and nothing is forgotten for
 /// them: what comes beyond it counts as changed.
@@ -89,7 +89,7 @@ impl ToolPins {
     }
 
     async fn set(&self, server: &str, tool: &str, hash: DefinitionHash) -> sqlx::Result<()> {
-        on_db!(&self.db, |pool| {
+        write_db!(&self.db, |pool| {
             let query = sqlx::query(ACCEPT).bind(hex::encode(hash)).bind(now()).bind(id(server, tool));
             // There is no row where there was no room for one.
             if query.execute(pool).await?.rows_affected() == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }

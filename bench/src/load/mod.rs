@@ -69,7 +69,7 @@ pub(crate) async fn run(options: Options) -> Result<()> {
         .unwrap_or_else(|| format!("sqlite://{}", folder.path().join("tallybook.db").display()));
     let started = match &options.program {
         Some(program) => {
-            let programs = Programs::new(program, None, None)?;
+            let programs = Programs::new(program, None, None, None)?;
             Some(programs.start_ours(folder.path(), &database)?)
         }
         None => None,

@@ -1,6 +1,7 @@
 //! Starting peers: which program, with which settings.
 
 use std::{
+    cell::OnceCell,
     env,
     ffi::OsStr,
     fs,
@@ -9,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
+use tempfile::TempDir;
 
 use super::{Kind, Peer};
 use crate::{
@@ -25,17 +27,25 @@ pub(crate) struct Programs {
     tallybook: PathBuf,
     python: Option<PathBuf>,
     mysql: Option<String>,
+    seed: Option<PathBuf>,
     this: PathBuf,
+    /// A database with many tool calls, once there is one.
+    history: OnceCell<TempDir>,
 }
 
 impl Programs {
     /// Fails when the program is not there.
-    pub(crate) fn new(tallybook: &Path, python: Option<PathBuf>, mysql: Option<String>) -> Result<Self> {
+    pub(crate) fn new(
+        tallybook: &Path,
+        python: Option<PathBuf>,
+        mysql: Option<String>,
+        seed: Option<PathBuf>,
+    ) -> Result<Self> {
         // It is started in a folder of its own.
         let tallybook =
             tallybook.canonicalize().with_context(|| format!("there is no program {}", tallybook.display()))?;
         let this = env::current_exe().context("cannot tell where this program lies")?;
-        Ok(Self { tallybook, python, mysql, this })
+        Ok(Self { tallybook, python, mysql, seed, this, history: OnceCell::new() })
     }
 
     /// Those that are wanted, or all that can be had. To want one that cannot be had is an error.
@@ -69,6 +79,31 @@ impl Programs {
         Ok(Peer { kind, process, _model: model, _folder: folder })
     }
 
+    /// Starts Tallybook with a history of so many tool calls, which are made up once.
+    pub(crate) fn start_with_history(&self, kind: Kind, tool_calls: u64) -> Result<Peer> {
+        let folder = match self.history.get() {
+            Some(folder) => folder,
+            None => {
+                let made = self.make_up(tool_calls)?;
+                self.history.get_or_init(|| made)
+            }
+        };
+        let database = database_in(folder.path());
+        let (process, model) = self.start_ours(folder.path(), &database)?;
+        Ok(Peer { kind, process, _model: model, _folder: tempfile::tempdir().context("cannot make a folder")? })
+    }
+
+    fn make_up(&self, tool_calls: u64) -> Result<TempDir> {
+        let folder = tempfile::tempdir().context("cannot make a folder")?;
+        let mut seed = Command::new(self.seed.as_deref().context("history needs --seed")?);
+        seed.args(["--tool-calls", &tool_calls.to_string(), "--database-url", &database_in(folder.path())]);
+        say(&format!("making up {tool_calls} tool calls"));
+        if !seed.status().context("the program that makes up tool calls cannot be started")?.success() {
+            bail!("no tool calls were made up");
+        }
+        Ok(folder)
+    }
+
     /// Starts Tallybook on this database with the bench's model, which goes with it.
     pub(crate) fn start_ours(&self, folder: &Path, database: &str) -> Result<(Process, Process)> {
         let mut model = Command::new(&self.this);
@@ -89,7 +124,7 @@ impl Programs {
                 command.arg(LANGGRAPH).args(["--model", model]).arg("--database").arg(folder.join("langgraph.db"));
                 command
             }
-            Kind::Sqlite => self.ours(model, folder, &format!("sqlite://{}", folder.join("tallybook.db").display()))?,
+            Kind::Sqlite => self.ours(model, folder, &database_in(folder))?,
             Kind::Mysql => self.ours(model, folder, self.mysql.as_deref().context("there is no MySQL")?)?,
         })
     }
@@ -115,4 +150,9 @@ impl Programs {
         command.envs(settings.into_iter().map(|(name, value)| (name, value.as_ref().to_owned())));
         Ok(command)
     }
+}
+
+/// The address of an SQLite database in this folder.
+fn database_in(folder: &Path) -> String {
+    format!("sqlite://{}", folder.join("tallybook.db").display())
 }

@@ -25,6 +25,9 @@ fn bounds(measure: Measure) -> &'static [Bound] {
         Measure::IdleStream => &[Absolute(11.0)],
         Measure::PersistTax => &[Absolute(1.1)],
         Measure::ProgramCost => &[Absolute(1.2)],
+        Measure::HistoryPage => &[Absolute(200.0)],
+        Measure::HistoryMiddle => &[Absolute(1.1)],
+        Measure::HistorySearch => &[Absolute(1000.0)],
     }
 }
 

@@ -13,6 +13,9 @@ pub(crate) enum Measure {
     IdleStream,
     PersistTax,
     ProgramCost,
+    HistoryPage,
+    HistoryMiddle,
+    HistorySearch,
 }
 
 impl Measure {
@@ -29,18 +32,26 @@ impl Measure {
             Self::IdleStream => "sse_mem",
             Self::PersistTax => "persist_tax",
             Self::ProgramCost => "program_cost",
+            Self::HistoryPage => "history_page",
+            Self::HistoryMiddle => "history_middle",
+            Self::HistorySearch => "history_search",
         }
     }
 
     /// What it is told in; nothing for a ratio.
     pub(crate) fn unit(self) -> &'static str {
         match self {
-            Self::TurnTtft | Self::TurnTtft32 | Self::TransitP99 | Self::TransitMax => "ms",
+            Self::TurnTtft
+            | Self::TurnTtft32
+            | Self::TransitP99
+            | Self::TransitMax
+            | Self::HistoryPage
+            | Self::HistorySearch => "ms",
             Self::CpuPerToken => "µs",
             Self::LoadMemory => "MiB",
             Self::SaturatedTokens => "tokens/s",
             Self::IdleStream => "KiB",
-            Self::PersistTax | Self::ProgramCost => "",
+            Self::PersistTax | Self::ProgramCost | Self::HistoryMiddle => "",
         }
     }
 

@@ -2,6 +2,7 @@
 //! meets all of them alike.
 
 mod first_token;
+mod history;
 mod idle;
 mod persisting;
 mod programs;
@@ -42,6 +43,9 @@ pub(crate) enum Row {
     /// What a program's turn costs beside the page's
     #[value(name = "program_cost")]
     Programs,
+    /// Pages of a history of two million tool calls
+    #[value(name = "history")]
+    History,
 }
 
 /// One figure of one peer.
@@ -58,7 +62,12 @@ impl Row {
 
     /// Whether this peer can do it.
     fn concerns(self, kind: Kind) -> bool {
-        kind.is_ours() || !matches!(self, Self::Persisting | Self::Programs)
+        match self {
+            Self::Persisting | Self::Programs => kind.is_ours(),
+            // Another one's database is not filled with made-up calls.
+            Self::History => kind == Kind::Sqlite,
+            _ => true,
+        }
     }
 
     async fn measure(self, peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
@@ -70,6 +79,7 @@ impl Row {
             Self::Idle => idle::measure(peer, quick).await,
             Self::Persisting => persisting::measure(peer, quick).await,
             Self::Programs => programs::measure(peer, quick).await,
+            Self::History => history::measure(peer, quick).await,
         }
     }
 }
@@ -87,7 +97,11 @@ pub(crate) async fn measure(
         for round in 1..=rounds {
             for &kind in kinds.iter().filter(|&&kind| row.concerns(kind)) {
                 say(&format!("{}, round {round} of {rounds}: {}", row.name(), kind.name()));
-                let peer = programs.start(kind)?;
+                let peer = if row == Row::History {
+                    programs.start_with_history(kind, history::tool_calls(quick))?
+                } else {
+                    programs.start(kind)?
+                };
                 let taken = Box::pin(row.measure(&peer, quick)).await;
                 for (measure, value) in taken.with_context(|| format!("{} of {}", row.name(), kind.name()))? {
                     say(&format!("  {}: {} {}", measure.name(), said(value), measure.unit()));

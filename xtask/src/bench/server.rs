@@ -8,28 +8,37 @@ use super::Options;
 use crate::{build, progress::Step, python, shell, workspace};
 
 /// What the program of the bench can measure, by its own names.
-pub(super) const ROWS: [&str; 7] =
-    ["turn_ttft", "turn_ttft_32", "token_transit_p99", "sat_tokens", "sse_mem", "persist_tax", "program_cost"];
+pub(super) const ROWS: [&str; 8] = [
+    "turn_ttft",
+    "turn_ttft_32",
+    "token_transit_p99",
+    "sat_tokens",
+    "sse_mem",
+    "persist_tax",
+    "program_cost",
+    "history",
+];
 
 /// Tries each row once with little of everything, to see that it works.
 pub(super) fn try_out(program: &Path) -> Result<()> {
-    let mut command = command(program, &build::bench(false)?)?;
+    let mut command = command(program, &build::bench(false)?, &build::seed(false)?)?;
     shell::run(command.args(["--quick", "--rounds", "1"]))
 }
 
 /// The program of the bench, about to measure this program.
-fn command(program: &Path, bench: &Path) -> Result<Command> {
+fn command(program: &Path, bench: &Path, seed: &Path) -> Result<Command> {
     let requirements = workspace::root().join("bench/langgraph/requirements.txt");
     let folder = workspace::root().join("target/langgraph");
     let python = python::environment(&folder, &[&requirements], &[], "installing LangGraph")?;
     let mut command = Command::new(bench);
     command.current_dir(workspace::root()).arg("run").arg("--program").arg(program).arg("--python").arg(python);
+    command.arg("--seed").arg(seed);
     Ok(command)
 }
 
 /// Prints what these rows measure.
 pub(super) fn run(program: &Path, rows: &[String], options: &Options) -> Result<()> {
-    let mut command = command(program, &build::bench(!options.quick)?)?;
+    let mut command = command(program, &build::bench(!options.quick)?, &build::seed(!options.quick)?)?;
     let step = Step::begin("measuring the server", "some minutes; leave the machine alone meanwhile");
     command.args(rows.iter().flat_map(|row| ["--only", row]));
     if options.quick {

@@ -1,7 +1,11 @@
 //! What the use cases of conversations share: where things are stored and sent, who answers, and which tasks run. It has no
 //! use cases of its own.
 
-use std::{collections::HashMap, sync::Mutex, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use tallybook_agent::AgentService;
 use tallybook_mcp::ToolServers;
@@ -17,6 +21,7 @@ use super::{
     limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
     person_limits::PersonLimits,
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
+    turn::group_commit::GroupCommit,
     turn_counts::TurnCounts,
     work_counts::WorkCounts,
 };
@@ -48,6 +53,7 @@ pub(super) struct Context {
     /// Names this process in the leases of its turns.
     pub(super) owner: String,
     pub(super) running: RunningTurns,
+    pub(super) group_commit: Arc<GroupCommit>,
     pub(super) turn_counts: TurnCounts,
     pub(super) work_counts: WorkCounts,
     pub(super) lifetimes: Lifetimes,
@@ -105,7 +111,9 @@ impl Context {
         runtime: Handle,
     ) -> Self {
         let ConversationSettings { lifetimes, person_limits, memory, plan } = settings;
+        let tasks = TaskTracker::new();
         Self {
+            group_commit: GroupCommit::new(db.clone(), runtime.clone(), tasks.clone()),
             db,
             agent,
             tool_servers,
@@ -125,7 +133,7 @@ impl Context {
             memory,
             plan,
             runtime,
-            tasks: TaskTracker::new(),
+            tasks,
             deleted: Notify::new(),
             draining: CancellationToken::new(),
             shut_down: CancellationToken::new(),

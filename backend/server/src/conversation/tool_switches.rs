@@ -49,10 +49,9 @@ impl ConversationService {
 
 impl Context {
     /// The tools that a turn may use which begins or goes on now.
-    pub(super) async fn tools_of(&self, id: ConversationId) -> sqlx::Result<Arc<ToolRegistry>> {
+    pub(super) fn tools_without(&self, disabled: BTreeSet<String>) -> Arc<ToolRegistry> {
         let tools = self.tool_servers.tools();
-        let disabled = tool_switches::find_disabled_tools(&self.db, id).await?;
-        Ok(if disabled.is_empty() { tools } else { Arc::new(tools.without(disabled)) })
+        if disabled.is_empty() { tools } else { Arc::new(tools.without(disabled)) }
     }
 
     async fn replace_disabled_tools(&self, id: ConversationId, new: &BTreeSet<String>) -> sqlx::Result<()> {

@@ -22,7 +22,7 @@ const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 impl Database {
     /// Writes a copy as it is at this moment, whole, while others go on reading and writing. `file` must not be there yet.
     pub async fn back_up(&self, file: &Path) -> Result<(), DbError> {
-        let Self::Sqlite(pool) = self else { return Err(DbError::NotEmbedded) };
+        let Self::Sqlite(pool, _) = self else { return Err(DbError::NotEmbedded) };
         if file.exists() {
             return Err(DbError::FileExists { path: file.display().to_string() });
         }

@@ -12,8 +12,10 @@ const SQLITE_MAX_STATEMENT_BYTES: u64 = 1_000_000_000;
 pub enum Database {
     /// MySQL or MariaDB.
     MySql(MySqlPool),
-    /// An embedded file.
-    Sqlite(SqlitePool),
+    /// An embedded file: connections that read, and the one that writes. Who wants to write waits for that one, first come,
+    /// first served: SQLite itself has those who wait sleep and look again, ever longer, while others overtake them. And what it
+    /// has read of the file stays valid, since nobody else changes it.
+    Sqlite(SqlitePool, SqlitePool),
 }
 
 /// An open transaction. Dropping it rolls back.
@@ -31,7 +33,7 @@ impl Database {
     pub async fn begin(&self) -> Result<Transaction, sqlx::Error> {
         Ok(match self {
             Self::MySql(pool) => Transaction::MySql(in_time(pool.begin()).await.map_err(before_commit)?),
-            Self::Sqlite(pool) => Transaction::Sqlite(in_time(pool.begin_with("BEGIN IMMEDIATE")).await?),
+            Self::Sqlite(_, writer) => Transaction::Sqlite(in_time(writer.begin_with("BEGIN IMMEDIATE")).await?),
         })
     }
 
@@ -39,8 +41,17 @@ impl Database {
     /// the connection had broken by chance.
     pub async fn max_statement_bytes(&self) -> sqlx::Result<u64> {
         match self {
-            Self::MySql(pool) => in_time(sqlx::query_scalar("SELECT @@max_allowed_packet").fetch_one(pool)).await,
-            Self::Sqlite(_) => Ok(SQLITE_MAX_STATEMENT_BYTES),
+            Self::MySql(pool) => {
+                in_time(
+                    sqlx::query_scalar(
+                        "SELECT impl Database {
+max_allowed_packet",
+                    )
+                    .fetch_one(pool),
+                )
+                .await
+            }
+            Self::Sqlite(..) => Ok(SQLITE_MAX_STATEMENT_BYTES),
         }
     }
 
@@ -48,7 +59,7 @@ impl Database {
     pub fn connections(&self) -> (usize, usize) {
         let (all, idle) = match self {
             Self::MySql(pool) => (pool.size(), pool.num_idle()),
-            Self::Sqlite(pool) => (pool.size(), pool.num_idle()),
+            Self::Sqlite(readers, writer) => (readers.size() + writer.size(), readers.num_idle() + writer.num_idle()),
         };
         ((all as usize).saturating_sub(idle), idle)
     }
@@ -57,13 +68,16 @@ impl Database {
     pub async fn close(&self) {
         match self {
             Self::MySql(pool) => pool.close().await,
-            Self::Sqlite(pool) => pool.close().await,
+            Self::Sqlite(readers, writer) => {
+                readers.close().await;
+                writer.close().await;
+            }
         }
     }
 
     /// Whether only this process can use the database.
     pub fn is_embedded(&self) -> bool {
-        matches!(self, Self::Sqlite(_))
+        matches!(self, Self::Sqlite(..))
     }
 }
 

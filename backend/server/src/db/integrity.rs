@@ -8,7 +8,7 @@ const MAX_TOLD: i64 = 20;
 impl Database {
     /// What is damaged in the file, and rows that refer to rows which are not there; a sentence each.
     pub(crate) async fn list_damage(&self) -> sqlx::Result<Vec<String>> {
-        let Self::Sqlite(pool) = self else { return Ok(Vec::new()) };
+        let Self::Sqlite(pool, _) = self else { return Ok(Vec::new()) };
         let list = "SELECT integrity_check FROM pragma_integrity_check LIMIT ?";
         let damage: Vec<String> = in_command_time(sqlx::query_scalar(list).bind(MAX_TOLD).fetch_all(pool)).await?;
         let orphans =

@@ -29,7 +29,7 @@ pub use failure::{FailureKind, classify};
 pub(crate) use failure::{before_commit, is_rolled_back, storage_failed};
 pub(crate) use inserted_id::InsertedId;
 pub use lock::DatabaseLock;
-pub(crate) use on_db::{on_db, on_tx};
+pub(crate) use on_db::{on_db, on_tx, write_db};
 pub(crate) use pattern::Pattern;
 pub(crate) use retry::{TransactionError, unless_refused, with_retries};
 pub(crate) use timeouts::{in_command_time, in_long_time, in_time};

@@ -1,4 +1,4 @@
-//! The two macros by which one SQL text serves both engines.
+//! The macros by which one SQL text serves both engines.
 
 /// Runs one body on whichever engine the pool is of, for as long as the database may take, or for what another limit in
 /// `timeouts` gives it. The body is compiled once for each. A server that refuses a statement in favour of another one is asked again,
@@ -10,7 +10,19 @@ macro_rules! on_db {
     ($db:expr, $in_time:path, |$pool:ident| $body:expr) => {
         match $db {
             $crate::db::Database::MySql($pool) => $crate::db::unless_refused(|| $in_time(async { $body })).await,
-            $crate::db::Database::Sqlite($pool) => $in_time(async { $body }).await,
+            $crate::db::Database::Sqlite($pool, _) => $in_time(async { $body }).await,
+        }
+    };
+}
+
+/// The same for a statement that writes and is a transaction of its own.
+macro_rules! write_db {
+    ($db:expr, |$pool:ident| $body:expr) => {
+        match $db {
+            $crate::db::Database::MySql($pool) => {
+                $crate::db::unless_refused(|| $crate::db::in_time(async { $body })).await
+            }
+            $crate::db::Database::Sqlite(_, $pool) => $crate::db::in_time(async { $body }).await,
         }
     };
 }
@@ -32,4 +44,4 @@ macro_rules! on_tx {
     };
 }
 
-pub(crate) use {on_db, on_tx};
+pub(crate) use {on_db, on_tx, write_db};

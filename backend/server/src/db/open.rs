@@ -23,8 +23,8 @@ use super::{
 /// several replicas share.
 const MYSQL_CONNECTIONS: u32 = 16;
 
-/// Connections to a file. One writes at a time, the rest read.
-const SQLITE_CONNECTIONS: u32 = 8;
+/// Connections that read a file, beside the one that writes to it.
+const SQLITE_READERS: u32 = 4;
 
 /// A statement that waits for another one's lock is given up after [`LOCK_TIMEOUT`] instead of fifty seconds.
 const MYSQL_SESSION: &str = "SET SESSION innodb_lock_wait_timeout = 5";
@@ -138,23 +138,23 @@ async fn connect_sqlite(url: &DatabaseUrl, options: &SqliteConnectOptions) -> Re
         .synchronous(SqliteSynchronous::Normal)
         .foreign_keys(true)
         .busy_timeout(LOCK_TIMEOUT);
-    let opened = sqlite_pool().connect_with(options).await;
-    let db = Database::Sqlite(opened.map_err(|source| DbError::Connect { at: url.to_string(), source })?);
+    let refused = |source| DbError::Connect { at: url.to_string(), source };
+    let writer = sqlite_pool(1).connect_with(options.clone()).await.map_err(refused)?;
+    let readers = sqlite_pool(SQLITE_READERS).connect_with(options).await.map_err(refused)?;
+    let db = Database::Sqlite(readers, writer);
     migrations::run(&db).await?;
     Ok(db)
 }
 
-fn sqlite_pool() -> SqlitePoolOptions {
-    SqlitePoolOptions::new().max_connections(SQLITE_CONNECTIONS).acquire_timeout(LOCK_TIMEOUT).after_release(
-        |connection, _| {
-            Box::pin(async move {
-                // A failed write, as on a full disk, may undo SQLite's transaction without the pool's knowledge. Such a
-                // connection would refuse every later one. The ping waits until what was left to do is done.
-                connection.ping().await?;
-                Ok(!connection.is_in_transaction())
-            })
-        },
-    )
+fn sqlite_pool(connections: u32) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .max_connections(connections)
+        .acquire_timeout(LOCK_TIMEOUT)
+        // A file does not go away, and the pool waits when a connection comes back until what was left to do is done.
+        .test_before_acquire(false)
+        // A failed write, as on a full disk, may undo SQLite's transaction without the pool's knowledge. Such a connection
+        // would refuse every later one.
+        .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
 }
 
 /// Refuses somebody else's file before anything in it is changed, such as its journal mode.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{clock::now, database::Database, on_db::on_db};
+use super::{clock::now, database::Database, on_db::write_db};
 
 /// How long one write counts for all processes that share the database. However often they check, it costs one small write
 /// in this time.
@@ -16,6 +16,6 @@ impl Database {
     /// Writes something small, and so finds out what reading does not show: a full disk, a server that is read only.
     pub async fn check_writable(&self) -> sqlx::Result<()> {
         let period = now().timestamp() / i64::try_from(PERIOD.as_secs()).unwrap_or(i64::MAX);
-        on_db!(self, |pool| sqlx::query(WRITE).bind(period).bind(period).execute(pool).await.map(|_| ()))
+        write_db!(self, |pool| sqlx::query(WRITE).bind(period).bind(period).execute(pool).await.map(|_| ()))
     }
 }

@@ -7,7 +7,7 @@ use super::{
     EventId, Stored, Words,
     limits::{MAX_STORED_BYTES_PER_READ, MAX_STORED_EVENTS_PER_READ},
 };
-use crate::db::{Database, Transaction, now, on_db, on_tx};
+use crate::db::{Database, Transaction, now, on_db, on_tx, write_db};
 
 const INSERT_EVENT: &str =
     "INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) VALUES (?, ?, ?, ?, ?, ?)";
@@ -211,7 +211,7 @@ pub(crate) async fn delete_events_before(db: &Database, time: DateTime<Utc>, lim
         sqlx::query_scalar(LIST_ENDED_BEFORE).bind(time).bind(time).bind(limit).fetch_all(pool).await
     })?;
     for &message_id in &turns {
-        on_db!(db, |pool| sqlx::query(DELETE_OF_TURN).bind(message_id).bind(time).execute(pool).await.map(|_| ()))?;
+        write_db!(db, |pool| sqlx::query(DELETE_OF_TURN).bind(message_id).bind(time).execute(pool).await.map(|_| ()))?;
     }
     Ok(u32::try_from(turns.len()).unwrap_or(limit))
 }

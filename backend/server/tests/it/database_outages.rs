@@ -249,7 +249,7 @@ async fn a_commit_whose_answer_is_lost() {
 async fn the_database_is_locked_before_the_start_row() {
     let engine = Engine::sqlite();
     let mut fixture = Fixture::set_up(&engine).await;
-    let Database::Sqlite(pool) = engine.database().await else { unreachable!("the engine is SQLite") };
+    let Database::Sqlite(pool, _) = engine.database().await else { unreachable!("the engine is SQLite") };
     let held = pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
     fixture.assert_refused("storage_unavailable").await;
     // Reading goes on all the while.

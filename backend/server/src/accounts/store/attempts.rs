@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::super::throttle::Subject;
-use crate::db::{Database, Transaction, now, on_db, on_tx};
+use crate::db::{Database, Transaction, now, on_tx, write_db};
 
 /// Also locks the row, so that attempts at one moment are counted one after the other.
 const TOUCH: &str = "UPDATE sign_in_attempts SET failures = CASE WHEN updated_at < ? THEN 0 ELSE failures END \
@@ -60,17 +60,17 @@ pub(in crate::accounts) async fn count(
 
 /// Takes back one attempt that was no failure.
 pub(in crate::accounts) async fn forgive(db: &Database, subject: &Subject) -> sqlx::Result<()> {
-    on_db!(db, |pool| sqlx::query(FORGIVE_ONE).bind(&subject.hash.0).execute(pool).await.map(|_| ()))
+    write_db!(db, |pool| sqlx::query(FORGIVE_ONE).bind(&subject.hash.0).execute(pool).await.map(|_| ()))
 }
 
 /// Forgets all attempts.
 pub(in crate::accounts) async fn forget(db: &Database, subject: &Subject) -> sqlx::Result<()> {
-    on_db!(db, |pool| sqlx::query(DELETE).bind(&subject.hash.0).execute(pool).await.map(|_| ()))
+    write_db!(db, |pool| sqlx::query(DELETE).bind(&subject.hash.0).execute(pool).await.map(|_| ()))
 }
 
 /// Forgets old attempts, and the oldest where there are more than `most`.
 pub(in crate::accounts) async fn forget_old(db: &Database, before: DateTime<Utc>, most: i64) -> sqlx::Result<()> {
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         sqlx::query(DELETE_OLD).bind(before).execute(pool).await?;
         sqlx::query(DELETE_BEYOND).bind(most).execute(pool).await.map(|_| ())
     })

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use tallybook_protocol::Identity;
 
 use super::super::UserId;
-use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx};
+use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx, write_db};
 
 const CREATE: &str =
     "INSERT INTO identities (user_id, issuer, subject, label, created_at, last_used_at) VALUES (?, ?, ?, ?, ?, ?)";
@@ -84,7 +84,7 @@ pub(in crate::accounts) async fn count(tx: &mut Transaction, user: UserId) -> sq
 
 /// Notes when somebody came by it, and what the issuer calls the person now.
 pub(in crate::accounts) async fn used(db: &Database, id: i64, label: &str) -> sqlx::Result<()> {
-    on_db!(db, |pool| sqlx::query(USED).bind(now()).bind(label).bind(id).execute(pool).await.map(|_| ()))
+    write_db!(db, |pool| sqlx::query(USED).bind(now()).bind(label).bind(id).execute(pool).await.map(|_| ()))
 }
 
 /// Unlinks one of a person's. False when there is none.

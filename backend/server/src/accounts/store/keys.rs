@@ -8,7 +8,7 @@ use super::{
     super::{UserId, secret::SecretHash},
     CallerRow,
 };
-use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx};
+use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx, write_db};
 
 const CREATE: &str = "INSERT INTO api_keys (user_id, hash, prefix, name, created_at) VALUES (?, ?, ?, ?, ?)";
 
@@ -81,7 +81,7 @@ pub(in crate::accounts) async fn find(db: &Database, hash: &SecretHash) -> sqlx:
 }
 
 pub(in crate::accounts) async fn used(db: &Database, id: i64, at: DateTime<Utc>) -> sqlx::Result<()> {
-    on_db!(db, |pool| sqlx::query(USED).bind(at).bind(id).execute(pool).await.map(|_| ()))
+    write_db!(db, |pool| sqlx::query(USED).bind(at).bind(id).execute(pool).await.map(|_| ()))
 }
 
 pub(in crate::accounts) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<KeyInfo>> {

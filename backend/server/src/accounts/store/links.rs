@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use tallybook_protocol::UserRole;
 
 use super::super::{UserId, secret::SecretHash};
-use crate::db::{Database, Transaction, now, on_db, on_tx};
+use crate::db::{Database, Transaction, now, on_db, on_tx, write_db};
 
 const CREATE: &str =
     "INSERT INTO invitations (token_hash, role, created_by, created_at, expires_at) VALUES (?, ?, ?, ?, ?)";
@@ -57,5 +57,5 @@ pub(in crate::accounts) async fn use_up(tx: &mut Transaction, hash: &SecretHash)
 }
 
 pub(in crate::accounts) async fn delete_before(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
-    on_db!(db, |pool| sqlx::query(DELETE_OLD).bind(time).execute(pool).await.map(|_| ()))
+    write_db!(db, |pool| sqlx::query(DELETE_OLD).bind(time).execute(pool).await.map(|_| ()))
 }

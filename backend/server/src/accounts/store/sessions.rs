@@ -7,7 +7,7 @@ use super::{
     super::{UserId, secret::SecretHash},
     CallerRow,
 };
-use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx};
+use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx, write_db};
 
 const CREATE: &str = "INSERT INTO sessions \
      (token_hash, user_id, created_at, last_seen_at, expires_at, user_agent, address) VALUES (?, ?, ?, ?, ?, ?, ?)";
@@ -78,7 +78,7 @@ pub(in crate::accounts) async fn seen(
     at: DateTime<Utc>,
     expires_at: DateTime<Utc>,
 ) -> sqlx::Result<()> {
-    on_db!(db, |pool| sqlx::query(SEEN).bind(at).bind(expires_at).bind(id).execute(pool).await.map(|_| ()))
+    write_db!(db, |pool| sqlx::query(SEEN).bind(at).bind(expires_at).bind(id).execute(pool).await.map(|_| ()))
 }
 
 pub(in crate::accounts) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<SessionRow>> {
@@ -87,7 +87,7 @@ pub(in crate::accounts) async fn list(db: &Database, user: UserId) -> sqlx::Resu
 
 /// Ends one of a person's sessions. False when there is none.
 pub(in crate::accounts) async fn delete(db: &Database, user: UserId, id: i64) -> sqlx::Result<bool> {
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let done = sqlx::query(DELETE).bind(id).bind(user).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })
@@ -103,7 +103,7 @@ pub(in crate::accounts) async fn delete_others(tx: &mut Transaction, user: UserI
 }
 
 pub(in crate::accounts) async fn delete_expired(db: &Database) -> sqlx::Result<()> {
-    on_db!(db, |pool| sqlx::query(DELETE_EXPIRED).bind(now()).execute(pool).await.map(|_| ()))
+    write_db!(db, |pool| sqlx::query(DELETE_EXPIRED).bind(now()).execute(pool).await.map(|_| ()))
 }
 
 /// Those of the sessions that are still good, each with the generation of its owner's rights.

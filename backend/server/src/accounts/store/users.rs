@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use tallybook_protocol::{User, UserRole};
 
 use super::super::UserId;
-use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx};
+use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx, write_db};
 
 /// The one local owner is an admin without a password or an identity, who can sign in nowhere.
 const COUNT_ADMINS: &str = "SELECT COUNT(*) FROM users WHERE role = 'admin' AND deactivated_at IS NULL \
@@ -191,5 +191,5 @@ pub(in crate::accounts) async fn find_instructions(db: &Database, id: UserId) ->
 }
 
 pub(in crate::accounts) async fn update_instructions(db: &Database, id: UserId, text: &str) -> sqlx::Result<()> {
-    on_db!(db, |pool| sqlx::query(UPDATE_INSTRUCTIONS).bind(text).bind(id).execute(pool).await.map(|_| ()))
+    write_db!(db, |pool| sqlx::query(UPDATE_INSTRUCTIONS).bind(text).bind(id).execute(pool).await.map(|_| ()))
 }

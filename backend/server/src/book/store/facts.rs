@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sqlx::QueryBuilder;
 
-use crate::db::{Database, on_db};
+use crate::db::{Database, on_db, write_db};
 
 /// Calls of which that is written down at once.
 pub(in crate::book) const CALLS_AT_ONCE: usize = 500;
@@ -25,7 +25,7 @@ pub(in crate::book) async fn complete(db: &Database) -> sqlx::Result<usize> {
         calls_of.entry((*user, *conversation, model)).or_default().push(*id);
     }
     for ((user, conversation, model), ids) in calls_of {
-        on_db!(db, |pool| {
+        write_db!(db, |pool| {
             let mut query = QueryBuilder::new("UPDATE tool_calls SET user_id = ");
             query.push_bind(user).push(", conversation_id = ").push_bind(conversation);
             query.push(", model = ").push_bind(model.to_owned()).push(" WHERE id IN (");

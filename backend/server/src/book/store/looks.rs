@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::{
     accounts::UserId,
-    db::{Database, now, on_db},
+    db::{Database, now, on_db, write_db},
 };
 
 /// Of whom a look is that is at everybody's: nobody has this key.
@@ -78,7 +78,7 @@ pub(in crate::book) async fn create(
     subject: &str,
     reason: &str,
 ) -> sqlx::Result<()> {
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let query = sqlx::query(CREATE).bind(actor).bind(owner).bind(action.as_str()).bind(stored(subject));
         query.bind(reason).bind(now()).execute(pool).await.map(|_| ())
     })

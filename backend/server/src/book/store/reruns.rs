@@ -5,7 +5,7 @@ use tallybook_agent::EndedToolCall;
 
 use crate::{
     accounts::UserId,
-    db::{Database, InsertedId as _, on_db},
+    db::{Database, InsertedId as _, on_db, write_db},
 };
 
 /// Characters of `tool_reruns.error_type`.
@@ -56,7 +56,7 @@ pub(crate) struct RerunTextsRow {
 /// Notes that a call is run again. Gives the key.
 pub(in crate::book) async fn create(db: &Database, new: NewRerun<'_>) -> sqlx::Result<i64> {
     let NewRerun { call, user, input, at } = new;
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let query = sqlx::query(CREATE).bind(call).bind(user).bind(input).bind(at);
         Ok(query.execute(pool).await?.inserted_id())
     })
@@ -65,7 +65,7 @@ pub(in crate::book) async fn create(db: &Database, new: NewRerun<'_>) -> sqlx::R
 /// Notes what came of it.
 pub(in crate::book) async fn end(db: &Database, id: i64, end: &EndedToolCall) -> sqlx::Result<()> {
     let error_type = end.error_type.as_deref().map(|word| word.chars().take(MAX_WORD_CHARS).collect::<String>());
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let query = sqlx::query(END).bind(end.status.as_str()).bind(&end.output).bind(&end.error).bind(&error_type);
         query.bind(end.duration_ms).bind(id).execute(pool).await.map(|_| ())
     })

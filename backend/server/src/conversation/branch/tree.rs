@@ -45,6 +45,12 @@ impl Versions {
         Self(versions)
     }
 
+    /// Only of those below these places.
+    pub(crate) fn of_children(places: &[TreeNode], parents: &[Option<MessageId>]) -> Self {
+        let children = places.iter().filter(|place| parents.contains(&place.parent_id));
+        Self::of(&children.copied().collect::<Vec<_>>())
+    }
+
     /// The versions of a message, itself among them; none when it is the only one.
     pub(crate) fn siblings(&self, place: TreeNode) -> Vec<MessageId> {
         self.0.get(&place.parent_id).filter(|siblings| siblings.len() > 1).cloned().unwrap_or_default()

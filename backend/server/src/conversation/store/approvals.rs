@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     accounts::UserId,
-    db::{Database, InsertedId, Transaction, now, on_db, on_tx},
+    db::{Database, InsertedId, Transaction, now, on_db, on_tx, write_db},
 };
 
 const CREATE_WAITING_CALL: &str = "INSERT INTO tool_calls \
@@ -301,7 +301,7 @@ pub(crate) async fn list_standing(db: &Database, user: UserId, limit: u32) -> sq
 
 /// Revokes one of them. False when there is none of this key.
 pub(crate) async fn revoke(db: &Database, user: UserId, id: ApprovalId) -> sqlx::Result<bool> {
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let done = sqlx::query(REVOKE).bind(now()).bind(id).bind(user).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     accounts::UserId,
-    db::{Database, Pattern, now, on_db},
+    db::{Database, Pattern, now, on_db, write_db},
 };
 
 const CREATE: &str = "INSERT INTO conversations (uuid, user_id, title, model, disabled_tools, created_at, updated_at) \
@@ -101,7 +101,7 @@ pub(crate) async fn create_conversation(
 ) -> sqlx::Result<()> {
     let now = now();
     let disabled_tools = disabled_tools_column(disabled_tools);
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         sqlx::query(CREATE)
             .bind(uuid.to_string())
             .bind(user)
@@ -182,7 +182,7 @@ pub(crate) async fn update_conversation(
 ) -> sqlx::Result<bool> {
     let UpdateConversation { title, pinned, archived, model } = update;
     let is_pinning = *pinned == Some(true);
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let mut query = sqlx::query(if is_pinning { UPDATE_PINNING } else { UPDATE });
         query = query
             .bind(title)
@@ -205,7 +205,7 @@ pub(crate) async fn find_title(db: &Database, id: ConversationId) -> sqlx::Resul
 
 /// Gives a conversation the title `new` if it still has the title `old`. False when it has not.
 pub(crate) async fn replace_title(db: &Database, id: ConversationId, old: &str, new: &str) -> sqlx::Result<bool> {
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let done = sqlx::query(REPLACE_TITLE).bind(new).bind(id).bind(old).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })
@@ -213,7 +213,7 @@ pub(crate) async fn replace_title(db: &Database, id: ConversationId, old: &str, 
 
 /// Has the branch shown that ends in `head`. False while a turn runs or waits.
 pub(crate) async fn select_head(db: &Database, id: ConversationId, head: MessageId) -> sqlx::Result<bool> {
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let done = sqlx::query(SELECT_HEAD).bind(head).bind(id).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })
@@ -226,7 +226,7 @@ pub(crate) async fn hide_conversation(
     uuid: Uuid,
     at: DateTime<Utc>,
 ) -> sqlx::Result<bool> {
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let done = sqlx::query(HIDE).bind(at).bind(uuid.to_string()).bind(user).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })

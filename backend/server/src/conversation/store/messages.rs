@@ -7,7 +7,7 @@ use super::{
     order::{as_named, parents_first},
     rows::{AuthorRow, ConversationId, MessageRow, SizeRow, StateRow, TreeNode},
 };
-use crate::db::{Database, on_db};
+use crate::db::{Database, Transaction, on_db, on_tx};
 
 const LIST: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
      (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
@@ -74,6 +74,14 @@ pub(crate) async fn list_sizes(db: &Database, ids: &[MessageId]) -> sqlx::Result
 pub(crate) async fn list_tree_nodes(db: &Database, conversation_id: ConversationId) -> sqlx::Result<Vec<TreeNode>> {
     let places = on_db!(db, |pool| sqlx::query_as(LIST_TREE_NODES).bind(conversation_id).fetch_all(pool).await)?;
     Ok(parents_first(places))
+}
+
+/// The same as a transaction sees it.
+pub(crate) async fn list_tree_nodes_in(
+    tx: &mut Transaction,
+    conversation_id: ConversationId,
+) -> sqlx::Result<Vec<TreeNode>> {
+    on_tx!(tx, |connection| sqlx::query_as(LIST_TREE_NODES).bind(conversation_id).fetch_all(connection).await)
 }
 
 /// One message of a conversation.

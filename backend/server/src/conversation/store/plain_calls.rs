@@ -5,7 +5,7 @@ use tallybook_protocol::{ModelInfo, Usage};
 use super::columns::{MAX_MODEL_CHARS, MAX_WORD_CHARS, truncated};
 use crate::{
     accounts::UserId,
-    db::{Database, now, on_db},
+    db::{Database, now, write_db},
 };
 
 const CREATE: &str = "INSERT INTO plain_calls (user_id, provider, model, stop_reason, input_tokens, output_tokens, \
@@ -32,7 +32,7 @@ pub(crate) struct PlainOutcome {
 /// Stores one.
 pub(crate) async fn create(db: &Database, call: &PlainCall) -> sqlx::Result<()> {
     let PlainCall { user, model, outcome: PlainOutcome { stop_reason, usage, error }, duration_ms } = call;
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         sqlx::query(CREATE)
             .bind(user)
             .bind(truncated(&model.provider, MAX_WORD_CHARS))

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::rows::{ConversationId, ConversationRow};
 use crate::{
     accounts::UserId,
-    db::{Database, InsertedId, Transaction, now, on_db, on_tx},
+    db::{Database, InsertedId, Transaction, now, on_db, on_tx, write_db},
 };
 
 const CREATE_CONVERSATION: &str = "INSERT INTO conversations (uuid, user_id, title, model, origin, created_at, updated_at) \
@@ -138,7 +138,7 @@ pub(crate) async fn find_turn_input(db: &Database, message_id: MessageId) -> sql
 
 /// Forgets what programs told turns that were over before `time`.
 pub(crate) async fn delete_turn_inputs_before(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
-    on_db!(db, |pool| sqlx::query(DELETE_INPUTS_BEFORE).bind(time).execute(pool).await.map(|_| ()))
+    write_db!(db, |pool| sqlx::query(DELETE_INPUTS_BEFORE).bind(time).execute(pool).await.map(|_| ()))
 }
 
 /// Forgets what a program told a turn.

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use tallybook_protocol::MessageId;
 
 use super::{programs::Program, rows::ConversationId};
-use crate::db::{Database, Transaction, now, on_db, on_tx};
+use crate::db::{Database, Transaction, now, on_db, on_tx, write_db};
 
 const CREATE: &str =
     "INSERT INTO responses (message_id, key_id, previous_id, input, created_at) VALUES (?, ?, ?, ?, ?)";
@@ -52,10 +52,10 @@ pub(crate) async fn find(db: &Database, program: Program, message_id: MessageId)
 
 /// Forgets that an answer can be gone on from.
 pub(crate) async fn delete(db: &Database, message_id: MessageId) -> sqlx::Result<()> {
-    on_db!(db, |pool| sqlx::query(DELETE).bind(message_id).execute(pool).await.map(|_| ()))
+    write_db!(db, |pool| sqlx::query(DELETE).bind(message_id).execute(pool).await.map(|_| ()))
 }
 
 /// The same for all that began before `time`.
 pub(crate) async fn delete_before(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
-    on_db!(db, |pool| sqlx::query(DELETE_BEFORE).bind(time).execute(pool).await.map(|_| ()))
+    write_db!(db, |pool| sqlx::query(DELETE_BEFORE).bind(time).execute(pool).await.map(|_| ()))
 }

@@ -8,7 +8,7 @@ use tallybook_protocol::MessageId;
 use super::rows::ConversationId;
 use crate::{
     accounts::UserId,
-    db::{Database, in_command_time, on_db},
+    db::{Database, in_command_time, on_db, write_db},
 };
 
 const LIST_WAITING_TURNS: &str = "SELECT m.id AS message, c.id AS conversation, c.user_id AS owner \
@@ -119,7 +119,7 @@ pub(crate) async fn delete_part(db: &Database, id: ConversationId) -> sqlx::Resu
         })?;
         return Ok(true);
     }
-    on_db!(db, |pool| sqlx::query(DELETE_CONVERSATION).bind(id).execute(pool).await.map(|_| ()))?;
+    write_db!(db, |pool| sqlx::query(DELETE_CONVERSATION).bind(id).execute(pool).await.map(|_| ()))?;
     Ok(false)
 }
 

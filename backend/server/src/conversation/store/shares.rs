@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::rows::ConversationId;
 use crate::{
     accounts::UserId,
-    db::{Database, InsertedId as _, on_db},
+    db::{Database, InsertedId as _, on_db, write_db},
 };
 
 const COUNT: &str = "SELECT COUNT(*) FROM shares s JOIN conversations c ON c.id = s.conversation_id \
@@ -66,7 +66,7 @@ pub(crate) async fn count(db: &Database, user: UserId) -> sqlx::Result<i64> {
 /// Stores a copy, and gives its row id.
 pub(crate) async fn create(db: &Database, new: NewShareRow<'_>) -> sqlx::Result<ShareId> {
     let NewShareRow { conversation_id, token, title, has_tool_calls, messages, created_at } = new;
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let query = sqlx::query(CREATE).bind(conversation_id).bind(token.to_string()).bind(title).bind(has_tool_calls);
         let done = query.bind(messages).bind(created_at).execute(pool).await?;
         Ok(ShareId(done.inserted_id()))
@@ -85,5 +85,5 @@ pub(crate) async fn find(db: &Database, token: Uuid) -> sqlx::Result<Option<Shar
 
 /// Deletes a copy. False when the user has none of this key.
 pub(crate) async fn delete(db: &Database, user: UserId, id: ShareId) -> sqlx::Result<bool> {
-    on_db!(db, |pool| Ok(sqlx::query(DELETE).bind(id).bind(user).execute(pool).await?.rows_affected() == 1))
+    write_db!(db, |pool| Ok(sqlx::query(DELETE).bind(id).bind(user).execute(pool).await?.rows_affected() == 1))
 }

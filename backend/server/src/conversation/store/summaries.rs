@@ -7,7 +7,7 @@ use super::{
     columns::{MAX_MODEL_CHARS, truncated},
     rows::{ConversationId, StoredSummary, SummaryPlace, ToldRow},
 };
-use crate::db::{Database, now, on_db};
+use crate::db::{Database, now, on_db, write_db};
 
 const LIST_PLACES: &str =
     "SELECT id, message_id FROM conversation_summaries WHERE conversation_id = ? ORDER BY created_at, id";
@@ -57,7 +57,7 @@ pub(crate) async fn create(
     summary: &str,
     model: &str,
 ) -> sqlx::Result<()> {
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let create = sqlx::query(CREATE).bind(conversation_id).bind(message_id).bind(summary);
         let created = create.bind(truncated(model, MAX_MODEL_CHARS)).bind(now()).execute(pool).await;
         match created {
@@ -75,7 +75,7 @@ pub(crate) async fn claim(
     time: DateTime<Utc>,
     until: DateTime<Utc>,
 ) -> sqlx::Result<bool> {
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let done = sqlx::query(CLAIM).bind(until).bind(id).bind(time).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })
@@ -83,7 +83,7 @@ pub(crate) async fn claim(
 
 /// Gives that right back, unless it ran out.
 pub(crate) async fn release(db: &Database, id: ConversationId, until: DateTime<Utc>) -> sqlx::Result<()> {
-    on_db!(db, |pool| sqlx::query(RELEASE_CLAIM).bind(id).bind(until).execute(pool).await.map(|_| ()))
+    write_db!(db, |pool| sqlx::query(RELEASE_CLAIM).bind(id).bind(until).execute(pool).await.map(|_| ()))
 }
 
 /// Whether a program made the conversation.
@@ -100,7 +100,7 @@ pub(crate) async fn set_told(
     from: Option<MessageId>,
     summary_id: Option<i64>,
 ) -> sqlx::Result<()> {
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let set = sqlx::query(SET_TOLD).bind(from).bind(summary_id).bind(message_id).bind(epoch);
         set.execute(pool).await.map(|_| ())
     })

@@ -42,6 +42,7 @@ pub(super) fn disabled_tools_column(names: &BTreeSet<String>) -> Option<String> 
     (!names.is_empty()).then(|| serde_json::to_string(names).unwrap_or_default())
 }
 
-fn names(column: Option<String>) -> BTreeSet<String> {
+/// What the column says.
+pub(super) fn names(column: Option<String>) -> BTreeSet<String> {
     column.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()
 }

@@ -8,11 +8,11 @@ use tallybook_protocol::{AnswerMode, MessageId, MessagePart, MessageStatus};
 
 use super::{
     conversations::UNTITLED,
-    rows::{ConversationId, MessageRow, PLAN_MODE, TreeNode},
+    rows::{ConversationId, MessageRow, PLAN_MODE},
 };
 use crate::{
     accounts::UserId,
-    db::{Database, InsertedId, Transaction, in_time, now, on_db, on_tx},
+    db::{Database, InsertedId, Transaction, in_time, now, on_db, on_tx, write_db},
 };
 
 /// Stands in `active_message_id` between claiming a conversation and knowing the key of the message that claims it.
@@ -29,9 +29,6 @@ const HEAD: &str = "SELECT head_message_id, (SELECT MAX(m.created_at) FROM messa
 
 const SET_ACTIVE: &str = "UPDATE conversations SET active_message_id = ?, head_message_id = ?, updated_at = ?, \
      archived = FALSE, title = CASE WHEN title = ? THEN ? ELSE title END WHERE id = ?";
-
-const LIST_VERSIONS: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? AND (parent_id = ? \
-     OR COALESCE(parent_id, 0) = (SELECT COALESCE(u.parent_id, 0) FROM messages u WHERE u.id = ?)) ORDER BY created_at, id";
 
 const CREATE_USER_MESSAGE: &str = "INSERT INTO messages \
      (conversation_id, parent_id, role, content, status, client_message_id, created_at, completed_at) \
@@ -264,18 +261,6 @@ fn after(newest: Option<DateTime<Utc>>, now: DateTime<Utc>) -> DateTime<Utc> {
     newest.map_or(now, |newest| now.max(newest + TimeDelta::microseconds(1)))
 }
 
-/// The versions of a question and those of its answer, oldest first.
-pub(crate) async fn list_versions(
-    tx: &mut Transaction,
-    conversation_id: ConversationId,
-    user_message_id: MessageId,
-) -> sqlx::Result<Vec<TreeNode>> {
-    on_tx!(tx, |connection| {
-        let query = sqlx::query_as(LIST_VERSIONS).bind(conversation_id).bind(user_message_id).bind(user_message_id);
-        query.fetch_all(connection).await
-    })
-}
-
 /// Claims the conversation for a turn that goes on, under a new epoch. False when something else came first.
 pub(crate) async fn continue_turn(
     tx: &mut Transaction,
@@ -334,7 +319,7 @@ pub(crate) async fn renew_lease(
     epoch: i32,
     lease_until: DateTime<Utc>,
 ) -> sqlx::Result<bool> {
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let done = sqlx::query(RENEW_LEASE).bind(lease_until).bind(message_id).bind(epoch).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })
@@ -342,7 +327,7 @@ pub(crate) async fn renew_lease(
 
 /// Asks the owner of a turn to stop it. False when it does not run any more, or was asked before.
 pub(crate) async fn request_stop(db: &Database, message_id: MessageId) -> sqlx::Result<bool> {
-    on_db!(db, |pool| {
+    write_db!(db, |pool| {
         let done = sqlx::query(REQUEST_STOP).bind(now()).bind(message_id).execute(pool).await?;
         Ok(done.rows_affected() == 1)
     })
@@ -403,6 +388,6 @@ pub(crate) async fn database_now(db: &Database) -> sqlx::Result<DateTime<Utc>> {
     match db {
         Database::MySql(pool) => in_time(sqlx::query_scalar("SELECT UTC_TIMESTAMP(6)").fetch_one(pool)).await,
         // SQLite has no clock of its own: it runs in this very process.
-        Database::Sqlite(_) => Ok(now()),
+        Database::Sqlite(..) => Ok(now()),
     }
 }

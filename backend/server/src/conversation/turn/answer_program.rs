@@ -26,6 +26,7 @@ use super::{
     restored::{Restored, restore},
     start::{NewRun, StartPermit, start},
     subscribe::EventsAnswer,
+    telling::NewQuestion,
 };
 use crate::{
     accounts::UserId,
@@ -212,7 +213,7 @@ async fn try_begin(
     }
     chaining.store(&mut tx, *program, rows.assistant_message_id).await?;
     let places = match place {
-        Some(_) => turns::list_versions(&mut tx, conversation_id, rows.user_message_id).await?,
+        Some(_) => messages::list_tree_nodes_in(&mut tx, conversation_id).await?,
         None => places_of_first(rows),
     };
     let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, model, &places))];
@@ -223,6 +224,7 @@ async fn try_begin(
         model: Arc::clone(model),
         given: input.clone(),
         mode: AnswerMode::React,
+        question: Some(NewQuestion { places, parts: parts.to_vec() }),
         first_events,
     };
     match start(context, &permit, tx, run).await? {

@@ -22,6 +22,7 @@ use super::{
     },
     start::{NewRun, StartPermit, start},
     subscribe::{EventsAnswer, subscribe_duplicate},
+    telling::NewQuestion,
 };
 use crate::{accounts::UserId, db::with_retries, models::Model};
 
@@ -134,10 +135,10 @@ async fn try_begin(
         }
     };
     allowance::check(context, &mut tx, user).await?;
-    let places = turns::list_versions(&mut tx, row.id, rows.user_message_id).await?;
+    let places = messages::list_tree_nodes_in(&mut tx, row.id).await?;
     let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, model, &places))];
-    let model = Arc::clone(model);
-    let run = NewRun { user, conversation_id: row.id, rows, model, given: None, mode, first_events };
+    let (model, question) = (Arc::clone(model), Some(NewQuestion { places, parts: parts.to_vec() }));
+    let run = NewRun { user, conversation_id: row.id, rows, model, given: None, mode, question, first_events };
     start(context, &permit, tx, run).await
 }
 
@@ -150,7 +151,7 @@ pub(super) fn message_start(
 ) -> MessageStart {
     let TurnRows { user_message_id, assistant_message_id, .. } = rows;
     let parent_id = places.iter().find(|place| place.id == user_message_id).and_then(|place| place.parent_id);
-    let versions = Versions::of(places);
+    let versions = Versions::of_children(places, &[parent_id, Some(user_message_id)]);
     MessageStart {
         user_message_id,
         assistant_message_id,

@@ -130,6 +130,10 @@ impl EndWriter<'_> {
             let error = record_error(error);
             let cause = std::error::Error::source(&error).map(ToString::to_string);
             match error {
+                RecordError::Rejected(_) if self.writer.forget_model_calls() => {
+                    tracing::error!(cause, "what a model was asked, or said, cannot be stored");
+                    continue;
+                }
                 RecordError::Rejected(_) if !is_fallback => {
                     tracing::error!(cause, "the end of a turn cannot be stored whole");
                     is_fallback = true;
@@ -235,6 +239,7 @@ impl EndWriter<'_> {
         let message_id = self.writer.rows().assistant_message_id;
         let mut usage = end.usage;
         if !matches!(end.status, MessageStatus::Complete | MessageStatus::AwaitingApproval) {
+            self.writer.store().await?;
             // Of a turn that broke off, the rows may know of calls and steps of which nobody was told.
             let end_if_open = |call: &mut ToolCallRow| call.end_if_open(CUT_OFF);
             tool_calls = tool_calls::list_changed_tool_calls_of(&self.context.db, message_id, end_if_open).await?;

@@ -96,7 +96,7 @@ async fn try_go_on(
     let given = GivenInput::find(&context.db, message.id).await?.map(Arc::new);
     let first_events = std::iter::once(snapshot).chain(decided).collect();
     let (model, mode) = (Arc::clone(model), message.answer_mode());
-    let run = NewRun { user, conversation_id: row.id, rows, model, given, mode, first_events };
+    let run = NewRun { user, conversation_id: row.id, rows, model, given, mode, question: None, first_events };
     start(context, permit, tx, run).await.map(Some)
 }
 

@@ -33,6 +33,15 @@ pub(super) struct Exchange {
     pub(super) tokens: usize,
 }
 
+impl Exchange {
+    /// A question that has no answer as yet.
+    pub(super) fn of_question(parts: Vec<MessagePart>) -> Self {
+        let question = ModelMessage::User(parts.into_iter().map(user_part).collect());
+        let tokens = tokens::of_message(&question);
+        Self { messages: vec![question], tokens }
+    }
+}
+
 /// The newest exchanges of a branch that may have room in so many tokens, oldest first, each result cut to
 /// `limits.model_output_bytes`; always the last one. A branch that ends in an answer is that of a turn which goes on, or of
 /// one that is over.
@@ -42,12 +51,34 @@ pub(super) async fn newest_exchanges(
     goes_on: bool,
     tokens: usize,
 ) -> sqlx::Result<Vec<Exchange>> {
+    // A new question is told in any case; an answer that is gone on with, only after its question.
+    read_exchanges(context, branch, 2 - branch.len() % 2, goes_on, tokens).await
+}
+
+/// The same of what came before a question: none at all where there is no room.
+pub(super) async fn earlier_exchanges(
+    context: &Context,
+    branch: &[TreeNode],
+    tokens: usize,
+) -> sqlx::Result<Vec<Exchange>> {
+    read_exchanges(context, branch, 0, false, tokens).await
+}
+
+async fn read_exchanges(
+    context: &Context,
+    branch: &[TreeNode],
+    at_least: usize,
+    goes_on: bool,
+    tokens: usize,
+) -> sqlx::Result<Vec<Exchange>> {
     let limits = context.agent.limits();
-    let (recent, max_output_bytes) = find_recent(&context.db, branch, limits, tokens).await?;
+    let (recent, max_output_bytes) = find_recent(&context.db, branch, at_least, limits, tokens).await?;
     let ids: Vec<MessageId> = recent.iter().map(|place| place.id).collect();
     let messages = messages::list_messages(&context.db, &ids).await?;
-    let model_calls = model_calls::list_model_calls(&context.db, &ids).await?;
-    let tool_calls = tool_calls::list_tool_calls(&context.db, &ids, max_output_bytes).await?;
+    let answers: Vec<MessageId> =
+        messages.iter().filter(|message| !message.is_user()).map(|answer| answer.id).collect();
+    let model_calls = model_calls::list_model_calls(&context.db, &answers).await?;
+    let tool_calls = tool_calls::list_tool_calls(&context.db, &answers, max_output_bytes).await?;
     Ok(exchanges(&messages, &model_calls, &tool_calls, goes_on, limits))
 }
 
@@ -94,16 +125,17 @@ const SIZES_PER_READ: usize = 64;
 /// rule, an answer's text counts twice in its size, and what its provider keeps for itself counts and is not told.
 const BYTES_PER_TOKEN: usize = 16;
 
-/// The end of the branch that is worth reading, beginning with a question, and how many bytes of each result.
+/// The end of the branch that is worth reading, `at_least` so many messages, beginning with a question, and how many bytes of
+/// each result.
 async fn find_recent<'a>(
     db: &Database,
     branch: &'a [TreeNode],
+    at_least: usize,
     limits: Limits,
     tokens: usize,
 ) -> sqlx::Result<(&'a [TreeNode], usize)> {
     let budget = tokens.saturating_mul(BYTES_PER_TOKEN);
-    // A new question is told in any case; an answer that is gone on with, only after its question.
-    let mut recent = Recent { at_least: 2 - branch.len() % 2, ..Recent::default() };
+    let mut recent = Recent { at_least, ..Recent::default() };
     for chunk in branch.rchunks(SIZES_PER_READ) {
         let ids: Vec<MessageId> = chunk.iter().map(|place| place.id).collect();
         let sizes: HashMap<MessageId, SizeRow> =
@@ -160,9 +192,7 @@ fn exchanges(
     let mut counted = None;
     for message in branch {
         if message.is_user() {
-            let question = ModelMessage::User(message.parts().into_iter().map(user_part).collect());
-            let tokens = tokens::of_message(&question);
-            exchanges.push(Exchange { messages: vec![question], tokens });
+            exchanges.push(Exchange::of_question(message.parts()));
         } else if let Some(exchange) = exchanges.last_mut() {
             let model_calls = || model_calls.iter().filter(|call| call.message_id == message.id);
             let tool_calls = tool_calls.iter().filter(|call| call.message_id == message.id);

@@ -1,5 +1,5 @@
 //! Turns: how one begins (`begin`, `answer_program`, `start`), goes on (`continue_turn`, `consent`, `go_on`), runs (`run`), is
-//! stored (`writer`, `storing_recorder`, `call_events`, `thinking`) and ends (`end`); what its model is told (`telling`,
+//! stored (`writer`, `group_commit`, `storing_recorder`, `call_events`, `thinking`) and ends (`end`); what its model is told (`telling`,
 //! `history`, `given`, `restored`, `response`, `continued`) and made of it (`memory`) and which calls are a program's to run
 //! (`client_calls`); how readers follow it (`subscribe`,
 //! `next_run`, `remote_tail`, `stored_end`) and play it again (`playback`), how it is stopped (`stop`), what was done for it
@@ -18,6 +18,7 @@ mod end;
 mod exchange_tokens;
 mod given;
 mod go_on;
+pub(super) mod group_commit;
 mod history;
 mod json_bytes;
 mod memory;

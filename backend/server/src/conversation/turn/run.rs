@@ -29,7 +29,7 @@ use super::{
     memory,
     planned::find_place,
     storing_recorder::{StoringRecorder, record_error},
-    telling::{Telling, Told},
+    telling::{NewQuestion, Telling, Told},
     title,
     writer::TurnWriter,
 };
@@ -45,27 +45,26 @@ pub(super) struct Turn {
     /// What it is told in place of the stored history.
     pub(super) given: Option<Arc<GivenInput>>,
     pub(super) mode: AnswerMode,
+    /// What it answers, where that was just stored.
+    pub(super) question: Option<NewQuestion>,
     pub(super) log: Arc<TurnLog>,
     pub(super) cancel: CancellationToken,
 }
 
 impl Turn {
     /// Runs the turn and writes down how it ended.
-    pub(super) async fn run(self) {
+    pub(super) async fn run(mut self) {
         let message_id = self.rows.assistant_message_id;
-        let writer = TurnWriter::new(self.context.db.clone(), Arc::clone(&self.log), self.rows);
-        let stop_storing = CancellationToken::new();
-        let began = Instant::now();
-        let work = async {
-            let answer = AssertUnwindSafe(self.answer(&writer)).catch_unwind();
-            let result = tokio::select! {
-                result = answer => result.ok(),
-                () = self.keep_lease() => Some(Err(RecordError::LostLease.into())),
-            };
-            stop_storing.cancel();
-            result
+        let writer = Arc::new(TurnWriter::new(self.context.db.clone(), Arc::clone(&self.log), self.rows));
+        let membership = self.context.group_commit.join(&writer);
+        let (began, question) = (Instant::now(), self.question.take());
+        let answer = AssertUnwindSafe(self.answer(&writer, question)).catch_unwind();
+        let result = tokio::select! {
+            result = answer => result.ok(),
+            () = self.keep_lease() => Some(Err(RecordError::LostLease.into())),
         };
-        let (result, ()) = tokio::join!(work, writer.store_words(&stop_storing));
+        // The end takes along what is not stored.
+        drop(membership);
         let mut complete = false;
         if let Some(Err(AgentError::Record(RecordError::LostLease))) = result {
             tracing::warn!(%message_id, "a turn was ended by somebody else");
@@ -92,8 +91,8 @@ impl Turn {
         }
     }
 
-    async fn answer(&self, writer: &TurnWriter) -> Result<TurnOutcome, AgentError> {
-        let (input, telling) = self.input().await?;
+    async fn answer(&self, writer: &TurnWriter, question: Option<NewQuestion>) -> Result<TurnOutcome, AgentError> {
+        let (input, telling) = self.input(question).await?;
         let mut recorder = StoringRecorder::new(writer, &self.context, telling);
         let (model, context) = (self.model.client(), &self.context);
         let span = invoke_agent(self.rows.assistant_message_id, model.info());
@@ -106,11 +105,12 @@ impl Turn {
     }
 
     /// What it starts from, and who tells its model less where that is too much.
-    async fn input(&self) -> Result<(TurnInput, Telling<'_>), AgentError> {
+    async fn input(&self, question: Option<NewQuestion>) -> Result<(TurnInput, Telling<'_>), AgentError> {
         let epoch = self.rows.epoch;
         let context = &*self.context;
-        let tools = context.tools_of(self.conversation_id).await.map_err(record_error)?;
-        let instructions = people::find_instructions(&context.db, self.user).await.map_err(record_error)?;
+        let settings = people::find_turn_settings(&context.db, self.user, self.conversation_id).await;
+        let (instructions, disabled_tools) = settings.map_err(record_error)?;
+        let tools = context.tools_without(disabled_tools);
         let goes_on = epoch != FIRST_EPOCH;
         let given = self.given.as_deref();
         let GivenInput { system, sampling, tools: client_tools, tool_choice, .. } =
@@ -128,6 +128,7 @@ impl Turn {
             goes_on,
             beside,
             told_before: 0,
+            question,
         };
         let Told { earlier: mut history, current, summary } = telling.tell().await.map_err(record_error)?;
         let continued = if goes_on {

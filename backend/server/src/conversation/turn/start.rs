@@ -16,6 +16,7 @@ use super::{
     given::GivenInput,
     run::Turn,
     subscribe::EventsAnswer,
+    telling::NewQuestion,
 };
 use crate::{
     accounts::UserId,
@@ -49,6 +50,8 @@ pub(super) struct NewRun {
     /// What it is told in place of the stored history.
     pub(super) given: Option<Arc<GivenInput>>,
     pub(super) mode: AnswerMode,
+    /// What it answers, where that was just stored.
+    pub(super) question: Option<NewQuestion>,
     /// The beginning of its record.
     pub(super) first_events: Vec<ChatEvent>,
 }
@@ -61,7 +64,7 @@ pub(super) async fn start(
     mut tx: Transaction,
     run: NewRun,
 ) -> Result<EventsAnswer, ServiceError> {
-    let NewRun { user, conversation_id, rows, model, given, mode, first_events } = run;
+    let NewRun { user, conversation_id, rows, model, given, mode, question, first_events } = run;
     let TurnRows { assistant_message_id: message_id, epoch, .. } = rows;
     for (seq, event) in (0..).zip(&first_events) {
         stored::create_event(&mut tx, EventId { message_id, epoch, seq }, &EncodedEvent::of(event)?).await?;
@@ -79,7 +82,8 @@ pub(super) async fn start(
     }
     context.turn_counts.count_start();
     let subscription = log.subscribe();
-    let turn = Turn { context: Arc::clone(context), user, conversation_id, rows, model, given, mode, log, cancel };
+    let turn =
+        Turn { context: Arc::clone(context), user, conversation_id, rows, model, given, mode, question, log, cancel };
     let span = tracing::info_span!("turn", %message_id, user = user.0);
     context.spawn(turn.run().instrument(span));
     context.changes.announce(user);
@@ -162,7 +166,16 @@ mod tests {
         let model = Arc::clone(context.models.default_model());
         let first_events = vec![first_event];
         let (user, conversation_id) = (UserId::LOCAL, fixture.conversation_id);
-        let run = NewRun { user, conversation_id, rows, model, given: None, mode: AnswerMode::React, first_events };
+        let run = NewRun {
+            user,
+            conversation_id,
+            rows,
+            model,
+            given: None,
+            mode: AnswerMode::React,
+            question: None,
+            first_events,
+        };
         let started = start(context, &permit, tx, run).await;
         assert_eq!(
             was_known.get(),

@@ -22,7 +22,7 @@ use super::{
         limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
         store::{
             approvals::{self, NewApproval, NewVerdict},
-            model_calls, reviews, tool_calls,
+            reviews, tool_calls,
         },
     },
     call_events::{REVIEW, asked_events, end_event, start_event},
@@ -101,6 +101,10 @@ impl TurnRecorder for StoringRecorder<'_> {
     async fn is_approved_for_good(&mut self, tool: &ToolSpec) -> Result<bool, RecordError> {
         let (writer, hash) = (self.writer, tool.hash());
         let message_id = writer.rows().assistant_message_id;
+        if writer.has_model_calls() {
+            // A review may follow, which takes long; what the step said must last meanwhile.
+            with_retries(|| writer.store()).await.map_err(record_error)?;
+        }
         let is_given = || approvals::is_approved_for_good(writer.db(), message_id, &tool.name, &hash);
         with_retries(is_given).await.map_err(record_error)
     }
@@ -224,14 +228,8 @@ impl TurnRecorder for StoringRecorder<'_> {
 
     async fn model_called(&mut self, call: &ModelCallRecord) -> Result<(), RecordError> {
         self.thinking.pause(self.writer.log());
-        let writer = self.writer;
-        let store = || async {
-            let Some(mut write) = writer.begin().await? else { return Ok(None) };
-            model_calls::create_model_call(&mut write.tx, writer.rows().assistant_message_id, call).await?;
-            write.commit().await.map(Some)
-        };
-        stored(with_retries(store).await)?;
         self.context.work_counts.count_model_call(call);
+        self.writer.add_model_call(call.clone());
         Ok(())
     }
 }

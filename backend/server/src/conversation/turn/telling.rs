@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use tallybook_llm::{ModelMessage, tokens};
-use tallybook_protocol::MessageId;
+use tallybook_protocol::{MessageId, MessagePart};
 
 use super::{
     super::{
@@ -18,7 +18,7 @@ use super::{
         },
     },
     given::GivenInput,
-    history::{Exchange, newest_exchanges, steps_of, text_of},
+    history::{Exchange, earlier_exchanges, newest_exchanges, steps_of, text_of},
     telling_choice::{Choice, Held, choose},
 };
 use crate::{db::with_retries, models::Model};
@@ -40,6 +40,15 @@ pub(super) struct Telling<'a> {
     pub(super) beside: usize,
     /// Tokens of what was told last of the time before the question.
     pub(super) told_before: usize,
+    /// Until it is told for the first time.
+    pub(super) question: Option<NewQuestion>,
+}
+
+/// What a turn answers, as it was stored a moment ago, so that it need not be read again.
+pub(super) struct NewQuestion {
+    /// Where all messages of the conversation stand.
+    pub(super) places: Vec<TreeNode>,
+    pub(super) parts: Vec<MessagePart>,
 }
 
 /// What a model is told.
@@ -89,7 +98,7 @@ impl Telling<'_> {
         }
     }
 
-    async fn find(&self, room: usize, most_before: usize) -> sqlx::Result<Found> {
+    async fn find(&mut self, room: usize, most_before: usize) -> sqlx::Result<Found> {
         match self.given {
             Some(given) => self.find_given(given, room, most_before).await,
             None => self.find_stored(room, most_before).await,
@@ -97,12 +106,21 @@ impl Telling<'_> {
     }
 
     /// Of the stored conversation: `room` tokens, `most_before` of them for what was said before the question.
-    async fn find_stored(&self, room: usize, most_before: usize) -> sqlx::Result<Found> {
+    async fn find_stored(&mut self, room: usize, most_before: usize) -> sqlx::Result<Found> {
         let TurnRows { user_message_id, assistant_message_id, .. } = self.rows;
         let newest = if self.goes_on { assistant_message_id } else { user_message_id };
-        let branch = branch(&messages::list_tree_nodes(&self.context.db, self.conversation_id).await?, Some(newest));
-        let mut exchanges = newest_exchanges(self.context, &branch, self.goes_on, room).await?;
-        let current = exchanges.pop();
+        let (branch, mut exchanges, current) = if let Some(NewQuestion { places, parts }) = self.question.take() {
+            let (branch, current) = (branch(&places, Some(newest)), Exchange::of_question(parts));
+            let before = &branch[..branch.len().saturating_sub(1)];
+            let exchanges = earlier_exchanges(self.context, before, room).await?;
+            (branch, exchanges, Some(current))
+        } else {
+            let places = messages::list_tree_nodes(&self.context.db, self.conversation_id).await?;
+            let branch = branch(&places, Some(newest));
+            let mut exchanges = newest_exchanges(self.context, &branch, self.goes_on, room).await?;
+            let current = exchanges.pop();
+            (branch, exchanges, current)
+        };
         let room = room.saturating_sub(current.as_ref().map_or(0, |current| current.tokens)).min(most_before);
         let whole = if self.context.memory.max_chars == 0 {
             room
@@ -140,7 +158,7 @@ impl Telling<'_> {
 
     /// Of what a program sent. What it knows of the conversation is its own affair; a summary of what is stored helps it where
     /// it goes on from there.
-    async fn find_given(&self, given: &GivenInput, room: usize, most_before: usize) -> sqlx::Result<Found> {
+    async fn find_given(&mut self, given: &GivenInput, room: usize, most_before: usize) -> sqlx::Result<Found> {
         let mut messages = given.messages.clone();
         if self.goes_on {
             messages.extend(steps_of(self.context, self.conversation_id, self.rows.assistant_message_id).await?);
@@ -162,14 +180,17 @@ impl Telling<'_> {
 
     /// The newest summary of what is stored, where what the program sent goes on from the last stored answer.
     async fn summary_beside(
-        &self,
+        &mut self,
         earlier: &[ModelMessage],
         current: &[ModelMessage],
     ) -> sqlx::Result<Option<SummaryPlace>> {
         if self.context.memory.max_chars == 0 {
             return Ok(None);
         }
-        let places = messages::list_tree_nodes(&self.context.db, self.conversation_id).await?;
+        let places = match self.question.take() {
+            Some(question) => question.places,
+            None => messages::list_tree_nodes(&self.context.db, self.conversation_id).await?,
+        };
         let branch = branch(&places, Some(self.rows.user_message_id));
         let [.., question, answer, _] = &branch[..] else { return Ok(None) };
         let Some((_, newest)) = self.summaries_before(&branch).await?.pop() else { return Ok(None) };

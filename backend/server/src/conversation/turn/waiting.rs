@@ -148,7 +148,7 @@ mod tests {
         let context = Arc::clone(&fixture.service.context);
         let (tx, rows) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
-        let Database::Sqlite(pool) = &context.db else { panic!("the database is embedded") };
+        let Database::Sqlite(pool, _) = &context.db else { panic!("the database is embedded") };
         let id = rows.assistant_message_id;
         let set_up = format!(
             "UPDATE messages SET status = 'awaiting_approval' WHERE id = {id}; \

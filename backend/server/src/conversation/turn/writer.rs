@@ -1,22 +1,23 @@
 //! A turn's way into the database. Every write first makes sure that the turn is still this process's own, and takes along
-//! the words that are not yet stored.
+//! the words, and the calls of models, that are not yet stored.
 
-use std::{slice, sync::Arc, time::Duration};
+use std::{collections::VecDeque, slice, sync::Arc};
 
+use tallybook_agent::ModelCallRecord;
+use tallybook_protocol::ChatEvent;
 use tokio::sync::{Mutex, MutexGuard};
-use tokio_util::sync::CancellationToken;
 
-use super::super::store::turns::{self, TurnRows};
+use super::super::store::{
+    model_calls,
+    turns::{self, TurnRows},
+};
 use crate::{
     db::{Database, Transaction},
     journal::{
-        EventId, Stored, TurnLog,
+        EventId, Stored, TurnLog, lock,
         stored::{self, EncodedEvent},
     },
 };
-
-/// How often words are stored: so much of them, in time, may be lost when the process dies.
-const WORDS_STORED_EVERY: Duration = Duration::from_millis(250);
 
 /// Writes one turn.
 pub(super) struct TurnWriter {
@@ -26,20 +27,27 @@ pub(super) struct TurnWriter {
     /// How much of the words is stored; unknown after a write of which nobody heard whether it was committed. Held during
     /// a write, so that nothing is stored twice.
     stored: Mutex<Option<Stored>>,
+    /// Calls of models that are over and not yet stored.
+    model_calls: Unstored<ModelCallRecord>,
 }
+
+/// What the next write takes along.
+type Unstored<T> = std::sync::Mutex<VecDeque<Arc<T>>>;
 
 /// A transaction that has stored the turn's words so far. Nothing lasts before [`Write::commit`].
 pub(super) struct Write<'a> {
     pub(super) tx: Transaction,
     stored: MutexGuard<'a, Option<Stored>>,
     will_be_stored: Stored,
+    /// What is not forgotten before the commit, and how much of it is stored then.
+    model_calls: (&'a Unstored<ModelCallRecord>, usize),
 }
 
 impl TurnWriter {
     pub(super) fn new(db: Database, log: Arc<TurnLog>, rows: TurnRows) -> Self {
         // What a turn that goes on had written before is stored already.
         let stored = Mutex::new(Some(log.all_words()));
-        Self { db, log, rows, stored }
+        Self { db, log, rows, stored, model_calls: Unstored::default() }
     }
 
     /// Where it writes.
@@ -73,27 +81,52 @@ impl TurnWriter {
         for (seq, event) in events {
             stored::create_event(&mut tx, self.id(seq), &EncodedEvent::of(&event)?).await?;
         }
-        Ok(Some(Write { tx, stored, will_be_stored }))
+        let calls: Vec<_> = lock(&self.model_calls).iter().map(Arc::clone).collect();
+        for call in &calls {
+            model_calls::create_model_call(&mut tx, self.rows.assistant_message_id, call).await?;
+        }
+        Ok(Some(Write { tx, stored, will_be_stored, model_calls: (&self.model_calls, calls.len()) }))
     }
 
-    /// Stores words as they come, until `stop`.
-    pub(super) async fn store_words(&self, stop: &CancellationToken) {
-        while stop.run_until_cancelled(tokio::time::sleep(WORDS_STORED_EVERY)).await.is_some() {
-            if Some(self.log.all_words()) == *self.stored.lock().await {
-                continue;
-            }
-            let stored = async {
-                match self.begin().await? {
-                    Some(write) => write.commit().await,
-                    // The lease is looked after elsewhere.
-                    None => Ok(()),
-                }
-            };
-            if let Err(error) = stored.await {
-                // The words stay in memory; a write that must not fail will say so.
-                tracing::warn!(%error, "words could not be stored yet");
-            }
+    /// Has the next write store that a model was called: what its answer asked for begins with one, and so does the turn's end.
+    pub(super) fn add_model_call(&self, call: ModelCallRecord) {
+        lock(&self.model_calls).push_back(Arc::new(call));
+    }
+
+    /// Whether there is a call of a model that is not stored.
+    pub(super) fn has_model_calls(&self) -> bool {
+        !lock(&self.model_calls).is_empty()
+    }
+
+    /// Forgets the calls of models that are not stored. False when there are none.
+    pub(super) fn forget_model_calls(&self) -> bool {
+        let mut calls = lock(&self.model_calls);
+        let had_some = !calls.is_empty();
+        calls.clear();
+        had_some
+    }
+
+    /// Stores what there is to be stored.
+    pub(super) async fn store(&self) -> sqlx::Result<()> {
+        match self.begin().await? {
+            Some(write) => write.commit().await,
+            // The lease is looked after elsewhere.
+            None => Ok(()),
         }
+    }
+
+    /// Whether there is something that the next write would take along.
+    pub(super) fn has_unstored(&self) -> bool {
+        // While somebody writes there may be.
+        self.stored.try_lock().is_ok_and(|stored| *stored != Some(self.log.all_words())) || self.has_model_calls()
+    }
+
+    /// The words that are to be stored, for who stores those of several turns at once, while nobody else may write in this one.
+    /// `None` where something else is to be done, too, so that [`Self::store`] must be called, or somebody writes just now.
+    pub(super) fn unstored_words(&self) -> Option<UnstoredWords<'_>> {
+        let stored = self.stored.try_lock().ok()?;
+        let (events, will_be_stored) = self.log.unstored((*stored)?);
+        (!self.has_model_calls()).then_some(UnstoredWords { writer: self, stored, events, will_be_stored })
     }
 
     fn id(&self, seq: i64) -> EventId {
@@ -114,10 +147,41 @@ impl TurnWriter {
     }
 }
 
+/// Words of a turn that are about to be stored.
+pub(super) struct UnstoredWords<'a> {
+    writer: &'a TurnWriter,
+    stored: MutexGuard<'a, Option<Stored>>,
+    events: Vec<(i64, ChatEvent)>,
+    will_be_stored: Stored,
+}
+
+impl UnstoredWords<'_> {
+    pub(super) fn rows(&self) -> TurnRows {
+        self.writer.rows
+    }
+
+    pub(super) fn events(&self) -> sqlx::Result<Vec<(EventId, EncodedEvent)>> {
+        self.events.iter().map(|(seq, event)| Ok((self.writer.id(*seq), EncodedEvent::of(event)?))).collect()
+    }
+
+    /// They are written. Until [`Self::done`] it is unknown whether they last.
+    pub(super) fn begin_commit(mut self) -> Self {
+        *self.stored = None;
+        self
+    }
+
+    /// The commit is through.
+    pub(super) fn done(mut self) {
+        *self.stored = Some(self.will_be_stored);
+    }
+}
+
 impl Write<'_> {
     pub(super) async fn commit(mut self) -> sqlx::Result<()> {
         self.tx.commit().await?;
         *self.stored = Some(self.will_be_stored);
+        let (model_calls, stored) = self.model_calls;
+        lock(model_calls).drain(..stored);
         Ok(())
     }
 }

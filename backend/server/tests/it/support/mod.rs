@@ -67,7 +67,7 @@ macro_rules! rows {
             tallybook::db::Database::MySql(pool) => {
                 sqlx::query_as::<_, $tuple>($sql).fetch_all(pool).await.expect("the query fits the tables")
             }
-            tallybook::db::Database::Sqlite(pool) => {
+            tallybook::db::Database::Sqlite(pool, _) => {
                 sqlx::query_as::<_, $tuple>($sql).fetch_all(pool).await.expect("the query fits the tables")
             }
         }
@@ -82,7 +82,7 @@ macro_rules! execute {
             tallybook::db::Database::MySql(pool) => {
                 sqlx::query($sql).execute(pool).await.expect("the statement fits the tables");
             }
-            tallybook::db::Database::Sqlite(pool) => {
+            tallybook::db::Database::Sqlite(pool, _) => {
                 sqlx::query($sql).execute(pool).await.expect("the statement fits the tables");
             }
         }

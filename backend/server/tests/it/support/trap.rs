@@ -30,7 +30,7 @@ impl Trap {
                 );
                 sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.expect("the trap is laid");
             }
-            Database::Sqlite(pool) => {
+            Database::Sqlite(pool, _) => {
                 let sql = format!(
                     "CREATE VIEW IF NOT EXISTS endless AS \
                          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n; \
@@ -48,7 +48,7 @@ impl Trap {
                 let database = Database::MySql(pool);
                 eventually("the trap springs", async || held(&database).await.is_ok_and(|held| !held.is_empty())).await;
             }
-            Database::Sqlite(_) => {
+            Database::Sqlite(..) => {
                 let options = SqliteConnectOptions::from_str(&engine.url).expect("its address");
                 let mut other = options.busy_timeout(HELD).connect().await.expect("another connection");
                 eventually("the trap springs", async || is_locked(&mut other).await).await;
@@ -74,7 +74,7 @@ impl Trap {
         // MySQL does not take this as a prepared statement.
         let gone = match &database {
             Database::MySql(pool) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
-            Database::Sqlite(pool) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
+            Database::Sqlite(pool, _) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
         };
         assert!(gone, "the trap is taken away");
     }
@@ -87,7 +87,7 @@ async fn held(database: &Database) -> sqlx::Result<Vec<i64>> {
                         WHERE DB = DATABASE() AND STATE = 'User sleep'";
     match database {
         Database::MySql(pool) => sqlx::query_scalar(HELD).fetch_all(pool).await,
-        Database::Sqlite(_) => Ok(Vec::new()),
+        Database::Sqlite(..) => Ok(Vec::new()),
     }
 }
 

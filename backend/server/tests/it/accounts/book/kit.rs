@@ -48,7 +48,7 @@ macro_rules! run {
     ($db:expr, $sql:expr $(, $value:expr)*) => {
         match $db {
             Database::MySql(pool) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
-            Database::Sqlite(pool) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
+            Database::Sqlite(pool, _) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
         }
     };
 }

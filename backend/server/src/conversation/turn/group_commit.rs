@@ -1,0 +1,149 @@
+//! Group commit: the words of all turns that this process runs are stored together, four times a second, so that what storing
+//! costs hardly grows with their number. Whatever else a turn writes it writes alone (`writer`).
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tallybook_protocol::MessageId;
+use tokio::{runtime::Handle, sync::Notify};
+use tokio_util::task::TaskTracker;
+
+use super::{
+    super::store::turns,
+    writer::{TurnWriter, UnstoredWords},
+};
+use crate::{
+    db::{Database, FailureKind, classify},
+    journal::{lock, stored},
+};
+
+/// How often words are stored: so much of them, in time, may be lost when the process dies.
+const WORDS_STORED_EVERY: Duration = Duration::from_millis(250);
+
+/// How many turns one transaction stores words of. Meanwhile none of them can write anything else.
+const MAX_TURNS_PER_COMMIT: usize = 32;
+
+/// The turns whose words are stored together.
+pub(in super::super) struct GroupCommit {
+    db: Database,
+    runtime: Handle,
+    /// What must have ended before the database is closed.
+    tasks: TaskTracker,
+    members: Mutex<Members>,
+    /// Somebody left.
+    left: Notify,
+}
+
+#[derive(Default)]
+struct Members {
+    writers: HashMap<(MessageId, i32), Arc<TurnWriter>>,
+    /// Whether there is a task that stores their words. It ends with the last of them.
+    has_task: bool,
+}
+
+/// Has the words of a turn stored until it is dropped.
+pub(super) struct Membership {
+    group: Arc<GroupCommit>,
+    key: (MessageId, i32),
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        lock(&self.group.members).writers.remove(&self.key);
+        self.group.left.notify_one();
+    }
+}
+
+impl GroupCommit {
+    pub(in super::super) fn new(db: Database, runtime: Handle, tasks: TaskTracker) -> Arc<Self> {
+        Arc::new(Self { db, runtime, tasks, members: Mutex::default(), left: Notify::new() })
+    }
+
+    /// Has the words of a turn stored from now on.
+    pub(super) fn join(self: &Arc<Self>, writer: &Arc<TurnWriter>) -> Membership {
+        let rows = writer.rows();
+        let key = (rows.assistant_message_id, rows.epoch);
+        let mut members = lock(&self.members);
+        members.writers.insert(key, Arc::clone(writer));
+        if !std::mem::replace(&mut members.has_task, true) {
+            self.tasks.spawn_on(store_words(Arc::clone(self)), &self.runtime);
+        }
+        Membership { group: Arc::clone(self), key }
+    }
+}
+
+async fn store_words(group: Arc<GroupCommit>) {
+    loop {
+        let pause = tokio::time::sleep(WORDS_STORED_EVERY);
+        tokio::pin!(pause);
+        loop {
+            {
+                let mut members = lock(&group.members);
+                if members.writers.is_empty() {
+                    members.has_task = false;
+                    return;
+                }
+            }
+            tokio::select! {
+                () = &mut pause => break,
+                () = group.left.notified() => {}
+            }
+        }
+        let writers: Vec<_> = lock(&group.members).writers.values().map(Arc::clone).collect();
+        for writers in writers.chunks(MAX_TURNS_PER_COMMIT) {
+            store_words_of(&group.db, writers).await;
+        }
+    }
+}
+
+async fn store_words_of(db: &Database, writers: &[Arc<TurnWriter>]) {
+    let mut together = Vec::new();
+    for writer in writers.iter().filter(|writer| writer.has_unstored()) {
+        if let Some(words) = writer.unstored_words() {
+            together.push(words);
+        } else if let Err(error) = writer.store().await {
+            warn(&error);
+        }
+    }
+    if together.is_empty() {
+        return;
+    }
+    if let Err(error) = store_together(db, together).await {
+        warn(&error);
+        if classify(&error) == FailureKind::Permanent {
+            // It may be about one of them alone, which the others need not suffer from.
+            for writer in writers.iter().filter(|writer| writer.has_unstored()) {
+                if let Err(error) = writer.store().await {
+                    warn(&error);
+                }
+            }
+        }
+    }
+}
+
+/// The words stay in memory; a write that must not fail will say so.
+fn warn(error: &sqlx::Error) {
+    tracing::warn!(%error, "words could not be stored yet");
+}
+
+async fn store_together(db: &Database, all: Vec<UnstoredWords<'_>>) -> sqlx::Result<()> {
+    let mut tx = db.begin().await?;
+    let mut written = Vec::new();
+    for words in all {
+        let rows = words.rows();
+        // A turn that somebody else has ended finds that out by itself.
+        if turns::lock_turn(&mut tx, rows.assistant_message_id, rows.epoch).await? {
+            for (id, event) in words.events()? {
+                stored::create_event(&mut tx, id, &event).await?;
+            }
+            written.push(words);
+        }
+    }
+    let commits: Vec<_> = written.into_iter().map(UnstoredWords::begin_commit).collect();
+    tx.commit().await?;
+    commits.into_iter().for_each(|commit| commit.done());
+    Ok(())
+}
