@@ -1,4 +1,4 @@
-//! The same parts for machines that look for known faults in them: a bill of materials in CycloneDX 1.6
+//! The same parts for machines that look for known faults in them: a bill of materials in `CycloneDX` 1.6
 //! (<https://cyclonedx.org/docs/1.6/json>). It has neither a time nor a number of its own, so that two of one release are equal.
 
 use std::{collections::BTreeMap, fs};
