@@ -35,16 +35,13 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let Options { model, modes, only, server, timeout, json } = options;
     let bench = build::bench(false)?;
-    let mut command = match server {
-        Some(url) => {
-            let mut command = evaluation(&bench);
-            command.args(["--server", url]);
-            command
-        }
-        None => {
-            build::without_page()?;
-            on_program(&workspace::built("debug", "tallybook")?, &bench)
-        }
+    let mut command = if let Some(url) = server {
+        let mut command = evaluation(&bench);
+        command.args(["--server", url]);
+        command
+    } else {
+        build::without_page()?;
+        on_program(&workspace::built("debug", "tallybook")?, &bench)
     };
     command.args(modes.iter().flat_map(|mode| ["--mode", mode]));
     command.args(only.iter().flat_map(|name| ["--only", name]));

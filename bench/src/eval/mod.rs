@@ -59,10 +59,10 @@ pub(crate) async fn run(options: Options) -> Result<()> {
         bail!("no task, category or language is called {}", options.only.join(" or "));
     }
     let tools = MockMcp::start_scripted(task::tools()?).await.context("cannot start the tools of the tasks")?;
-    let modes = if options.modes.is_empty() { &Mode::ALL[..] } else { &options.modes[..] };
+    let wanted = if options.modes.is_empty() { &Mode::ALL[..] } else { &options.modes[..] };
     let mut outcomes = Outcomes::new();
     let mut asked = None;
-    for &mode in modes {
+    for &mode in wanted {
         // A server of its own for each mode ends with it.
         let started = match &options.program {
             Some(program) => Some(start::Started::new(program, mode, options.model.is_some(), &tools.url())?),
@@ -119,11 +119,9 @@ async fn ask_all(server: &Server, tasks: &[Task], asking: &Asking, mode: Mode) -
 async fn choose(server: &Server, name: Option<&str>) -> Result<CatalogModel> {
     let models = server.models().await?.items;
     let is_wanted = |model: &&CatalogModel| name.map_or(model.is_default, |name| model.name == name);
-    match models.iter().find(is_wanted) {
-        Some(model) => Ok(model.clone()),
-        None => {
-            let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
-            bail!("there is no model {}; there are {}", name.unwrap_or("by default"), names.join(", "))
-        }
+    if let Some(model) = models.iter().find(is_wanted) {
+        return Ok(model.clone());
     }
+    let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+    bail!("there is no model {}; there are {}", name.unwrap_or("by default"), names.join(", "))
 }

@@ -109,7 +109,7 @@ mod tests {
                         assert!(task.needs.contains(tool), "{} checks a tool that it does not need", task.id);
                     }
                     Check::Json(json) => {
-                        assert!(serde_json::from_str::<serde_json::Value>(json).is_ok(), "{}", task.id)
+                        assert!(serde_json::from_str::<serde_json::Value>(json).is_ok(), "{}", task.id);
                     }
                     Check::Number(number) => {
                         assert!(check.complaint(number, &[]).is_none(), "{}: {number} is no number", task.id);

@@ -81,12 +81,11 @@ impl Programs {
 
     /// Starts Tallybook with a history of so many tool calls, which are made up once.
     pub(crate) fn start_with_history(&self, kind: Kind, tool_calls: u64) -> Result<Peer> {
-        let folder = match self.history.get() {
-            Some(folder) => folder,
-            None => {
-                let made = self.make_up(tool_calls)?;
-                self.history.get_or_init(|| made)
-            }
+        let folder = if let Some(folder) = self.history.get() {
+            folder
+        } else {
+            let made = self.make_up(tool_calls)?;
+            self.history.get_or_init(|| made)
         };
         let database = database_in(folder.path());
         let (process, model) = self.start_ours(folder.path(), &database)?;

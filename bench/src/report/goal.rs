@@ -23,10 +23,9 @@ fn bounds(measure: Measure) -> &'static [Bound] {
         Measure::LoadMemory => &[Times(1.0 / 7.0, Kind::LangGraph)],
         Measure::SaturatedTokens => &[Times(12.0, Kind::LangGraph), Times(0.65, Kind::Floor)],
         Measure::IdleStream => &[Absolute(11.0)],
-        Measure::PersistTax => &[Absolute(1.1)],
+        Measure::PersistTax | Measure::HistoryMiddle => &[Absolute(1.1)],
         Measure::ProgramCost => &[Absolute(1.2)],
         Measure::HistoryPage => &[Absolute(200.0)],
-        Measure::HistoryMiddle => &[Absolute(1.1)],
         Measure::HistorySearch => &[Absolute(1000.0)],
     }
 }

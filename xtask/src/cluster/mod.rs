@@ -90,9 +90,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             .current_dir(folder.path()),
     )?;
     say(&format!("the nodes hold the same: {}", cluster.nodes.compare()?.replace('\t', ", ")));
-    while options.keep {
+    if options.keep {
         say(&format!("it goes on at {url} until Ctrl-C; logs are in {}", folder.path().display()));
-        thread::park();
+        loop {
+            // It may wake up without reason.
+            thread::park();
+        }
     }
     Ok(())
 }

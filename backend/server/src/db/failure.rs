@@ -80,7 +80,7 @@ pub(crate) fn before_commit(error: Error) -> Error {
 
 fn was_before_commit(error: &Error) -> bool {
     let Error::Io(error) = error else { return false };
-    error.get_ref().is_some_and(|cause| cause.is::<BeforeCommit>())
+    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<BeforeCommit>)
 }
 
 /// The number of an error that a MySQL or MariaDB server gave.

@@ -81,7 +81,9 @@ pub(crate) async fn list_tree_nodes_in(
     tx: &mut Transaction,
     conversation_id: ConversationId,
 ) -> sqlx::Result<Vec<TreeNode>> {
-    on_tx!(tx, |connection| sqlx::query_as(LIST_TREE_NODES).bind(conversation_id).fetch_all(connection).await)
+    let places =
+        on_tx!(tx, |connection| sqlx::query_as(LIST_TREE_NODES).bind(conversation_id).fetch_all(connection).await)?;
+    Ok(parents_first(places))
 }
 
 /// One message of a conversation.

@@ -9,20 +9,19 @@ use super::rows::TreeNode;
 /// The same places, each after the one that it stands below, else as they were. What stands below itself is left out.
 pub(super) fn parents_first(places: Vec<TreeNode>) -> Vec<TreeNode> {
     let known: HashSet<MessageId> = places.iter().map(|place| place.id).collect();
-    let mut placed = HashSet::with_capacity(places.len());
+    let mut done = HashSet::with_capacity(places.len());
     let mut waiting: HashMap<MessageId, Vec<TreeNode>> = HashMap::new();
     let mut ordered = Vec::with_capacity(places.len());
     for place in places {
-        match place.parent_id.filter(|parent| known.contains(parent) && !placed.contains(parent)) {
-            Some(parent) => waiting.entry(parent).or_default().push(place),
-            None => {
-                let mut next = vec![place];
-                while let Some(place) = next.pop() {
-                    placed.insert(place.id);
-                    ordered.push(place);
-                    next.extend(waiting.remove(&place.id).into_iter().flatten().rev());
-                }
-            }
+        if let Some(parent) = place.parent_id.filter(|parent| known.contains(parent) && !done.contains(parent)) {
+            waiting.entry(parent).or_default().push(place);
+            continue;
+        }
+        let mut next = vec![place];
+        while let Some(place) = next.pop() {
+            done.insert(place.id);
+            ordered.push(place);
+            next.extend(waiting.remove(&place.id).into_iter().flatten().rev());
         }
     }
     ordered

@@ -144,6 +144,8 @@ async fn store_together(db: &Database, all: Vec<UnstoredWords<'_>>) -> sqlx::Res
     }
     let commits: Vec<_> = written.into_iter().map(UnstoredWords::begin_commit).collect();
     tx.commit().await?;
-    commits.into_iter().for_each(|commit| commit.done());
+    for commit in commits {
+        commit.done();
+    }
     Ok(())
 }

@@ -102,8 +102,8 @@ fn page(frame: Frame, range: &str, since: DateTime<Utc>, hours: i64, figures: &F
         address: format!("/admin/figures?range={range_name}"),
         is_shown: range_name == range,
     });
-    let named = |(purpose, spent): (&String, &Spent)| (words.purpose(purpose), *spent);
-    let purposes: BTreeMap<String, Spent> = figures.purposes.iter().map(named).collect();
+    let in_words = |(purpose, spent): (&String, &Spent)| (words.purpose(purpose), *spent);
+    let purposes: BTreeMap<String, Spent> = figures.purposes.iter().map(in_words).collect();
     let mut tables = vec![
         (words.of_days(), rows(figures.days.iter().rev())),
         (words.of_models(), sorted(figures.models.iter())),
