@@ -41,16 +41,7 @@ impl Database {
     /// the connection had broken by chance.
     pub async fn max_statement_bytes(&self) -> sqlx::Result<u64> {
         match self {
-            Self::MySql(pool) => {
-                in_time(
-                    sqlx::query_scalar(
-                        "SELECT impl Database {
-max_allowed_packet",
-                    )
-                    .fetch_one(pool),
-                )
-                .await
-            }
+            Self::MySql(pool) => in_time(sqlx::query_scalar("SELECT @@max_allowed_packet").fetch_one(pool)).await,
             Self::Sqlite(..) => Ok(SQLITE_MAX_STATEMENT_BYTES),
         }
     }

@@ -15,7 +15,7 @@ use crate::support::{Engine, eventually, on_every_engine, rows};
 const PURPOSES: [(&str, &str); 7] = [
     ("answer", "Answers"),
     ("plan", "Plans"),
-    ("evaluate", "Judging of steps"),
+    ("evaluate", "Judging the steps of plans"),
     ("review", "Reviews of calls"),
     ("summary", "Summaries of conversations"),
     ("title", "Titles"),
@@ -82,6 +82,6 @@ on_every_engine! {
 
         let japanese = team.request(&admin, reqwest::Method::GET, "/admin/figures?range=24h");
         let japanese = japanese.header(header::ACCEPT_LANGUAGE, "ja").send().await.unwrap().text().await.unwrap();
-        assert!(japanese.contains("モデルの用途") && japanese.contains("手順の評価"), "{japanese}");
+        assert!(japanese.contains("モデルの用途") && japanese.contains("計画のステップの評価"), "{japanese}");
     }
 }
