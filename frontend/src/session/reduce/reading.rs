@@ -8,7 +8,7 @@ use super::{
         effect::{Effect, Request},
         state::{Look, Place, Reader, State},
     },
-    waiting::{FIRST, LOUD},
+    waiting::{FIRST, LOUD, QUIET},
 };
 use crate::{api::ApiError, data::NEWEST, reading::Events, transcript::fold};
 
@@ -138,6 +138,9 @@ impl State {
         if over && self.begins {
             // The turn's beginning was missed, and with it what was sent as it is stored.
             self.look(LOUD, out);
+        } else if over && self.transcript.awaiting().is_some() && std::mem::take(&mut self.feed_told_end) {
+            // What the feed told may have been more than this pause: somebody may have stopped the turn that waits.
+            self.look(QUIET, out);
         } else if over {
             self.rest(out);
         } else if self.transcript.has_gap() {
