@@ -12,8 +12,9 @@ use crate::{
         consent_note::{ConsentNote, go_to_first, use_waiting_calls},
         later::{Other, later},
         nothing_here::{LoadFailed, NothingHere},
-        shown::Played,
+        shown::{Played, Used},
         thread::Thread,
+        usage_sheet::ShownUsage,
     },
     conversation_list::ConversationList,
     feed::Feed,
@@ -91,6 +92,8 @@ pub(crate) fn ChatPane(
     });
     let played = Played(RwSignal::new(None));
     provide_context(played);
+    let used: ShownUsage = RwSignal::new(None);
+    provide_context(Used(used));
     let is_played = Memo::new(move |_| match session.place.get() {
         Place::Open(uuid) => played.0.get().map(|message| (uuid, message)),
         _ => None,
@@ -112,6 +115,7 @@ pub(crate) fn ChatPane(
             {later(move || {
                 is_played.get().map(|(conversation, message)| Other::Playback { conversation, message, played })
             })}
+            {later(move || used.get().map(|of| Other::Usage { of, shown: used }))}
             {later(move || found_in.get().map(|conversation| Other::FindBar { conversation, session, open: finding }))}
             <Thread session />
             <p class="visually-hidden" role="status">

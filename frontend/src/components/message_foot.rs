@@ -12,10 +12,9 @@ use crate::{
     components::{
         explanation::{ExplanationNote, explain_button},
         icon::{Draw, Icon},
-        later::{Other, later},
         model_picker::Author,
-        shown::{OptionalEntry, Played, read},
-        usage_sheet::{ShownUsage, UsageOf},
+        shown::{OptionalEntry, Played, Used, read},
+        usage_sheet::UsageOf,
         way_on::WayOn,
     },
     goal::element_id,
@@ -100,9 +99,9 @@ pub(crate) fn AnswerFoot(
 
 /// What an answer took, as the button that shows for what.
 fn usage_button(entry: OptionalEntry, session: Session, usage: Usage, text: Language) -> AnyView {
-    let shown: ShownUsage = RwSignal::new(None);
+    let used = use_context::<Used>();
     let show = move |_| {
-        if let Place::Open(conversation) = session.place.get_untracked() {
+        if let (Place::Open(conversation), Some(Used(shown))) = (session.place.get_untracked(), used) {
             shown.set(Some(UsageOf { conversation, message: Some(read(entry, |entry| entry.id)) }));
         }
     };
@@ -110,7 +109,6 @@ fn usage_button(entry: OptionalEntry, session: Session, usage: Usage, text: Lang
         <button type="button" class="button quiet small usage" data-testid="usage" title=text.usage_show() on:click=show>
             {text.usage(usage)}
         </button>
-        {later(move || shown.get().map(|of| Other::Usage { of, shown }))}
     }
     .into_any()
 }

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use tallybook_protocol::{MessageId, MessageStatus};
 
 use crate::{
+    components::usage_sheet::ShownUsage,
     session::{DrawnEntry, Session},
     transcript::{Entry, ExpandAll},
 };
@@ -31,6 +32,10 @@ pub(crate) struct Shown {
     /// What can be done with it; nothing where it can only be read.
     pub(crate) session: Option<Session>,
 }
+
+/// Whose usage is looked at, for all below the pane that shows it.
+#[derive(Clone, Copy)]
+pub(crate) struct Used(pub(crate) ShownUsage);
 
 /// The answer that is being played again, for all below the pane that shows it.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use tallybook_protocol::{
     ToolCallPreparing, Usage,
 };
 
-use super::{Call, Item, Segment, StepState, item::StoredItems, plan::Layout, segments::segments};
+use super::{Call, Item, Segment, StepState, item::StoredItems, layout::Layout, segments::segments};
 
 /// The epoch of a turn that was never cut off.
 const FIRST_EPOCH: i32 = 1;
@@ -109,9 +109,13 @@ impl Entry {
         }
     }
 
+    fn layout(&self) -> Layout<'_> {
+        Layout::of(&self.text, &self.items, self.plan.as_deref())
+    }
+
     /// Its text and items, cut into pieces in order; those of all steps are in the plan.
     pub fn segments(&self) -> Vec<Segment> {
-        let Layout { before, after, .. } = Layout::of(self);
+        let Layout { before, after, .. } = self.layout();
         let mut pieces = segments(&self.text, &before);
         pieces.extend(self.plan.as_ref().map(|_| Segment::Plan));
         pieces.extend(segments(&self.text, &after));
@@ -120,13 +124,13 @@ impl Entry {
 
     /// The pieces of a step of its plan.
     pub fn segments_of(&self, step: PlanStepId) -> Vec<Segment> {
-        let found = Layout::of(self).steps.into_iter().find(|(id, _)| *id == step);
+        let found = self.layout().steps.into_iter().find(|(id, _)| *id == step);
         found.map(|(_, share)| segments(&self.text, &share)).unwrap_or_default()
     }
 
     /// Its pieces, wherever they stand.
     pub fn all_segments(&self) -> Vec<Segment> {
-        Layout::of(self).shares().flat_map(|share| segments(&self.text, &share)).collect()
+        self.layout().shares().flat_map(|share| segments(&self.text, &share)).collect()
     }
 
     /// The step of its plan that is being worked on.
@@ -136,7 +140,7 @@ impl Entry {
 
     /// Where in its text what may still grow begins: the whole answer, the last step of its plan, or what comes after.
     pub fn grows_from(&self) -> usize {
-        let Layout { before, steps, after } = Layout::of(self);
+        let Layout { before, steps, after } = self.layout();
         match (self.step_at_work(), steps.last(), &self.plan) {
             (Some(_), Some((_, share)), _) => share.text.start,
             (_, _, Some(_)) => after.text.start,
@@ -146,7 +150,7 @@ impl Entry {
 
     /// What it says: its text, without what the steps of a plan wrote on the way. All of it where the steps are all there is.
     pub fn answer(&self) -> &str {
-        let answer = self.text.get(Layout::of(self).after.text).map(str::trim_start).unwrap_or_default();
+        let answer = self.text.get(self.layout().after.text).map(str::trim_start).unwrap_or_default();
         if answer.is_empty() { &self.text } else { answer }
     }
 

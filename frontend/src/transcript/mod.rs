@@ -1,6 +1,7 @@
 //! The transcript: what the page knows of one conversation. No signals, no browser: it is tested natively. The server's
-//! events are applied to it in `fold`; a message is in `entry`, what stands in its text in `item`, `call` and `thought`, its plan in `plan`, how it is cut
-//! into pieces in `segments`, how finished items fold together in `groups`, what is open in `toggles`.
+//! events are applied to it in `fold`; a message is in `entry`, what stands in its text in `item`, `call` and `thought`, its plan
+//! in `plan` and `step_state`, what of the answer stands in which step in `layout`, how it is cut into pieces in `segments`, how
+//! finished items fold together in `groups`, what is open in `toggles`.
 
 mod call;
 mod consent;
@@ -8,9 +9,11 @@ mod entry;
 mod fold;
 mod groups;
 mod item;
+mod layout;
 mod plan;
 mod progress;
 mod segments;
+mod step_state;
 mod tally;
 mod thought;
 mod toggles;
@@ -22,9 +25,9 @@ pub use entry::{Activity, Entry};
 pub use fold::fold;
 pub use groups::{Group, Line, lines};
 pub use item::{Item, ItemKey};
-pub use plan::StepState;
 pub use progress::Progress;
 pub use segments::Segment;
+pub use step_state::StepState;
 pub use tally::Tally;
 use tallybook_protocol::{
     Conversation, Earlier, Message, MessageId, MessageStatus, Role, Told, ToolCall, ToolCallId, Usage,

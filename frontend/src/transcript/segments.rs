@@ -3,7 +3,10 @@
 
 use std::ops::Range;
 
-use super::{Item, ItemKey, plan::Share};
+use super::{
+    Item, ItemKey,
+    layout::{Share, floor_offset},
+};
 
 /// One piece of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,11 +44,6 @@ fn push_text(pieces: &mut Vec<Segment>, text: &str, range: Range<usize>) {
     if !text[range.clone()].trim().is_empty() {
         pieces.push(Segment::Text(range));
     }
-}
-
-pub(super) fn floor_offset(text: &str, offset: i64) -> usize {
-    let offset = usize::try_from(offset.max(0)).unwrap_or(usize::MAX).min(text.len());
-    text.floor_char_boundary(offset)
 }
 
 #[cfg(test)]

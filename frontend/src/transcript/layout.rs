@@ -1,0 +1,99 @@
+//! Which of a planned answer's text and items stand in which step. What the steps say of their places is not trusted: whatever it
+//! is, no text and no item is lost, and none stands twice.
+
+use std::ops::Range;
+
+use tallybook_protocol::{Plan, PlanStep, PlanStepId};
+
+use super::Item;
+
+/// Which of an answer's text and items stand where.
+pub(super) struct Layout<'a> {
+    /// Before the plan; everything where there is none.
+    pub(super) before: Share<'a>,
+    /// In each step that was begun, in order.
+    pub(super) steps: Vec<(PlanStepId, Share<'a>)>,
+    /// After the plan: the answer proper.
+    pub(super) after: Share<'a>,
+}
+
+/// A share of an answer.
+#[derive(Clone)]
+pub(super) struct Share<'a> {
+    pub(super) text: Range<usize>,
+    pub(super) items: &'a [Item],
+}
+
+impl<'a> Layout<'a> {
+    pub(super) fn of(text: &str, items: &'a [Item], plan: Option<&Plan>) -> Self {
+        let (mut from, mut first) = (0, 0);
+        // What comes before a place in the text and in the list of items, and after all that was taken.
+        let mut take_to = |to: usize, last: usize| {
+            let (to, last) = (to.clamp(from, text.len()), last.clamp(first, items.len()));
+            let share = Share { text: from..to, items: &items[first..last] };
+            (from, first) = (to, last);
+            share
+        };
+        let Some(plan) = plan else {
+            let before = take_to(text.len(), items.len());
+            return Self { before, steps: Vec::new(), after: take_to(text.len(), items.len()) };
+        };
+        let mut before = None;
+        let mut steps: Vec<(PlanStepId, Share<'a>)> = Vec::new();
+        let mut open = None;
+        for (step, offset) in plan.steps.iter().filter_map(|step| Some((step, step.offset?))) {
+            let share =
+                take_to(floor_offset(text, offset), begin_of(items, offset, step.calls_before.unwrap_or_default()));
+            match open.replace(step) {
+                None => before = Some(share),
+                Some(last) => steps.push((last.step_id, share)),
+            }
+        }
+        match open {
+            // It may still grow.
+            Some(PlanStep { step_id, end_offset: None, .. }) => {
+                steps.push((*step_id, take_to(text.len(), items.len())));
+            }
+            Some(PlanStep { step_id, end_offset: Some(end), .. }) => {
+                steps.push((*step_id, take_to(floor_offset(text, *end), end_of(items, *end))));
+            }
+            None => before = Some(take_to(floor_offset(text, plan.offset), end_of(items, plan.offset))),
+        }
+        let after = take_to(text.len(), items.len());
+        Self { before: before.unwrap_or(Share { text: 0..0, items: &[] }), steps, after }
+    }
+
+    /// All shares, in order.
+    pub(super) fn shares(self) -> impl Iterator<Item = Share<'a>> {
+        [self.before].into_iter().chain(self.steps.into_iter().map(|(_, share)| share)).chain([self.after])
+    }
+}
+
+/// The first item of what begins at this byte of the text and after so many calls.
+fn begin_of(items: &[Item], offset: i64, calls: i64) -> usize {
+    let mut before = 0_i64;
+    let begins = |item: &Item| match item {
+        Item::Call(_) => {
+            before += 1;
+            before > calls
+        }
+        Item::Thought(thought) => before >= calls && thought.told.offset >= offset,
+    };
+    items.iter().position(begins).unwrap_or(items.len())
+}
+
+/// The first item after what ends at this byte of the text. A call that stands there is still part of it, since only steps
+/// call tools; what is thought there is thought about the answer.
+fn end_of(items: &[Item], offset: i64) -> usize {
+    let is_part = |item: &Item| match item {
+        Item::Call(call) => call.offset <= offset,
+        Item::Thought(thought) => thought.told.offset < offset,
+    };
+    items.iter().rposition(is_part).map_or(0, |last| last + 1)
+}
+
+/// A place in a text, at the beginning of a character.
+pub(super) fn floor_offset(text: &str, offset: i64) -> usize {
+    let offset = usize::try_from(offset.max(0)).unwrap_or(usize::MAX).min(text.len());
+    text.floor_char_boundary(offset)
+}
