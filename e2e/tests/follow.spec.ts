@@ -11,11 +11,11 @@ test("the newest text stays in sight until the reader goes up, and again after t
     const delta = `${"A line of text.\n\n".repeat(20)}${name}\n\n`;
     await turn.say("content_delta", { offset, delta });
     offset += delta.length;
-    await expect(page.getByText(name)).toBeAttached();
+    await expect(page.getByText(name, { exact: true })).toBeAttached();
   };
   for (const name of ["First", "Second", "Third"]) {
     await write(name);
-    await expect(page.getByText(name), "it is followed").toBeInViewport();
+    await expect(page.getByText(name, { exact: true }), "it is followed").toBeInViewport();
   }
   await expect(page.getByTestId("jump")).toHaveCount(0);
 
@@ -24,22 +24,22 @@ test("the newest text stays in sight until the reader goes up, and again after t
   await thread.hover();
   await page.mouse.wheel(0, -300);
   await expect(page.getByTestId("jump")).toBeVisible();
-  await expect(page.getByText("Third")).not.toBeInViewport();
+  await expect(page.getByText("Third", { exact: true })).not.toBeInViewport();
   const read = await top();
   await write("Fourth");
   await write("Fifth");
   expect(await top(), "what one reads stays where it is").toBe(read);
 
   await page.getByTestId("jump").press("Enter");
-  await expect(page.getByText("Fifth")).toBeInViewport();
+  await expect(page.getByText("Fifth", { exact: true })).toBeInViewport();
   await expect(page.getByTestId("jump")).toHaveCount(0);
   await write("Sixth");
-  await expect(page.getByText("Sixth")).toBeInViewport();
+  await expect(page.getByText("Sixth", { exact: true })).toBeInViewport();
 
   await page.mouse.wheel(0, -300);
   await expect(page.getByTestId("jump")).toBeVisible();
   await page.mouse.wheel(0, 10_000);
   await expect(page.getByTestId("jump"), "who scrolls back to the end follows again").toHaveCount(0);
   await write("Seventh");
-  await expect(page.getByText("Seventh")).toBeInViewport();
+  await expect(page.getByText("Seventh", { exact: true })).toBeInViewport();
 });

@@ -142,6 +142,53 @@ test("a step that fails is tried again, and then it is planned anew, each with i
   await expectNoFindings(page);
 });
 
+test("a plan of four steps survives a failing step and a crash in the middle of another", async ({
+  page,
+  model,
+  server,
+  tolerated,
+}) => {
+  tolerated.push(/net::ERR_/);
+  const never = gate();
+  model.answer(plan("Add 1 and 2.", "Read the page.", "Double what it says.", "Add both."));
+  model.answer([add]);
+  model.answer([result("The sum is 3.")]);
+  model.answer(["Error: the page is gone."]);
+  model.answer(["Error: it is still gone."]);
+  model.answer(plan("Read its copy.", "Double what it says.", "Add both."));
+  model.answer([add]);
+  model.answer(
+    (async function* () {
+      yield "The copy says";
+      await never.opened;
+    })(),
+  );
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await page.getByTestId("plan-first").click();
+  const answer = await chat.send("What is 1 + 2, and twice what the page says?");
+  await expect(answer).toContainText("The copy says");
+  await expect.poll(() => states(page)).toEqual(["done", "failed", "working", "waiting", "waiting"]);
+
+  await server.kill();
+  await expect(page.getByText(/Reconnecting/)).toBeVisible();
+  await server.restart();
+  await expect(answer).toHaveAttribute("data-status", "interrupted");
+  await expect.poll(() => states(page)).toEqual(["done", "failed", "stopped", "skipped", "skipped"]);
+
+  model.answer([result("The copy says 4.")]);
+  model.answer([result("Twice that is 8.")]);
+  model.answer([result("Together they are 11.")]);
+  model.answer(["It is **11**."]);
+  await page.getByTestId("continue").click();
+  await expect(answer).toHaveAttribute("data-status", "complete");
+  expect(await states(page)).toEqual(["done", "failed", "done", "done", "done"]);
+  await expect(answer.getByText("It is 11.")).toBeVisible();
+  await page.getByTestId("plan-line").nth(2).click();
+  await expect(page.getByTestId("plan-step").nth(2).getByTestId("tool-call"), "nothing ran twice").toHaveCount(1);
+  await expect(page.getByTestId("plan-step").nth(2)).toContainText("The copy says 4.");
+});
+
 test("a call that asks for a decision stands in no fold of its step", async ({ page }) => {
   const pay = call("pay", { amount: 5 }, { status: "awaiting_approval", output: null, duration_ms: null });
   const told = planned([{ instruction: "Pay the bill.", status: "executing", offset: 0 }, { instruction: "Write it down." }]);
