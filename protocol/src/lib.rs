@@ -17,6 +17,7 @@ mod search;
 mod share;
 pub mod sse;
 mod status;
+mod tool;
 mod truncate;
 mod usage;
 
@@ -41,12 +42,12 @@ pub use playback::{Playback, PlayedEvent};
 pub use raw_json::{RawJson, json_depth};
 pub use reasoning::{MAX_REASONING_BYTES, MAX_STEP_REASONING_BYTES, Reasoning, ReasoningDelta};
 pub use resource::{
-    AcceptTool, AnswerAgain, ChangedTool, Conversation, ConversationSummary, Earlier, LeftOutTool, Message,
-    MessagePart, ModelInfo, NewConversation, NewMessage, Page, Problem, ReasoningSummary, Told, ToolCall, ToolInfo,
-    ToolList, ToolServerInfo, UpdateConversation, Window,
+    AnswerAgain, Conversation, ConversationSummary, Earlier, Message, MessagePart, ModelInfo, NewConversation,
+    NewMessage, Page, Problem, ReasoningSummary, Told, UpdateConversation, Window,
 };
 pub use search::{SearchHit, SearchPage, SnippetPart};
 pub use share::{NewShare, Share, SharedConversation};
 pub use status::{MessageStatus, Role, ToolCallStatus};
+pub use tool::{AcceptTool, ChangedTool, LeftOutTool, ToolCall, ToolInfo, ToolList, ToolServerInfo};
 pub use truncate::{CallsBudget, MAX_CALL_ERROR_BYTES, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES};
 pub use usage::{PurposeUsage, UsageByPurpose};

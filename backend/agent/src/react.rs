@@ -108,8 +108,7 @@ impl<R: TurnRecorder> React<'_, R> {
             let paused = answer.stop_reason == StopReason::Pause;
             if last || (results.is_empty() && !paused) {
                 let stop_reason = if last { STEP_LIMIT } else { answer.stop_reason.as_str() };
-                let last_words = answer.text();
-                let end = over(stop_reason, last_words);
+                let end = over(stop_reason, answer.text());
                 self.told.add_step(answer.blocks, results);
                 return Ok(end);
             }

@@ -11,8 +11,8 @@ use tallybook_tools::{Progress, ToolSpec};
 
 use super::vote::Review;
 
-/// Records a turn. Every method returns only when what must be stored is stored and whoever follows the turn has been
-/// told. After an error the agent does nothing more.
+/// Records a turn. Every method, but for [`TurnRecorder::model_called`], returns only when what must be stored is stored and
+/// whoever follows the turn has been told. After an error the agent does nothing more.
 pub trait TurnRecorder: Send {
     /// The model wrote text in a step.
     fn text(&mut self, step: u32, delta: &str) -> impl Future<Output = Result<(), RecordError>> + Send;
@@ -65,7 +65,7 @@ pub trait TurnRecorder: Send {
     fn activity(&mut self, activity: Activity<'_>);
 
     /// A model was asked: its answer of a step is whole and none of its calls has begun, a reviewer has voted, or the model
-    /// failed.
+    /// failed. It is stored at the latest with the next that is: before any of its calls runs, and before the turn's end.
     fn model_called(&mut self, call: &ModelCallRecord) -> impl Future<Output = Result<(), RecordError>> + Send;
 }
 

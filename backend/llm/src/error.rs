@@ -77,6 +77,11 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// Whether the model takes no temperature, whichever it is. The question may be asked again without.
+    pub fn refuses_temperature(&self) -> bool {
+        matches!(self, Self::Refused { detail, .. } if detail.contains("temperature"))
+    }
+
     /// The stable name of the cause, sent as `code` in the `error` event and stored in `model_calls.error`.
     pub fn code(&self) -> &'static str {
         match self {

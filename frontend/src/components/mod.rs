@@ -46,6 +46,7 @@ pub(crate) mod seconds;
 pub(crate) mod selection_bar;
 pub(crate) mod settings;
 pub(crate) mod share_sheet;
+pub(crate) mod sheet_top;
 pub(crate) mod shown;
 pub(crate) mod sidebar;
 pub(crate) mod sidebar_foot;

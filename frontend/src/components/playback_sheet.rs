@@ -8,9 +8,9 @@ use crate::{
     api::{self, ApiError},
     browser,
     components::{
-        icon::{Draw, Icon},
         load_button::LoadButton,
         message::ShownMessage,
+        sheet_top::sheet_top,
         shown::{Played, Shown},
     },
     format,
@@ -171,12 +171,7 @@ pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Play
             node_ref=dialog
             on:close=move |_| played.0.set(None)
         >
-            <form method="dialog" class="sheet-top">
-                <h2 id="playback-title">{text.playback_title()}</h2>
-                <button class="button icon-only quiet" aria-label=text.playback_close() title=text.playback_close()>
-                    <Draw icon=Icon::Cross />
-                </button>
-            </form>
+            {sheet_top("playback-title", text.playback_title(), text.playback_close())}
             {move || if is_ready.get() {
                 controls(showing, text)
             } else {

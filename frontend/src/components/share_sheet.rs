@@ -9,11 +9,7 @@ use uuid::Uuid;
 use crate::{
     api::{self, ApiError},
     browser,
-    components::{
-        copy::CopyButton,
-        icon::{Draw, Icon},
-        load_button::LoadButton,
-    },
+    components::{copy::CopyButton, load_button::LoadButton, sheet_top::sheet_top},
     language::{Language, use_language},
     session::Loading,
 };
@@ -96,12 +92,7 @@ pub(crate) fn ShareSheet(conversation: Uuid, sharing: Sharing) -> impl IntoView 
             node_ref=place
             on:close=move |_| sharing.set(None)
         >
-            <form method="dialog" class="sheet-top">
-                <h2 id="share-title">{text.share_title()}</h2>
-                <button class="button icon-only quiet" aria-label=text.share_close() title=text.share_close()>
-                    <Draw icon=Icon::Cross />
-                </button>
-            </form>
+            {sheet_top("share-title", text.share_title(), text.share_close())}
             <p class="sheet-note">{text.share_note()}</p>
             <label class="share-choice">
                 <input

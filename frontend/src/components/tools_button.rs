@@ -8,6 +8,7 @@ use crate::{
     components::{
         icon::{Draw, Icon},
         later::{Other, later},
+        sheet_top::sheet_top,
         tools_panel::Panel,
     },
     language::use_language,
@@ -64,12 +65,7 @@ pub(crate) fn ToolsButton(tools: Tools, current: Signal<Option<Uuid>>) -> impl I
             node_ref=dialog
             on:close=move |_| is_open.set(false)
         >
-            <form method="dialog" class="sheet-top">
-                <h2 id="tools-title">{text.tools_title()}</h2>
-                <button class="button icon-only quiet" aria-label=text.tools_close() title=text.tools_close()>
-                    <Draw icon=Icon::Cross />
-                </button>
-            </form>
+            {sheet_top("tools-title", text.tools_title(), text.tools_close())}
             {later(move || is_open.get().then_some(Other::Tools(panel)))}
         </dialog>
     }

@@ -6,10 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     api,
-    components::{
-        icon::{Draw, Icon},
-        usage_rows::usage_rows,
-    },
+    components::{sheet_top::sheet_top, usage_rows::usage_rows},
     language::use_language,
 };
 
@@ -57,12 +54,7 @@ pub(crate) fn UsageSheet(of: UsageOf, shown: ShownUsage) -> impl IntoView {
             node_ref=place
             on:close=move |_| shown.set(None)
         >
-            <form method="dialog" class="sheet-top">
-                <h2 id="usage-title">{text.usage_title()}</h2>
-                <button class="button icon-only quiet" aria-label=text.usage_close() title=text.usage_close()>
-                    <Draw icon=Icon::Cross />
-                </button>
-            </form>
+            {sheet_top("usage-title", text.usage_title(), text.usage_close())}
             <p class="sheet-note">{about}</p>
             <div role="status">{content}</div>
         </dialog>

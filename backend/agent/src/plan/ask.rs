@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use tallybook_llm::{ModelClient, ModelError, Sampling};
+use tallybook_llm::{ModelClient, Sampling};
 use tokio::time::Instant;
 
 use super::super::{
@@ -49,8 +49,7 @@ pub(super) async fn ask<R: TurnRecorder>(
         react.usage += call.usage;
         match text {
             Ok(text) => return Ok(Some(react.runner.secrets.hide(text).into_owned())),
-            Err(AgentError::Model(ModelError::Refused { detail, .. }))
-                if temperature.is_some() && detail.contains("temperature") => {}
+            Err(AgentError::Model(error)) if temperature.is_some() && error.refuses_temperature() => {}
             Err(AgentError::Model(error)) => {
                 let purpose = purpose.as_str();
                 tracing::warn!(purpose, code = error.code(), %error, "a model could not be asked beside a plan's steps");

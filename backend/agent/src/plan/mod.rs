@@ -127,7 +127,7 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
         }
         let task = step_task(&self.plan, &self.plan.steps[at], &self.results)?;
         self.react.told.set_task(task);
-        let last_words = match self.react.run(answered, &ToolChoice::Auto).await? {
+        let (stop_reason, last_words) = match self.react.run(answered, &ToolChoice::Auto).await? {
             waits @ RunEnd::AwaitsApproval => return Ok(Some(waits)),
             RunEnd::Over { stop_reason, last_words } => (stop_reason, last_words),
         };
@@ -135,7 +135,6 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
         self.react.told.forget_steps();
         let PlanStep { step_id, attempt, .. } = self.plan.steps[at];
         self.results.insert(step_id, said);
-        let (stop_reason, last_words) = last_words;
         let verdict = judge(self.react, &self.plan, &self.plan.steps[at], &stop_reason, &last_words).await?;
         let Verdict { passed, reason, need_replan } = verdict;
         let may_try_again =

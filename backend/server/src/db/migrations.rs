@@ -85,7 +85,7 @@ async fn clean_up(connection: &mut MySqlConnection) -> Result<(), DbError> {
 pub(super) async fn run(db: &Database) -> Result<(), DbError> {
     let done = match db {
         Database::MySql(pool) => mysql_migrations().run(pool).await,
-        Database::Sqlite(pool, _) => sqlite_migrations().run(pool).await,
+        Database::Sqlite(_, writer) => sqlite_migrations().run(writer).await,
     };
     done.map_err(cause)
 }

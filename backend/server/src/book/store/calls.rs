@@ -2,9 +2,11 @@
 //! found.
 
 use chrono::{DateTime, Utc};
-use sqlx::{FromRow, QueryBuilder, mysql::MySqlRow, sqlite::SqliteRow};
 
-use super::{condition::Condition, sql::Sql};
+use super::{
+    condition::Condition,
+    sql::{Sql, list_by_ids},
+};
 use crate::db::{Database, on_db};
 
 /// What is shown of a call in a list.
@@ -212,32 +214,14 @@ pub(in crate::book) async fn list_slowest_of_few(
 
 /// What a list shows of calls, in this order. One that was deleted meanwhile is not among them.
 pub(in crate::book) async fn list(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<CallRow>> {
-    let mut rows: Vec<CallRow> = list_by_ids(db, LIST, ids).await?;
+    let mut rows: Vec<CallRow> = list_by_ids(db, LIST, ids, ")", None).await?;
     rows.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
     Ok(rows)
 }
 
 /// What is exported of calls, in this order.
 pub(in crate::book) async fn list_whole(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<ExportedRow>> {
-    let mut rows: Vec<ExportedRow> = list_by_ids(db, LIST_WHOLE, ids).await?;
+    let mut rows: Vec<ExportedRow> = list_by_ids(db, LIST_WHOLE, ids, ")", None).await?;
     rows.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
     Ok(rows)
-}
-
-async fn list_by_ids<T>(db: &Database, select: &'static str, ids: &[i64]) -> sqlx::Result<Vec<T>>
-where
-    T: for<'r> FromRow<'r, MySqlRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
-{
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    on_db!(db, |pool| {
-        let mut query = QueryBuilder::new(select);
-        let mut list = query.separated(", ");
-        for id in ids {
-            list.push_bind(*id);
-        }
-        query.push(")");
-        query.build_query_as().fetch_all(pool).await
-    })
 }

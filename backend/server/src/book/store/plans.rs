@@ -1,8 +1,7 @@
 //! SQL that reads by what plans answers were made, whosever they are.
 
-use sqlx::QueryBuilder;
-
-use crate::db::{Database, on_db};
+use super::sql::list_by_ids;
+use crate::db::Database;
 
 const LIST_STEPS_OF: &str = "SELECT p.message_id, s.instruction, s.status, s.attempt, s.reason \
      FROM plans p JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id IN (";
@@ -24,16 +23,5 @@ pub(in crate::book) async fn list_steps_of(
     message_ids: &[i64],
     limit: u32,
 ) -> sqlx::Result<Vec<PlanStepRow>> {
-    if message_ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    on_db!(db, |pool| {
-        let mut query = QueryBuilder::new(LIST_STEPS_OF);
-        let mut list = query.separated(", ");
-        for id in message_ids {
-            list.push_bind(*id);
-        }
-        query.push(") ORDER BY p.message_id, s.revision, s.position LIMIT ").push_bind(limit);
-        query.build_query_as().fetch_all(pool).await
-    })
+    list_by_ids(db, LIST_STEPS_OF, message_ids, ") ORDER BY p.message_id, s.revision, s.position", Some(limit)).await
 }

@@ -1,9 +1,37 @@
 //! SQL that is put together: texts of ours, and values that are bound.
 
 use chrono::{DateTime, Utc};
-use sqlx::{Encode, QueryBuilder, Type};
+use sqlx::{Encode, FromRow, QueryBuilder, Type, mysql::MySqlRow, sqlite::SqliteRow};
 
-use crate::db::Pattern;
+use crate::db::{Database, Pattern, on_db};
+
+/// The rows that `select`, the list of `ids` and then `order` find, at most `limit` of them.
+pub(super) async fn list_by_ids<T>(
+    db: &Database,
+    select: &'static str,
+    ids: &[i64],
+    order: &'static str,
+    limit: Option<u32>,
+) -> sqlx::Result<Vec<T>>
+where
+    T: for<'r> FromRow<'r, MySqlRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
+{
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    on_db!(db, |pool| {
+        let mut query = QueryBuilder::new(select);
+        let mut list = query.separated(", ");
+        for id in ids {
+            list.push_bind(*id);
+        }
+        query.push(order);
+        if let Some(limit) = limit {
+            query.push(" LIMIT ").push_bind(limit);
+        }
+        query.build_query_as().fetch_all(pool).await
+    })
+}
 
 /// A value that is bound.
 #[derive(Clone, Debug)]

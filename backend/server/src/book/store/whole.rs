@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
 
+use super::sql::list_by_ids;
 use crate::db::{Database, on_db};
 
 const FIND_CALL: [&str; 5] = [
@@ -212,18 +213,7 @@ pub(in crate::book) async fn list_model_calls_of(
     message_ids: &[i64],
     limit: u32,
 ) -> sqlx::Result<Vec<ModelCallRow>> {
-    if message_ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    on_db!(db, |pool| {
-        let mut query = QueryBuilder::new(LIST_MODEL_CALLS_OF);
-        let mut list = query.separated(", ");
-        for id in message_ids {
-            list.push_bind(*id);
-        }
-        query.push(") ORDER BY message_id, id LIMIT ").push_bind(limit);
-        query.build_query_as().fetch_all(pool).await
-    })
+    list_by_ids(db, LIST_MODEL_CALLS_OF, message_ids, ") ORDER BY message_id, id", Some(limit)).await
 }
 
 /// The tool calls of a turn.
@@ -241,18 +231,7 @@ pub(in crate::book) async fn list_calls_of(
     message_ids: &[i64],
     limit: u32,
 ) -> sqlx::Result<Vec<CallOfTurnRow>> {
-    if message_ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    on_db!(db, |pool| {
-        let mut query = QueryBuilder::new(LIST_CALLS_OF);
-        let mut list = query.separated(", ");
-        for id in message_ids {
-            list.push_bind(*id);
-        }
-        query.push(") ORDER BY message_id, step, position LIMIT ").push_bind(limit);
-        query.build_query_as().fetch_all(pool).await
-    })
+    list_by_ids(db, LIST_CALLS_OF, message_ids, ") ORDER BY message_id, step, position", Some(limit)).await
 }
 
 /// What was thought in several turns, with as many characters of each.

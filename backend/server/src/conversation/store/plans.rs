@@ -27,15 +27,24 @@ const BEGIN_ATTEMPT: &str = "UPDATE plan_steps SET status = 'executing', attempt
 const END_STEP: &str = "UPDATE plan_steps SET status = ?, reason = ?, end_offset = ?, end_step = ?, ended_at = ? \
      WHERE id = ?";
 
-const LIST: &str = "SELECT p.message_id, p.id AS plan_id, p.revision AS plan_revision, p.reason AS plan_reason, \
-     p.success_criteria, p.text_offset AS plan_offset, s.id, s.revision, s.instruction, s.expected, s.status, s.attempt, \
-     s.reason, s.text_offset, s.calls_before, s.attempt_offset, s.attempt_step, s.end_offset, s.end_step \
-     FROM plans p JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id IN (";
+/// Reads steps with their plans: those of the answers that the rest of the statement names.
+macro_rules! select_steps {
+    ($which:literal) => {
+        concat!(
+            "SELECT p.message_id, p.id AS plan_id, p.revision AS plan_revision, p.reason AS plan_reason, \
+             p.success_criteria, p.text_offset AS plan_offset, s.id, s.revision, s.instruction, s.expected, s.status, \
+             s.attempt, s.reason, s.text_offset, s.calls_before, s.attempt_offset, s.attempt_step, s.end_offset, s.end_step \
+             FROM plans p JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id ",
+            $which
+        )
+    };
+}
 
-const OF_ONE: &str = "SELECT p.message_id, p.id AS plan_id, p.revision AS plan_revision, p.reason AS plan_reason, \
-     p.success_criteria, p.text_offset AS plan_offset, s.id, s.revision, s.instruction, s.expected, s.status, s.attempt, \
-     s.reason, s.text_offset, s.calls_before, s.attempt_offset, s.attempt_step, s.end_offset, s.end_step \
-     FROM plans p JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id = ? ORDER BY s.revision, s.position";
+const LIST: &str = select_steps!("IN (");
+
+const LIST_ORDER: &str = ") ORDER BY p.message_id, s.revision, s.position";
+
+const OF_ONE: &str = select_steps!("= ? ORDER BY s.revision, s.position");
 
 /// A step with the plan that it belongs to.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -164,7 +173,7 @@ pub(crate) async fn change_step(
 
 /// The steps of a turn's plan, in order; none where it has no plan.
 pub(crate) async fn list_steps(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<StepRow>> {
-    list_of(db, LIST, &[message_id], ") ORDER BY p.message_id, s.revision, s.position").await
+    list_of(db, LIST, &[message_id], LIST_ORDER).await
 }
 
 /// The plan of a turn, where it has one.
@@ -174,7 +183,7 @@ pub(crate) async fn find_of_turn(db: &Database, message_id: MessageId) -> sqlx::
 
 /// The plans of the turns `message_ids`, which are in order.
 pub(crate) async fn list(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<HashMap<MessageId, Plan>> {
-    let rows: Vec<StepRow> = list_of(db, LIST, message_ids, ") ORDER BY p.message_id, s.revision, s.position").await?;
+    let rows: Vec<StepRow> = list_of(db, LIST, message_ids, LIST_ORDER).await?;
     let of_turns = rows.chunk_by(|a, b| a.message_id == b.message_id);
     Ok(of_turns.filter_map(|rows| Some((rows.first()?.message_id, plan_of(rows)?))).collect())
 }

@@ -100,26 +100,23 @@ async fn store_words(group: Arc<GroupCommit>) {
 }
 
 async fn store_words_of(db: &Database, writers: &[Arc<TurnWriter>]) {
-    let mut together = Vec::new();
+    let (mut together, mut alone) = (Vec::new(), Vec::new());
     for writer in writers.iter().filter(|writer| writer.has_unstored()) {
-        if let Some(words) = writer.unstored_words() {
-            together.push(words);
-        } else if let Err(error) = writer.store().await {
-            warn(&error);
+        match writer.unstored_words() {
+            Some(words) => together.push(words),
+            None => alone.push(writer),
         }
-    }
-    if together.is_empty() {
-        return;
     }
     if let Err(error) = store_together(db, together).await {
         warn(&error);
         if classify(&error) == FailureKind::Permanent {
-            // It may be about one of them alone, which the others need not suffer from.
-            for writer in writers.iter().filter(|writer| writer.has_unstored()) {
-                if let Err(error) = writer.store().await {
-                    warn(&error);
-                }
-            }
+            // It may be about one of them, which the others need not suffer from.
+            alone = writers.iter().collect();
+        }
+    }
+    for writer in alone.into_iter().filter(|writer| writer.has_unstored()) {
+        if let Err(error) = writer.store().await {
+            warn(&error);
         }
     }
 }
@@ -130,6 +127,9 @@ fn warn(error: &sqlx::Error) {
 }
 
 async fn store_together(db: &Database, all: Vec<UnstoredWords<'_>>) -> sqlx::Result<()> {
+    if all.is_empty() {
+        return Ok(());
+    }
     let mut tx = db.begin().await?;
     let mut written = Vec::new();
     for words in all {
@@ -142,10 +142,8 @@ async fn store_together(db: &Database, all: Vec<UnstoredWords<'_>>) -> sqlx::Res
             written.push(words);
         }
     }
-    let commits: Vec<_> = written.into_iter().map(UnstoredWords::begin_commit).collect();
+    written.iter_mut().for_each(UnstoredWords::begin_commit);
     tx.commit().await?;
-    for commit in commits {
-        commit.done();
-    }
+    written.iter_mut().for_each(UnstoredWords::end_commit);
     Ok(())
 }

@@ -5,7 +5,7 @@
 use std::{sync::Arc, time::Duration};
 
 use tallybook_agent::{AgentError, Aside, SummedExchange, sum_up_conversation};
-use tallybook_llm::{ModelError, tokens};
+use tallybook_llm::tokens;
 use tallybook_protocol::MessageId;
 
 use super::{
@@ -199,8 +199,7 @@ async fn ask(
         let Aside { text, call } = asked.await?;
         aside_call::record(context, answer, &call).await?;
         match text {
-            Err(AgentError::Model(ModelError::Refused { detail, .. }))
-                if temperature.is_some() && detail.contains("temperature") => {}
+            Err(AgentError::Model(error)) if temperature.is_some() && error.refuses_temperature() => {}
             Err(error) => return Err(error.into()),
             Ok(text) => {
                 let text = context.agent.hide_secrets(text);

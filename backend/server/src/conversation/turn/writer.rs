@@ -28,11 +28,11 @@ pub(super) struct TurnWriter {
     /// a write, so that nothing is stored twice.
     stored: Mutex<Option<Stored>>,
     /// Calls of models that are over and not yet stored.
-    model_calls: Unstored<ModelCallRecord>,
+    model_calls: UnstoredCalls,
 }
 
 /// What the next write takes along.
-type Unstored<T> = std::sync::Mutex<VecDeque<Arc<T>>>;
+type UnstoredCalls = std::sync::Mutex<VecDeque<Arc<ModelCallRecord>>>;
 
 /// A transaction that has stored the turn's words so far. Nothing lasts before [`Write::commit`].
 pub(super) struct Write<'a> {
@@ -40,14 +40,14 @@ pub(super) struct Write<'a> {
     stored: MutexGuard<'a, Option<Stored>>,
     will_be_stored: Stored,
     /// What is not forgotten before the commit, and how much of it is stored then.
-    model_calls: (&'a Unstored<ModelCallRecord>, usize),
+    model_calls: (&'a UnstoredCalls, usize),
 }
 
 impl TurnWriter {
     pub(super) fn new(db: Database, log: Arc<TurnLog>, rows: TurnRows) -> Self {
         // What a turn that goes on had written before is stored already.
         let stored = Mutex::new(Some(log.all_words()));
-        Self { db, log, rows, stored, model_calls: Unstored::default() }
+        Self { db, log, rows, stored, model_calls: UnstoredCalls::default() }
     }
 
     /// Where it writes.
@@ -164,14 +164,13 @@ impl UnstoredWords<'_> {
         self.events.iter().map(|(seq, event)| Ok((self.writer.id(*seq), EncodedEvent::of(event)?))).collect()
     }
 
-    /// They are written. Until [`Self::done`] it is unknown whether they last.
-    pub(super) fn begin_commit(mut self) -> Self {
+    /// They are written. Until [`Self::end_commit`] it is unknown whether they last.
+    pub(super) fn begin_commit(&mut self) {
         *self.stored = None;
-        self
     }
 
     /// The commit is through.
-    pub(super) fn done(mut self) {
+    pub(super) fn end_commit(&mut self) {
         *self.stored = Some(self.will_be_stored);
     }
 }
