@@ -48,6 +48,13 @@ pub(crate) fn without_page() -> Result<PathBuf> {
     workspace::built(profile(false), "tallybook")
 }
 
+/// Builds the tests, and every program with the features that tests need as well, so that all share their dependencies.
+pub(crate) fn tests() -> Result<()> {
+    shell::run(shell::cargo().args(["test", "--workspace", "--no-run"]))?;
+    // Naming the examples has cargo count in what only tests ask of the dependencies, as it did a line before.
+    shell::run(shell::cargo().args(["build", "--workspace", "--bins", "--examples"]))
+}
+
 /// Builds the program that measures, and gives it back.
 pub(crate) fn bench(release: bool) -> Result<PathBuf> {
     programs(release, &["tallybook-bench"])?;
@@ -74,7 +81,7 @@ fn programs(release: bool, names: &[&str]) -> Result<()> {
     let is_first = !workspace::built(profile(release), "tallybook")?.exists();
     let step = Step::begin("building programs", if is_first { "the first time takes about 5 minutes" } else { "" });
     let mut cargo = shell::cargo();
-    // Chosen from the whole workspace, its dependencies are built with the features that the tests need as well, once.
+    // Chosen from the whole workspace, its dependencies are built once for all programs.
     cargo.args(["build", "--workspace"]).args(names.iter().flat_map(|name| ["--bin", name]));
     if release {
         cargo.arg("--release");

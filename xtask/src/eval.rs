@@ -54,9 +54,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     shell::run(&mut command)
 }
 
-/// Some tasks for the demo model of this program, to see that it works.
-pub(crate) fn try_out(program: &Path) -> Result<()> {
-    let mut command = on_program(program, &build::bench(false)?);
+/// Some tasks for the demo model of what is built already, to see that it works.
+pub(crate) fn try_out() -> Result<()> {
+    let [program, bench] = ["tallybook", "tallybook-bench"].map(|name| workspace::built("debug", name));
+    let mut command = on_program(&program?, &bench?);
     shell::run(command.args(["--only", "big_numbers", "--only", "price-en"]))
 }
 

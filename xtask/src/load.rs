@@ -55,9 +55,10 @@ pub(crate) fn soak(options: &SoakOptions) -> Result<()> {
     start(&options.load, Some(options.minutes))
 }
 
-/// So many turns on the embedded database with this program, each behavior of readers among them.
-pub(crate) fn try_out(program: &Path) -> Result<()> {
-    shell::run(command(program, &build::bench(false)?).args(["--turns", "60"]))
+/// Some turns on the embedded database with what is built already, each behavior of readers among them.
+pub(crate) fn try_out() -> Result<()> {
+    let [program, bench] = ["tallybook", "tallybook-bench"].map(|name| workspace::built("debug", name));
+    shell::run(command(&program?, &bench?).args(["--turns", "60"]))
 }
 
 fn command(program: &Path, bench: &Path) -> Command {

@@ -3,7 +3,7 @@
 mod page;
 mod server;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
@@ -48,9 +48,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Tries the server's benches with this program, to see that they work; their figures do not count.
-pub(crate) fn try_out(program: &Path) -> Result<()> {
-    server::try_out(program)
+/// Tries the server's benches with what is built already, to see that they work; their figures do not count.
+pub(crate) fn try_out() -> Result<()> {
+    server::try_out()
 }
 
 /// The rows of the server and the benches of the page that are wanted, or all when none is named.

@@ -19,9 +19,11 @@ pub(super) const ROWS: [&str; 8] = [
     "history",
 ];
 
-/// Tries each row once with little of everything, to see that it works.
-pub(super) fn try_out(program: &Path) -> Result<()> {
-    let mut command = command(program, &build::bench(false)?, &build::seed(false)?)?;
+/// Tries each row once with what is built already and little of everything, to see that it works.
+pub(super) fn try_out() -> Result<()> {
+    let [program, bench, seed] =
+        ["tallybook", "tallybook-bench", "examples/seed"].map(|name| workspace::built("debug", name));
+    let mut command = command(&program?, &bench?, &seed?)?;
     shell::run(command.args(["--quick", "--rounds", "1"]))
 }
 

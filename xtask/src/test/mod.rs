@@ -11,7 +11,7 @@ use anyhow::Result;
 
 use self::browser::Browser;
 use crate::{
-    bench, clients, eval, load,
+    bench, build, clients, eval, load,
     progress::{Step, say},
     shell, ui, workspace,
 };
@@ -36,7 +36,7 @@ pub(crate) fn run() -> Result<()> {
     let remark = if program.exists() { "" } else { "the first time takes about 6 minutes" };
     ui::build_beside(&ui::Options { release: false }, || {
         let step = Step::begin("building the server and the tests", remark);
-        shell::run(shell::cargo().args(["test", "--workspace", "--no-run"]))?;
+        build::tests()?;
         step.done("");
         Ok(())
     })?;
@@ -55,8 +55,7 @@ pub(crate) fn run() -> Result<()> {
     step.done(if clients.is_ok() { "all passed" } else { "some failed" });
 
     let step = Step::begin("trying the benches, the load and the evaluation", "little of everything");
-    let measures =
-        bench::try_out(&program).and_then(|()| load::try_out(&program)).and_then(|()| eval::try_out(&program));
+    let measures = bench::try_out().and_then(|()| load::try_out()).and_then(|()| eval::try_out());
     step.done(if measures.is_ok() { "they work" } else { "they fail" });
 
     let step = Step::begin("running the browser tests", "");
