@@ -13,6 +13,7 @@ use crate::{
     browser,
     components::{
         commands::on_command,
+        composer::go_on_writing,
         earlier_messages::EarlierMessages,
         empty_state::EmptyState,
         icon::{Draw, Icon},
@@ -140,6 +141,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
                 placed.set_value(0);
                 following.set(true);
                 to_end();
+                go_on_writing();
             }
         />
     }
