@@ -83,6 +83,8 @@ export interface Answer {
   content: string;
   calls?: Call[];
   plan?: object;
+  /** What the model showed of its thinking. */
+  reasoning?: { reasoning_id: number; offset: number; text: string; duration_ms?: number }[];
   status?: string;
   error?: string;
   error_code?: string;
@@ -99,7 +101,7 @@ interface Conversation {
   awaiting_approval: boolean;
   created_at: string;
   updated_at: string;
-  messages: { id: number }[];
+  messages: { id: number; told?: { from: number; summary?: string } }[];
   active_message_id: number | null;
 }
 

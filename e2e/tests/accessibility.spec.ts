@@ -1,7 +1,7 @@
 // axe on every view, light and dark: in English on a wide screen, and in Japanese on a small one.
 
 import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "@playwright/test";
+import type { APIRequestContext, Page } from "@playwright/test";
 import { playTurnByClock } from "../kit/live.ts";
 import { call, conversation, cut, open, planned } from "../kit/seed.ts";
 import { chooseInMenu } from "../kit/sidebar.ts";
@@ -37,7 +37,7 @@ async function showSidebar(page: Page): Promise<void> {
 }
 
 /** How to come to each view. */
-const VIEWS: Record<string, (page: Page) => Promise<void>> = {
+const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<void>> = {
   "a new chat": async (page) => {
     await page.goto("/");
     await expect(page.getByTestId("composer")).toBeEnabled();
@@ -159,6 +159,84 @@ const VIEWS: Record<string, (page: Page) => Promise<void>> = {
     const failed = { content: "So far", status: "failed", error: "The provider refused the key.", error_code: "model_auth" };
     await open(page, conversation("Failed", [["One", failed]]));
     await expect(page.getByTestId("continue")).toBeVisible();
+  },
+  "an answer that was thought about, with what was done for it and what its model was told": async (page) => {
+    const reasoning = [{ reasoning_id: 1, offset: 0, text: "Two and two.\n\nThat is four.", duration_ms: 2100 }];
+    const told = conversation("Thoughts", [
+      ["One", { content: "1" }],
+      ["And one", { content: "Let me add.It is 2.", calls: [call("add", { a: 1, b: 1 }, { offset: 11 })], reasoning }],
+    ]);
+    Object.assign(told.messages[3]!, { told: { from: told.messages[2]!.id, summary: "They count." } });
+    await page.route("**/reasoning-summary", (route) => route.fulfill({ json: { lines: ["It added the numbers."] } }));
+    await open(page, told);
+    await page.getByTestId("told").locator("summary").click();
+    await page.getByTestId("thought").click();
+    await page.getByTestId("explain").click();
+    await expect(page.getByTestId("explanation").locator("li")).toBeVisible();
+  },
+  "what was used": async (page) => {
+    const items = [{ purpose: "answer", calls: 2, ...USAGE }, { purpose: "title", calls: 1, ...USAGE }];
+    await page.route("**/usage", (route) => route.fulfill({ json: { items } }));
+    await open(page, PLAIN);
+    await page.getByTestId("usage").click();
+    await expect(page.getByTestId("usage-row")).toHaveCount(3);
+  },
+  "the links to a conversation": async (page) => {
+    const share = { id: 1, path: "/s/00000000-0000-4000-8000-000000000002", conversation_uuid: PLAIN.uuid, title: "Sums", tool_calls: true };
+    const items = [{ ...share, created_at: "2026-11-01T12:00:00Z" }];
+    await page.route("**/api/shares", (route) => route.fulfill({ json: { items, next_cursor: null } }));
+    await open(page, PLAIN);
+    await page.getByTestId("conversation-menu").click();
+    await page.getByTestId("menu-share").click();
+    await expect(page.getByTestId("share")).toBeVisible();
+  },
+  "an answer that is played again": async (page) => {
+    await page.route("**/playback*", (route) => {
+      const event = (event: string, data: object) => ({ event, data, at: "2026-11-01T12:00:00Z" });
+      const start = { user_message_id: 1, assistant_message_id: PLAIN.messages[1]!.id, conversation_id: PLAIN.uuid, content: "What is 1 + 2?" };
+      const items = [event("message_start", start), event("content_delta", { offset: 0, delta: "It is 3." })];
+      return route.fulfill({ json: { items, next: null } });
+    });
+    await open(page, PLAIN);
+    await page.getByTestId("play-again").click();
+    await expect(page.getByTestId("playback").locator(".prose")).toHaveText("It is 3.");
+  },
+  "a provider that is busy": async (page) => {
+    const { turn, clock } = await playTurnByClock(page);
+    await turn.say("model_retry", { code: "model_busy", attempt: 2, attempts: 3, delay_ms: 14_000 });
+    await clock.runFor(100);
+    await page.clock.resume();
+    await expect(page.locator(".thinking-seconds")).toBeVisible();
+  },
+  "a connection that was lost": async (page) => {
+    await page.route("**/conversations/*/events*", (route) => route.abort());
+    await page.route("**/messages", (route) => route.fulfill({ contentType: "text/event-stream", body: ": hello\n\n" }));
+    await page.goto("/");
+    await page.getByTestId("composer").fill("What is 1 + 1?");
+    await page.getByTestId("send").click();
+    await expect(page.getByTestId("retry-now")).toBeVisible();
+  },
+  "a page that is older than its server": async (page) => {
+    const headers = { "tallybook-page": "/pkg/0123456789abcdef" };
+    await page.route("**/api/events", (route) => route.fulfill({ contentType: "text/event-stream", headers, body: "" }));
+    await page.goto("/");
+    await expect(page.getByTestId("outdated")).toBeVisible();
+  },
+  "a conversation that loads": async (page) => {
+    await open(page, PLAIN);
+    await page.keyboard.press("Control+Shift+O");
+    await expect(page.getByTestId("example").first()).toBeVisible();
+    await page.route("**/api/conversations/*", () => {});
+    await showSidebar(page);
+    await page.getByTestId("conversation-link").click();
+    await expect(page.getByTestId("skeleton")).toBeVisible();
+  },
+  "a conversation that was deleted elsewhere": async (page, request) => {
+    const { uuid } = await (await request.post("/api/conversations", { data: {} })).json();
+    await page.goto(`/c/${uuid}`);
+    await expect(page.getByTestId("composer")).toBeEnabled();
+    await request.delete(`/api/conversations/${uuid}`);
+    await expect(page.getByTestId("deleted-notice")).toBeVisible();
   },
   "versions of a question and an answer": async (page) => {
     await open(page, conversation("Versions", [["What is 1 + 2?", { content: "It is 3.", version: [2, 3], usage: USAGE }]]));
@@ -301,13 +379,13 @@ const PLACES = {
 
 for (const [place, { language, viewport }] of Object.entries(PLACES)) {
   for (const [name, show] of Object.entries(VIEWS)) {
-    test(`${name}, ${place}`, async ({ page, context, tolerated }) => {
+    test(`${name}, ${place}`, async ({ page, context, request, tolerated }) => {
       // The browser itself writes into the console that a page was not found, or that a request was refused.
       tolerated.push(/Failed to load resource/);
       await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
       await page.setViewportSize(viewport);
       await context.addCookies([{ name: "tallybook_language", value: language, url: "http://127.0.0.1" }]);
-      await show(page);
+      await show(page, request);
       await expect(page.locator("html")).toHaveAttribute("lang", language);
       const found: Record<string, string[]> = {};
       for (const colorScheme of ["light", "dark"] as const) {

@@ -79,6 +79,7 @@ test("who does not want to wait for the next attempt presses Retry now", async (
   const asked = page.waitForRequest((request) => request.url().endsWith("/events") && request.url().includes("conversations"));
   await page.getByTestId("retry-now").click();
   await asked;
+  await expect(page.getByTestId("composer"), "the button is gone, and what one types next is not lost").toBeFocused();
   await expect(chat.messages.first()).toContainText("What is 1 + 1?");
 });
 

@@ -46,6 +46,8 @@ test("a stopped answer goes on, also where it was read as it stood", async ({ pa
   await elsewhere.page.goto(page.url());
   await expect(elsewhere.page.getByTestId("continue")).toBeVisible();
   await page.getByTestId("continue").click();
+  await expect(page.getByTestId("composer"), "the button is gone, and what one types next is not lost").toBeFocused();
+  await expect(answer, "and that is while the answer goes on").toHaveAttribute("data-status", "streaming");
   await expect(answer).toHaveAttribute("data-status", "complete");
   await expect(answer).toContainText("21");
   await expect(elsewhere.answers.first()).toHaveAttribute("data-status", "complete");

@@ -33,6 +33,7 @@ test("the newest text stays in sight until the reader goes up, and again after t
   await page.getByTestId("jump").press("Enter");
   await expect(page.getByText("Fifth", { exact: true })).toBeInViewport();
   await expect(page.getByTestId("jump")).toHaveCount(0);
+  await expect(page.getByTestId("composer"), "the button is gone, and what one types next is not lost").toBeFocused();
   await write("Sixth");
   await expect(page.getByText("Sixth", { exact: true })).toBeInViewport();
 

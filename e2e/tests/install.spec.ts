@@ -1,5 +1,6 @@
 // What makes the page one that can be installed, and what it says while the server is out of reach.
 
+import AxeBuilder from "@axe-core/playwright";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ serviceWorkers: "allow" });
@@ -58,4 +59,8 @@ test("it says so in the language of the page", async ({ page, context, tolerated
   await context.setOffline(true);
   await page.goto("/");
   await expect(page.getByRole("heading", { name: "Tallybookに接続できません" })).toBeVisible();
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect((await new AxeBuilder({ page }).analyze()).violations, colorScheme).toEqual([]);
+  }
 });

@@ -1,5 +1,6 @@
 // A page that cannot start, or whose program stops, says so and how to go on.
 
+import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 import { ChatPage } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
@@ -18,6 +19,10 @@ test("a program that does not load is said, and a reload goes on", async ({ page
   await page.route(PROGRAM, (route) => route.fulfill({ status: 503 }));
   await page.goto("/");
   await expect(notice(page)).toContainText("could not be loaded");
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect((await new AxeBuilder({ page }).analyze()).violations, colorScheme).toEqual([]);
+  }
   await page.unroute(PROGRAM);
   await notice(page).getByRole("link").click();
   await expect(page.locator("body")).toHaveAttribute("data-alive", "");

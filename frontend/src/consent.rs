@@ -1,7 +1,7 @@
-//! What a person writes in place of the arguments that a model chose. Pure.
+//! What a person decides on a call, and what stands in place of the arguments that a model chose. Pure.
 
 use serde::de::IgnoredAny;
-use tallybook_protocol::RawJson;
+use tallybook_protocol::{CallDecision, Decision, RawJson, ToolCallId};
 
 /// Why a text cannot be the arguments of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,11 @@ pub(crate) fn edited_input(text: &str) -> Result<RawJson, Flaw> {
     let input = RawJson::from_text(text.trim());
     // What nests too deep became a string.
     if input.as_str().starts_with('{') { Ok(input) } else { Err(Flaw::NoObject) }
+}
+
+/// A decision on a call, without a word on it.
+pub(crate) fn plain_decision(id: ToolCallId, decision: Decision) -> CallDecision {
+    CallDecision { tool_call_id: id, decision, reason: None, input: None, remember: None }
 }
 
 #[cfg(test)]

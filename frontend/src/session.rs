@@ -7,8 +7,10 @@ mod drawing;
 mod effect;
 mod input;
 mod queue;
+mod reader;
 mod reduce;
 mod shell;
+mod shown;
 mod state;
 mod storage;
 #[cfg(test)]
@@ -17,5 +19,5 @@ mod tests;
 pub(crate) use drawing::DrawnEntry;
 pub(crate) use queue::{Queue, Queued};
 pub(crate) use shell::{Session, Ways};
-pub(crate) use state::{Edited, Loading, Phase, Place, Step};
+pub(crate) use shown::{Edited, Loading, Phase, Place, Step};
 pub(crate) use storage::forget_draft;

@@ -6,7 +6,10 @@ use tallybook_protocol::{
     Identity, Invitation, KeyInfo, Linking, Look, MadeKey, Me, Page, Session, UpdateMe, User, UserRole,
 };
 
-use super::{ApiError, NO_BODY, call, request};
+use super::{
+    error::ApiError,
+    request::{NO_BODY, call, encoded, request},
+};
 
 /// What an export is at.
 pub(crate) const EXPORT_URL: &str = "/api/me/export";
@@ -87,7 +90,7 @@ pub(crate) async fn unlink_identity(id: i64) -> Result<(), ApiError> {
 
 /// `GET /api/users`: a page of the accounts, after `cursor`.
 pub(crate) async fn list_users(cursor: Option<&str>) -> Result<Page<User>, ApiError> {
-    let cursor = cursor.map(|cursor| format!("?cursor={}", super::encoded(cursor))).unwrap_or_default();
+    let cursor = cursor.map(|cursor| format!("?cursor={}", encoded(cursor))).unwrap_or_default();
     call("GET", &format!("/api/users{cursor}"), NO_BODY).await
 }
 

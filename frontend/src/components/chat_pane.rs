@@ -8,7 +8,7 @@ use crate::{
     browser,
     components::{
         commands::on_command,
-        composer::Composer,
+        composer::{Composer, go_on_writing},
         consent_note::{ConsentNote, go_to_first, use_waiting_calls},
         later::{Other, later},
         nothing_here::{LoadFailed, NothingHere},
@@ -125,7 +125,15 @@ pub(crate) fn ChatPane(
                 <div class="connection">
                     <span role="status">{move || session.is_going.get().then(|| text.going_there())}{reconnecting}</span>
                     {move || is_reconnecting.get().then(|| view! {
-                        <button type="button" class="button small" data-testid="retry-now" on:click=move |_| session.retry()>
+                        <button
+                            type="button"
+                            class="button small"
+                            data-testid="retry-now"
+                            on:click=move |_| {
+                                session.retry();
+                                go_on_writing();
+                            }
+                        >
                             {text.retry_now()}
                         </button>
                     })}

@@ -30,15 +30,10 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     let field = NodeRef::<html::Textarea>::new();
     let send = move || session.send_draft();
     let has_draft = Memo::new(move |_| session.draft.with(|draft| !draft.trim().is_empty()));
-    // One comes here to write, and after an answer to go on writing; but on a touch screen the focus would bring up the
-    // keyboard.
+    // One comes here to write, and after an answer to go on writing.
     Effect::new(move || {
-        if !session.is_busy() && !is_touched() {
-            request_animation_frame(move || {
-                if let Some(field) = field.try_get_untracked().flatten().filter(|_| browser::is_focus_free()) {
-                    let _ = field.focus();
-                }
-            });
+        if !session.is_busy() {
+            go_on_writing();
         }
     });
     take_drops(session);
@@ -198,6 +193,16 @@ pub(crate) fn sends(event: &KeyboardEvent) -> bool {
 /// Under a thumb there is no Shift+Enter, so Enter breaks the line and the button sends. The server does not know.
 fn enter_sends() -> bool {
     !browser::IS_HERE || !is_touched()
+}
+
+/// Gives the focus to the message field by the next frame, unless something has it then: whoever pressed what is gone now writes
+/// on. On a touch screen that would bring up the keyboard.
+pub(crate) fn go_on_writing() {
+    request_animation_frame(|| {
+        if !is_touched() {
+            browser::focus_if_free(COMPOSER_ID);
+        }
+    });
 }
 
 /// Whether one points by finger. What has no pointer at all has keys.

@@ -5,9 +5,11 @@ use tallybook_protocol::{Decision, ToolCallId};
 
 use crate::{
     browser,
-    components::consent_card::{card_id, plain_decision, waiting_calls},
+    components::ids::card_id,
+    consent::plain_decision,
     language::use_language,
     session::{Phase, Session},
+    transcript::Entry,
 };
 
 /// The calls that wait for a decision while nothing else goes on.
@@ -17,7 +19,7 @@ pub(crate) fn use_waiting_calls(session: Session) -> Memo<Vec<ToolCallId>> {
         if session.phase.get() != Phase::Awaiting {
             return Vec::new();
         }
-        session.transcript.with(|transcript| transcript.awaiting().map(waiting_calls)).unwrap_or_default()
+        session.transcript.with(|transcript| transcript.awaiting().map(Entry::waiting_calls)).unwrap_or_default()
     })
 }
 

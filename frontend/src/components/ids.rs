@@ -1,5 +1,6 @@
 //! The ids of elements that others give the focus to.
 
+use tallybook_protocol::ToolCallId;
 use uuid::Uuid;
 
 /// The button that closes a sidebar which lies over the page.
@@ -14,4 +15,9 @@ pub(crate) const SEARCH_ID: &str = "search";
 /// The link to a conversation in the list.
 pub(crate) fn link_id(conversation: Uuid) -> String {
     format!("conversation-{conversation}")
+}
+
+/// The card of a call that waits for a decision.
+pub(crate) fn card_id(id: ToolCallId) -> String {
+    format!("consent-{id}")
 }

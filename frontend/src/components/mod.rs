@@ -41,6 +41,7 @@ mod playback_sheet;
 mod prose;
 mod question;
 pub(crate) mod queue;
+mod reviews;
 pub(crate) mod search_results;
 pub(crate) mod seconds;
 pub(crate) mod selection_bar;

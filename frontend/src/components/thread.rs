@@ -1,6 +1,11 @@
 //! The messages of a conversation in their scrolling area, which follows the newest text unless the reader went up.
 
+mod call_lines;
+mod room;
+
+use call_lines::{step, toggle_calls};
 use leptos::{html, prelude::*, task::spawn_local};
+use room::{Room, content_height};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
@@ -8,6 +13,7 @@ use crate::{
     browser,
     components::{
         commands::on_command,
+        composer::go_on_writing,
         earlier_messages::EarlierMessages,
         empty_state::EmptyState,
         icon::{Draw, Icon},
@@ -135,6 +141,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
                 placed.set_value(0);
                 following.set(true);
                 to_end();
+                go_on_writing();
             }
         />
     }
@@ -162,67 +169,6 @@ fn stay_where_one_reads(area: NodeRef<html::Div>, following: RwSignal<bool>) {
     });
 }
 
-/// The empty room below the newest answer, so that its question can stand at the top while it grows: no more than it takes
-/// to leave what the reader sees where it is, and none in a conversation that is opened.
-#[derive(Clone, Copy)]
-struct Room {
-    place: NodeRef<html::Div>,
-    /// How far below the top of the newest question the view may begin at most, in pixels; nothing while no question was
-    /// sent from here. It is negative for whoever scrolled up.
-    begins: StoredValue<Option<i32>>,
-}
-
-impl Room {
-    fn new() -> Self {
-        Self { place: NodeRef::new(), begins: StoredValue::new(None) }
-    }
-
-    /// A question was sent, which should stand at the top.
-    fn begin(self) {
-        self.begins.set_value(Some(0));
-    }
-
-    /// Makes as much room as it takes.
-    fn make(self, area: &HtmlElement) {
-        let (Some(place), Some(begins)) = (self.place.get_untracked(), self.begins.get_value()) else { return };
-        let Some(question) = newest_question(area) else { return };
-        let height = (question + begins + area.client_height() - content_height(&place)).max(0);
-        // It is set where no attribute has to be allowed.
-        let _ = web_sys::HtmlElement::style(&place).set_property("height", &format!("{height}px"));
-    }
-
-    /// What the reader has scrolled away from needs no room any more.
-    fn scrolled(self, area: &HtmlElement) {
-        let (Some(begins), Some(question)) = (self.begins.get_value(), newest_question(area)) else { return };
-        let begins_now = area.scroll_top() - question;
-        if begins_now < begins {
-            self.begins.set_value(Some(begins_now));
-            self.make(area);
-        }
-    }
-}
-
-/// Makes the room that another version takes, also where nobody reads the end.
-fn remake(room: Room, area: NodeRef<html::Div>) {
-    request_animation_frame(move || {
-        if let Some(area) = area.try_get_untracked().flatten() {
-            room.make(&area);
-        }
-    });
-}
-
-/// Where the newest question begins in the area.
-fn newest_question(area: &HtmlElement) -> Option<i32> {
-    let found = area.query_selector_all(".message[data-role=user]").ok()?;
-    let newest = found.item(found.length().checked_sub(1)?)?;
-    Some(newest.dyn_ref::<HtmlElement>()?.offset_top())
-}
-
-/// The height of the messages without the room below them.
-fn content_height(room: &HtmlElement) -> i32 {
-    room.offset_top()
-}
-
 /// The way back to the newest text, for whoever left it.
 #[component]
 fn Jump(following: RwSignal<bool>, jump: impl Fn() + Copy + Send + Sync + 'static) -> impl IntoView {
@@ -240,6 +186,15 @@ fn Jump(following: RwSignal<bool>, jump: impl Fn() + Copy + Send + Sync + 'stati
     .into_any()
 }
 
+/// Makes the room that another version takes, also where nobody reads the end.
+fn remake(room: Room, area: NodeRef<html::Div>) {
+    request_animation_frame(move || {
+        if let Some(area) = area.try_get_untracked().flatten() {
+            room.make(&area);
+        }
+    });
+}
+
 /// Lets new messages go out of the layout while they are out of sight, once their heights are known: in the next frame they
 /// are laid out, and in the one after they are marked, while newer ones may have come.
 fn measure_new(area: NodeRef<html::Div>) {
@@ -254,44 +209,6 @@ fn measure_new(area: NodeRef<html::Div>) {
             }
         });
     });
-}
-
-/// The lines of tool calls that are to be seen, in order.
-fn call_lines(area: &HtmlElement) -> Vec<HtmlElement> {
-    let found = area.get_elements_by_class_name("tool-line");
-    let lines = (0..found.length()).filter_map(|at| found.item(at)?.dyn_into::<HtmlElement>().ok());
-    // What is folded away has no parent to be placed in.
-    lines.filter(|line| line.offset_parent().is_some()).collect()
-}
-
-/// Moves the focus to the next line of a tool call, or to the previous one; from elsewhere to the newest.
-fn step(area: NodeRef<html::Div>, by: isize) -> bool {
-    let Some(area) = area.get_untracked() else { return false };
-    let lines = call_lines(&area);
-    let focused = document().active_element();
-    let place = focused.as_ref().and_then(|focused| {
-        let call = focused.closest(".tool").ok()??;
-        lines.iter().position(|line| call.contains(Some(line)))
-    });
-    let wanted = match place {
-        Some(place) => place.checked_add_signed(by),
-        // The newest call is the one in sight.
-        None => lines.len().checked_sub(1),
-    };
-    let Some(line) = wanted.and_then(|wanted| lines.get(wanted)) else { return false };
-    let _ = line.focus();
-    true
-}
-
-/// Opens all calls, or closes them when all are open.
-fn toggle_calls(area: NodeRef<html::Div>, session: Session) -> bool {
-    let Some(area) = area.get_untracked() else { return false };
-    let has_closed = matches!(area.query_selector(".tool-line[aria-expanded=false]"), Ok(Some(_)));
-    let has_open = matches!(area.query_selector(".tool-line[aria-expanded=true]"), Ok(Some(_)));
-    if has_closed || has_open {
-        session.expand_all.update(|all| all.set(has_closed));
-    }
-    has_closed || has_open
 }
 
 fn is_near_end(area: &HtmlElement) -> bool {

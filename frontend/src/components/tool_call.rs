@@ -9,7 +9,7 @@ use tallybook_protocol::{MessageStatus, ToolCallId, ToolCallStatus};
 use crate::{
     components::{
         call_progress::CallProgress,
-        consent_card::{ConsentCard, asks},
+        consent_card::ConsentCard,
         icon::{Draw, Icon},
         items::{Items, Lines, element_id},
         seconds::use_seconds,
@@ -20,7 +20,7 @@ use crate::{
     },
     format,
     language::{Language, use_language},
-    transcript::{Call, ItemKey},
+    transcript::{Call, Entry, ItemKey},
 };
 
 /// After so many seconds a call is taking long.
@@ -41,7 +41,7 @@ pub(crate) fn ToolCall(
     let call = Memo::new(move |_| read(items.shown.entry, |entry| entry.call(id).cloned()));
     let session = items.shown.session;
     // What it asks for stands in its card; where there is none, in its details.
-    let has_card = move || session.is_some() && read(items.shown.entry, asks);
+    let has_card = move || session.is_some() && read(items.shown.entry, Entry::asks_for_decisions);
     let awaits_others =
         move || call.with(|call| call.as_ref().is_some_and(|call| call.awaits_decision())) && !has_card();
     let open = Memo::new(move |_| items.is_open(key, awaits_others()));

@@ -8,7 +8,7 @@ use tallybook_protocol::ToolCallStatus;
 use crate::{
     components::{
         call_text::{CallPart, Part},
-        consent_card::reviews_view,
+        reviews::reviews_view,
         times::times,
     },
     language::use_language,

@@ -4,7 +4,10 @@ use leptos::prelude::*;
 use tallybook_protocol::{MessageId, MessageStatus};
 
 use crate::{
-    components::shown::{OptionalEntry, read},
+    components::{
+        composer::go_on_writing,
+        shown::{OptionalEntry, read},
+    },
     language::use_language,
     reactive::memo,
     session::Session,
@@ -57,10 +60,13 @@ pub(crate) fn WayOnButton(way_on: Memo<Option<(MessageId, WayOn)>>, session: Ses
                 WayOn::Again => ("retry", text.reload()),
                 WayOn::AskForRest => ("ask-for-rest", text.ask_for_rest()),
             };
-            let act = move |_| match way {
-                WayOn::Continue => session.continue_turn(),
-                WayOn::Again => session.regenerate(id),
-                WayOn::AskForRest => session.send(text.rest_please()),
+            let act = move |_| {
+                match way {
+                    WayOn::Continue => session.continue_turn(),
+                    WayOn::Again => session.regenerate(id),
+                    WayOn::AskForRest => session.send(text.rest_please()),
+                }
+                go_on_writing();
             };
             view! {
                 <button type="button" class="button small way-on" data-testid=name on:click=act>

@@ -5,7 +5,7 @@ use tallybook_protocol::{CallDecision, MessageId, ToolCallId};
 use super::{
     input::Action,
     shell::Session,
-    state::{Edited, Step},
+    shown::{Edited, Step},
 };
 use crate::{browser, goal::Goal};
 

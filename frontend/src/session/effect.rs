@@ -3,7 +3,8 @@
 use tallybook_protocol::{CallDecision, MessageId, NewMessage, ToolCallId, Window};
 use uuid::Uuid;
 
-use super::state::{Step, Ticket};
+use super::reader::Ticket;
+use super::shown::Step;
 use crate::goal::Goal;
 
 /// Something to be done.

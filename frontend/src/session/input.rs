@@ -3,7 +3,8 @@
 use tallybook_protocol::{CallDecision, Conversation, MessageId, ToolCall, ToolCallId};
 use uuid::Uuid;
 
-use super::state::{Edited, Step, Ticket};
+use super::reader::Ticket;
+use super::shown::{Edited, Step};
 use crate::{api::ApiError, feed::News, goal::Goal, reading::Events};
 
 /// Something that happens.

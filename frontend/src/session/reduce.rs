@@ -16,7 +16,9 @@ mod waiting;
 use super::{
     effect::Effect,
     input::{Action, Answer, Input},
-    state::{Asked, Place, Reader, State, joined},
+    reader::{Asked, Reader},
+    shown::Place,
+    state::{State, joined},
 };
 use waiting::PEEK;
 

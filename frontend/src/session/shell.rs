@@ -15,7 +15,8 @@ use super::{
     input::{Action, Input},
     queue::Queue,
     reduce::reduce,
-    state::{Edited, Loading, Phase, Place, State},
+    shown::{Edited, Loading, Phase, Place},
+    state::State,
     storage::{forget_draft, keep_draft, keep_plans_first, keep_queue, kept_draft, kept_plans_first, kept_queue},
 };
 use crate::{

@@ -18,8 +18,10 @@ use uuid::Uuid;
 use super::{
     effect::{Effect, Request},
     input::{Action, Answer, Input},
+    reader::{Reader, Ticket},
     reduce::reduce,
-    state::{Phase, Place, Reader, State, Ticket},
+    shown::{Phase, Place},
+    state::State,
 };
 use crate::{api::ApiError, feed::News, language::Language};
 

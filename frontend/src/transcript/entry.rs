@@ -168,6 +168,16 @@ impl Entry {
         self.items.iter_mut().filter_map(Item::as_call_mut)
     }
 
+    /// The calls that wait for a decision, in their order.
+    pub(crate) fn waiting_calls(&self) -> Vec<ToolCallId> {
+        self.calls().filter(|call| call.awaits_decision()).map(|call| call.id).collect()
+    }
+
+    /// Whether somebody is asked for decisions on the calls that wait; once the answer is over, nobody is any more.
+    pub(crate) fn asks_for_decisions(&self) -> bool {
+        matches!(self.status, MessageStatus::AwaitingApproval | MessageStatus::Streaming)
+    }
+
     /// Whether its turn ended before the answer was whole, so that it can go on.
     pub fn is_cut_off(&self) -> bool {
         self.status.is_cut_off()

@@ -5,7 +5,9 @@ use tallybook_protocol::{Conversation, MessageId};
 use super::{
     super::{
         effect::{Effect, Request},
-        state::{Asked, Reader, State, Step},
+        reader::{Asked, Reader},
+        shown::Step,
+        state::State,
     },
     waiting::window_from,
 };

@@ -3,10 +3,7 @@
 
 use tallybook_protocol::{ToolCall, ToolCallId};
 
-use super::super::{
-    effect::Effect,
-    state::{Loading, State},
-};
+use super::super::{effect::Effect, shown::Loading, state::State};
 use crate::api::ApiError;
 
 impl State {

@@ -5,7 +5,9 @@ use tallybook_protocol::CallDecision;
 use super::{
     super::{
         effect::{Effect, Request},
-        state::{Asked, Phase, Reader, State},
+        reader::{Asked, Reader},
+        shown::Phase,
+        state::State,
     },
     waiting::LOUD,
 };

@@ -5,7 +5,9 @@ use tallybook_protocol::{Conversation, Earlier, MessageId};
 
 use super::super::{
     effect::Effect,
-    state::{Loading, Place, State, Ticket},
+    reader::Ticket,
+    shown::{Loading, Place},
+    state::State,
 };
 use crate::api::ApiError;
 

@@ -4,7 +4,9 @@ use tallybook_protocol::Window;
 
 use super::super::{
     effect::{Effect, Request},
-    state::{Loading, Place, Reader, Sought, State},
+    reader::{Reader, Sought},
+    shown::{Loading, Place},
+    state::State,
 };
 use crate::{api::ApiError, data::MESSAGES_AT_ONCE, goal::Goal};
 

@@ -2,7 +2,9 @@
 
 use super::super::{
     effect::Effect,
-    state::{Loading, Place, Reader, State, joined},
+    reader::Reader,
+    shown::{Loading, Place},
+    state::{State, joined},
 };
 
 impl State {

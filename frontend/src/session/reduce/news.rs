@@ -5,7 +5,9 @@ use tallybook_protocol::FeedKind;
 use super::{
     super::{
         effect::{Effect, Request},
-        state::{Place, Reader, State},
+        reader::Reader,
+        shown::Place,
+        state::State,
     },
     waiting::{LOUD, QUIET},
 };

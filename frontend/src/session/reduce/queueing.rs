@@ -4,7 +4,8 @@
 use super::super::{
     effect::Effect,
     queue::{MAX_QUEUED, Queue, Queued},
-    state::{Phase, State, joined},
+    shown::Phase,
+    state::{State, joined},
 };
 
 impl State {

@@ -6,7 +6,9 @@ use uuid::Uuid;
 use super::{
     super::{
         effect::{Effect, Request},
-        state::{Look, Place, Reader, State},
+        reader::{Look, Reader},
+        shown::Place,
+        state::State,
     },
     waiting::{FIRST, LOUD, QUIET},
 };

@@ -8,7 +8,9 @@ use uuid::Uuid;
 use super::{
     super::{
         effect::{Effect, Request},
-        state::{Asked, Phase, Place, Reader, State},
+        reader::{Asked, Reader},
+        shown::{Phase, Place},
+        state::State,
     },
     waiting::LOUD,
 };

@@ -2,7 +2,9 @@
 
 use super::super::{
     effect::Effect,
-    state::{Phase, Reader, State, Ticket},
+    reader::{Reader, Ticket},
+    shown::Phase,
+    state::State,
 };
 use super::waiting::LOUD;
 use crate::api::ApiError;

@@ -5,7 +5,9 @@ use uuid::Uuid;
 
 use super::super::{
     effect::{Effect, Request},
-    state::{Look, Place, Reader, State, Ticket},
+    reader::{Look, Reader, Ticket},
+    shown::Place,
+    state::State,
 };
 use crate::{
     data::{MESSAGES_AT_ONCE, NEWEST},

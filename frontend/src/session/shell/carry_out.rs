@@ -14,7 +14,8 @@ use super::{
     super::{
         effect::{Effect, Request},
         input::{Answer, Input},
-        state::{Step, Ticket},
+        reader::Ticket,
+        shown::Step,
         storage::{forget_sent, kept_draft},
     },
     Session,

@@ -232,7 +232,7 @@ fn what_is_written_in_a_conversation_that_is_deleted_goes_on_in_a_new_chat() {
 #[test]
 fn a_message_sent_while_another_version_is_on_its_way_stands_below_that() {
     let mut here = Told::open("Q1");
-    here.act(Action::Step(MessageId(11), vec![MessageId(11), MessageId(21)], super::super::state::Step::Newer));
+    here.act(Action::Step(MessageId(11), vec![MessageId(11), MessageId(21)], super::super::shown::Step::Newer));
     here.send("Below which?");
     assert!(matches!(here.waits_for().1, Request::Select(..)), "it waits");
     here.answer(Answer::Selected(Ok(conversation(&[(2, "Q1", Complete)]))));

@@ -10,7 +10,7 @@ use tallybook_protocol::{
 
 use super::{interleavings::Happening, server::Server, *};
 use crate::{
-    session::state::{Edited, Step},
+    session::shown::{Edited, Step},
     transcript::Entry,
 };
 

@@ -1,0 +1,85 @@
+//! Turns: how one begins, is read along, goes on, is stopped, and what is told of it afterwards.
+
+use tallybook_protocol::{
+    AnswerAgain, CallDecision, MessageId, NewDecision, NewDecisions, NewMessage, Playback, ReasoningSummary, ToolCall,
+    ToolCallId,
+};
+use uuid::Uuid;
+
+use super::{
+    conversations::conversation_url,
+    error::ApiError,
+    request::{NO_BODY, call, call_text, encoded, request},
+    streams::EventStream,
+};
+use crate::reading;
+
+/// `POST /api/conversations/{uuid}/messages`
+pub(crate) async fn send_message(uuid: Uuid, message: &NewMessage) -> Result<EventStream, ApiError> {
+    let response = request("POST", &format!("/api/conversations/{uuid}/messages"), Some(message)).await?;
+    EventStream::new(response)
+}
+
+/// `POST /api/conversations/{uuid}/messages/{id}/regenerate`
+pub(crate) async fn regenerate(uuid: Uuid, id: MessageId, model: Option<String>) -> Result<EventStream, ApiError> {
+    let url = format!("/api/conversations/{uuid}/messages/{id}/regenerate");
+    EventStream::new(request("POST", &url, Some(&AnswerAgain { model })).await?)
+}
+
+/// `GET /api/conversations/{uuid}/events`; `None` when nothing runs and nothing is owed.
+pub(crate) async fn join(uuid: Uuid, after: Option<&str>) -> Result<Option<EventStream>, ApiError> {
+    let mut url = format!("/api/conversations/{uuid}/events");
+    if let Some(after) = after {
+        url.push_str("?after=");
+        url.push_str(&encoded(after));
+    }
+    let response = request("GET", &url, NO_BODY).await?;
+    if response.status() == 204 { Ok(None) } else { EventStream::new(response).map(Some) }
+}
+
+/// `POST /api/conversations/{uuid}/continue`
+pub(crate) async fn continue_turn(uuid: Uuid) -> Result<EventStream, ApiError> {
+    EventStream::new(request("POST", &format!("/api/conversations/{uuid}/continue"), NO_BODY).await?)
+}
+
+/// `POST /api/tool-calls/{id}/decision` for one, `POST /api/conversations/{uuid}/decisions` for several; `None` when others
+/// are still to be taken before the turn goes on.
+pub(crate) async fn decide(uuid: Uuid, mut decisions: Vec<CallDecision>) -> Result<Option<EventStream>, ApiError> {
+    let response = match (decisions.len(), decisions.pop()) {
+        (1, Some(CallDecision { tool_call_id, decision, reason, input, remember })) => {
+            let body = NewDecision { decision, reason, input, remember };
+            request("POST", &format!("/api/tool-calls/{tool_call_id}/decision"), Some(&body)).await?
+        }
+        (_, last) => {
+            decisions.extend(last);
+            let url = format!("{}/decisions", conversation_url(uuid));
+            request("POST", &url, Some(&NewDecisions { decisions })).await?
+        }
+    };
+    let is_stream = response.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
+    if is_stream { EventStream::new(response).map(Some) } else { Ok(None) }
+}
+
+/// `POST /api/conversations/{uuid}/stop`
+pub(crate) async fn stop(uuid: Uuid) -> Result<(), ApiError> {
+    request("POST", &format!("/api/conversations/{uuid}/stop"), NO_BODY).await?.text().await?;
+    Ok(())
+}
+
+/// `GET /api/tool-calls/{id}`
+pub(crate) async fn find_tool_call(id: ToolCallId) -> Result<ToolCall, ApiError> {
+    let json = call_text("GET", &format!("/api/tool-calls/{id}"), NO_BODY).await?;
+    reading::call(json).await?.map(|call| *call).ok_or(ApiError::Unreadable)
+}
+
+/// `GET /api/conversations/{uuid}/messages/{id}/playback`: a page of a turn's events, after `after`.
+pub(crate) async fn playback(uuid: Uuid, id: MessageId, after: Option<&str>) -> Result<Playback, ApiError> {
+    let after = after.map(|after| format!("?after={}", encoded(after))).unwrap_or_default();
+    call("GET", &format!("{}/messages/{id}/playback{after}", conversation_url(uuid)), NO_BODY).await
+}
+
+/// `POST /api/conversations/{uuid}/messages/{id}/reasoning-summary`
+pub(crate) async fn explain(uuid: Uuid, id: MessageId) -> Result<Vec<String>, ApiError> {
+    let url = format!("{}/messages/{id}/reasoning-summary", conversation_url(uuid));
+    call("POST", &url, NO_BODY).await.map(|ReasoningSummary { lines }| lines)
+}

@@ -1,0 +1,59 @@
+//! The arguments of a call as JSON, to be changed before it runs.
+
+use leptos::prelude::*;
+
+use super::card::{Card, focus_soon};
+use crate::{components::ids::card_id, consent::Flaw};
+
+impl Card {
+    /// The arguments as JSON, to be changed.
+    pub(super) fn editor(self) -> AnyView {
+        let Self { edited, text, .. } = self;
+        let field_id = format!("{}-editor", card_id(self.id));
+        focus_soon(field_id.clone());
+        let flaw_id = format!("{}-flaw", card_id(self.id));
+        let described_by = flaw_id.clone();
+        let flaw = Memo::new(move |_| self.changed_input().err());
+        let words = move || {
+            flaw.get().map(|flaw| match flaw {
+                Flaw::NoJson { line, column } => text.no_json(line, column),
+                Flaw::NoObject => text.input_is_no_object().to_owned(),
+            })
+        };
+        let initial = edited.get_untracked().unwrap_or_default();
+        let rows = initial.lines().count().clamp(3, 16).to_string();
+        view! {
+            <div class="consent-editor">
+                <textarea
+                    class="field"
+                    id=field_id
+                    data-testid="input-field"
+                    rows=rows
+                    spellcheck="false"
+                    autocomplete="off"
+                    aria-label=text.input_as_json()
+                    aria-invalid=move || flaw.with(Option::is_some).to_string()
+                    aria-describedby=described_by
+                    prop:value=initial
+                    on:input:target=move |event| edited.set(Some(event.target().value()))
+                    on:keydown=move |event| if event.key() == "Escape" && !event.is_composing() {
+                        event.stop_propagation();
+                        self.leave_editor();
+                    }
+                ></textarea>
+                <div class="consent-editor-foot">
+                    <span class="consent-flaw" id=flaw_id role="status">{words}</span>
+                    <button type="button" class="button small" data-testid="leave-input" on:click=move |_| self.leave_editor()>
+                        {text.leave_input()}
+                    </button>
+                </div>
+            </div>
+        }
+        .into_any()
+    }
+
+    fn leave_editor(self) {
+        self.edited.set(None);
+        self.take_focus();
+    }
+}

@@ -1,0 +1,22 @@
+//! What reviewing models say of a call that needs consent.
+
+use leptos::prelude::*;
+use tallybook_protocol::ToolCallReview;
+
+use crate::language::Language;
+
+/// What reviewing models say of a call; nothing where none does.
+pub(crate) fn reviews_view(reviews: &[ToolCallReview], text: Language) -> Option<AnyView> {
+    let rows = reviews.iter().map(|review| {
+        view! {
+            <li class="review" data-verdict=review.verdict.as_str()>
+                <b>{review.model.clone()}</b>
+                <span class="review-verdict">{text.verdict(review.verdict)}</span>
+                <span dir="auto">{review.reason.clone()}</span>
+            </li>
+        }
+    });
+    let rows = rows.collect_view();
+    (!rows.is_empty())
+        .then(|| view! { <ul class="reviews" data-testid="reviews" aria-label=text.reviews()>{rows}</ul> }.into_any())
+}

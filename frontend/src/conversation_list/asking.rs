@@ -1,0 +1,150 @@
+//! What the list asks the server for: its newest conversations, further pages, the archive, and what is searched for. An answer
+//! that was overtaken changes nothing.
+
+use std::time::Duration;
+
+use leptos::{prelude::*, task::spawn_local};
+use tallybook_protocol::{ConversationSummary, Page};
+
+use super::{pages::View, state::ConversationList};
+use crate::{
+    api::{self, ApiError, Listed},
+    browser,
+    data::PageError,
+};
+
+/// One searches for what was typed after so long without another key.
+const TYPING_PAUSE: Duration = Duration::from_millis(200);
+/// Things that happen at once are asked for once.
+const REFRESH_PAUSE: Duration = Duration::from_millis(100);
+
+impl ConversationList {
+    /// Asks for the newest conversations again, soon.
+    pub(crate) fn refresh(self) {
+        if self.refreshing.try_get_value().unwrap_or(true) {
+            return;
+        }
+        self.refreshing.set_value(true);
+        spawn_local(async move {
+            browser::sleep(REFRESH_PAUSE).await;
+            if self.refreshing.try_set_value(false).is_some() {
+                return;
+            }
+            let number = self.asked.get_value().wrapping_add(1);
+            self.asked.set_value(number);
+            self.meanwhile.set_value(Some(Vec::new()));
+            let newest = newest_and_pinned().await;
+            if self.asked.try_get_value() != Some(number) {
+                return;
+            }
+            let meanwhile = self.meanwhile.try_update_value(Option::take).flatten();
+            // A list that was there before a failed attempt to renew it stays.
+            match newest {
+                Ok((page, pinned)) => {
+                    self.calendar.set(browser::calendar());
+                    self.error.set(None);
+                    self.pages.update(|pages| pages.renew(page, pinned));
+                    for event in meanwhile.unwrap_or_default() {
+                        self.apply(event);
+                    }
+                    self.show_pending();
+                }
+                Err(error) if self.pages.with_untracked(|pages| pages.newest.is_none()) => {
+                    self.error.set(Some(PageError::new(error.message(self.text))));
+                }
+                Err(_) => {}
+            }
+        });
+    }
+
+    /// Loads the next page of what is shown.
+    pub(crate) fn load_more(self) {
+        let view = untrack(|| self.view());
+        let cursor = self.pages.with_untracked(|pages| pages.page(view)?.next_cursor.clone());
+        let Some(cursor) = cursor.filter(|_| !self.loading_more.get_value()) else { return };
+        let search = self.search.get_untracked();
+        self.loading_more.set_value(true);
+        spawn_local(async move {
+            let page = api::list_conversations(listed(view, &search), Some(&cursor)).await;
+            if self.loading_more.try_set_value(false).is_some() {
+                return;
+            }
+            match page {
+                Ok(page) => self.pages.update(|pages| pages.append(view, &cursor, page)),
+                Err(error) => self.notice.set(Some(error.message(self.text))),
+            }
+        });
+    }
+
+    /// Shows the archive, as it is now, or the list again.
+    pub(crate) fn show_archive(self, is_shown: bool) {
+        self.notice.set(None);
+        self.selection.set(None);
+        self.in_archive.set(is_shown);
+        if is_shown {
+            self.search_for(String::new());
+            self.refresh_archive();
+        }
+    }
+
+    /// Asks for the archive again where it is shown.
+    pub(super) fn refresh_archive(self) {
+        if self.in_archive.try_get_untracked() != Some(true) {
+            return;
+        }
+        spawn_local(async move {
+            match api::list_conversations(Listed::Archived, None).await {
+                Ok(page) => drop(self.pages.try_update(|pages| pages.archive = Some(page))),
+                Err(error) => drop(self.notice.try_set(Some(error.message(self.text)))),
+            }
+        });
+    }
+
+    /// Searches for `words` once no more are typed.
+    pub(crate) fn search_for(self, words: String) {
+        let number = self.searches.get_value().wrapping_add(1);
+        self.searches.set_value(number);
+        self.notice.set(None);
+        let query = words.trim().to_owned();
+        self.search.set(words);
+        if query.is_empty() {
+            if self.pages.with_untracked(|pages| pages.found.is_some()) {
+                self.pages.update(|pages| pages.found = None);
+            }
+            return;
+        }
+        spawn_local(async move {
+            browser::sleep(TYPING_PAUSE).await;
+            let is_last = || self.searches.try_get_value() == Some(number);
+            if !is_last() {
+                return;
+            }
+            let found = api::list_conversations(Listed::Matching(&query), None).await;
+            if !is_last() {
+                return;
+            }
+            match found {
+                Ok(page) => self.pages.update(|pages| pages.found = Some(page)),
+                Err(error) => self.notice.set(Some(error.message(self.text))),
+            }
+        });
+    }
+}
+
+/// The first page of the list, and what is pinned where there is more than that.
+async fn newest_and_pinned() -> Result<(Page<ConversationSummary>, Vec<ConversationSummary>), ApiError> {
+    let newest = api::list_conversations(Listed::Newest, None).await?;
+    let pinned = match newest.next_cursor {
+        Some(_) => api::list_conversations(Listed::Pinned, None).await?.items,
+        None => Vec::new(),
+    };
+    Ok((newest, pinned))
+}
+
+fn listed(view: View, search: &str) -> Listed<'_> {
+    match view {
+        View::Conversations => Listed::Newest,
+        View::Archive => Listed::Archived,
+        View::Search => Listed::Matching(search.trim()),
+    }
+}
