@@ -79,19 +79,26 @@ impl Decoder {
                 rest = tail;
                 continue;
             }
-            let end = rest.iter().position(|b| matches!(b, b'\n' | b'\r'));
-            let taken = end.unwrap_or(rest.len());
+            let taken = rest.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(rest.len());
             if self.line.len() + self.data.len() + taken > MAX_FRAME_BYTES {
                 return Err(FrameTooLarge { before: frames });
             }
-            self.line.extend_from_slice(&rest[..taken]);
-            let Some(end) = end else { break };
-            self.after_carriage_return = rest[end] == b'\r';
-            rest = &rest[end + 1..];
-            let line = std::mem::take(&mut self.line);
-            if let Some(frame) = self.end_line(&line) {
-                frames.push(frame);
-            }
+            let (portion, after) = rest.split_at(taken);
+            let Some((&line_end, after)) = after.split_first() else {
+                self.line.extend_from_slice(portion);
+                break;
+            };
+            self.after_carriage_return = line_end == b'\r';
+            rest = after;
+            // Most lines come whole and are read where they are.
+            let frame = if self.line.is_empty() {
+                self.end_line(portion)
+            } else {
+                self.line.extend_from_slice(portion);
+                let line = std::mem::take(&mut self.line);
+                self.end_line(&line)
+            };
+            frames.extend(frame);
         }
         Ok(frames)
     }

@@ -46,26 +46,27 @@ struct Edges {
 
 impl Surrogates {
     /// Takes a frame; gives those that can be read now, in order.
-    pub(super) fn push(&mut self, mut frame: Frame) -> Vec<Frame> {
+    pub(super) fn push(&mut self, mut frame: Frame) -> impl Iterator<Item = Frame> + use<> {
         // A sign of life that servers put anywhere says nothing of the text before and after it.
         if frame.event == "ping" {
-            return vec![frame];
+            return None.into_iter().chain(Some(frame));
         }
         let mut edges = mend(&mut frame.data);
-        let mut ready = Vec::new();
-        if let Some(pending) = self.pending.take() {
-            ready.push(pending.join(&mut frame, &edges.seconds));
+        let before = self.pending.take().map(|pending| pending.join(&mut frame, &edges.seconds));
+        if before.is_some() {
             edges = mend(&mut frame.data);
         }
         for half in edges.seconds {
             replace(&mut frame.data, &half);
         }
-        if edges.firsts.is_empty() {
-            ready.push(frame);
-        } else {
-            self.pending = Some(Pending { frame, firsts: edges.firsts });
-        }
-        ready
+        let is_whole = edges.firsts.is_empty();
+        let this = if is_whole { Some(frame) } else { self.hold(frame, edges.firsts) };
+        before.into_iter().chain(this)
+    }
+
+    fn hold(&mut self, frame: Frame, firsts: Vec<Half>) -> Option<Frame> {
+        self.pending = Some(Pending { frame, firsts });
+        None
     }
 
     /// The stream is over: what was pending.

@@ -12,7 +12,6 @@ use tallybook_agent::AgentService;
 use tallybook_mcp::{PinStore, ToolServers};
 use tallybook_protocol::ModelList;
 use tallybook_tools::{FetchPage, FetchPageError, RegistryError, ToolRegistry};
-use tokio::runtime::Handle;
 
 use crate::{
     accounts::{Accounts, AccountsError},
@@ -117,8 +116,7 @@ impl Application {
             memory: settings.memory,
             plan: settings.plan,
         };
-        let service =
-            ConversationService::start(db, agent, tool_servers, models, conversations, Handle::current()).await?;
+        let service = ConversationService::start(db, agent, tool_servers, models, conversations).await?;
         let hosts = Hosts::new(address.ip(), settings.allowed_hosts);
         let (limits, keep_alive) = (settings.http_limits, settings.keep_alive);
         let kept = page_files.clone();

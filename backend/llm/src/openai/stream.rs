@@ -2,6 +2,8 @@
 //! chunk by chunk. Many servers speak this format, each with an accent; what they are known to do differently is
 //! tolerated here and named where it is.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tallybook_protocol::{Usage, sse::Frame};
@@ -89,11 +91,14 @@ struct FunctionDelta<'a> {
     arguments: Option<&'a RawValue>,
 }
 
-/// Content is a string almost everywhere; a list of parts where a model writes several kinds.
+/// Content that is a string, as it is almost everywhere.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Content that is none; a list of parts where a model writes several kinds.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Content {
-    Text(String),
     Parts(Vec<Part>),
     Other(serde::de::IgnoredAny),
 }
@@ -102,6 +107,17 @@ enum Content {
 struct Part {
     #[serde(default)]
     text: String,
+}
+
+/// The text of some content, given as JSON.
+fn text_of(content: &str) -> Result<Cow<'_, str>, ModelError> {
+    if content.starts_with('"') {
+        return parse(content).map(|Text(text)| text);
+    }
+    Ok(match parse(content)? {
+        Content::Parts(parts) => parts.into_iter().map(|part| part.text).collect(),
+        Content::Other(_) => Cow::default(),
+    })
 }
 
 impl Reader {
@@ -122,12 +138,7 @@ impl Reader {
         if let Some(delta) = choice.delta {
             events.extend(self.thinking(&delta)?);
             if let Some(content) = delta.content {
-                let text = match parse(content.get())? {
-                    Content::Text(text) => text,
-                    Content::Parts(parts) => parts.into_iter().map(|part| part.text).collect(),
-                    Content::Other(_) => String::new(),
-                };
-                self.text(&text, events)?;
+                self.text(&text_of(content.get())?, events)?;
             }
             if let Some(words) = delta.refusal.filter(|words| !words.is_empty()) {
                 self.refused = true;

@@ -187,15 +187,18 @@ impl Book {
         Ok(some.len() == HOURS_COUNTED_AT_ONCE)
     }
 
-    /// The beginning of the hour so many hours ago, and which hours since then are not counted.
+    /// The beginning of the hour so many hours ago, and which hours since then are not counted; but none before the first in which
+    /// there is something to count.
     async fn uncounted(&self, hours: i64) -> sqlx::Result<(DateTime<Utc>, Vec<DateTime<Utc>>)> {
         let hour = TimeDelta::hours(1);
         let now = now();
         let this_hour = now.duration_trunc(hour).unwrap_or(now);
         let since = this_hour - TimeDelta::hours(hours);
+        let Some(first) = figures::find_first(&self.context.db, since).await? else { return Ok((since, Vec::new())) };
         let counted = figures::list_counted(&self.context.db, since).await?;
         let all = (0..=hours).map(|after| since + TimeDelta::hours(after));
-        Ok((since, all.filter(|hour| counted.binary_search(hour).is_err()).collect()))
+        let is_missing = |at: &DateTime<Utc>| first < *at + hour && counted.binary_search(at).is_err();
+        Ok((since, all.filter(is_missing).collect()))
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 use tallybook_agent::AgentService;
 use tallybook_mcp::ToolServers;
 use tallybook_protocol::MessageId;
-use tokio::{runtime::Handle, sync::Notify, task::JoinHandle};
+use tokio::{sync::Notify, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument as _;
 use uuid::Uuid;
@@ -63,8 +63,6 @@ pub(super) struct Context {
     pub(super) memory: MemorySettings,
     /// How questions are answered by plans.
     pub(super) plan: PlanSettings,
-    /// Turns run on the program's own runtime: one spawned on an HTTP worker would die with that worker.
-    pub(super) runtime: Handle,
     /// What must have ended before the database is closed.
     pub(super) tasks: TaskTracker,
     /// Says that a conversation was deleted.
@@ -108,12 +106,11 @@ impl Context {
         tool_servers: ToolServers,
         models: Catalog,
         settings: ConversationSettings,
-        runtime: Handle,
     ) -> Self {
         let ConversationSettings { lifetimes, person_limits, memory, plan } = settings;
         let tasks = TaskTracker::new();
         Self {
-            group_commit: GroupCommit::new(db.clone(), runtime.clone(), tasks.clone()),
+            group_commit: GroupCommit::new(db.clone(), tasks.clone()),
             db,
             agent,
             tool_servers,
@@ -132,7 +129,6 @@ impl Context {
             person_limits,
             memory,
             plan,
-            runtime,
             tasks,
             deleted: Notify::new(),
             draining: CancellationToken::new(),
@@ -140,9 +136,11 @@ impl Context {
         }
     }
 
-    /// Runs a task that shutting down waits for. What it logs carries the request that it comes from.
+    /// Runs a task that shutting down waits for, on the thread that asks for it: a turn then runs where its question came in,
+    /// and its first reader is mostly served there, too, so that no word of it changes threads. What it logs carries the
+    /// request that it comes from.
     pub(super) fn spawn<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-        self.tasks.spawn_on(task.in_current_span(), &self.runtime)
+        self.tasks.spawn(task.in_current_span())
     }
 
     /// The same for a task that ends when the server drains.

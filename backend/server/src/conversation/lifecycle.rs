@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tallybook_agent::AgentService;
 use tallybook_mcp::ToolServers;
-use tokio::{runtime::Handle, time::timeout};
+use tokio::time::timeout;
 
 use super::{
     ServiceError,
@@ -19,7 +19,7 @@ use crate::{db::Database, models::Catalog};
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl ConversationService {
-    /// A service whose turns run on `runtime`. Closes what an earlier process left running, and goes on looking for
+    /// The service. Closes what an earlier process left running, and goes on looking for
     /// abandoned turns until [`Self::shut_down`].
     pub async fn start(
         db: Database,
@@ -27,9 +27,8 @@ impl ConversationService {
         tool_servers: ToolServers,
         models: Catalog,
         settings: ConversationSettings,
-        runtime: Handle,
     ) -> Result<Self, ServiceError> {
-        let context = Arc::new(Context::new(db, agent, tool_servers, models, settings, runtime));
+        let context = Arc::new(Context::new(db, agent, tool_servers, models, settings));
         let mut recovery = Recovery::new(Arc::clone(&context));
         recovery.close_at_start().await?;
         context.spawn(recovery.watch());

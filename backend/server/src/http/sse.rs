@@ -8,7 +8,7 @@ use async_stream::stream;
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use tallybook_protocol::{ChatEvent, sse::write_frame};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::{
     conversation::EventsAnswer,
@@ -21,6 +21,13 @@ pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
 /// Bytes that are handed to a connection at a time. For a slow reader so much waits in its connection; the rest stays in
 /// the buffer that all readers share.
 const MAX_WRITE_BYTES: usize = 64 * 1024;
+
+/// How long a fast stream waits between two writes, so that what comes meanwhile is written together: each write is a call of the
+/// system's.
+const PACE: Duration = Duration::from_millis(1);
+
+/// How many writes may follow one another at once before a stream counts as fast. A turn's beginning and some tool calls are fewer.
+const QUICK_WRITES: u32 = 16;
 
 /// Answers with the events of a turn, and a sign of life after each `keep_alive` without one; with 204 when there are
 /// none.
@@ -99,9 +106,16 @@ fn kept_alive(
     mut next: impl AsyncFnMut() -> Option<Vec<Frame>>,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
     stream! {
+        let (mut written_at, mut quick) = (Instant::now(), 0);
         loop {
+            if quick > QUICK_WRITES {
+                sleep_until(written_at + PACE).await;
+            }
             match timeout(every, next()).await {
                 Ok(Some(frames)) => {
+                    let before = std::mem::replace(&mut written_at, Instant::now());
+                    // Timers are as late as that.
+                    quick = if written_at - before <= 2 * PACE { quick + 1 } else { 0 };
                     let mut frames = VecDeque::from(frames);
                     while let Some(bytes) = next_write(&mut frames) {
                         yield Ok(bytes);

@@ -3,7 +3,6 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use actix_web::web;
-use tokio::runtime::Handle;
 use tracing::Instrument as _;
 
 use super::{error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics, site::Site};
@@ -20,7 +19,6 @@ pub struct AppState {
     pub(super) service: ConversationService,
     pub(super) accounts: Accounts,
     pub(super) book: Book,
-    pub(super) runtime: Handle,
     pub(super) site: Arc<Site>,
     pub(super) page_files: PageFiles,
     pub(super) hosts: Hosts,
@@ -38,8 +36,7 @@ pub(crate) struct Services {
 
 impl AppState {
     /// The state of a server that hands out `site`, and what other versions left in `page_files`, that may be asked by the
-    /// names `hosts`, and whose event streams are silent for no longer than `keep_alive`. Its use cases run on the runtime
-    /// that this is called on.
+    /// names `hosts`, and whose event streams are silent for no longer than `keep_alive`.
     pub(crate) fn new(
         Services { service, accounts, book }: Services,
         site: Arc<Site>,
@@ -49,20 +46,18 @@ impl AppState {
         keep_alive: Duration,
     ) -> Self {
         let metrics = Arc::new(Metrics::new(&service));
-        let runtime = Handle::current();
-        Self { service, accounts, book, runtime, site, page_files, hosts, limits, metrics, keep_alive }
+        Self { service, accounts, book, site, page_files, hosts, limits, metrics, keep_alive }
     }
 
-    /// Runs a use case on the program's own runtime, to its end even when the client goes away in the middle. Handlers
-    /// run on worker threads with runtimes of their own; database connections must not belong to those. The request's
-    /// span goes along, so that what is logged there carries its id.
+    /// Runs a use case to its end, even when the client goes away in the middle. The request's span goes along, so that what
+    /// is logged there carries its id.
     pub(super) async fn run<T, F, W>(&self, work: F) -> Result<T, ApiError>
     where
         T: Send + 'static,
         F: FnOnce(ConversationService) -> W,
         W: Future<Output = Result<T, ServiceError>> + Send + 'static,
     {
-        let task = self.runtime.spawn(work(self.service.clone()).in_current_span());
+        let task = tokio::spawn(work(self.service.clone()).in_current_span());
         Ok(task.await.map_err(ApiError::Task)??)
     }
 
@@ -73,7 +68,7 @@ impl AppState {
         F: FnOnce(Book) -> W,
         W: Future<Output = Result<T, BookError>> + Send + 'static,
     {
-        let task = self.runtime.spawn(work(self.book.clone()).in_current_span());
+        let task = tokio::spawn(work(self.book.clone()).in_current_span());
         Ok(task.await.map_err(ApiError::Task)??)
     }
 
@@ -84,7 +79,7 @@ impl AppState {
         F: FnOnce(Accounts) -> W,
         W: Future<Output = Result<T, AccountsError>> + Send + 'static,
     {
-        let task = self.runtime.spawn(work(self.accounts.clone()).in_current_span());
+        let task = tokio::spawn(work(self.accounts.clone()).in_current_span());
         Ok(task.await.map_err(ApiError::Task)??)
     }
 }

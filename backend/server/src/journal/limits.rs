@@ -1,7 +1,8 @@
 //! How much of a turn's record is kept in memory and read at a time.
 
-/// Bytes of past events that a running turn keeps for readers that come back. One that is further behind gets a snapshot.
-pub(super) const MAX_BUFFERED_BYTES: usize = 1024 * 1024;
+/// Bytes of past events that a running turn keeps for readers that come back: some seconds of words, each of which takes hundreds of
+/// bytes as an event. One that is further behind gets a snapshot.
+pub(super) const MAX_BUFFERED_BYTES: usize = 256 * 1024;
 
 /// Events that a reader is handed at a time.
 pub(super) const MAX_EVENTS_PER_BATCH: usize = 256;

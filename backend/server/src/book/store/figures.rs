@@ -8,6 +8,11 @@ use crate::db::{Database, Transaction, on_db, on_tx};
 
 const LIST_COUNTED: &str = "SELECT hour FROM counted_hours WHERE hour >= ? ORDER BY hour";
 
+const FIND_FIRST: &str = "SELECT MIN(first_at) FROM \
+     (SELECT MIN(started_at) AS first_at FROM tool_calls WHERE started_at >= ? \
+     UNION ALL SELECT MIN(created_at) AS first_at FROM model_calls WHERE created_at >= ? \
+     UNION ALL SELECT MIN(created_at) AS first_at FROM plain_calls WHERE created_at >= ?) AS firsts";
+
 const CLAIM: &str = "INSERT INTO counted_hours (hour, counted_at) VALUES (?, ?)";
 
 const LIST_OPEN: &str = "SELECT started_at FROM tool_calls WHERE status IN ('pending', 'awaiting_approval') \
@@ -140,6 +145,11 @@ pub(in crate::book) struct SumRows {
 /// The hours since a time that are counted, in order.
 pub(in crate::book) async fn list_counted(db: &Database, since: DateTime<Utc>) -> sqlx::Result<Vec<DateTime<Utc>>> {
     on_db!(db, |pool| sqlx::query_scalar(LIST_COUNTED).bind(since).fetch_all(pool).await)
+}
+
+/// When the first thing was that is counted, of those since a time.
+pub(in crate::book) async fn find_first(db: &Database, since: DateTime<Utc>) -> sqlx::Result<Option<DateTime<Utc>>> {
+    on_db!(db, |pool| sqlx::query_scalar(FIND_FIRST).bind(since).bind(since).bind(since).fetch_one(pool).await)
 }
 
 /// Goes through one hour.

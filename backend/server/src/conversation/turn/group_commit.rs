@@ -8,7 +8,7 @@ use std::{
 };
 
 use tallybook_protocol::MessageId;
-use tokio::{runtime::Handle, sync::Notify};
+use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use super::{
@@ -29,7 +29,6 @@ const MAX_TURNS_PER_COMMIT: usize = 32;
 /// The turns whose words are stored together.
 pub(in super::super) struct GroupCommit {
     db: Database,
-    runtime: Handle,
     /// What must have ended before the database is closed.
     tasks: TaskTracker,
     members: Mutex<Members>,
@@ -58,8 +57,8 @@ impl Drop for Membership {
 }
 
 impl GroupCommit {
-    pub(in super::super) fn new(db: Database, runtime: Handle, tasks: TaskTracker) -> Arc<Self> {
-        Arc::new(Self { db, runtime, tasks, members: Mutex::default(), left: Notify::new() })
+    pub(in super::super) fn new(db: Database, tasks: TaskTracker) -> Arc<Self> {
+        Arc::new(Self { db, tasks, members: Mutex::default(), left: Notify::new() })
     }
 
     /// Has the words of a turn stored from now on.
@@ -69,7 +68,7 @@ impl GroupCommit {
         let mut members = lock(&self.members);
         members.writers.insert(key, Arc::clone(writer));
         if !std::mem::replace(&mut members.has_task, true) {
-            self.tasks.spawn_on(store_words(Arc::clone(self)), &self.runtime);
+            self.tasks.spawn(store_words(Arc::clone(self)));
         }
         Membership { group: Arc::clone(self), key }
     }

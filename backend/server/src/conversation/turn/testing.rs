@@ -7,7 +7,6 @@ use tallybook_mcp::{PinStore, ToolServers, ToolServersSettings};
 use tallybook_protocol::{AnswerMode, MessagePart, NewConversation};
 use tallybook_tools::ToolRegistry;
 use tempfile::TempDir;
-use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use super::super::{
@@ -46,7 +45,7 @@ impl Fixture {
             Lifetimes { lease: Duration::from_secs(20), journal: None, consent_wait: None, deleted: Duration::ZERO };
         let (person_limits, memory) = (PersonLimits::default(), MemorySettings::OFF);
         let settings = ConversationSettings { lifetimes, person_limits, memory, plan: PlanSettings::default() };
-        let service = ConversationService::start(db, agent, tools, models, settings, Handle::current()).await.unwrap();
+        let service = ConversationService::start(db, agent, tools, models, settings).await.unwrap();
         let uuid = service.create_conversation(UserId::LOCAL, NewConversation::default()).await.unwrap().uuid;
         let conversation_id = service.context.find_conversation(UserId::LOCAL, uuid).await.unwrap().id;
         Self { service, uuid, conversation_id, _folder: folder }

@@ -104,7 +104,7 @@ where
     };
     let turn = state.run(begin).await?;
     let link = link(request, turn.place().0);
-    Ok(Follower::new(turn, link, state.limits.approval_wait, state.runtime.clone()))
+    Ok(Follower::new(turn, link, state.limits.approval_wait))
 }
 
 /// Where a person finds the conversation, by the name that the program asked for. Elsewhere than on this machine, browsers

@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 
 use tallybook_agent::CLIENT_CALLS;
 use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, Reasoning, Usage};
-use tokio::{runtime::Handle, task::JoinError};
+use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
@@ -33,7 +33,6 @@ pub(super) struct Follower {
     /// Whether the program was told that something waits.
     has_told_of_wait: bool,
     patience: Duration,
-    runtime: Handle,
 }
 
 enum Phase {
@@ -55,7 +54,7 @@ enum Told {
 
 impl Follower {
     /// Follows a turn. What waits for consent is decided on at `link`, and waited for so long.
-    pub(super) fn new(begun: BegunTurn, link: String, patience: Duration, runtime: Handle) -> Self {
+    pub(super) fn new(begun: BegunTurn, link: String, patience: Duration) -> Self {
         let BegunTurn { turn, events } = begun;
         let phase = Phase::Reads(events);
         Self {
@@ -67,7 +66,6 @@ impl Follower {
             link,
             has_told_of_wait: false,
             patience,
-            runtime,
         }
     }
 
@@ -203,7 +201,7 @@ impl Follower {
         let (service, user, conversation, message_id) = (service.clone(), *user, *conversation, *message_id);
         let patience = self.patience;
         let wait = async move { service.next_run(user, conversation, message_id, patience).await };
-        self.phase = Phase::Waits(AbortOnDropHandle::new(self.runtime.spawn(wait)));
+        self.phase = Phase::Waits(AbortOnDropHandle::new(tokio::spawn(wait)));
     }
 
     fn after_wait(&mut self, run: Result<Result<NextRun, ServiceError>, JoinError>, sink: &mut impl Sink) -> Told {
@@ -229,7 +227,7 @@ impl Follower {
         let StoppedOnDrop { service, user, conversation, message_id, .. } = &self.turn;
         let (service, user, conversation, message_id) = (service.clone(), *user, *conversation, *message_id);
         let fetch = async move { service.list_client_calls(user, conversation, message_id).await };
-        self.phase = Phase::HandsOver(AbortOnDropHandle::new(self.runtime.spawn(fetch)));
+        self.phase = Phase::HandsOver(AbortOnDropHandle::new(tokio::spawn(fetch)));
     }
 
     fn hand_over(

@@ -29,9 +29,8 @@ on_every_engine! {
         let admin = team.sign_in(ADMIN).await;
         let db = engine.database().await;
         let ago = Utc::now().duration_trunc(TimeDelta::hours(1)).unwrap() - TimeDelta::hours(3);
-        eventually("the hour is counted, of which there was nothing to tell", async || {
-            rows!(engine, (i64,), "SELECT COUNT(*) FROM counted_hours")[0].0 > 3
-        }).await;
+        // Until all of it is written, the hour seems to be counted.
+        run!(&db, "INSERT INTO counted_hours (hour, counted_at) VALUES (?, ?)", ago, ago);
         write_turn(&db, 1, 1, "Small").await;
         write_call(&db, &Call::new(1, 1)).await;
         run!(&db, "DELETE FROM model_calls WHERE step = ?", 0_i64);
