@@ -90,7 +90,7 @@ pub(in crate::accounts) struct NewUserRow {
 /// Whether there is an admin who can sign in: by a password, or by an identity of `issuer`, where one is set.
 pub(in crate::accounts) async fn has_admin(db: &Database, issuer: Option<&str>) -> sqlx::Result<bool> {
     let admins: i64 =
-        on_db!(db, |pool| { sqlx::query_scalar(COUNT_OTHER_ADMINS).bind(NOBODY).bind(issuer).fetch_one(pool).await })?;
+        on_db!(db, |pool| sqlx::query_scalar(COUNT_OTHER_ADMINS).bind(NOBODY).bind(issuer).fetch_one(pool).await)?;
     Ok(admins > 0)
 }
 
