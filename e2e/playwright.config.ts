@@ -27,7 +27,7 @@ export default defineConfig<object, ServerOptions>({
     // What is the same on every database is tried on one.
     ...mysqlServers().map((mysqlServer) => ({
       name: `mysql-${new URL(mysqlServer).port || "3306"}`,
-      testMatch: /(branches|consent-live|conversation|crash|errors|reload|sidebar|tool-servers)\.spec\.ts$/,
+      testMatch: /(accounts|branches|consent-live|conversation|crash|errors|reload|sidebar|tool-servers)\.spec\.ts$/,
       use: { ...chromium, mysqlServer },
     })),
     { name: "firefox", testDir: "firefox", use: firefox },

@@ -29,14 +29,16 @@ async function invite(admin: Page, guest: Page, name: string): Promise<void> {
   await expect(guest.getByTestId("person")).toContainText(name);
 }
 
-test("two people in two browsers see their own conversations and never the other's", async ({ page, browser, baseURL }) => {
+test("two people in two browsers see their own conversations and never the other's", async ({ page, browser, baseURL, server }) => {
+  // Where servers share their data, one of the two is at another one.
+  const elsewhere = (await server.replica()) ?? baseURL!;
   await page.goto("/");
   await expect(page).toHaveURL(/\/sign-in$/);
   await fillIn(page, ADMIN);
   await expect(page.getByTestId("person")).toContainText(ADMIN);
 
   const [ann, anns] = await browserOf(browser, baseURL!);
-  const [ben, bens] = await browserOf(browser, baseURL!);
+  const [ben, bens] = await browserOf(browser, elsewhere);
   await invite(page, anns, "ann");
   await invite(page, bens, "ben");
   await new ChatPage(anns).ask("What is 1 + 2?");
@@ -46,13 +48,16 @@ test("two people in two browsers see their own conversations and never the other
     [anns, bens, "1 + 2"],
     [bens, anns, "3 + 4"],
   ] as const) {
-    await own.reload();
-    await expect(links(own)).toHaveCount(1);
-    await expect(links(own)).toContainText(words);
+    const path = new URL(own.url()).pathname;
+    for (const address of new Set([baseURL!, elsewhere])) {
+      await own.goto(address + path);
+      await expect(links(own)).toHaveCount(1);
+      await expect(links(own)).toContainText(words);
+      const answer = await other.request.get(address + path.replace("/c/", "/api/conversations/"));
+      expect(answer.status()).toBe(404);
+      expect(await answer.text()).not.toContain(words);
+    }
     await expect(links(other)).not.toContainText(words);
-    const answer = await other.request.get(new URL(own.url()).pathname.replace("/c/", "/api/conversations/"));
-    expect(answer.status()).toBe(404);
-    expect(await answer.text()).not.toContain(words);
   }
 
   await test.step("whoever signs out leaves nothing to whom comes next at the same browser", async () => {

@@ -22,7 +22,12 @@ test("whoever links an identity signs in by it, without scripts, until it is unl
   await page.getByRole("button").click();
   const section = page.getByTestId("section-identities");
   await expect(section).toContainText("Nothing is linked.");
-  await section.getByRole("button", { name: "Link Example ID" }).click();
+  const link = section.getByRole("button", { name: "Link Example ID" });
+  await section.getByLabel("Current password").fill("not the password");
+  await link.click();
+  await expect(section).toContainText("The current password is wrong.");
+  await section.getByLabel("Current password").fill(PASSWORD);
+  await link.click();
   await expect(page).toHaveURL(/\/settings$/);
   await expect(section.getByTestId("identity")).toContainText("root-over-there");
   const { violations } = await new AxeBuilder({ page }).include("[data-testid=section-identities]").analyze();

@@ -25,6 +25,8 @@ pub enum Fault {
     Chatty,
     /// It goes on when its standard input ends.
     Lingers,
+    /// It has a tool that takes a password, repeats it on its standard error and in its notifications, and fails with it.
+    RepeatsSecrets,
     /// Of the newer era, it ends each subscription with the first change that it tells.
     EndsSubscriptions,
 }

@@ -1,6 +1,7 @@
 //! What it answers to each message, whatever brings it.
 
 use std::{
+    io::{self, Write as _},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -134,6 +135,7 @@ impl Machine {
                 Ok(text(&names.join("\n")))
             }
             "fail" => Ok(json!({ "content": [{ "type": "text", "text": "it did not work" }], "isError": true })),
+            "login" if self.has(Fault::RepeatsSecrets) => Ok(repeat(arguments, message, out).await),
             "ask" => Ok(json!({ "resultType": "input_required", "inputRequests": {} })),
             "mixed" => Ok(json!({ "content": [
                 { "type": "text", "text": "seen" },
@@ -211,6 +213,18 @@ impl Machine {
         }
         Err((-32800, "cancelled"))
     }
+}
+
+/// Repeats a password in all ways.
+async fn repeat(arguments: &Value, message: &Value, out: &Sender<Value>) -> Value {
+    let words = format!("{} is not the password", arguments["password"].as_str().unwrap_or_default());
+    let _ = writeln!(io::stderr(), "{words}");
+    let logged = json!({ "level": "error", "data": words });
+    let _ = out.send(json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": logged })).await;
+    let token = &message["params"]["_meta"]["progressToken"];
+    let progress = json!({ "progressToken": token, "progress": 1, "message": words });
+    let _ = out.send(json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": progress })).await;
+    json!({ "content": [{ "type": "text", "text": words }], "isError": true })
 }
 
 fn text(text: &str) -> Value {

@@ -20,6 +20,11 @@ pub(crate) fn listed(faults: &[Fault]) -> Vec<Value> {
     let mut tools = vec![read_only("echo"), read_only("env")];
     let names = ["slow", "fail", "ask", "mixed", "structured", "big", "die", "spawn", "seen", "change"];
     tools.extend(names.iter().map(|name| tool(name)));
+    if faults.contains(&Fault::RepeatsSecrets) {
+        let password = json!({ "type": "string", "format": "password" });
+        let schema = json!({ "type": "object", "properties": { "password": password } });
+        tools.push(json!({ "name": "login", "inputSchema": schema }));
+    }
     if faults.contains(&Fault::MalformedTool) {
         tools.push(json!({ "name": 7, "inputSchema": {} }));
         tools.push(json!({ "name": "schemaless" }));

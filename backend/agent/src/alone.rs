@@ -1,7 +1,7 @@
 //! One tool call outside of every turn, which no model asks for and none is told of: under the same timeout, panic guard and
 //! bounds as a call of a step.
 
-use tallybook_tools::{Secrets, ToolError, ToolRegistry};
+use tallybook_tools::{Secrets, ToolError, ToolRegistry, hide_arguments};
 use tokio::{
     task::JoinSet,
     time::{Instant, timeout},
@@ -24,7 +24,10 @@ impl AgentService {
         // Never closed.
         let slot = slot.ok();
         let mut tasks = JoinSet::new();
-        tasks.spawn(runner.call(tools.call(name, input_text), &Secrets::default(), slot));
+        let hidden = tools.find_spec(name).and_then(|tool| hide_arguments(&tool.input_schema, input_text));
+        let secrets = Secrets::of_arguments(hidden.map(|hidden| hidden.values).unwrap_or_default());
+        runner.secrets.remember(&secrets);
+        tasks.spawn(runner.call(tools.call(name, input_text), &secrets, slot));
         let returned = match tasks.join_next().await {
             Some(Ok(returned)) => returned,
             Some(Err(error)) => Err(describe_panic(&error)),

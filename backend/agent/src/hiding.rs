@@ -17,13 +17,15 @@ impl Hiding<'_> {
     /// program's tool takes is the program's business.
     pub(super) fn hide(&self, mut call: ToolCallRequest) -> (ToolCallRequest, Option<SecretInput>) {
         call.input_text = self.secrets.hide(call.input_text).into_owned();
-        let tool = self.offer.find_ours(&call.name);
-        let Some(hidden) = tool.and_then(|tool| hide_arguments(&tool.input_schema, &call.input_text)) else {
+        let schema = self.offer.find_schema(&call.name);
+        let Some(hidden) = schema.and_then(|schema| hide_arguments(schema, &call.input_text)) else {
             return (call, None);
         };
         // Nothing runs with arguments that cannot be read.
         let is_read = hidden.text.trim_start().starts_with('{');
         let whole = std::mem::replace(&mut call.input_text, hidden.text);
-        (call, is_read.then(|| SecretInput { input_text: whole, values: Secrets::of_arguments(hidden.values) }))
+        let values = Secrets::of_arguments(hidden.values);
+        self.secrets.remember(&values);
+        (call, is_read.then_some(SecretInput { input_text: whole, values }))
     }
 }

@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use serde_json::Value;
 use tallybook_tools::{ToolRegistry, ToolSpec};
 
 use super::turn::PlannedCall;
@@ -16,20 +17,27 @@ pub(super) struct Offer {
     pub(super) specs: Arc<[ToolSpec]>,
     /// The names of the program's.
     theirs: BTreeSet<String>,
+    /// What is known of tools of ours that are not offered, by their names.
+    absent: BTreeMap<String, Arc<Value>>,
 }
 
 impl Offer {
     pub(super) fn new(ours: &ToolRegistry, theirs: Vec<ToolSpec>) -> Self {
         let names = theirs.iter().map(|tool| tool.name.clone()).collect();
+        let absent = ours.absent_schemas().map(|(name, schema)| (name.to_owned(), Arc::clone(schema))).collect();
         let ours = ours.specs();
         let all = ours.iter().cloned().chain(theirs).map(|tool| (tool.name.clone(), tool));
         let by_name: BTreeMap<String, ToolSpec> = all.collect();
-        Self { specs: by_name.into_values().collect(), theirs: names }
+        Self { specs: by_name.into_values().collect(), theirs: names, absent }
     }
 
-    /// A tool that is run here.
-    pub(super) fn find_ours(&self, name: &str) -> Option<&ToolSpec> {
-        self.specs.iter().find(|tool| tool.name == name && !self.theirs.contains(name))
+    /// What a tool of ours takes, which may be one that is not offered.
+    pub(super) fn find_schema(&self, name: &str) -> Option<&Value> {
+        if self.theirs.contains(name) {
+            return None;
+        }
+        let offered = self.specs.iter().find(|tool| tool.name == name).map(|tool| &tool.input_schema);
+        offered.or_else(|| self.absent.get(name).map(AsRef::as_ref))
     }
 
     /// Those of a step's calls that are run here, and whether there are others.

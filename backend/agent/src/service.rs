@@ -55,6 +55,11 @@ impl AgentService {
         self.runner.secrets.hide(text).into_owned()
     }
 
+    /// A text from beside the calls without that, and without the secret arguments of the latest calls.
+    pub fn hide_everywhere(&self, text: String) -> String {
+        self.runner.secrets.hide_with_arguments(text).into_owned()
+    }
+
     /// What a turn may use up.
     pub fn limits(&self) -> Limits {
         self.limits

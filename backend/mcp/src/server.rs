@@ -21,7 +21,7 @@ use super::{
         FAREWELL_TIMEOUT, FIRST_PAUSE, HANDSHAKE_TIMEOUT, LAST_PAUSE, MAX_CONCURRENT_CALLS, MIN_REFRESH, REFRESH_EVERY,
         SETTLED_AFTER,
     },
-    listing::{Listing, list},
+    listing::{ListedTool, Listing, list},
     offering::{Offering, offering, taken},
     pins::{AcceptError, DefinitionHash, PinStore},
     result::tool_result,
@@ -74,6 +74,14 @@ pub(super) struct State {
     listing: Listing,
     /// The definitions that are accepted, as far as they are known.
     accepted: HashMap<String, DefinitionHash>,
+}
+
+impl State {
+    /// Tools that the server lists and that are not offered.
+    pub(super) fn withheld(&self) -> impl Iterator<Item = &ListedTool> {
+        let is_offered = |name: &str| self.offering.tools.iter().any(|tool| tool.listed.name == name);
+        self.listing.tools.iter().filter(move |tool| !is_offered(&tool.name))
+    }
 }
 
 impl Server {

@@ -160,10 +160,13 @@ impl Shared {
     fn publish(&self) {
         let mut offer = self.offer();
         let mut tools = self.builtin.clone();
+        let mut withheld = Vec::new();
         let mut all = Vec::new();
         for server in &self.servers {
             let mut names = Named::default();
-            for tool in &server.state().offering.tools {
+            let state = server.state();
+            withheld.extend(state.withheld().map(|tool| (server.name.clone(), tool.clone())));
+            for tool in &state.offering.tools {
                 let original = &tool.listed.name;
                 let name = tool_name(&server.name, original, |name| tools.find_spec(name).is_some());
                 let added = name.filter(|name| {
@@ -183,6 +186,13 @@ impl Shared {
             }
             all.push(names);
         }
+        // Names of what is not offered are given last, since no tool on offer changes its own for them.
+        for (server, tool) in withheld {
+            if let Some(name) = tool_name(&server, &tool.name, |name| tools.find_spec(name).is_some()) {
+                tools.know(&name, &tool.input_schema);
+            }
+        }
+        tools.know_all_of(&offer.tools);
         *offer = Offer { tools: Arc::new(tools), named: all };
         drop(offer);
         self.changes.send_modify(|version| *version += 1);

@@ -109,14 +109,16 @@ impl Application {
         let tool_servers = ToolServers::start(tools, settings.tool_servers, &pins, find);
         let page_files = PageFiles::new(db.clone());
         let accounts = Accounts::new(db.clone(), settings.accounts);
-        let book = Book::new(db.clone(), settings.retention, agent.clone(), tool_servers.clone());
         let conversations = ConversationSettings {
             lifetimes,
             person_limits: settings.person_limits,
             memory: settings.memory,
             plan: settings.plan,
         };
+        let (book_db, book_agent, book_tools) = (db.clone(), agent.clone(), tool_servers.clone());
         let service = ConversationService::start(db, agent, tool_servers, models, conversations).await?;
+        let counts = Arc::clone(service.work_counts());
+        let book = Book::new(book_db, settings.retention, book_agent, book_tools, counts);
         let hosts = Hosts::new(address.ip(), settings.allowed_hosts);
         let (limits, keep_alive) = (settings.http_limits, settings.keep_alive);
         let kept = page_files.clone();

@@ -15,3 +15,4 @@ pub mod models;
 mod page_files;
 mod slots;
 mod tool_pins;
+mod work_counts;

@@ -1,4 +1,5 @@
-//! The log on stderr: what is noted, and how. No secret of the settings gets into it, whoever repeats one.
+//! The log on stderr: what is noted, and how. No secret of the settings gets into it, and no secret argument of a call, whoever
+//! repeats one.
 
 use std::io::{self, IsTerminal as _, Stderr, Write};
 
@@ -46,7 +47,7 @@ struct EntryWriter<'a> {
 
 impl Write for EntryWriter<'_> {
     fn write(&mut self, entry: &[u8]) -> io::Result<usize> {
-        self.out.write_all(self.secrets.hide(String::from_utf8_lossy(entry)).as_bytes())?;
+        self.out.write_all(self.secrets.hide_with_arguments(String::from_utf8_lossy(entry)).as_bytes())?;
         Ok(entry.len())
     }
 

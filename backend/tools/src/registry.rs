@@ -7,15 +7,18 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::{
     ProgressSender, Tool, ToolError, ToolOutput, ToolSpec,
     notation::{shortened, shortened_to},
-    secrets::HIDDEN,
+    secrets::{HIDDEN, marks_secrets},
 };
 
 /// The longest arguments that are read.
 pub const MAX_INPUT_BYTES: usize = 1024 * 1024;
+/// Tools that are known without being on offer.
+const MAX_ABSENT: usize = 1000;
 /// The longest reason given for refusing arguments; serde quotes what it found.
 const MAX_REASON_CHARS: usize = 300;
 
@@ -36,6 +39,9 @@ pub struct ToolRegistry {
     tools: BTreeMap<String, Arc<dyn AnyTool>>,
     /// Names of tools that were taken out, so that who asks for one learns why it is not there.
     turned_off: BTreeSet<String>,
+    /// Tools that are not on offer, as far as they are known, by their names: a model that calls one all the same, as it did
+    /// before, writes the same secrets.
+    absent: BTreeMap<String, Arc<Value>>,
 }
 
 /// Whether a text can be the name of a tool: 1 to 64 of `a-z A-Z 0-9 _ -`, which every provider takes.
@@ -76,9 +82,36 @@ impl ToolRegistry {
     /// The registry without the tools of these names. A call of one of them fails and says why.
     #[must_use]
     pub fn without(&self, names: BTreeSet<String>) -> Self {
-        let mut tools = self.tools.clone();
-        tools.retain(|name, _| !names.contains(name));
-        Self { tools, turned_off: names }
+        let (off, tools) = self.tools.clone().into_iter().partition(|(name, _)| names.contains(name));
+        let off: BTreeMap<String, Arc<dyn AnyTool>> = off;
+        let mut without = Self { tools, turned_off: names, absent: self.absent.clone() };
+        for tool in off.into_values() {
+            without.know(&tool.spec().name, &tool.spec().input_schema);
+        }
+        without
+    }
+
+    /// Has the schema of a tool be known that is not on offer, where that marks secrets; so many of them.
+    pub fn know(&mut self, name: &str, schema: &Value) {
+        let is_new = !self.tools.contains_key(name) && !self.absent.contains_key(name);
+        if is_new && self.absent.len() < MAX_ABSENT && marks_secrets(schema) {
+            self.absent.insert(name.to_owned(), Arc::new(schema.clone()));
+        }
+    }
+
+    /// Has what `before` offered or knew be known, as far as it is not on offer now.
+    pub fn know_all_of(&mut self, before: &Self) {
+        for tool in before.tools.values() {
+            self.know(&tool.spec().name, &tool.spec().input_schema);
+        }
+        for (name, schema) in &before.absent {
+            self.know(name, schema);
+        }
+    }
+
+    /// The schemas of tools that are not on offer, which mark secrets.
+    pub fn absent_schemas(&self) -> impl Iterator<Item = (&str, &Arc<Value>)> {
+        self.absent.iter().map(|(name, schema)| (name.as_str(), schema))
     }
 
     /// What models are told, in the order of names.
@@ -308,6 +341,25 @@ mod tests {
         let error = without.call("Good_name-4", "{}").await.unwrap_err();
         assert_eq!(error.error_type, "tool_disabled");
         assert_eq!(without.call("other", "{}").await.unwrap_err().error_type, "unknown_tool");
+    }
+
+    #[test]
+    fn what_marks_secrets_is_known_of_tools_that_are_not_on_offer() {
+        let known =
+            |registry: &ToolRegistry| registry.absent_schemas().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
+        let secret = serde_json::json!({ "properties": { "pin": { "writeOnly": true } } });
+        let mut before = ToolRegistry::default().with(Named::<4>).unwrap();
+        before.know("login", &secret);
+        before.know("plain", &serde_json::json!({}));
+        before.know("Good_name-4", &secret);
+        assert_eq!(known(&before), ["login"], "a tool on offer says itself what it takes");
+        let mut now = ToolRegistry::default();
+        now.know_all_of(&before.without(["login".to_owned()].into()));
+        assert_eq!(known(&now), ["login"]);
+        for number in 0..2 * super::MAX_ABSENT {
+            now.know(&format!("tool{number}"), &secret);
+        }
+        assert_eq!(known(&now).len(), super::MAX_ABSENT);
     }
 
     #[tokio::test]

@@ -79,8 +79,8 @@ pub(crate) async fn list_identities() -> Result<Vec<Identity>, ApiError> {
 }
 
 /// `POST /api/identities`: where to go to link one.
-pub(crate) async fn begin_linking() -> Result<Linking, ApiError> {
-    call("POST", "/api/identities", NO_BODY).await
+pub(crate) async fn begin_linking(password: &str) -> Result<Linking, ApiError> {
+    call("POST", "/api/identities", Some(&json!({"password": password}))).await
 }
 
 /// `DELETE /api/identities/{id}`

@@ -87,6 +87,9 @@ texts! {
         "Who you are at another service. Whoever signs in there as you is let in here.",
         "外部サービスでのあなたのIDです。そこであなたとしてサインインした人は、ここにもサインインできます。";
     identities_none: "Nothing is linked.", "連携しているものはありません。";
+    identity_password:
+        "Leave it empty if you have none, and have signed in within the last ten minutes.",
+        "パスワードがない場合は空欄のまま、サインインから10分以内に連携してください。";
     identity_unlink: "Unlink", "連携を解除";
 
     // Keys.

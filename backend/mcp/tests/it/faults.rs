@@ -48,6 +48,21 @@ async fn dies_in_mid_call_over_http() {
     assert_eq!(mock.seen().iter().filter(|seen| *seen == "tools/call die").count(), 1, "it may have been done");
 }
 
+/// A model that knows a tool from before calls it all the same, with the same secrets.
+#[tokio::test]
+async fn which_arguments_were_secret_is_known_after_a_server_is_lost() {
+    let mock = MockMcp::start(&[Fault::RepeatsSecrets]).await.unwrap();
+    let servers = over_http(&mock).await;
+    let absent = || servers.tools().absent_schemas().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
+    assert_eq!(absent(), Vec::<String>::new());
+    drop(mock);
+    // It takes a moment to end.
+    let is_there = async || call(&servers, "echo", &json!({})).await.is_ok();
+    timeout(WAIT_TIMEOUT, async { while is_there().await {} }).await.unwrap();
+    failed(&servers).await;
+    assert_eq!(absent(), ["mock__login"]);
+}
+
 #[tokio::test]
 async fn eight_calls_of_a_server_run_at_once() {
     let mock = MockMcp::start(&[]).await.unwrap();

@@ -25,6 +25,11 @@ pub enum AccountsError {
         "This account has no password yet. Ask an admin to set one; then you can change it, and delete the account."
     )]
     NoPassword,
+    /// The account has no password, and its owner signed in too long ago to be known by that.
+    #[error(
+        "This account has no password to prove that it is yours. Sign out, sign in again, and do this within ten minutes."
+    )]
+    SignInAgain,
     /// Somebody did not come in by OpenID Connect.
     #[error(transparent)]
     OpenId(#[from] OpenIdError),

@@ -93,8 +93,7 @@ impl Accounts {
         if !identities::delete(&mut tx, user, id).await? {
             return Err(OpenIdError::NoSuchIdentity.into());
         }
-        let issuer = self.context.issuer.as_ref().map(|issuer| issuer.settings().issuer.as_str());
-        if !users::has_way_in(&mut tx, user, issuer).await? {
+        if !users::has_way_in(&mut tx, user, self.issuer_address()).await? {
             return Err(OpenIdError::OnlyWayIn.into());
         }
         if let Credential::Session(own) = caller.credential

@@ -1,21 +1,23 @@
 //! Signing in by OpenID Connect: away to the issuer, and back with who one is there.
 
 use super::{
-    Accounts, AccountsError, Browser, Caller, Credential, NewSession, SignUp, UserId,
+    Accounts, AccountsError, Browser, Caller, Credential, NewSession, Password, SignUp, UserId,
     identities::link,
+    limits::FRESH_FOR,
     names::name_like,
-    openid::{Claims, Flow, OpenIdError, Purpose},
+    openid::{Claims, FLOW_LIFETIME, Flow, OpenIdError, Purpose},
     people::create_account,
     secret::{Secret, SecretHash},
     service::with_retries,
     store::{
         attempts,
         identities::{self, NewIdentityRow},
-        links,
+        links, sessions,
         users::NewUserRow,
     },
     throttle::Subject,
 };
+use crate::db::now;
 
 /// Names that are tried for a new account before one is made up.
 const NAMES_TRIED: u32 = 9;
@@ -66,6 +68,32 @@ impl Accounts {
         let flow = Flow::begin(purpose, session)?;
         let address = issuer.address_for(&flow, back).await?;
         Ok(Departure { address, held: flow.value().to_owned() })
+    }
+
+    /// Sends whoever is signed in to the issuer, to link who that is there. An identity is a way in for good, so a session alone
+    /// is not enough: its owner says the password, or has just signed in where there is none. That is written down here and
+    /// used up by whoever comes back, since nothing that the browser holds could prove it.
+    pub(crate) async fn begin_linking(
+        &self,
+        caller: &Caller,
+        password: Password,
+        browser: &Browser,
+        session: Option<&str>,
+        back: &str,
+    ) -> Result<Departure, AccountsError> {
+        self.issuer()?;
+        let Credential::Session(id) = caller.credential else { return Err(AccountsError::Off) };
+        match self.confirm(caller, password, browser.address).await {
+            Ok(_) => {}
+            Err(AccountsError::NoPassword) => {
+                if !sessions::is_newer(&self.context.db, id, now() - FRESH_FOR).await? {
+                    return Err(AccountsError::SignInAgain);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        sessions::confirm(&self.context.db, id).await?;
+        self.depart(&Purpose::Link, session, back).await
     }
 
     /// Takes in whoever came back from the issuer.
@@ -205,8 +233,14 @@ impl Accounts {
 
     /// Links who came back to the account that is signed in.
     async fn link_own(&self, claims: &Claims, caller: Option<&Caller>) -> Result<(), AccountsError> {
-        let caller = caller.filter(|caller| matches!(caller.credential, Credential::Session(_)));
-        let user = caller.ok_or(OpenIdError::Stale)?.user;
+        let session = caller.and_then(|caller| match caller.credential {
+            Credential::Session(id) => Some((caller.user, id)),
+            Credential::Local | Credential::Key(_) => None,
+        });
+        let (user, session) = session.ok_or(OpenIdError::Stale)?;
+        if !sessions::use_confirmation(&self.context.db, session, now() - FLOW_LIFETIME).await? {
+            return Err(OpenIdError::Stale.into());
+        }
         let new = self.new_identity(claims)?;
         match identities::find(&self.context.db, &new.issuer, &new.subject).await? {
             Some(owner) if owner.user_id == user => Ok(()),

@@ -28,6 +28,8 @@ pub(super) const USERS_AT_ONCE: u32 = 100;
 pub(super) const IDLE_LIFETIME: Duration = Duration::days(14);
 /// How long a session lasts at most.
 pub(crate) const ABSOLUTE_LIFETIME: Duration = Duration::days(90);
+/// How long after signing in whoever has no password still counts as the one who did.
+pub(super) const FRESH_FOR: Duration = Duration::minutes(10);
 /// How exactly is known when a session or a key was last used, which spares a write each time.
 pub(super) const SEEN_EXACTNESS: Duration = Duration::minutes(1);
 /// How long the link that makes the first admin can be used.

@@ -72,9 +72,9 @@ impl Accounts {
     async fn store_admin(&self, new: &NewUserRow, link: Option<&SecretHash>) -> Result<UserId, AccountsError> {
         let mut tx = self.context.db.begin().await?;
         // First of all, since from here on no other transaction changes who the admins are.
-        let admins = users::count_admins(&mut tx).await?;
+        let has_admin = users::has_other_admin(&mut tx, None, self.issuer_address()).await?;
         if let Some(link) = link
-            && (admins > 0 || !links::use_up(&mut tx, link).await?)
+            && (has_admin || !links::use_up(&mut tx, link).await?)
         {
             return Err(AccountsError::LinkOver);
         }

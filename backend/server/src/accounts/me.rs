@@ -83,9 +83,9 @@ impl Accounts {
     async fn store_deletion(&self, caller: &Caller, hash: &str) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
         // First of all, since from here on no other transaction changes who the admins are.
-        let admins = users::count_admins(&mut tx).await?;
+        let has_other_admin = users::has_other_admin(&mut tx, Some(caller.user), self.issuer_address()).await?;
         let user = users::find_in(&mut tx, caller.user).await?.ok_or(AccountsError::NoSuchUser)?;
-        if UserRole::from(user.role) == UserRole::Admin && admins <= 1 {
+        if UserRole::from(user.role) == UserRole::Admin && !has_other_admin {
             return Err(AccountsError::LastAdmin);
         }
         if !users::delete(&mut tx, caller.user, hash).await? {
@@ -101,7 +101,12 @@ impl Accounts {
 
     /// Makes sure that it is the caller who asks, and gives the hash of the password. Whoever has found a session open must
     /// not be able to guess it, so attempts count as those to sign in do.
-    async fn confirm(&self, caller: &Caller, password: Password, address: IpAddr) -> Result<String, AccountsError> {
+    pub(super) async fn confirm(
+        &self,
+        caller: &Caller,
+        password: Password,
+        address: IpAddr,
+    ) -> Result<String, AccountsError> {
         let Some(name) = caller.name.as_deref() else { return Err(AccountsError::Off) };
         let (tried, address) = (Subject::name(name), Subject::address(address));
         self.count_attempt(&address).await?;
@@ -110,11 +115,12 @@ impl Accounts {
         let row = users::find_password(db, name).await?;
         let hash = row.filter(|row| row.id == caller.user).and_then(|row| row.password_hash);
         let has_password = hash.is_some();
-        if !self.context.hasher.verify(password, hash.clone()).await? {
-            return Err(if has_password { AccountsError::WrongPassword } else { AccountsError::NoPassword });
+        if !self.context.hasher.verify(password, hash.clone()).await? && has_password {
+            return Err(AccountsError::WrongPassword);
         }
+        // Where there is no password, none was guessed either.
         attempts::forget(db, &tried).await?;
         attempts::forgive(db, &address).await?;
-        hash.ok_or(AccountsError::WrongPassword)
+        hash.ok_or(AccountsError::NoPassword)
     }
 }

@@ -76,7 +76,7 @@ impl Accounts {
     async fn store_update(&self, admin: UserId, id: UserId, update: UserUpdate) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
         // First of all, since from here on no other transaction changes who the admins are.
-        let admins = users::count_admins(&mut tx).await?;
+        let has_other_admin = users::has_other_admin(&mut tx, Some(id), self.issuer_address()).await?;
         let user = users::find_in(&mut tx, id).await?.ok_or(AccountsError::NoSuchUser)?;
         if user.deleted_at.is_some() {
             return Err(AccountsError::Deleted);
@@ -84,7 +84,7 @@ impl Accounts {
         let (was, was_active) = (UserRole::from(user.role), user.deactivated_at.is_none());
         let (role, is_active) = (update.role.unwrap_or(was), update.active.unwrap_or(was_active));
         let is_admin = |role, active| role == UserRole::Admin && active;
-        if is_admin(was, was_active) && !is_admin(role, is_active) && admins <= 1 {
+        if is_admin(was, was_active) && !is_admin(role, is_active) && !has_other_admin {
             return Err(AccountsError::LastAdmin);
         }
         if role == was && is_active == was_active {

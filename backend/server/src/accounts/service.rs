@@ -44,13 +44,18 @@ impl Accounts {
         &self.context.settings
     }
 
+    /// The address of the issuer by which people sign in; `None` where they sign in by none.
+    pub(super) fn issuer_address(&self) -> Option<&str> {
+        self.context.issuer.as_ref().map(|issuer| issuer.settings().issuer.as_str())
+    }
+
     /// Whether there is an admin, without whom a server that has accounts serves nobody.
     pub async fn is_set_up(&self) -> Result<bool, AccountsError> {
         let context = &self.context;
         if context.has_admin.load(Ordering::Relaxed) {
             return Ok(true);
         }
-        let has_admin = users::has_admin(&context.db).await?;
+        let has_admin = users::has_admin(&context.db, self.issuer_address()).await?;
         context.has_admin.store(has_admin, Ordering::Relaxed);
         Ok(has_admin)
     }

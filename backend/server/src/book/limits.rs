@@ -39,6 +39,8 @@ pub(super) const MAX_STRETCH: u32 = 32_000;
 /// A stretch that took less is followed by a longer one, and one that took longer than the second by a shorter one.
 pub(super) const SHORT_TIME: Duration = Duration::from_millis(100);
 pub(super) const LONG_TIME: Duration = Duration::from_millis(400);
+/// So many calls, of those that something the filter names leaves, are looked at all rather than along another index.
+pub(super) const FEW: u32 = 5_000;
 /// So many calls are sorted at once.
 pub(super) const MAX_SORTED: u32 = 50_000;
 /// Stretches of calls of which is written down what they are found by, before a page is looked for.

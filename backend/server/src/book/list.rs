@@ -8,7 +8,7 @@ use super::{
     Book, BookError,
     filter::Filter,
     limits::{
-        CALLS_ON_PAGE, FIRST_STRETCH, LIST_PATIENCE, LONG_TIME, MAX_SORTED, MAX_STRETCH, SHORT_TIME, TIME_FOR_PAGE,
+        CALLS_ON_PAGE, FEW, FIRST_STRETCH, LIST_PATIENCE, LONG_TIME, MAX_SORTED, MAX_STRETCH, SHORT_TIME, TIME_FOR_PAGE,
     },
     store::{
         calls::{self, CallRow, Key, Order, Place, PlaceRow, Stretch},
@@ -72,6 +72,12 @@ pub(super) async fn find(
     let mut after = after.unwrap_or_else(|| beginning(condition, order));
     // One more than fit on the page says whether there is another one.
     let wanted = limit + 1;
+    let condition = &calls::along_few(db, condition, FEW).await?;
+    if order == Order::Newest
+        && let Some(rows) = calls::list_newest_of_few(db, condition, after, count(wanted), FEW).await?
+    {
+        return Ok(page(rows, limit, order));
+    }
     if order == Order::Slowest && condition.names_something() && calls::is_few(db, condition, MAX_SORTED).await? {
         let rows = calls::list_slowest_of_few(db, condition, after, count(wanted)).await?;
         return Ok(page(rows, limit, order));

@@ -130,6 +130,7 @@ impl BegunRerun {
     pub(crate) async fn run(self) {
         let Self { id, book, tools, tool, input, _permit } = self;
         let end = book.context.agent.call_alone(&tools, &tool, &input).await;
+        book.context.counts.count_tool_call(Some(&tool), &end);
         if let Err(error) = reruns::end(&book.context.db, id, &end).await {
             tracing::warn!(%error, rerun = id, "what came of a call that was run again could not be stored");
         }

@@ -22,6 +22,7 @@ use crate::{
     db::{Database, now},
     slots::Slots,
     tool_pins::ToolPins,
+    work_counts::WorkCounts,
 };
 
 /// The use cases of the book. Cheap to clone; all clones are the same service.
@@ -39,6 +40,8 @@ pub(super) struct Context {
     pub(super) agent: AgentService,
     pub(super) tool_servers: ToolServers,
     pub(super) tool_pins: ToolPins,
+    /// Where calls that are run again are counted.
+    pub(super) counts: Arc<WorkCounts>,
     /// The right to run a call again.
     pub(super) reruns: Arc<Semaphore>,
     /// The right to look for a page of the list.
@@ -47,11 +50,17 @@ pub(super) struct Context {
 
 impl Book {
     /// The service over the calls in a database, in which what people delete is kept for so long; calls are run again by this
-    /// agent, with these tools.
-    pub(crate) fn new(db: Database, kept_for: Duration, agent: AgentService, tool_servers: ToolServers) -> Self {
+    /// agent, with these tools, and counted.
+    pub(crate) fn new(
+        db: Database,
+        kept_for: Duration,
+        agent: AgentService,
+        tool_servers: ToolServers,
+        counts: Arc<WorkCounts>,
+    ) -> Self {
         let (lists, reruns) = (Slots::new(MAX_LISTS), Arc::new(Semaphore::new(MAX_RERUNS)));
         let tool_pins = ToolPins::new(db.clone());
-        Self { context: Arc::new(Context { db, kept_for, agent, tool_servers, tool_pins, reruns, lists }) }
+        Self { context: Arc::new(Context { db, kept_for, agent, tool_servers, tool_pins, counts, reruns, lists }) }
     }
 
     /// Writes down what the calls of this moment are found by, which somebody wants to see.

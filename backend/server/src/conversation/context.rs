@@ -23,7 +23,6 @@ use super::{
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
     turn::group_commit::GroupCommit,
     turn_counts::TurnCounts,
-    work_counts::WorkCounts,
 };
 use crate::{
     accounts::UserId,
@@ -31,6 +30,7 @@ use crate::{
     journal::{Journal, lock},
     models::Catalog,
     slots::Slots,
+    work_counts::WorkCounts,
 };
 
 /// What the use cases share.
@@ -55,7 +55,7 @@ pub(super) struct Context {
     pub(super) running: RunningTurns,
     pub(super) group_commit: Arc<GroupCommit>,
     pub(super) turn_counts: TurnCounts,
-    pub(super) work_counts: WorkCounts,
+    pub(super) work_counts: Arc<WorkCounts>,
     pub(super) lifetimes: Lifetimes,
     /// What one person may use up.
     pub(super) person_limits: PersonLimits,
@@ -124,7 +124,7 @@ impl Context {
             owner: Uuid::new_v4().to_string(),
             running: RunningTurns::default(),
             turn_counts: TurnCounts::default(),
-            work_counts: WorkCounts::default(),
+            work_counts: Arc::default(),
             lifetimes,
             person_limits,
             memory,

@@ -24,11 +24,13 @@ impl ConversationService {
         let busy = || ToolError::other("busy", "too many tools are being called; try again in a moment");
         let slot = context.direct_calls.try_acquire(user).ok_or_else(busy)?;
         let (agent, name, input) = (context.agent.clone(), name.to_owned(), input_text.to_owned());
-        let shut_down = context.shut_down.clone();
+        let (shut_down, counts, tool) = (context.shut_down.clone(), context.work_counts.clone(), name.clone());
         // It ends with the server, whoever waits for it.
         let task = context.spawn(async move {
             let _slot = slot;
-            shut_down.run_until_cancelled_owned(agent.call_alone(&tools, &name, &input)).await
+            let end = shut_down.run_until_cancelled_owned(agent.call_alone(&tools, &name, &input)).await?;
+            counts.count_tool_call(Some(&tool), &end);
+            Some(end)
         });
         let stopping = || ToolError::other("shutting_down", "the server is about to restart; try again in a moment");
         let end = task.await.ok().flatten().ok_or_else(stopping)?;

@@ -32,7 +32,6 @@ mod tool_switches;
 mod turn;
 mod turn_counts;
 mod usage;
-mod work_counts;
 
 pub use context::{ConversationSettings, Lifetimes};
 pub use error::ServiceError;

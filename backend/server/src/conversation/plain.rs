@@ -65,6 +65,8 @@ impl ConversationService {
             let began = Instant::now();
             let outcome = pass_on(&task_context, stream, &told, slot).await;
             let duration_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
+            let how = outcome.word();
+            task_context.work_counts.count_plain_call(&info.model, how, duration_ms, outcome.usage);
             let call = PlainCall { user, model: info, outcome, duration_ms };
             if let Err(error) = with_retries(|| plain_calls::create(&task_context.db, &call)).await {
                 tracing::warn!(%error, "what a model used up that was asked once could not be stored");

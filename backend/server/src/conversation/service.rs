@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use tallybook_mcp::ToolServers;
+use tallybook_mcp::{ServerReport, ToolServers};
 
-use super::{context::Context, turn_counts::TurnCounts, work_counts::WorkCounts};
-use crate::{db::Database, models::Catalog};
+use super::{context::Context, turn_counts::TurnCounts};
+use crate::{db::Database, models::Catalog, work_counts::WorkCounts};
 
 /// The use cases of conversations. Cheap to clone; all clones are the same service.
 #[derive(Clone)]
@@ -20,6 +20,13 @@ impl ConversationService {
         &self.context.tool_servers
     }
 
+    /// How each tool server is doing. What one says of itself may repeat what it was told.
+    pub fn tool_server_reports(&self) -> Vec<ServerReport> {
+        let hidden = |error: String| self.context.agent.hide_everywhere(error);
+        let reports = self.context.tool_servers.reports();
+        reports.into_iter().map(|report| ServerReport { error: report.error.map(hidden), ..report }).collect()
+    }
+
     /// The models that answer.
     pub fn models(&self) -> &Catalog {
         &self.context.models
@@ -30,8 +37,8 @@ impl ConversationService {
         &self.context.turn_counts
     }
 
-    /// What they did.
-    pub(crate) fn work_counts(&self) -> &WorkCounts {
+    /// What they did, and calls beside them.
+    pub(crate) fn work_counts(&self) -> &Arc<WorkCounts> {
         &self.context.work_counts
     }
 

@@ -94,7 +94,7 @@ pub(super) async fn accept(
 
 /// The tools as everybody may know them.
 pub(super) fn all(service: &ConversationService) -> ToolList {
-    let reports = service.tool_servers().reports();
+    let reports = service.tool_server_reports();
     let specs = service.tool_servers().tools().specs();
     let items = specs.iter().map(|spec| ToolInfo {
         name: spec.name.clone(),

@@ -70,7 +70,7 @@ fn login(tool: &str, user: &str, password: &str) -> tallybook_mock_llm::Part {
 }
 
 /// Fails where the words stand in any column of any table, as they are or within JSON.
-async fn assert_not_kept(engine: &Engine, words: &str) {
+pub(crate) async fn assert_not_kept(engine: &Engine, words: &str) {
     let columns: Vec<(String, String)> = if engine.is_sqlite() {
         rows!(
             engine,
@@ -154,7 +154,8 @@ on_every_engine! {
         let tools = ToolRegistry::default().with(Pay).unwrap();
         let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
         let conversation = app.create_conversation().await;
-        model.reply([tool_call("pay", r#"{"amount":1}"#)]);
+        // That there is none is no secret, so the call may wait.
+        model.reply([tool_call("pay", r#"{"amount":1,"pin":null}"#)]);
         let events = app.send(&conversation, "Pay").await.all().await;
         let asked = events.iter().find_map(|event| match event {
             ChatEvent::ApprovalRequested(asked) => Some(asked.tool_call_id.0),
@@ -166,7 +167,7 @@ on_every_engine! {
         assert_eq!(refused.status(), 422);
         assert_not_kept(&engine, CANARY).await;
         model.reply([text("Paid.")]);
-        let rest = app.post(&address, edited(json!({ "amount": 2 }))).await.text().await.unwrap();
+        let rest = app.post(&address, edited(json!({ "amount": 2, "pin": null }))).await.text().await.unwrap();
         assert!(rest.contains("paid 2 false"), "{rest}");
     }
 
@@ -184,6 +185,55 @@ on_every_engine! {
         assert!(tool.0.lock().unwrap().is_empty());
         let rows = rows!(app, (String, String), "SELECT status, error_type FROM tool_calls");
         assert_eq!(rows, [("error".to_owned(), "secret_not_kept".to_owned())]);
+    }
+
+    /// A model that calls a tool that is turned off writes the same arguments as before.
+    async fn a_secret_for_a_tool_that_is_turned_off_is_hidden_too(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let tool = Login::<false>::default();
+        let tools = ToolRegistry::default().with(tool.clone()).unwrap();
+        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let conversation = app.create_conversation().await;
+        let switches = app.client.put(app.url(&format!("/api/conversations/{conversation}/tools")));
+        let off = switches.json(&json!({ "disabled": ["login"] })).send().await.unwrap();
+        assert_eq!(off.status(), 200);
+        model.reply([login("login", "ann", CANARY)]);
+        model.reply([text("It is off.")]);
+        let told = format!("{:?}", app.send(&conversation, "Log in").await.all().await);
+        assert!(!told.contains("5up3r") && told.contains("[hidden]"), "{told}");
+        assert!(tool.0.lock().unwrap().is_empty());
+        assert_not_kept(&engine, CANARY).await;
+        let rows = rows!(app, (String, String), "SELECT input_text, error_type FROM tool_calls");
+        assert_eq!(rows, [(r#"{"password":"[hidden]","user":"ann"}"#.to_owned(), "tool_disabled".to_owned())]);
+    }
+
+    /// A server of tools says what it likes beside its answers, on its standard error above all, and nobody knows of which call.
+    async fn what_a_tool_server_repeats_of_a_call_is_told_to_nobody(engine: Engine) {
+        let secret = "canary-argument-5up3r";
+        let model = MockLlm::start().await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (log, servers) = (folder.path().join("log"), folder.path().join("servers.json"));
+        let local = ToolServer::of_test("tool_servers::tool_server_process", &["repeats-secrets"]);
+        let local = json!({ "command": local.command, "args": local.args, "env": local.env, "risk": "low" });
+        std::fs::write(&servers, json!({ "mcpServers": { "local": local } }).to_string()).unwrap();
+        let mut command = Program::command_after(&format!("exec 2>'{}'", log.display()), &engine, &model);
+        let app = TestApp::launch_command(&engine, command.env("RUST_LOG", "trace").env("MCP_SERVERS_FILE", &servers));
+        eventually("the tool server is connected", async || {
+            app.get_json("/api/tools").await["servers"][0]["status"] == "connected"
+        })
+        .await;
+        let conversation = app.create_conversation().await;
+        model.reply([tool_call("local__login", json!({ "password": secret }).to_string())]);
+        model.reply([text("No.")]);
+        let events = format!("{:?}", app.send(&conversation, "Log in").await.all().await);
+        assert!(events.contains("[hidden] is not the password") && !events.contains("5up3r"), "{events}");
+        assert_not_kept(&engine, secret).await;
+        let read = || std::fs::read_to_string(&log).unwrap();
+        eventually("what it wrote is in the log", async || read().contains("a tool server says")).await;
+        let log = read();
+        let line = |word: &str| log.lines().find(|line| line.contains(word)).unwrap_or_default().to_owned();
+        assert!(line("a tool server says").contains("[hidden] is not the password"), "{}", line("a tool server says"));
+        assert!(!log.contains("5up3r"), "{}", line("5up3r"));
     }
 
     /// A canary for each kind of key, which tools and providers repeat: in no event, row or line of the log, at its loudest.

@@ -15,8 +15,8 @@ use tokio::sync::oneshot;
 use crate::support::{Engine, Program, TestApp};
 
 /// A collector on a free port. Dropping it stops it.
-struct Collector {
-    url: String,
+pub(crate) struct Collector {
+    pub(crate) url: String,
     got: Arc<Mutex<Vec<Vec<u8>>>>,
     handle: ServerHandle,
 }
@@ -28,14 +28,14 @@ impl Drop for Collector {
 }
 
 impl Collector {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let (told, ready) = oneshot::channel();
         std::thread::spawn(move || actix_web::rt::System::new().block_on(serve(told)));
         ready.await.expect("the collector starts")
     }
 
     /// What was sent, as it was sent.
-    fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         self.got.lock().unwrap().concat()
     }
 

@@ -54,24 +54,36 @@ pub fn hide_arguments(schema: &Value, input_text: &str) -> Option<HiddenArgument
         let secret = &input_text[range.clone()];
         text.push_str(&input_text[end..range.start]);
         text.push_str(&Value::from(HIDDEN).to_string());
-        match serde_json::from_str(secret) {
-            Ok(value) => add_leaves(&value, &mut values),
-            Err(_) => values.push(secret.to_owned()),
-        }
+        add_leaves(secret, 0, &mut values);
         end = range.end;
     }
     text.push_str(&input_text[end..]);
     Some(HiddenArguments { text, values })
 }
 
-/// The texts and numbers in a secret value, which a tool may repeat one by one.
-fn add_leaves(value: &Value, leaves: &mut Vec<String>) {
-    match value {
-        Value::String(text) => leaves.push(text.clone()),
-        Value::Number(number) => leaves.push(number.to_string()),
-        Value::Array(items) => items.iter().for_each(|item| add_leaves(item, leaves)),
-        Value::Object(fields) => fields.values().for_each(|field| add_leaves(field, leaves)),
-        Value::Null | Value::Bool(_) => {}
+/// The texts and numbers in a secret value, which a tool may repeat one by one; numbers as they are written. A boolean says
+/// too little to be looked for.
+fn add_leaves(value: &str, depth: usize, leaves: &mut Vec<String>) {
+    let read = match value.as_bytes().first() {
+        Some(b't' | b'f' | b'n') => return,
+        Some(b'"') => serde_json::from_str(value).map(|text: String| leaves.push(text)),
+        Some(b'[') if depth < MAX_DEPTH => serde_json::from_str(value).map(|items: Vec<&RawValue>| {
+            for item in items {
+                add_leaves(item.get(), depth + 1, leaves);
+            }
+        }),
+        Some(b'{') if depth < MAX_DEPTH => serde_json::from_str(value).map(|Fields(fields)| {
+            for (_, field) in fields {
+                add_leaves(field.get(), depth + 1, leaves);
+            }
+        }),
+        _ => {
+            leaves.push(value.to_owned());
+            return;
+        }
+    };
+    if read.is_err() {
+        leaves.push(value.to_owned());
     }
 }
 
@@ -110,6 +122,10 @@ impl<'a> Search<'a> {
             return None;
         }
         let value = raw.get();
+        if value == "null" {
+            // It says that there is no secret, as leaving it out does.
+            return Some(());
+        }
         if is_marked(schema) {
             // A raw value is a part of the text that it was read from.
             let start = (value.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize)?;
@@ -217,7 +233,7 @@ mod tests {
                 vec!["one", "two"],
             ),
             (r#"{"card":{"pin":1234,"name":"x"}}"#, r#"{"card":{"pin":"[hidden]","name":"x"}}"#, vec!["1234"]),
-            (r#"{"keys":["a",null,"b"]}"#, r#"{"keys":["[hidden]","[hidden]","[hidden]"]}"#, vec!["a", "b"]),
+            (r#"{"keys":["a",null,"b"]}"#, r#"{"keys":["[hidden]",null,"[hidden]"]}"#, vec!["a", "b"]),
             (r#"{"headers":{"x":"y"}}"#, r#"{"headers":{"x":"[hidden]"}}"#, vec!["y"]),
             (r#"{"login":{"user":"u","pin":[4711,{"a":"b"}]}}"#, r#"{"login":"[hidden]"}"#, vec!["4711", "b", "u"]),
         ];
@@ -228,6 +244,31 @@ mod tests {
         }
         assert_eq!(hide_arguments(&schema(), r#"{"user":"ann"}"#), None);
         assert_eq!(hide_arguments(&json!({ "type": "object" }), "no JSON"), None);
+    }
+
+    /// A schema's word on the type binds nobody: what is marked is hidden, whatever it is.
+    #[test]
+    fn a_marked_value_of_any_type_is_hidden_but_null_which_is_none() {
+        let cases = [
+            (r#""""#, vec![""]),
+            ("true", vec![]),
+            ("0", vec!["0"]),
+            ("-12.50e1", vec!["-12.50e1"]),
+            ("123456789012345678901234567890", vec!["123456789012345678901234567890"]),
+            ("{}", vec![]),
+            (r#"{"a":{"b":"deep"},"c":null,"d":false,"e":7}"#, vec!["deep", "7"]),
+            ("[]", vec![]),
+            (r#"["one",[2.0,null],{"three":"\u0034"}]"#, vec!["one", "2.0", "4"]),
+        ];
+        for (value, values) in cases {
+            let hidden = hide_arguments(&schema(), &format!(r#"{{"user":1,"password": {value} }}"#)).unwrap();
+            assert_eq!(hidden.text, r#"{"user":1,"password": "[hidden]" }"#, "{value}");
+            assert_eq!(hidden.values, values, "{value}");
+        }
+        assert_eq!(hide_arguments(&schema(), r#"{"password":null,"card":null,"keys":[null]}"#), None);
+        let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+        let hidden = hide_arguments(&schema(), &format!(r#"{{"password":{deep}}}"#)).unwrap();
+        assert_eq!((hidden.text.as_str(), hidden.values.len()), (r#"{"password":"[hidden]"}"#, 1));
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! What nobody may read, taken out of texts before they are kept, sent or logged: the values of secrets that the settings
-//! hold (here), and arguments that a tool's schema marks as secret (`arguments`).
+//! hold (here), and arguments that a tool's schema marks as secret (`arguments`), for a while after their call, too (`lately`).
 
 mod arguments;
+mod lately;
 
 use std::{borrow::Cow, fmt, sync::Arc};
+
+use lately::Lately;
 
 pub(crate) use arguments::marks_secrets;
 pub use arguments::{HiddenArguments, hide_arguments};
@@ -16,9 +19,13 @@ pub const HIDDEN: &str = "[hidden]";
 const MIN_BYTES: usize = 8;
 const MIN_ARGUMENT_BYTES: usize = 4;
 
-/// Values that nobody may read, the longest first, so that of values within each other the whole one goes.
+/// Values that nobody may read. Clones share which arguments were secret of late.
 #[derive(Clone, Default)]
-pub struct Secrets(Arc<[String]>);
+pub struct Secrets {
+    /// The longest first, so that of values within each other the whole one goes.
+    values: Arc<[String]>,
+    lately: Arc<Lately>,
+}
 
 impl Secrets {
     /// These values of the settings, each as it is and as it stands within a JSON string. Those of a few characters are left
@@ -40,33 +47,49 @@ impl Secrets {
     fn longest_first(mut values: Vec<String>) -> Self {
         values.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
-        Self(values.into())
+        Self { values: values.into(), lately: Arc::default() }
     }
 
     /// These and those.
     #[must_use]
     pub fn and(&self, others: &Self) -> Self {
-        if others.0.is_empty() {
+        if others.values.is_empty() {
             return self.clone();
         }
-        Self::longest_first(self.0.iter().chain(&*others.0).cloned().collect())
+        let both = Self::longest_first(self.values.iter().chain(&*others.values).cloned().collect());
+        Self { lately: Arc::clone(&self.lately), ..both }
+    }
+
+    /// Has `arguments` of a call hidden for a while wherever [`Self::hide_with_arguments`] hides these.
+    pub fn remember(&self, arguments: &Self) {
+        self.lately.add(&arguments.values);
     }
 
     /// Whether one of them occurs in the text.
     pub fn occur_in(&self, text: &str) -> bool {
-        self.0.iter().any(|value| text.contains(value))
+        self.values.iter().any(|value| text.contains(value))
     }
 
     /// The text without them.
     pub fn hide<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
-        let mut text = text.into();
-        for value in &*self.0 {
-            if text.contains(value) {
-                text = text.replace(value, HIDDEN).into();
-            }
-        }
-        text
+        hide(text.into(), &self.values)
     }
+
+    /// The same, and without the secret arguments of the latest calls: for what is said beside the calls, such as the log,
+    /// where nobody knows of which call something is.
+    pub fn hide_with_arguments<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
+        let text = self.hide(text);
+        self.lately.calls().iter().fold(text, |text, values| hide(text, values))
+    }
+}
+
+fn hide<'a>(mut text: Cow<'a, str>, values: &[String]) -> Cow<'a, str> {
+    for value in values {
+        if text.contains(value) {
+            text = text.replace(value, HIDDEN).into();
+        }
+    }
+    text
 }
 
 /// The value as it stands within a JSON string.
@@ -106,6 +129,16 @@ mod tests {
         assert_eq!(format!("{secrets:?}"), "[hidden]");
         assert_eq!(Secrets::default().hide("sk-canary"), "sk-canary");
         assert_eq!(Secrets::of_arguments(["1234".to_owned(), "99".to_owned()]).hide("1234 99"), "[hidden] 99");
+    }
+
+    #[test]
+    fn secret_arguments_are_hidden_elsewhere_only_where_that_is_asked_for() {
+        let secrets = secrets(&["sk-canary"]);
+        let log = secrets.clone();
+        secrets.and(&Secrets::default()).remember(&Secrets::of_arguments(["hunter2".to_owned()]));
+        secrets.and(&self::secrets(&["of another"])).remember(&Secrets::of_arguments(["4711".to_owned()]));
+        assert_eq!(log.hide("hunter2, sk-canary"), "hunter2, [hidden]");
+        assert_eq!(log.hide_with_arguments("hunter2, 4711, sk-canary"), "[hidden], [hidden], [hidden]");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Who one is at the issuer by which people sign in.
 
-use leptos::prelude::*;
+use leptos::{ev::SubmitEvent, prelude::*};
 use tallybook_protocol::Identity;
 
 use super::{
     deed::Deed,
     list::{List, when},
+    password,
     section::section,
 };
 use crate::{api::account, browser, language::Language};
@@ -19,8 +20,11 @@ pub(super) fn section_view(issuer: &str, text: Language) -> AnyView {
             None
         });
     });
-    let link = move |_| {
-        linking.run(text, account::begin_linking(), |linking| {
+    let given = RwSignal::new(String::new());
+    let link = move |event: SubmitEvent| {
+        event.prevent_default();
+        let said = given.get_untracked();
+        linking.run(text, async move { account::begin_linking(&said).await }, |linking| {
             // The issuer sends the browser back to the settings.
             browser::leave_for(&linking.url);
             None
@@ -29,18 +33,27 @@ pub(super) fn section_view(issuer: &str, text: Language) -> AnyView {
     let content = view! {
         {list.view("identities", text, Some(text.identities_none()), move |identity| row(identity, unlink, text))}
         {unlinking.told()}
-        <div class="setting-buttons">
-            <button
-                type="button"
-                class="button"
-                data-testid="link-identity"
-                aria-disabled=move || linking.busy()
-                on:click=link
-            >
-                {text.identity_link(issuer)}
-            </button>
-        </div>
-        {linking.told()}
+        <form class="setting-form" on:submit=link>
+            {password::field_with(
+                "link-password",
+                text.password_current(),
+                "current-password",
+                Some(text.identity_password()),
+                false,
+                given,
+            )}
+            <div class="setting-buttons">
+                <button
+                    type="submit"
+                    class="button"
+                    data-testid="link-identity"
+                    aria-disabled=move || linking.busy()
+                >
+                    {text.identity_link(issuer)}
+                </button>
+            </div>
+            {linking.told()}
+        </form>
     };
     section("identities", text.identities(), text.identities_about(), content.into_any())
 }

@@ -44,6 +44,18 @@ pub(super) fn field(
     rule: Option<&'static str>,
     value: RwSignal<String>,
 ) -> AnyView {
+    field_with(id, label, autocomplete, rule, true, value)
+}
+
+/// The same, which may be left empty where it is not required.
+pub(super) fn field_with(
+    id: &'static str,
+    label: &'static str,
+    autocomplete: &'static str,
+    rule: Option<&'static str>,
+    is_required: bool,
+    value: RwSignal<String>,
+) -> AnyView {
     let rule_id = rule.map(|_| format!("{id}-rule"));
     view! {
         <label for=id>{label}</label>
@@ -52,7 +64,7 @@ pub(super) fn field(
             class="field"
             id=id
             data-testid=id
-            required
+            required=is_required
             autocomplete=autocomplete
             aria-describedby=rule_id.clone()
             prop:value=move || value.get()

@@ -18,6 +18,12 @@ const FIND: &str = "SELECT s.id, s.user_id, u.name, u.role, u.generation, s.last
 
 const SEEN: &str = "UPDATE sessions SET last_seen_at = ?, expires_at = ? WHERE id = ?";
 
+const IS_NEWER: &str = "SELECT COUNT(*) FROM sessions WHERE id = ? AND created_at > ?";
+
+const CONFIRM: &str = "UPDATE sessions SET confirmed_at = ? WHERE id = ?";
+
+const USE_CONFIRMATION: &str = "UPDATE sessions SET confirmed_at = NULL WHERE id = ? AND confirmed_at > ?";
+
 const LIST: &str = "SELECT id, created_at, COALESCE(last_seen_at, created_at) AS last_seen_at, expires_at, user_agent, \
      address FROM sessions WHERE user_id = ? AND expires_at > ? ORDER BY last_seen_at DESC, id DESC";
 
@@ -79,6 +85,25 @@ pub(in crate::accounts) async fn seen(
     expires_at: DateTime<Utc>,
 ) -> sqlx::Result<()> {
     write_db!(db, |pool| sqlx::query(SEEN).bind(at).bind(expires_at).bind(id).execute(pool).await.map(|_| ()))
+}
+
+/// Whether a session began after this time.
+pub(in crate::accounts) async fn is_newer(db: &Database, id: i64, than: DateTime<Utc>) -> sqlx::Result<bool> {
+    let count: i64 = on_db!(db, |pool| sqlx::query_scalar(IS_NEWER).bind(id).bind(than).fetch_one(pool).await)?;
+    Ok(count > 0)
+}
+
+/// Notes that whoever uses a session has proved to be its owner.
+pub(in crate::accounts) async fn confirm(db: &Database, id: i64) -> sqlx::Result<()> {
+    write_db!(db, |pool| sqlx::query(CONFIRM).bind(now()).bind(id).execute(pool).await.map(|_| ()))
+}
+
+/// Uses up that proof. False where there is none after this time.
+pub(in crate::accounts) async fn use_confirmation(db: &Database, id: i64, after: DateTime<Utc>) -> sqlx::Result<bool> {
+    write_db!(db, |pool| {
+        let done = sqlx::query(USE_CONFIRMATION).bind(id).bind(after).execute(pool).await?;
+        Ok(done.rows_affected() == 1)
+    })
 }
 
 pub(in crate::accounts) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<SessionRow>> {

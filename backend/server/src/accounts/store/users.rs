@@ -6,9 +6,13 @@ use tallybook_protocol::{User, UserRole};
 use super::super::UserId;
 use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx, write_db};
 
-/// The one local owner is an admin without a password or an identity, who can sign in nowhere.
-const COUNT_ADMINS: &str = "SELECT COUNT(*) FROM users WHERE role = 'admin' AND deactivated_at IS NULL \
-     AND (password_hash IS NOT NULL OR id IN (SELECT user_id FROM identities))";
+/// The one local owner is an admin without a password or an identity, who can sign in nowhere. Identities of an issuer of
+/// before let nobody in.
+const COUNT_OTHER_ADMINS: &str = "SELECT COUNT(*) FROM users WHERE id <> ? AND role = 'admin' AND deactivated_at IS NULL \
+     AND (password_hash IS NOT NULL OR id IN (SELECT user_id FROM identities WHERE issuer = ?))";
+
+/// Nobody's id.
+const NOBODY: UserId = UserId(0);
 
 const COUNT: &str = "SELECT COUNT(*) FROM users";
 
@@ -83,15 +87,25 @@ pub(in crate::accounts) struct NewUserRow {
     pub(in crate::accounts) role: UserRole,
 }
 
-pub(in crate::accounts) async fn has_admin(db: &Database) -> sqlx::Result<bool> {
-    let admins: i64 = on_db!(db, |pool| sqlx::query_scalar(COUNT_ADMINS).fetch_one(pool).await)?;
+/// Whether there is an admin who can sign in: by a password, or by an identity of `issuer`, where one is set.
+pub(in crate::accounts) async fn has_admin(db: &Database, issuer: Option<&str>) -> sqlx::Result<bool> {
+    let admins: i64 =
+        on_db!(db, |pool| sqlx::query_scalar(COUNT_OTHER_ADMINS).bind(NOBODY).bind(issuer).fetch_one(pool).await)?;
     Ok(admins > 0)
 }
 
-/// The same within a transaction, which no other can change until it is over.
-pub(in crate::accounts) async fn count_admins(tx: &mut Transaction) -> sqlx::Result<i64> {
+/// The same within a transaction, of others than this one, which no other transaction can change until this is over.
+pub(in crate::accounts) async fn has_other_admin(
+    tx: &mut Transaction,
+    than: Option<UserId>,
+    issuer: Option<&str>,
+) -> sqlx::Result<bool> {
     on_tx!(&mut *tx, |connection| sqlx::query(LOCK).execute(connection).await.map(|_| ()))?;
-    on_tx!(tx, |connection| sqlx::query_scalar(COUNT_ADMINS).fetch_one(connection).await)
+    let than = than.unwrap_or(NOBODY);
+    let admins: i64 = on_tx!(tx, |connection| {
+        sqlx::query_scalar(COUNT_OTHER_ADMINS).bind(than).bind(issuer).fetch_one(connection).await
+    })?;
+    Ok(admins > 0)
 }
 
 /// Has no other transaction decide by what somebody signs in, until this one is over.

@@ -191,6 +191,51 @@ pub(in crate::book) async fn is_few(db: &Database, condition: &Condition, limit:
     Ok(count <= i64::from(limit))
 }
 
+/// The condition along the index of the first thing that it names and few calls have, where there is such a thing: what is
+/// rare is found without going through what is common.
+pub(in crate::book) async fn along_few(db: &Database, condition: &Condition, few: u32) -> sqlx::Result<Condition> {
+    for way in condition.ways() {
+        if is_few(db, &way, few).await? {
+            return Ok(way);
+        }
+    }
+    Ok(condition.clone())
+}
+
+/// The newest calls after a place, sorted by the database, where few took as long as the condition says; `None` where it says
+/// nothing of that, or more did.
+pub(in crate::book) async fn list_newest_of_few(
+    db: &Database,
+    condition: &Condition,
+    after: Place,
+    limit: u32,
+    few: u32,
+) -> sqlx::Result<Option<Vec<PlaceRow>>> {
+    let Some(durations) = condition.along_durations() else { return Ok(None) };
+    // That it is limited keeps engines from going along another index. Some may be added meanwhile.
+    let ids = |limit: u32| {
+        let sql = Sql::new("SELECT id FROM tool_calls WHERE 1 = 1").then(&durations).text(" LIMIT ");
+        sql.value(i64::from(limit))
+    };
+    let sql = Sql::new("SELECT COUNT(*) FROM (").then(&ids(few + 1)).text(") b");
+    let count: i64 = on_db!(db, |pool| sql.build().build_query_scalar().fetch_one(pool).await)?;
+    if count > i64::from(few) {
+        return Ok(None);
+    }
+    let sql = Sql::new("SELECT t.id, t.started_at, t.duration_ms FROM (").then(&ids(2 * few));
+    let sql = sql.text(") b JOIN tool_calls t ON t.id = b.id WHERE 1 = 1").then(&condition.all());
+    let sql = match after {
+        Place::Behind(Key::Time(time), id) => {
+            let sql = sql.text(" AND (t.started_at < ").value(time).text(" OR (t.started_at = ").value(time);
+            sql.text(" AND t.id < ").value(id).text("))")
+        }
+        Place::Below(Key::Time(time)) => sql.text(" AND t.started_at < ").value(time),
+        Place::Behind(Key::Ms(_), _) | Place::Below(Key::Ms(_)) => sql,
+    };
+    let sql = sql.text(" ORDER BY t.started_at DESC, t.id DESC LIMIT ").value(i64::from(limit));
+    on_db!(db, |pool| sql.build().build_query_as().fetch_all(pool).await).map(Some)
+}
+
 /// The slowest of few calls after a place, sorted by the database.
 pub(in crate::book) async fn list_slowest_of_few(
     db: &Database,

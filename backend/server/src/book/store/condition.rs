@@ -99,6 +99,25 @@ impl Condition {
         self.until.map_or_else(Sql::default, |until| Sql::new(" AND started_at < ").value(until))
     }
 
+    /// The same along the index of each thing it names, this one first; nothing where there is no choice.
+    pub(super) fn ways(&self) -> Vec<Self> {
+        let Some(leading) = self.leading.as_ref().filter(|_| !self.equal.is_empty()) else { return Vec::new() };
+        let others = self.equal.iter().enumerate().map(|(place, other)| {
+            let mut way = Self { leading: Some(other.clone()), ..self.clone() };
+            way.equal[place] = leading.clone();
+            way
+        });
+        std::iter::once(self.clone()).chain(others).collect()
+    }
+
+    /// How long calls took, along the index of durations.
+    pub(super) fn along_durations(&self) -> Option<Sql> {
+        self.slow.map(|slow| match slow {
+            Slow::Longer(ms) => Sql::new(" AND duration_ms > ").value(ms),
+            Slow::Shorter(ms) => Sql::new(" AND duration_ms < ").value(ms),
+        })
+    }
+
     /// All that is not said by the index and the time, of calls `t`.
     pub(super) fn rest(&self) -> Sql {
         let mut rest = Sql::default();

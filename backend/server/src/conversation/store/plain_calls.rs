@@ -29,6 +29,17 @@ pub(crate) struct PlainOutcome {
     pub(crate) error: Option<&'static str>,
 }
 
+impl PlainOutcome {
+    /// How it ended, in a word.
+    pub(crate) fn word(&self) -> &'static str {
+        match (self.error, &self.stop_reason) {
+            (Some(_), _) => "failed",
+            (None, Some(_)) => "answered",
+            (None, None) => "stopped",
+        }
+    }
+}
+
 /// Stores one.
 pub(crate) async fn create(db: &Database, call: &PlainCall) -> sqlx::Result<()> {
     let PlainCall { user, model, outcome: PlainOutcome { stop_reason, usage, error }, duration_ms } = call;

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::{
     super::{
-        answers::{Conflict, Invalid, List, NoAccounts},
+        answers::{Conflict, Invalid, List, NoAccounts, TooManyAttempts},
         body::JsonBody,
         caller::{Admin, Person, caller_of},
         cookie,
@@ -19,9 +19,10 @@ use super::{
     addresses::SIGN_IN_BACK,
     forms,
     leading::see_other_here,
+    me::Confirmation,
     session::{begin, browser_of, check_address},
 };
-use crate::accounts::{Accounts, Arrival, Departure, Purpose, Return};
+use crate::accounts::{Accounts, Arrival, Departure, Password, Purpose, Return};
 
 /// Where one's identities are shown.
 const SETTINGS: &str = "/settings";
@@ -70,13 +71,27 @@ pub(super) async fn depart(state: State, request: HttpRequest, query: web::Query
 
 /// Begins to link who one is at the issuer by which people sign in.
 ///
-/// A page asks for it, and leads to the answer's `url` in the same browser.
+/// A page asks for it, and leads to the answer's `url` in the same browser. The password is one's own here; whoever has none
+/// leaves it empty, and has signed in less than ten minutes ago.
 #[utoipa::path(
     post, path = "/api/identities", operation_id = "begin_linking", tag = "Account", security(("session" = [])),
-    responses((status = 201, body = Linking, headers(("Set-Cookie" = String))), NoAccounts),
+    request_body = Confirmation,
+    responses((status = 201, body = Linking, headers(("Set-Cookie" = String))), NoAccounts, TooManyAttempts),
 )]
-pub(super) async fn begin_linking(state: State, request: HttpRequest, _: Person) -> Result<HttpResponse, ApiError> {
-    let Departure { address, held } = departure(&state, &request, Purpose::Link).await?;
+pub(super) async fn begin_linking(
+    state: State,
+    request: HttpRequest,
+    person: Person,
+    body: JsonBody<Confirmation>,
+) -> Result<HttpResponse, ApiError> {
+    check_address(&state, &request)?;
+    let (back, session, browser) =
+        (address_of_return(&request)?, cookie::shown(&request), browser_of(&state, &request));
+    let password = Password::new(body.0.password);
+    let work = |accounts: Accounts| async move {
+        accounts.begin_linking(&person.0, password, &browser, session.as_deref(), &back).await
+    };
+    let Departure { address, held } = state.run_accounts(work).await?;
     Ok(HttpResponse::Created().cookie(cookie::holding_flow(&request, &held)).json(Linking { url: address }))
 }
 

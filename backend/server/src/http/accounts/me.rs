@@ -52,7 +52,7 @@ pub(super) struct NewPassword {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Confirmation {
-    password: String,
+    pub(super) password: String,
 }
 
 /// Oneself: name, role, and what one may still use up.

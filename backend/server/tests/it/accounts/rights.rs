@@ -134,7 +134,7 @@ fn rows() -> Vec<Row> {
         row(get.clone(), "/sign-in/away", [404; 6]),
         row(get.clone(), "/sign-in/callback", [404; 6]).query("?code=x&state=x"),
         row(get.clone(), "/api/identities", PERSONAL),
-        row(post.clone(), "/api/identities", [401, 404, 404, 404, 401, 403]),
+        row(post.clone(), "/api/identities", [401, 404, 404, 404, 401, 403]).json(json!({"password": PASSWORD})),
         row(delete.clone(), "/api/identities/{identity_id}", [401, 404, 404, 404, 401, 403]),
         row(get.clone(), "/api/users/{user_id}/identities", ADMINS),
         row(post.clone(), "/api/users/{user_id}/identities", admins(404)).json(json!({"subject": "somebody"})),

@@ -98,6 +98,13 @@ on_every_engine! {
         assert!(calls[1]["error"].as_str().unwrap().contains("division by zero"), "{calls}");
         let found: Value = serde_json::from_str(calls[2]["output"].as_str().unwrap()).unwrap();
         assert_eq!((&found["tool_calls"][0]["tool"], &found["tool_calls"][0]["status"]), (&json!("divide"), &json!("error")));
+        let metrics = server.get("/metrics").await.text().await.unwrap();
+        for line in [
+            r#"tallybook_tool_calls_total{tool="add",status="success"} 1"#,
+            r#"tallybook_tool_calls_total{tool="divide",status="error"} 2"#,
+        ] {
+            assert!(metrics.contains(line), "{line} is not in {metrics}");
+        }
         // What is called so is no answer's, and not in the history.
         assert_eq!(rows!(server, (i64,), "SELECT COUNT(*) FROM tool_calls"), [(1,)]);
         model.assert_calls_paired();

@@ -43,6 +43,16 @@ async fn titles_and_the_like_take_one_call_and_leave_nothing() {
     let failed = ask(&app, &[streaming], &question("Tags?")).await;
     assert!(!failed.headers().contains_key("x-should-retry"), "nothing is stored, so it may be tried again");
     refusal(failed, 502).await;
+    let metrics = app.get("/metrics").await.text().await.unwrap();
+    for line in [
+        r#"tallybook_model_call_duration_seconds_count{model="test-model",purpose="plain",outcome="answered"} 4"#,
+        r#"tallybook_model_call_duration_seconds_count{model="test-model",purpose="plain",outcome="failed"} 1"#,
+        "tallybook_steps_total 0\n",
+    ] {
+        assert!(metrics.contains(line), "{line} is not in {metrics}");
+    }
+    let tokens = metrics.lines().find(|line| line.starts_with("tallybook_tokens_total") && line.contains("output"));
+    assert_ne!(tokens.unwrap().rsplit(' ').next(), Some("0"), "{metrics}");
     // Prompts with found texts begin like that, too, and are questions of a person's.
     for body in [
         streamed(TASK),

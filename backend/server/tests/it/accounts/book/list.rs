@@ -23,7 +23,7 @@ on_every_engine! {
             Call { tool: "docs__search", minute: 1, duration_ms: Some(7000), input: "it's \"quoted\"", ..Call::new(1, 1) },
             Call { status: "error", minute: 2, output: None, error: Some("Division by ZERO: 100%"), ..Call::new(2, 1) },
             Call { minute: 3, duration_ms: Some(200), input: r"C:\temp\a_b", ..Call::new(3, 2) },
-            Call { tool: "docs__read", status: "denied", minute: 24 * 60, duration_ms: None, ..Call::new(4, 2) },
+            Call { tool: "docs__read", status: "denied", input: "a `tick`, ''", minute: 24 * 60, duration_ms: None, ..Call::new(4, 2) },
             Call { tool: "web__read", minute: 24 * 60 + 1, output: Some("日本語のテキスト Äpfel"), ..Call::new(5, 2) },
         ];
         for call in &calls {
@@ -59,6 +59,8 @@ on_every_engine! {
             ("division nothing", vec![]),
             ("it's", vec![1]),
             ("\"\\\"quoted\\\"\"", vec![1]),
+            ("`", vec![4]),
+            ("\"''\" ,", vec![4]),
             ("%", vec![2]),
             ("_", vec![3]),
             ("\\", vec![3]),
@@ -94,6 +96,8 @@ on_every_engine! {
         for (address, expected) in [
             ("/admin".to_owned(), &newest),
             (filtered("tool:add status:success"), &newest),
+            (filtered("slow:>0ms"), &newest[..31].to_vec()),
+            (filtered("slow:<1ms tool:add"), &newest[31..].to_vec()),
             ("/admin?order=slowest".to_owned(), &slowest),
             (filtered("user:root") + "&order=slowest", &slowest),
         ] {

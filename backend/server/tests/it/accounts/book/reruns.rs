@@ -117,6 +117,11 @@ on_every_engine! {
         assert_eq!(fill_in(&team, &admin, "/admin/calls/9/reruns", "input", "{}").await.status(), StatusCode::NOT_FOUND);
         assert_eq!(rows!(team.app, RerunRow, RERUNS), rows);
         assert_eq!(rows!(team.app, CallRow, CALL), before);
+        let metrics = team.get(&admin, "/metrics").await.text().await.unwrap();
+        for status in ["success", "error"] {
+            let line = format!("tallybook_tool_calls_total{{tool=\"add\",status=\"{status}\"}} 1\n");
+            assert!(metrics.contains(&line), "{line} is not in {metrics}");
+        }
     }
 
     async fn calls_that_are_not_to_be_run_again_say_why(engine: Engine) {

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use tallybook::accounts::SignUp;
 
 use super::{
-    super::kit::ADMIN,
+    super::kit::{ADMIN, PASSWORD, kind_of},
     assert_refused,
     browser::{Browser, location},
     issuer::{Fault, Issuer, Person},
     team,
 };
-use crate::support::{Engine, on_every_engine, rows};
+use crate::support::{Engine, execute, on_every_engine, rows};
 
 on_every_engine! {
     /// Whatever does not prove who somebody is lets nobody in, and leaves nothing behind.
@@ -91,6 +91,50 @@ on_every_engine! {
         assert_refused(&mut replay, answer, 401, "does not prove").await;
     }
 
+    /// An identity is a way in for good, which a session alone does not give: who has found one open does not know the password,
+    /// and what the browser holds on the way proves nothing.
+    async fn a_session_alone_links_nothing(engine: Engine) {
+        let issuer = Issuer::start().await;
+        let team = team(&engine, SignUp::Open, issuer.settings()).await;
+        let root = team.sign_in(ADMIN).await;
+        let mut thief = Browser::of(&team, &root);
+        for password in ["", "not the password"] {
+            let refused = thief.ask_to_link(password).await;
+            assert_eq!((refused.status(), kind_of(refused).await.as_str()), (StatusCode::FORBIDDEN, "/problems/wrong-password"));
+        }
+        // Where nobody has proved anything, or that was used up, or is long ago, the way back ends nowhere.
+        let mut owner = Browser::of(&team, &root);
+        for (subject, forget) in [("s-1", true), ("s-1", false), ("s-2", true)] {
+            issuer.person(Person::named(subject));
+            let back = owner.begin_linking().await;
+            if forget {
+                execute!(team.app, "UPDATE sessions SET confirmed_at = NULL");
+            }
+            let status = if forget { StatusCode::BAD_REQUEST } else { StatusCode::SEE_OTHER };
+            assert_eq!(owner.get(&back).await.status(), status, "{subject}");
+        }
+        assert_eq!(rows!(team.app, (i64,), "SELECT COUNT(*) FROM sessions WHERE confirmed_at IS NOT NULL"), [(0,)]);
+        assert_eq!(rows!(team.app, (String,), "SELECT subject FROM identities"), [("s-1".to_owned(),)]);
+
+        // Who has no password is known by having just signed in.
+        issuer.person(Person::named("s-3"));
+        let mut first = Browser::new(&team);
+        assert_eq!(first.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
+        issuer.person(Person::named("s-4"));
+        let back = first.begin_linking_with("").await;
+        assert_eq!(first.get(&back).await.status(), StatusCode::SEE_OTHER);
+        let long_ago = chrono::Utc::now() - chrono::TimeDelta::minutes(11);
+        let sql = format!("UPDATE sessions SET created_at = '{}'", long_ago.format("%Y-%m-%d %H:%M:%S"));
+        execute!(team.app, sqlx::AssertSqlSafe(sql.as_str()));
+        let refused = first.ask_to_link("").await;
+        assert_eq!((refused.status(), kind_of(refused).await.as_str()), (StatusCode::FORBIDDEN, "/problems/sign-in-again"));
+        // Guesses are counted as those to sign in are.
+        for _ in 0..10 {
+            thief.ask_to_link("not the password").await;
+        }
+        assert_eq!(thief.ask_to_link(PASSWORD).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    }
+
     /// Whoever plants a cookie is not signed in with its victim, and links nothing to the victim's account.
     async fn a_session_that_somebody_planted_is_not_the_one_that_begins(engine: Engine) {
         let issuer = Issuer::start().await;
@@ -118,7 +162,8 @@ on_every_engine! {
         let list = team.json(&root, Method::GET, "/api/identities", Value::Null, 200).await;
         assert_eq!(list["items"], json!([]));
         // Other sites' pages begin none either.
-        let begin = team.request(&root, Method::POST, "/api/identities").header("origin", "https://evil.example");
+        let begin = team.request(&root, Method::POST, "/api/identities").json(&json!({"password": PASSWORD}));
+        let begin = begin.header("origin", "https://evil.example");
         assert_eq!(begin.send().await.unwrap().status(), StatusCode::FORBIDDEN);
     }
 }

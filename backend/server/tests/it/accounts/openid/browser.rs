@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use reqwest::{Method, Response, StatusCode};
-use serde_json::Value;
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde_json::{Value, json};
 
-use super::super::kit::{Team, Who};
+use super::super::kit::{PASSWORD, Team, Who};
 
 /// A browser: it keeps cookies, and goes where its owner has it go.
 pub(super) struct Browser<'a> {
@@ -30,7 +30,12 @@ impl<'a> Browser<'a> {
     }
 
     pub(super) async fn send(&mut self, method: Method, path: &str) -> Response {
-        let response = self.team.request(&self.who(), method, path).send().await.unwrap();
+        let request = self.team.request(&self.who(), method, path);
+        self.receive(request).await
+    }
+
+    async fn receive(&mut self, request: RequestBuilder) -> Response {
+        let response = request.send().await.unwrap();
         for cookie in response.headers().get_all("set-cookie") {
             let cookie = cookie.to_str().unwrap();
             let (name, value) = cookie.split(';').next().unwrap().split_once('=').unwrap();
@@ -69,10 +74,21 @@ impl<'a> Browser<'a> {
 
     /// Links who one is there to the account that is signed in.
     pub(super) async fn begin_linking(&mut self) -> String {
-        let answer = self.send(Method::POST, "/api/identities").await;
+        self.begin_linking_with(PASSWORD).await
+    }
+
+    /// The same with this password.
+    pub(super) async fn begin_linking_with(&mut self, password: &str) -> String {
+        let answer = self.ask_to_link(password).await;
         assert_eq!(answer.status(), StatusCode::CREATED);
         let answer: Value = answer.json().await.unwrap();
         self.at_issuer(answer["url"].as_str().unwrap()).await
+    }
+
+    /// The answer to the wish to link.
+    pub(super) async fn ask_to_link(&mut self, password: &str) -> Response {
+        let request = self.team.request(&self.who(), Method::POST, "/api/identities");
+        self.receive(request.json(&json!({"password": password}))).await
     }
 
     pub(super) async fn name(&mut self) -> Option<String> {

@@ -26,7 +26,7 @@ use uuid::Uuid;
 use super::key::{Key, base64};
 
 pub(super) const CLIENT_ID: &str = "tallybook";
-const CLIENT_SECRET: &str = "client-secret-canary & more";
+pub(super) const CLIENT_SECRET: &str = "client-secret-canary & more";
 
 /// What the issuer does wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub(super) enum Fault {
     OtherIssuer,
     /// Its page for signing in is a script.
     ScriptPage,
+    /// It says aloud by which secret it was asked.
+    RepeatsSecret,
     /// Codes are redeemed elsewhere, over plain http.
     PlainToken,
 }
@@ -267,6 +269,10 @@ async fn token(state: Shared, request: HttpRequest, body: String) -> HttpRespons
         return HttpResponse::Unauthorized().json(json!({"error": "invalid_client"}));
     }
     let mut state = lock(&state);
+    if state.fault == Fault::RepeatsSecret {
+        let words = format!("{CLIENT_SECRET} is not your secret");
+        return HttpResponse::BadRequest().json(json!({"error": CLIENT_SECRET, "error_description": words}));
+    }
     let Some(asked) = state.codes.remove(&of("code")) else { return refuse("invalid_grant") };
     let verifier = PkceCodeVerifier::new(of("code_verifier"));
     let is_theirs = verifier.secret().len() >= 43

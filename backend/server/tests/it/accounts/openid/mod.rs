@@ -3,6 +3,8 @@
 
 mod attacks;
 mod browser;
+#[cfg(unix)]
+mod canary;
 mod issuer;
 mod key;
 mod outages;

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tallybook::accounts::{OpenIdSettings, SignUp};
 use tallybook_mock_llm::MockLlm;
 
 use super::{
-    super::kit::{ADMIN, Team},
+    super::kit::{ADMIN, PASSWORD, Team},
     assert_refused,
     browser::Browser,
     issuer::{Fault, Issuer},
@@ -97,7 +97,7 @@ async fn without_an_issuer_nothing_is_offered() {
     let root = team.sign_in(ADMIN).await;
     let me = team.json(&root, Method::GET, "/api/me", Value::Null, 200).await;
     assert_eq!(me["issuer"], Value::Null);
-    team.json(&root, Method::POST, "/api/identities", Value::Null, 404).await;
+    team.json(&root, Method::POST, "/api/identities", json!({"password": PASSWORD}), 404).await;
 }
 
 /// A key that the issuer has had since it was last asked is asked for, though not whenever somebody comes with one.

@@ -7,7 +7,7 @@ use tallybook_mock_llm::MockLlm;
 use tokio::time::timeout;
 
 use super::{
-    super::kit::{ADMIN, Team, Who, kind_of},
+    super::kit::{ADMIN, PASSWORD, Team, Who, kind_of},
     assert_refused,
     browser::{Browser, location},
     issuer::{Issuer, Person},
@@ -106,6 +106,37 @@ on_every_engine! {
         let gone = team.send(&first.who(), Method::DELETE, "/api/me", json!({"password": ""})).await;
         assert_eq!(kind_of(gone).await, "/problems/no-password");
         assert_eq!(team.try_sign_in("root-2", "").await.status(), StatusCode::UNAUTHORIZED);
+    }
+
+    /// An admin whom only an issuer of before knows cannot sign in, and so is none who could look after the server.
+    async fn an_admin_of_a_former_issuer_is_none_to_leave_the_server_to(engine: Engine) {
+        let issuer = Issuer::start().await;
+        let team = team(&engine, SignUp::default(), issuer.settings()).await;
+        let root = team.sign_in(ADMIN).await;
+        let (_, olga) = team.person(&root, "olga").await;
+        execute!(
+            team.app,
+            "INSERT INTO identities (user_id, issuer, subject, label, created_at) \
+             SELECT id, 'https://former.example', 's-1', 's-1', created_at FROM users WHERE name = 'olga'"
+        );
+        execute!(team.app, "UPDATE users SET password_hash = NULL WHERE name = 'olga'");
+        let (own, hers) = ("/api/users/1".to_owned(), format!("/api/users/{olga}"));
+        let role = |role: &str| json!({"role": role});
+        team.json(&root, Method::PATCH, &hers, role("admin"), 200).await;
+        team.json(&root, Method::PATCH, &own, role("user"), 409).await;
+        team.json(&root, Method::DELETE, "/api/me", json!({"password": PASSWORD}), 409).await;
+        team.json(&root, Method::PATCH, &hers, role("user"), 200).await;
+        team.json(&root, Method::PATCH, &hers, role("admin"), 200).await;
+        // Once the issuer of now knows her, she is.
+        team.json(&root, Method::POST, &format!("{hers}/identities"), json!({"subject": "s-2"}), 201).await;
+        team.json(&root, Method::PATCH, &own, role("user"), 200).await;
+
+        // Where nobody can sign in who is an admin, the next start prints a link again.
+        execute!(team.app, "DELETE FROM identities WHERE subject = 's-2'");
+        team.app.shut_down().await;
+        let model = MockLlm::start().await.unwrap();
+        let start = TestApp::spawn_with_accounts(&engine, &model, settings(SignUp::default(), issuer.settings()));
+        assert!(start.await.1.is_some());
     }
 
     /// Whoever is deactivated stays out, and what an admin links lets in.

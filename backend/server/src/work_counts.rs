@@ -1,5 +1,5 @@
-//! What turns did in this process: steps, tool calls, and what models took, for monitoring. Where the figures are shown is not
-//! decided here. Whatever a label holds, there is a bounded number of them.
+//! What was done in this process: steps, tool calls, and what models took, in turns and beside them, for monitoring. Where the
+//! figures are shown is not decided here. Whatever a label holds, there is a bounded number of them.
 
 use std::{
     collections::HashSet,
@@ -12,6 +12,7 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, histogram::Histogram},
 };
 use tallybook_agent::{EndedToolCall, ModelCallRecord, Purpose};
+use tallybook_protocol::Usage;
 
 use crate::journal::lock;
 
@@ -26,7 +27,7 @@ const SECONDS: [f64; 12] = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 3
 /// Durations, by whatever they are of.
 pub(crate) type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
 
-/// What turns did. Of a process, from its start on.
+/// What was done. Of a process, from its start on.
 pub(crate) struct WorkCounts {
     /// Answers of models that turns took a step by.
     pub(crate) steps: Counter,
@@ -101,27 +102,41 @@ fn histogram() -> Histogram {
 }
 
 impl WorkCounts {
-    pub(super) fn count_turn(&self, ran: Duration) {
+    pub(crate) fn count_turn(&self, ran: Duration) {
         self.turns.observe(ran.as_secs_f64());
     }
 
     /// Counts a call that has ended. A tool that nobody offered, such as one that a model made up, has no name here.
-    pub(super) fn count_tool_call(&self, tool: Option<&str>, end: &EndedToolCall) {
+    pub(crate) fn count_tool_call(&self, tool: Option<&str>, end: &EndedToolCall) {
         let tool = tool.map_or(OTHER.to_owned(), |tool| self.tools.bounded(tool));
         self.tool_durations.get_or_create(&ToolLabels { tool: tool.clone() }).observe(seconds(end.duration_ms));
         self.tool_calls.get_or_create(&CallLabels { tool, status: end.status.as_str() }).inc();
     }
 
-    pub(super) fn count_model_call(&self, call: &ModelCallRecord) {
-        let model = self.models.bounded(&call.model);
+    pub(crate) fn count_model_call(&self, call: &ModelCallRecord) {
         let has_failed = call.error.is_some();
         if call.purpose == Purpose::Answer && !has_failed {
             self.steps.inc();
         }
-        let (purpose, outcome) = (call.purpose.as_str(), if has_failed { "failed" } else { "answered" });
+        let outcome = if has_failed { "failed" } else { "answered" };
+        self.count_asked(&call.model, (call.purpose.as_str(), outcome), call.duration_ms, call.usage);
+    }
+
+    /// Counts a model that was asked once, outside of every conversation. One that nobody waited for to the end was stopped.
+    pub(crate) fn count_plain_call(&self, model: &str, outcome: &'static str, duration_ms: i64, usage: Usage) {
+        self.count_asked(model, ("plain", outcome), duration_ms, usage);
+    }
+
+    fn count_asked(
+        &self,
+        model: &str,
+        (purpose, outcome): (&'static str, &'static str),
+        duration_ms: i64,
+        usage: Usage,
+    ) {
+        let model = self.models.bounded(model);
         let labels = ModelLabels { model: model.clone(), purpose, outcome };
-        self.model_durations.get_or_create(&labels).observe(seconds(call.duration_ms));
-        let usage = call.usage;
+        self.model_durations.get_or_create(&labels).observe(seconds(duration_ms));
         for (kind, tokens) in
             [("input", usage.input_tokens), ("output", usage.output_tokens), ("cached", usage.cached_tokens)]
         {

@@ -1,0 +1,109 @@
+// Text from outside is text where admins read it, and where people come in, with scripts and without.
+
+import type { Browser, Page } from "@playwright/test";
+import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
+import { ALL, ATTACKS, LINE, watch } from "../kit/hostile.ts";
+
+test.use({ scripted: true, settings: { ACCOUNTS: "on", SIGN_UP: "open", LLM_TITLES: "false" } });
+
+/** A page of a browser of its own, and the watch over it. */
+async function open(browser: Browser, baseURL: string, javaScriptEnabled: boolean): Promise<[Page, () => Promise<void>]> {
+  const context = await browser.newContext({ baseURL, javaScriptEnabled, serviceWorkers: "block" });
+  const page = await context.newPage();
+  return [page, await watch(page)];
+}
+
+/** Signs in by the form. */
+async function signIn(page: Page): Promise<void> {
+  await page.getByLabel("Name").fill(ADMIN);
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button").click();
+}
+
+for (const javaScriptEnabled of [true, false]) {
+  const scripts = javaScriptEnabled ? "with" : "without";
+
+  test(`the book, ${scripts} scripts`, async ({ browser, baseURL, model }) => {
+    const [page, harmless] = await open(browser, baseURL!, javaScriptEnabled);
+    await page.goto("/sign-in?next=%2Fadmin");
+    await signIn(page);
+    await expect(page).toHaveURL(/\/admin$/);
+    const title = LINE.slice(0, 200);
+    const { uuid } = await (await page.request.post("/api/conversations", { data: { title } })).json();
+    // The first is refused for what is in it, which the error repeats; the second is no tool at all.
+    model.answer([ALL, { tool: "add", input: JSON.stringify({ a: ALL, b: 1 }) }, { tool: ATTACKS[0]!, input: ALL }]);
+    model.answer([ALL]);
+    const answer = await page.request.post(`/api/conversations/${uuid}/messages`, { data: { content: ALL } });
+    expect(await answer.text()).toContain("event: message_end");
+
+    const query = `conversation:${uuid}`;
+    await page.goto(`/admin?q=${encodeURIComponent(query)}`);
+    const calls = page.getByTestId("call");
+    await expect(calls).toHaveCount(2);
+    await expect(calls.last()).toContainText(ATTACKS[0]!);
+    await expect(calls.last()).toContainText(title.trim());
+    await harmless();
+    await page.goto(`/admin?q=${encodeURIComponent(`${query} "${ATTACKS[1]}"`)}`);
+    await expect(calls).toHaveCount(2);
+    await expect(page.locator("#q")).toHaveValue(new RegExp("onerror=alert"));
+    await harmless();
+    for (const attack of ATTACKS) {
+      await page.goto(`/admin?q=${encodeURIComponent(attack)}`);
+      await expect(page.locator("#q")).toHaveValue(/./);
+      await harmless();
+    }
+
+    await page.goto(`/admin?q=${encodeURIComponent(`${query} tool:add`)}`);
+    await calls.locator(".when a").click();
+    await expect(page.locator("pre").first()).toContainText(ATTACKS[1]!);
+    await harmless();
+    // Run again with other words of the same kind.
+    await page.locator("#input").fill(JSON.stringify({ a: LINE }));
+    await page.locator(".book-rerun button").click();
+    await expect(page.getByTestId("again").locator("pre").first()).toContainText(ATTACKS[0]!);
+    await harmless();
+    const call = new URL(page.url()).pathname;
+    await page.goto(`${call}/playback`);
+    await expect(page.getByTestId("playback-place")).toBeVisible();
+    await harmless();
+    await page.goto(`/admin/conversations/${uuid}`);
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText(title.trim());
+    await expect(page.locator("main .text").first()).toContainText(ATTACKS[3]!);
+    await expect(page).toHaveTitle(`${title.trim()} · Tallybook`);
+    const active = page.locator("main :is(script, iframe, img, object, embed, style)");
+    await expect(active).toHaveCount(0);
+    await page.goto("/admin/figures?range=24h");
+    await expect(page.getByTestId("total")).toBeVisible();
+    await harmless();
+    await page.context().close();
+  });
+
+  test(`the way in, ${scripts} scripts`, async ({ browser, baseURL }) => {
+    const [page, harmless] = await open(browser, baseURL!, javaScriptEnabled);
+    for (const attack of ATTACKS) {
+      const told = encodeURIComponent(attack);
+      for (const path of [`/sign-in?next=${told}`, `/setup?token=${told}`, `/invitation?token=${told}`, `/sign-in?next=/${told}`]) {
+        await page.goto(path);
+        await expect(page.locator("main.account")).toBeVisible();
+        await harmless();
+      }
+    }
+    // Few, since an address that guesses too often is held up.
+    for (const attack of [ATTACKS[1]!, ATTACKS[3]!]) {
+      await page.goto("/sign-in");
+      await page.getByLabel("Name").fill(attack.slice(0, 64));
+      await page.getByLabel("Password").fill(attack);
+      await page.getByRole("button").click();
+      await expect(page.getByTestId("problem")).toBeVisible();
+      await expect(page.getByLabel("Name")).toHaveValue(attack.slice(0, 64));
+      await harmless();
+    }
+    await page.goto("/invitation");
+    await page.getByLabel("Name").fill(ATTACKS[1]!);
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button").click();
+    await expect(page.getByTestId("problem")).toBeVisible();
+    await harmless();
+    await page.context().close();
+  });
+}
