@@ -10,7 +10,7 @@ use crate::{progress::say, shell};
 pub(crate) fn can_install() -> bool {
     Path::new("/etc/debian_version").exists()
         && shell::find_program("apt-get").is_some()
-        && shell::ask(Command::new("id").arg("-u")).as_deref() == Some("0")
+        && shell::is_root()
 }
 
 /// Installs packages through apt.

@@ -15,7 +15,7 @@ use crate::{
     debian,
     progress::Step,
     shell,
-    test::mysql::{free_port, initialize, path_option, user_option},
+    test::mysql::{free_port, initialize, path_option},
     workspace,
 };
 
@@ -28,6 +28,10 @@ const START_LIMIT: Duration = Duration::from_mins(2);
 /// Where Debian and others put Galera.
 const PROVIDERS: [&str; 3] =
     ["/usr/lib/galera/libgalera_smm.so", "/usr/lib/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so"];
+
+/// Who runs the nodes where this program is run by root: Debian's package makes the user. Nodes of root's could not hand over their
+/// data, since rsync's daemon gives up root's rights.
+const USER: &str = "mysql";
 
 /// What is compared between nodes.
 const SUMS: &str = "SELECT (SELECT COUNT(*) FROM conversations), (SELECT COUNT(*) FROM messages), \
@@ -78,6 +82,7 @@ pub(super) struct Node {
 /// All of them.
 pub(super) struct Nodes {
     programs: Programs,
+    user: Option<&'static str>,
     pub(super) all: Vec<Node>,
 }
 
@@ -85,16 +90,22 @@ impl Nodes {
     /// Starts them, the first one as a cluster of its own, which the others join.
     pub(super) fn start(programs: Programs, folder: &Path) -> Result<Self> {
         let step = Step::begin("starting the nodes of the database", "");
+        let user = shell::is_root().then_some(USER);
+        // They run in it, whoever they are.
+        shell::run(Command::new("chmod").arg("711").arg(folder))?;
         let mut all = Vec::new();
         for number in 1..=COUNT {
             let name = format!("node{number}");
             let folder = folder.join(&name);
             fs::create_dir(&folder)?;
-            initialize(&programs.server, &folder.join("data"))?;
+            if let Some(user) = user {
+                shell::run(Command::new("chown").arg(user).arg(&folder))?;
+            }
+            initialize(&programs.server, &folder.join("data"), user)?;
             let ports = [free_port()?, free_port()?, free_port()?, free_port()?];
             all.push(Node { name, folder, ports, running: None });
         }
-        let mut nodes = Self { programs, all };
+        let mut nodes = Self { programs, user, all };
         for number in 0..COUNT {
             nodes.start_one(number, number == 0)?;
             nodes.wait_until_synced(number)?;
@@ -125,7 +136,8 @@ impl Nodes {
         let mut command = Command::new(&self.programs.server);
         command.arg(path_option("defaults-file", &workspace::root().join("infra/cluster/galera.cnf")));
         command.arg(path_option("datadir", &node.folder.join("data")));
-        command.arg(path_option("socket", &node.folder.join("socket"))).args(user_option());
+        command.arg(path_option("socket", &node.folder.join("socket")));
+        command.args(self.user.map(|user| format!("--user={user}")));
         command.arg(path_option("pid-file", &node.folder.join("pid")));
         command.args([
             format!("--port={port}"),
