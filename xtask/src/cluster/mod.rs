@@ -95,7 +95,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         ensure!(status.success(), "the load failed");
         bail!("the load was over too early: give it more --minutes");
     }
-    say("all that was to be done to it is done");
+    cluster.mend()?;
     let status = load.0.wait()?;
     ensure!(status.success(), "the load failed");
     for replica in &mut cluster.replicas {
@@ -188,7 +188,14 @@ impl Cluster {
             say(&format!("server {number} is replaced by a new version"));
             replica.replace(&self.recipe)?;
         }
+        Ok(())
+    }
+
+    /// Makes it whole again.
+    fn mend(&mut self) -> Result<()> {
         self.nodes.start_one(0, false)?;
-        self.nodes.wait_until_synced(0)
+        self.nodes.wait_until_synced(0)?;
+        say("all that was to be done to it is done");
+        Ok(())
     }
 }
