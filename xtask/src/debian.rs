@@ -8,9 +8,7 @@ use crate::{progress::say, shell};
 
 /// Whether packages can be installed here without asking anybody.
 pub(crate) fn can_install() -> bool {
-    Path::new("/etc/debian_version").exists()
-        && shell::find_program("apt-get").is_some()
-        && shell::is_root()
+    Path::new("/etc/debian_version").exists() && shell::find_program("apt-get").is_some() && shell::is_root()
 }
 
 /// Installs packages through apt.

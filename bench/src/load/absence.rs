@@ -44,6 +44,8 @@ impl Absence {
     pub(super) fn say(&self) {
         let Self { asked, unanswered, longest } = self;
         let seconds = longest.as_secs_f64();
-        say(&format!("of {asked} looks at the list {unanswered} were not answered; there was no answer for {seconds:.1} s at most"));
+        say(&format!(
+            "of {asked} looks at the list {unanswered} were not answered; there was no answer for {seconds:.1} s at most"
+        ));
     }
 }

@@ -95,7 +95,8 @@ pub(crate) async fn run(options: Options) -> Result<()> {
         Some((server, _)) => vec![format!("http://{}", server.address)],
         None => options.urls.clone(),
     };
-    let servers = Servers { client: ask::client()?, urls, disturbed: options.disturbed, has_witness: witness.is_some() };
+    let servers =
+        Servers { client: ask::client()?, urls, disturbed: options.disturbed, has_witness: witness.is_some() };
     if let Some(witness) = &witness {
         witness.wait_until_offered(&servers).await?;
     }

@@ -146,7 +146,8 @@ data: {"assistant_message_id":2,"content":"one two ","tool_calls":[],"status":"c
 
     #[test]
     fn that_this_reader_cannot_be_served_is_no_failure_where_servers_are_killed() {
-        let error = b"event: error\ndata: {\"error\":\"The database is out of reach.\",\"code\":\"storage_unavailable\"}\n\n";
+        let error =
+            b"event: error\ndata: {\"error\":\"The database is out of reach.\",\"code\":\"storage_unavailable\"}\n\n";
         let told = |disturbed: bool, id: &[u8]| {
             let mut record = Record::new(disturbed);
             record.read(&delta(0, "one ")).unwrap();

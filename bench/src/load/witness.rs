@@ -66,7 +66,11 @@ impl Witness {
                 {
                     break;
                 }
-                ensure!(Instant::now() < until, "the server does not offer {TOOL}; its settings must name {}", self.url());
+                ensure!(
+                    Instant::now() < until,
+                    "the server does not offer {TOOL}; its settings must name {}",
+                    self.url()
+                );
                 sleep(Duration::from_millis(100)).await;
             }
         }

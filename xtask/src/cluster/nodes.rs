@@ -195,7 +195,11 @@ impl Nodes {
         for (node, sums) in self.all.iter().zip(&sums) {
             let differ = first.iter().zip(sums.lines()).filter(|(one, other)| *one != other);
             let differ: Vec<_> = differ.map(|(one, other)| format!("{one} / {other}")).collect();
-            ensure!(sums.lines().count() == first.len() && differ.is_empty(), "{} holds other rows: {differ:?}", node.name);
+            ensure!(
+                sums.lines().count() == first.len() && differ.is_empty(),
+                "{} holds other rows: {differ:?}",
+                node.name
+            );
         }
         Ok(first.len() - 1)
     }

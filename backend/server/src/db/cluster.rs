@@ -123,7 +123,9 @@ impl Turn {
                 Ok(_) => return,
             }
         }
-        tracing::warn!("the right to change the tables could not be given back; servers that start wait until it has run out");
+        tracing::warn!(
+            "the right to change the tables could not be given back; servers that start wait until it has run out"
+        );
     }
 }
 
