@@ -21,6 +21,21 @@ const CALL: &str = concat!(
     "\n\ndata: [DONE]\n\n",
 );
 
+/// The same with a second call beside it; between the two parts stands what is to be noted.
+const CALLS: (&str, &str) = (
+    concat!(
+        r#"data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","#,
+        r#""content":null,"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"add","arguments":"{\"a\":1,\"b\":2}"}},"#,
+        r#"{"index":1,"id":"call_2","type":"function","function":{"name":"witness__note","arguments":"{\"what\":\""#,
+    ),
+    concat!(
+        r#"\"}"}}]},"finish_reason":null}]}"#,
+        "\n\n",
+        r#"data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
+        "\n\ndata: [DONE]\n\n",
+    ),
+);
+
 /// What stands before and after a delta's text.
 const DELTA: (&str, &str) = (
     r#"data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":""#,
@@ -59,7 +74,11 @@ async fn answer(body: String) -> HttpResponse {
     let mut response = HttpResponse::Ok();
     response.content_type("text/event-stream");
     if asked.uses_tool && !body.contains("tool_call_id") {
-        return response.body(CALL);
+        let (before, after) = CALLS;
+        return match Workload::find_note(&body) {
+            Some(note) => response.body(format!("{before}{note}{after}")),
+            None => response.body(CALL),
+        };
     }
     response.streaming(deltas(asked))
 }

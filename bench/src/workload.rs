@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use crate::mark;
 
+/// What stands after a note.
+const NOTE_END: &str = " noted";
+
 /// One turn's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Workload {
@@ -23,6 +26,17 @@ impl Workload {
         let Self { tokens, gap, uses_tool, is_numbered } = self;
         let (tool, numbered) = (u8::from(uses_tool), u8::from(is_numbered));
         format!("bench tokens={tokens} gap_us={} tool={tool} numbered={numbered} end", gap.as_micros())
+    }
+
+    /// The same, where the model is to have something noted as well, once.
+    pub(crate) fn question_with_note(self, note: &str) -> String {
+        format!("{} note={note}{NOTE_END}", self.question())
+    }
+
+    /// What the last question in a request's body wants noted.
+    pub(crate) fn find_note(body: &str) -> Option<&str> {
+        let (_, words) = body.rsplit_once(" end note=")?;
+        words.split_once(NOTE_END).map(|(note, _)| note)
     }
 
     /// What a delta says.
@@ -60,7 +74,9 @@ mod tests {
         let asked = Workload { tokens: 200, gap: Duration::from_millis(10), uses_tool: true, is_numbered: true };
         let body = serde_json::json!({"messages": [{"role": "user", "content": asked.question()}]}).to_string();
         assert_eq!(Workload::find(&body), Some(asked));
-        assert_eq!(Workload::find("{}"), None);
+        assert_eq!((Workload::find("{}"), Workload::find_note(&body)), (None, None));
+        let noting = serde_json::json!({"content": asked.question_with_note("n-1"), "stream": true}).to_string();
+        assert_eq!((Workload::find(&noting), Workload::find_note(&noting)), (Some(asked), Some("n-1")));
         assert_eq!(Workload { tokens: 2, ..asked }.answer(), "~0000000000000000 ~0000000000000001 ");
     }
 }

@@ -50,7 +50,12 @@ impl MockMcp {
 
     /// A server that has these tools alone.
     pub async fn start_scripted(tools: Vec<ScriptedTool>) -> io::Result<Self> {
-        Self::with_machine(Machine::scripted(tools), false, 0).await
+        Self::scripted_on_port(tools, 0).await
+    }
+
+    /// The same on this port.
+    pub async fn scripted_on_port(tools: Vec<ScriptedTool>, port: u16) -> io::Result<Self> {
+        Self::with_machine(Machine::scripted(tools), false, port).await
     }
 
     /// A server that wants tokens.

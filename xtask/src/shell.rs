@@ -44,6 +44,11 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
+/// Whether root runs this program.
+pub(crate) fn is_root() -> bool {
+    ask(Command::new("id").arg("-u")).as_deref() == Some("0")
+}
+
 /// Runs a program with this terminal's output; anything but success is an error that names it.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = status(command)?;

@@ -24,7 +24,7 @@ use url::Url;
 
 use super::{
     endpoint::{HttpEndpoint, is_link_local, is_loopback},
-    limits::{CONNECT_TIMEOUT, FAREWELL_TIMEOUT, MAX_CONCURRENT_CALLS, MAX_MESSAGE_BYTES},
+    limits::{CONNECT_TIMEOUT, FAREWELL_TIMEOUT, IDLE_TIMEOUT, MAX_CONCURRENT_CALLS, MAX_MESSAGE_BYTES},
     token::Tokens,
 };
 
@@ -102,6 +102,7 @@ fn client(url: &Url) -> Result<Client, reqwest::Error> {
     let mut builder = Client::builder()
         .user_agent(concat!("tallybook/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(IDLE_TIMEOUT)
         .dns_resolver(Arc::new(NoLinkLocal))
         // A redirect would carry token and conversation to somewhere that nobody configured.
         .redirect(redirect::Policy::none());

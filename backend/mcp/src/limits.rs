@@ -27,6 +27,9 @@ pub(super) const MAX_STDERR_LINES: usize = 60;
 
 /// Until there is a connection to a server, or to where its tokens come from.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a connection is kept on which nothing happens. Many servers close theirs after five seconds, and a request that meets
+/// that is lost: nobody knows whether it was done, so it is not made again.
+pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Until both sides know each other's protocol. Servers of the older era may keep silent to the newer one's question, and
 /// are asked again in theirs after ten seconds.
 pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);

@@ -2,14 +2,19 @@
 //! whether anything was lost or doubled, on the way to the readers and in what is stored.
 //!
 //! - `behavior`: what a reader does; `turn`: one turn with its reader; `record`: what a reader was told, put together;
-//! - `servers`: where they go, also while servers are killed; `stored`: what of it the server has afterwards; `summary`: what came of all of it.
+//! - `servers`: where they go, also while servers are killed; `absence`: how long they did not answer;
+//! - `stored`: what of a turn the server has afterwards; `played`: its events; `witness`: what ran, by the tool's own word;
+//! - `summary`: what came of all of it.
 
+mod absence;
 mod behavior;
+mod played;
 mod record;
 mod servers;
 mod stored;
 mod summary;
 mod turn;
+pub(crate) mod witness;
 
 use std::{
     path::{Path, PathBuf},
@@ -21,8 +26,11 @@ use anyhow::{Context as _, Result, bail};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use self::{
+    absence::Absence,
     servers::Servers,
     summary::{Sample, Summary},
+    turn::Done,
+    witness::Witness,
 };
 use crate::{
     ask,
@@ -58,6 +66,10 @@ pub(crate) struct Options {
     /// Servers are killed meanwhile: readers ask again, and have answers go on that were interrupted
     #[arg(long, requires = "urls")]
     disturbed: bool,
+    /// The port on which the tool server `witness` is to be, which those servers' settings name; without one they are not asked for
+    /// its tool
+    #[arg(long, requires = "urls")]
+    witness_port: Option<u16>,
 }
 
 /// Runs the load; what was lost or doubled is an error.
@@ -67,10 +79,15 @@ pub(crate) async fn run(options: Options) -> Result<()> {
         .database_url
         .clone()
         .unwrap_or_else(|| format!("sqlite://{}", folder.path().join("tallybook.db").display()));
+    let witness = match (&options.program, options.witness_port) {
+        (Some(_), _) => Some(Witness::start(0).await?),
+        (None, Some(port)) => Some(Witness::start(port).await?),
+        (None, None) => None,
+    };
     let started = match &options.program {
         Some(program) => {
             let programs = Programs::new(program, None, None, None)?;
-            Some(programs.start_ours(folder.path(), &database)?)
+            Some(programs.start_ours(folder.path(), &database, witness.as_ref().map(Witness::url).as_deref())?)
         }
         None => None,
     };
@@ -78,25 +95,21 @@ pub(crate) async fn run(options: Options) -> Result<()> {
         Some((server, _)) => vec![format!("http://{}", server.address)],
         None => options.urls.clone(),
     };
-    let servers = Servers { client: ask::client()?, urls, disturbed: options.disturbed };
-    let idle = open_all_idle(&servers, options.idle).await?;
-    let until = options.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
-    let server = started.as_ref().map(|(server, _)| server);
-    let mut samples = Vec::new();
-    loop {
-        let summary = round(&servers, &options).await?;
-        summary.say();
-        let own = options.database_url.is_none().then(|| folder.path());
-        samples.extend(server.map(|server| Sample::take(server, own)).transpose()?);
-        if !summary.troubles.is_empty() {
-            bail!("{} of {} turns were not as they must be", summary.troubles.len(), options.turns);
-        }
-        if until.is_none_or(|until| Instant::now() >= until) {
-            break;
-        }
+    let servers =
+        Servers { client: ask::client()?, urls, disturbed: options.disturbed, has_witness: witness.is_some() };
+    if let Some(witness) = &witness {
+        witness.wait_until_offered(&servers).await?;
     }
-    if until.is_some() {
-        summary::print(&samples)?;
+    let idle = open_all_idle(&servers, options.idle).await?;
+    let own = options.database_url.is_none().then(|| folder.path());
+    let server = started.as_ref().map(|(server, _)| (server, own));
+    let mut absence = Absence::default();
+    tokio::select! {
+        done = rounds(&servers, &options, witness.as_ref(), server) => done?,
+        never = absence.look(&servers), if options.disturbed => match never {},
+    }
+    if options.disturbed {
+        absence.say();
     }
     drop(idle);
     if let Some(program) = &options.program {
@@ -107,12 +120,40 @@ pub(crate) async fn run(options: Options) -> Result<()> {
     Ok(())
 }
 
+/// All rounds, and what the server held after each, where it is this program's own: perhaps with a folder for its database.
+async fn rounds(
+    servers: &Servers,
+    options: &Options,
+    witness: Option<&Witness>,
+    server: Option<(&Process, Option<&Path>)>,
+) -> Result<()> {
+    let until = options.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
+    let mut samples = Vec::new();
+    loop {
+        let summary = round(servers, options, witness).await;
+        summary.say();
+        samples.extend(server.map(|(server, folder)| Sample::take(server, folder)).transpose()?);
+        if !summary.troubles.is_empty() {
+            bail!("{} of {} turns were not as they must be", summary.troubles.len(), options.turns);
+        }
+        if until.is_none_or(|until| Instant::now() >= until) {
+            break;
+        }
+    }
+    if until.is_some() && !samples.is_empty() {
+        summary::print(&samples)?;
+    }
+    Ok(())
+}
+
 /// One round of turns.
-async fn round(servers: &Servers, options: &Options) -> Result<Summary> {
+async fn round(servers: &Servers, options: &Options, witness: Option<&Witness>) -> Summary {
     let began = Instant::now();
     let turns = (0..options.turns).map(|number| turn::run(servers, number));
-    let outcomes = stream::iter(turns).buffer_unordered(options.at_once.max(1)).collect().await;
-    Ok(Summary::of(outcomes, began.elapsed()))
+    let outcomes: Vec<_> = stream::iter(turns).buffer_unordered(options.at_once.max(1)).collect().await;
+    let noted = witness.map(Witness::noted).unwrap_or_default();
+    let compared = outcomes.into_iter().map(|outcome| outcome.and_then(|done: Done| done.compared(&noted)));
+    Summary::of(compared.collect(), began.elapsed())
 }
 
 /// Opens the streams on which nothing happens.

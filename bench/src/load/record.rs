@@ -21,6 +21,8 @@ pub(super) struct Record {
     ended: BTreeSet<ToolCallId>,
     /// Whether this connection has told text, so that what it tells must follow on.
     has_text: bool,
+    /// Whether this is not the first connection: who comes back after the end is told that alone, with the whole text.
+    is_back: bool,
     decoder: Decoder,
     /// Whether servers are killed meanwhile. What the last quarter second brought may then be lost with one of them.
     disturbed: bool,
@@ -41,18 +43,21 @@ impl Record {
     pub(super) fn reconnect(&mut self) {
         self.decoder = Decoder::new();
         self.has_text = false;
+        self.is_back = true;
     }
 
     fn take(&mut self, frame: Frame) -> Result<()> {
         ensure!(self.end.is_none(), "{} comes after the end", frame.event);
         let event =
             ChatEvent::parse(&frame.event, &frame.data).with_context(|| format!("{} is no event", frame.event))?;
-        let is_kept = frame.id.is_some();
+        // A frame without an id has the one in force.
+        let is_kept = frame.id.is_some() && frame.id != self.last_id;
         self.last_id = frame.id.or(self.last_id.take());
         match event {
             ChatEvent::ContentDelta(delta) => self.add(delta.offset, &delta.delta)?,
             ChatEvent::Snapshot(snapshot) => {
-                ensure!(snapshot.content.starts_with(&self.text), "a snapshot takes text back");
+                let takes_back = self.disturbed && self.text.starts_with(&snapshot.content);
+                ensure!(takes_back || snapshot.content.starts_with(&self.text), "a snapshot takes text back");
                 self.text = snapshot.content;
                 self.started = snapshot.tool_calls.iter().map(|call| call.tool_call_id).collect();
             }
@@ -63,6 +68,9 @@ impl Record {
             ChatEvent::MessageEnd(end) => {
                 if self.disturbed && end.status == MessageStatus::Interrupted && self.text.starts_with(&end.content) {
                     self.text.truncate(end.content.len());
+                }
+                if self.is_back && !self.has_text && end.content.starts_with(&self.text) {
+                    self.text.clone_from(&end.content);
                 }
                 ensure!(end.content == self.text, "the end has other text than the reader was told");
                 ensure!(self.ended.iter().all(|id| self.started.contains(id)), "a call ends that never began");
@@ -110,6 +118,43 @@ mod tests {
         assert_eq!(record.text, "one two three ");
         record.reconnect();
         assert!(record.read(&delta(4, "six")).unwrap_err().to_string().contains("is not what it was"));
+    }
+
+    #[test]
+    fn the_end_has_the_text_that_was_told_and_more_only_for_who_comes_back_to_it_alone() {
+        let end = br#"event: message_end
+data: {"assistant_message_id":2,"content":"one two ","tool_calls":[],"status":"complete"}
+
+"#;
+        let other = |record: &mut Record| record.read(end).unwrap_err().to_string().contains("other text");
+        let mut record = Record::default();
+        record.read(&delta(0, "one ")).unwrap();
+        assert!(other(&mut record), "text was left out");
+        record.reconnect();
+        record.read(end).unwrap();
+        assert_eq!(record.text, "one two ");
+        let mut record = Record::default();
+        record.read(&delta(0, "one ")).unwrap();
+        record.reconnect();
+        record.read(&delta(4, "t")).unwrap();
+        assert!(other(&mut record), "text was left out by a connection that told some");
+        let mut record = Record::default();
+        record.read(&delta(0, "one three ")).unwrap();
+        record.reconnect();
+        assert!(other(&mut record), "the reader was told other text");
+    }
+
+    #[test]
+    fn that_this_reader_cannot_be_served_is_no_failure_where_servers_are_killed() {
+        let error =
+            b"event: error\ndata: {\"error\":\"The database is out of reach.\",\"code\":\"storage_unavailable\"}\n\n";
+        let told = |disturbed: bool, id: &[u8]| {
+            let mut record = Record::new(disturbed);
+            record.read(&delta(0, "one ")).unwrap();
+            record.read(&[id, error].concat()).is_ok()
+        };
+        assert!(told(true, b""));
+        assert!(!told(true, b"id: 1.1.2\n") && !told(false, b""));
     }
 
     #[test]

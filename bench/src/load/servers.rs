@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use reqwest::{Client, RequestBuilder, Response};
+use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
 /// How long a server may be away before the next one answers for it.
@@ -18,6 +19,8 @@ pub(crate) struct Servers {
     pub(super) urls: Vec<String>,
     /// Whether servers are killed meanwhile, so that what they were asked is asked again, and answers that they wrote go on.
     pub(super) disturbed: bool,
+    /// Whether they have the tool of `witness`.
+    pub(super) has_witness: bool,
 }
 
 impl Servers {
@@ -44,6 +47,18 @@ impl Servers {
                 }
             }
             sleep(PAUSE).await;
+        }
+    }
+
+    /// Reads something whole; where servers are killed meanwhile, again when it breaks off.
+    pub(super) async fn read<T: DeserializeOwned>(&self, url: &str) -> Result<T> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let response = self.send(|client| client.get(url)).await?.error_for_status()?;
+            match response.json().await {
+                Err(_) if self.disturbed && Instant::now() < until => sleep(PAUSE).await,
+                read => return Ok(read?),
+            }
         }
     }
 }

@@ -1,6 +1,9 @@
 //! One turn with its reader, and whether all of it was as it must be.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use reqwest::{Response, StatusCode, header::HeaderName};
@@ -10,14 +13,16 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     behavior::{Behavior, STALL},
+    played,
     record::Record,
     servers::{PAUSE, Servers},
     stored,
+    witness::{self, Known},
 };
 use crate::workload::Workload;
 
 /// How long a turn may take with its reader.
-const TURN_TIME: Duration = Duration::from_mins(5);
+const TURN_TIME: Duration = Duration::from_mins(10);
 
 /// How often a reader comes back.
 const MAX_VISITS: usize = 20;
@@ -28,13 +33,25 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const WORKLOAD: Workload = Workload { tokens: 200, gap: Duration::from_millis(10), uses_tool: true, is_numbered: true };
 
 /// What came of a turn that was as it must be.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Done {
     /// From the request to the first byte of text.
     pub(super) first: Duration,
     pub(super) took: Duration,
     /// How often its reader had it go on, after a server was killed.
     pub(super) continued: usize,
+    /// How often the tool of `witness` ran, as far as is stored, by what it was to note.
+    known: Option<(String, Known)>,
+}
+
+impl Done {
+    /// Compares with what the tool itself has noted.
+    pub(super) fn compared(self, noted: &HashMap<String, usize>) -> Result<Self> {
+        if let Some((note, known)) = &self.known {
+            witness::compare(*known, noted.get(note).copied().unwrap_or_default()).with_context(|| note.clone())?;
+        }
+        Ok(self)
+    }
 }
 
 /// Runs the turn of this number.
@@ -56,7 +73,8 @@ async fn converse(servers: &Servers, number: usize, behavior: Behavior) -> Resul
     let answer = WORKLOAD.answer();
     let place = behavior.acts_after(number, answer.len());
     // Sent twice it is one message.
-    let question = json!({"content": WORKLOAD.question(), "client_message_id": uuid});
+    let content = if servers.has_witness { WORKLOAD.question_with_note(uuid) } else { WORKLOAD.question() };
+    let question = json!({"content": content, "client_message_id": uuid});
     let url = format!("{base}/api/conversations/{uuid}/messages");
     let response = servers.send(|client| client.post(&url).json(&question)).await?;
     ensure!(response.status().is_success(), "the message is refused: {}", response.text().await?);
@@ -77,11 +95,14 @@ async fn converse(servers: &Servers, number: usize, behavior: Behavior) -> Resul
     let first = reader.first.unwrap_or(took);
     let continued = reader.have_go_on().await?;
     let conversation = stored::wait_for_end(servers, number, uuid).await?;
-    stored::check(&conversation, &answer, behavior)?;
+    let stored = stored::check(&conversation, &content, &answer, behavior, servers.disturbed)?;
+    played::check(servers, number, uuid, stored).await?;
+    let known = servers.has_witness.then(|| witness::known(stored)).transpose()?;
     if let Some(end) = reader.record.end {
         check_told(&reader.record, end, &answer, behavior)?;
     }
-    Ok(Done { first, took, continued })
+    let known = known.map(|known| (uuid.to_owned(), known));
+    Ok(Done { first, took, continued, known })
 }
 
 fn check_told(record: &Record, end: MessageStatus, answer: &str, behavior: Behavior) -> Result<()> {
@@ -139,8 +160,8 @@ impl Reader<'_> {
     /// Whether the turn has ended, which a reader may not have heard who was on its way from a server that was killed.
     async fn is_over(&self) -> Result<bool> {
         let url = format!("{}/api/conversations/{}", self.servers.url(self.number, 0), self.uuid);
-        let conversation = self.servers.send(|client| client.get(&url)).await?.error_for_status()?;
-        Ok(conversation.json::<Conversation>().await.is_ok_and(|conversation| conversation.active_message_id.is_none()))
+        let conversation: Conversation = self.servers.read(&url).await?;
+        Ok(conversation.active_message_id.is_none())
     }
 
     /// Has the answer go on for as long as it is one that was interrupted, and reads what comes. Gives how often that was.
@@ -149,7 +170,7 @@ impl Reader<'_> {
         while self.servers.disturbed && times < MAX_VISITS {
             let conversation = stored::wait_for_end(self.servers, self.number, self.uuid).await?;
             let answer = conversation.messages.last().context("there is no answer")?;
-            if !matches!(answer.status, MessageStatus::Interrupted | MessageStatus::Failed) {
+            if answer.status != MessageStatus::Interrupted {
                 break;
             }
             times += 1;

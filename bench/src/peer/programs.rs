@@ -10,11 +10,13 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
+use serde_json::json;
 use tempfile::TempDir;
 
 use super::{Kind, Peer};
 use crate::{
     listen::say,
+    load::witness,
     process::{Core, Process},
 };
 
@@ -88,7 +90,7 @@ impl Programs {
             self.history.get_or_init(|| made)
         };
         let database = database_in(folder.path());
-        let (process, model) = self.start_ours(folder.path(), &database)?;
+        let (process, model) = self.start_ours(folder.path(), &database, None)?;
         Ok(Peer { kind, process, _model: model, _folder: tempfile::tempdir().context("cannot make a folder")? })
     }
 
@@ -103,11 +105,19 @@ impl Programs {
         Ok(folder)
     }
 
-    /// Starts Tallybook on this database with the bench's model, which goes with it.
-    pub(crate) fn start_ours(&self, folder: &Path, database: &str) -> Result<(Process, Process)> {
+    /// Starts Tallybook on this database with the bench's model, which goes with it, and with the load's tool server where there is
+    /// one.
+    pub(crate) fn start_ours(&self, folder: &Path, database: &str, tools: Option<&str>) -> Result<(Process, Process)> {
         let mut model = Command::new(&self.this);
         let model = Process::start(model.arg("model"), Core::Others)?;
-        let server = Process::start(&self.ours(&model.address, folder, database)?, Core::Server)?;
+        let mut command = self.ours(&model.address, folder, database)?;
+        if let Some(url) = tools {
+            let servers = folder.join("servers.json");
+            let server = json!({ "mcpServers": { witness::SERVER: { "url": url, "risk": "low" } } });
+            fs::write(&servers, server.to_string()).context("cannot write the settings")?;
+            command.env("MCP_SERVERS_FILE", servers);
+        }
+        let server = Process::start(&command, Core::Server)?;
         Ok((server, model))
     }
 

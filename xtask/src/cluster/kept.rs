@@ -22,7 +22,7 @@ log=$1; shift
 pid=$!
 echo $pid
 { read -r _; kill -9 $pid; } <&3 >/dev/null 2>&1 &
-exec >&- 3<&-
+exec >&- 3<&- 2>/dev/null
 wait $pid"#;
 
 /// A running process.

@@ -9,14 +9,16 @@ mod nodes;
 mod replicas;
 
 use std::{
-    path::Path,
+    fs,
+    path::{Path, PathBuf},
     process::{Child, Command},
     thread,
     time::Duration,
 };
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
+use serde_json::json;
 
 use self::{
     kept::Kept,
@@ -48,6 +50,9 @@ pub(crate) struct Options {
     /// Take the builds that people get
     #[arg(long)]
     release: bool,
+    /// Build nothing, and take `tallybook` and `tallybook-bench` from this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "release")]
+    programs: Option<PathBuf>,
     /// Leave it running afterwards, until Ctrl-C
     #[arg(long)]
     keep: bool,
@@ -67,30 +72,46 @@ struct Cluster {
 
 /// Starts it, has turns answered, kills, and compares.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let program =
-        if options.release || options.keep { build::program(options.release)? } else { build::without_page()? };
-    let bench = build::bench(options.release)?;
+    let (program, bench) = match &options.programs {
+        Some(folder) => {
+            let folder = folder.canonicalize().with_context(|| format!("there is no folder {}", folder.display()))?;
+            (folder.join("tallybook"), folder.join("tallybook-bench"))
+        }
+        None if options.release || options.keep => (build::program(options.release)?, build::bench(options.release)?),
+        None => (build::without_page()?, build::bench(false)?),
+    };
     let folder = tempfile::Builder::new().prefix("tallybook-cluster-").tempdir()?;
-    let mut cluster = Cluster::start(folder.path(), &program, &bench, options.replicas.into())?;
+    let witness = free_port()?.to_string();
+    let mut cluster = Cluster::start(folder.path(), &program, &bench, &witness, options.replicas.into())?;
     let url = cluster.proxy.url();
     say(&format!("the cluster is at {url}, its database at {}", cluster.proxy.database_url()));
     let mut load = Command::new(&bench);
     load.args(["load", "--disturbed", "--url", &url, "--turns", &options.turns.to_string()]);
+    load.args(["--witness-port", &witness]);
     load.args(["--at-once", &options.at_once.to_string(), "--minutes", &options.minutes.to_string()]);
     let mut load = Load(load.spawn()?);
     cluster.disturb()?;
-    ensure!(load.0.try_wait()?.is_none(), "the load was over too early: give it more --minutes");
-    say("all that was to be done to it is done");
+    if let Some(status) = load.0.try_wait()? {
+        ensure!(status.success(), "the load failed");
+        bail!("the load was over too early: give it more --minutes");
+    }
+    cluster.mend()?;
     let status = load.0.wait()?;
     ensure!(status.success(), "the load failed");
+    for replica in &mut cluster.replicas {
+        replica.stop()?;
+    }
     shell::run(
         Command::new(&program)
             .args(["admin", "check"])
             .env("DATABASE_URL", cluster.proxy.database_url())
             .current_dir(folder.path()),
     )?;
-    say(&format!("the nodes hold the same: {}", cluster.nodes.compare()?.replace('\t', ", ")));
+    say(&format!("the nodes hold the same rows in each of {} tables", cluster.nodes.compare()?));
     if options.keep {
+        for replica in &mut cluster.replicas {
+            replica.start(&cluster.recipe)?;
+        }
         say(&format!("it goes on at {url} until Ctrl-C; logs are in {}", folder.path().display()));
         loop {
             // It may wake up without reason.
@@ -112,7 +133,7 @@ impl Drop for Load {
 }
 
 impl Cluster {
-    fn start(folder: &Path, program: &Path, bench: &Path, replicas: usize) -> Result<Self> {
+    fn start(folder: &Path, program: &Path, bench: &Path, witness: &str, replicas: usize) -> Result<Self> {
         let nodes = Nodes::start(Programs::find()?, folder)?;
         let ports = (0..replicas).map(|_| free_port()).collect::<Result<Vec<_>>>()?;
         let proxy = Proxy::start(folder, &nodes, &ports)?;
@@ -122,11 +143,15 @@ impl Cluster {
             Command::new(bench).args(["model", "--port", &model_port]),
             &folder.join("model.log"),
         )?;
+        let tools = folder.join("servers.json");
+        let server = json!({ "url": format!("http://127.0.0.1:{witness}/mcp"), "risk": "low" });
+        fs::write(&tools, json!({ "mcpServers": { "witness": server } }).to_string())?;
         let recipe = Recipe {
             program: program.to_owned(),
             folder: folder.to_owned(),
             database_url: proxy.database_url(),
             model: format!("127.0.0.1:{model_port}"),
+            tools,
         };
         let step = Step::begin("starting the servers", "all at once: one of them makes the tables");
         let mut replicas: Vec<Replica> = ports.into_iter().map(Replica::new).collect();
@@ -163,7 +188,14 @@ impl Cluster {
             say(&format!("server {number} is replaced by a new version"));
             replica.replace(&self.recipe)?;
         }
+        Ok(())
+    }
+
+    /// Makes it whole again.
+    fn mend(&mut self) -> Result<()> {
         self.nodes.start_one(0, false)?;
-        self.nodes.wait_until_synced(0)
+        self.nodes.wait_until_synced(0)?;
+        say("all that was to be done to it is done");
+        Ok(())
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     debian,
     progress::Step,
     shell,
-    test::mysql::{free_port, initialize, path_option, user_option},
+    test::mysql::{free_port, initialize, path_option},
     workspace,
 };
 
@@ -29,10 +29,16 @@ const START_LIMIT: Duration = Duration::from_mins(2);
 const PROVIDERS: [&str; 3] =
     ["/usr/lib/galera/libgalera_smm.so", "/usr/lib/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so"];
 
-/// What is compared between nodes.
-const SUMS: &str = "SELECT (SELECT COUNT(*) FROM conversations), (SELECT COUNT(*) FROM messages), \
-    (SELECT COALESCE(SUM(CRC32(content)), 0) FROM messages), (SELECT COUNT(*) FROM tool_calls), \
-    (SELECT COUNT(*) FROM journal_events)";
+/// Who runs the nodes where this program is run by root: Debian's package makes the user. Nodes of root's could not hand over their
+/// data, since rsync's daemon gives up root's rights.
+const USER: &str = "mysql";
+
+/// The database of the servers.
+pub(super) const DATABASE: &str = "tallybook";
+
+/// What is compared between nodes: every row of every table.
+const LIST_TABLES: &str = "SELECT CONCAT('CHECKSUM TABLE ', GROUP_CONCAT(CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) ORDER BY TABLE_NAME)) \
+    FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA = ";
 
 /// What the nodes need from the machine.
 pub(super) struct Programs {
@@ -78,6 +84,7 @@ pub(super) struct Node {
 /// All of them.
 pub(super) struct Nodes {
     programs: Programs,
+    user: Option<&'static str>,
     pub(super) all: Vec<Node>,
 }
 
@@ -85,22 +92,28 @@ impl Nodes {
     /// Starts them, the first one as a cluster of its own, which the others join.
     pub(super) fn start(programs: Programs, folder: &Path) -> Result<Self> {
         let step = Step::begin("starting the nodes of the database", "");
+        let user = shell::is_root().then_some(USER);
+        // They run in it, whoever they are.
+        shell::run(Command::new("chmod").arg("711").arg(folder))?;
         let mut all = Vec::new();
         for number in 1..=COUNT {
             let name = format!("node{number}");
             let folder = folder.join(&name);
             fs::create_dir(&folder)?;
-            initialize(&programs.server, &folder.join("data"))?;
+            if let Some(user) = user {
+                shell::run(Command::new("chown").arg(user).arg(&folder))?;
+            }
+            initialize(&programs.server, &folder.join("data"), user)?;
             let ports = [free_port()?, free_port()?, free_port()?, free_port()?];
             all.push(Node { name, folder, ports, running: None });
         }
-        let mut nodes = Self { programs, all };
+        let mut nodes = Self { programs, user, all };
         for number in 0..COUNT {
             nodes.start_one(number, number == 0)?;
             nodes.wait_until_synced(number)?;
         }
         let first = &nodes.all[0];
-        nodes.ask(first, "CREATE DATABASE tallybook; CREATE USER haproxy@'%'")?;
+        nodes.ask(first, &format!("CREATE DATABASE {DATABASE}; CREATE USER haproxy@'%'"))?;
         step.done("");
         Ok(nodes)
     }
@@ -125,7 +138,8 @@ impl Nodes {
         let mut command = Command::new(&self.programs.server);
         command.arg(path_option("defaults-file", &workspace::root().join("infra/cluster/galera.cnf")));
         command.arg(path_option("datadir", &node.folder.join("data")));
-        command.arg(path_option("socket", &node.folder.join("socket"))).args(user_option());
+        command.arg(path_option("socket", &node.folder.join("socket")));
+        command.args(self.user.map(|user| format!("--user={user}")));
         command.arg(path_option("pid-file", &node.folder.join("pid")));
         command.args([
             format!("--port={port}"),
@@ -170,18 +184,33 @@ impl Nodes {
         state.is_ok_and(|state| state.ends_with("Synced"))
     }
 
-    /// Fails where nodes differ in what they hold.
-    pub(super) fn compare(&self) -> Result<String> {
-        let sums = self.all.iter().map(|node| self.ask(node, &format!("SET wsrep_sync_wait = 1; {SUMS}")));
-        let sums = sums.collect::<Result<Vec<_>>>()?;
-        ensure!(sums.windows(2).all(|pair| pair[0] == pair[1]), "the nodes differ: {sums:?}");
-        Ok(sums.into_iter().next().unwrap_or_default())
+    /// Fails where nodes differ in what they hold. Nobody may write meanwhile. Gives how many tables were compared.
+    pub(super) fn compare(&self) -> Result<usize> {
+        let list = format!("SET SESSION group_concat_max_len = 100000; {LIST_TABLES}'{DATABASE}'");
+        let sums = self.ask(&self.all[0], &list)?;
+        // A sum waits for nothing; a SELECT takes in first what the others had committed.
+        let sums = format!("SET SESSION wsrep_sync_wait = 1; SELECT 'all is here'; {sums}");
+        let sums = self.all.iter().map(|node| self.ask(node, &sums)).collect::<Result<Vec<_>>>()?;
+        let first: Vec<&str> = sums[0].lines().collect();
+        for (node, sums) in self.all.iter().zip(&sums) {
+            let differ = first.iter().zip(sums.lines()).filter(|(one, other)| *one != other);
+            let differ: Vec<_> = differ.map(|(one, other)| format!("{one} / {other}")).collect();
+            ensure!(
+                sums.lines().count() == first.len() && differ.is_empty(),
+                "{} holds other rows: {differ:?}",
+                node.name
+            );
+        }
+        Ok(first.len() - 1)
     }
 
     fn ask(&self, node: &Node, sql: &str) -> Result<String> {
         let mut client = Command::new(&self.programs.client);
         client.args(["--no-defaults", "--user=root", "--host=127.0.0.1", "--connect-timeout=5", "--batch"]);
         client.arg(format!("--port={}", node.ports[0])).args(["--skip-column-names", "--execute", sql]);
-        shell::ask(&mut client).with_context(|| format!("{} does not answer", node.name))
+        let output = client.output().context("cannot start the database's client")?;
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "{} does not do as it is told: {}", node.name, complaint.trim());
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 }

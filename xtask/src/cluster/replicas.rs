@@ -55,7 +55,7 @@ impl Proxy {
 
     /// What replicas are told.
     pub(super) fn database_url(&self) -> String {
-        format!("mysql://root@127.0.0.1:{}/tallybook", self.databases)
+        format!("mysql://root@127.0.0.1:{}/{}", self.databases, nodes::DATABASE)
     }
 }
 
@@ -66,6 +66,8 @@ pub(super) struct Recipe {
     pub(super) database_url: String,
     /// The model's address.
     pub(super) model: String,
+    /// A settings file with the tool servers.
+    pub(super) tools: PathBuf,
 }
 
 /// One of the servers.
@@ -90,10 +92,12 @@ impl Replica {
             ("LLM_MODEL", "m".to_owned()),
             ("LLM_API_KEY", "none".to_owned()),
             ("LLM_BASE_URL", format!("http://{}/v1", recipe.model)),
+            ("MCP_SERVERS_FILE", recipe.tools.display().to_string()),
             ("LLM_TITLES", "false".to_owned()),
             ("LLM_TOOL_MODE", "native".to_owned()),
-            // Nobody wants to wait for what is the same after longer times.
-            ("TURN_LEASE_SECS", "6".to_owned()),
+            // Nobody wants to wait for what is the same after longer times. A database that is slower than a quarter of this lets no
+            // turn be closed, whose owner may be kept waiting by it, too.
+            ("TURN_LEASE_SECS", "12".to_owned()),
             ("SHUTDOWN_GRACE_SECS", "5".to_owned()),
             ("RUST_LOG", env::var("RUST_LOG").unwrap_or_else(|_| "warn".to_owned())),
         ];
@@ -119,8 +123,13 @@ impl Replica {
 
     /// Asks it to end, and starts it again, as a new version would take its place.
     pub(super) fn replace(&mut self, recipe: &Recipe) -> Result<()> {
-        self.end("TERM")?;
+        self.stop()?;
         self.start(recipe)
+    }
+
+    /// Asks it to end.
+    pub(super) fn stop(&mut self) -> Result<()> {
+        self.end("TERM")
     }
 
     fn end(&mut self, signal: &str) -> Result<()> {

@@ -95,7 +95,9 @@ impl ThrowAway {
         let step = Step::begin("starting a database server for the tests", "");
         let folder = tempfile::Builder::new().prefix("tallybook-mysql-").tempdir()?;
         let data = folder.path().join("data");
-        initialize(program, &data)?;
+        // Database servers refuse to run as root unless they are told so.
+        let user = shell::is_root().then_some("root");
+        initialize(program, &data, user)?;
         let port = free_port()?;
         let mut keeper = Command::new("sh");
         // The keeper removes the folder from here on.
@@ -105,7 +107,8 @@ impl ThrowAway {
         // Nobody needs this data after a power cut.
         keeper.args(["--innodb-flush-log-at-trx-commit=0", "--max-connections=500"]);
         keeper.arg(format!("--port={port}")).arg(path_option("datadir", &data));
-        keeper.arg(path_option("socket", &folder.join("socket"))).args(user_option());
+        keeper.arg(path_option("socket", &folder.join("socket")));
+        keeper.args(user.map(|user| format!("--user={user}")));
         let keeper = keeper.stdin(Stdio::piped()).spawn().context("cannot start a shell")?;
         let server = Self { port, keeper };
 
@@ -132,8 +135,8 @@ impl Drop for ThrowAway {
     }
 }
 
-/// Fills a new data folder, in the way of the one product or the other.
-pub(crate) fn initialize(program: &Path, data: &Path) -> Result<()> {
+/// Fills a new data folder, in the way of the one product or the other; where root does so, for the user who is to run it.
+pub(crate) fn initialize(program: &Path, data: &Path, user: Option<&str>) -> Result<()> {
     let version = shell::ask(Command::new(program).arg("--version")).unwrap_or_default();
     let mut command = if version.contains("MariaDB") {
         let mut command = Command::new(shell::find_program("mariadb-install-db").context(ADVICE)?);
@@ -144,7 +147,7 @@ pub(crate) fn initialize(program: &Path, data: &Path) -> Result<()> {
         command.args(["--no-defaults", "--initialize-insecure"]);
         command
     };
-    command.arg(path_option("datadir", data)).args(user_option());
+    command.arg(path_option("datadir", data)).args(user.map(|user| format!("--user={user}")));
     let output = command.output().with_context(|| format!("cannot start {}", program.display()))?;
     if !output.status.success() {
         bail!(
@@ -159,11 +162,6 @@ pub(crate) fn path_option(name: &str, path: &Path) -> OsString {
     let mut option = OsString::from(format!("--{name}="));
     option.push(path);
     option
-}
-
-/// Database servers refuse to run as root unless they are told so.
-pub(crate) fn user_option() -> Option<&'static str> {
-    (shell::ask(Command::new("id").arg("-u")).as_deref() == Some("0")).then_some("--user=root")
 }
 
 /// A port that nobody uses. Somebody could take it before the server does; the server then says so and does not start.

@@ -63,6 +63,40 @@ async fn which_arguments_were_secret_is_known_after_a_server_is_lost() {
     assert_eq!(absent(), ["mock__login"]);
 }
 
+/// Most servers close connections on which nothing happens, and what is sent at that moment is lost.
+#[tokio::test]
+async fn a_connection_on_which_nothing_happens_is_closed_before_the_server_does() {
+    let mock = MockMcp::start(&[]).await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let (sender, mut closed) = unbounded_channel();
+    let port = mock.port();
+    // Between the two stands who passes all on but that the server closes a connection.
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let mut server = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+            let sender = sender.clone();
+            tokio::spawn(async move {
+                let ((mut from_client, mut to_client), (mut from_server, mut to_server)) =
+                    (client.into_split(), server.split());
+                let back = async {
+                    let _ = tokio::io::copy(&mut from_server, &mut to_client).await;
+                    std::future::pending::<()>().await;
+                };
+                tokio::select! {
+                    () = back => {}
+                    _ = tokio::io::copy(&mut from_client, &mut to_server) => sender.send(()).unwrap_or_default(),
+                }
+            });
+        }
+    });
+    let servers = start(settings(&json!({ "mock": { "url": url, "risk": "low" } })));
+    connected(&servers).await;
+    assert_eq!(call(&servers, "echo", &json!({ "text": "before" })).await.unwrap(), "before");
+    timeout(WAIT_TIMEOUT, closed.recv()).await.expect("the client closes its connection").unwrap();
+    assert_eq!(call(&servers, "echo", &json!({ "text": "after" })).await.unwrap(), "after");
+}
+
 #[tokio::test]
 async fn eight_calls_of_a_server_run_at_once() {
     let mock = MockMcp::start(&[]).await.unwrap();

@@ -89,7 +89,7 @@ impl Accounts {
     async fn store_unlinking(&self, caller: &Caller, user: UserId, id: i64) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
         // First of all, so that of two at once each sees what the other has left.
-        users::lock(&mut tx, user).await?;
+        users::hold(&mut tx, user).await?;
         if !identities::delete(&mut tx, user, id).await? {
             return Err(OpenIdError::NoSuchIdentity.into());
         }

@@ -36,4 +36,5 @@ pub(crate) use people::UserUpdate;
 pub use service::Accounts;
 pub(crate) use sessions::{Browser, NewSession};
 pub use settings::{AccountsMode, AccountsSettings, SignUp};
+pub(crate) use store::users::hold as hold_person;
 pub(crate) use streams::OpenStream;

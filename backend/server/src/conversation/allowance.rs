@@ -12,7 +12,7 @@ use super::{
     store::usage::{self, Since, UsedUp},
 };
 use crate::{
-    accounts::UserId,
+    accounts::{UserId, hold_person},
     db::{Transaction, now},
 };
 
@@ -23,7 +23,7 @@ fn since(context: &Context, time: DateTime<Utc>) -> Since {
 /// Holds back other turns of this person until the transaction that begins this one is over. The first thing in it: what is
 /// counted later must be what was committed before.
 pub(super) async fn hold(context: &Context, tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
-    if context.person_limits.is_none() { Ok(()) } else { usage::lock(tx, user).await }
+    if context.person_limits.is_none() { Ok(()) } else { hold_person(tx, user).await }
 }
 
 /// Refuses a turn that is written in the transaction when its person has reached a limit.

@@ -21,6 +21,11 @@ const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS _tallybook_migrating \
 
 const CREATE_ROW: &str = "INSERT IGNORE INTO _tallybook_migrating (id, owner, until) VALUES (1, '', '2000-01-01')";
 
+const HAS_TABLE: &str = "SELECT COUNT(*) FROM information_schema.TABLES \
+     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '_tallybook_migrating'";
+
+const HAS_ROW: &str = "SELECT COUNT(*) FROM _tallybook_migrating";
+
 const TAKE: &str = "UPDATE _tallybook_migrating SET owner = ?, until = UTC_TIMESTAMP(6) + INTERVAL 5 MINUTE \
      WHERE id = 1 AND (owner = ? OR until < UTC_TIMESTAMP(6))";
 
@@ -30,8 +35,11 @@ const GIVE_BACK: &str = "UPDATE _tallybook_migrating SET until = UTC_TIMESTAMP(6
 /// holds up every write for that long.
 const HOLD_EVERY: Duration = Duration::from_secs(10);
 
-/// How often it is asked for.
+/// How often it is asked for, or given back where that was refused.
 const ASK_EVERY: Duration = Duration::from_millis(250);
+
+/// How often it is given back at most.
+const MAX_GIVING_BACK: u32 = 40;
 
 /// Whether the server is a node of a cluster.
 pub(super) async fn is_node(connection: &mut MySqlConnection) -> sqlx::Result<bool> {
@@ -47,13 +55,14 @@ pub(super) async fn check_ready(connection: &mut MySqlConnection) -> sqlx::Resul
 
 /// The right to change the tables of a cluster, which one process has at a time, whichever node it is connected to: a commit that
 /// met another one is refused.
-pub(super) struct Turn {
+#[derive(Debug)]
+pub struct Turn {
     owner: String,
 }
 
 impl Turn {
     /// Waits for it.
-    pub(super) async fn take(connection: &mut MySqlConnection, limit: Duration) -> Result<Self, DbError> {
+    pub async fn take(connection: &mut MySqlConnection, limit: Duration) -> Result<Self, DbError> {
         let turn = Self { owner: Uuid::new_v4().to_string() };
         let deadline = Instant::now() + limit;
         loop {
@@ -71,8 +80,14 @@ impl Turn {
     }
 
     async fn try_take(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
-        in_time(sqlx::query(CREATE_TABLE).execute(&mut *connection)).await?;
-        in_time(sqlx::query(CREATE_ROW).execute(&mut *connection)).await?;
+        // Making a table stops all writes of a cluster, also where it is there, and has those refused that it meets: of those who
+        // wait, nobody may do so again and again.
+        if count(connection, HAS_TABLE).await? == 0 {
+            in_time(sqlx::query(CREATE_TABLE).execute(&mut *connection)).await?;
+        }
+        if count(connection, HAS_ROW).await? == 0 {
+            in_time(sqlx::query(CREATE_ROW).execute(&mut *connection)).await?;
+        }
         self.hold(connection).await
     }
 
@@ -96,10 +111,24 @@ impl Turn {
     }
 
     /// Lets the next one have it. Where that fails, it runs out.
-    pub(super) async fn give_back(self, connection: &mut MySqlConnection) {
-        let given = sqlx::query(GIVE_BACK).bind(&self.owner).execute(connection);
-        if let Err(error) = in_time(given).await {
-            tracing::debug!(%error, "the right to change the tables runs out by itself");
+    pub async fn give_back(self, connection: &mut MySqlConnection) {
+        for _ in 0..MAX_GIVING_BACK {
+            let given = sqlx::query(GIVE_BACK).bind(&self.owner).execute(&mut *connection);
+            match in_time(given).await {
+                Err(error) if is_rolled_back(&error) => sleep(ASK_EVERY).await,
+                Err(error) => {
+                    tracing::warn!(%error, "servers that start wait until the right to change the tables has run out");
+                    return;
+                }
+                Ok(_) => return,
+            }
         }
+        tracing::warn!(
+            "the right to change the tables could not be given back; servers that start wait until it has run out"
+        );
     }
+}
+
+async fn count(connection: &mut MySqlConnection, rows: &'static str) -> sqlx::Result<i64> {
+    in_time(sqlx::query_scalar(rows).fetch_one(connection)).await
 }

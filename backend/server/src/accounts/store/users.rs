@@ -23,11 +23,12 @@ const FIND: &str = "SELECT id, name, role, created_at, deactivated_at, deleted_a
 const LIST: &str =
     "SELECT id, name, role, created_at, deactivated_at, deleted_at FROM users WHERE id > ? ORDER BY id LIMIT ?";
 
-/// Changes nothing, and lets one transaction at a time decide who the admins are.
-const LOCK: &str = "UPDATE users SET generation = generation WHERE id = 1";
-
-/// Changes nothing, and lets one transaction at a time decide by what somebody signs in.
-const LOCK_ONE: &str = "UPDATE users SET generation = generation WHERE id = ?";
+// Nodes of a cluster tell each other of rows that were changed, and of no locks. A row that two transactions change by two of them
+// lets one of the two commit.
+const HOLD: [&str; 2] = [
+    "UPDATE users SET generation = generation + 1 WHERE id = ?",
+    "UPDATE users SET generation = generation - 1 WHERE id = ?",
+];
 
 /// Identities of an issuer of before let nobody in.
 const HAS_WAY_IN: &str = "SELECT COUNT(*) FROM users WHERE id = ? AND (password_hash IS NOT NULL \
@@ -100,7 +101,7 @@ pub(in crate::accounts) async fn has_other_admin(
     than: Option<UserId>,
     issuer: Option<&str>,
 ) -> sqlx::Result<bool> {
-    on_tx!(&mut *tx, |connection| sqlx::query(LOCK).execute(connection).await.map(|_| ()))?;
+    hold(tx, UserId::LOCAL).await?;
     let than = than.unwrap_or(NOBODY);
     let admins: i64 = on_tx!(tx, |connection| {
         sqlx::query_scalar(COUNT_OTHER_ADMINS).bind(than).bind(issuer).fetch_one(connection).await
@@ -108,9 +109,14 @@ pub(in crate::accounts) async fn has_other_admin(
     Ok(admins > 0)
 }
 
-/// Has no other transaction decide by what somebody signs in, until this one is over.
-pub(in crate::accounts) async fn lock(tx: &mut Transaction, id: UserId) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| sqlx::query(LOCK_ONE).bind(id).execute(connection).await.map(|_| ()))
+/// Lets one transaction at a time that holds a person go on, whichever node of a cluster it is on. The person stays as they are.
+pub(crate) async fn hold(tx: &mut Transaction, id: UserId) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| {
+        for change in HOLD {
+            sqlx::query(change).bind(id).execute(&mut *connection).await?;
+        }
+        Ok(())
+    })
 }
 
 /// Whether somebody can sign in: by a password, or by an identity of `issuer`, where one is set.

@@ -11,9 +11,6 @@ use crate::{
     db::{Database, Transaction, on_db, on_tx},
 };
 
-/// Changes nothing, and lets one transaction at a time begin a turn of this person.
-const LOCK: &str = "UPDATE users SET generation = generation WHERE id = ?";
-
 const COUNT_RUNNING: &str = "SELECT COUNT(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id \
      WHERE m.status = 'streaming' AND c.user_id = ?";
 
@@ -77,11 +74,6 @@ pub(crate) struct UseRow {
     pub(crate) used: i64,
     /// When the oldest of it was; absent where there is none.
     pub(crate) since: Option<DateTime<Utc>>,
-}
-
-/// Holds back other transactions that begin a turn of this person, to the end of this one. Comes before all that it reads.
-pub(crate) async fn lock(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| sqlx::query(LOCK).bind(user).execute(connection).await.map(|_| ()))
 }
 
 /// From when on each is counted, and how long a turn takes at most.

@@ -40,6 +40,28 @@ async fn limits_of(team: &Team, who: &Who) -> Value {
     team.json(who, Method::GET, "/api/me", Value::Null, 200).await["limits"].clone()
 }
 
+/// A lock on one node of a cluster holds nobody back on another; a row that is changed by both does. A trigger sees whether it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_begins_a_turn_holds_its_person_by_a_change() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        with_admin(&engine).await;
+        let team = start(&engine, &model, PersonLimits { turns: 2, ..PersonLimits::default() }).await;
+        let admin = team.sign_in(ADMIN).await;
+        let conversation = team.conversation(&admin).await;
+        engine.run("CREATE TABLE changes (person BIGINT, generation INT)".to_owned()).await;
+        let trigger = "CREATE TRIGGER changes AFTER UPDATE ON users FOR EACH ROW \
+             INSERT INTO changes SELECT NEW.id, NEW.generation FROM DUAL WHERE NEW.generation <> OLD.generation";
+        engine.run(trigger.to_owned()).await;
+        let before: Vec<(i32,)> = rows!(team.app, (i32,), "SELECT generation FROM users WHERE id = 1");
+        model.reply([text("Yes.")]);
+        team.ask(&admin, &conversation, "Go?").await;
+        let changes: Vec<(i64, i32)> = rows!(team.app, (i64, i32), "SELECT person, generation FROM changes");
+        let [(generation,)] = before[..] else { panic!("there is one admin: {before:?}") };
+        assert_eq!(changes, [(1, generation + 1), (1, generation)], "it is what it was, and was another one meanwhile");
+    }
+}
+
 on_every_engine! {
     /// Of many at once so many run as may, a refused message is not stored, and another person is answered meanwhile.
     async fn turns_at_once_are_limited_for_each_person(engine: Engine) {

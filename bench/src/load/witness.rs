@@ -1,0 +1,145 @@
+//! A tool that cannot be asked twice without being noticed: it notes what it is told. How often it ran nobody knows but itself, since
+//! the rows of calls say only what the server believes.
+
+use std::collections::HashMap;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+use tallybook_mock_mcp::{MockMcp, ScriptedTool};
+use tallybook_protocol::{Message, ToolCall, ToolCallStatus, ToolList};
+use tokio::time::{Duration, Instant, sleep};
+
+use super::servers::Servers;
+
+/// Its server, by the name that the settings have for it.
+pub(crate) const SERVER: &str = "witness";
+
+/// What models call it.
+pub(super) const TOOL: &str = "witness__note";
+
+/// What it says.
+const NOTED: &str = "noted";
+
+/// How long the servers may take to find it.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// The tool and its server, which ends with this value.
+pub(super) struct Witness(MockMcp);
+
+/// How often a call was made, as far as its rows know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    /// So often for certain.
+    pub(super) least: usize,
+    /// Those included that were cut off, of which nobody knows whether they ran.
+    pub(super) most: usize,
+}
+
+impl Witness {
+    /// Serves it on a port of 127.0.0.1; 0 for any.
+    pub(super) async fn start(port: u16) -> Result<Self> {
+        let tool = ScriptedTool {
+            name: "note".to_owned(),
+            description: "Notes what it is told.".to_owned(),
+            argument: "what".to_owned(),
+            answers: [].into(),
+            otherwise: NOTED.to_owned(),
+        };
+        let started = MockMcp::scripted_on_port(vec![tool], port).await;
+        Ok(Self(started.context("the tool that is to be asked cannot be served")?))
+    }
+
+    /// Where it is.
+    pub(super) fn url(&self) -> String {
+        self.0.url()
+    }
+
+    /// Waits until the servers offer it.
+    pub(super) async fn wait_until_offered(&self, servers: &Servers) -> Result<()> {
+        let until = Instant::now() + PATIENCE;
+        for number in 0..servers.urls.len() {
+            loop {
+                let url = format!("{}/api/tools", servers.url(number, 0));
+                if let Ok(response) = servers.client.get(url).send().await
+                    && let Ok(list) = response.json::<ToolList>().await
+                    && list.items.iter().any(|tool| tool.name == TOOL)
+                {
+                    break;
+                }
+                ensure!(
+                    Instant::now() < until,
+                    "the server does not offer {TOOL}; its settings must name {}",
+                    self.url()
+                );
+                sleep(Duration::from_millis(100)).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// What was noted, and how often.
+    pub(super) fn noted(&self) -> HashMap<String, usize> {
+        let mut noted = HashMap::new();
+        for message in self.0.received() {
+            let body = message.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
+            let what = body.as_ref().filter(|body| body["method"] == "tools/call");
+            if let Some(what) = what.and_then(|body| body["params"]["arguments"]["what"].as_str()) {
+                *noted.entry(what.to_owned()).or_default() += 1;
+            }
+        }
+        noted
+    }
+}
+
+/// How often the answer's rows say that it was asked. One call that is over is the only way to be asked once and for certain; a call
+/// that was cut off is never made again.
+pub(super) fn known(answer: &Message) -> Result<Known> {
+    let of = |status| move |call: &&ToolCall| call.tool_name == TOOL && call.status == status;
+    let calls = || answer.tool_calls.iter();
+    let succeeded = calls().filter(of(ToolCallStatus::Success)).count();
+    let cut_off = calls().filter(of(ToolCallStatus::Interrupted)).count();
+    let never_made = calls().filter(of(ToolCallStatus::Cancelled)).count();
+    let all = calls().filter(|call| call.tool_name == TOOL).count();
+    ensure!(succeeded + cut_off + never_made == all, "a call of {TOOL} went wrong: {:?}", answer.tool_calls);
+    ensure!(succeeded + cut_off == 1, "{TOOL} was called {succeeded} times, and cut off {cut_off} times");
+    let output = calls().find(of(ToolCallStatus::Success)).map(|call| call.output.as_deref());
+    ensure!(output.is_none_or(|output| output.is_some_and(|output| output.contains(NOTED))), "{TOOL} gave {output:?}");
+    Ok(Known { least: succeeded, most: succeeded + cut_off })
+}
+
+/// Compares what rows know with what the tool itself does.
+pub(super) fn compare(known: Known, noted: usize) -> Result<()> {
+    let Known { least, most } = known;
+    ensure!((least..=most).contains(&noted), "{TOOL} ran {noted} times, and is stored as run {least} to {most} times");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::Client;
+    use serde_json::json;
+
+    use super::{Known, Witness, compare};
+
+    #[tokio::test]
+    async fn it_counts_what_it_was_told() {
+        let witness = Witness::start(0).await.unwrap();
+        let call = |what: &str| {
+            let params = json!({ "name": "note", "arguments": { "what": what } });
+            let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+            Client::new().post(witness.url()).json(&call)
+        };
+        for what in ["a", "b", "a"] {
+            let text = call(what).send().await.unwrap().text().await.unwrap();
+            assert!(text.contains("noted"), "{text}");
+        }
+        assert_eq!(witness.noted(), [("a".to_owned(), 2), ("b".to_owned(), 1)].into());
+    }
+
+    #[test]
+    fn what_ran_twice_or_never_is_noticed() {
+        let (done, cut_off) = (Known { least: 1, most: 1 }, Known { least: 0, most: 1 });
+        assert_eq!([0, 1, 2].map(|noted| compare(done, noted).is_ok()), [false, true, false]);
+        assert_eq!([0, 1, 2].map(|noted| compare(cut_off, noted).is_ok()), [true, true, false]);
+    }
+}
