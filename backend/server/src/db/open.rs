@@ -1,6 +1,6 @@
 //! Opening a database: its connections, and its tables brought up to date.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use sqlx::{
     ConnectOptions, Connection, Executor, MySqlConnection,
@@ -22,9 +22,6 @@ use super::{
 /// Connections to a server, each of which a statement holds for milliseconds. Servers take some 150 by default, which
 /// several replicas share.
 const MYSQL_CONNECTIONS: u32 = 16;
-
-/// A connection to a server that was used so short a time ago is taken to be there still; another one is asked first.
-const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 
 /// Connections that read a file, beside the one that writes to it.
 const SQLITE_READERS: u32 = 4;
@@ -82,15 +79,6 @@ fn mysql_pool(is_galera: bool) -> MySqlPoolOptions {
         .max_connections(MYSQL_CONNECTIONS)
         .acquire_timeout(LOCK_TIMEOUT)
         .after_connect(move |connection, _| Box::pin(async move { connection.execute(session).await.map(|_| ()) }))
-        .test_before_acquire(false)
-        .before_acquire(|connection, idle| {
-            Box::pin(async move {
-                if idle.idle_for > TRUSTED_IDLE {
-                    in_time(connection.ping()).await?;
-                }
-                Ok(true)
-            })
-        })
         // The pool itself waits without end for a connection that comes back from a statement which took too long. One to a node
         // that its cluster has lost is closed, so that the next one may find another node.
         .after_release(move |connection, _| {
