@@ -8,7 +8,8 @@ use crate::{
     browser,
     components::{
         commands::on_command,
-        composer::{Composer, go_on_writing},
+        composer::Composer,
+        connection_note::connection_note,
         consent_note::{ConsentNote, go_to_first, use_waiting_calls},
         later::{Other, later},
         nothing_here::{LoadFailed, NothingHere},
@@ -72,11 +73,6 @@ pub(crate) fn ChatPane(
             name.with(|name| page_title(name.as_deref()))
         }
     });
-    let reconnecting = move || match session.phase.get() {
-        Phase::Reconnecting(seconds) => Some(text.reconnecting(seconds)),
-        Phase::Idle | Phase::Sending | Phase::Following | Phase::Hidden | Phase::Awaiting => None,
-    };
-    let is_reconnecting = Memo::new(move |_| matches!(session.phase.get(), Phase::Reconnecting(_)));
     // The end of an answer is told once, and nothing before it.
     let told = Memo::new(move |told: Option<&Told>| match told {
         _ if session.is_busy() => Told::Busy,
@@ -122,22 +118,7 @@ pub(crate) fn ChatPane(
                 {move || (told.get() == Told::Answered).then(|| text.answered())}
             </p>
             <div class="dock">
-                <div class="connection">
-                    <span role="status">{move || session.is_going.get().then(|| text.going_there())}{reconnecting}</span>
-                    {move || is_reconnecting.get().then(|| view! {
-                        <button
-                            type="button"
-                            class="button small"
-                            data-testid="retry-now"
-                            on:click=move |_| {
-                                session.retry();
-                                go_on_writing();
-                            }
-                        >
-                            {text.retry_now()}
-                        </button>
-                    })}
-                </div>
+                {connection_note(session)}
                 {move || is_deleted.get().then(|| deleted_notice(ways))}
                 {move || is_archived.get().map(|uuid| archived_notice(uuid, list))}
                 {move || session.notice.get().map(|notice| view! {

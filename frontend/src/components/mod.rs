@@ -5,6 +5,7 @@ pub(crate) mod call_text;
 pub(crate) mod chat_pane;
 pub(crate) mod commands;
 pub(crate) mod composer;
+pub(crate) mod connection_note;
 pub(crate) mod consent_card;
 pub(crate) mod consent_note;
 pub(crate) mod conversation_menu;

@@ -1,0 +1,38 @@
+//! Above the message field: that the page goes to a message, or is about to reconnect to an answer, and the way to do so at once.
+
+use leptos::prelude::*;
+
+use crate::{
+    components::composer::go_on_writing,
+    language::use_language,
+    session::{Phase, Session},
+};
+
+/// How the session is connected; nothing where that is as it should be.
+pub(crate) fn connection_note(session: Session) -> AnyView {
+    let text = use_language();
+    let reconnecting = move || match session.phase.get() {
+        Phase::Reconnecting(seconds) => Some(text.reconnecting(seconds)),
+        Phase::Idle | Phase::Sending | Phase::Following | Phase::Hidden | Phase::Awaiting => None,
+    };
+    let is_reconnecting = Memo::new(move |_| matches!(session.phase.get(), Phase::Reconnecting(_)));
+    view! {
+        <div class="connection">
+            <span role="status">{move || session.is_going.get().then(|| text.going_there())}{reconnecting}</span>
+            {move || is_reconnecting.get().then(|| view! {
+                <button
+                    type="button"
+                    class="button small"
+                    data-testid="retry-now"
+                    on:click=move |_| {
+                        session.retry();
+                        go_on_writing();
+                    }
+                >
+                    {text.retry_now()}
+                </button>
+            })}
+        </div>
+    }
+    .into_any()
+}
