@@ -27,7 +27,7 @@ impl AgentService {
         let hidden = tools.find_spec(name).and_then(|tool| hide_arguments(&tool.input_schema, input_text));
         let secrets = Secrets::of_arguments(hidden.map(|hidden| hidden.values).unwrap_or_default());
         runner.secrets.remember(&secrets);
-        tasks.spawn(runner.call(tools.call(name, input_text), &secrets, slot));
+        tasks.spawn_on(runner.call(tools.call(name, input_text), &secrets, slot), &runner.runtime);
         let returned = match tasks.join_next().await {
             Some(Ok(returned)) => returned,
             Some(Err(error)) => Err(describe_panic(&error)),

@@ -28,8 +28,12 @@ pub struct AgentService {
 }
 
 impl AgentService {
-    /// An agent with these limits. Its clones share the one on calls that run at the same time, so a process has one
-    /// agent and clones it.
+    /// An agent with these limits, whose tools run on the runtime that this is called on. Its clones share the limit on calls that
+    /// run at the same time, so a process has one agent and clones it.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime.
     pub fn new(prompt: SystemPrompt, limits: Limits) -> Self {
         Self { runner: ToolRunner::new(limits), prompt, limits }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tallybook_llm::ToolResult;
 use tallybook_protocol::{ToolCallStatus, Usage};
 use tallybook_tools::{Secrets, ToolRegistry};
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::{runtime::Handle, sync::Semaphore, time::Instant};
 
 use super::{
     halt::Halt,
@@ -27,12 +27,15 @@ pub(super) struct ToolRunner {
     pub(super) reviewers: Option<Arc<Reviewers>>,
     /// What nobody reads in what tools say.
     pub(super) secrets: Secrets,
+    /// Where calls run: on other threads than turns, since a tool may hold its thread.
+    pub(super) runtime: Handle,
 }
 
 impl ToolRunner {
+    /// Its calls run on the runtime that this is called on.
     pub(super) fn new(limits: Limits) -> Self {
         let slots = Arc::new(Semaphore::new(limits.concurrent_calls.max(1)));
-        Self { limits, slots, reviewers: None, secrets: Secrets::default() }
+        Self { limits, slots, reviewers: None, secrets: Secrets::default(), runtime: Handle::current() }
     }
 
     pub(super) fn with_reviewers(self, reviewers: Reviewers) -> Self {

@@ -133,7 +133,8 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         let values = call.secret_values();
         let call = self.tools.call_with_progress(&request.name, input_text, progress);
         let span = spans::execute_tool(&request.name, id);
-        let task = self.running.tasks.spawn(self.runner.call(call, &values, slot).instrument(span));
+        let running = self.runner.call(call, &values, slot).instrument(span);
+        let task = self.running.tasks.spawn_on(running, &self.runner.runtime);
         self.running.calls.insert(task.id(), RunningCall { index, id, started_at: Instant::now() });
         Ok(())
     }
