@@ -30,8 +30,8 @@ fn the_port_is_the_same_wherever_it_stands() {
 
 #[test]
 fn compose_passes_every_setting_on() {
-    let (readme, compose) = (read("README.md"), read("docker-compose.yml"));
-    let settings = settings(&readme);
+    let (table, compose) = (read("docs/settings.md"), read("docker-compose.yml"));
+    let settings = settings(&table);
     assert!(settings.contains("LLM_PROVIDER"), "{settings:?}");
     let missing: Vec<_> = settings
         .into_iter()
@@ -73,10 +73,9 @@ fn compose_default<'a>(compose: &'a str, name: &str) -> Option<&'a str> {
     Some(fallback.map_or(value.trim_matches('"'), |(_, value)| value))
 }
 
-/// The names in the first column of the README's table of settings.
-fn settings(readme: &str) -> BTreeSet<&str> {
-    let section = readme.split("\n## ").find(|section| section.starts_with("Settings\n")).unwrap_or_default();
-    let columns = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('|').next());
+/// The names in the first column of the table of settings.
+fn settings(table: &str) -> BTreeSet<&str> {
+    let columns = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('|').next());
     columns.flat_map(|column| column.split([',', '`', ' '])).filter(|name| !name.is_empty()).collect()
 }
 

@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn the_end_has_the_text_that_was_told_and_more_only_for_who_comes_back_to_it_alone() {
         let end = br#"event: message_end
-data: {"assistant_message_id":2,"content":"one two ","tool_calls":[],"status":"complete"}
+data: {"assistant_message_id":2,"content":"one two ","tool_calls":[],"status":"complete","usage":{"input_tokens":1,"output_tokens":2,"cached_tokens":0}}
 
 "#;
         let other = |record: &mut Record| record.read(end).unwrap_err().to_string().contains("other text");

@@ -27,7 +27,19 @@ use crate::{
 };
 
 /// What goes into it as it stands in the workspace.
-const FILES: [&str; 4] = ["CHANGELOG.md", "LICENSE", "README.md", "tallybook.example.toml"];
+const FILES: [&str; 11] = [
+    "CHANGELOG.md",
+    "LICENSE",
+    "README.md",
+    "docs/answers.md",
+    "docs/api.md",
+    "docs/programs.md",
+    "docs/settings.md",
+    "docs/sql.md",
+    "docs/tool-history.md",
+    "docs/tools.md",
+    "tallybook.example.toml",
+];
 
 /// How long the packed program may take to be ready.
 const START_LIMIT: Duration = Duration::from_secs(30);

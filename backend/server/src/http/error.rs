@@ -79,7 +79,7 @@ pub(super) enum ApiError {
     #[error("The query string is wrong: {0}.")]
     Query(String),
     /// There is nothing at this address.
-    #[error("There is nothing at {0}. The README lists the API's addresses.")]
+    #[error("There is nothing at {0}. The API's addresses are described at /docs/api.")]
     NoSuchRoute(String),
     /// There is something at this address, but not for this method.
     #[error("{path} takes no such request. It takes {allowed}.")]
