@@ -31,7 +31,7 @@ pub use approval::{
 };
 pub use event::{
     ChatEvent, ContentDelta, MessageEnd, MessageStart, ModelRetry, Snapshot, ToolCallEnd, ToolCallPreparing,
-    ToolCallProgress, ToolCallStart, TurnError, Usage,
+    ToolCallProgress, ToolCallStart, TurnError,
 };
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
 pub use ids::{ApprovalId, MessageId, PlanId, PlanStepId, ShareId, ToolCallId};
@@ -50,4 +50,4 @@ pub use share::{NewShare, Share, SharedConversation};
 pub use status::{MessageStatus, Role, ToolCallStatus};
 pub use tool::{AcceptTool, ChangedTool, LeftOutTool, ToolCall, ToolInfo, ToolList, ToolServerInfo};
 pub use truncate::{CallsBudget, MAX_CALL_ERROR_BYTES, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES};
-pub use usage::{PurposeUsage, UsageByPurpose};
+pub use usage::{PurposeUsage, Usage, UsageByPurpose};
