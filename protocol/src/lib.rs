@@ -6,6 +6,7 @@ mod approval;
 mod event;
 mod feed;
 mod ids;
+mod json_bytes;
 mod look;
 mod model;
 mod plan;
@@ -35,6 +36,7 @@ pub use event::{
 };
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
 pub use ids::{ApprovalId, MessageId, PlanId, PlanStepId, ShareId, ToolCallId};
+pub use json_bytes::{beginning_within, json_bytes};
 pub use look::{Look, LookKind};
 pub use model::{CatalogModel, ModelList, Prices, ToolOffer};
 pub use plan::{AnswerMode, Plan, PlanStep, PlanStepChanged, PlanStepStatus};
