@@ -6,6 +6,7 @@ mod approval;
 mod event;
 mod feed;
 mod ids;
+mod json_bytes;
 mod look;
 mod model;
 mod plan;
@@ -31,10 +32,11 @@ pub use approval::{
 };
 pub use event::{
     ChatEvent, ContentDelta, MessageEnd, MessageStart, ModelRetry, Snapshot, ToolCallEnd, ToolCallPreparing,
-    ToolCallProgress, ToolCallStart, TurnError, Usage,
+    ToolCallProgress, ToolCallStart, TurnError,
 };
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
 pub use ids::{ApprovalId, MessageId, PlanId, PlanStepId, ShareId, ToolCallId};
+pub use json_bytes::{beginning_within, json_bytes};
 pub use look::{Look, LookKind};
 pub use model::{CatalogModel, ModelList, Prices, ToolOffer};
 pub use plan::{AnswerMode, Plan, PlanStep, PlanStepChanged, PlanStepStatus};
@@ -50,4 +52,4 @@ pub use share::{NewShare, Share, SharedConversation};
 pub use status::{MessageStatus, Role, ToolCallStatus};
 pub use tool::{AcceptTool, ChangedTool, LeftOutTool, ToolCall, ToolInfo, ToolList, ToolServerInfo};
 pub use truncate::{CallsBudget, MAX_CALL_ERROR_BYTES, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES};
-pub use usage::{PurposeUsage, UsageByPurpose};
+pub use usage::{PurposeUsage, Usage, UsageByPurpose};

@@ -3,7 +3,10 @@
 
 use std::borrow::Cow;
 
-use crate::{RawJson, ToolCall, ToolCallEnd};
+use crate::{
+    RawJson, ToolCall, ToolCallEnd,
+    json_bytes::{beginning_within, json_bytes},
+};
 
 /// Most bytes of one input or output that an event or a message carries.
 pub const MAX_CALL_TEXT_BYTES: usize = 64 * 1024;
@@ -11,7 +14,7 @@ pub const MAX_CALL_TEXT_BYTES: usize = 64 * 1024;
 /// Most bytes of one error.
 pub const MAX_CALL_ERROR_BYTES: usize = 4 * 1024;
 
-/// Most bytes of inputs, outputs and errors together that one event or message carries, however many calls it has.
+/// Most bytes of inputs, outputs and errors together, as JSON, that one event or message carries, however many calls it has.
 pub const MAX_CALLS_BYTES: usize = 512 * 1024;
 
 /// What is left to fill with the texts of calls.
@@ -27,7 +30,8 @@ impl Default for CallsBudget {
 
 impl CallsBudget {
     /// Whether any text is carried of a call whose texts have so many bytes; what is carried counts from here on. For those
-    /// who know how long texts are before they read them: the texts are then cut with a budget of their own.
+    /// who know how long texts are before they read them, where they are as long as in JSON at least: the texts are then cut
+    /// with a budget of their own.
     pub fn reserve(&mut self, input: i64, proposed: Option<i64>, output: Option<i64>, error: Option<i64>) -> bool {
         let has_room = self.0 > 0;
         for (bytes, limit) in [
@@ -44,11 +48,9 @@ impl CallsBudget {
 
     /// Cuts what a call carries to the limits and to what is left here. A call that was cut before stays marked.
     pub fn fit(&mut self, call: &mut ToolCall) {
-        let input = text_of(&call.input);
-        let kept = self.take(&input, MAX_CALL_TEXT_BYTES);
-        if kept < input.len() {
-            call.input_bytes.get_or_insert(wire_len(&input));
-            call.input = RawJson::string(&input[..kept]);
+        if let Some(cut) = self.cut(&call.input) {
+            call.input_bytes.get_or_insert(wire_len(&text_of(&call.input)));
+            call.input = cut;
             call.truncated = true;
         }
         if let Some(cut) = call.proposed_input.as_ref().and_then(|proposed| self.cut(proposed)) {
@@ -61,6 +63,13 @@ impl CallsBudget {
     /// The beginning of arguments that do not fit; nothing where they do.
     fn cut(&mut self, input: &RawJson) -> Option<RawJson> {
         let text = text_of(input);
+        if let Cow::Borrowed(json) = text
+            && json.len() <= MAX_CALL_TEXT_BYTES.min(self.0)
+        {
+            // It travels as it is.
+            self.0 -= json.len();
+            return None;
+        }
         let kept = self.take(&text, MAX_CALL_TEXT_BYTES);
         (kept < text.len()).then(|| RawJson::string(&text[..kept]))
     }
@@ -95,11 +104,11 @@ impl CallsBudget {
         *output_bytes = whole.filter(|_| *truncated);
     }
 
-    /// How many bytes of a text fit, which are taken from the budget.
+    /// How many bytes of a text fit, which are taken from the budget as JSON: a control character takes six of it.
     fn take(&mut self, text: &str, limit: usize) -> usize {
-        let kept = text.floor_char_boundary(limit.min(self.0));
-        self.0 -= kept;
-        kept
+        let kept = beginning_within(&text[..text.floor_char_boundary(limit)], self.0);
+        self.0 -= json_bytes(kept);
+        kept.len()
     }
 }
 
@@ -184,6 +193,20 @@ mod tests {
         assert!(carried <= MAX_CALLS_BYTES + 2 * 1000, "{carried} bytes");
         assert!(!calls[0].truncated);
         assert_eq!((calls[999].truncated, calls[999].output_bytes), (true, Some(60_000)));
+    }
+
+    #[test]
+    fn what_takes_more_bytes_in_json_counts_as_more() {
+        let mut budget = CallsBudget::default();
+        let mut calls = vec![call("{}", 0, 0); 20];
+        for call in &mut calls {
+            call.input = RawJson::string(&"\u{1}".repeat(MAX_CALL_TEXT_BYTES / 2));
+            call.output = Some("\n".repeat(MAX_CALL_TEXT_BYTES));
+            budget.fit(call);
+        }
+        let carried = calls.iter().map(|call| call.input.as_str().len() + call.output.as_ref().unwrap().len() * 2);
+        let carried: usize = carried.sum();
+        assert!((MAX_CALLS_BYTES - 6..=MAX_CALLS_BYTES + 2 * 20).contains(&carried), "{carried} bytes");
     }
 
     #[test]

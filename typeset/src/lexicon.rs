@@ -1,6 +1,6 @@
 //! Languages described in a few lines each, and one reader for all of them: it knows comments, strings, numbers and words.
 
-use crate::code::{Kind, Token};
+use crate::token::{Kind, Token};
 
 /// How a language is written, as far as colours need to know.
 struct Lexicon {

@@ -2,7 +2,7 @@
 //! that what it weighs is paid for by whoever reads one.
 //!
 //! - `code` says which letters of a program mean what. [`hl_lite`] knows the languages that are written most, `lexicon`
-//!   describes others.
+//!   describes others; `token` is what both find.
 //! - `math` makes MathML of TeX: `tex` bounds it and puts it into words that [`math_core`] knows, and what that writes is
 //!   read against a list of what may be on the page.
 //! - `page` finds the blocks, sees to it that only those near the reader's eye cost anything, and changes the page;
@@ -19,6 +19,7 @@ mod lexicon;
 pub mod math;
 mod page;
 mod tex;
+pub mod token;
 
 /// Sees to the blocks in `place`, which are finished. May be called again for what has changed since.
 #[wasm_bindgen::prelude::wasm_bindgen]

@@ -12,8 +12,9 @@ use web_sys::{Document, Element, Text};
 
 use crate::{
     browser::{self, Highlight, IntersectionObserver, IntersectionObserverEntry, Pace, StaticRange},
-    code::{self, Kind},
+    code,
     math::{self, Mathematician},
+    token::{Kind, Token},
 };
 
 const MATHML: &str = "http://www.w3.org/1998/Math/MathML";
@@ -149,7 +150,7 @@ impl Work {
         let mut letters = Letters::new(&code);
         self.release(block);
         self.state.borrow_mut().coloured.push((block.clone(), Vec::new()));
-        for code::Token { kind, range } in tokens {
+        for Token { kind, range } in tokens {
             let Some(range) = letters.range(&text, range)? else { break };
             let Some(highlight) = self.highlights.get(kind as usize) else { break };
             {

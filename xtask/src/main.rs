@@ -50,7 +50,7 @@ enum Command {
     Test,
     /// Check imports, formatting and lints, for the server and for the browser side
     Lint,
-    /// Draw which files of the server side import which; circles are an error
+    /// Draw which files of each crate import which; circles are an error
     Imports(imports::Options),
     /// Fuzz what reads the network: each target for a bounded time
     Fuzz(fuzz::Options),

@@ -33,7 +33,7 @@ mod vote;
 
 pub use aside::Aside;
 pub use error::AgentError;
-pub use limits::{Limits, MAX_REVIEWERS};
+pub use limits::{Limits, MAX_REASON_CHARS, MAX_REVIEWED_CALLS, MAX_REVIEWERS};
 pub use memory::{SummedExchange, sum_up_conversation};
 pub use prompt::SystemPrompt;
 pub use react::{CLIENT_CALLS, STEP_LIMIT};

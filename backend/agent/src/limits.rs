@@ -69,9 +69,9 @@ pub(super) const MIN_PLAN_RESULT_BYTES: usize = 1024;
 pub(super) const ENOUGH_CHARS: usize = 50;
 
 /// Calls of one step that are reviewed; a person decides on the others alone. Each has up to so many votes
-/// ([`MAX_REVIEWERS`]), which stand in the turn's end: with a turn's steps and the longest reasons that is less than half of
-/// what readers take.
-pub(super) const MAX_REVIEWED_CALLS: usize = 8;
+/// ([`MAX_REVIEWERS`]), which stand in the turn's end: with a turn's steps and the longest reasons that is less than 1 MiB of
+/// the 16 that readers take.
+pub const MAX_REVIEWED_CALLS: usize = 8;
 /// Models that may review.
 pub const MAX_REVIEWERS: usize = 5;
 /// Votes of one step that are asked for at the same time.
@@ -83,7 +83,7 @@ pub(super) const MAX_REVIEWED_INPUT_BYTES: usize = 64 * 1024;
 /// Bytes that a reviewer may write. It needs few, but some models think aloud first.
 pub(super) const MAX_REVIEW_ANSWER_BYTES: usize = 16 * 1024;
 /// Characters of a reviewer's reason that are kept.
-pub(super) const MAX_REASON_CHARS: usize = 300;
+pub const MAX_REASON_CHARS: usize = 300;
 
 /// What a turn may use up.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +91,7 @@ pub struct Limits {
     /// Steps that may call tools; one more answers without.
     pub steps: u32,
     /// Calls of one turn, after which one more step answers without. One step may go beyond it by as many as an answer may
-    /// hold; the turn's end, which names every call, is one event that readers take.
+    /// hold ([`tallybook_llm::MAX_BLOCKS`]); the turn's end, which names every call, is one event that readers take.
     pub calls: usize,
     /// The whole turn, calls that wait for their start included. While it waits for consent no time of it passes.
     pub turn_time: Duration,

@@ -44,6 +44,7 @@ pub use connect::connect;
 pub use effort::{ReasoningEffort, UnknownEffort};
 pub use error::ModelError;
 pub use event::{ModelEvent, RetryWait, StopReason};
+pub use limits::MAX_BLOCKS;
 pub use model::{ModelClient, ModelStream};
 pub use priced::priced;
 pub use provider::{ProviderKind, UnknownProvider};

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// write together, the server bounds (`MAX_ANSWER_JSON_BYTES`).
 pub(crate) const MAX_ANSWER_BYTES: usize = if cfg!(fuzzing) { 2048 } else { 8 * 1024 * 1024 };
 /// The most tool calls that one answer may hold, and the most blocks.
-pub(crate) const MAX_BLOCKS: usize = if cfg!(fuzzing) { 8 } else { 1000 };
+pub const MAX_BLOCKS: usize = if cfg!(fuzzing) { 8 } else { 1000 };
 /// The most text that is held back because it may turn out to be a call, as much as a tool's arguments may have.
 pub(crate) const MAX_HELD_BYTES: usize = if cfg!(fuzzing) { 256 } else { 1024 * 1024 };
 /// The deepest indentation, and the longest line with a fence, that may begin a call in text.

@@ -36,10 +36,6 @@ impl PinStore for NoPins {
     ) -> BoxFuture<'_, Result<HashMap<String, DefinitionHash>, PinError>> {
         std::future::ready(Ok(seen.into_iter().collect())).boxed()
     }
-
-    fn accept(&self, _: Arc<str>, _: String, _: DefinitionHash) -> BoxFuture<'_, Result<(), PinError>> {
-        std::future::ready(Ok(())).boxed()
-    }
 }
 
 #[tokio::main]

@@ -30,7 +30,7 @@ mod way;
 
 pub use endpoint::{SettingsError, check};
 pub use listing::LeftOut;
-pub use pins::{AcceptError, ChangedDefinition, DefinitionHash, PinError, PinStore};
+pub use pins::{ChangedDefinition, DefinitionHash, PinError, PinStore};
 pub use server::Status;
 pub use servers::{ServerReport, ToolServers};
 pub use servers_file::{ServersFileError, read_servers_file};

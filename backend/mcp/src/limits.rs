@@ -40,10 +40,11 @@ pub(super) const TOKEN_TIMEOUT: Duration = Duration::from_secs(15);
 /// For saying good-bye: a cancellation, a session's end, a process asked to leave.
 pub(super) const FAREWELL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Before a server that failed is tried again: the first pause, which doubles up to the last.
+/// Before a server that failed is tried again: the first pause and the longest. Each is twice as long as the one before, and up to
+/// as much again comes on top, so that replicas do not all try at once.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// See [`FIRST_PAUSE`].
-pub(super) const LAST_PAUSE: Duration = Duration::from_secs(30);
+pub(super) const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// A connection that held this long begins again with the first pause.
 pub(super) const SETTLED_AFTER: Duration = Duration::from_mins(1);
 /// How often the tools of a connected server are listed anew, which also shows whether it is still there.

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
 };
 
+use backon::{BackoffBuilder as _, ExponentialBuilder};
 use rmcp::model::JsonObject;
 use tallybook_tools::{ProgressSender, ToolError, ToolOutput};
 use tokio::{
@@ -18,12 +19,12 @@ use super::{
     endpoint::{Endpoint, call_timeout},
     error::ServerError,
     limits::{
-        FAREWELL_TIMEOUT, FIRST_PAUSE, HANDSHAKE_TIMEOUT, LAST_PAUSE, MAX_CONCURRENT_CALLS, MIN_REFRESH, REFRESH_EVERY,
+        FAREWELL_TIMEOUT, FIRST_PAUSE, HANDSHAKE_TIMEOUT, MAX_CONCURRENT_CALLS, MAX_PAUSE, MIN_REFRESH, REFRESH_EVERY,
         SETTLED_AFTER,
     },
     listing::{ListedTool, Listing, list},
     offering::{Offering, offering, taken},
-    pins::{AcceptError, DefinitionHash, PinStore},
+    pins::{DefinitionHash, PinStore},
     result::tool_result,
     settings::{OAuthSettings, ToolServerSettings},
     way::{Open, Way},
@@ -131,7 +132,9 @@ impl Server {
                 return;
             }
         };
-        let mut pause = FIRST_PAUSE;
+        let backoff = ExponentialBuilder::new().with_min_delay(FIRST_PAUSE).with_max_delay(MAX_PAUSE);
+        let backoff = backoff.without_max_times().with_jitter();
+        let mut pauses = backoff.build();
         loop {
             let begun = Instant::now();
             let over = tokio::select! {
@@ -141,8 +144,9 @@ impl Server {
             };
             let Err(error) = over else { return };
             if begun.elapsed() > SETTLED_AFTER {
-                pause = FIRST_PAUSE;
+                pauses = backoff.build();
             }
+            let pause = pauses.next().unwrap_or(MAX_PAUSE);
             tracing::warn!(server, %error, retry_secs = pause.as_secs(), "a tool server is not there; its tools are not offered");
             self.lose(&error);
             changed();
@@ -151,7 +155,6 @@ impl Server {
                 () = stop.cancelled() => return,
                 () = sleep(pause) => {}
             }
-            pause = (pause * 2).min(LAST_PAUSE);
         }
     }
 
@@ -248,18 +251,16 @@ impl Server {
         is_different
     }
 
-    /// Accepts the definition that a tool has now; `hash` is the one that was looked at.
-    pub(super) async fn accept(&self, tool: &str, hash: Option<&str>) -> Result<(), AcceptError> {
-        let listed = self.state().listing.tools.iter().find(|listed| listed.name == tool).map(|listed| listed.hash);
-        let now = listed.ok_or(AcceptError::Unknown)?;
-        if hash.is_some_and(|hash| !hash.eq_ignore_ascii_case(&hex::encode(now))) {
-            return Err(AcceptError::Changed);
-        }
-        self.pins.accept(self.name.clone(), tool.to_owned(), now).await.map_err(AcceptError::Store)?;
+    /// The definition that a tool has now.
+    pub(super) fn definition(&self, tool: &str) -> Option<DefinitionHash> {
+        self.state().listing.tools.iter().find(|listed| listed.name == tool).map(|listed| listed.hash)
+    }
+
+    /// Takes over that this definition of a tool is the accepted one.
+    pub(super) fn accept(&self, tool: &str, definition: DefinitionHash) {
         let mut state = self.state();
-        state.accepted.insert(tool.to_owned(), now);
+        state.accepted.insert(tool.to_owned(), definition);
         self.evaluate(&mut state);
-        Ok(())
     }
 
     fn lose(&self, error: &ServerError) {

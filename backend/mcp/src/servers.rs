@@ -14,7 +14,7 @@ use super::{
     limits::FAREWELL_TIMEOUT,
     listing::LeftOut,
     naming::tool_name,
-    pins::{AcceptError, ChangedDefinition, PinStore},
+    pins::{ChangedDefinition, DefinitionHash, PinStore},
     server::{Server, Status},
     settings::ToolServersSettings,
     tool::ServerTool,
@@ -127,13 +127,17 @@ impl ToolServers {
             .collect()
     }
 
-    /// Accepts the definition that a tool has now, by what its server calls it. `hash`, in hex, is the one that was looked
-    /// at; where it is given, no other one is accepted.
-    pub async fn accept(&self, server: &str, tool: &str, hash: Option<&str>) -> Result<(), AcceptError> {
-        let server = self.shared.servers.iter().find(|known| &*known.name == server).ok_or(AcceptError::Unknown)?;
-        server.accept(tool, hash).await?;
-        self.shared.publish();
-        Ok(())
+    /// The definition that a tool has now, by what its server calls it. `None` where no server lists it.
+    pub fn definition(&self, server: &str, tool: &str) -> Option<DefinitionHash> {
+        self.shared.server(server)?.definition(tool)
+    }
+
+    /// Takes over that this definition of a tool is the accepted one from now on.
+    pub fn accept(&self, server: &str, tool: &str, definition: DefinitionHash) {
+        if let Some(server) = self.shared.server(server) {
+            server.accept(tool, definition);
+            self.shared.publish();
+        }
     }
 
     /// Changes with every change of what is on offer.
@@ -152,6 +156,10 @@ impl ToolServers {
 }
 
 impl Shared {
+    fn server(&self, name: &str) -> Option<&Arc<Server>> {
+        self.servers.iter().find(|server| &*server.name == name)
+    }
+
     fn offer(&self) -> MutexGuard<'_, Offer> {
         self.offer.lock().unwrap_or_else(PoisonError::into_inner)
     }

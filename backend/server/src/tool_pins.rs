@@ -13,7 +13,7 @@ use crate::db::{Database, now, on_db, on_tx, with_retries, write_db};
 
 /// Tools of one server that are remembered. A server that shows ever new names fills no table, and nothing is forgotten for
 /// them: what comes beyond it counts as changed.
-const MAX_PINS: u32 = 1000;
+pub(crate) const MAX_PINS: u32 = 1000;
 
 const LIST: &str = "SELECT tool, hash FROM tool_pins WHERE server = ? ORDER BY id LIMIT ?";
 
@@ -88,12 +88,16 @@ impl ToolPins {
         tx.commit().await
     }
 
-    async fn set(&self, server: &str, tool: &str, hash: DefinitionHash) -> sqlx::Result<()> {
-        write_db!(&self.db, |pool| {
-            let query = sqlx::query(ACCEPT).bind(hex::encode(hash)).bind(now()).bind(id(server, tool));
-            // There is no row where there was no room for one.
-            if query.execute(pool).await?.rows_affected() == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
-        })
+    /// Takes down that this definition of a tool is the accepted one from now on. False where the tool is not among those
+    /// that are remembered, since there was no room for one more.
+    pub(crate) async fn accept(&self, server: &str, tool: &str, definition: DefinitionHash) -> sqlx::Result<bool> {
+        let accept = || async {
+            write_db!(&self.db, |pool| {
+                let query = sqlx::query(ACCEPT).bind(hex::encode(definition)).bind(now()).bind(id(server, tool));
+                Ok(query.execute(pool).await?.rows_affected() == 1)
+            })
+        };
+        with_retries(accept).await
     }
 }
 
@@ -104,10 +108,6 @@ impl PinStore for ToolPins {
         seen: Vec<(String, DefinitionHash)>,
     ) -> BoxFuture<'_, Result<HashMap<String, DefinitionHash>, PinError>> {
         async move { Ok(self.list_with(&server, &seen).await?) }.boxed()
-    }
-
-    fn accept(&self, server: Arc<str>, tool: String, hash: DefinitionHash) -> BoxFuture<'_, Result<(), PinError>> {
-        async move { Ok(with_retries(|| self.set(&server, &tool, hash)).await?) }.boxed()
     }
 }
 

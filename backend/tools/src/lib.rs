@@ -12,6 +12,7 @@ mod evaluate;
 #[cfg(test)]
 mod example;
 mod fetch_page;
+mod limits;
 mod multiply;
 pub mod notation;
 mod progress;
@@ -24,8 +25,9 @@ mod tool;
 
 pub use error::ToolError;
 pub use fetch_page::{FetchPage, FetchPageError};
+pub use limits::MAX_INPUT_BYTES;
 pub use progress::{Progress, ProgressSender};
-pub use registry::{AnyTool, MAX_INPUT_BYTES, RegistryError, ToolRegistry, is_tool_name, server_in};
+pub use registry::{AnyTool, RegistryError, ToolRegistry, is_tool_name, server_in};
 pub use secrets::{HIDDEN, HiddenArguments, Secrets, hide_arguments};
 pub use tool::{Risk, Tool, ToolOutput, ToolSpec};
 

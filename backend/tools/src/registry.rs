@@ -11,12 +11,11 @@ use serde_json::Value;
 
 use super::{
     ProgressSender, Tool, ToolError, ToolOutput, ToolSpec,
+    limits::MAX_INPUT_BYTES,
     notation::{shortened, shortened_to},
     secrets::{HIDDEN, marks_secrets},
 };
 
-/// The longest arguments that are read.
-pub const MAX_INPUT_BYTES: usize = 1024 * 1024;
 /// Tools that are known without being on offer.
 const MAX_ABSENT: usize = 1000;
 /// The longest reason given for refusing arguments; serde quotes what it found.

@@ -18,6 +18,9 @@ pub(crate) enum Measure {
     HistorySearch,
 }
 
+/// One figure of one peer.
+pub(crate) type Taken = (Measure, f64);
+
 impl Measure {
     /// Its name in tables and files.
     pub(crate) fn name(self) -> &'static str {

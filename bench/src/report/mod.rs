@@ -1,18 +1,18 @@
 //! The figures: what they are called, what is to be reached, and how they are shown.
 
 mod goal;
+mod json;
 mod measure;
 mod picture;
 mod table;
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result};
 use serde::Serialize;
-use serde_json::json;
 
 pub(crate) use self::{
-    measure::Measure,
+    json::write_json,
+    measure::{Measure, Taken},
     picture::draw,
     table::{print, print_table, said},
 };
@@ -55,19 +55,6 @@ impl Figures {
         measures.dedup();
         measures
     }
-}
-
-/// Writes all values of all rounds, for other programs to read.
-pub(crate) fn write_json(figures: &Figures, path: &Path) -> Result<()> {
-    let entry = |((measure, kind), values): (&(Measure, Kind), &Values)| {
-        let (least, most) = values.spread();
-        let goal = goal::limit(figures, *measure, *kind);
-        json!({"name": measure.name(), "unit": measure.unit(), "peer": kind, "median": values.median(), "least": least,
-            "most": most, "goal": goal, "rounds": values})
-    };
-    let entries: Vec<_> = figures.0.iter().map(entry).collect();
-    let text = serde_json::to_string_pretty(&entries)?;
-    fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The middle value; of an even number, the mean of the two.

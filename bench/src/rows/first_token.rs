@@ -5,11 +5,10 @@ use std::time::Duration;
 use anyhow::Result;
 use futures_util::future::try_join_all;
 
-use super::Taken;
 use crate::{
     ask::{ask, client},
     peer::Peer,
-    report::{Measure, median},
+    report::{Measure, Taken, median},
     workload::Workload,
 };
 

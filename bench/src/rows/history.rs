@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use reqwest::Client;
 
-use super::{Taken, first_token::milliseconds};
+use super::first_token::milliseconds;
 use crate::{
     ask::client,
     peer::Peer,
-    report::{Measure, median},
+    report::{Measure, Taken, median},
 };
 
 /// How many calls there are.

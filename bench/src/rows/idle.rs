@@ -3,11 +3,11 @@
 use anyhow::Result;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::{Taken, streams::mebibytes};
+use super::streams::mebibytes;
 use crate::{
     ask::client,
     peer::{Peer, open_idle},
-    report::{Measure, per},
+    report::{Measure, Taken, per},
 };
 
 /// Streams that are opened at the same time.

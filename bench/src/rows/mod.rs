@@ -16,7 +16,7 @@ pub(crate) use self::{first_token::milliseconds, streams::mebibytes};
 use crate::{
     listen::say,
     peer::{Kind, Peer, Programs},
-    report::{Figures, Measure, said},
+    report::{Figures, Taken, said},
 };
 
 /// What is measured at a time.
@@ -47,9 +47,6 @@ pub(crate) enum Row {
     #[value(name = "history")]
     History,
 }
-
-/// One figure of one peer.
-pub(crate) type Taken = (Measure, f64);
 
 impl Row {
     pub(crate) fn all() -> Vec<Self> {

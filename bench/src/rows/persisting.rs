@@ -8,11 +8,10 @@ use anyhow::Result;
 use futures_util::future::try_join_all;
 use reqwest::RequestBuilder;
 
-use super::Taken;
 use crate::{
     ask::{ask, client},
     peer::Peer,
-    report::Measure,
+    report::{Measure, Taken},
     workload::Workload,
 };
 

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::Taken;
 use crate::{
     ask::{ask, client},
     peer::Peer,
-    report::Measure,
+    report::{Measure, Taken},
     workload::Workload,
 };
 

@@ -5,11 +5,10 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use futures_util::future::try_join_all;
 
-use super::Taken;
 use crate::{
     ask::{ask, client},
     peer::{Kind, Peer},
-    report::{Measure, count},
+    report::{Measure, Taken, count},
     workload::Workload,
 };
 

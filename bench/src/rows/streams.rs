@@ -6,11 +6,11 @@ use std::time::Duration;
 use anyhow::Result;
 use futures_util::future::try_join_all;
 
-use super::{Taken, first_token::milliseconds};
+use super::first_token::milliseconds;
 use crate::{
     ask::{ask, client},
     peer::Peer,
-    report::{Measure, per, percentile},
+    report::{Measure, Taken, per, percentile},
     workload::Workload,
 };
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::Side;
+use super::side::Side;
 use crate::{progress::Step, shell, workspace};
 
 pub(super) const SIDE: Side = Side {

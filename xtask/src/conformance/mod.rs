@@ -5,32 +5,19 @@
 mod client;
 mod document;
 mod server;
+mod side;
 mod suite;
 
 use std::{fmt::Write as _, process::Command};
 
 use anyhow::{Result, bail};
 
-use self::suite::Suite;
+use self::{side::Side, suite::Suite};
 use crate::{
     build,
     clients::stage::{Accounts, Stage},
     progress::say,
 };
-
-/// One side of the protocol, as the suite tries it.
-struct Side {
-    /// What the suite calls it.
-    name: &'static str,
-    /// Under which heading the document has it.
-    heading: &'static str,
-    /// What is run: scenario and revision of the protocol.
-    scenarios: &'static [(&'static str, &'static str)],
-    /// Why a scenario may fail.
-    explained: &'static [(&'static str, &'static str)],
-    /// What of the suite is not run, by how the names of its scenarios begin, and why.
-    not_run: &'static [(&'static str, &'static str)],
-}
 
 /// Runs both sides.
 pub(crate) fn run() -> Result<()> {

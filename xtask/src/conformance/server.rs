@@ -1,6 +1,6 @@
 //! What is tried of a running Tallybook as a server (`/mcp`).
 
-use super::Side;
+use super::side::Side;
 
 pub(super) const SIDE: Side = Side {
     name: "server",

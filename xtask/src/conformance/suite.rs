@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::Side;
+use super::side::Side;
 use crate::{node, shell, workspace};
 
 /// The suite. Only the versions that come before 0.2 know the protocol of 2026-07-28.

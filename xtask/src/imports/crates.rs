@@ -1,6 +1,9 @@
 //! The crates whose imports are drawn, as cargo knows them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
@@ -14,19 +17,26 @@ pub(super) struct Root {
     pub(super) file: PathBuf,
 }
 
-/// Every library and program of the workspace that lies in `folder`.
-pub(super) fn below(folder: &Path) -> Result<Vec<Root>> {
+/// What cargo knows of the workspace.
+pub(super) fn metadata() -> Result<Value> {
     let output = shell::cargo().args(["metadata", "--no-deps", "--format-version", "1"]).output()?;
     if !output.status.success() {
         bail!("`cargo metadata` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
-    let metadata: Value = serde_json::from_slice(&output.stdout).context("cannot read what `cargo metadata` says")?;
+    serde_json::from_slice(&output.stdout).context("cannot read what `cargo metadata` says")
+}
+
+/// Every library and program of the workspace, by the folder at its top that they lie in. Those of one folder are looked at
+/// together, since what goes from one folder to another is Cargo's to keep.
+pub(super) fn by_folder(workspace: &Path, metadata: &Value) -> Result<BTreeMap<PathBuf, Vec<Root>>> {
+    let mut folders: BTreeMap<_, Vec<_>> = BTreeMap::new();
     let targets = array(&metadata["packages"]).flat_map(|package| array(&package["targets"]));
-    let roots: Vec<Root> = targets.filter_map(root).filter(|root| root.file.starts_with(folder)).collect();
-    if roots.is_empty() {
-        bail!("there is no crate in {}", folder.display());
+    for root in targets.filter_map(root) {
+        let place = root.file.strip_prefix(workspace).ok().and_then(|file| file.iter().next());
+        let folder = place.with_context(|| format!("{} is not in the workspace", root.file.display()))?;
+        folders.entry(folder.into()).or_default().push(root);
     }
-    Ok(roots)
+    Ok(folders)
 }
 
 /// What a target of cargo's is to us; tests, benches and build scripts are nothing.

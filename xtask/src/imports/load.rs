@@ -53,7 +53,7 @@ fn read_file(tree: &mut Tree, folder: &Path, declared: &Declared) -> Result<Vec<
     Ok(reader.waiting)
 }
 
-/// How a file is called: `server/http/mod.rs` for `backend/server/src/http/mod.rs`.
+/// How a file is called: `backend/server/http/mod.rs` for `backend/server/src/http/mod.rs`.
 fn name(folder: &Path, file: &Path) -> String {
     let parts = file.strip_prefix(folder).unwrap_or(file).components();
     let parts = parts.filter(|part| part.as_os_str() != "src");

@@ -1,5 +1,5 @@
-//! `cargo xtask imports`: which files of the server and of the page import which. A circle of files is an error, since none of them
-//! can then be read, tested or moved without the others.
+//! `cargo xtask imports`: which files of a crate import which, in every crate of the workspace. A circle of files is
+//! an error, since none of them can then be read, tested or moved without the others.
 //!
 //! What counts is where a name is defined, not the way by which it comes: with `use super::Thing`, which `mod.rs` re-exports
 //! from `thing.rs`, a file imports `thing.rs`. So a parent that only lists its children, by `mod` or `pub use`, imports none
@@ -21,14 +21,14 @@ mod tokens;
 mod tree;
 mod use_tree;
 
+use std::path::Path;
+
 use anyhow::{Result, bail};
 use clap::Args;
+use serde_json::Value;
 
 use self::graph::Imports;
 use crate::workspace;
-
-/// Where the crates are whose files are looked at, side by side: what goes from one to the other is Cargo's to keep.
-const FOLDERS: [&str; 2] = ["backend", "frontend"];
 
 /// How the imports are drawn.
 #[derive(Args)]
@@ -40,35 +40,30 @@ pub(crate) struct Options {
 
 /// Draws the imports on stdout, and fails when there are circles.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    for folder in FOLDERS {
-        let imports = read(folder)?;
-        draw::print(&if options.dot { draw::dot(&imports) } else { draw::text(&imports) })?;
-        refuse_circles(&imports)?;
+    let folders = read(&workspace::root(), &crates::metadata()?)?;
+    for imports in &folders {
+        draw::print(&if options.dot { draw::dot(imports) } else { draw::text(imports) })?;
     }
-    Ok(())
+    refuse_circles(&folders)
 }
 
 /// Fails when there are circles. Gives back how many files were read.
 pub(crate) fn check() -> Result<usize> {
-    FOLDERS.iter().try_fold(0, |files, folder| {
-        let imports = read(folder)?;
-        refuse_circles(&imports)?;
-        Ok(files + imports.files.len())
-    })
+    let folders = read(&workspace::root(), &crates::metadata()?)?;
+    refuse_circles(&folders)?;
+    Ok(folders.iter().map(|imports| imports.files.len()).sum())
 }
 
-fn read(folder: &str) -> Result<Imports> {
-    let folder = workspace::root().join(folder);
-    Ok(Imports::of(&load::load(&folder, &crates::below(&folder)?)?))
+/// The imports in each of the workspace's folders.
+fn read(workspace: &Path, metadata: &Value) -> Result<Vec<Imports>> {
+    let folders = crates::by_folder(workspace, metadata)?;
+    folders.values().map(|roots| Ok(Imports::of(&load::load(workspace, roots)?))).collect()
 }
 
-fn refuse_circles(imports: &Imports) -> Result<()> {
-    let circles = imports.circles();
+fn refuse_circles(folders: &[Imports]) -> Result<()> {
+    let circles: String = folders.iter().map(|imports| draw::circles(imports, &imports.circles())).collect();
     if circles.is_empty() {
         return Ok(());
     }
-    bail!(
-        "files import each other in a circle. Move what both need into a file of its own, below them.\n{}",
-        draw::circles(imports, &circles)
-    );
+    bail!("files import each other in a circle. Move what both need into a file of its own, below them.\n{circles}");
 }

@@ -1,10 +1,18 @@
 //! Small made-up trees, from their files to what is said of them.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, slice};
 
+use serde_json::json;
 use tempfile::TempDir;
 
-use super::{crates::Root, draw, graph::Imports, load::load, refuse_circles};
+use super::{
+    crates::{self, Root},
+    draw,
+    graph::Imports,
+    load::load,
+    refuse_circles,
+};
+use crate::workspace;
 
 /// Writes files of a library `book` and reads its imports.
 fn read(files: &[(&str, &str)]) -> Imports {
@@ -40,7 +48,7 @@ fn a_circle_through_re_exports_is_found_and_its_names_are_told() {
         ("shop/till.rs", "use super::Wares;\npub struct Till(Vec<Wares>);"),
         ("shop/shelf.rs", "use crate::shop;\npub struct Goods;\npub struct Shelf { till: Option<shop::Till> }"),
     ]);
-    let error = refuse_circles(&imports).unwrap_err().to_string();
+    let error = refuse_circles(&[imports]).unwrap_err().to_string();
     let expected = "a circle of 2 files:\n  book/shop/shelf.rs → book/shop/till.rs: Till\n  \
                     book/shop/till.rs → book/shop/shelf.rs: Goods\n";
     assert!(error.ends_with(expected), "{error}");
@@ -71,7 +79,7 @@ fn a_tree_without_circles_passes_and_is_drawn_from_the_top() {
         ("http/pages.rs", "use super::state::State;"),
         ("http/state.rs", "use crate::db::{self, Pool};\npub struct State(Pool, db::Pool);"),
     ]);
-    assert!(refuse_circles(&imports).is_ok());
+    assert!(refuse_circles(slice::from_ref(&imports)).is_ok());
     let drawn = draw::text(&imports);
     let order = ["book/http  → book/db", "pages.rs  → state.rs", "state.rs  → book/db/pool.rs"];
     let places: Vec<_> =
@@ -184,5 +192,58 @@ fn what_cannot_be_read_is_named() {
         let root = Root { name: None, file: folder.path().join("book/src/lib.rs") };
         let error = load(Path::new(folder.path()), &[root]).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_circle_is_found_in_whichever_folder_of_the_workspace_its_crate_lies() {
+    let workspace = tempfile::tempdir().unwrap();
+    let target = |folder: &str, kind: &str, files: &[(&str, &str)]| {
+        for (name, text) in files {
+            let file = workspace.path().join(folder).join("src").join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let file = workspace.path().join(folder).join("src").join(files[0].0);
+        json!({ "targets": [{ "name": "a-crate", "kind": [kind], "src_path": file }] })
+    };
+    let packages = [
+        target("back/shop", "lib", &[("lib.rs", "mod till;"), ("till.rs", "pub struct Till;")]),
+        target("back/desk", "bin", &[("main.rs", "mod bell;\nfn main() {}"), ("bell.rs", "pub struct Bell;")]),
+        target(
+            "wire",
+            "rlib",
+            &[
+                ("lib.rs", "mod event;\nmod usage;\npub use {event::Event, usage::Usage};"),
+                ("event.rs", "use crate::Usage;\npub struct Event(Usage);"),
+                ("usage.rs", "pub struct Usage(Option<crate::Event>);"),
+            ],
+        ),
+    ];
+    let read = super::read(workspace.path(), &json!({ "packages": packages })).unwrap();
+    let [back, _] = &read[..] else { panic!("{} folders", read.len()) };
+    assert_eq!(
+        back.files.iter().collect::<Vec<_>>(),
+        ["back/desk/bell.rs", "back/desk/main.rs", "back/shop/lib.rs", "back/shop/till.rs"]
+    );
+    assert!(refuse_circles(slice::from_ref(back)).is_ok());
+    let error = refuse_circles(&read).unwrap_err().to_string();
+    assert!(
+        error.ends_with("  wire/event.rs → wire/usage.rs: Usage\n  wire/usage.rs → wire/event.rs: Event\n"),
+        "{error}"
+    );
+}
+
+#[test]
+fn every_member_of_the_workspace_is_read() {
+    let root = workspace::root();
+    let folders = crates::by_folder(&root, &crates::metadata().unwrap()).unwrap();
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let members = manifest.split_once("members = [").unwrap().1.split_once(']').unwrap().0;
+    let members: Vec<_> = members.split('"').skip(1).step_by(2).collect();
+    assert!(members.contains(&"protocol"), "{members:?}");
+    for member in members {
+        let is_there = folders.values().flatten().any(|read| read.file.starts_with(root.join(member)));
+        assert!(is_there, "{member} is not read");
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Tree {
 /// A module: a file, or a part of one.
 #[derive(Default)]
 pub(super) struct Module {
-    /// The file that it stands in, named from the folder of the crates and without their `src`.
+    /// The file that it stands in, named from the workspace and without its crate's `src`.
     pub(super) file: String,
     /// The crate's first module.
     pub(super) root: ModuleId,

@@ -59,11 +59,6 @@ impl PinStore for Pins {
         }
         ready(Ok(pins.clone())).boxed()
     }
-
-    fn accept(&self, _: Arc<str>, tool: String, hash: DefinitionHash) -> BoxFuture<'_, Result<(), PinError>> {
-        self.0.lock().unwrap().insert(tool, hash);
-        ready(Ok(())).boxed()
-    }
 }
 
 /// One server `mock` over HTTP, connected.

@@ -30,6 +30,7 @@ use crate::{
     journal::{Journal, lock},
     models::Catalog,
     slots::Slots,
+    tool_pins::ToolPins,
     work_counts::WorkCounts,
 };
 
@@ -39,6 +40,8 @@ pub(super) struct Context {
     pub(super) agent: AgentService,
     /// The tools on offer, and the servers that some of them come from.
     pub(super) tool_servers: ToolServers,
+    /// Which definitions of those servers' tools are accepted.
+    pub(super) tool_pins: ToolPins,
     pub(super) models: Catalog,
     pub(super) journal: Journal,
     pub(super) changes: Changes,
@@ -111,6 +114,7 @@ impl Context {
         let tasks = TaskTracker::new();
         Self {
             group_commit: GroupCommit::new(db.clone(), tasks.clone()),
+            tool_pins: ToolPins::new(db.clone()),
             db,
             agent,
             tool_servers,

@@ -1,9 +1,10 @@
 //! Why a use case was refused or failed.
 
-use tallybook_mcp::AcceptError;
-
 use super::person_limits::Reached;
-use crate::db::{TransactionError, storage_failed};
+use crate::{
+    db::{TransactionError, storage_failed},
+    tool_pins::MAX_PINS,
+};
 
 /// Why a use case was refused or failed. The messages are for whoever asked.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,13 @@ pub enum ServiceError {
     /// The definition of a tool is another one than whoever asks has seen.
     #[error("The tool's definition has changed again. Look at it once more: GET /api/tools has it as it is now.")]
     DefinitionChanged,
+    /// As many tools of the server are remembered as may be, without this one.
+    #[error(
+        "{} other tools of this server are remembered, which are as many as may be, so this one counts as changed whatever it \
+         is. In the settings, give the server another name, and name the tools that you want of it in `include`.",
+        MAX_PINS
+    )]
+    TooManyTools,
     /// The call gave no output.
     #[error("This tool call gave no output. Ask for the call itself to see how it ended.")]
     NoOutput,
@@ -106,15 +114,5 @@ pub enum ServiceError {
 impl TransactionError for ServiceError {
     fn is_rolled_back(&self) -> bool {
         matches!(self, Self::Storage(error) if error.is_rolled_back())
-    }
-}
-
-impl From<AcceptError> for ServiceError {
-    fn from(error: AcceptError) -> Self {
-        match error {
-            AcceptError::Unknown => Self::NoSuchTool,
-            AcceptError::Changed => Self::DefinitionChanged,
-            AcceptError::Store(error) => Self::Storage(error.downcast().map_or_else(sqlx::Error::Encode, |e| *e)),
-        }
     }
 }

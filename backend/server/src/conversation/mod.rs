@@ -1,5 +1,5 @@
 //! Conversations: their list (`list`), which branch of one is shown and how much of it (`branch`), where something stands
-//! in them (`search`), which model answers (`model`) with which tools (`tool_switches`), the turns that run in them (`turn`),
+//! in them (`search`), which model answers (`model`) with which tools (`tool_switches`, `tool_definitions`), the turns that run in them (`turn`),
 //! one of their tool calls (`tool_call`), a model that a program asks once (`plain`) and a tool that it calls without a turn
 //! (`direct`), what is approved for good (`approvals`), a conversation as a file (`export`) or by a link (`share`), how much
 //! one person may have answered (`person_limits`, `allowance`), when one is summed up (`memory_settings`), what becomes of deleted ones (`retention`), and what is stored
@@ -28,6 +28,7 @@ mod service;
 mod share;
 mod store;
 mod tool_call;
+mod tool_definitions;
 mod tool_switches;
 mod turn;
 mod turn_counts;

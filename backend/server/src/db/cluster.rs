@@ -14,7 +14,7 @@ use super::{
 };
 
 /// The table in which stands who changes the tables of a cluster.
-pub(super) const TURN_TABLE: &str = "_tallybook_migrating";
+pub(super) const LEASE_TABLE: &str = "_tallybook_migrating";
 
 const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS _tallybook_migrating \
      (id INT NOT NULL PRIMARY KEY, owner CHAR(36) NOT NULL, until DATETIME(6) NOT NULL) ENGINE = InnoDB";
@@ -31,7 +31,7 @@ const TAKE: &str = "UPDATE _tallybook_migrating SET owner = ?, until = UTC_TIMES
 
 const GIVE_BACK: &str = "UPDATE _tallybook_migrating SET until = UTC_TIMESTAMP(6) WHERE id = 1 AND owner = ?";
 
-/// How often somebody who holds the turn says so, of the minutes after which a dead holder has lost it: a change of a large table
+/// How often somebody who holds the lease says so, of the minutes after which a dead holder has lost it: a change of a large table
 /// holds up every write for that long.
 const HOLD_EVERY: Duration = Duration::from_secs(10);
 
@@ -56,18 +56,18 @@ pub(super) async fn check_ready(connection: &mut MySqlConnection) -> sqlx::Resul
 /// The right to change the tables of a cluster, which one process has at a time, whichever node it is connected to: a commit that
 /// met another one is refused.
 #[derive(Debug)]
-pub struct Turn {
+pub struct MigrationLease {
     owner: String,
 }
 
-impl Turn {
+impl MigrationLease {
     /// Waits for it.
     pub async fn take(connection: &mut MySqlConnection, limit: Duration) -> Result<Self, DbError> {
-        let turn = Self { owner: Uuid::new_v4().to_string() };
+        let lease = Self { owner: Uuid::new_v4().to_string() };
         let deadline = Instant::now() + limit;
         loop {
-            match turn.try_take(connection).await {
-                Ok(true) => return Ok(turn),
+            match lease.try_take(connection).await {
+                Ok(true) => return Ok(lease),
                 Ok(false) => {}
                 Err(error) if is_rolled_back(&error) && mysql_number(&error).is_some() => {}
                 Err(error) => return Err(error.into()),

@@ -1,7 +1,8 @@
 //! The lock by which only one process at a time uses an embedded database. So whatever its holder finds running was
 //! abandoned by an earlier process. It is a file beside the database, named after the database's own name, whichever
-//! symbolic links lead to it; a database with hard links is refused. Two cases go unnoticed: a file that is mounted at two
-//! places, and network file systems that do not pass locks on to other machines.
+//! symbolic links lead to it, and another one named after the file itself, which may get another name while it is used; a
+//! database with hard links is refused. Three cases go unnoticed: a file that is mounted at two places, one that is moved to
+//! another folder while it is used, and network file systems that do not pass locks on to other machines.
 
 use std::{
     fs::{File, TryLockError},
@@ -20,7 +21,7 @@ use super::{
 
 /// An embedded database kept to this process until this is dropped, or the process ends in whatever way.
 #[derive(Debug)]
-pub struct DatabaseLock(#[expect(dead_code, reason = "held for its Drop")] File);
+pub struct DatabaseLock(#[expect(dead_code, reason = "held for its Drop")] Vec<File>);
 
 impl DatabaseLock {
     /// Takes the database that `url` names for this process. A predecessor that is just ending is waited for. `None` for
@@ -32,10 +33,13 @@ impl DatabaseLock {
         // A lock on the database file itself would interfere with SQLite's own.
         let mut path = database.clone().into_os_string();
         path.push(".lock");
-        let lock = lock_file(Path::new(&path), &database).await?;
+        let mut locks = vec![lock_file(Path::new(&path), &database).await?];
         // Only now: another name may have been given to the file while a predecessor was waited for.
         refuse_hard_links(&database)?;
-        Ok(Some(Self(lock)))
+        if let Some(path) = path_by_identity(&database)? {
+            locks.push(lock_file(&path, &database).await?);
+        }
+        Ok(Some(Self(locks)))
     }
 }
 
@@ -77,6 +81,21 @@ fn refuse_hard_links(database: &Path) -> Result<(), DbError> {
 #[cfg(not(unix))]
 fn refuse_hard_links(_: &Path) -> Result<(), DbError> {
     Ok(())
+}
+
+/// The lock that stays the same when the database is renamed. SQLite finds its journal by the name, so that a second process
+/// would miss what the first has written, and tear the data.
+#[cfg(unix)]
+fn path_by_identity(database: &Path) -> Result<Option<PathBuf>, DbError> {
+    use std::os::unix::fs::MetadataExt;
+
+    let file = database.metadata().map_err(|source| unusable(database, source))?;
+    Ok(Some(database.with_file_name(format!(".tallybook-{}-{}.lock", file.dev(), file.ino()))))
+}
+
+#[cfg(not(unix))]
+fn path_by_identity(_: &Path) -> Result<Option<PathBuf>, DbError> {
+    Ok(None)
 }
 
 /// A file that cannot be made, read or locked.

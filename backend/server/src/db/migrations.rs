@@ -38,11 +38,11 @@ fn sqlite_migrations() -> Migrator {
 /// Makes a server's database ready for its migrations: refuses one that the program must not touch, and cleans up after a
 /// process that was killed in the middle. From here on no other process does so, until the connection is closed.
 ///
-/// Within a cluster gives the turn that keeps it so for processes on other nodes.
+/// Within a cluster gives the lease that keeps it so for processes on other nodes.
 pub(super) async fn prepare_mysql(
     connection: &mut MySqlConnection,
     is_galera: bool,
-) -> Result<Option<cluster::Turn>, DbError> {
+) -> Result<Option<cluster::MigrationLease>, DbError> {
     take_lock(connection).await?;
     let migrator = mysql_migrations();
     let schema = read_mysql(connection).await?;
@@ -51,11 +51,11 @@ pub(super) async fn prepare_mysql(
     if !is_galera || schema.is_current(&migrator) {
         return clean_up(connection).await.map(|()| None);
     }
-    let turn = cluster::Turn::take(connection, MIGRATION_TIMEOUT).await?;
+    let lease = cluster::MigrationLease::take(connection, MIGRATION_TIMEOUT).await?;
     match clean_up(connection).await {
-        Ok(()) => Ok(Some(turn)),
+        Ok(()) => Ok(Some(lease)),
         Err(error) => {
-            turn.give_back(connection).await;
+            lease.give_back(connection).await;
             Err(error)
         }
     }

@@ -23,7 +23,7 @@ mod write_check;
 
 pub use backup::restore;
 pub use clock::now;
-pub use cluster::Turn as MigrationTurn;
+pub use cluster::MigrationLease;
 pub use database::{Database, Transaction};
 pub use error::DbError;
 pub use failure::{FailureKind, classify};

@@ -51,14 +51,14 @@ async fn connect_mysql(url: &DatabaseUrl, options: &MySqlConnectOptions) -> Resu
         if is_galera {
             in_time(lock_holder.execute(GALERA_SESSION)).await?;
         }
-        let turn = migrations::prepare_mysql(&mut lock_holder, is_galera).await?;
+        let lease = migrations::prepare_mysql(&mut lock_holder, is_galera).await?;
         let db = Database::MySql(mysql_pool(is_galera).connect_with(options.clone()).await.map_err(refused)?);
-        let done = match &turn {
-            Some(turn) => turn.hold_while(&mut lock_holder, migrations::run(&db)).await,
+        let done = match &lease {
+            Some(lease) => lease.hold_while(&mut lock_holder, migrations::run(&db)).await,
             None => migrations::run(&db).await,
         };
-        if let Some(turn) = turn {
-            turn.give_back(&mut lock_holder).await;
+        if let Some(lease) = lease {
+            lease.give_back(&mut lock_holder).await;
         }
         done.map(|()| db)
     };

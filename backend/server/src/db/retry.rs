@@ -2,14 +2,17 @@
 
 use std::{fmt, future::Future, time::Duration};
 
+use backon::{BackoffBuilder as _, ExponentialBuilder};
+
 use super::failure::{is_refused, is_rolled_back};
 
 /// How often a transaction is begun again. After a deadlock once is enough: the other transaction is through by then. Nodes of a
 /// cluster refuse at the commit what has met another node's write, which may happen again.
-const MAX_RETRIES: u32 = 4;
+const MAX_RETRIES: usize = 4;
 
-/// How much longer the pause is before each time than before the last.
-const PAUSE: Duration = Duration::from_millis(20);
+/// How long the pause before the first of them is. Each is twice as long as the one before, and up to as much again comes on top,
+/// so that those who met do not meet again.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
 /// An error of a transaction, or of a use case that is one.
 pub(crate) trait TransactionError: fmt::Display {
@@ -29,14 +32,14 @@ where
     E: TransactionError,
     W: Future<Output = Result<T, E>>,
 {
-    for retry in 1..=MAX_RETRIES {
+    for pause in pauses() {
         match work().await {
             Err(error) if error.is_rolled_back() => {
                 tracing::info!(%error, "a transaction was rolled back and is begun again");
             }
             outcome => return outcome,
         }
-        tokio::time::sleep(PAUSE * retry).await;
+        tokio::time::sleep(pause).await;
     }
     work().await
 }
@@ -47,12 +50,16 @@ pub(crate) async fn unless_refused<T, W>(mut statement: impl FnMut() -> W) -> sq
 where
     W: Future<Output = sqlx::Result<T>>,
 {
-    for retry in 1..=MAX_RETRIES {
+    for pause in pauses() {
         match statement().await {
             Err(error) if is_refused(&error) => {}
             outcome => return outcome,
         }
-        tokio::time::sleep(PAUSE * retry).await;
+        tokio::time::sleep(pause).await;
     }
     statement().await
+}
+
+fn pauses() -> impl Iterator<Item = Duration> {
+    ExponentialBuilder::new().with_min_delay(FIRST_PAUSE).with_max_times(MAX_RETRIES).with_jitter().build()
 }

@@ -2,14 +2,14 @@
 
 use sqlx::{FromRow, migrate::Migrator};
 
-use super::{cluster::TURN_TABLE, error::DbError};
+use super::{cluster::LEASE_TABLE, error::DbError};
 
 /// Where the driver notes which migrations were run.
 pub(super) const MIGRATIONS_TABLE: &str = "_sqlx_migrations";
 
 /// Whether a table is there for the sake of the migrations alone.
 pub(super) fn is_bookkeeping(table: &str) -> bool {
-    table == MIGRATIONS_TABLE || table == TURN_TABLE
+    table == MIGRATIONS_TABLE || table == LEASE_TABLE
 }
 
 /// How many tables a message names.

@@ -67,7 +67,7 @@ refusals! {
         "409": "It is decided already, or the tool has changed since it was asked for.",
     }
     /// A tool is another one than was looked at.
-    ToolChanged { "409": "Its definition has changed again.", }
+    ToolChanged { "409": "Its definition has changed again, or no more tools of its server are remembered.", }
     /// Nobody is signed in.
     WrongPassword { "401": "The name or the password is wrong.", }
     /// Somebody may be guessing.

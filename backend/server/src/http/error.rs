@@ -141,6 +141,7 @@ impl ApiError {
                 error @ (ServiceError::AwaitingApproval
                 | ServiceError::AlreadyDecided(_)
                 | ServiceError::DefinitionChanged
+                | ServiceError::TooManyTools
                 | ServiceError::ToolChanged { .. }
                 | ServiceError::NoSuchApproval),
             ) => consent_kind(error),
@@ -204,6 +205,7 @@ fn consent_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str
         ServiceError::ToolChanged { .. } | ServiceError::DefinitionChanged => {
             (StatusCode::CONFLICT, "tool_changed", "The tool has changed")
         }
+        ServiceError::TooManyTools => (StatusCode::CONFLICT, "too-many", "As many as there may be"),
         ServiceError::NoSuchApproval => (StatusCode::NOT_FOUND, "no-such-approval", "No such approval"),
         _ => (StatusCode::CONFLICT, "already_decided", "Already decided"),
     }

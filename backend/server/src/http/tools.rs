@@ -85,9 +85,8 @@ pub(super) async fn accept(
     accepted: OptionalBody<AcceptTool>,
 ) -> Result<HttpResponse, ApiError> {
     let ((server, tool), AcceptTool { hash }) = (path.into_inner(), accepted.0);
-    let accept = move |service: ConversationService| async move {
-        Ok(service.tool_servers().accept(&server, &tool, hash.as_deref()).await?)
-    };
+    let accept =
+        move |service: ConversationService| async move { service.accept_tool(&server, &tool, hash.as_deref()).await };
     state.run(accept).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -1,11 +1,11 @@
 //! How turns end when the database does not take their end, when they are stopped at once, and what a reader is sent that
 //! names an event which never was.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, cut, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, MessageStatus};
 
-use crate::support::{Engine, TestApp, execute, names, on_every_engine, rows};
+use crate::support::{Engine, EventReader, TestApp, execute, names, on_every_engine, rows};
 
 /// Makes the database refuse every update of `messages` to one of these states, as it would refuse one that is too large.
 async fn refuse_ends(engine: &Engine, states: &str) {
@@ -146,7 +146,7 @@ on_every_engine! {
                 app.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
             };
             let (response, ()) = tokio::join!(sending, stopping);
-            let events = crate::support::EventReader::new(response).all().await;
+            let events = EventReader::new(response).all().await;
             let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{events:?}") };
             assert_eq!(end.status, MessageStatus::Stopped);
         }
@@ -168,6 +168,32 @@ on_every_engine! {
         let (turn, _) = last.rsplit_once('.').unwrap();
         let heard = app.follow(&conversation, Some(&format!("{turn}.99999"))).await.all().await;
         assert_eq!(names(&heard), ["message_end"]);
+    }
+
+    /// Browsers come back with the header, which goes before the address.
+    async fn a_reader_says_by_header_what_it_heard_last(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Here it is.")]);
+        let mut turn = app.send(&conversation, "Go.").await;
+        let mut ids = Vec::new();
+        while let Some(seen) = turn.next().await {
+            ids.push(seen.id.unwrap());
+        }
+        app.idle_conversation(&conversation).await;
+        let [first, .., last] = &ids[..] else { panic!("{ids:?}") };
+        let (turn, _) = last.rsplit_once('.').unwrap();
+        let beyond = format!("{turn}.99999");
+        let come_back = async |id: &str, after: &str| {
+            let path = app.url(&format!("/api/conversations/{conversation}/events?after={after}"));
+            app.client.get(path).header("Last-Event-ID", id).send().await.unwrap()
+        };
+        for id in [first, &beyond] {
+            let heard = EventReader::new(come_back(id, last).await).all().await;
+            assert_eq!(names(&heard), ["message_end"], "after {id}");
+        }
+        assert_eq!(come_back(last, first).await.status(), 204);
     }
 
     async fn an_empty_line_stands_between_the_texts_of_two_steps(engine: Engine) {
@@ -199,8 +225,23 @@ on_every_engine! {
         let part = |text: &str| json!({"type": "text", "text": text});
         model.reply([text("3")]);
         let sent = app.post(&path, json!({"parts": [part("Look:"), part("1 + 2")]})).await;
-        crate::support::EventReader::new(sent).all().await;
-        assert_eq!(app.conversation(&conversation).await["messages"][0]["content"], "Look:\n\n1 + 2");
+        EventReader::new(sent).all().await;
+        let messages = app.conversation(&conversation).await["messages"].take();
+        assert_eq!(messages[0]["content"], "Look:\n\n1 + 2");
+
+        // The next turn, and one that answers the same, tell it as the first one did.
+        model.reply([text("Yes.")]);
+        app.send(&conversation, "Sure?").await.all().await;
+        model.reply([text("Three.")]);
+        let again = app.post(&format!("{path}/{}/regenerate", messages[1]["id"]), Value::Null).await;
+        EventReader::new(again).all().await;
+        let requests = model.requests();
+        assert_eq!(requests.len(), 3);
+        for request in requests {
+            let told = request.body["messages"][0]["content"].as_array().unwrap();
+            let texts: Vec<_> = told.iter().map(|part| part["text"].as_str().unwrap()).collect();
+            assert_eq!(texts, ["Look:", "1 + 2"]);
+        }
         for (body, status) in [
             (json!({"parts": [part("a")], "content": "b"}), 422),
             (json!({"parts": [part(" ")]}), 422),

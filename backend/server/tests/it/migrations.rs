@@ -5,7 +5,7 @@ use std::{str::FromStr, time::Duration};
 
 use futures_util::future::join_all;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, MySqlConnection, MySqlPool, mysql::MySqlConnectOptions};
-use tallybook::db::MigrationTurn;
+use tallybook::db::MigrationLease;
 use tallybook_mock_llm::MockLlm;
 
 use crate::support::{Engine, Program, TestApp, eventually};
@@ -152,15 +152,15 @@ const AT_ONCE: Duration = Duration::ZERO;
 async fn one_at_a_time_has_the_right_to_change_the_tables() {
     for engine in Engine::every_mysql().await {
         let (mut one, mut other) = (connect(&engine).await, connect(&engine).await);
-        let turn = MigrationTurn::take(&mut one, AT_ONCE).await.unwrap();
-        assert!(MigrationTurn::take(&mut other, AT_ONCE).await.is_err());
-        turn.give_back(&mut one).await;
-        let turn = MigrationTurn::take(&mut other, AT_ONCE).await.unwrap();
+        let lease = MigrationLease::take(&mut one, AT_ONCE).await.unwrap();
+        assert!(MigrationLease::take(&mut other, AT_ONCE).await.is_err());
+        lease.give_back(&mut one).await;
+        let lease = MigrationLease::take(&mut other, AT_ONCE).await.unwrap();
         // As if its holder had died.
         run(&mut one, "UPDATE _tallybook_migrating SET until = '2000-01-01'").await;
-        let next = MigrationTurn::take(&mut one, AT_ONCE).await.unwrap();
-        turn.give_back(&mut other).await;
-        assert!(MigrationTurn::take(&mut other, AT_ONCE).await.is_err(), "what is another one's is not given back");
+        let next = MigrationLease::take(&mut one, AT_ONCE).await.unwrap();
+        lease.give_back(&mut other).await;
+        assert!(MigrationLease::take(&mut other, AT_ONCE).await.is_err(), "what is another one's is not given back");
         next.give_back(&mut one).await;
     }
 }
@@ -170,18 +170,18 @@ async fn one_at_a_time_has_the_right_to_change_the_tables() {
 async fn who_waits_for_that_right_makes_no_table_and_who_gives_it_back_does_so_until_it_is_taken() {
     for engine in Engine::every_mysql().await {
         let (mut one, mut other) = (connect(&engine).await, connect(&engine).await);
-        let turn = MigrationTurn::take(&mut one, AT_ONCE).await.unwrap();
-        assert!(MigrationTurn::take(&mut other, AT_ONCE).await.is_err());
+        let lease = MigrationLease::take(&mut one, AT_ONCE).await.unwrap();
+        assert!(MigrationLease::take(&mut other, AT_ONCE).await.is_err());
         let made = sqlx::query_as("SHOW SESSION STATUS LIKE 'Com_create_table'").fetch_one(&mut other).await;
         let (_, made): (String, String) = made.unwrap();
         assert_eq!(made, "0");
         let refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON _tallybook_migrating FOR EACH ROW BEGIN \
             IF @refused IS NULL THEN SET @refused = 1; SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; END IF; END";
         run(&mut other, refuse).await;
-        turn.give_back(&mut one).await;
+        lease.give_back(&mut one).await;
         let refused = sqlx::query_scalar("SELECT @refused").fetch_one(&mut one).await;
         assert_eq!(refused.ok(), Some(1_i64), "it was refused at first");
         run(&mut other, "DROP TRIGGER refuse").await;
-        assert!(MigrationTurn::take(&mut other, AT_ONCE).await.is_ok());
+        assert!(MigrationLease::take(&mut other, AT_ONCE).await.is_ok());
     }
 }

@@ -159,6 +159,20 @@ async fn a_link_to_a_database_in_use() {
     linked.conversation(&conversation).await;
 }
 
+/// SQLite's journal keeps the old name, so a second server would miss what stands in it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_renamed_while_it_is_in_use() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let first = TestApp::launch(&engine, &model);
+    let conversation = first.create_conversation().await;
+    let file = file_of(&engine);
+    let renamed = file.with_file_name("renamed.db");
+    fs::rename(&file, &renamed).unwrap();
+    assert_says(&refusal(&engine, &url_of(&renamed)).await, &["already uses", "renamed.db"]);
+    fs::rename(&renamed, &file).unwrap();
+    assert_eq!(first.conversation(&conversation).await["running"], false, "the first goes on");
+}
+
 /// A link may also come before its file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_to_a_database_that_is_yet_to_be_made() {

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 use openidconnect::{
     AuthType, AuthenticationFlow, ClientId, ClientSecret, CsrfToken, EndpointMaybeSet, EndpointNotSet, EndpointSet,
     IssuerUrl, Nonce, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope,
@@ -31,9 +32,10 @@ const FRESH_FOR: Duration = Duration::from_hours(1);
 const USABLE_FOR: Duration = Duration::from_hours(24);
 /// How often, at most, it is asked for because a token names a key that is missing.
 const RENEWED_EVERY: Duration = Duration::from_mins(1);
-/// How long an issuer that failed is left alone at first, and at most.
+/// How long an issuer that failed is left alone at first, and at most, but for up to as much again that comes on top, so that
+/// replicas do not all ask at once.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+const MAX_PAUSE: Duration = Duration::from_mins(1);
 /// Answers of the issuer that are waited for at once.
 const MAX_AT_ONCE: usize = 16;
 
@@ -51,7 +53,8 @@ pub(in crate::accounts) struct Issuer {
 #[derive(Default)]
 struct Known {
     connection: Option<Arc<Connection>>,
-    failures: u32,
+    /// How long it is left alone, once it has failed.
+    pauses: Option<ExponentialBackoff>,
     asked_again_at: Option<Instant>,
     /// When it was last asked because a key was missing.
     renewed_at: Option<Instant>,
@@ -130,8 +133,7 @@ impl Issuer {
                     return Ok(connection);
                 }
                 Err(error) => {
-                    let pause = FIRST_PAUSE.saturating_mul(1 << known.failures.min(6)).min(LONGEST_PAUSE);
-                    known.failures += 1;
+                    let pause = known.pauses.get_or_insert_with(pauses).next().unwrap_or(MAX_PAUSE);
                     known.asked_again_at = Some(Instant::now() + pause);
                     tracing::warn!(issuer = self.settings.issuer, %error, "nobody can be signed in by the issuer");
                 }
@@ -156,6 +158,11 @@ impl Issuer {
     pub(super) fn unreachable(&self) -> OpenIdError {
         OpenIdError::Unreachable { name: self.settings.name.clone() }
     }
+}
+
+fn pauses() -> ExponentialBackoff {
+    let backoff = ExponentialBuilder::new().with_min_delay(FIRST_PAUSE).with_max_delay(MAX_PAUSE);
+    backoff.without_max_times().with_jitter().build()
 }
 
 /// The longest cause that is logged.

@@ -155,7 +155,8 @@ pub(crate) struct StandingRow {
     pub(crate) created_at: DateTime<Utc>,
 }
 
-/// Stores a call that waits for a decision. Gives its key, which one that is asked for anew keeps.
+/// Stores a call that waits for a decision. Gives its key, which one that is asked for anew keeps; nothing where that one does
+/// not wait.
 pub(crate) async fn create_waiting_call(
     tx: &mut Transaction,
     message_id: MessageId,
@@ -163,12 +164,12 @@ pub(crate) async fn create_waiting_call(
     text_offset: i64,
     tool_hash: &str,
     at: DateTime<Utc>,
-) -> sqlx::Result<ToolCallId> {
+) -> sqlx::Result<Option<ToolCallId>> {
     let request = call.request;
     on_tx!(tx, |connection| {
         if let Some(id) = call.waited {
             let done = sqlx::query(ASK_ANEW).bind(tool_hash).bind(at).bind(id).execute(connection).await?;
-            return if done.rows_affected() == 1 { Ok(id) } else { Err(sqlx::Error::RowNotFound) };
+            return Ok((done.rows_affected() == 1).then_some(id));
         }
         let done = sqlx::query(CREATE_WAITING_CALL)
             .bind(message_id)
@@ -183,19 +184,19 @@ pub(crate) async fn create_waiting_call(
             .bind(at)
             .execute(connection)
             .await?;
-        Ok(ToolCallId(done.inserted_id()))
+        Ok(Some(ToolCallId(done.inserted_id())))
     })
 }
 
-/// Stores that a call which was approved is about to run.
+/// Stores that a call which was approved is about to run. False when it does not wait, or nobody has decided on it.
 pub(crate) async fn start_approved_call(
     tx: &mut Transaction,
     id: ToolCallId,
     started_at: DateTime<Utc>,
-) -> sqlx::Result<()> {
+) -> sqlx::Result<bool> {
     on_tx!(tx, |connection| {
         let done = sqlx::query(START_APPROVED).bind(started_at).bind(id).execute(connection).await?;
-        if done.rows_affected() == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
+        Ok(done.rows_affected() == 1)
     })
 }
 

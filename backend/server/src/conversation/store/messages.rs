@@ -9,7 +9,7 @@ use super::{
 };
 use crate::db::{Database, Transaction, on_db, on_tx};
 
-const LIST: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
+const LIST: &str = "SELECT id, parent_id, role, content, parts, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
      (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
      ORDER BY k.step DESC LIMIT 1) AS provider, \
      COALESCE(m.model, (SELECT k.model FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
@@ -18,7 +18,7 @@ const LIST: &str = "SELECT id, parent_id, role, content, status, error, error_co
      (SELECT MAX(e.end_offset) FROM plans p JOIN plan_steps e ON e.plan_id = p.id WHERE p.message_id = m.id) AS plan_end \
      FROM messages m WHERE m.id IN (";
 
-const FIND: &str = "SELECT id, parent_id, role, content, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
+const FIND: &str = "SELECT id, parent_id, role, content, parts, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
      (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
      ORDER BY k.step DESC LIMIT 1) AS provider, \
      COALESCE(m.model, (SELECT k.model FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \

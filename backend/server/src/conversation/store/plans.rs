@@ -8,7 +8,7 @@ use tallybook_protocol::{MessageId, Plan, PlanId, PlanStep, PlanStepId, PlanStep
 use super::list_of::list_of;
 use crate::db::{Database, InsertedId, Transaction, now, on_tx};
 
-const FIND_OF_MESSAGE: &str = "SELECT id, revision FROM plans WHERE message_id = ?";
+const FIND_OF_MESSAGE: &str = "SELECT id, revision, text_offset FROM plans WHERE message_id = ?";
 
 const CREATE: &str = "INSERT INTO plans (message_id, revision, success_criteria, text_offset, created_at) \
      VALUES (?, ?, ?, ?, ?)";
@@ -131,25 +131,28 @@ pub(crate) async fn store(
     new: &NewPlan,
     text_offset: i64,
 ) -> sqlx::Result<Plan> {
-    let rows = on_tx!(tx, |connection| {
-        let found: Option<(PlanId, i32)> =
+    let NewPlan { reason, success_criteria, .. } = new;
+    on_tx!(tx, |connection| {
+        let found: Option<(PlanId, i32, i64)> =
             sqlx::query_as(FIND_OF_MESSAGE).bind(message_id).fetch_optional(&mut *connection).await?;
-        let (plan_id, revision) = if let Some((id, revision)) = found {
-            let anew = sqlx::query(MAKE_ANEW).bind(revision + 1).bind(&new.reason).bind(&new.success_criteria);
+        let (plan_id, revision, offset) = if let Some((id, revision, offset)) = found {
+            let anew = sqlx::query(MAKE_ANEW).bind(revision + 1).bind(reason).bind(success_criteria);
             anew.bind(id).execute(&mut *connection).await?;
             sqlx::query(DELETE_PENDING).bind(id).execute(&mut *connection).await?;
-            (id, revision + 1)
+            (id, revision + 1, offset)
         } else {
-            let create = sqlx::query(CREATE).bind(message_id).bind(1).bind(&new.success_criteria).bind(text_offset);
-            (PlanId(create.bind(now()).execute(&mut *connection).await?.inserted_id()), 1)
+            let create = sqlx::query(CREATE).bind(message_id).bind(1).bind(success_criteria).bind(text_offset);
+            (PlanId(create.bind(now()).execute(&mut *connection).await?.inserted_id()), 1, text_offset)
         };
         for (position, step) in (0_i32..).zip(&new.steps) {
             let create = sqlx::query(CREATE_STEP).bind(plan_id).bind(revision).bind(position);
             create.bind(&step.instruction).bind(&step.expected).execute(&mut *connection).await?;
         }
-        sqlx::query_as(OF_ONE).bind(message_id).fetch_all(connection).await
-    })?;
-    plan_of(&rows).ok_or(sqlx::Error::RowNotFound)
+        let rows: Vec<StepRow> = sqlx::query_as(OF_ONE).bind(message_id).fetch_all(connection).await?;
+        let steps = rows.iter().map(StepRow::step).collect();
+        let (reason, success_criteria) = (reason.clone(), success_criteria.clone());
+        Ok(Plan { plan_id, offset, revision, reason, success_criteria, steps })
+    })
 }
 
 /// Stores how a step changed, when the answer had so much text and so many calls.

@@ -58,6 +58,9 @@ pub(crate) struct MessageRow {
     #[sqlx(try_from = "String")]
     pub(crate) role: Role,
     pub(crate) content: String,
+    /// The parts of what a person sent, as JSON, where there are several.
+    #[sqlx(rename = "parts")]
+    several_parts: Option<String>,
     #[sqlx(try_from = "String")]
     pub(crate) status: MessageStatus,
     pub(crate) error: Option<String>,
@@ -249,9 +252,10 @@ impl MessageRow {
         self.role == Role::User
     }
 
-    /// What a person sent. Texts are stored as one, so there is one part as long as there are no others.
+    /// What a person sent. One part is the content.
     pub(crate) fn parts(&self) -> Vec<MessagePart> {
-        vec![MessagePart::Text { text: self.content.clone() }]
+        let several = self.several_parts.as_deref().and_then(|parts| serde_json::from_str(parts).ok());
+        several.unwrap_or_else(|| vec![MessagePart::Text { text: self.content.clone() }])
     }
 
     /// How it is made.

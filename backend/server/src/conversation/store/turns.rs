@@ -31,8 +31,8 @@ const SET_ACTIVE: &str = "UPDATE conversations SET active_message_id = ?, head_m
      archived = FALSE, title = CASE WHEN title = ? THEN ? ELSE title END WHERE id = ?";
 
 const CREATE_USER_MESSAGE: &str = "INSERT INTO messages \
-     (conversation_id, parent_id, role, content, status, client_message_id, created_at, completed_at) \
-     VALUES (?, ?, 'user', ?, 'complete', ?, ?, ?)";
+     (conversation_id, parent_id, role, content, parts, status, client_message_id, created_at, completed_at) \
+     VALUES (?, ?, 'user', ?, ?, 'complete', ?, ?, ?)";
 
 const CREATE_TURN: &str = "INSERT INTO messages \
      (conversation_id, parent_id, role, content, status, model, mode, owner, epoch, lease_until, created_at) \
@@ -222,6 +222,7 @@ pub(crate) async fn begin_turn(
                     .bind(conversation_id)
                     .bind(parent_id)
                     .bind(MessagePart::join_texts(parts))
+                    .bind(several(parts)?)
                     .bind(client_message_id)
                     .bind(now)
                     .bind(now)
@@ -253,6 +254,12 @@ pub(crate) async fn begin_turn(
             .await?;
         Ok(Claim::Begun(TurnRows { user_message_id, assistant_message_id, epoch: FIRST_EPOCH }))
     })
+}
+
+/// The parts of a message as they are stored beside its content: where there is one, that is all there is to it.
+fn several(parts: &[MessagePart]) -> sqlx::Result<Option<String>> {
+    let several = (parts.len() > 1).then(|| serde_json::to_string(parts)).transpose();
+    several.map_err(|error| sqlx::Error::Encode(error.into()))
 }
 
 /// The time of what is written at `now`, after all that was written before it: replicas' clocks differ, and an answer stands

@@ -18,7 +18,7 @@ use super::{
             turns::{self, TurnEnd, TurnRows},
         },
     },
-    storing_recorder::record_error,
+    write_error::record_error,
     writer::TurnWriter,
 };
 use crate::{

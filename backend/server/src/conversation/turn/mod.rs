@@ -20,7 +20,8 @@ mod given;
 mod go_on;
 pub(super) mod group_commit;
 mod history;
-mod json_bytes;
+#[cfg(test)]
+mod largest_events;
 mod memory;
 mod next_run;
 mod planned;
@@ -46,6 +47,7 @@ pub(super) mod testing;
 mod thinking;
 mod title;
 pub(super) mod waiting;
+mod write_error;
 mod writer;
 
 pub use answer_program::{ProgramRequest, ProgramTurn};

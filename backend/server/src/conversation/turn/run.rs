@@ -28,9 +28,10 @@ use super::{
     history::steps_from,
     memory,
     planned::find_place,
-    storing_recorder::{StoringRecorder, record_error},
+    storing_recorder::StoringRecorder,
     telling::{NewQuestion, Telling, Told},
     title,
+    write_error::record_error,
     writer::TurnWriter,
 };
 use crate::{accounts::UserId, journal::TurnLog, models::Model};

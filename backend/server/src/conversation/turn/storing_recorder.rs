@@ -11,7 +11,7 @@ use tallybook_agent::{
 use tallybook_llm::RetryWait;
 use tallybook_protocol::{
     ChatEvent, ContentDelta, Decision, ModelRetry, Plan, PlanStepChanged, ToolCallId, ToolCallPreparing,
-    ToolCallProgress,
+    ToolCallProgress, json_bytes,
 };
 use tallybook_tools::{Progress, ToolSpec};
 use tokio::time::Instant;
@@ -26,15 +26,15 @@ use super::{
         },
     },
     call_events::{REVIEW, asked_events, end_event, start_event},
-    json_bytes::json_bytes,
     planned::{store_change, store_plan},
     step_text::separator,
     telling::{Telling, Told},
     thinking::Thinking,
+    write_error::{WriteError, record_error, stored},
     writer::{TurnWriter, wire_offset},
 };
 use crate::{
-    db::{FailureKind, Transaction, classify, now, with_retries},
+    db::{Transaction, now, with_retries},
     journal::stored::EncodedEvent,
 };
 
@@ -125,6 +125,7 @@ impl TurnRecorder for StoringRecorder<'_> {
         let store = || async {
             let Some(mut write) = writer.begin().await? else { return Ok(None) };
             let id = approvals::create_waiting_call(&mut write.tx, message_id, call, offset, &hash, asked_at).await?;
+            let id = id.ok_or(WriteError::NotWaiting)?;
             reviews::replace_reviews(&mut write.tx, id, &review.votes, asked_at).await?;
             if let Some(ruling) = &review.ruling {
                 store_ruling(&mut write.tx, id, ruling, &hash).await?;
@@ -133,7 +134,7 @@ impl TurnRecorder for StoringRecorder<'_> {
             let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
             writer.create_next_events(&mut write.tx, &encoded).await?;
             write.commit().await?;
-            Ok(Some((id, events)))
+            Ok::<_, WriteError>(Some((id, events)))
         };
         let (id, events) = stored(with_retries(store).await)?;
         for event in events {
@@ -151,7 +152,9 @@ impl TurnRecorder for StoringRecorder<'_> {
             let id = match call.waited {
                 None => tool_calls::create_tool_call(&mut write.tx, message_id, call, offset, started_at).await?,
                 Some(id) => {
-                    approvals::start_approved_call(&mut write.tx, id, started_at).await?;
+                    if !approvals::start_approved_call(&mut write.tx, id, started_at).await? {
+                        return Err(WriteError::NotWaiting);
+                    }
                     id
                 }
             };
@@ -235,7 +238,7 @@ impl TurnRecorder for StoringRecorder<'_> {
 }
 
 /// Stores what reviewers decided of a call that was just asked for.
-async fn store_ruling(tx: &mut Transaction, id: ToolCallId, ruling: &Ruling, hash: &str) -> sqlx::Result<()> {
+async fn store_ruling(tx: &mut Transaction, id: ToolCallId, ruling: &Ruling, hash: &str) -> Result<(), WriteError> {
     let error = ruling.refusal();
     let verdict = match ruling.decision {
         Decision::Approve => NewVerdict::Approve { tool_hash: hash, input: None, scope: None },
@@ -243,19 +246,5 @@ async fn store_ruling(tx: &mut Transaction, id: ToolCallId, ruling: &Ruling, has
     };
     let new = NewApproval { tool_call_id: id, decided_by: REVIEW, reason: Some(&ruling.reason), verdict };
     // Nobody else has heard of the call.
-    if approvals::create_approval(tx, new).await? { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
-}
-
-/// What came of a write: `None` stands for a turn that is no longer this process's own.
-fn stored<T>(outcome: sqlx::Result<Option<T>>) -> Result<T, RecordError> {
-    outcome.map_err(record_error)?.ok_or(RecordError::LostLease)
-}
-
-/// What a failure of the database means for the turn.
-pub(super) fn record_error(error: sqlx::Error) -> RecordError {
-    match classify(&error) {
-        FailureKind::Transient => RecordError::Unavailable(error.into()),
-        FailureKind::StorageFull => RecordError::Full(error.into()),
-        FailureKind::Permanent => RecordError::Rejected(error.into()),
-    }
+    if approvals::create_approval(tx, new).await? { Ok(()) } else { Err(WriteError::NotWaiting) }
 }

@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use tallybook_protocol::{ChatEvent, MAX_REASONING_BYTES, MAX_STEP_REASONING_BYTES, ReasoningDelta};
+use tallybook_protocol::{
+    ChatEvent, MAX_REASONING_BYTES, MAX_STEP_REASONING_BYTES, ReasoningDelta, beginning_within, json_bytes,
+};
 use tokio::time::Instant;
 
-use super::{
-    super::limits::MAX_DELTA_BYTES,
-    json_bytes::{beginning_within, json_bytes},
-    writer::wire_offset,
-};
+use super::{super::limits::MAX_DELTA_BYTES, writer::wire_offset};
 use crate::journal::TurnLog;
 
 /// Stands between two thoughts of one step.

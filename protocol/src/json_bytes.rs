@@ -1,12 +1,12 @@
 //! How long texts are as JSON, in which they are stored and sent (RFC 8259, section 7, as serde writes it).
 
-/// How many bytes a text has as JSON.
-pub(super) fn json_bytes(text: &str) -> usize {
+/// How many bytes a text has as JSON, without its quotation marks.
+pub fn json_bytes(text: &str) -> usize {
     text.bytes().map(escaped_bytes).sum()
 }
 
 /// The longest beginning of a text that has no more bytes as JSON.
-pub(super) fn beginning_within(text: &str, limit: usize) -> &str {
+pub fn beginning_within(text: &str, limit: usize) -> &str {
     let mut bytes = 0;
     let fitting = text.bytes().take_while(|byte| {
         bytes += escaped_bytes(*byte);
