@@ -15,9 +15,11 @@ mod dom;
 mod drawing;
 mod elements;
 mod footnotes;
+mod labels;
 mod links;
 mod math;
 mod node;
+mod options;
 mod render;
 #[cfg(test)]
 mod tests;
@@ -25,42 +27,11 @@ mod tests;
 pub use blocks::{Block, Document};
 pub use dom::typeset;
 pub use drawing::Drawing;
-
-use pulldown_cmark::Options;
-
-/// The Markdown that is understood: CommonMark with tables, struck-out text, task lists and footnotes.
-const OPTIONS: Options = Options::ENABLE_TABLES
-    .union(Options::ENABLE_STRIKETHROUGH)
-    .union(Options::ENABLE_TASKLISTS)
-    .union(Options::ENABLE_FOOTNOTES);
+pub use labels::Labels;
+pub(crate) use options::OPTIONS;
 
 /// So many blocks stand together in an element of their own, which a browser can leave alone while it is out of sight.
 const PART: usize = 32;
-
-/// What is said by the elements around the text, in the reader's language.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Labels {
-    /// On the button that copies code.
-    pub copy: String,
-    /// On it when it has.
-    pub copied: String,
-    /// On the button that breaks long lines of code.
-    pub wrap: String,
-    /// On the button that saves code as a file.
-    pub download: String,
-    /// On the button that copies a table.
-    pub copy_csv: String,
-    /// Of a reference to a footnote.
-    pub footnote: String,
-    /// Of the way from a footnote back to its reference.
-    pub footnote_back: String,
-    /// Of a table.
-    pub table: String,
-    /// Of a task that is done.
-    pub task_done: String,
-    /// Of one that is not.
-    pub task_open: String,
-}
 
 /// Writes a complete text as HTML. The ids in it begin with `name`, of which a page has no two.
 pub fn write_html(text: &str, name: &str, labels: &Labels, html: &mut String) {

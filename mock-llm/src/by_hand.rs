@@ -1,24 +1,8 @@
-//! The server for people with curl: what it answers is decided by the last message of the request.
+//! What the server answers people with curl: that is decided by the last message of the request.
 
-use std::{io, sync::Arc};
-
-use actix_web::dev::ServerHandle;
 use serde_json::{Value, json};
 
-use crate::{
-    Reply, fault, fault_names,
-    faults::CALLS_FOR_EVER,
-    server::{Source, State, spawn},
-    text, tool_call,
-    wire::Format,
-};
-
-/// Starts the server on this port of 127.0.0.1 (0 for any); gives the port and the handle that stops it. It answers
-/// `use NAME A B` with a call of that tool with `{"a": A, "b": B}`, a tool result with a sentence that holds it,
-/// `fault:NAME` with that fault (see [`fault`]), and anything else with an echo.
-pub async fn serve_by_hand(port: u16) -> io::Result<(u16, ServerHandle)> {
-    spawn(Arc::new(State::new(Source::ByHand)), port).await
-}
+use crate::{Reply, fault, fault_names, faults::CALLS_FOR_EVER, text, tool_call, wire::Format};
 
 /// What the last message of a request asks for.
 pub(crate) fn reply_to(format: Format, body: &Value) -> Reply {

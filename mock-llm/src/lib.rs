@@ -30,7 +30,6 @@ mod script;
 mod server;
 mod wire;
 
-pub use by_hand::serve_by_hand;
 pub use capture::CapturedRequest;
 pub use faults::{fault, fault_names};
 pub use gate::Gate;
@@ -38,4 +37,4 @@ pub use script::{
     Part, Reply, cut, end_of_file, hang, partial_tool_call, raw, redacted_thinking, text, thinking, tool_call,
     tool_call_with_id,
 };
-pub use server::MockLlm;
+pub use server::{MockLlm, serve_by_hand};

@@ -167,6 +167,13 @@ impl State {
     }
 }
 
+/// Starts the server on this port of 127.0.0.1 (0 for any); gives the port and the handle that stops it. It answers
+/// `use NAME A B` with a call of that tool with `{"a": A, "b": B}`, a tool result with a sentence that holds it,
+/// `fault:NAME` with that fault (see [`crate::fault`]), and anything else with an echo.
+pub async fn serve_by_hand(port: u16) -> io::Result<(u16, ServerHandle)> {
+    spawn(Arc::new(State::new(Source::ByHand)), port).await
+}
+
 /// Runs the server on its own thread; gives the port and the hold on it once it listens.
 pub(crate) async fn spawn(state: Arc<State>, port: u16) -> io::Result<(u16, ServerHandle)> {
     let (started, start) = oneshot::channel();

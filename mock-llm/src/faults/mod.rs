@@ -6,16 +6,15 @@
 mod anthropic;
 mod calls;
 mod dialects;
+mod kit;
 mod openai;
 
+use self::kit::{Fault, SUM, stream};
 use crate::{
     Gate, Part, Reply, cut, end_of_file, hang, partial_tool_call, raw, redacted_thinking, text, thinking, tool_call,
 };
 
 pub(crate) use calls::CALLS_FOR_EVER;
-
-/// A fault's name, and the reply that plays it.
-type Fault = (&'static str, fn() -> Reply);
 
 /// The faults of both formats.
 const COMMON: &[Fault] = &[
@@ -68,8 +67,6 @@ const COMMON: &[Fault] = &[
     ("nothing_to_say", || stream([])),
 ];
 
-const SUM: &str = "{\"a\": 1, \"b\": 2}";
-
 /// Every name that [`fault`] knows.
 pub fn fault_names() -> impl Iterator<Item = &'static str> {
     all().map(|(name, _)| *name)
@@ -87,10 +84,6 @@ fn all() -> impl Iterator<Item = &'static Fault> {
 /// An error body that both providers' readers understand.
 fn error(status: u16, kind: &str, message: &str) -> Reply {
     Reply::fail(status, crate::anthropic::error_body(kind, message))
-}
-
-fn stream<const N: usize>(parts: [Part; N]) -> Reply {
-    parts.into()
 }
 
 fn beginning() -> Part {

@@ -1,36 +1,13 @@
 //! `cargo xtask bench`: how fast the server is (`server`), and how fast and how light the page (`page`).
 
+mod options;
 mod page;
 mod server;
 
-use std::path::PathBuf;
-
 use anyhow::{Result, bail};
 
+pub(crate) use self::options::Options;
 use crate::{build, progress::say};
-
-/// What `cargo xtask bench` can be told.
-#[derive(clap::Args)]
-pub(crate) struct Options {
-    /// Measure only this; may be given several times
-    #[arg(long = "only", value_name = "NAME")]
-    only: Vec<String>,
-    /// Take the builds that are quick to make, and less of everything: figures that do not count
-    #[arg(long)]
-    quick: bool,
-    /// How often each figure of the server is taken, in turns with those of its peers
-    #[arg(long, default_value_t = 5)]
-    rounds: usize,
-    /// A database of a MySQL server, as in `DATABASE_URL`; without one, Tallybook with MySQL is left out
-    #[arg(long, value_name = "URL")]
-    mysql: Option<String>,
-    /// Where the server's figures go as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Where the server's figures go as a picture (SVG)
-    #[arg(long, value_name = "FILE")]
-    picture: Option<PathBuf>,
-}
 
 /// Builds page and server, and prints what was measured, as a table each.
 pub(crate) fn run(options: &Options) -> Result<()> {

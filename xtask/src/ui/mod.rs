@@ -21,14 +21,12 @@ use std::{
 use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
 
+pub(crate) use self::toolchain::TARGET;
 use crate::{
     fingerprint,
     progress::{Step, say},
     shell, workspace,
 };
-
-/// What the browser side is built for.
-pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// A crate that becomes a program of the browser's.
 pub(crate) struct Program {

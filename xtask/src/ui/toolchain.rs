@@ -12,7 +12,10 @@ use std::{
 
 use anyhow::{Result, bail};
 
-use crate::{debian, progress::say, shell, ui::TARGET, workspace};
+use crate::{debian, progress::say, shell, workspace};
+
+/// What the browser side is built for.
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Debian's packages: a compiler that knows the target, its cargo, the standard library's sources, a linker.
 const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld"];
