@@ -236,14 +236,9 @@ pub enum Purpose {
     Summary,
     /// What was done for an answer, and why, in a few lines.
     ReasoningSummary,
-    /// A purpose that this version does not know yet.
-    Unknown,
 }
 
 impl Purpose {
-    const ALL: [Self; 7] =
-        [Self::Answer, Self::Plan, Self::Evaluate, Self::Review, Self::Title, Self::Summary, Self::ReasoningSummary];
-
     /// The word in the tables.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -254,15 +249,7 @@ impl Purpose {
             Self::Title => "title",
             Self::Summary => "summary",
             Self::ReasoningSummary => "reasoning_summary",
-            Self::Unknown => "unknown",
         }
-    }
-}
-
-impl From<String> for Purpose {
-    /// A word that this version does not know is [`Purpose::Unknown`].
-    fn from(word: String) -> Self {
-        Self::ALL.into_iter().find(|purpose| purpose.as_str() == word).unwrap_or(Self::Unknown)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
-use tallybook_agent::Purpose;
 use tallybook_protocol::{
     ApprovalScope, Decision, MessageId, MessageStatus, Role, ToolCallId, ToolCallStatus, Verdict,
 };
@@ -144,9 +143,8 @@ pub(crate) struct ThoughtRow {
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct ModelCallOfTurnRow {
     pub(crate) message_id: MessageId,
-    /// What the model was asked for.
-    #[sqlx(try_from = "String")]
-    pub(crate) purpose: Purpose,
+    /// What the model was asked for, which is an open set.
+    pub(crate) purpose: String,
     pub(crate) provider: String,
     pub(crate) model: String,
     pub(crate) input_tokens: i64,

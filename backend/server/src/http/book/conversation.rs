@@ -198,7 +198,7 @@ fn thought_of(ThoughtRow { words, words_bytes, duration_ms, .. }: ThoughtRow) ->
 
 fn model_call_of(row: &ModelCallOfTurnRow, words: Words) -> ModelCall {
     ModelCall {
-        purpose: words.purpose(row.purpose.as_str()),
+        purpose: words.purpose(&row.purpose),
         model: format!("{} {}", row.provider, row.model),
         words: words.model_call(row),
         duration: format::duration(row.duration_ms),

@@ -70,7 +70,7 @@ fn of_model(row: &ModelCallOfTurnRow, words: Words) -> Span {
             is_this: false,
             kind: "model",
             words: String::new(),
-            note: Some(format!("{} · {}", words.purpose(row.purpose.as_str()), words.model_call(row))),
+            note: Some(format!("{} · {}", words.purpose(&row.purpose), words.model_call(row))),
             x: 0,
             width: 0,
         },
