@@ -151,6 +151,13 @@ impl ApprovalScope {
     }
 }
 
+impl From<String> for ApprovalScope {
+    /// What is not `always` reaches no further than its conversation.
+    fn from(word: String) -> Self {
+        if word == "always" { Self::Always } else { Self::Conversation }
+    }
+}
+
 /// Body of `POST /api/tool-calls/{id}/decision`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -255,6 +262,7 @@ mod tests {
         }
         for scope in [ApprovalScope::Conversation, ApprovalScope::Always] {
             assert_eq!(serde_json::to_value(scope).unwrap(), scope.as_str());
+            assert_eq!(ApprovalScope::from(scope.as_str().to_owned()), scope);
         }
     }
 

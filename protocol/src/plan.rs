@@ -43,6 +43,28 @@ pub enum PlanStepStatus {
     Unknown,
 }
 
+impl PlanStepStatus {
+    const ALL: [Self; 4] = [Self::Pending, Self::Executing, Self::Completed, Self::Failed];
+
+    /// The word on the wire and in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Executing => "executing",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl From<String> for PlanStepStatus {
+    /// A word that this version does not know is [`PlanStepStatus::Unknown`].
+    fn from(word: String) -> Self {
+        Self::ALL.into_iter().find(|status| status.as_str() == word).unwrap_or(Self::Unknown)
+    }
+}
+
 /// A plan as it stands: event `plan`, and [`crate::Message::plan`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

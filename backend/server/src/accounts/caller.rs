@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tallybook_protocol::UserRole;
 
 /// Row id of a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, sqlx::Type)]
+#[serde(transparent)]
 #[sqlx(transparent)]
 pub struct UserId(pub i64);
 

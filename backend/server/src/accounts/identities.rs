@@ -33,16 +33,16 @@ impl Accounts {
     }
 
     /// Somebody's.
-    pub(crate) async fn list_identities_of(&self, user: i64) -> Result<Vec<Identity>, AccountsError> {
+    pub(crate) async fn list_identities_of(&self, user: UserId) -> Result<Vec<Identity>, AccountsError> {
         self.find_user(user).await?;
-        Ok(identities::list(&self.context.db, UserId(user)).await?)
+        Ok(identities::list(&self.context.db, user).await?)
     }
 
     /// Links to an account whom the issuer calls `subject`.
     pub(crate) async fn link_identity(
         &self,
         admin: &Caller,
-        user: i64,
+        user: UserId,
         subject: &str,
     ) -> Result<Vec<Identity>, AccountsError> {
         let issuer = self.issuer()?.settings().issuer.clone();
@@ -55,7 +55,7 @@ impl Accounts {
             return Err(AccountsError::Deleted);
         }
         let new = NewIdentityRow { issuer, subject: subject.to_owned(), label: subject.to_owned(), is_used: false };
-        with_retries(|| self.store_link(admin.user, UserId(user), &new)).await?;
+        with_retries(|| self.store_link(admin.user, user, &new)).await?;
         self.list_identities_of(user).await
     }
 
@@ -75,15 +75,15 @@ impl Accounts {
 
     /// Unlinks one of somebody's identities, unless that is the only way in, and ends the person's sessions, which may have
     /// begun by it. The caller's own stays.
-    pub(crate) async fn unlink_identity(&self, caller: &Caller, user: i64, id: i64) -> Result<(), AccountsError> {
-        with_retries(|| self.store_unlinking(caller, UserId(user), id)).await?;
+    pub(crate) async fn unlink_identity(&self, caller: &Caller, user: UserId, id: i64) -> Result<(), AccountsError> {
+        with_retries(|| self.store_unlinking(caller, user, id)).await?;
         self.context.streams.look_now();
         Ok(())
     }
 
     /// One of the caller's own.
     pub(crate) async fn unlink_own_identity(&self, caller: &Caller, id: i64) -> Result<(), AccountsError> {
-        self.unlink_identity(caller, caller.user.0, id).await
+        self.unlink_identity(caller, caller.user, id).await
     }
 
     async fn store_unlinking(&self, caller: &Caller, user: UserId, id: i64) -> Result<(), AccountsError> {

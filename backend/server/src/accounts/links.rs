@@ -121,7 +121,7 @@ impl Accounts {
         }
         let Some(hash) = SecretHash::of_token(token) else { return Ok(None) };
         let link = links::find(&self.context.db, &hash).await?;
-        Ok(link.filter(|link| link.created_by.is_some()).map(|link| link.role.into()))
+        Ok(link.filter(|link| link.created_by.is_some()).map(|link| link.role))
     }
 
     /// Makes an account for whoever asks, and signs the person in.

@@ -85,7 +85,7 @@ impl Accounts {
         // First of all, since from here on no other transaction changes who the admins are.
         let has_other_admin = users::has_other_admin(&mut tx, Some(caller.user), self.issuer_address()).await?;
         let user = users::find_in(&mut tx, caller.user).await?.ok_or(AccountsError::NoSuchUser)?;
-        if UserRole::from(user.role) == UserRole::Admin && !has_other_admin {
+        if user.role == UserRole::Admin && !has_other_admin {
             return Err(AccountsError::LastAdmin);
         }
         if !users::delete(&mut tx, caller.user, hash).await? {

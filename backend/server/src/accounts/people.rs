@@ -12,7 +12,7 @@ use super::{
     store::{
         audit::{self, Action},
         is_taken, sessions,
-        users::{self, NewUserRow},
+        users::{self, NOBODY, NewUserRow},
     },
 };
 use crate::db::{Transaction, now};
@@ -30,9 +30,10 @@ impl Accounts {
     /// The accounts, those made first before the others; `cursor` is what the page before gave.
     pub(crate) async fn list_users(&self, cursor: Option<&str>) -> Result<Page<User>, AccountsError> {
         let after = match cursor {
-            None => 0,
+            None => NOBODY,
             Some(cursor) => {
-                cursor.parse().map_err(|_| AccountsError::Invalid("The cursor is not one of ours.".to_owned()))?
+                let bad = |_| AccountsError::Invalid("The cursor is not one of ours.".to_owned());
+                UserId(cursor.parse().map_err(bad)?)
             }
         };
         let rows = users::list(&self.context.db, after, USERS_AT_ONCE).await?;
@@ -42,8 +43,8 @@ impl Accounts {
     }
 
     /// One account.
-    pub(crate) async fn find_user(&self, id: i64) -> Result<User, AccountsError> {
-        Ok(users::find(&self.context.db, UserId(id)).await?.ok_or(AccountsError::NoSuchUser)?.into())
+    pub(crate) async fn find_user(&self, id: UserId) -> Result<User, AccountsError> {
+        Ok(users::find(&self.context.db, id).await?.ok_or(AccountsError::NoSuchUser)?.into())
     }
 
     /// Makes an account for somebody, with a password to be told.
@@ -56,7 +57,7 @@ impl Accounts {
     ) -> Result<User, AccountsError> {
         let new = self.new_user(name, password, role).await?;
         let id = with_retries(|| self.store_user(admin.user, &new)).await?;
-        self.find_user(id.0).await
+        self.find_user(id).await
     }
 
     async fn store_user(&self, admin: UserId, new: &NewUserRow) -> Result<UserId, AccountsError> {
@@ -67,8 +68,13 @@ impl Accounts {
     }
 
     /// Changes an account. Its open streams end, and those who are deactivated are signed out.
-    pub(crate) async fn update_user(&self, admin: &Caller, id: i64, update: UserUpdate) -> Result<User, AccountsError> {
-        with_retries(|| self.store_update(admin.user, UserId(id), update)).await?;
+    pub(crate) async fn update_user(
+        &self,
+        admin: &Caller,
+        id: UserId,
+        update: UserUpdate,
+    ) -> Result<User, AccountsError> {
+        with_retries(|| self.store_update(admin.user, id, update)).await?;
         self.context.streams.look_now();
         self.find_user(id).await
     }
@@ -81,7 +87,7 @@ impl Accounts {
         if user.deleted_at.is_some() {
             return Err(AccountsError::Deleted);
         }
-        let (was, was_active) = (UserRole::from(user.role), user.deactivated_at.is_none());
+        let (was, was_active) = (user.role, user.deactivated_at.is_none());
         let (role, is_active) = (update.role.unwrap_or(was), update.active.unwrap_or(was_active));
         let is_admin = |role, active| role == UserRole::Admin && active;
         if is_admin(was, was_active) && !is_admin(role, is_active) && !has_other_admin {
@@ -105,10 +111,15 @@ impl Accounts {
     }
 
     /// Gives an account another password, which signs it out everywhere.
-    pub(crate) async fn set_password(&self, admin: &Caller, id: i64, password: Password) -> Result<(), AccountsError> {
+    pub(crate) async fn set_password(
+        &self,
+        admin: &Caller,
+        id: UserId,
+        password: Password,
+    ) -> Result<(), AccountsError> {
         self.find_user(id).await?;
         let hash = self.context.hasher.hash(password).await?;
-        with_retries(|| self.store_password(Some(admin.user), UserId(id), &hash)).await?;
+        with_retries(|| self.store_password(Some(admin.user), id, &hash)).await?;
         self.context.streams.look_now();
         Ok(())
     }

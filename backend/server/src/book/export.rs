@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use serde::Serialize;
+use tallybook_protocol::{ToolCallId, ToolCallStatus};
 
 use super::{
     Book, BookError,
@@ -38,12 +39,12 @@ pub(crate) struct CallsExport {
 /// A call, as it is written.
 #[derive(Serialize)]
 struct Exported<'a> {
-    id: i64,
+    id: ToolCallId,
     started_at: String,
     completed_at: Option<String>,
     tool: &'a str,
     server: &'a str,
-    status: &'a str,
+    status: ToolCallStatus,
     duration_ms: Option<i64>,
     user: &'a str,
     conversation: &'a str,
@@ -112,7 +113,7 @@ impl Book {
         let db = &self.context.db;
         let (order, condition) = (Order::Newest, &export.condition);
         let found = find(db, condition, order, export.after, CALLS_IN_PORTION, Some(TIME_FOR_PAGE)).await?;
-        let ids: Vec<i64> = found.rows.iter().map(|row| row.id).collect();
+        let ids: Vec<ToolCallId> = found.rows.iter().map(|row| row.id).collect();
         let sizes = calls::list(db, &ids).await?;
         let mut bytes = 0;
         let fits = |row: &&calls::CallRow| {
@@ -120,7 +121,7 @@ impl Book {
             bytes += row.bytes();
             is_first || bytes <= MAX_PORTION_BYTES
         };
-        let taken: Vec<i64> = sizes.iter().take_while(fits).map(|row| row.id).collect();
+        let taken: Vec<ToolCallId> = sizes.iter().take_while(fits).map(|row| row.id).collect();
         let last = taken.last().filter(|_| taken.len() < sizes.len());
         let last = last.and_then(|last| found.rows.iter().find(|row| row.id == *last));
         match (last, found.next) {
@@ -149,7 +150,7 @@ fn exported(row: &ExportedRow) -> Exported<'_> {
         completed_at: row.completed_at.map(|at| at.to_rfc3339()),
         tool: &row.tool_name,
         server: if row.server.is_empty() { BUILT_IN } else { &row.server },
-        status: &row.status,
+        status: row.status,
         duration_ms: row.duration_ms,
         user: &row.user_name,
         conversation: &row.uuid,
@@ -170,7 +171,7 @@ fn cells(call: &Exported<'_>) -> [String; 15] {
         call.completed_at.clone().unwrap_or_default(),
         harmless(call.tool),
         harmless(call.server),
-        call.status.to_owned(),
+        call.status.as_str().to_owned(),
         call.duration_ms.map(|ms| ms.to_string()).unwrap_or_default(),
         harmless(call.user),
         call.conversation.to_owned(),

@@ -1,19 +1,20 @@
 //! Figures of the last hours or days: calls by hour and status, how often and how long each tool, what models cost. Hours
 //! that are over are counted once; those that are not yet are looked at when somebody asks.
 
-use std::collections::{BTreeMap, btree_map::Entry};
+use std::collections::{BTreeMap, HashMap, hash_map::Entry};
 
 use chrono::{DateTime, DurationRound as _, TimeDelta, Utc};
+use tallybook_protocol::ToolCallStatus;
 
 use super::{
     Book, BookError,
     limits::{COUNTED_HOURS, HOURS_COUNTED_AT_ONCE, MAX_HOURS_LOOKED_AT, MAX_OPEN_CALLS},
     store::{
-        figures::{self, HourRows, ModelsRow, PurposesRow, SpentRow},
+        figures::{self, CallsOfHourRow, CallsRow, HourRows, ModelsRow, PurposesRow, SpentRow},
         whole,
     },
 };
-use crate::db::now;
+use crate::{accounts::UserId, db::now};
 
 /// How many calls there were, and how many of them went wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,11 +59,11 @@ pub(crate) struct Figures {
 }
 
 impl Count {
-    fn add(&mut self, status: &str, calls: i64) {
+    fn add(&mut self, status: ToolCallStatus, calls: i64) {
         self.calls += calls;
         match status {
-            "success" => {}
-            "error" => self.failed += calls,
+            ToolCallStatus::Success => {}
+            ToolCallStatus::Error => self.failed += calls,
             _ => self.other += calls,
         }
     }
@@ -109,9 +110,9 @@ impl Figures {
     }
 
     fn add_hour(&mut self, hour: DateTime<Utc>, rows: &HourRows) {
-        for (tool, status, calls) in &rows.calls {
-            self.hours.entry(hour).or_default().add(status, *calls);
-            self.tools.entry(tool.clone()).or_default().count.add(status, *calls);
+        for CallsRow { tool_name, status, calls } in &rows.calls {
+            self.hours.entry(hour).or_default().add(*status, *calls);
+            self.tools.entry(tool_name.clone()).or_default().count.add(*status, *calls);
         }
         for (tool, up_to_ms, calls) in &rows.durations {
             *self.tools.entry(tool.clone()).or_default().durations.entry(*up_to_ms).or_default() += calls;
@@ -137,16 +138,16 @@ impl Book {
         let (since, mut missing) = self.uncounted(hours.min(COUNTED_HOURS)).await?;
         let sums = figures::sum(db, since).await?;
         let mut all = Figures::default();
-        for (hour, status, calls) in &sums.hours {
-            all.hours.entry(*hour).or_default().add(status, *calls);
+        for CallsOfHourRow { hour, status, calls } in sums.hours {
+            all.hours.entry(hour).or_default().add(status, calls);
         }
-        for (tool, status, calls) in sums.tools {
-            all.tools.entry(tool).or_default().count.add(&status, calls);
+        for CallsRow { tool_name, status, calls } in sums.tools {
+            all.tools.entry(tool_name).or_default().count.add(status, calls);
         }
         for (tool, up_to_ms, calls) in sums.durations {
             *all.tools.entry(tool).or_default().durations.entry(up_to_ms).or_default() += calls;
         }
-        let mut names: BTreeMap<i64, String> = sums.names.into_iter().collect();
+        let mut names: HashMap<UserId, String> = sums.names.into_iter().collect();
         for row in &sums.models {
             all.add_models(&row.day, names.get(&row.models.user_id).map_or("?", String::as_str), &row.models);
         }

@@ -2,6 +2,7 @@
 //! stretch after the other, for as long as one page may take, and the next page goes on from there.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use tallybook_protocol::ToolCallId;
 use tokio::time::{Instant, timeout};
 
 use super::{
@@ -54,7 +55,7 @@ impl Book {
             self.look_at_search(reader, owner, filter).await?;
         }
         let found = find(db, &condition, order, after, CALLS_ON_PAGE, Some(TIME_FOR_PAGE)).await?;
-        let ids: Vec<i64> = found.rows.iter().map(|row| row.id).collect();
+        let ids: Vec<ToolCallId> = found.rows.iter().map(|row| row.id).collect();
         let rows = calls::list(db, &ids).await?;
         Ok(CallsPage { rows, next: found.next, is_complete: found.is_complete })
     }
@@ -148,7 +149,7 @@ impl Place {
     /// Reads what [`Self::to_cursor`] wrote for the same order.
     pub(crate) fn from_cursor(cursor: &str, order: Order) -> Option<Self> {
         let (key, id) = match cursor.split_once('.') {
-            Some((key, id)) => (key, Some(id.parse().ok()?)),
+            Some((key, id)) => (key, Some(ToolCallId(id.parse().ok()?))),
             None => (cursor, None),
         };
         let key = match order {

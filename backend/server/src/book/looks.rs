@@ -43,10 +43,10 @@ impl Book {
     async fn owner_of(&self, subject: &Subject) -> Result<UserId, BookError> {
         let db = &self.context.db;
         Ok(match subject {
-            Subject::Call(id) => UserId(whole::find_call(db, id.0).await?.ok_or(BookError::NoSuchCall)?.user_id),
+            &Subject::Call(id) => whole::find_call(db, id).await?.ok_or(BookError::NoSuchCall)?.user_id,
             Subject::Conversation(uuid) => {
                 let found = whole::find_conversation(db, &uuid.to_string()).await?;
-                UserId(found.ok_or(BookError::NoSuchConversation)?.user_id)
+                found.ok_or(BookError::NoSuchConversation)?.user_id
             }
             Subject::Calls(filter) => self.resolve(filter).await?.1,
         })
@@ -89,7 +89,7 @@ impl Book {
                 // Without accounts everybody is the one who asks.
                 return Ok(());
             }
-            let owner = if owner == EVERYBODY { None } else { whole::find_user_name(db, owner.0).await? };
+            let owner = if owner == EVERYBODY { None } else { whole::find_user_name(db, owner).await? };
             return Err(BookError::NeedsReason { owner });
         };
         Ok(looks::create_once(db, reader.user, owner, action, subject, &reason).await?)

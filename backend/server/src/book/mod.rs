@@ -30,7 +30,7 @@ pub(crate) use service::Book;
 pub(crate) use store::{
     calls::{CallRow, Order, Place},
     plans::PlanStepRow,
-    reruns::RerunRow,
-    whole::{CallOfTurnRow, ModelCallRow, ThoughtRow},
+    reruns::{RerunId, RerunRow},
+    whole::{CallOfTurnRow, ModelCallOfTurnRow, ThoughtRow},
 };
 pub(crate) use whole::{ConversationPage, Deletion, WholeCall};

@@ -1,6 +1,6 @@
 //! A turn as it happened, from its record, for who reads one of its calls.
 
-use tallybook_protocol::{MessageId, PlayedEvent, ToolCallId};
+use tallybook_protocol::{PlayedEvent, ToolCallId};
 
 use super::{
     Book, BookError,
@@ -8,7 +8,7 @@ use super::{
     store::{looks::Action, whole},
 };
 use crate::{
-    accounts::{Caller, UserId},
+    accounts::Caller,
     journal::{
         EventId,
         stored::{self, RawEvent},
@@ -29,9 +29,9 @@ impl Book {
     /// The events of the turn around a call, whosever it is. It is looked at as the call is.
     pub(crate) async fn open_playback(&self, reader: &Caller, id: ToolCallId) -> Result<CallPlayback, BookError> {
         let db = &self.context.db;
-        let row = whole::find_call(db, id.0).await?.ok_or(BookError::NoSuchCall)?;
-        self.look(reader, UserId(row.user_id), Action::CallOpened, &id.to_string()).await?;
-        let mut last = EventId { message_id: MessageId(row.message_id), epoch: 0, seq: -1 };
+        let row = whole::find_call(db, id).await?.ok_or(BookError::NoSuchCall)?;
+        self.look(reader, row.user_id, Action::CallOpened, &id.to_string()).await?;
+        let mut last = EventId { message_id: row.message_id, epoch: 0, seq: -1 };
         let (mut events, mut is_whole) = (Vec::new(), false);
         while events.len() < MAX_PLAYED_EVENTS && !is_whole {
             let read = stored::list_raw_events_after(db, last).await?;

@@ -13,14 +13,11 @@ use super::{
     no_rerun::NoRerun,
     store::{
         looks::Action,
-        reruns::{self, NewRerun, RerunRow, RerunTextsRow},
+        reruns::{self, NewRerun, RerunId, RerunRow, RerunTextsRow},
         whole::{self, WholeCallRow},
     },
 };
-use crate::{
-    accounts::{Caller, UserId},
-    db::now,
-};
+use crate::{accounts::Caller, db::now};
 
 /// What came of a call that was run again.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +40,7 @@ pub(crate) enum RerunState {
 
 /// A call that is about to be run again. Its row is there.
 pub(crate) struct BegunRerun {
-    pub(crate) id: i64,
+    pub(crate) id: RerunId,
     book: Book,
     tools: Arc<ToolRegistry>,
     tool: String,
@@ -60,8 +57,8 @@ impl Book {
         input: String,
     ) -> Result<BegunRerun, BookError> {
         let context = &self.context;
-        let row = whole::find_call(&context.db, id.0).await?.ok_or(BookError::NoSuchCall)?;
-        self.look(reader, UserId(row.user_id), Action::CallOpened, &id.to_string()).await?;
+        let row = whole::find_call(&context.db, id).await?.ok_or(BookError::NoSuchCall)?;
+        self.look(reader, row.user_id, Action::CallOpened, &id.to_string()).await?;
         let tools = self.find_rerun_tools(&row).await?.map_err(BookError::NoRerun)?;
         if input.len() > MAX_RERUN_INPUT_BYTES {
             return Err(BookError::NoRerun(NoRerun::TooLong));
@@ -69,7 +66,7 @@ impl Book {
         let permit = context.reruns.clone().try_acquire_owned().map_err(|_| BookError::TooManyReruns)?;
         // A secret of the settings is for no tool; the call fails with what is left.
         let input = context.agent.hide_secrets(input);
-        let new = NewRerun { call: id.0, user: reader.user, input: &input, at: now() };
+        let new = NewRerun { call: id, user: reader.user, input: &input, at: now() };
         let id = reruns::create(&context.db, new).await?;
         Ok(BegunRerun { id, book: self.clone(), tools, tool: row.tool_name, input, _permit: permit })
     }
@@ -79,8 +76,7 @@ impl Book {
         &self,
         row: &WholeCallRow,
     ) -> sqlx::Result<Result<Arc<ToolRegistry>, NoRerun>> {
-        let status = ToolCallStatus::from(row.status.clone());
-        if matches!(status, ToolCallStatus::Pending | ToolCallStatus::AwaitingApproval) {
+        if row.status.is_open() {
             return Ok(Err(NoRerun::Open));
         }
         let tools = self.context.tool_servers.tools();
@@ -101,11 +97,11 @@ impl Book {
     }
 
     /// How often a call was run again, and one of these with its texts: `wanted`, or else the last one.
-    pub(super) async fn find_reruns(&self, call: ToolCallId, wanted: Option<i64>) -> sqlx::Result<Reruns> {
+    pub(super) async fn find_reruns(&self, call: ToolCallId, wanted: Option<RerunId>) -> sqlx::Result<Reruns> {
         let db = &self.context.db;
-        let rows = reruns::list(db, call.0, MAX_LISTED_RERUNS).await?;
+        let rows = reruns::list(db, call, MAX_LISTED_RERUNS).await?;
         let shown = match wanted.or(rows.first().map(|row| row.id)) {
-            Some(id) => reruns::find_texts(db, call.0, id, MAX_SHOWN_CHARS).await?,
+            Some(id) => reruns::find_texts(db, call, id, MAX_SHOWN_CHARS).await?,
             None => None,
         };
         let rows = rows.into_iter().map(|row| (self.state_of(&row), row)).collect();
@@ -113,9 +109,9 @@ impl Book {
     }
 
     fn state_of(&self, row: &RerunRow) -> RerunState {
-        match row.status.as_str() {
-            "success" => RerunState::Success,
-            "error" => RerunState::Error,
+        match row.status {
+            ToolCallStatus::Success => RerunState::Success,
+            ToolCallStatus::Error => RerunState::Error,
             // As long to wait for a slot, and as long to run.
             _ if row.created_at + 2 * self.context.agent.limits().tool_time + RERUN_LEEWAY < now() => {
                 RerunState::Unknown
@@ -132,7 +128,7 @@ impl BegunRerun {
         let end = book.context.agent.call_alone(&tools, &tool, &input).await;
         book.context.counts.count_tool_call(Some(&tool), &end);
         if let Err(error) = reruns::end(&book.context.db, id, &end).await {
-            tracing::warn!(%error, rerun = id, "what came of a call that was run again could not be stored");
+            tracing::warn!(%error, rerun = %id, "what came of a call that was run again could not be stored");
         }
     }
 }

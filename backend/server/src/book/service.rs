@@ -91,7 +91,7 @@ impl Book {
             }
             None => None,
         };
-        let owner = conversation.map(|(_, owner)| owner).or(user).map_or(EVERYBODY, UserId);
+        let owner = conversation.map(|(_, owner)| owner).or(user).unwrap_or(EVERYBODY);
         Ok((Condition::new(filter, user, conversation.map(|(id, _)| id), now()), owner))
     }
 }

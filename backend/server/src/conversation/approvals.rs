@@ -27,8 +27,6 @@ impl ConversationService {
 
 fn approval(row: StandingRow) -> Approval {
     let StandingRow { id, tool_name, scope, uuid, tool_call_id, decided_by, created_at } = row;
-    let scope =
-        if scope == ApprovalScope::Always.as_str() { ApprovalScope::Always } else { ApprovalScope::Conversation };
     let conversation_id = uuid.parse().ok().filter(|_| scope == ApprovalScope::Conversation);
     Approval { id, tool_name, scope, conversation_id, tool_call_id, decided_by, created_at }
 }

@@ -21,7 +21,8 @@ const DELETE_OLD: &str = "DELETE FROM invitations WHERE expires_at < ?";
 /// A link that can be used.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(in crate::accounts) struct LinkRow {
-    pub(in crate::accounts) role: String,
+    #[sqlx(try_from = "String")]
+    pub(in crate::accounts) role: UserRole,
     /// The admin whose it is; `None` for the server's own, which makes the first admin.
     pub(in crate::accounts) created_by: Option<UserId>,
 }

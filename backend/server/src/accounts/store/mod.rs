@@ -10,6 +10,7 @@ pub(super) mod sessions;
 pub(super) mod users;
 
 use sqlx::error::DatabaseError;
+use tallybook_protocol::UserRole;
 
 use super::{Caller, Credential, UserId};
 
@@ -25,7 +26,8 @@ pub(super) struct CallerRow {
     pub(super) id: i64,
     pub(super) user_id: UserId,
     pub(super) name: String,
-    pub(super) role: String,
+    #[sqlx(try_from = "String")]
+    pub(super) role: UserRole,
     pub(super) generation: i32,
     /// When the session or the key was last used, as far as is known.
     pub(super) seen_at: Option<chrono::DateTime<chrono::Utc>>,
@@ -35,7 +37,7 @@ pub(super) struct CallerRow {
 
 impl CallerRow {
     pub(super) fn into_caller(self, credential: Credential) -> Caller {
-        let (user, role) = (self.user_id, self.role.into());
-        Caller { user, name: Some(self.name.into()), role, credential, generation: self.generation }
+        let Self { user_id: user, name, role, generation, .. } = self;
+        Caller { user, name: Some(name.into()), role, credential, generation }
     }
 }

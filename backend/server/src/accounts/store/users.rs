@@ -11,8 +11,8 @@ use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx, write
 const COUNT_OTHER_ADMINS: &str = "SELECT COUNT(*) FROM users WHERE id <> ? AND role = 'admin' AND deactivated_at IS NULL \
      AND (password_hash IS NOT NULL OR id IN (SELECT user_id FROM identities WHERE issuer = ?))";
 
-/// Nobody's id.
-const NOBODY: UserId = UserId(0);
+/// Nobody's id, before everybody's.
+pub(in crate::accounts) const NOBODY: UserId = UserId(0);
 
 const COUNT: &str = "SELECT COUNT(*) FROM users";
 
@@ -66,7 +66,8 @@ pub(in crate::accounts) struct PasswordRow {
 pub(in crate::accounts) struct UserRow {
     pub(in crate::accounts) id: UserId,
     pub(in crate::accounts) name: String,
-    pub(in crate::accounts) role: String,
+    #[sqlx(try_from = "String")]
+    pub(in crate::accounts) role: UserRole,
     pub(in crate::accounts) created_at: DateTime<Utc>,
     pub(in crate::accounts) deactivated_at: Option<DateTime<Utc>>,
     pub(in crate::accounts) deleted_at: Option<DateTime<Utc>>,
@@ -75,7 +76,7 @@ pub(in crate::accounts) struct UserRow {
 impl From<UserRow> for User {
     fn from(row: UserRow) -> Self {
         let UserRow { id, name, role, created_at, deactivated_at, deleted_at } = row;
-        Self { id: id.0, name, role: role.into(), created_at, deactivated_at, deleted_at }
+        Self { id: id.0, name, role, created_at, deactivated_at, deleted_at }
     }
 }
 
@@ -146,7 +147,7 @@ pub(in crate::accounts) async fn find_in(tx: &mut Transaction, id: UserId) -> sq
     on_tx!(tx, |connection| sqlx::query_as(FIND).bind(id).fetch_optional(connection).await)
 }
 
-pub(in crate::accounts) async fn list(db: &Database, after: i64, limit: u32) -> sqlx::Result<Vec<UserRow>> {
+pub(in crate::accounts) async fn list(db: &Database, after: UserId, limit: u32) -> sqlx::Result<Vec<UserRow>> {
     on_db!(db, |pool| sqlx::query_as(LIST).bind(after).bind(limit).fetch_all(pool).await)
 }
 

@@ -2,12 +2,16 @@
 //! found.
 
 use chrono::{DateTime, Utc};
+use tallybook_protocol::{ToolCallId, ToolCallStatus};
 
 use super::{
     condition::Condition,
     sql::{Sql, list_by_ids},
 };
-use crate::db::{Database, on_db};
+use crate::{
+    accounts::UserId,
+    db::{Database, on_db},
+};
 
 /// What is shown of a call in a list.
 const LIST: &str = "SELECT t.id, t.started_at, t.tool_name, t.server, t.status, t.duration_ms, \
@@ -46,17 +50,18 @@ pub(crate) enum Place {
     /// Behind everything that has this key, and those above it.
     Below(Key),
     /// Behind the call that has this key and this id.
-    Behind(Key, i64),
+    Behind(Key, ToolCallId),
 }
 
 /// A call as a list shows it.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct CallRow {
-    pub(crate) id: i64,
+    pub(crate) id: ToolCallId,
     pub(crate) started_at: DateTime<Utc>,
     pub(crate) tool_name: String,
     pub(crate) server: String,
-    pub(crate) status: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) status: ToolCallStatus,
     pub(crate) duration_ms: Option<i64>,
     /// Its first 81 characters.
     pub(crate) input_start: String,
@@ -66,7 +71,7 @@ pub(crate) struct CallRow {
     /// Of its conversation.
     pub(crate) uuid: String,
     pub(crate) title: String,
-    pub(crate) user_id: i64,
+    pub(crate) user_id: UserId,
     pub(crate) user_name: String,
     /// Whether its owner deleted it.
     pub(crate) is_deleted: bool,
@@ -82,12 +87,13 @@ impl CallRow {
 /// A call as it is exported.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(in crate::book) struct ExportedRow {
-    pub(in crate::book) id: i64,
+    pub(in crate::book) id: ToolCallId,
     pub(in crate::book) started_at: DateTime<Utc>,
     pub(in crate::book) completed_at: Option<DateTime<Utc>>,
     pub(in crate::book) tool_name: String,
     pub(in crate::book) server: String,
-    pub(in crate::book) status: String,
+    #[sqlx(try_from = "String")]
+    pub(in crate::book) status: ToolCallStatus,
     pub(in crate::book) duration_ms: Option<i64>,
     pub(in crate::book) input_text: String,
     pub(in crate::book) output: Option<String>,
@@ -102,7 +108,7 @@ pub(in crate::book) struct ExportedRow {
 /// A call's place in both orders.
 #[derive(Clone, Copy, Debug, sqlx::FromRow)]
 pub(in crate::book) struct PlaceRow {
-    pub(in crate::book) id: i64,
+    pub(in crate::book) id: ToolCallId,
     started_at: DateTime<Utc>,
     duration_ms: Option<i64>,
 }
@@ -258,14 +264,14 @@ pub(in crate::book) async fn list_slowest_of_few(
 }
 
 /// What a list shows of calls, in this order. One that was deleted meanwhile is not among them.
-pub(in crate::book) async fn list(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<CallRow>> {
+pub(in crate::book) async fn list(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<CallRow>> {
     let mut rows: Vec<CallRow> = list_by_ids(db, LIST, ids, ")", None).await?;
     rows.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
     Ok(rows)
 }
 
 /// What is exported of calls, in this order.
-pub(in crate::book) async fn list_whole(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<ExportedRow>> {
+pub(in crate::book) async fn list_whole(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<ExportedRow>> {
     let mut rows: Vec<ExportedRow> = list_by_ids(db, LIST_WHOLE, ids, ")", None).await?;
     rows.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
     Ok(rows)

@@ -3,13 +3,15 @@
 //! another then, and sort two million rows for the difference.
 
 use chrono::{DateTime, Utc};
+use tallybook_protocol::ToolCallStatus;
 
 use super::sql::{Sql, Value};
 use crate::{
+    accounts::UserId,
     book::filter::{Filter, Slow},
+    conversation::ConversationId,
     db::{Database, Pattern, on_db},
 };
-use tallybook_protocol::ToolCallStatus;
 
 const FIND_USER: &str = "SELECT id FROM users WHERE name = ?";
 
@@ -42,8 +44,8 @@ impl Condition {
     /// What `filter` asks for, whose names stand for these keys.
     pub(in crate::book) fn new(
         filter: &Filter,
-        user: Option<i64>,
-        conversation: Option<i64>,
+        user: Option<UserId>,
+        conversation: Option<ConversationId>,
         now: DateTime<Utc>,
     ) -> Self {
         let text = |value: &Option<String>| value.clone().map(Value::Text);
@@ -52,8 +54,12 @@ impl Condition {
         };
         // What leaves the least comes first.
         let mut equal: Vec<Equal> = [
-            (" AND conversation_id = ", " AND COALESCE(t.conversation_id, 0) = ", conversation.map(Value::Number)),
-            (" AND user_id = ", " AND COALESCE(t.user_id, 0) = ", user.map(Value::Number)),
+            (
+                " AND conversation_id = ",
+                " AND COALESCE(t.conversation_id, 0) = ",
+                conversation.map(|id| Value::Number(id.0)),
+            ),
+            (" AND user_id = ", " AND COALESCE(t.user_id, 0) = ", user.map(|id| Value::Number(id.0))),
             (" AND status = ", " AND COALESCE(t.status, '') = ", status(|status| status != ToolCallStatus::Success)),
             (" AND tool_name = ", " AND COALESCE(t.tool_name, '') = ", text(&filter.tool)),
             (" AND server = ", " AND COALESCE(t.server, '') = ", text(&filter.server)),
@@ -153,11 +159,14 @@ impl Condition {
 }
 
 /// The key of a person.
-pub(in crate::book) async fn find_user(db: &Database, name: &str) -> sqlx::Result<Option<i64>> {
+pub(in crate::book) async fn find_user(db: &Database, name: &str) -> sqlx::Result<Option<UserId>> {
     on_db!(db, |pool| sqlx::query_scalar(FIND_USER).bind(name).fetch_optional(pool).await)
 }
 
 /// The key of a conversation, and whose it is.
-pub(in crate::book) async fn find_conversation(db: &Database, uuid: &str) -> sqlx::Result<Option<(i64, i64)>> {
+pub(in crate::book) async fn find_conversation(
+    db: &Database,
+    uuid: &str,
+) -> sqlx::Result<Option<(ConversationId, UserId)>> {
     on_db!(db, |pool| sqlx::query_as(FIND_CONVERSATION).bind(uuid).fetch_optional(pool).await)
 }

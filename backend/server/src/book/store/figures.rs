@@ -1,10 +1,16 @@
 //! SQL on what was counted: calls, durations, tokens and costs of each hour that is over. Counting an hour goes through its
 //! calls once; reading a month then goes through some thousands of rows instead of a million.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::error::DatabaseError;
+use tallybook_protocol::ToolCallStatus;
 
-use crate::db::{Database, Transaction, on_db, on_tx};
+use crate::{
+    accounts::UserId,
+    db::{Database, Transaction, on_db, on_tx},
+};
 
 const LIST_COUNTED: &str = "SELECT hour FROM counted_hours WHERE hour >= ? ORDER BY hour";
 
@@ -84,7 +90,23 @@ const LIST_NAMES: &str =
     "SELECT id, name FROM users WHERE id IN (SELECT user_id FROM model_call_hours WHERE hour >= ?)";
 
 /// Calls of a tool that stand so.
-pub(in crate::book) type CallsRow = (String, String, i64);
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(in crate::book) struct CallsRow {
+    pub(in crate::book) tool_name: String,
+    #[sqlx(try_from = "String")]
+    pub(in crate::book) status: ToolCallStatus,
+    pub(in crate::book) calls: i64,
+}
+
+/// Calls of an hour that stand so.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub(in crate::book) struct CallsOfHourRow {
+    pub(in crate::book) hour: DateTime<Utc>,
+    #[sqlx(try_from = "String")]
+    pub(in crate::book) status: ToolCallStatus,
+    pub(in crate::book) calls: i64,
+}
+
 /// Calls of a tool that took no longer.
 pub(in crate::book) type DurationsRow = (String, i64, i64);
 
@@ -100,7 +122,7 @@ pub(in crate::book) struct SpentRow {
 /// Model calls of a person's.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(in crate::book) struct ModelsRow {
-    pub(in crate::book) user_id: i64,
+    pub(in crate::book) user_id: UserId,
     pub(in crate::book) model_name: String,
     #[sqlx(flatten)]
     pub(in crate::book) spent: SpentRow,
@@ -134,12 +156,12 @@ pub(in crate::book) struct HourRows {
 /// What there was since a time, as far as it is counted.
 #[derive(Clone, Debug, Default)]
 pub(in crate::book) struct SumRows {
-    pub(in crate::book) hours: Vec<(DateTime<Utc>, String, i64)>,
+    pub(in crate::book) hours: Vec<CallsOfHourRow>,
     pub(in crate::book) tools: Vec<CallsRow>,
     pub(in crate::book) durations: Vec<DurationsRow>,
     pub(in crate::book) models: Vec<ModelsOfDayRow>,
     pub(in crate::book) purposes: Vec<PurposesRow>,
-    pub(in crate::book) names: Vec<(i64, String)>,
+    pub(in crate::book) names: Vec<(UserId, String)>,
 }
 
 /// The hours since a time that are counted, in order.
@@ -202,7 +224,12 @@ pub(in crate::book) async fn count_hours(
 
 async fn write_hour(tx: &mut Transaction, hour: DateTime<Utc>, rows: &HourRows) -> sqlx::Result<()> {
     on_tx!(tx, |connection| {
-        for (tool, status, calls) in &rows.calls {
+        // Words that this version does not know are one to it.
+        let mut calls_of: BTreeMap<(&str, &str), i64> = BTreeMap::new();
+        for CallsRow { tool_name, status, calls } in &rows.calls {
+            *calls_of.entry((tool_name, status.as_str())).or_default() += calls;
+        }
+        for ((tool, status), calls) in calls_of {
             let query = sqlx::query(CREATE_CALLS).bind(hour).bind(tool).bind(status).bind(calls);
             query.execute(&mut *connection).await?;
         }

@@ -1,5 +1,7 @@
 //! SQL that reads by what plans answers were made, whosever they are.
 
+use tallybook_protocol::{MessageId, PlanStepStatus};
+
 use super::sql::list_by_ids;
 use crate::db::Database;
 
@@ -9,9 +11,10 @@ const LIST_STEPS_OF: &str = "SELECT p.message_id, s.instruction, s.status, s.att
 /// A step of an answer's plan.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct PlanStepRow {
-    pub(crate) message_id: i64,
+    pub(crate) message_id: MessageId,
     pub(crate) instruction: String,
-    pub(crate) status: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) status: PlanStepStatus,
     pub(crate) attempt: i32,
     /// Why its last attempt was judged as it was, where there is something to say.
     pub(crate) reason: Option<String>,
@@ -20,7 +23,7 @@ pub(crate) struct PlanStepRow {
 /// The steps of the plans of several turns, in order. What they say is short.
 pub(in crate::book) async fn list_steps_of(
     db: &Database,
-    message_ids: &[i64],
+    message_ids: &[MessageId],
     limit: u32,
 ) -> sqlx::Result<Vec<PlanStepRow>> {
     list_by_ids(db, LIST_STEPS_OF, message_ids, ") ORDER BY p.message_id, s.revision, s.position", Some(limit)).await

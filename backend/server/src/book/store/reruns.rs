@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use tallybook_agent::EndedToolCall;
+use tallybook_protocol::{ToolCallId, ToolCallStatus};
 
 use crate::{
     accounts::UserId,
@@ -23,10 +24,22 @@ const LIST: &str = "SELECT r.id, r.status, r.duration_ms, r.created_at, u.name A
 const FIND_TEXTS: &str = "SELECT id, SUBSTR(input_text, 1, ?) AS input, SUBSTR(COALESCE(output, error), 1, ?) AS result, \
      OCTET_LENGTH(COALESCE(output, error)) AS result_bytes FROM tool_reruns WHERE tool_call_id = ? AND id = ?";
 
+/// Row id of a re-run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, sqlx::Type)]
+#[serde(transparent)]
+#[sqlx(transparent)]
+pub(crate) struct RerunId(pub(crate) i64);
+
+impl std::fmt::Display for RerunId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// A call that is about to be run again.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::book) struct NewRerun<'a> {
-    pub(in crate::book) call: i64,
+    pub(in crate::book) call: ToolCallId,
     /// Who runs it.
     pub(in crate::book) user: UserId,
     pub(in crate::book) input: &'a str,
@@ -36,8 +49,9 @@ pub(in crate::book) struct NewRerun<'a> {
 /// A re-run as it is listed.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct RerunRow {
-    pub(crate) id: i64,
-    pub(in crate::book) status: String,
+    pub(crate) id: RerunId,
+    #[sqlx(try_from = "String")]
+    pub(in crate::book) status: ToolCallStatus,
     pub(crate) duration_ms: Option<i64>,
     pub(crate) created_at: DateTime<Utc>,
     pub(crate) user_name: Option<String>,
@@ -46,7 +60,7 @@ pub(crate) struct RerunRow {
 /// The beginnings of its texts.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct RerunTextsRow {
-    pub(crate) id: i64,
+    pub(crate) id: RerunId,
     pub(crate) input: String,
     /// Its output, or its error.
     pub(crate) result: Option<String>,
@@ -54,16 +68,16 @@ pub(crate) struct RerunTextsRow {
 }
 
 /// Notes that a call is run again. Gives the key.
-pub(in crate::book) async fn create(db: &Database, new: NewRerun<'_>) -> sqlx::Result<i64> {
+pub(in crate::book) async fn create(db: &Database, new: NewRerun<'_>) -> sqlx::Result<RerunId> {
     let NewRerun { call, user, input, at } = new;
     write_db!(db, |pool| {
         let query = sqlx::query(CREATE).bind(call).bind(user).bind(input).bind(at);
-        Ok(query.execute(pool).await?.inserted_id())
+        Ok(RerunId(query.execute(pool).await?.inserted_id()))
     })
 }
 
 /// Notes what came of it.
-pub(in crate::book) async fn end(db: &Database, id: i64, end: &EndedToolCall) -> sqlx::Result<()> {
+pub(in crate::book) async fn end(db: &Database, id: RerunId, end: &EndedToolCall) -> sqlx::Result<()> {
     let error_type = end.error_type.as_deref().map(|word| word.chars().take(MAX_WORD_CHARS).collect::<String>());
     write_db!(db, |pool| {
         let query = sqlx::query(END).bind(end.status.as_str()).bind(&end.output).bind(&end.error).bind(&error_type);
@@ -72,15 +86,15 @@ pub(in crate::book) async fn end(db: &Database, id: i64, end: &EndedToolCall) ->
 }
 
 /// The re-runs of a call, at most `limit`, the newest first.
-pub(in crate::book) async fn list(db: &Database, call: i64, limit: u32) -> sqlx::Result<Vec<RerunRow>> {
+pub(in crate::book) async fn list(db: &Database, call: ToolCallId, limit: u32) -> sqlx::Result<Vec<RerunRow>> {
     on_db!(db, |pool| sqlx::query_as(LIST).bind(call).bind(limit).fetch_all(pool).await)
 }
 
 /// One of them, with so many characters of its texts.
 pub(in crate::book) async fn find_texts(
     db: &Database,
-    call: i64,
-    id: i64,
+    call: ToolCallId,
+    id: RerunId,
     max_chars: u32,
 ) -> sqlx::Result<Option<RerunTextsRow>> {
     on_db!(db, |pool| {

@@ -1,19 +1,21 @@
 //! SQL that is put together: texts of ours, and values that are bound.
 
 use chrono::{DateTime, Utc};
-use sqlx::{Encode, FromRow, QueryBuilder, Type, mysql::MySqlRow, sqlite::SqliteRow};
+use sqlx::{Encode, FromRow, MySql, QueryBuilder, Sqlite, Type, mysql::MySqlRow, sqlite::SqliteRow};
+use tallybook_protocol::ToolCallId;
 
 use crate::db::{Database, Pattern, on_db};
 
 /// The rows that `select`, the list of `ids` and then `order` find, at most `limit` of them.
-pub(super) async fn list_by_ids<T>(
+pub(super) async fn list_by_ids<I, T>(
     db: &Database,
     select: &'static str,
-    ids: &[i64],
+    ids: &[I],
     order: &'static str,
     limit: Option<u32>,
 ) -> sqlx::Result<Vec<T>>
 where
+    I: Copy + Sync + Type<MySql> + Type<Sqlite> + for<'q> Encode<'q, MySql> + for<'q> Encode<'q, Sqlite>,
     T: for<'r> FromRow<'r, MySqlRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
 {
     if ids.is_empty() {
@@ -44,6 +46,12 @@ pub(super) enum Value {
 impl From<i64> for Value {
     fn from(number: i64) -> Self {
         Self::Number(number)
+    }
+}
+
+impl From<ToolCallId> for Value {
+    fn from(id: ToolCallId) -> Self {
+        Self::Number(id.0)
     }
 }
 

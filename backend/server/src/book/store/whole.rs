@@ -2,9 +2,16 @@
 
 use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
+use tallybook_protocol::{
+    ApprovalScope, Decision, MessageId, MessageStatus, Role, ToolCallId, ToolCallStatus, Verdict,
+};
 
 use super::sql::list_by_ids;
-use crate::db::{Database, on_db};
+use crate::{
+    accounts::UserId,
+    conversation::ConversationId,
+    db::{Database, on_db},
+};
 
 const FIND_CALL: [&str; 5] = [
     "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.server, t.status, t.started_at, t.completed_at, \
@@ -55,13 +62,14 @@ const FIND_USER_NAME: &str = "SELECT name FROM users WHERE id = ?";
 /// A call, with the beginnings of its texts.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct WholeCallRow {
-    pub(crate) id: i64,
-    pub(crate) message_id: i64,
+    pub(crate) id: ToolCallId,
+    pub(crate) message_id: MessageId,
     /// The provider's id of it.
     pub(crate) tool_call_id: String,
     pub(crate) tool_name: String,
     pub(crate) server: String,
-    pub(crate) status: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) status: ToolCallStatus,
     pub(crate) started_at: DateTime<Utc>,
     pub(crate) completed_at: Option<DateTime<Utc>>,
     pub(crate) duration_ms: Option<i64>,
@@ -69,12 +77,13 @@ pub(crate) struct WholeCallRow {
     /// Whether it was one that needs consent.
     pub(in crate::book) asked_consent: bool,
     pub(crate) error_type: Option<String>,
-    pub(crate) turn_status: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) turn_status: MessageStatus,
     pub(crate) model: Option<String>,
     /// Of its conversation.
     pub(crate) uuid: String,
     pub(crate) title: String,
-    pub(crate) user_id: i64,
+    pub(crate) user_id: UserId,
     pub(crate) user_name: String,
     /// Of its conversation, or else of its owner's account.
     pub(in crate::book) deleted_at: Option<DateTime<Utc>>,
@@ -92,18 +101,31 @@ pub(crate) struct WholeCallRow {
 /// What was decided on a call.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct DecisionRow {
-    pub(crate) decision: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) decision: Decision,
     pub(crate) decided_by: String,
     pub(crate) reason: Option<String>,
-    pub(crate) scope: Option<String>,
+    #[sqlx(try_from = "Option<String>")]
+    pub(crate) scope: Reach,
     pub(crate) created_at: DateTime<Utc>,
+}
+
+/// How far a decision reaches; nowhere beyond its own call, where that is nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach(pub(crate) Option<ApprovalScope>);
+
+impl From<Option<String>> for Reach {
+    fn from(word: Option<String>) -> Self {
+        Self(word.map(ApprovalScope::from))
+    }
 }
 
 /// What a reviewing model said of a call.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct VoteRow {
     pub(crate) model: String,
-    pub(crate) verdict: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) verdict: Verdict,
     pub(crate) reason: String,
     pub(crate) duration_ms: i64,
 }
@@ -111,7 +133,7 @@ pub(crate) struct VoteRow {
 /// What a model showed of its thinking in a step.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct ThoughtRow {
-    pub(crate) message_id: i64,
+    pub(crate) message_id: MessageId,
     pub(crate) words: String,
     pub(crate) words_bytes: i64,
     pub(crate) duration_ms: Option<i64>,
@@ -119,9 +141,9 @@ pub(crate) struct ThoughtRow {
 
 /// A model call, of a step or beside it.
 #[derive(Clone, Debug, sqlx::FromRow)]
-pub(crate) struct ModelCallRow {
-    pub(crate) message_id: i64,
-    /// What the model was asked for.
+pub(crate) struct ModelCallOfTurnRow {
+    pub(crate) message_id: MessageId,
+    /// What the model was asked for, which is an open set.
     pub(crate) purpose: String,
     pub(crate) provider: String,
     pub(crate) model: String,
@@ -138,21 +160,22 @@ pub(crate) struct ModelCallRow {
 /// A call as its turn shows it.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct CallOfTurnRow {
-    pub(crate) id: i64,
-    pub(crate) message_id: i64,
+    pub(crate) id: ToolCallId,
+    pub(crate) message_id: MessageId,
     pub(crate) tool_name: String,
-    pub(crate) status: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) status: ToolCallStatus,
     pub(crate) started_at: DateTime<Utc>,
     pub(crate) duration_ms: Option<i64>,
 }
 
 /// A conversation, whosever it is.
 #[derive(Clone, Debug, sqlx::FromRow)]
-pub(crate) struct ConversationRow {
-    pub(in crate::book) id: i64,
+pub(crate) struct WholeConversationRow {
+    pub(in crate::book) id: ConversationId,
     pub(crate) uuid: String,
     pub(crate) title: String,
-    pub(crate) user_id: i64,
+    pub(crate) user_id: UserId,
     pub(crate) user_name: String,
     pub(crate) created_at: DateTime<Utc>,
     /// Or else when its owner's account was.
@@ -161,16 +184,18 @@ pub(crate) struct ConversationRow {
 
 /// A message, with the beginning of its text.
 #[derive(Clone, Debug, sqlx::FromRow)]
-pub(crate) struct MessageRow {
-    pub(crate) id: i64,
-    pub(crate) role: String,
+pub(crate) struct WholeMessageRow {
+    pub(crate) id: MessageId,
+    #[sqlx(try_from = "String")]
+    pub(crate) role: Role,
     pub(crate) content: String,
     pub(crate) content_bytes: i64,
-    pub(crate) status: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) status: MessageStatus,
     pub(crate) error: Option<String>,
     pub(crate) model: Option<String>,
     /// The first message that its model was told whole, where it was not told all, and the summary that it was told then.
-    pub(crate) told_from: Option<i64>,
+    pub(crate) told_from: Option<MessageId>,
     pub(crate) told_summary: Option<String>,
     pub(crate) created_at: DateTime<Utc>,
 }
@@ -178,7 +203,7 @@ pub(crate) struct MessageRow {
 /// A call with as many characters of each of its texts.
 pub(in crate::book) async fn find_call_texts(
     db: &Database,
-    id: i64,
+    id: ToolCallId,
     max_chars: u32,
 ) -> sqlx::Result<Option<WholeCallRow>> {
     on_db!(db, |pool| {
@@ -193,33 +218,37 @@ pub(in crate::book) async fn find_call_texts(
 }
 
 /// A call without its texts.
-pub(in crate::book) async fn find_call(db: &Database, id: i64) -> sqlx::Result<Option<WholeCallRow>> {
+pub(in crate::book) async fn find_call(db: &Database, id: ToolCallId) -> sqlx::Result<Option<WholeCallRow>> {
     find_call_texts(db, id, 0).await
 }
 
 /// What was decided on a call.
-pub(in crate::book) async fn list_decisions(db: &Database, id: i64, limit: u32) -> sqlx::Result<Vec<DecisionRow>> {
+pub(in crate::book) async fn list_decisions(
+    db: &Database,
+    id: ToolCallId,
+    limit: u32,
+) -> sqlx::Result<Vec<DecisionRow>> {
     on_db!(db, |pool| sqlx::query_as(LIST_DECISIONS).bind(id).bind(limit).fetch_all(pool).await)
 }
 
 /// What reviewing models said of a call.
-pub(in crate::book) async fn list_votes(db: &Database, id: i64, limit: u32) -> sqlx::Result<Vec<VoteRow>> {
+pub(in crate::book) async fn list_votes(db: &Database, id: ToolCallId, limit: u32) -> sqlx::Result<Vec<VoteRow>> {
     on_db!(db, |pool| sqlx::query_as(LIST_VOTES).bind(id).bind(limit).fetch_all(pool).await)
 }
 
 /// The model calls of several turns, in order.
 pub(in crate::book) async fn list_model_calls_of(
     db: &Database,
-    message_ids: &[i64],
+    message_ids: &[MessageId],
     limit: u32,
-) -> sqlx::Result<Vec<ModelCallRow>> {
+) -> sqlx::Result<Vec<ModelCallOfTurnRow>> {
     list_by_ids(db, LIST_MODEL_CALLS_OF, message_ids, ") ORDER BY message_id, id", Some(limit)).await
 }
 
 /// The tool calls of a turn.
 pub(in crate::book) async fn list_calls(
     db: &Database,
-    message_id: i64,
+    message_id: MessageId,
     limit: u32,
 ) -> sqlx::Result<Vec<CallOfTurnRow>> {
     on_db!(db, |pool| sqlx::query_as(LIST_CALLS).bind(message_id).bind(limit).fetch_all(pool).await)
@@ -228,7 +257,7 @@ pub(in crate::book) async fn list_calls(
 /// The tool calls of several turns.
 pub(in crate::book) async fn list_calls_of(
     db: &Database,
-    message_ids: &[i64],
+    message_ids: &[MessageId],
     limit: u32,
 ) -> sqlx::Result<Vec<CallOfTurnRow>> {
     list_by_ids(db, LIST_CALLS_OF, message_ids, ") ORDER BY message_id, step, position", Some(limit)).await
@@ -237,7 +266,7 @@ pub(in crate::book) async fn list_calls_of(
 /// What was thought in several turns, with as many characters of each.
 pub(in crate::book) async fn list_thoughts_of(
     db: &Database,
-    message_ids: &[i64],
+    message_ids: &[MessageId],
     max_chars: u32,
     limit: u32,
 ) -> sqlx::Result<Vec<ThoughtRow>> {
@@ -258,18 +287,21 @@ pub(in crate::book) async fn list_thoughts_of(
 }
 
 /// A conversation, whosever it is.
-pub(in crate::book) async fn find_conversation(db: &Database, uuid: &str) -> sqlx::Result<Option<ConversationRow>> {
+pub(in crate::book) async fn find_conversation(
+    db: &Database,
+    uuid: &str,
+) -> sqlx::Result<Option<WholeConversationRow>> {
     on_db!(db, |pool| sqlx::query_as(FIND_CONVERSATION).bind(uuid).fetch_optional(pool).await)
 }
 
 /// Its messages of all branches, from one on, or with 0 from the first, with as many characters of each.
 pub(in crate::book) async fn list_messages(
     db: &Database,
-    conversation: i64,
-    from: i64,
+    conversation: ConversationId,
+    from: MessageId,
     max_chars: u32,
     limit: u32,
-) -> sqlx::Result<Vec<MessageRow>> {
+) -> sqlx::Result<Vec<WholeMessageRow>> {
     on_db!(db, |pool| {
         let query = sqlx::query_as(LIST_MESSAGES).bind(max_chars).bind(conversation).bind(conversation).bind(from);
         query.bind(limit).fetch_all(pool).await
@@ -277,6 +309,6 @@ pub(in crate::book) async fn list_messages(
 }
 
 /// What a person is called.
-pub(in crate::book) async fn find_user_name(db: &Database, id: i64) -> sqlx::Result<Option<String>> {
+pub(in crate::book) async fn find_user_name(db: &Database, id: UserId) -> sqlx::Result<Option<String>> {
     on_db!(db, |pool| sqlx::query_scalar(FIND_USER_NAME).bind(id).fetch_optional(pool).await)
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
-use tallybook_protocol::{MessageId, SearchHit, SearchPage, SnippetPart, ToolCallId};
+use tallybook_protocol::{MessageId, SearchHit, SearchPage, SnippetPart};
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
@@ -192,7 +192,7 @@ fn edge(scope: Scope, time: DateTime<Utc>) -> Cursor {
         Scope::User(_) => i64::MAX,
         Scope::Conversation(_) => i64::MIN,
     };
-    Cursor { time, message: outermost, call: outermost }
+    Cursor { time, message: outermost.into(), call: outermost.into() }
 }
 
 /// Before everything.
@@ -223,7 +223,8 @@ fn read_cursor(cursor: &str) -> Option<Cursor> {
     let (message, call) = ids.split_once('.')?;
     let time =
         DateTime::from_timestamp_micros(micros.parse().ok()?).filter(|time| (earliest()..=latest()).contains(time))?;
-    Some(Cursor { time, message: message.parse().ok()?, call: call.parse().ok()? })
+    let (message, call): (i64, i64) = (message.parse().ok()?, call.parse().ok()?);
+    Some(Cursor { time, message: message.into(), call: call.into() })
 }
 
 /// `None` when the text is gone by now.
@@ -262,7 +263,7 @@ impl Branches {
 
 /// The message in which, or in a call of which, something was found.
 fn message_id(row: &HitRow) -> Option<MessageId> {
-    row.role().map(|_| MessageId(row.cursor().message))
+    row.role().map(|_| row.cursor().message)
 }
 
 /// `None` for a row that no program of ours wrote.
@@ -273,7 +274,7 @@ fn hit(row: HitRow, shown: bool, snippet: Vec<SnippetPart>) -> Option<SearchHit>
         message_id: message_id(&row),
         role: row.role(),
         title: row.title,
-        tool_call_id: row.tool_name.as_ref().map(|_| ToolCallId(cursor.call)),
+        tool_call_id: row.tool_name.as_ref().map(|_| cursor.call),
         tool_name: row.tool_name,
         shown,
         snippet,

@@ -148,7 +148,8 @@ pub(crate) struct DecidedTurn {
 pub(crate) struct StandingRow {
     pub(crate) id: ApprovalId,
     pub(crate) tool_name: String,
-    pub(crate) scope: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) scope: ApprovalScope,
     pub(crate) uuid: String,
     pub(crate) tool_call_id: ToolCallId,
     pub(crate) decided_by: String,

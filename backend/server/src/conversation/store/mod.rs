@@ -32,4 +32,4 @@ pub(super) mod usage;
 pub(super) use columns::stored_id;
 pub use conversations::ListFilter;
 pub use programs::Program;
-pub(super) use rows::ConversationId;
+pub(crate) use rows::ConversationId;

@@ -59,7 +59,8 @@ pub(crate) struct StepRow {
     revision: i32,
     instruction: String,
     expected: String,
-    status: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) status: PlanStepStatus,
     attempt: i32,
     reason: Option<String>,
     text_offset: Option<i64>,
@@ -74,40 +75,19 @@ pub(crate) struct StepRow {
 }
 
 impl StepRow {
-    /// Where it stands.
-    pub(crate) fn status(&self) -> PlanStepStatus {
-        match self.status.as_str() {
-            "pending" => PlanStepStatus::Pending,
-            "executing" => PlanStepStatus::Executing,
-            "completed" => PlanStepStatus::Completed,
-            "failed" => PlanStepStatus::Failed,
-            _ => PlanStepStatus::Unknown,
-        }
-    }
-
     fn step(&self) -> PlanStep {
         PlanStep {
             step_id: self.id,
             revision: self.revision,
             instruction: self.instruction.clone(),
             expected: self.expected.clone(),
-            status: self.status(),
+            status: self.status,
             attempt: self.attempt,
             reason: self.reason.clone(),
             offset: self.text_offset,
             calls_before: self.calls_before,
             end_offset: self.end_offset,
         }
-    }
-}
-
-/// The word of a status in the table.
-fn word(status: PlanStepStatus) -> &'static str {
-    match status {
-        PlanStepStatus::Pending | PlanStepStatus::Unknown => "pending",
-        PlanStepStatus::Executing => "executing",
-        PlanStepStatus::Completed => "completed",
-        PlanStepStatus::Failed => "failed",
     }
 }
 
@@ -167,7 +147,7 @@ pub(crate) async fn change_step(
             let begin = sqlx::query(BEGIN_ATTEMPT).bind(change.attempt).bind(&change.reason).bind(offset);
             begin.bind(calls_before).bind(offset).bind(change.next_step).bind(now()).bind(change.step_id)
         } else {
-            let end = sqlx::query(END_STEP).bind(word(change.status)).bind(&change.reason).bind(offset);
+            let end = sqlx::query(END_STEP).bind(change.status.as_str()).bind(&change.reason).bind(offset);
             end.bind(change.next_step).bind(now()).bind(change.step_id)
         };
         change.execute(connection).await.map(|_| ())

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 use sqlx::{Encode, QueryBuilder, Type};
-use tallybook_protocol::{MessageId, Role};
+use tallybook_protocol::{MessageId, Role, ToolCallId};
 
 use super::rows::ConversationId;
 use crate::{
@@ -60,10 +60,10 @@ pub(crate) enum Scope {
 pub(crate) struct Cursor {
     /// When the message was stored, or the conversation whose title it is.
     pub(crate) time: DateTime<Utc>,
-    /// The message; for a title its conversation, counted down from 0.
-    pub(crate) message: i64,
+    /// The message; for a title its conversation, counted down from 0, where no message is.
+    pub(crate) message: MessageId,
     /// The tool call of the message; 0 for the message itself.
-    pub(crate) call: i64,
+    pub(crate) call: ToolCallId,
 }
 
 /// The texts of a message and of its calls.
@@ -84,8 +84,8 @@ pub(crate) struct HitRow {
     pub(crate) title: String,
     pub(crate) head_message_id: Option<MessageId>,
     cursor_time: DateTime<Utc>,
-    cursor_message: i64,
-    cursor_call: i64,
+    cursor_message: MessageId,
+    cursor_call: ToolCallId,
     #[sqlx(try_from = "Option<String>")]
     author: Author,
     pub(crate) tool_name: Option<String>,
@@ -214,10 +214,10 @@ pub(crate) async fn find_part(
     chars: i64,
 ) -> sqlx::Result<Option<String>> {
     let (sql, id) = match field {
-        Field::Content => ("SELECT SUBSTR(content, ?, ?) FROM messages WHERE id = ?", cursor.message),
-        Field::Input => ("SELECT SUBSTR(input_text, ?, ?) FROM tool_calls WHERE id = ?", cursor.call),
-        Field::Output => ("SELECT SUBSTR(output, ?, ?) FROM tool_calls WHERE id = ?", cursor.call),
-        Field::Error => ("SELECT SUBSTR(error, ?, ?) FROM tool_calls WHERE id = ?", cursor.call),
+        Field::Content => ("SELECT SUBSTR(content, ?, ?) FROM messages WHERE id = ?", cursor.message.0),
+        Field::Input => ("SELECT SUBSTR(input_text, ?, ?) FROM tool_calls WHERE id = ?", cursor.call.0),
+        Field::Output => ("SELECT SUBSTR(output, ?, ?) FROM tool_calls WHERE id = ?", cursor.call.0),
+        Field::Error => ("SELECT SUBSTR(error, ?, ?) FROM tool_calls WHERE id = ?", cursor.call.0),
     };
     let part: Option<Option<String>> =
         on_db!(db, |pool| sqlx::query_scalar(sql).bind(from).bind(chars).bind(id).fetch_optional(pool).await)?;
@@ -238,7 +238,8 @@ impl Batch {
     fn push<D>(self, query: &mut QueryBuilder<D>, of_user: &'static str, [time, message, call]: [&'static str; 3])
     where
         D: sqlx::Database,
-        i64: Type<D> + for<'q> Encode<'q, D>,
+        MessageId: Type<D> + for<'q> Encode<'q, D>,
+        ToolCallId: Type<D> + for<'q> Encode<'q, D>,
         DateTime<Utc>: Type<D> + for<'q> Encode<'q, D>,
         UserId: Type<D> + for<'q> Encode<'q, D>,
         ConversationId: Type<D> + for<'q> Encode<'q, D>,

@@ -50,7 +50,7 @@ pub(super) struct PlanPlace {
 pub(super) async fn find_place(db: &Database, message_id: MessageId, content: &str) -> sqlx::Result<Option<PlanPlace>> {
     let steps = plans::list_steps(db, message_id).await?;
     let Some(plan) = plan_of(&steps) else { return Ok(None) };
-    let executing = steps.iter().find(|step| step.status() == PlanStepStatus::Executing);
+    let executing = steps.iter().find(|step| step.status == PlanStepStatus::Executing);
     let last_end = steps.iter().filter_map(|step| step.end_step).max().unwrap_or(0);
     let from_step = executing.map_or(last_end, |step| step.attempt_step.unwrap_or(0));
     let results = steps.iter().filter_map(|step| Some((step.id, result_of(step, content)?)));

@@ -22,7 +22,7 @@ use super::{
     me::Confirmation,
     session::{begin, browser_of, check_address},
 };
-use crate::accounts::{Accounts, Arrival, Departure, Password, Purpose, Return};
+use crate::accounts::{Accounts, Arrival, Departure, Password, Purpose, Return, UserId};
 
 /// Where one's identities are shown.
 const SETTINGS: &str = "/settings";
@@ -166,7 +166,7 @@ pub(super) async fn unlink(state: State, person: Person, id: web::Path<i64>) -> 
     get, path = "/api/users/{user_id}/identities", operation_id = "list_identities_of", tag = "People",
     security(("session" = [])), responses((status = 200, body = List<Identity>)),
 )]
-pub(super) async fn list_of(state: State, _: Admin, user: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+pub(super) async fn list_of(state: State, _: Admin, user: web::Path<UserId>) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.list_identities_of(*user).await };
     Ok(HttpResponse::Ok().json(List { items: state.run_accounts(work).await? }))
 }
@@ -182,7 +182,7 @@ pub(super) async fn list_of(state: State, _: Admin, user: web::Path<i64>) -> Res
 pub(super) async fn link_to(
     state: State,
     admin: Admin,
-    user: web::Path<i64>,
+    user: web::Path<UserId>,
     body: JsonBody<NewIdentity>,
 ) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.link_identity(&admin.0, *user, &body.0.subject).await };
@@ -199,7 +199,7 @@ pub(super) async fn link_to(
 pub(super) async fn unlink_from(
     state: State,
     admin: Admin,
-    ids: web::Path<(i64, i64)>,
+    ids: web::Path<(UserId, i64)>,
 ) -> Result<HttpResponse, ApiError> {
     let (user, id) = ids.into_inner();
     let work = |accounts: Accounts| async move { accounts.unlink_identity(&admin.0, user, id).await };

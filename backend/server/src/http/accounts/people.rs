@@ -12,7 +12,7 @@ use super::super::{
     error::ApiError,
     state::State,
 };
-use crate::accounts::{Accounts, Password, UserUpdate};
+use crate::accounts::{Accounts, Password, UserId, UserUpdate};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -86,7 +86,7 @@ pub(super) async fn create(state: State, admin: Admin, body: JsonBody<NewUser>) 
     get, path = "/api/users/{user_id}", operation_id = "find_user", tag = "People", security(("session" = [])),
     responses((status = 200, body = User)),
 )]
-pub(super) async fn find(state: State, _: Admin, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+pub(super) async fn find(state: State, _: Admin, id: web::Path<UserId>) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.find_user(*id).await };
     Ok(HttpResponse::Ok().json(state.run_accounts(work).await?))
 }
@@ -101,7 +101,7 @@ pub(super) async fn find(state: State, _: Admin, id: web::Path<i64>) -> Result<H
 pub(super) async fn update(
     state: State,
     admin: Admin,
-    id: web::Path<i64>,
+    id: web::Path<UserId>,
     body: JsonBody<UpdateUser>,
 ) -> Result<HttpResponse, ApiError> {
     let UpdateUser { role, active, password } = body.0;
@@ -121,7 +121,7 @@ pub(super) async fn update(
     delete, path = "/api/users/{user_id}", operation_id = "deactivate_user", tag = "People", security(("session" = [])),
     responses((status = 204, description = "Nobody can sign in to it."), Conflict),
 )]
-pub(super) async fn deactivate(state: State, admin: Admin, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+pub(super) async fn deactivate(state: State, admin: Admin, id: web::Path<UserId>) -> Result<HttpResponse, ApiError> {
     let update = UserUpdate { active: Some(false), ..UserUpdate::default() };
     let work = |accounts: Accounts| async move { accounts.update_user(&admin.0, *id, update).await };
     state.run_accounts(work).await?;

@@ -12,7 +12,10 @@ use super::{
     rerun,
     timeline::{Bar, bars},
 };
-use crate::book::{BUILT_IN, Book, MAX_RERUN_INPUT_BYTES, Subject, WholeCall};
+use crate::{
+    accounts::UserId,
+    book::{BUILT_IN, Book, MAX_RERUN_INPUT_BYTES, RerunId, Subject, WholeCall},
+};
 
 /// One of a call's texts.
 struct Text {
@@ -42,7 +45,7 @@ struct Vote {
 struct CallPage {
     frame: Frame,
     tool: String,
-    status: String,
+    status: &'static str,
     status_word: &'static str,
     /// That its owner deleted it.
     deletion: Option<String>,
@@ -53,7 +56,7 @@ struct CallPage {
     decisions: Vec<Decision>,
     bars: Vec<Bar>,
     conversation: String,
-    id: i64,
+    id: ToolCallId,
     /// Its input and what it gave, to stand beside what it gives again.
     input: String,
     result: Option<String>,
@@ -67,7 +70,7 @@ struct CallPage {
 #[derive(Deserialize)]
 pub(super) struct RerunQuery {
     /// Which re-run is shown; the last one when absent.
-    rerun: Option<i64>,
+    rerun: Option<RerunId>,
 }
 
 pub(super) async fn show(
@@ -81,7 +84,7 @@ pub(super) async fn show(
     let user = reader.user;
     let frame = Frame::of(&state, &request);
     match state.run_book(move |book: Book| async move { book.open_call(&reader, id, rerun).await }).await {
-        Ok(call) => answer(StatusCode::OK, &page(frame, call, user.0)),
+        Ok(call) => answer(StatusCode::OK, &page(frame, call, user)),
         Err(error) => refusal(frame, &request, &error),
     }
 }
@@ -96,11 +99,11 @@ pub(super) async fn give_reason(
     take_reason(&state, &request, admin.0, Subject::Call(*id), form.into_inner()).await
 }
 
-fn page(frame: Frame, call: WholeCall, reader: i64) -> CallPage {
+fn page(frame: Frame, call: WholeCall, reader: UserId) -> CallPage {
     let words = frame.words;
     let bars = bars(&call, words);
     let WholeCall { row, votes, decisions, deletion, reruns, no_rerun, .. } = call;
-    let (reruns, rerun) = rerun::shown(ToolCallId(row.id), reruns, words);
+    let (reruns, rerun) = rerun::shown(row.id, reruns, words);
     let (input, result) = (row.input.clone(), row.output.as_ref().or(row.error.as_ref()).cloned());
     let text = |title, text: Option<String>, bytes: Option<i64>| {
         let (text, bytes) = (text?, bytes?);
@@ -123,13 +126,13 @@ fn page(frame: Frame, call: WholeCall, reader: i64) -> CallPage {
         (words.decided(), row.decided_at.map(|at| format::time(&at) + " UTC")),
         (words.duration(), row.duration_ms.map(format::duration)),
         (words.error_kind(), row.error_type),
-        (words.turn(), Some(words.turn_status(&row.turn_status).to_owned())),
+        (words.turn(), Some(words.turn_status(row.turn_status).to_owned())),
         (words.title(), Some(row.title).filter(|_| row.user_id == reader)),
         (words.provider_id(), Some(row.tool_call_id)),
     ];
     CallPage {
-        status_word: words.status(&row.status),
-        status: row.status,
+        status_word: words.status(row.status),
+        status: row.status.as_str(),
         tool: row.tool_name,
         deletion: deletion.map(|deletion| words.deleted_by_owner(&deletion)),
         facts: facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
@@ -137,7 +140,7 @@ fn page(frame: Frame, call: WholeCall, reader: i64) -> CallPage {
         votes: votes
             .into_iter()
             .map(|row| Vote {
-                word: words.verdict(&row.verdict),
+                word: words.verdict(row.verdict),
                 model: row.model,
                 reason: row.reason,
                 duration: format::duration(row.duration_ms),
@@ -146,7 +149,7 @@ fn page(frame: Frame, call: WholeCall, reader: i64) -> CallPage {
         decisions: decisions
             .into_iter()
             .map(|row| Decision {
-                word: words.decision(&row.decision, row.scope.as_deref()),
+                word: words.decision(row.decision, row.scope.0),
                 by: row.decided_by,
                 reason: row.reason,
                 time: format::time(&row.created_at),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
 use serde::Deserialize;
+use tallybook_protocol::{MessageId, MessageStatus, Role, ToolCallId};
 use uuid::Uuid;
 
 use super::{
@@ -13,25 +14,27 @@ use super::{
     frame::{Frame, ReasonForm, answer, refusal, take_reason},
     words::Words,
 };
-use crate::book::{Book, CallOfTurnRow, ConversationPage as Page, ModelCallRow, PlanStepRow, Subject, ThoughtRow};
+use crate::book::{
+    Book, CallOfTurnRow, ConversationPage as Page, ModelCallOfTurnRow, PlanStepRow, Subject, ThoughtRow,
+};
 
 #[derive(Deserialize)]
 pub(super) struct FromQuery {
     /// The message that the page begins with.
     #[serde(default)]
-    from: i64,
+    from: MessageId,
 }
 
 struct Call {
-    id: i64,
+    id: ToolCallId,
     tool: String,
-    status: String,
+    status: &'static str,
     status_word: &'static str,
     duration: Option<String>,
 }
 
 struct Message {
-    id: i64,
+    id: MessageId,
     who: &'static str,
     text: String,
     is_cut: bool,
@@ -63,7 +66,7 @@ struct ModelCall {
 /// A step of a plan.
 struct PlanStep {
     instruction: String,
-    status: String,
+    status: &'static str,
     status_word: &'static str,
     /// How often it was tried, where that was not once.
     attempts: Option<String>,
@@ -81,7 +84,7 @@ struct Thought {
 }
 
 struct Told {
-    from: i64,
+    from: MessageId,
     /// Empty where it was told nothing of them.
     summary: String,
 }
@@ -126,38 +129,38 @@ pub(super) async fn give_reason(
     take_reason(&state, &request, admin.0, Subject::Conversation(*uuid), form.into_inner()).await
 }
 
-fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
+fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
     let words = frame.words;
     let Page { row, messages, calls, model_calls, thoughts, plan_steps, next, deletion } = found;
-    let mut plan_of: HashMap<i64, Vec<PlanStep>> = HashMap::new();
+    let mut plan_of: HashMap<MessageId, Vec<PlanStep>> = HashMap::new();
     for step in plan_steps {
         plan_of.entry(step.message_id).or_default().push(step_of(step, words));
     }
-    let mut models_of: HashMap<i64, Vec<ModelCall>> = HashMap::new();
+    let mut models_of: HashMap<MessageId, Vec<ModelCall>> = HashMap::new();
     for call in model_calls {
         models_of.entry(call.message_id).or_default().push(model_call_of(&call, words));
     }
-    let mut thoughts_of: HashMap<i64, Vec<Thought>> = HashMap::new();
+    let mut thoughts_of: HashMap<MessageId, Vec<Thought>> = HashMap::new();
     for thought in thoughts {
         thoughts_of.entry(thought.message_id).or_default().push(thought_of(thought));
     }
-    let mut calls_of: HashMap<i64, Vec<CallOfTurnRow>> = HashMap::new();
+    let mut calls_of: HashMap<MessageId, Vec<CallOfTurnRow>> = HashMap::new();
     for call in calls {
         calls_of.entry(call.message_id).or_default().push(call);
     }
     let call = |call: CallOfTurnRow| Call {
         id: call.id,
-        status_word: words.status(&call.status),
+        status_word: words.status(call.status),
         tool: call.tool_name,
-        status: call.status,
+        status: call.status.as_str(),
         duration: call.duration_ms.map(format::duration),
     };
     let messages = messages.into_iter().map(|message| Message {
         id: message.id,
-        who: if message.role == "user" { words.person() } else { words.assistant() },
+        who: if message.role == Role::User { words.person() } else { words.assistant() },
         is_cut: i64::try_from(message.content.len()).is_ok_and(|held| held < message.content_bytes),
         size: format::bytes(message.content_bytes),
-        status: Some(words.turn_status(&message.status)).filter(|_| message.status != "complete"),
+        status: Some(words.turn_status(message.status)).filter(|_| message.status != MessageStatus::Complete),
         text: message.content,
         error: message.error,
         told: message.told_from.map(|from| Told { from, summary: message.told_summary.unwrap_or_default() }),
@@ -169,9 +172,9 @@ fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
         calls: calls_of.remove(&message.id).unwrap_or_default().into_iter().map(call).collect(),
         model_calls: models_of.remove(&message.id).unwrap_or_default(),
     });
-    let address = |from: i64| format!("/admin/conversations/{}?from={from}", row.uuid);
+    let address = |from: MessageId| format!("/admin/conversations/{}?from={from}", row.uuid);
     ConversationPage {
-        first: (from > 0).then(|| format!("/admin/conversations/{}", row.uuid)),
+        first: (from != MessageId::default()).then(|| format!("/admin/conversations/{}", row.uuid)),
         next: next.map(address),
         messages: messages.collect(),
         deletion: deletion.map(|deletion| words.deleted_by_owner(&deletion)),
@@ -185,7 +188,7 @@ fn page(frame: Frame, found: Page, from: i64) -> ConversationPage {
 fn step_of(step: PlanStepRow, words: Words) -> PlanStep {
     let PlanStepRow { instruction, status, attempt, reason, .. } = step;
     let attempts = (attempt > 1).then(|| words.attempts(attempt));
-    PlanStep { instruction, status_word: words.step_status(&status), status, attempts, reason }
+    PlanStep { instruction, status: status.as_str(), status_word: words.step_status(status), attempts, reason }
 }
 
 fn thought_of(ThoughtRow { words, words_bytes, duration_ms, .. }: ThoughtRow) -> Thought {
@@ -193,7 +196,7 @@ fn thought_of(ThoughtRow { words, words_bytes, duration_ms, .. }: ThoughtRow) ->
     Thought { words, duration: duration_ms.map(format::duration), size: is_cut.then(|| format::bytes(words_bytes)) }
 }
 
-fn model_call_of(row: &ModelCallRow, words: Words) -> ModelCall {
+fn model_call_of(row: &ModelCallOfTurnRow, words: Words) -> ModelCall {
     ModelCall {
         purpose: words.purpose(&row.purpose),
         model: format!("{} {}", row.provider, row.model),

@@ -3,6 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
 use serde::Deserialize;
+use tallybook_protocol::ToolCallId;
 use url::form_urlencoded::Serializer;
 
 use super::{
@@ -40,13 +41,13 @@ impl ListQuery {
 
 /// A call, as the list shows it.
 struct Entry {
-    id: i64,
+    id: ToolCallId,
     time: String,
     datetime: String,
     tool: String,
     tool_address: String,
     server: String,
-    status: String,
+    status: &'static str,
     status_word: &'static str,
     status_address: String,
     duration: Option<String>,
@@ -191,7 +192,6 @@ fn entry(row: CallRow, filter: &Filter, reader: UserId, frame: &Frame) -> Entry 
         change(&mut filter);
         to(&filter.to_string(), Order::Newest, None)
     };
-    let status = tallybook_protocol::ToolCallStatus::from(row.status.clone());
     let is_cut = row.input_start.chars().count() > SHOWN_CHARS;
     let mut input: String = row.input_start.chars().take(SHOWN_CHARS).collect();
     if is_cut {
@@ -202,17 +202,17 @@ fn entry(row: CallRow, filter: &Filter, reader: UserId, frame: &Frame) -> Entry 
         time: format::time(&row.started_at),
         datetime: format::datetime(&row.started_at),
         tool_address: with(&|filter| filter.tool = Some(row.tool_name.clone())),
-        status_address: with(&|filter| filter.status = Some(status)),
+        status_address: with(&|filter| filter.status = Some(row.status)),
         user_address: with(&|filter| filter.user = Some(row.user_name.clone())),
         tool: row.tool_name.clone(),
         server: if row.server.is_empty() { BUILT_IN.to_owned() } else { row.server.clone() },
-        status_word: frame.words.status(&row.status),
+        status_word: frame.words.status(row.status),
         duration: row.duration_ms.map(format::duration),
         input_size: format::bytes(row.input_bytes),
         result_size: format::bytes(row.bytes() - row.input_bytes),
-        title: Some(row.title).filter(|_| row.user_id == reader.0 && !row.is_deleted),
+        title: Some(row.title).filter(|_| row.user_id == reader && !row.is_deleted),
         is_deleted: row.is_deleted,
-        status: row.status,
+        status: row.status.as_str(),
         user: row.user_name,
         uuid: row.uuid,
         input,

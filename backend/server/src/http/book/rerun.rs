@@ -17,7 +17,7 @@ use super::{
     frame::{Frame, refusal},
     words::Words,
 };
-use crate::book::{Book, MAX_RERUN_INPUT_BYTES, RerunRow, RerunState, Reruns};
+use crate::book::{Book, MAX_RERUN_INPUT_BYTES, RerunId, RerunRow, RerunState, Reruns};
 
 /// How long the answer waits for the end; then the page says that it runs.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -84,7 +84,7 @@ pub(super) async fn begin(
     }
 }
 
-fn address(call: ToolCallId, rerun: i64) -> String {
+fn address(call: ToolCallId, rerun: RerunId) -> String {
     format!("/admin/calls/{call}?rerun={rerun}#reruns")
 }
 

@@ -1,9 +1,10 @@
 //! A turn's time as bars: each model call and each tool call from when it began to when it ended, as a share of the whole.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use tallybook_protocol::ToolCallId;
 
 use super::{format, words::Words};
-use crate::book::{CallOfTurnRow, ModelCallRow, WholeCall};
+use crate::book::{CallOfTurnRow, ModelCallOfTurnRow, WholeCall};
 
 /// How wide the whole is, in units of the picture.
 const WIDTH: i64 = 1000;
@@ -20,7 +21,7 @@ pub(super) struct Bar {
     /// Whether it is the call that the page is about.
     pub(super) is_this: bool,
     /// For its colour: `model`, or the status of a tool call.
-    pub(super) kind: String,
+    pub(super) kind: &'static str,
     /// When it began and how long it took, in words.
     pub(super) words: String,
     /// What else there is to say of it.
@@ -59,7 +60,7 @@ pub(super) fn bars(call: &WholeCall, words: Words) -> Vec<Bar> {
     spans.into_iter().map(bar).collect()
 }
 
-fn of_model(row: &ModelCallRow, words: Words) -> Span {
+fn of_model(row: &ModelCallOfTurnRow, words: Words) -> Span {
     Span {
         began: row.created_at - TimeDelta::milliseconds(row.duration_ms),
         ended: row.created_at,
@@ -67,7 +68,7 @@ fn of_model(row: &ModelCallRow, words: Words) -> Span {
             name: format!("{} {}", row.provider, row.model),
             address: None,
             is_this: false,
-            kind: "model".to_owned(),
+            kind: "model",
             words: String::new(),
             note: Some(format!("{} · {}", words.purpose(&row.purpose), words.model_call(row))),
             x: 0,
@@ -76,7 +77,7 @@ fn of_model(row: &ModelCallRow, words: Words) -> Span {
     }
 }
 
-fn of_tool(row: &CallOfTurnRow, this: i64, words: Words) -> Span {
+fn of_tool(row: &CallOfTurnRow, this: ToolCallId, words: Words) -> Span {
     Span {
         began: row.started_at,
         ended: row.started_at + TimeDelta::milliseconds(row.duration_ms.unwrap_or(0)),
@@ -84,9 +85,9 @@ fn of_tool(row: &CallOfTurnRow, this: i64, words: Words) -> Span {
             name: row.tool_name.clone(),
             address: (row.id != this).then(|| format!("/admin/calls/{}", row.id)),
             is_this: row.id == this,
-            kind: row.status.clone(),
+            kind: row.status.as_str(),
             words: String::new(),
-            note: Some(words.status(&row.status).to_owned()),
+            note: Some(words.status(row.status).to_owned()),
             x: 0,
             width: 0,
         },

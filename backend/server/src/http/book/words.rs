@@ -1,12 +1,13 @@
 //! What the pages of the book say, in each of the page's languages, side by side.
 
 use tallybook_frontend::Language;
+use tallybook_protocol::{ApprovalScope, Decision, MessageStatus, PlanStepStatus, ToolCallStatus, Verdict};
 
 use super::{
     super::{error::ApiError, words::words},
     format,
 };
-use crate::book::{BookError, Deletion, FilterError, MAX_RERUN_INPUT_BYTES, ModelCallRow, NoRerun, RerunState};
+use crate::book::{BookError, Deletion, FilterError, MAX_RERUN_INPUT_BYTES, ModelCallOfTurnRow, NoRerun, RerunState};
 
 /// The words in one language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,28 +120,28 @@ words! {
 
 impl Words {
     /// Where a call stands.
-    pub(super) fn status(self, status: &str) -> &'static str {
+    pub(super) fn status(self, status: ToolCallStatus) -> &'static str {
         let (english, japanese) = match status {
-            "pending" => ("Running", "実行中"),
-            "awaiting_approval" => ("Waits for approval", "承認待ち"),
-            "success" => ("Done", "完了"),
-            "error" => ("Failed", "失敗"),
-            "denied" => ("Denied", "拒否"),
-            "cancelled" => ("Cancelled", "中止"),
-            "interrupted" => ("Interrupted", "中断"),
-            _ => ("Unknown", "不明"),
+            ToolCallStatus::Pending => ("Running", "実行中"),
+            ToolCallStatus::AwaitingApproval => ("Waits for approval", "承認待ち"),
+            ToolCallStatus::Success => ("Done", "完了"),
+            ToolCallStatus::Error => ("Failed", "失敗"),
+            ToolCallStatus::Denied => ("Denied", "拒否"),
+            ToolCallStatus::Cancelled => ("Cancelled", "中止"),
+            ToolCallStatus::Interrupted => ("Interrupted", "中断"),
+            ToolCallStatus::Unknown => ("Unknown", "不明"),
         };
         self.of(english, japanese)
     }
 
     /// How far a step of a plan is.
-    pub(super) fn step_status(self, status: &str) -> &'static str {
+    pub(super) fn step_status(self, status: PlanStepStatus) -> &'static str {
         let (english, japanese) = match status {
-            "pending" => ("Not begun", "未着手"),
-            "executing" => ("Not finished", "未完了"),
-            "completed" => ("Done", "完了"),
-            "failed" => ("Failed", "失敗"),
-            _ => ("Unknown", "不明"),
+            PlanStepStatus::Pending => ("Not begun", "未着手"),
+            PlanStepStatus::Executing => ("Not finished", "未完了"),
+            PlanStepStatus::Completed => ("Done", "完了"),
+            PlanStepStatus::Failed => ("Failed", "失敗"),
+            PlanStepStatus::Unknown => ("Unknown", "不明"),
         };
         self.of(english, japanese)
     }
@@ -159,36 +160,38 @@ impl Words {
     }
 
     /// How a turn ended.
-    pub(super) fn turn_status(self, status: &str) -> &'static str {
+    pub(super) fn turn_status(self, status: MessageStatus) -> &'static str {
         let (english, japanese) = match status {
-            "complete" => ("Complete", "完了"),
-            "streaming" => ("Running", "実行中"),
-            "stopped" => ("Stopped", "停止"),
-            "failed" => ("Failed", "失敗"),
-            "interrupted" => ("Interrupted", "中断"),
-            "awaiting_approval" => ("Waits for approval", "承認待ち"),
-            _ => ("Unknown", "不明"),
+            MessageStatus::Complete => ("Complete", "完了"),
+            MessageStatus::Streaming => ("Running", "実行中"),
+            MessageStatus::Stopped => ("Stopped", "停止"),
+            MessageStatus::Failed => ("Failed", "失敗"),
+            MessageStatus::Interrupted => ("Interrupted", "中断"),
+            MessageStatus::AwaitingApproval => ("Waits for approval", "承認待ち"),
+            MessageStatus::Unknown => ("Unknown", "不明"),
         };
         self.of(english, japanese)
     }
 
     /// What was decided on a call, and how far that reaches.
-    pub(super) fn decision(self, decision: &str, scope: Option<&str>) -> &'static str {
+    pub(super) fn decision(self, decision: Decision, scope: Option<ApprovalScope>) -> &'static str {
         let (english, japanese) = match (decision, scope) {
-            ("approve", Some("conversation")) => ("Approved for the conversation", "この会話で承認"),
-            ("approve", Some("always")) => ("Approved for good", "今後も承認"),
-            ("approve", _) => ("Approved", "承認"),
-            _ => ("Denied", "拒否"),
+            (Decision::Approve, Some(ApprovalScope::Conversation)) => {
+                ("Approved for the conversation", "この会話で承認")
+            }
+            (Decision::Approve, Some(ApprovalScope::Always)) => ("Approved for good", "今後も承認"),
+            (Decision::Approve, None) => ("Approved", "承認"),
+            (Decision::Deny, _) => ("Denied", "拒否"),
         };
         self.of(english, japanese)
     }
 
     /// How a reviewing model voted.
-    pub(super) fn verdict(self, verdict: &str) -> &'static str {
+    pub(super) fn verdict(self, verdict: Verdict) -> &'static str {
         let (english, japanese) = match verdict {
-            "approve" => ("for it", "賛成"),
-            "reject" => ("against it", "反対"),
-            _ => ("no vote", "棄権"),
+            Verdict::Approve => ("for it", "賛成"),
+            Verdict::Reject => ("against it", "反対"),
+            Verdict::Abstain | Verdict::Unknown => ("no vote", "棄権"),
         };
         self.of(english, japanese)
     }
@@ -210,7 +213,7 @@ impl Words {
     }
 
     /// What a model call took, and how it went where that was not well at once.
-    pub(super) fn model_call(self, row: &ModelCallRow) -> String {
+    pub(super) fn model_call(self, row: &ModelCallOfTurnRow) -> String {
         let tokens = self.tokens(&format::number(row.input_tokens), &format::number(row.output_tokens));
         let cost = row.cost_nanos.map(|nanos| self.cost_of(&format::cost(nanos)));
         let attempts = (row.attempts > 1).then(|| format!("×{}", row.attempts));

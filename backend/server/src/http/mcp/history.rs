@@ -7,7 +7,7 @@ use tallybook_protocol::{ToolCallId, UserRole};
 
 use super::super::{error::ApiError, state::State};
 use crate::{
-    accounts::Caller,
+    accounts::{Caller, UserId},
     book::{BUILT_IN, Book, BookError, CallRow, CallsPage, Filter, Order, Place, Subject, WholeCall},
 };
 
@@ -126,7 +126,7 @@ async fn search(state: &State, caller: Caller, is_admin: bool, asked: Search) ->
         filter.user = caller.name.as_deref().map(str::to_owned);
     }
     let after = Place::from_cursor(&asked.cursor, Order::Newest);
-    let user = caller.user.0;
+    let user = caller.user;
     let work = move |book: Book| async move {
         if let Some(reason) = asked.reason.filter(|_| is_admin) {
             book.give_reason(&caller, &Subject::Calls(filter.clone()), &reason).await?;
@@ -142,7 +142,7 @@ async fn search(state: &State, caller: Caller, is_admin: bool, asked: Search) ->
 }
 
 /// A call as the list has it. A title is its owner's alone to read.
-fn entry(row: CallRow, reader: i64) -> Value {
+fn entry(row: CallRow, reader: UserId) -> Value {
     let input: String = row.input_start.chars().take(SHOWN_CHARS).collect();
     json!({
         "id": row.id, "started_at": row.started_at, "tool": row.tool_name, "server": server(row.server),
