@@ -23,7 +23,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     const uuid = await ask(request);
     const options = { baseURL, colorScheme, locale, viewport: { width, height: 800 }, serviceWorkers: "block" } as const;
     const context = await browser.newContext({ ...options, javaScriptEnabled });
-    // axe is a script itself, and the pages are the same with scripts and without.
+    // axe is a script itself; what the pages say is the same with scripts and without.
     const looking = await browser.newContext(options);
     const [page, view] = [await context.newPage(), await looking.newPage()];
     const check = async () => {
