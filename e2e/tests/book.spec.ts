@@ -43,6 +43,10 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await expect(calls).toHaveCount(1);
     await expect(page).toHaveURL(/q=conversation%3A/);
     await expect(search).toHaveValue(`tool:add status:success conversation:${uuid} 12.5`);
+    await check();
+    await page.locator(".book-parts a").filter({ hasText: "status:success" }).click();
+    await expect(search).toHaveValue(`tool:add conversation:${uuid} 12.5`);
+    await expect(calls).toHaveCount(1);
 
     await calls.locator(".when a").click();
     await expect(page.locator("pre").first()).toContainText("12.5");
