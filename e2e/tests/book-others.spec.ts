@@ -44,6 +44,8 @@ async function check(page: Page, address: string, what: string): Promise<void> {
 }
 
 test("others' calls take a reason, and are for everybody to read", async ({ browser, baseURL, model }) => {
+  // As many pages as a dozen other tests look at.
+  test.setTimeout(300_000);
   const admin = await signedIn(browser, baseURL!, ADMIN);
   await admin.request.post("/api/users", { data: { name: "ann", password: PASSWORD } });
   const ann = await signedIn(browser, baseURL!, "ann");

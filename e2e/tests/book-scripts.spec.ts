@@ -105,7 +105,7 @@ test("the end of a re-run comes by itself", async ({ page, request }) => {
   // As it was a moment before.
   await page.route(/\?rerun=/, async (route) => {
     const told = await (await route.fetch()).text();
-    const body = told.replace('id="rerun"', 'id="rerun" data-running').replace(/(id="rerun-words"[^>]*>)[^<]*/, "$1It runs.");
+    const body = told.replace(' id="rerun"', ' id="rerun" data-running').replace(/(id="rerun-words"[^>]*>)[^<]*/, "$1It runs.");
     await route.fulfill({ contentType: "text/html", body });
   }, { times: 1 });
   await page.reload();

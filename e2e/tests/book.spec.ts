@@ -57,7 +57,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await check();
 
     await page.goto("/admin/figures?range=24h");
-    await expect(page.getByTestId("total")).toBeVisible();
+    await expect(page.getByTestId("chart-calls")).toBeVisible();
     await check();
 
     await page.goto("/admin?q=status:denied");

@@ -73,7 +73,7 @@ for (const javaScriptEnabled of [true, false]) {
     const active = page.locator("main :is(script, iframe, img, object, embed, style)");
     await expect(active).toHaveCount(0);
     await page.goto("/admin/figures?range=24h");
-    await expect(page.getByTestId("total")).toBeVisible();
+    await expect(page.getByTestId("chart-calls")).toBeVisible();
     await harmless();
     await page.context().close();
   });
