@@ -25,6 +25,8 @@ export interface Server {
   url: string;
   /** Where its data is. */
   database: string;
+  /** The link by which the first admin is made, once it is printed. */
+  setupLink(): Promise<string>;
   /** Kills the program, as `kill -9` does. */
   kill(): Promise<void>;
   /** Starts a killed program again, at the same address and on what it left. */
@@ -37,6 +39,7 @@ export interface Server {
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 20_000;
 const READY = /^Tallybook is ready at (http:\/\/\S+)/;
+const SETUP = /^\s*setup: (http:\/\/\S+)/;
 
 /** Starts a server and waits until it says that it is ready. Without a model's address the demo model answers. */
 export async function startServer(
@@ -69,7 +72,12 @@ export async function startServer(
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const url = await ready(child);
+    const links: string[] = [];
+    const url = await ready(child, (line) => links.push(...(SETUP.exec(line)?.slice(1) ?? [])));
+    const setupLink = async () => {
+      while (links.length === 0) await once(child.stdout!, "data");
+      return links[0]!;
+    };
     const kill = async () => {
       const ended = once(child, "exit");
       child.kill("SIGKILL");
@@ -85,21 +93,22 @@ export async function startServer(
       replicas.push(one);
       return await ready(one);
     };
-    return { url, database: database.url, kill, restart, replica, stop };
+    return { url, database: database.url, setupLink, kill, restart, replica, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-/** Waits for the line that names the address. */
-async function ready(child: ChildProcess): Promise<string> {
+/** Waits for the line that names the address. Whatever it prints is told. */
+async function ready(child: ChildProcess, told = (_line: string) => {}): Promise<string> {
   const log: string[] = [];
   const lines = createInterface({ input: child.stdout! });
   child.stderr!.on("data", (data) => log.push(String(data)));
   const address = new Promise<string>((resolve, reject) => {
     lines.on("line", (line) => {
       log.push(`${line}\n`);
+      told(line);
       const found = READY.exec(line)?.[1];
       if (found) resolve(found);
     });

@@ -23,7 +23,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     const uuid = await ask(request);
     const options = { baseURL, colorScheme, locale, viewport: { width, height: 800 }, serviceWorkers: "block" } as const;
     const context = await browser.newContext({ ...options, javaScriptEnabled });
-    // axe is a script itself, and the pages are the same with scripts and without.
+    // axe is a script itself; what the pages say is the same with scripts and without.
     const looking = await browser.newContext(options);
     const [page, view] = [await context.newPage(), await looking.newPage()];
     const check = async () => {
@@ -43,6 +43,10 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await expect(calls).toHaveCount(1);
     await expect(page).toHaveURL(/q=conversation%3A/);
     await expect(search).toHaveValue(`tool:add status:success conversation:${uuid} 12.5`);
+    await check();
+    await page.locator(".book-parts a").filter({ hasText: "status:success" }).click();
+    await expect(search).toHaveValue(`tool:add conversation:${uuid} 12.5`);
+    await expect(calls).toHaveCount(1);
 
     await calls.locator(".when a").click();
     await expect(page.locator("pre").first()).toContainText("12.5");
@@ -53,7 +57,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await check();
 
     await page.goto("/admin/figures?range=24h");
-    await expect(page.getByTestId("total")).toBeVisible();
+    await expect(page.getByTestId("chart-calls")).toBeVisible();
     await check();
 
     await page.goto("/admin?q=status:denied");

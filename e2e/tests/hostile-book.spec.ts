@@ -73,8 +73,58 @@ for (const javaScriptEnabled of [true, false]) {
     const active = page.locator("main :is(script, iframe, img, object, embed, style)");
     await expect(active).toHaveCount(0);
     await page.goto("/admin/figures?range=24h");
-    await expect(page.getByTestId("total")).toBeVisible();
+    await expect(page.getByTestId("chart-calls")).toBeVisible();
     await harmless();
+    await page.context().close();
+  });
+
+  test(`what others wrote, and why one looks at it, ${scripts} scripts`, async ({ browser, baseURL, model }) => {
+    const [page, harmless] = await open(browser, baseURL!, javaScriptEnabled);
+    await page.goto("/sign-in?next=%2Fadmin");
+    await signIn(page);
+    await expect(page).toHaveURL(/\/admin$/);
+    // Names are letters, so nobody has one that is an attack.
+    for (const attack of ATTACKS) {
+      const made = await page.request.post("/api/users", { data: { name: attack.slice(0, 64), password: PASSWORD } });
+      expect(made.status(), attack).toBe(422);
+    }
+    const name = `ann-${scripts}`;
+    await page.request.post("/api/users", { data: { name, password: PASSWORD } });
+    const [own, unharmed] = await open(browser, baseURL!, true);
+    await own.request.post("/api/session", { data: { name, password: PASSWORD } });
+    const { uuid } = await (await own.request.post("/api/conversations", { data: { title: LINE.slice(0, 200) } })).json();
+    model.answer([ALL, { tool: ATTACKS[0]!, input: ALL }]);
+    model.answer([ALL]);
+    const answer = await own.request.post(`/api/conversations/${uuid}/messages`, { data: { content: ALL } });
+    expect(await answer.text()).toContain("event: message_end");
+
+    await page.goto(`/admin?q=user:${name}`);
+    const calls = page.getByTestId("call");
+    await expect(calls).toHaveCount(1);
+    await expect(calls.locator(".tool")).toContainText(ATTACKS[0]!);
+    await harmless();
+    await calls.locator(".when a").click();
+    const reason = LINE.slice(0, 500).trim();
+    await page.locator("#reason").fill(reason);
+    await harmless();
+    await page.locator(".book-reason button").click();
+    await expect(page.locator("pre").first()).toContainText(ATTACKS[1]!);
+    await harmless();
+    const call = new URL(page.url()).pathname;
+    await page.goto(`${call}/playback?at=60000`);
+    await expect(page.getByTestId("played")).toContainText(ATTACKS[1]!);
+    await harmless();
+    await page.goto(`/admin/conversations/${uuid}`);
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText(LINE.slice(0, 200).trim());
+
+    await own.goto("/settings");
+    await expect(own.getByTestId("look").first()).toContainText(reason);
+    await unharmed();
+    await own.request.delete(`/api/conversations/${uuid}`);
+    await page.goto(call);
+    await expect(page.getByTestId("deleted")).toBeVisible();
+    await harmless();
+    await own.context().close();
     await page.context().close();
   });
 

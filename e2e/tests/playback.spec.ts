@@ -6,6 +6,53 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
 
+test("whether it plays and how fast is the reader's to say", async ({ page, request, model }) => {
+  model.answer(["One. "]);
+  const { uuid } = await (await request.post("/api/conversations", { data: {} })).json();
+  const asked = await request.post(`/api/conversations/${uuid}/messages`, { data: { content: "Count" } });
+  expect(await asked.text()).toContain("event: message_end");
+  // As if it had taken its time: two seconds from each event to the next.
+  let events = 0;
+  await page.route(/\/playback$/, async (route) => {
+    const told = await (await route.fetch()).json();
+    events = told.items.length;
+    const items = told.items.map((item: object, at: number) => ({ ...item, at: new Date(Date.UTC(2026, 0, 1, 0, 0, 2 * at)).toISOString() }));
+    await route.fulfill({ json: { ...told, items } });
+  });
+  await page.route(/\/playback\?/, (route) => route.fulfill({ json: { items: [] } }));
+  await page.clock.install();
+  await page.goto(`/c/${uuid}`);
+  await expect(page.getByTestId("play-again")).toBeVisible();
+  await page.clock.pauseAt(Date.now() + 60_000);
+  await page.getByTestId("play-again").click();
+  const sheet = page.getByTestId("playback");
+  const [toggle, place] = [sheet.getByTestId("playback-toggle"), sheet.getByTestId("playback-place")];
+  const ms = async () => Number(await place.inputValue());
+  await expect(toggle).toHaveText("Pause");
+  await expect(place).toHaveAttribute("max", String(2000 * (events - 1)));
+  // A frame more or less.
+  const passed = async (from: number, time: number, expected: number) => {
+    await page.clock.runFor(time);
+    await expect.poll(async () => Math.abs((await ms()) - from - expected)).toBeLessThan(expected / 4 + 1);
+  };
+  await passed(0, 1000, 1000);
+  await toggle.click();
+  await expect(toggle).toHaveText("Play");
+  const paused = await ms();
+  await passed(paused, 5000, 0);
+  await sheet.getByTestId("playback-speed").selectOption("4");
+  await toggle.click();
+  await expect(toggle).toHaveText("Pause");
+  await passed(paused, 250, 1000);
+  await sheet.getByTestId("playback-speed").selectOption("0.5");
+  await passed(await ms(), 1000, 500);
+  await page.clock.runFor(60_000);
+  await expect(toggle, "it comes to its end").toHaveText("Play");
+  await expect(sheet.locator(".message")).toContainText("One.");
+  await toggle.click();
+  await expect.poll(ms, "and begins anew").toBe(0);
+});
+
 test("an answer is played again, step by step", async ({ page, model }) => {
   model.answer(["Let me see.", { tool: "add", input: '{"a":1,"b":20.5}' }]);
   model.answer(["It is **21.5**."]);

@@ -118,7 +118,7 @@ impl Application {
         let (book_db, book_agent, book_tools) = (db.clone(), agent.clone(), tool_servers.clone());
         let service = ConversationService::start(db, agent, tool_servers, models, conversations).await?;
         let counts = Arc::clone(service.work_counts());
-        let book = Book::new(book_db, settings.retention, book_agent, book_tools, counts);
+        let book = Book::new(book_db, settings.retention, settings.book_page_time, book_agent, book_tools, counts);
         let hosts = Hosts::new(address.ip(), settings.allowed_hosts);
         let (limits, keep_alive) = (settings.http_limits, settings.keep_alive);
         let kept = page_files.clone();

@@ -8,7 +8,7 @@ use tallybook_protocol::{ToolCallId, ToolCallStatus};
 use super::{
     Book, BookError,
     filter::{BUILT_IN, Filter},
-    limits::{CALLS_IN_PORTION, MAX_PORTION_BYTES, TIME_FOR_PAGE},
+    limits::{CALLS_IN_PORTION, MAX_PORTION_BYTES},
     list::find,
     store::{
         calls::{self, ExportedRow, Order, Place},
@@ -112,7 +112,7 @@ impl Book {
     async fn write_next(&self, export: &mut CallsExport, portion: &mut Vec<u8>) -> Result<(), BookError> {
         let db = &self.context.db;
         let (order, condition) = (Order::Newest, &export.condition);
-        let found = find(db, condition, order, export.after, CALLS_IN_PORTION, Some(TIME_FOR_PAGE)).await?;
+        let found = find(db, condition, order, export.after, CALLS_IN_PORTION, Some(self.context.page_time)).await?;
         let ids: Vec<ToolCallId> = found.rows.iter().map(|row| row.id).collect();
         let sizes = calls::list(db, &ids).await?;
         let mut bytes = 0;

@@ -16,14 +16,12 @@ use super::{
 };
 use crate::{accounts::UserId, db::now};
 
-/// How many calls there were, and how many of them went wrong.
+/// How many calls there were, and how they stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) calls: i64,
-    /// Those that failed.
-    pub(crate) failed: i64,
-    /// Those that ended in another way than well or failing, and those that have not ended.
-    pub(crate) other: i64,
+    /// In the order of [`ToolCallStatus`].
+    by_status: [i64; 8],
 }
 
 /// What model calls took.
@@ -61,16 +59,17 @@ pub(crate) struct Figures {
 impl Count {
     fn add(&mut self, status: ToolCallStatus, calls: i64) {
         self.calls += calls;
-        match status {
-            ToolCallStatus::Success => {}
-            ToolCallStatus::Error => self.failed += calls,
-            _ => self.other += calls,
-        }
+        self.by_status[status as usize] += calls;
+    }
+
+    /// Those that stand so.
+    pub(crate) fn of(self, status: ToolCallStatus) -> i64 {
+        self.by_status[status as usize]
     }
 
     /// Those that failed, in thousandths.
     pub(crate) fn failed_permille(self) -> i64 {
-        if self.calls == 0 { 0 } else { self.failed * 1000 / self.calls }
+        if self.calls == 0 { 0 } else { self.of(ToolCallStatus::Error) * 1000 / self.calls }
     }
 }
 
@@ -124,8 +123,9 @@ impl Figures {
         let mut total = Count::default();
         for count in self.hours.values() {
             total.calls += count.calls;
-            total.failed += count.failed;
-            total.other += count.other;
+            for (sum, calls) in total.by_status.iter_mut().zip(count.by_status) {
+                *sum += calls;
+            }
         }
         total
     }

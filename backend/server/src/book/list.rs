@@ -8,9 +8,7 @@ use tokio::time::{Instant, timeout};
 use super::{
     Book, BookError,
     filter::Filter,
-    limits::{
-        CALLS_ON_PAGE, FEW, FIRST_STRETCH, LIST_PATIENCE, LONG_TIME, MAX_SORTED, MAX_STRETCH, SHORT_TIME, TIME_FOR_PAGE,
-    },
+    limits::{CALLS_ON_PAGE, FEW, FIRST_STRETCH, LIST_PATIENCE, LONG_TIME, MAX_SORTED, MAX_STRETCH, SHORT_TIME},
     store::{
         calls::{self, CallRow, Key, Order, Place, PlaceRow, Stretch},
         condition::Condition,
@@ -54,7 +52,7 @@ impl Book {
         if filter.is_search() {
             self.look_at_search(reader, owner, filter).await?;
         }
-        let found = find(db, &condition, order, after, CALLS_ON_PAGE, Some(TIME_FOR_PAGE)).await?;
+        let found = find(db, &condition, order, after, CALLS_ON_PAGE, Some(self.context.page_time)).await?;
         let ids: Vec<ToolCallId> = found.rows.iter().map(|row| row.id).collect();
         let rows = calls::list(db, &ids).await?;
         Ok(CallsPage { rows, next: found.next, is_complete: found.is_complete })

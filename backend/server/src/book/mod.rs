@@ -18,9 +18,9 @@ mod whole;
 
 pub(crate) use error::BookError;
 pub(crate) use export::{CallsExport, ExportFormat};
-pub(crate) use figures::{Count, Figures, Spent, ToolFigures};
+pub(crate) use figures::{Figures, Spent, ToolFigures};
 pub(crate) use filter::{BUILT_IN, Filter, FilterError};
-pub(crate) use limits::MAX_RERUN_INPUT_BYTES;
+pub(crate) use limits::{MAX_RERUN_INPUT_BYTES, TIME_FOR_PAGE};
 pub(crate) use list::CallsPage;
 pub(crate) use looks::Subject;
 pub(crate) use no_rerun::NoRerun;

@@ -36,6 +36,8 @@ pub(super) struct Context {
     pub(super) db: Database,
     /// How long what people delete is kept.
     pub(super) kept_for: Duration,
+    /// How long is gone through the calls for one page.
+    pub(super) page_time: Duration,
     /// What runs a call again.
     pub(super) agent: AgentService,
     pub(super) tool_servers: ToolServers,
@@ -49,18 +51,31 @@ pub(super) struct Context {
 }
 
 impl Book {
-    /// The service over the calls in a database, in which what people delete is kept for so long; calls are run again by this
-    /// agent, with these tools, and counted.
+    /// The service over the calls in a database, in which what people delete is kept for so long, and which are gone through for
+    /// so long for one page; calls are run again by this agent, with these tools, and counted.
     pub(crate) fn new(
         db: Database,
         kept_for: Duration,
+        page_time: Duration,
         agent: AgentService,
         tool_servers: ToolServers,
         counts: Arc<WorkCounts>,
     ) -> Self {
         let (lists, reruns) = (Slots::new(MAX_LISTS), Arc::new(Semaphore::new(MAX_RERUNS)));
         let tool_pins = ToolPins::new(db.clone());
-        Self { context: Arc::new(Context { db, kept_for, agent, tool_servers, tool_pins, counts, reruns, lists }) }
+        Self {
+            context: Arc::new(Context {
+                db,
+                kept_for,
+                page_time,
+                agent,
+                tool_servers,
+                tool_pins,
+                counts,
+                reruns,
+                lists,
+            }),
+        }
     }
 
     /// Writes down what the calls of this moment are found by, which somebody wants to see.

@@ -35,6 +35,7 @@ use self::{
 };
 use crate::{
     accounts::AccountsSettings,
+    book,
     conversation::{MemorySettings, PersonLimits, PlanSettings},
     db::DatabaseUrl,
     http::{self, HostName},
@@ -63,6 +64,8 @@ pub struct Settings {
     pub accounts: AccountsSettings,
     /// What clients may use up. Of it a variable sets how long a program's answer waits for consent.
     pub http_limits: http::Limits,
+    /// How long the calls are gone through for one page of the book. No variable sets it.
+    pub book_page_time: Duration,
     /// Where the data is.
     pub database_url: DatabaseUrl,
     /// The models, at least one; the first answers where none is chosen.
@@ -149,6 +152,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
             approval_wait: Duration::from_secs(options.approval_wait_secs),
             ..http::Limits::default()
         },
+        book_page_time: book::TIME_FOR_PAGE,
         database_url: options.database_url.expose_secret().parse()?,
         models,
         review,

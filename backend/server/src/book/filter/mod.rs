@@ -92,6 +92,36 @@ impl Filter {
         !self.words.is_empty()
     }
 
+    /// What it asks for, thing by thing and as it is written, each with the filter that asks for all the others.
+    pub(crate) fn parts(&self) -> Vec<(String, Self)> {
+        let fields = Field::ALL.into_iter().filter_map(|field| {
+            let written = format!("{}:{}", field.word(), Quoted(&self.value(field)?, false));
+            Some((written, self.without(field)))
+        });
+        let words = self.words.iter().enumerate().map(|(place, word)| {
+            let mut rest = self.clone();
+            rest.words.remove(place);
+            (Quoted(word, true).to_string(), rest)
+        });
+        fields.chain(words).collect()
+    }
+
+    fn without(&self, field: Field) -> Self {
+        let mut rest = self.clone();
+        match field {
+            Field::Tool => rest.tool = None,
+            Field::Server => rest.server = None,
+            Field::Status => rest.status = None,
+            Field::User => rest.user = None,
+            Field::Conversation => rest.conversation = None,
+            Field::Model => rest.model = None,
+            Field::Since => rest.since = None,
+            Field::Until => rest.until = None,
+            Field::Slow => rest.slow = None,
+        }
+        rest
+    }
+
     /// What it says of a field, as it is written.
     fn value(&self, field: Field) -> Option<String> {
         match field {
@@ -112,18 +142,8 @@ impl Filter {
 
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut separator = "";
-        for field in Field::ALL {
-            if let Some(value) = self.value(field) {
-                write!(f, "{separator}{}:{}", field.word(), Quoted(&value, false))?;
-                separator = " ";
-            }
-        }
-        for word in &self.words {
-            write!(f, "{separator}{}", Quoted(word, true))?;
-            separator = " ";
-        }
-        Ok(())
+        let parts: Vec<String> = self.parts().into_iter().map(|(written, _)| written).collect();
+        f.write_str(&parts.join(" "))
     }
 }
 

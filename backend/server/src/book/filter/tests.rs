@@ -40,6 +40,19 @@ fn what_is_typed_is_written_in_one_way() {
 }
 
 #[test]
+fn each_part_can_be_left_out() {
+    let all = "tool:add server:docs status:error user:ann conversation:00000000-0000-4000-8000-00000000000a \
+        model:\"Large one\" since:7d until:2026-11-02 slow:>5s word \"two words\"";
+    let parts = read(all).parts();
+    let written: Vec<&str> = parts.iter().map(|(written, _)| written.as_str()).collect();
+    assert_eq!((written.len(), written.join(" ")), (11, all.to_owned()));
+    for (written, rest) in &parts {
+        assert_eq!(format!(" {all} ").replacen(&format!(" {written} "), " ", 1).trim(), rest.to_string());
+    }
+    assert!(read("").parts().is_empty());
+}
+
+#[test]
 fn what_is_wrong_is_said() {
     let wrong = |text: &str| text.parse::<Filter>().unwrap_err();
     assert_eq!(wrong("\"open"), FilterError::OpenQuote);

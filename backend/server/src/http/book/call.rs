@@ -2,6 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
+use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use tallybook_protocol::ToolCallId;
 
@@ -23,6 +24,14 @@ struct Text {
     body: String,
     size: String,
     is_cut: bool,
+}
+
+/// One thing that is known of a call.
+struct Fact {
+    name: &'static str,
+    value: String,
+    /// The same for programs, where it is a time.
+    datetime: Option<String>,
 }
 
 struct Decision {
@@ -49,8 +58,7 @@ struct CallPage {
     status_word: &'static str,
     /// That its owner deleted it.
     deletion: Option<String>,
-    /// Names and what they are.
-    facts: Vec<(&'static str, String)>,
+    facts: Vec<Fact>,
     texts: Vec<Text>,
     votes: Vec<Vote>,
     decisions: Vec<Decision>,
@@ -99,6 +107,15 @@ pub(super) async fn give_reason(
     take_reason(&state, &request, admin.0, Subject::Call(*id), form.into_inner()).await
 }
 
+fn fact(name: &'static str, value: Option<String>) -> Option<Fact> {
+    Some(Fact { name, value: value?, datetime: None })
+}
+
+fn time(name: &'static str, at: Option<DateTime<Utc>>) -> Option<Fact> {
+    let at = at?;
+    Some(Fact { name, value: format::time(&at), datetime: Some(format::datetime(&at)) })
+}
+
 fn page(frame: Frame, call: WholeCall, reader: UserId) -> CallPage {
     let words = frame.words;
     let bars = bars(&call, words);
@@ -118,24 +135,24 @@ fn page(frame: Frame, call: WholeCall, reader: UserId) -> CallPage {
     ];
     let server = if row.server.is_empty() { BUILT_IN.to_owned() } else { row.server };
     let facts = [
-        (words.person(), Some(row.user_name)),
-        (words.server(), Some(server)),
-        (words.model(), row.model),
-        (words.began(), Some(format::time(&row.started_at) + " UTC")),
-        (words.ended(), row.completed_at.map(|at| format::time(&at) + " UTC")),
-        (words.decided(), row.decided_at.map(|at| format::time(&at) + " UTC")),
-        (words.duration(), row.duration_ms.map(format::duration)),
-        (words.error_kind(), row.error_type),
-        (words.turn(), Some(words.turn_status(row.turn_status).to_owned())),
-        (words.title(), Some(row.title).filter(|_| row.user_id == reader)),
-        (words.provider_id(), Some(row.tool_call_id)),
+        fact(words.person(), Some(row.user_name)),
+        fact(words.server(), Some(server)),
+        fact(words.model(), row.model),
+        time(words.began(), Some(row.started_at)),
+        time(words.ended(), row.completed_at),
+        time(words.decided(), row.decided_at),
+        fact(words.duration(), row.duration_ms.map(format::duration)),
+        fact(words.error_kind(), row.error_type),
+        fact(words.turn(), Some(words.turn_status(row.turn_status).to_owned())),
+        fact(words.title(), Some(row.title).filter(|_| row.user_id == reader)),
+        fact(words.provider_id(), Some(row.tool_call_id)),
     ];
     CallPage {
         status_word: words.status(row.status),
         status: row.status.as_str(),
         tool: row.tool_name,
         deletion: deletion.map(|deletion| words.deleted_by_owner(&deletion)),
-        facts: facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
+        facts: facts.into_iter().flatten().collect(),
         texts: texts.into_iter().flatten().collect(),
         votes: votes
             .into_iter()

@@ -47,6 +47,7 @@ struct Entry {
     tool: String,
     tool_address: String,
     server: String,
+    server_address: String,
     status: &'static str,
     status_word: &'static str,
     status_address: String,
@@ -69,6 +70,8 @@ struct ListPage {
     frame: Frame,
     /// The filter as it was typed.
     typed: String,
+    /// What it asks for, each with the address of the list without it.
+    parts: Vec<(String, String)>,
     slowest: bool,
     entries: Vec<Entry>,
     /// What is wrong with the filter.
@@ -101,6 +104,7 @@ pub(super) async fn show(
     let mut page = ListPage {
         frame,
         typed: query.q.clone(),
+        parts: Vec::new(),
         slowest: query.order() == Order::Slowest,
         entries: Vec::new(),
         problem: None,
@@ -120,6 +124,8 @@ pub(super) async fn show(
         }
     };
     page.typed = filter.to_string();
+    let without = |(part, rest): (String, Filter)| (part, to(&rest.to_string(), query.order(), None));
+    page.parts = filter.parts().into_iter().map(without).collect();
     page.exports =
         [("CSV", "csv"), ("JSONL", "jsonl")].map(|(name, format)| (name, export_to(&page.typed, format))).into();
     let after = Place::from_cursor(&query.after, query.order());
@@ -129,7 +135,7 @@ pub(super) async fn show(
         Ok(CallsPage { rows, next, is_complete }) => {
             page.next = next.map(|next| to(&page.typed, order, Some(next)));
             page.is_complete = is_complete;
-            page.entries = rows.into_iter().map(|row| entry(row, &filter, user, &page.frame)).collect();
+            page.entries = rows.into_iter().map(|row| entry(row, &filter, order, user, &page.frame)).collect();
             answer(StatusCode::OK, &page)
         }
         Err(error @ ApiError::Book(BookError::NeedsReason { .. })) => {
@@ -186,11 +192,11 @@ fn examples() -> Vec<(&'static str, String)> {
     filters.map(|filter| (filter, to(filter, Order::Newest, None))).into()
 }
 
-fn entry(row: CallRow, filter: &Filter, reader: UserId, frame: &Frame) -> Entry {
+fn entry(row: CallRow, filter: &Filter, order: Order, reader: UserId, frame: &Frame) -> Entry {
     let with = |change: &dyn Fn(&mut Filter)| {
         let mut filter = filter.clone();
         change(&mut filter);
-        to(&filter.to_string(), Order::Newest, None)
+        to(&filter.to_string(), order, None)
     };
     let is_cut = row.input_start.chars().count() > SHOWN_CHARS;
     let mut input: String = row.input_start.chars().take(SHOWN_CHARS).collect();
@@ -202,6 +208,7 @@ fn entry(row: CallRow, filter: &Filter, reader: UserId, frame: &Frame) -> Entry 
         time: format::time(&row.started_at),
         datetime: format::datetime(&row.started_at),
         tool_address: with(&|filter| filter.tool = Some(row.tool_name.clone())),
+        server_address: with(&|filter| filter.server = Some(row.server.clone())),
         status_address: with(&|filter| filter.status = Some(row.status)),
         user_address: with(&|filter| filter.user = Some(row.user_name.clone())),
         tool: row.tool_name.clone(),

@@ -1,5 +1,6 @@
-//! The book over HTTP: the pages under `/admin`, which the server draws without scripts, and who has looked at whose. What
-//! they say is in `words`, how figures are written in `format`, and what is around every page in `frame`.
+//! The book over HTTP: the pages under `/admin`, which the server draws and which need no scripts, and who has looked at whose.
+//! What they say is in `words`, how figures are written in `format`, what is around every page in `frame`, and what they gain
+//! from scripts in `script`.
 
 mod call;
 mod conversation;
@@ -11,6 +12,7 @@ mod list;
 mod looks;
 mod playback;
 mod rerun;
+mod script;
 mod timeline;
 mod words;
 
@@ -36,6 +38,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 /// The pages.
 pub(super) fn pages(app: &mut ServiceConfig) {
     app.service(Endpoint::at("/admin").on(Method::GET, list::show).on(Method::POST, list::give_reason))
+        .service(Endpoint::at("/admin/book.js").on(Method::GET, script::show))
         .service(Endpoint::at("/admin/figures").on(Method::GET, figures::show))
         .service(Endpoint::at("/admin/export").on(Method::GET, export::download).on(Method::POST, export::give_reason))
         .service(

@@ -1,5 +1,5 @@
-//! `/admin/calls/{id}/playback`: the turn around a call as it happened, moment by moment. It plays without scripts: while it
-//! does, each page leads to the next one by itself, a second later.
+//! `/admin/calls/{id}/playback`: the turn around a call as it happened, moment by moment. Where scripts run it plays in place;
+//! where none do, each page leads to the next one by itself, a second later.
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
@@ -28,9 +28,12 @@ pub(super) struct Moment {
 
 /// A link to another moment, or a speed.
 struct Way {
+    /// By which it is found again in the next moment.
+    id: String,
     words: String,
-    /// None where that is where one is.
+    /// None where that is where one is, or where there is nothing.
     address: Option<String>,
+    is_here: bool,
 }
 
 #[derive(Template)]
@@ -42,8 +45,14 @@ struct PlaybackPage {
     /// Where it goes on by itself.
     next: Option<String>,
     place: String,
-    steps: Vec<Way>,
-    speeds: Vec<Way>,
+    at_ms: i64,
+    duration_ms: i64,
+    /// The next moment at which something else is to be seen.
+    after_ms: Option<i64>,
+    /// How fast it plays, if it does.
+    speed: Option<i64>,
+    /// Steps and speeds, each with its name.
+    controls: [(&'static str, Vec<Way>); 2],
     /// The answer, as HTML that `tallybook_frontend` drew.
     answer: String,
     /// Said where there is nothing to be played, or not all.
@@ -67,28 +76,35 @@ pub(super) async fn show(
 
 fn page(frame: Frame, id: ToolCallId, playback: &CallPlayback, moment: &Moment) -> PlaybackPage {
     let words = frame.words;
-    let speed = moment.speed.filter(|speed| SPEEDS.contains(speed));
     let PlayedAnswer { html, at_ms, before_ms, after_ms, duration_ms } =
         played_answer(frame.language, &playback.events, moment.at);
+    let speed = moment.speed.filter(|speed| SPEEDS.contains(speed) && after_ms.is_some());
     let call = format!("/admin/calls/{id}");
     let address = |at: i64, speed: Option<i64>| {
         let speed = speed.map_or_else(String::new, |speed| format!("&speed={speed}"));
         format!("{call}/playback?at={at}{speed}")
     };
-    let step = |label: &str, at: Option<i64>| Way { words: label.to_owned(), address: at.map(|at| address(at, None)) };
+    let way = |id: &str, words: &str, address: Option<String>, is_here: bool| Way {
+        id: format!("way-{id}"),
+        words: words.to_owned(),
+        address,
+        is_here,
+    };
+    let step = |id: &str, words: &str, at: Option<i64>| way(id, words, at.map(|at| address(at, None)), false);
     let steps = vec![
-        step(words.first_moment(), before_ms.map(|_| 0)),
-        step(words.moment_before(), before_ms),
-        step(words.moment_after(), after_ms),
-        step(words.last_moment(), after_ms.map(|_| duration_ms)),
+        step("first", words.first_moment(), before_ms.map(|_| 0)),
+        step("back", words.moment_before(), before_ms),
+        step("on", words.moment_after(), after_ms),
+        step("last", words.last_moment(), after_ms.map(|_| duration_ms)),
     ];
-    let pause = Way { words: words.pause().to_owned(), address: speed.map(|_| address(at_ms, None)) };
+    let pause = way("pause", words.pause(), speed.map(|_| address(at_ms, None)), speed.is_none());
     let begin = if after_ms.is_some() { at_ms } else { 0 };
-    let speeds = SPEEDS.map(|each| Way {
-        words: words.play_at(each),
-        address: (speed != Some(each)).then(|| address(begin, Some(each))),
+    let play = SPEEDS.map(|each| {
+        let is_here = speed == Some(each);
+        let address = (!is_here && duration_ms > 0).then(|| address(begin, Some(each)));
+        way(&each.to_string(), &words.play_at(each), address, is_here)
     });
-    let next = speed.filter(|_| after_ms.is_some()).map(|speed| {
+    let next = speed.map(|speed| {
         let at = duration_ms.min(at_ms.saturating_add(speed * 1000));
         address(at, Some(speed).filter(|_| at < duration_ms))
     });
@@ -100,17 +116,34 @@ fn page(frame: Frame, id: ToolCallId, playback: &CallPlayback, moment: &Moment) 
     PlaybackPage {
         tool: playback.tool.clone(),
         place: words.moment_of(at_ms, duration_ms),
-        speeds: std::iter::once(pause).chain(speeds).collect(),
+        controls: [(words.steps(), steps), (words.speed(), std::iter::once(pause).chain(play).collect())],
         frame,
         call,
         next,
-        steps,
+        at_ms,
+        duration_ms,
+        after_ms,
+        speed,
         answer: html,
         note,
     }
 }
 
 impl Words {
+    const fn steps(self) -> &'static str {
+        match self.0 {
+            Language::English => "Steps",
+            Language::Japanese => "移動",
+        }
+    }
+
+    const fn speed(self) -> &'static str {
+        match self.0 {
+            Language::English => "Speed",
+            Language::Japanese => "速さ",
+        }
+    }
+
     fn play_at(self, speed: i64) -> String {
         match self.0 {
             Language::English => format!("Play {speed}×"),

@@ -21,6 +21,7 @@ words! {
     filter_hint:
         "tool: server: status: user: conversation: model: since: until: slow:>5s, words and “phrases”. Times are UTC.",
         "tool: server: status: user: conversation: model: since: until: slow:>5s、語句、\"フレーズ\"。時刻はUTCです。";
+    leave_out: "leave out", "外す";
     order: "Order", "並び順";
     newest: "Newest first", "新しい順";
     slowest: "Slowest first", "遅い順";
@@ -67,6 +68,7 @@ words! {
     this_call: "this call", "この呼び出し";
     nothing: "No tool calls match. Clear filters or widen the dates.",
         "一致するツール呼び出しがありません。絞り込みを解除するか、期間を広げてください。";
+    nothing_further: "There is nothing further.", "これ以上はありません。";
     none_yet: "Nothing found so far.", "まだ見つかっていません。";
     incomplete: "There was no time to look further.", "時間内にすべてを調べられませんでした。";
     go_on: "Go on looking", "続きを調べる";
@@ -96,9 +98,6 @@ words! {
     tokens_out: "Tokens out", "出力トークン";
     cost: "Cost", "費用";
     name: "Name", "名前";
-    key_success: "done", "完了";
-    key_error: "failed", "失敗";
-    key_other: "other", "その他";
     nothing_happened: "Nothing has happened in this time.", "この期間には何もありません。";
     why_title: "Why do you look?", "閲覧の理由";
     why_label: "Reason", "理由";
@@ -225,18 +224,6 @@ impl Words {
         match self.0 {
             Language::English => format!("cost {cost}"),
             Language::Japanese => format!("費用{cost}"),
-        }
-    }
-
-    /// How much there was, and when the most.
-    pub(super) fn total(self, calls: &str, failed: &str, most: &str, at: &str) -> String {
-        match self.0 {
-            Language::English => {
-                format!("{calls} calls, {failed} of them failed. The most in one hour: {most}, from {at} UTC.")
-            }
-            Language::Japanese => {
-                format!("呼び出しは{calls}件、うち失敗{failed}。最も多い1時間は{at}（UTC）からの{most}件です。")
-            }
         }
     }
 

@@ -55,6 +55,7 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
         allowed_hosts: Vec::new(),
         accounts: AccountsSettings::default(),
         http_limits: http::Limits::default(),
+        book_page_time: Duration::from_secs(1),
         database_url: engine.url.parse().expect("its address"),
         models: vec![ModelEntry::from_environment(ModelChoice::Provider(model))],
         review: None,

@@ -7,7 +7,7 @@ use tallybook_mock_llm::MockLlm;
 
 use super::{
     super::kit::{ADMIN, Team},
-    kit::{Call, page, run, start, write_call, write_turn},
+    kit::{Call, page, run, runs_ours_alone, start, write_call, write_turn},
 };
 use crate::support::{Engine, eventually, on_every_engine, rows};
 
@@ -58,7 +58,29 @@ on_every_engine! {
             let html = page(&team, &admin, "/admin/figures?range=24h", StatusCode::OK).await;
             assert_eq!(cells(&html), expected, "{html}");
             assert!(html.contains("21 calls") && html.contains("The most in one hour: 20,"), "{html}");
-            assert!(html.contains("<rect data-kind=\"success\"") && !html.contains("<script"), "{html}");
+            assert!(runs_ours_alone(&html) && !html.contains("data-testid=\"more\""), "{html}");
+            for (chart, kinds) in [
+                ("calls", &["success", "error", "denied"][..]),
+                ("failed", &["error"]),
+                ("cost", &["cost"]),
+                ("tokens", &["input", "output"]),
+            ] {
+                let drawn = html.split(&format!("data-testid=\"chart-{chart}\"")).nth(1).unwrap_or_else(|| panic!("{chart}: {html}"));
+                let drawn = drawn.split("</section>").next().unwrap();
+                for kind in kinds {
+                    assert!(drawn.contains(&format!("<rect data-kind=\"{kind}\"")), "{kind}: {drawn}");
+                }
+            }
+            for words in ["Done 18", "Failed 2", "Denied 1", "9.5 % of all calls failed.", "0.000005 in all.", "100 tokens in, 20 out."] {
+                assert!(html.contains(words), "{words}: {html}");
+            }
         }
+        for number in 100..160 {
+            let tool = format!("rare{number}");
+            write_call(&db, &Call { tool: &tool, minute: now, ..Call::new(number, 1) }).await;
+        }
+        let html = page(&team, &admin, "/admin/figures?range=24h", StatusCode::OK).await;
+        assert_eq!(html.matches("<code>rare").count(), 48, "{html}");
+        assert!(html.contains("And 12 more, with 12 calls together."), "{html}");
     }
 }

@@ -2,9 +2,13 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::{Method, Response, StatusCode};
-use tallybook::db::Database;
+use tallybook::{
+    accounts::{Accounts, Password},
+    db::Database,
+};
 
-use super::super::kit::{Team, Who};
+use super::super::kit::{ADMIN, PASSWORD, Team, Who, required};
+use crate::support::Engine;
 
 /// When the calls of a test begin: some time in the past.
 pub(super) fn start() -> DateTime<Utc> {
@@ -108,6 +112,39 @@ pub(super) async fn write_call(db: &Database, call: &Call<'_>) {
         began,
         call.duration_ms
     );
+}
+
+/// So many calls of a turn's, by the numbers from 1, all at the same moment.
+pub(super) async fn write_calls(db: &Database, turn: i64, calls: i64) {
+    run!(
+        db,
+        "INSERT INTO tool_calls (id, message_id, tool_call_id, tool_name, input, input_text, output, status, step, position, \
+         text_offset, started_at, duration_ms) WITH RECURSIVE numbers (n) AS \
+         (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?) \
+         SELECT n, ?, 'id', 'add', '{}', '{}', 'hay', 'success', 0, n, 0, ?, 3 FROM numbers",
+        calls,
+        turn,
+        start()
+    );
+}
+
+/// Makes the admin of a server that is yet to be started.
+pub(super) async fn with_admin(engine: &Engine) {
+    let accounts = Accounts::new(engine.database().await, required());
+    accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
+}
+
+/// Whether a page loads the book's own script, and nothing that was written into it is one.
+pub(super) fn runs_ours_alone(page: &str) -> bool {
+    let ours = "<script type=\"module\" src=\"/admin/book.js\"></script>";
+    page.contains(ours) && page.matches("<script").count() == 1
+}
+
+/// A page without the bars beside its figures.
+pub(super) fn without_bars(page: &str) -> String {
+    let mut parts = page.split("<svg class=\"book-share\"");
+    let first = parts.next().unwrap().to_owned();
+    parts.fold(first, |text, rest| text + rest.split_once("</svg>").unwrap().1)
 }
 
 /// A page of the book, which must be answered with this status.

@@ -1,14 +1,17 @@
 //! The list: what each word of a filter chooses, and that its pages leave nothing out.
 
+use std::time::Duration;
+
 use chrono::TimeDelta;
 use reqwest::StatusCode;
+use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
 
 use super::{
-    super::kit::{ADMIN, Team},
-    kit::{Call, calls_on, filtered, next_of, page, say_why, start, uuid, write_call, write_turn},
+    super::kit::{ADMIN, Team, Who},
+    kit::{Call, calls_on, filtered, next_of, page, run, say_why, start, uuid, write_call, write_calls, write_turn},
 };
-use crate::support::{Engine, on_every_engine};
+use crate::support::{Engine, TestApp, on_every_engine};
 
 on_every_engine! {
     async fn each_word_of_a_filter_chooses(engine: Engine) {
@@ -114,5 +117,32 @@ on_every_engine! {
         // A cursor of something else is the first page.
         let html = page(&team, &admin, "/admin?after=t99999999999999999999.1", StatusCode::OK).await;
         assert_eq!(calls_on(&html), newest[..50]);
+    }
+
+    /// A search shows what it has found when its time is over, and goes on from there when asked.
+    async fn a_search_goes_on_where_its_time_was_over(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let tools = tallybook_tools::builtin().unwrap();
+        let app = TestApp::spawn_changed(&engine, &model, tools, |settings| settings.book_page_time = Duration::ZERO).await;
+        let team = Team::of(app);
+        let nobody = Who::default();
+        let db = engine.database().await;
+        write_turn(&db, 1, 1, "Small").await;
+        write_calls(&db, 1, 900).await;
+        run!(&db, "UPDATE tool_calls SET output = ? WHERE id IN (100, 800)", "a needle");
+        run!(&db, "UPDATE tool_calls SET error = ? WHERE id = 100", "deep");
+        for (search, found) in [("needle", [vec![800], vec![100], vec![]]), ("deep", [vec![], vec![100], vec![]])] {
+            let mut next = Some(filtered(search));
+            for (number, calls) in found.into_iter().enumerate() {
+                let html = page(&team, &nobody, &next.unwrap(), StatusCode::OK).await;
+                next = next_of(&html);
+                assert_eq!(calls_on(&html), calls, "{search} {number}: {html}");
+                let says = |words: &str| html.contains(words);
+                let goes_on = says("data-testid=\"incomplete\"") && says(">Go on looking</a>");
+                assert_eq!((goes_on, next.is_some()), (number < 2, number < 2), "{search} {number}: {html}");
+                assert_eq!(says("Nothing found so far."), calls.is_empty() && number < 2, "{html}");
+                assert_eq!(says("There is nothing further."), number == 2, "{html}");
+            }
+        }
     }
 }

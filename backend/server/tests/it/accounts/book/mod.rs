@@ -1,6 +1,8 @@
 //! The book that admins read: its list, its figures, what it takes to look at others', calls that are
 //! played and run again, its files, and its documentation.
 
+mod decided;
+mod export;
 mod figures;
 mod kit;
 mod list;

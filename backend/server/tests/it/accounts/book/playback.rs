@@ -1,11 +1,11 @@
-//! A turn played again for an admin, moment by moment and by itself, in pages without scripts.
+//! A turn played again for an admin, moment by moment and by itself, in pages that need no scripts.
 
 use reqwest::StatusCode;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use super::{
     super::kit::{ADMIN, Team},
-    kit::{page, say_why},
+    kit::{page, runs_ours_alone, say_why},
 };
 use crate::support::{Engine, execute, on_every_engine, rows};
 
@@ -16,9 +16,9 @@ fn way(page: &str, words: &str) -> Option<String> {
     Some(unescaped(&page[begin..end]))
 }
 
-/// Where the page goes on by itself.
+/// Where the page goes on by itself where no script runs.
 fn goes_on(page: &str) -> Option<String> {
-    let rest = page.split("http-equiv=\"refresh\" content=\"1; url=").nth(1)?;
+    let rest = page.split("<noscript><meta http-equiv=\"refresh\" content=\"1; url=").nth(1)?;
     Some(unescaped(rest.split('"').next()?))
 }
 
@@ -57,7 +57,7 @@ on_every_engine! {
         for words in [" these two.", ">add</span>", "→", "It is 19.75."] {
             assert!(shown.contains(words), "{words}: {shown}");
         }
-        assert!(way(&shown, "End").is_none() && goes_on(&shown).is_none() && !shown.contains("<script") && !shown.contains("<b>"), "{shown}");
+        assert!(way(&shown, "End").is_none() && goes_on(&shown).is_none() && runs_ours_alone(&shown) && !shown.contains("<b>"), "{shown}");
         // What is told and not kept takes a number, too.
         let said = "SELECT MIN(seq) FROM journal_events WHERE event = 'content_delta'";
         let said = rows!(team.app, (i64,), said)[0].0;

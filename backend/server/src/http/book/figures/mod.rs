@@ -1,0 +1,81 @@
+//! `/admin/figures`: how much is called, how well and how fast it goes, and what it costs; as pictures, and in words. What is
+//! drawn over time is in `charts`, what stands in rows in `tables`, and what both say in `words`.
+
+mod charts;
+mod tables;
+mod words;
+
+use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
+use askama::Template;
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+
+use self::{
+    charts::Chart,
+    tables::{Table, Tools},
+};
+use super::{
+    super::{caller::Admin, state::State},
+    frame::{Frame, answer, refusal},
+};
+use crate::book::{Book, Figures};
+
+/// Times to choose from, with their hours.
+const RANGES: [(&str, i64); 3] = [("24h", 24), ("7d", 7 * 24), ("30d", 30 * 24)];
+
+#[derive(Deserialize)]
+pub(super) struct FiguresQuery {
+    /// One of [`RANGES`]; anything else is a week.
+    #[serde(default)]
+    range: String,
+}
+
+struct Range {
+    name: &'static str,
+    address: String,
+    is_shown: bool,
+}
+
+#[derive(Template)]
+#[template(path = "book/figures.html")]
+struct FiguresPage {
+    frame: Frame,
+    ranges: Vec<Range>,
+    missing: Option<String>,
+    charts: Vec<Chart>,
+    tools: Option<Tools>,
+    /// What models took, by one thing and by another.
+    tables: Vec<Table>,
+}
+
+pub(super) async fn show(
+    state: State,
+    request: HttpRequest,
+    _admin: Admin,
+    query: web::Query<FiguresQuery>,
+) -> HttpResponse {
+    let frame = Frame::of(&state, &request);
+    let (range, hours) = *RANGES.iter().find(|(name, _)| *name == query.range).unwrap_or(&RANGES[1]);
+    match state.run_book(move |book: Book| async move { book.figures(hours).await }).await {
+        Ok((since, figures)) => answer(StatusCode::OK, &page(frame, range, since, hours, &figures)),
+        Err(error) => refusal(frame, &request, &error),
+    }
+}
+
+fn page(frame: Frame, range: &str, since: DateTime<Utc>, hours: i64, figures: &Figures) -> FiguresPage {
+    let words = frame.words;
+    let names = [words.last_day(), words.last_week(), words.last_month()];
+    let ranges = RANGES.into_iter().zip(names).map(|((range_name, _), name)| Range {
+        name,
+        address: format!("/admin/figures?range={range_name}"),
+        is_shown: range_name == range,
+    });
+    FiguresPage {
+        ranges: ranges.collect(),
+        missing: (figures.missing_hours > 0).then(|| words.missing_hours(figures.missing_hours)),
+        charts: charts::of(figures, since, hours, words),
+        tools: tables::of_tools(figures, words),
+        tables: tables::of_models(figures, words),
+        frame,
+    }
+}

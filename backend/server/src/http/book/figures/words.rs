@@ -1,0 +1,92 @@
+//! What the figures say, in each of the page's languages, side by side.
+
+use tallybook_frontend::Language;
+
+use super::super::{super::words::words, words::Words};
+
+words! {
+    failed_an_hour: "Failed calls an hour", "1時間ごとの失敗率";
+    cost_a_day: "Cost a day", "1日ごとの費用";
+    tokens_a_day: "Tokens a day", "1日ごとのトークン";
+    highest: "Highest column", "最も高い棒";
+    bars:
+        "Each bar is as long as its figure, beside the longest of its column; failed calls beside all of the tool's, and both times to one scale.",
+        "各棒の長さは、その列の最大値に対する割合です。失敗はそのツールの全呼び出しに対する割合、2つの所要時間は共通の尺度です。";
+    bars_of_column:
+        "Each bar is as long as its figure, beside the longest of its column.",
+        "各棒の長さは、その列の最大値に対する割合です。";
+}
+
+impl Words {
+    /// How much there was, and when the most.
+    pub(super) fn total(self, calls: &str, failed: &str, most: &str, at: &str) -> String {
+        match self.0 {
+            Language::English => {
+                format!("{calls} calls, {failed} of them failed. The most in one hour: {most}, from {at} UTC.")
+            }
+            Language::Japanese => {
+                format!("呼び出しは{calls}件、うち失敗{failed}。最も多い1時間は{at}（UTC）からの{most}件です。")
+            }
+        }
+    }
+
+    /// The calls of one hour.
+    pub(super) fn calls_of_hour(self, at: &str, calls: &str) -> String {
+        match self.0 {
+            Language::English => format!("{at} UTC: {calls} calls"),
+            Language::Japanese => format!("{at} UTC：{calls}件"),
+        }
+    }
+
+    /// How many of an hour's calls failed.
+    pub(super) fn failed_of_hour(self, at: &str, failed: &str, calls: &str) -> String {
+        match self.0 {
+            Language::English => format!("{at} UTC: {failed} of {calls} calls"),
+            Language::Japanese => format!("{at} UTC：{calls}件中{failed}"),
+        }
+    }
+
+    /// How many of all calls failed, and in which hour the most of its calls.
+    pub(super) fn failed_of_all(self, failed: &str, worst: &str, calls: &str, at: &str) -> String {
+        match self.0 {
+            Language::English => {
+                format!("{failed} of all calls failed. The most in one hour: {worst} of {calls} calls, from {at} UTC.")
+            }
+            Language::Japanese => {
+                format!("全体の失敗率は{failed}。最も高い1時間は{at}（UTC）からの{calls}件中{worst}です。")
+            }
+        }
+    }
+
+    /// What all days cost, and on which the most was.
+    pub(super) fn cost_of_days(self, cost: &str, most: &str, day: &str) -> String {
+        match self.0 {
+            Language::English => format!("{cost} in all. The most on one day: {most}, on {day}."),
+            Language::Japanese => format!("合計{cost}。最も多い日は{day}の{most}です。"),
+        }
+    }
+
+    /// The tokens of all days, and on which the most were.
+    pub(super) fn tokens_of_days(self, tokens: &str, most: &str, day: &str) -> String {
+        match self.0 {
+            Language::English => format!("{tokens}. The most on one day: {most}, on {day}."),
+            Language::Japanese => format!("{tokens}。最も多い日は{day}の{most}トークンです。"),
+        }
+    }
+
+    /// Tools that have no row of their own.
+    pub(super) fn more_tools(self, tools: usize, calls: &str) -> String {
+        match self.0 {
+            Language::English => format!("And {tools} more, with {calls} calls together."),
+            Language::Japanese => format!("ほかに{tools}件、呼び出しは合わせて{calls}件です。"),
+        }
+    }
+
+    /// What has no row of its own.
+    pub(super) fn more_spent(self, rows: usize, cost: &str) -> String {
+        match self.0 {
+            Language::English => format!("And {rows} more, which cost {cost} together."),
+            Language::Japanese => format!("ほかに{rows}件、費用は合わせて{cost}です。"),
+        }
+    }
+}

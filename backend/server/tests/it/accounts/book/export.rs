@@ -1,0 +1,57 @@
+//! Files of what is filtered: however many calls there are and however long, each is in them once, whole and in order.
+
+use std::iter;
+
+use reqwest::{Response, StatusCode};
+use serde_json::Value;
+use tallybook::db::Database;
+use tallybook_mock_llm::MockLlm;
+
+use super::kit::{run, write_calls, write_turn};
+use crate::support::{Engine, TestApp, on_every_engine};
+
+/// More than two portions have.
+const CALLS: i64 = 450;
+
+/// Calls that fill most of a portion each, two of them among the same ones.
+const LONG: [i64; 3] = [440, 430, 10];
+
+/// What a stream says, which does not know its length beforehand.
+async fn streamed(response: Response) -> String {
+    assert_eq!((response.status(), response.content_length()), (StatusCode::OK, None));
+    response.text().await.unwrap()
+}
+
+on_every_engine! {
+    async fn files_have_every_call_once_over_many_portions(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let db = engine.database().await;
+        write_turn(&db, 1, 1, "Small").await;
+        write_calls(&db, 1, CALLS).await;
+        let long = "é, \"\n".repeat(300_000);
+        for id in LONG {
+            run!(&db, "UPDATE tool_calls SET output = ? WHERE id = ?", &long, id);
+        }
+        let expected = |id: i64| if LONG.contains(&id) { &*long } else { "hay" };
+
+        let csv = streamed(app.get("/admin/export?format=csv").await).await;
+        let mut reader = csv::Reader::from_reader(csv.strip_prefix('\u{feff}').unwrap().as_bytes());
+        let output = reader.headers().unwrap().iter().position(|name| name == "output").unwrap();
+        let mut ids = (1..=CALLS).rev();
+        for (record, id) in iter::zip(reader.records(), &mut ids) {
+            let record = record.unwrap();
+            assert_eq!(record[0].parse::<i64>().unwrap(), id);
+            assert!(record[output] == *expected(id), "{id}: {} bytes", record[output].len());
+        }
+        assert_eq!((ids.next(), reader.records().count()), (None, 0));
+
+        let jsonl = streamed(app.get("/admin/export?format=jsonl&q=tool:add").await).await;
+        assert_eq!(jsonl.lines().count(), usize::try_from(CALLS).unwrap());
+        for (line, id) in iter::zip(jsonl.lines(), (1..=CALLS).rev()) {
+            let call: Value = serde_json::from_str(line).unwrap();
+            assert_eq!(call["id"], id);
+            assert!(call["output"] == *expected(id), "{id}: {} bytes", line.len());
+        }
+    }
+}

@@ -1,0 +1,102 @@
+// The book where there are others: what an admin is asked before looking at theirs, and what is there to be seen then, for
+// everybody, in each theme and both languages.
+
+import { rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { APIRequestContext, Browser, BrowserContext, Page } from "@playwright/test";
+import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
+import { LOOKS, violations } from "../kit/axe.ts";
+
+const everything = join(import.meta.dirname, "../node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+const file = join(tmpdir(), `tallybook-book-others-${process.pid}.json`);
+
+// The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
+if (process.env.TEST_WORKER_INDEX !== undefined) {
+  const program = { command: process.execPath, args: [everything, "stdio"] };
+  writeFileSync(file, JSON.stringify({ mcpServers: { everything: program } }));
+}
+
+test.use({ scripted: true, settings: { ACCOUNTS: "on", MCP_SERVERS_FILE: file, LLM_TITLES: "false" } });
+test.afterAll(() => rmSync(file, { force: true }));
+
+/** A browser of somebody's, signed in. */
+async function signedIn(browser: Browser, baseURL: string, name: string, options = {}): Promise<BrowserContext> {
+  const context = await browser.newContext({ baseURL, serviceWorkers: "block", ...options });
+  expect((await context.request.post("/api/session", { data: { name, password: PASSWORD } })).status()).toBe(200);
+  return context;
+}
+
+/** Asks something, and gives the ids of the tool calls of its answer. */
+async function ask(request: APIRequestContext, uuid: string, content: string): Promise<number[]> {
+  const answer = await request.post(`/api/conversations/${uuid}/messages`, { data: { content } });
+  expect(await answer.text()).toContain("event: message_end");
+  const { messages } = await (await request.get(`/api/conversations/${uuid}`)).json();
+  return messages.at(-1).tool_calls.map((call: { tool_call_id: number }) => call.tool_call_id);
+}
+
+/** That a page is for everybody, and scrolls one way only. */
+async function check(page: Page, address: string, what: string): Promise<void> {
+  await page.goto(address);
+  expect(await violations(page), `${address}, ${what}`).toEqual([]);
+  const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  expect(beyond, `${address} is not wider than the page, ${what}`).toBeLessThanOrEqual(0);
+}
+
+test("others' calls take a reason, and are for everybody to read", async ({ browser, baseURL, model }) => {
+  // As many pages as a dozen other tests look at.
+  test.setTimeout(300_000);
+  const admin = await signedIn(browser, baseURL!, ADMIN);
+  await admin.request.post("/api/users", { data: { name: "ann", password: PASSWORD } });
+  const ann = await signedIn(browser, baseURL!, "ann");
+  const connected = async () => (await (await ann.request.get("/api/tools")).json()).servers[0].status;
+  await expect.poll(connected, { timeout: 30_000 }).toBe("connected");
+  const { uuid } = await (await ann.request.post("/api/conversations", { data: { title: "Echoes" } })).json();
+  model.answer([{ tool: "everything__echo", input: '{"message":"pizza"}' }]);
+  const [echo] = await ask(ann.request, uuid, "Say it");
+  model.answer(["It was said."]);
+  const decision = { decision: "approve", input: { message: "salad" } };
+  const decided = await ann.request.post(`/api/tool-calls/${echo}/decision`, { data: decision });
+  expect(await decided.text()).toContain("event: message_end");
+  model.answer(["Let me see.", { tool: "add", input: '{"a":12.5,"b":7.25}' }]);
+  model.answer(["It is **19.75**."]);
+  const [sum] = await ask(ann.request, uuid, "What is 12.5 + 7.25?");
+
+  for (const look of LOOKS) {
+    const looking = await signedIn(browser, baseURL!, ADMIN, look);
+    const page = await looking.newPage();
+    await check(page, "/admin", JSON.stringify(look));
+    await expect(page.getByTestId("call").first().getByRole("link", { name: "ann" })).toBeVisible();
+    for (const address of [`/admin/calls/${sum}`, "/admin?q=salad"]) {
+      await check(page, address, JSON.stringify(look));
+      await expect(page.locator("#reason"), address).toBeVisible();
+    }
+    await looking.close();
+  }
+  const page = await admin.newPage();
+  await page.goto(`/admin/calls/${sum}`);
+  await page.locator("#reason").fill("ann asked for help");
+  await page.locator(".book-reason button").click();
+  await page.locator("#input").fill('{"a":40,"b":2.5}');
+  await page.locator(".book-rerun button").click();
+  await expect(page.getByTestId("again").locator("pre").last()).toHaveText("42.5");
+  await page.goto(`/admin/calls/${echo}`);
+  await expect(page.locator(".book-text pre").first()).toContainText("pizza");
+  await expect(page.locator(".book-decisions li")).toContainText("Approved, by ann");
+
+  for (const look of LOOKS) {
+    const looking = await signedIn(browser, baseURL!, ADMIN, look);
+    const view = await looking.newPage();
+    const calls = [`/admin/calls/${echo}`, `/admin/calls/${sum}`, `/admin/calls/${sum}/playback?at=60000`];
+    for (const address of [...calls, `/admin/conversations/${uuid}`, "/admin/figures?range=24h"]) {
+      await check(view, address, JSON.stringify(look));
+    }
+    await expect(view.getByTestId("chart-calls")).toBeVisible();
+    // As it is where no script runs; axe is one itself.
+    await looking.route("**/admin/book.js", (route) => route.fulfill({ contentType: "text/javascript", body: "" }));
+    await check(view, `/admin/calls/${sum}/playback?at=0&speed=1`, `${JSON.stringify(look)} without scripts`);
+    await looking.close();
+  }
+  await ann.close();
+  await admin.close();
+});

@@ -1,0 +1,118 @@
+// What the book gains from scripts: a turn plays in place, the next page comes below, times are also the reader's own, and the
+// end of a re-run comes by itself. Without scripts each is done by pages that follow one another.
+
+import type { APIRequestContext, Page } from "@playwright/test";
+import { converse } from "../kit/converse.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ demoPaceMs: 0, timezoneId: "Asia/Tokyo" });
+
+/** Has the demo model add two numbers, and gives the address of that call. */
+async function called(request: APIRequestContext): Promise<string> {
+  const { uuid } = await (await request.post("/api/conversations", { data: {} })).json();
+  const answer = await request.post(`/api/conversations/${uuid}/messages`, { data: { content: "What is 12.5 + 7.25?" } });
+  expect(await answer.text()).toContain("event: message_end");
+  const { messages } = await (await request.get(`/api/conversations/${uuid}`)).json();
+  return `/admin/calls/${messages.at(-1).tool_calls[0].tool_call_id}`;
+}
+
+/** Counts the pages that are loaded from now on. */
+function pagesOf(page: Page): () => number {
+  let pages = 0;
+  page.on("request", (request) => (pages += Number(request.isNavigationRequest())));
+  return () => pages;
+}
+
+test("a turn plays in place, is paused, stepped through and played faster", async ({ page, request }) => {
+  const call = await called(request);
+  await page.clock.install();
+  await page.goto(`${call}/playback`);
+  await page.clock.pauseAt(Date.now() + 60_000);
+  const pages = pagesOf(page);
+  const [stage, played] = [page.locator("#playback"), page.getByTestId("played")];
+  await expect(played).not.toContainText("19.75");
+  await page.locator("#way-1").click();
+  await expect(stage).toHaveAttribute("data-speed", "1");
+  await expect(page.locator("#way-1")).toHaveAttribute("aria-current", "true");
+  await page.locator("#way-pause").click();
+  await expect(stage).not.toHaveAttribute("data-speed");
+  await page.clock.runFor(60_000);
+  await expect(stage, "it stands still").toHaveAttribute("data-at", "0");
+
+  await page.locator("#way-2").click();
+  await expect(stage).toHaveAttribute("data-speed", "2");
+  await expect.poll(async () => {
+    await page.clock.runFor(200);
+    return await stage.getAttribute("data-after");
+  }, "it plays to its end").toBe(null);
+  await expect(played).toContainText("19.75");
+  await expect(page.locator("#way-pause")).toHaveAttribute("aria-current", "true");
+
+  await page.locator("#way-first").click();
+  await expect(played).not.toContainText("19.75");
+  await page.locator("#way-on").focus();
+  for (let step = 0; step < 20 && (await stage.getAttribute("data-after")) !== null; step++) {
+    const at = await stage.getAttribute("data-at");
+    await page.keyboard.press("Enter");
+    await expect(stage).not.toHaveAttribute("data-at", at!);
+    await expect(page.locator("#way-on"), "the keyboard stays where it is").toBeFocused();
+  }
+  await expect(played).toContainText("19.75");
+  expect(pages(), "no page was loaded for it").toBe(0);
+  await expect(page, "the address is that of the moment").toHaveURL(/\/playback\?at=\d+$/);
+});
+
+test("the next page comes below the one before, and the keyboard goes on there", async ({ page, request, browser, baseURL }) => {
+  await converse(request, 26);
+  await page.goto("/admin");
+  const calls = page.getByTestId("call");
+  await expect(calls).toHaveCount(50);
+  const pages = pagesOf(page);
+  await page.getByTestId("next").click();
+  await expect(calls).not.toHaveCount(50);
+  await expect(calls.nth(50).getByRole("link").first()).toBeFocused();
+  const ids = await calls.locator(".when a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(pages()).toBe(0);
+  await expect(page).toHaveURL(/after=/);
+
+  const plain = await browser.newContext({ baseURL: baseURL!, javaScriptEnabled: false });
+  const other = await plain.newPage();
+  await other.goto("/admin");
+  await other.getByTestId("next").click();
+  await expect(other.getByTestId("call")).toHaveCount(ids.length - 50);
+  await plain.close();
+});
+
+test("times are also the reader's own, and a click on a value filters by it", async ({ page, request }) => {
+  const call = await called(request);
+  await page.goto(call);
+  const began = page.locator(".book-facts time").first();
+  await expect(began).toHaveText(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC \(.*(GMT\+9|JST)\)$/);
+  await page.goto("/admin");
+  await expect(page.locator(".when time").first()).toHaveAttribute("title", /GMT\+9|JST/);
+  await page.getByTestId("call").first().getByRole("link", { name: "built-in" }).click();
+  await expect(page.locator("#q")).toHaveValue("server:built-in");
+  await page.getByTestId("call").first().locator("a.book-status").click();
+  await expect(page.locator("#q")).toHaveValue("server:built-in status:success");
+});
+
+test("the end of a re-run comes by itself", async ({ page, request }) => {
+  const call = await called(request);
+  await page.goto(call);
+  await page.locator(".book-rerun button").click();
+  await expect(page.getByTestId("again").locator("pre").last()).toHaveText("19.75");
+  // As it was a moment before.
+  await page.route(/\?rerun=/, async (route) => {
+    const told = await (await route.fetch()).text();
+    const body = told.replace(' id="rerun"', ' id="rerun" data-running').replace(/(id="rerun-words"[^>]*>)[^<]*/, "$1It runs.");
+    await route.fulfill({ contentType: "text/html", body });
+  }, { times: 1 });
+  await page.reload();
+  const words = page.getByTestId("rerun");
+  await expect(words).toHaveText("It runs.");
+  const pages = pagesOf(page);
+  await expect(words).toContainText("done");
+  await expect(page.locator("#rerun")).not.toHaveAttribute("data-running");
+  expect(pages()).toBe(0);
+});

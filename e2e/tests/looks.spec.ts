@@ -1,0 +1,65 @@
+// What is told in the settings of one's own things: who looked at them and why, which links lead to them; and the end of it
+// all.
+
+import type { Page } from "@playwright/test";
+import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
+import { violations } from "../kit/axe.ts";
+
+test.use({ demoPaceMs: 0, settings: { ACCOUNTS: "on" } });
+
+/** Signs in by the form. */
+async function signIn(page: Page, name: string, next: string): Promise<void> {
+  await page.goto(`/sign-in?next=${encodeURIComponent(next)}`);
+  await page.locator("#name").fill(name);
+  await page.locator("#password").fill(PASSWORD);
+  await page.locator("button").click();
+}
+
+test("one is told who looked and what is shared, and all of it ends with the account", async ({ browser, baseURL }) => {
+  const office = await browser.newContext({ baseURL: baseURL!, serviceWorkers: "block" });
+  const page = await office.newPage();
+  await signIn(page, ADMIN, "/admin");
+  await expect(page).toHaveURL(/\/admin$/);
+  await page.request.post("/api/users", { data: { name: "ann", password: PASSWORD } });
+  const context = await browser.newContext({ baseURL: baseURL!, serviceWorkers: "block" });
+  const anns = await context.newPage();
+  await signIn(anns, "ann", "/settings");
+  await expect(anns.getByTestId("me-name")).toHaveText("ann");
+  const { uuid } = await (await anns.request.post("/api/conversations", { data: { title: "Sums" } })).json();
+  const answer = await anns.request.post(`/api/conversations/${uuid}/messages`, { data: { content: "What is 12.5 + 7.25?" } });
+  expect(await answer.text()).toContain("event: message_end");
+  const shared = await anns.request.post(`/api/conversations/${uuid}/shares`, { data: { tool_calls: true } });
+  expect(shared.status()).toBe(201);
+
+  await page.reload();
+  await page.getByTestId("call").locator(".when a").click();
+  await page.locator("#reason").fill("ann asked for help");
+  await page.locator(".book-reason button").click();
+  await expect(page.locator(".book-facts")).toContainText("ann");
+
+  await anns.reload();
+  const look = anns.getByTestId("look");
+  await expect(look).toHaveCount(1);
+  await expect(look).toContainText(ADMIN);
+  await expect(look).toContainText("ann asked for help");
+  const link = anns.getByTestId("my-share").getByRole("link", { name: "Sums" });
+  await expect(link).toBeVisible();
+  expect(await violations(anns)).toEqual([]);
+  const address = (await link.getAttribute("href"))!;
+  expect((await page.request.get(address)).status()).toBe(200);
+  await anns.getByTestId("take-back").click();
+  await expect(anns.getByTestId("my-share")).toHaveCount(0);
+  expect((await page.request.get(address)).status()).toBe(404);
+
+  await anns.getByTestId("open-delete-account").click();
+  await anns.locator("#delete-password").fill(PASSWORD);
+  await anns.getByTestId("delete-account").click();
+  await expect(anns).toHaveURL(/\/sign-in/);
+  await signIn(anns, "ann", "/");
+  await expect(anns.getByTestId("problem")).toHaveText("The name or the password is wrong.");
+  // For whoever runs the server it is still there, until it is purged.
+  await page.goto("/admin");
+  await expect(page.getByTestId("call")).toContainText("deleted");
+  await context.close();
+  await office.close();
+});

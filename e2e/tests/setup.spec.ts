@@ -1,0 +1,36 @@
+// A server that has nobody yet: the form by which its first admin comes in, for everybody.
+
+import { LOOKS, violations } from "../kit/axe.ts";
+import { expect, test } from "../kit/test.ts";
+
+test.use({ settings: { ACCOUNTS: "on" } });
+
+test("the first admin comes in by the link that the server printed, once", async ({ browser, baseURL, server }) => {
+  const link = await server.setupLink();
+  for (const look of LOOKS) {
+    const context = await browser.newContext({ baseURL: baseURL!, serviceWorkers: "block", ...look });
+    const page = await context.newPage();
+    await page.goto("/");
+    expect(await violations(page), `before it, ${JSON.stringify(look)}`).toEqual([]);
+    await page.goto(link);
+    await expect(page.locator("#password")).toBeVisible();
+    await expect(page.locator("html")).toHaveAttribute("lang", look.locale.slice(0, 2));
+    expect(await violations(page), JSON.stringify(look)).toEqual([]);
+    // What is wrong is said, and leaves the form as it was.
+    await page.locator("#name").fill("<b>");
+    await page.locator("#password").fill("a password of some length");
+    await page.locator("button").click();
+    await expect(page.getByTestId("problem")).toBeVisible();
+    expect(await violations(page), `with a problem, ${JSON.stringify(look)}`).toEqual([]);
+    await context.close();
+  }
+  const context = await browser.newContext({ baseURL: baseURL!, javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(link);
+  await page.locator("#name").fill("root");
+  await page.locator("#password").fill("a password of some length");
+  await page.locator("button").click();
+  await expect(page).toHaveURL(`${baseURL}/`);
+  expect((await page.goto(link))!.status()).toBe(410);
+  await context.close();
+});
