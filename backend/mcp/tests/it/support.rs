@@ -13,7 +13,7 @@ use tallybook_mcp::{
     DefinitionHash, PinError, PinStore, ServerReport, Status, ToolServers, ToolServersSettings, read_servers_file,
 };
 use tallybook_mock_mcp::{MockMcp, Program};
-use tallybook_tools::{Progress, ProgressSender, ToolError, builtin};
+use tallybook_tools::{BegunCall, Progress, ProgressSender, ToolError, Whose, builtin};
 use tokio::{
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
     time,
@@ -146,6 +146,18 @@ pub(crate) async fn pass(time: Duration) {
 pub(crate) fn progress() -> (ProgressSender, UnboundedReceiver<Progress>) {
     let (sender, receiver) = unbounded_channel();
     (ProgressSender::new(move |progress| drop(sender.send(progress))), receiver)
+}
+
+/// Calls a tool of the server `mock` for somebody who wants to hear how far it is.
+pub(crate) fn call_for(
+    whose: Whose,
+    servers: &ToolServers,
+    tool: &str,
+    arguments: &str,
+    progress: ProgressSender,
+) -> BegunCall {
+    let waiting = servers.tools().begin(&format!("mock__{tool}"), arguments, whose, progress);
+    async move { waiting.await.await }.boxed()
 }
 
 /// Calls a tool of the server `mock`.

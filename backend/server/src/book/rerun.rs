@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{ToolCallId, ToolCallStatus};
-use tallybook_tools::{HIDDEN, Risk, ToolRegistry};
+use tallybook_tools::{HIDDEN, Risk, ToolRegistry, Whose};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
@@ -48,6 +48,7 @@ pub(crate) struct BegunRerun {
     tools: Arc<ToolRegistry>,
     tool: String,
     input: String,
+    whose: Whose,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -71,7 +72,15 @@ impl Book {
         let input = context.agent.hide_secrets(input);
         let new = NewRerun { call: id.0, user: reader.user, input: &input, at: now() };
         let id = reruns::create(&context.db, new).await?;
-        Ok(BegunRerun { id, book: self.clone(), tools, tool: row.tool_name, input, _permit: permit })
+        Ok(BegunRerun {
+            id,
+            book: self.clone(),
+            tools,
+            tool: row.tool_name,
+            input,
+            whose: Whose(reader.user.0),
+            _permit: permit,
+        })
     }
 
     /// The tools with which a call can be run again, or why it cannot.
@@ -116,7 +125,7 @@ impl Book {
         match row.status.as_str() {
             "success" => RerunState::Success,
             "error" => RerunState::Error,
-            // As long to wait for a slot, and as long to run.
+            // As long to wait for its start, and as long to run.
             _ if row.created_at + 2 * self.context.agent.limits().tool_time + RERUN_LEEWAY < now() => {
                 RerunState::Unknown
             }
@@ -128,8 +137,8 @@ impl Book {
 impl BegunRerun {
     /// Runs it to its end. Dropping this cancels it, and its outcome stays unknown.
     pub(crate) async fn run(self) {
-        let Self { id, book, tools, tool, input, _permit } = self;
-        let end = book.context.agent.call_alone(&tools, &tool, &input).await;
+        let Self { id, book, tools, tool, input, whose, _permit } = self;
+        let end = book.context.agent.call_alone(&tools, whose, &tool, &input).await;
         book.context.counts.count_tool_call(Some(&tool), &end);
         if let Err(error) = reruns::end(&book.context.db, id, &end).await {
             tracing::warn!(%error, rerun = id, "what came of a call that was run again could not be stored");
