@@ -6,7 +6,7 @@ use std::{
 };
 
 use rmcp::model::JsonObject;
-use tallybook_tools::{ProgressSender, Slot, Slots, ToolError, ToolOutput, Whose};
+use tallybook_tools::{ProgressSender, Secrets, Slot, Slots, ToolError, ToolOutput, Whose};
 use tokio::{
     sync::Notify,
     time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until, timeout},
@@ -90,9 +90,11 @@ impl Server {
         settings: ToolServerSettings,
         oauth: Option<&OAuthSettings>,
         pins: Arc<dyn PinStore>,
+        secrets: &Secrets,
         find: &impl Fn(&str) -> Option<String>,
     ) -> Self {
-        let way = Endpoint::of(&settings, oauth, find).map_err(ServerError::from).and_then(Way::of);
+        let endpoint = Endpoint::of(&settings, oauth, find).map_err(ServerError::from);
+        let way = endpoint.and_then(|endpoint| Way::of(endpoint, secrets));
         let (status, error) = match &way {
             Ok(_) => (Status::Connecting, None),
             Err(error) => (Status::Failed, Some(error.to_string())),

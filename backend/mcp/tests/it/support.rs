@@ -13,7 +13,7 @@ use tallybook_mcp::{
     DefinitionHash, PinError, PinStore, ServerReport, Status, ToolServers, ToolServersSettings, read_servers_file,
 };
 use tallybook_mock_mcp::{MockMcp, Program};
-use tallybook_tools::{BegunCall, Progress, ProgressSender, ToolError, Whose, builtin};
+use tallybook_tools::{BegunCall, Progress, ProgressSender, Secrets, ToolError, Whose, builtin};
 use tokio::{
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
     time,
@@ -34,7 +34,7 @@ pub(crate) fn start(settings: ToolServersSettings) -> ToolServers {
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
     let pins: Arc<dyn PinStore> = Arc::new(Pins::default());
-    ToolServers::start(builtin().unwrap(), settings, &pins, |name| match name {
+    ToolServers::start(builtin().unwrap(), settings, &pins, &Secrets::default(), |name| match name {
         "PATH" => std::env::var("PATH").ok(),
         "CLIENT_ID" => Some("id".to_owned()),
         "CLIENT_SECRET" => Some("secret".to_owned()),
