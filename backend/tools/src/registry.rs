@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, future::BoxFuture};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -144,17 +144,16 @@ impl ToolRegistry {
     ) -> BoxFuture<'static, BegunCall> {
         let (tool, input_text) = match self.find_callable(name, input_text) {
             Ok(tool) => (tool, input_text.to_owned()),
-            Err(error) => return Box::pin(ready(failed(error))),
+            Err(error) => return Box::pin(ready(Box::pin(ready(Err(error))) as BegunCall)),
         };
-        Box::pin(async move {
-            match tool.clone().room(whose).await {
-                Ok(room) => Box::pin(async move {
-                    let _room = room;
-                    tool.call(input_text, progress).await
-                }),
-                Err(error) => failed(error),
-            }
-        })
+        let room = Arc::clone(&tool).room(whose);
+        let begun = room.map(|room| -> BegunCall {
+            Box::pin(async move {
+                let _room = room?;
+                tool.call(input_text, progress).await
+            })
+        });
+        begun.boxed()
     }
 
     /// The tool of a call that may be made.
@@ -181,10 +180,6 @@ impl ToolRegistry {
 
 /// A call for which its tool has room.
 pub type BegunCall = BoxFuture<'static, Result<ToolOutput, ToolError>>;
-
-fn failed(error: ToolError) -> BegunCall {
-    Box::pin(ready(Err(error)))
-}
 
 impl std::fmt::Debug for ToolRegistry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -126,6 +126,6 @@ async fn a_log_for_programs_is_an_object_a_line_with_the_ids_of_the_spans() {
     })
     .await;
     let told = |key: &str| entries().iter().all(|entry| entry[key].is_string());
-    assert!(told("timestamp") && told("level") && told("message"), "{}", server.log());
+    assert!(told("timestamp") && told("level") && told("target"), "{}", server.log());
     assert!(!server.log().contains("A secret"), "what anybody wrote is none of the log's: {}", server.log());
 }
