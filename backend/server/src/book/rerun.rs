@@ -61,8 +61,10 @@ impl Book {
         input: String,
     ) -> Result<BegunRerun, BookError> {
         let context = &self.context;
-        let row = whole::find_call(&context.db, id.0).await?.ok_or(BookError::NoSuchCall)?;
-        self.look(reader, UserId(row.user_id), Action::CallOpened, &id.to_string()).await?;
+        let owner = whole::find_call(&context.db, id.0).await?.ok_or(BookError::NoSuchCall)?.user_id;
+        self.look(reader, UserId(owner), Action::CallOpened, &id.to_string()).await?;
+        // With its texts, which say whether something secret was left out of them.
+        let row = whole::find_call_texts(&context.db, id.0, MAX_SHOWN_CHARS).await?.ok_or(BookError::NoSuchCall)?;
         let tools = self.find_rerun_tools(&row).await?.map_err(BookError::NoRerun)?;
         if input.len() > MAX_RERUN_INPUT_BYTES {
             return Err(BookError::NoRerun(NoRerun::TooLong));
