@@ -70,7 +70,7 @@ on_every_engine! {
         let link = team.app.process().setup_link();
         let (origin, _) = link.split_once("/setup?token=").unwrap();
         team.app.address = origin.to_owned();
-        for path in ["/api/conversations", "/v1/models", "/metrics"] {
+        for path in ["/api/conversations", "/api/models", "/metrics"] {
             let refused = team.get(&Who::default(), path).await;
             assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE, "{path}");
             assert_eq!(kind_of(refused).await, "/problems/setup-required", "{path}");
