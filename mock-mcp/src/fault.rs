@@ -27,6 +27,8 @@ pub enum Fault {
     Lingers,
     /// It has a tool that takes a password, repeats it on its standard error and in its notifications, and fails with it.
     RepeatsSecrets,
+    /// It has a tool that repeats the headers with which it was called. Over HTTP alone.
+    RepeatsHeaders,
     /// Of the newer era, it ends each subscription with the first change that it tells.
     EndsSubscriptions,
 }

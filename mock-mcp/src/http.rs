@@ -15,7 +15,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::{Fault, ScriptedTool, machine::Machine};
+use crate::{Fault, ScriptedTool, machine::Machine, tools::HEADERS};
 
 /// How long a test waits for something that must happen.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -34,6 +34,9 @@ struct State {
     tokens_down: AtomicBool,
     tokens_given: AtomicUsize,
     token_secs: AtomicU64,
+    token_name: Mutex<String>,
+    /// How the client shows itself to the token endpoint.
+    client: Mutex<String>,
     takes_no_token: AtomicBool,
     good_tokens: Mutex<HashSet<String>>,
     sessions_given: AtomicUsize,
@@ -75,6 +78,9 @@ impl MockMcp {
             tokens_down: AtomicBool::new(false),
             tokens_given: AtomicUsize::new(0),
             token_secs: AtomicU64::new(3600),
+            token_name: Mutex::new("token".to_owned()),
+            // id:secret
+            client: Mutex::new("Basic aWQ6c2VjcmV0".to_owned()),
             takes_no_token: AtomicBool::new(false),
             good_tokens: Mutex::default(),
             sessions_given: AtomicUsize::new(0),
@@ -91,7 +97,7 @@ impl MockMcp {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
 
-    /// The address of its token endpoint. The client is `id` with the secret `secret`.
+    /// The address of its token endpoint. The client is `id` with the secret `secret`, unless it is another one.
     pub fn token_url(&self) -> String {
         format!("http://127.0.0.1:{}/token", self.port)
     }
@@ -119,6 +125,12 @@ impl MockMcp {
     /// Tokens say from now on that they are good for so many seconds; an hour, before. They are good for longer.
     pub fn set_token_life(&self, seconds: u64) {
         self.state.token_secs.store(seconds, Ordering::SeqCst);
+    }
+
+    /// The client is from now on the one that shows itself so in `Authorization`, and tokens begin with this word.
+    pub fn set_client(&self, authorization: &str, token_name: &str) {
+        authorization.clone_into(&mut lock(&self.state.client));
+        token_name.clone_into(&mut lock(&self.state.token_name));
     }
 
     /// No token is good any more, whatever the token endpoint gives.
@@ -229,12 +241,12 @@ async fn token(state: web::Data<State>, request: HttpRequest, form: Bytes) -> Ht
     if state.tokens_down.load(Ordering::SeqCst) {
         return HttpResponse::ServiceUnavailable().finish();
     }
-    // id:secret
-    let is_client = header(&request, "authorization") == Some("Basic aWQ6c2VjcmV0");
+    let is_client = header(&request, "authorization") == Some(&lock(&state.client));
     if !is_client || !String::from_utf8_lossy(&form).contains("grant_type=client_credentials") {
         return HttpResponse::Unauthorized().json(json!({ "error": "invalid_client" }));
     }
-    let token = format!("token-{}", state.tokens_given.fetch_add(1, Ordering::SeqCst) + 1);
+    let number = state.tokens_given.fetch_add(1, Ordering::SeqCst) + 1;
+    let token = format!("{}-{number}", lock(&state.token_name));
     lock(&state.good_tokens).insert(token.clone());
     let seconds = state.token_secs.load(Ordering::SeqCst);
     HttpResponse::Ok().json(json!({ "access_token": token, "token_type": "Bearer", "expires_in": seconds }))
@@ -243,7 +255,8 @@ async fn token(state: web::Data<State>, request: HttpRequest, form: Bytes) -> Ht
 async fn message(state: web::Data<State>, request: HttpRequest, body: Bytes) -> HttpResponse {
     let headers = request.headers().iter();
     let headers = headers.map(|(name, value)| format!("{name}: {}\n", String::from_utf8_lossy(value.as_bytes())));
-    lock(&state.received).push(headers.collect::<String>() + &String::from_utf8_lossy(&body));
+    let headers: String = headers.collect();
+    lock(&state.received).push(headers.clone() + &String::from_utf8_lossy(&body));
     if let Some(address) = lock(&state.redirect).clone() {
         return HttpResponse::TemporaryRedirect().append_header(("location", address)).finish();
     }
@@ -255,7 +268,7 @@ async fn message(state: web::Data<State>, request: HttpRequest, body: Bytes) -> 
             return HttpResponse::Unauthorized().append_header(("www-authenticate", "Bearer")).finish();
         }
     }
-    let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let mut message: Value = serde_json::from_slice(&body).unwrap_or_default();
     let method = message["method"].as_str().unwrap_or_default().to_owned();
     let session = header(&request, "mcp-session-id").map(str::to_owned);
     if session.is_some_and(|session| !lock(&state.good_sessions).contains(&session)) {
@@ -265,6 +278,9 @@ async fn message(state: web::Data<State>, request: HttpRequest, body: Bytes) -> 
     if message.get("id").is_none() {
         state.machine.take(&message, &out).await;
         return HttpResponse::Accepted().finish();
+    }
+    if method == "tools/call" && message["params"]["name"] == HEADERS {
+        message["params"]["arguments"] = json!({ HEADERS: headers });
     }
     if method == "tools/call" && message["params"]["name"] == "die" {
         state.machine.note("tools/call die");

@@ -14,7 +14,7 @@ use tokio::{
 
 use crate::{
     Fault, ScriptedTool,
-    tools::{listed, tool},
+    tools::{HEADERS, listed, tool},
 };
 
 /// Longer than any answer that a client should take.
@@ -136,6 +136,8 @@ impl Machine {
             }
             "fail" => Ok(json!({ "content": [{ "type": "text", "text": "it did not work" }], "isError": true })),
             "login" if self.has(Fault::RepeatsSecrets) => Ok(repeat(arguments, message, out).await),
+            // Who knows them has put them there.
+            HEADERS => Ok(text(arguments[HEADERS].as_str().unwrap_or_default())),
             "ask" => Ok(json!({ "resultType": "input_required", "inputRequests": {} })),
             "mixed" => Ok(json!({ "content": [
                 { "type": "text", "text": "seen" },

@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use crate::Fault;
 
+/// The tool that repeats the headers with which it was called.
+pub(crate) const HEADERS: &str = "headers";
+
 /// A tool that takes anything.
 pub(crate) fn tool(name: &str) -> Value {
     json!({ "name": name, "description": format!("The tool {name}."), "inputSchema": { "type": "object" } })
@@ -24,6 +27,9 @@ pub(crate) fn listed(faults: &[Fault]) -> Vec<Value> {
         let password = json!({ "type": "string", "format": "password" });
         let schema = json!({ "type": "object", "properties": { "password": password } });
         tools.push(json!({ "name": "login", "inputSchema": schema }));
+    }
+    if faults.contains(&Fault::RepeatsHeaders) {
+        tools.push(tool(HEADERS));
     }
     if faults.contains(&Fault::MalformedTool) {
         tools.push(json!({ "name": 7, "inputSchema": {} }));

@@ -1,7 +1,9 @@
 //! One tool call outside of every turn, which no model asks for and none is told of: under the same timeout, panic guard and
 //! bounds as a call of a step.
 
-use tallybook_tools::{Secrets, ToolError, ToolRegistry, hide_arguments};
+use std::future::ready;
+
+use tallybook_tools::{ProgressSender, Secrets, ToolError, ToolRegistry, Whose, hide_arguments};
 use tokio::{
     task::JoinSet,
     time::{Instant, timeout},
@@ -12,12 +14,16 @@ use super::{
 };
 
 impl AgentService {
-    /// Runs a call to its end, unless as many as may run for as long as one may take. Dropping this cancels it.
-    pub async fn call_alone(&self, tools: &ToolRegistry, name: &str, input_text: &str) -> EndedToolCall {
+    /// Runs a call of this person's to its end, unless as many as may run for as long as one may take. Dropping this cancels it.
+    pub async fn call_alone(&self, tools: &ToolRegistry, whose: Whose, name: &str, input_text: &str) -> EndedToolCall {
         let started_at = Instant::now();
         let runner = self.runner();
         let Limits { tool_time, stored_output_bytes, .. } = self.limits();
-        let Ok(slot) = timeout(tool_time, runner.slots.clone().acquire_owned()).await else {
+        let begin = async {
+            let call = tools.begin(name, input_text, whose, ProgressSender::to_nobody()).await;
+            (runner.slots.clone().acquire_owned().await, call)
+        };
+        let Ok((slot, call)) = timeout(tool_time, begin).await else {
             let busy = ToolError::other("busy", "too many tools run at the moment; try again");
             return ended(Err(busy), started_at, stored_output_bytes);
         };
@@ -27,7 +33,7 @@ impl AgentService {
         let hidden = tools.find_spec(name).and_then(|tool| hide_arguments(&tool.input_schema, input_text));
         let secrets = Secrets::of_arguments(hidden.map(|hidden| hidden.values).unwrap_or_default());
         runner.secrets.remember(&secrets);
-        tasks.spawn_on(runner.call(tools.call(name, input_text), &secrets, slot), &runner.runtime);
+        tasks.spawn_on(runner.call(Box::pin(ready(call)), &secrets, slot), &runner.runtime);
         let returned = match tasks.join_next().await {
             Some(Ok(returned)) => returned,
             Some(Err(error)) => Err(describe_panic(&error)),
@@ -39,21 +45,89 @@ impl AgentService {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{sync::Arc, time::Duration};
 
-    use tallybook_tools::ToolRegistry;
+    use futures_util::future::BoxFuture;
+    use serde_json::json;
+    use tallybook_tools::{
+        AnyTool, BegunCall, ProgressSender, Risk, Secrets, Slot, ToolError, ToolOutput, ToolRegistry, ToolSpec, Whose,
+    };
+    use tokio::time::sleep;
 
     use super::super::{limits::Limits, prompt::SystemPrompt, service::AgentService};
 
+    /// Has room after so many milliseconds, and then takes 800.
+    struct Crowded(u64, ToolSpec);
+
+    impl Crowded {
+        fn registry(millis: u64) -> ToolRegistry {
+            let spec = ToolSpec {
+                name: "crowded".to_owned(),
+                description: String::new(),
+                aliases: Vec::new(),
+                input_schema: json!({ "type": "object" }),
+                server: None,
+                risk: Risk::Low,
+                idempotent: false,
+                definition_hash: None,
+            };
+            let mut tools = ToolRegistry::default();
+            tools.add(Arc::new(Self(millis, spec))).unwrap();
+            tools
+        }
+    }
+
+    impl AnyTool for Crowded {
+        fn spec(&self) -> &ToolSpec {
+            &self.1
+        }
+
+        fn room(self: Arc<Self>, _: Whose) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
+            Box::pin(async move {
+                sleep(Duration::from_millis(self.0)).await;
+                Ok(None)
+            })
+        }
+
+        fn call(self: Arc<Self>, _: String, _: ProgressSender) -> BegunCall {
+            Box::pin(async {
+                sleep(Duration::from_millis(800)).await;
+                Ok(ToolOutput::text("done"))
+            })
+        }
+    }
+
+    fn service() -> AgentService {
+        let limits = Limits { concurrent_calls: 1, tool_time: Duration::from_secs(1), ..Limits::default() };
+        AgentService::new(SystemPrompt::BuiltIn, limits)
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_call_that_finds_no_slot_in_its_time_fails_as_busy() {
-        let limits = Limits { concurrent_calls: 1, tool_time: Duration::from_secs(1), ..Limits::default() };
-        let service = AgentService::new(SystemPrompt::BuiltIn, limits);
+        let service = service();
         let slot = service.runner().slots.clone().acquire_owned().await.unwrap();
         let tools = ToolRegistry::default();
-        let error_type = async || service.call_alone(&tools, "add", "{}").await.error_type.unwrap();
+        let error_type = async || service.call_alone(&tools, Whose(1), "add", "{}").await.error_type.unwrap();
         assert_eq!(error_type().await, "busy");
         drop(slot);
         assert_eq!(error_type().await, "unknown_tool");
+        let (soon, late) = (Crowded::registry(800), Crowded::registry(1200));
+        assert_eq!(service.call_alone(&soon, Whose(1), "crowded", "{}").await.output.as_deref(), Some("done"));
+        assert_eq!(service.call_alone(&late, Whose(1), "crowded", "{}").await.error_type.as_deref(), Some("busy"));
+    }
+
+    /// In a turn, whose end bounds it.
+    #[tokio::test(start_paused = true)]
+    async fn waiting_for_room_is_no_time_of_the_calls_own() {
+        let service = service();
+        let slots = service.runner().slots.clone();
+        let slot = slots.clone().acquire_owned().await.ok();
+        let call = Crowded::registry(10_000).begin("crowded", "{}", Whose(1), ProgressSender::to_nobody());
+        let running = tokio::spawn(service.runner().call(call, &Secrets::default(), slot));
+        sleep(Duration::from_secs(5)).await;
+        assert_eq!(slots.available_permits(), 1, "other tools run meanwhile");
+        sleep(Duration::from_millis(5500)).await;
+        assert_eq!(slots.available_permits(), 0, "now it runs");
+        assert_eq!(running.await.unwrap().unwrap().text, "done");
     }
 }

@@ -95,7 +95,7 @@ pub struct Limits {
     pub calls: usize,
     /// The whole turn, calls that wait for their start included. While it waits for consent no time of it passes.
     pub turn_time: Duration,
-    /// One tool call, from its start.
+    /// One tool call, from when its tool has room for it.
     pub tool_time: Duration,
     /// Calls of one turn that run at the same time; the others of a step wait.
     pub concurrent_calls_per_turn: usize,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tallybook_llm::{ModelClient, ModelRequest, Sampling, StopReason, ToolChoice, ToolResult};
 use tallybook_protocol::Usage;
-use tallybook_tools::ToolRegistry;
+use tallybook_tools::{ToolRegistry, Whose};
 
 use super::{
     ask::{Answer, ask},
@@ -31,6 +31,8 @@ pub(super) struct React<'a, R> {
     pub(super) runner: &'a ToolRunner,
     pub(super) model: &'a dyn ModelClient,
     pub(super) tools: &'a ToolRegistry,
+    /// Whose its calls are.
+    pub(super) whose: Whose,
     pub(super) offer: &'a Offer,
     pub(super) sampling: Sampling,
     pub(super) recorder: &'a mut R,
@@ -140,7 +142,7 @@ impl<R: TurnRecorder> React<'_, R> {
     /// Runs the calls of a step. Gives their results; nothing where some of them wait for consent.
     async fn run_calls(&mut self, step: u32, calls: &[PlannedCall]) -> Result<Option<Vec<ToolResult>>, AgentError> {
         let asked_for = self.told.question();
-        let end = self.runner.run(self.tools, &asked_for, step, calls, self.recorder, &self.halt).await?;
+        let end = self.runner.run((self.tools, self.whose), &asked_for, step, calls, self.recorder, &self.halt).await?;
         self.usage += end.usage;
         Ok(end.results)
     }

@@ -94,6 +94,7 @@ impl AgentService {
             runner: &self.runner,
             model,
             tools: &input.tools,
+            whose: input.whose,
             offer: &offer,
             sampling: input.sampling,
             recorder,

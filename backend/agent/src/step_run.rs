@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tallybook_llm::ToolResult;
 use tallybook_protocol::{ToolCallStatus, Usage};
-use tallybook_tools::{Secrets, ToolRegistry};
+use tallybook_tools::{Secrets, ToolRegistry, Whose};
 use tokio::{runtime::Handle, sync::Semaphore, time::Instant};
 
 use super::{
@@ -51,6 +51,7 @@ impl ToolRunner {
 pub(super) struct StepRun<'a, R> {
     pub(super) runner: &'a ToolRunner,
     pub(super) tools: &'a ToolRegistry,
+    pub(super) whose: Whose,
     pub(super) step: u32,
     pub(super) calls: Vec<PlannedCall>,
     pub(super) recorder: &'a mut R,

@@ -2,12 +2,15 @@
 //! them, one after another, those that have a person's consent; each under its own timeout and panic guard. Whatever a tool
 //! does, its call ends in a result that the model sees.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    sync::Arc,
+};
 
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, future::BoxFuture};
 use tallybook_llm::ToolResult;
 use tallybook_protocol::{ToolCallStatus, Usage};
-use tallybook_tools::{Progress, Risk, Secrets, ToolError, ToolOutput, ToolRegistry};
+use tallybook_tools::{BegunCall, Progress, Risk, Secrets, ToolError, ToolOutput, ToolRegistry, Whose};
 use tokio::{
     sync::OwnedSemaphorePermit,
     task::{Id, JoinError},
@@ -39,11 +42,11 @@ pub(super) struct StepEnd {
 }
 
 impl ToolRunner {
-    /// Runs the calls of one step, by which the model does what `request` asks for. A call that must wait for its start, or
+    /// Runs the calls of one step with these tools, on this person's behalf, by which the model does what `request` asks for. A call that must wait for its start, or
     /// for its reviewers, has no row yet; when the turn ends first, it never gets one.
     pub(super) async fn run(
         &self,
-        tools: &ToolRegistry,
+        (tools, whose): (&ToolRegistry, Whose),
         request: &str,
         step: u32,
         calls: &[PlannedCall],
@@ -54,7 +57,7 @@ impl ToolRunner {
         let running = Running::new(self.slots.clone());
         let results = vec![None; calls.len()];
         let (calls, usage) = (calls.to_vec(), Usage::default());
-        let mut run = StepRun { runner: self, tools, step, calls, recorder, halt, running, results, usage };
+        let mut run = StepRun { runner: self, tools, whose, step, calls, recorder, halt, running, results, usage };
         run.batch(low.into()).await?;
         let mut reviews = run.review(&high, request).await?;
         let mut is_waiting = false;
@@ -72,19 +75,24 @@ impl ToolRunner {
         Ok(StepEnd { results, usage: run.usage })
     }
 
-    /// The call with its timeout. It keeps its slot until the tool is through, whoever still waits for it, or its time is
-    /// up. What a tool computes on a thread may go on beyond that, since nothing can end it; those threads have a bound of
+    /// The call with its timeout, which begins when its tool has room for it. While it waits for that it gives its slot back, so
+    /// that no other tool waits with it; else it keeps it until the tool is through, whoever still waits for it, or its time is up. What a tool computes on a thread may go on beyond that, since nothing can end it; those threads have a bound of
     /// their own, in `tallybook_tools`.
     pub(super) fn call(
         &self,
-        call: BoxFuture<'static, ToolReturn>,
+        mut call: BoxFuture<'static, BegunCall>,
         own_secrets: &Secrets,
         slot: Option<OwnedSemaphorePermit>,
     ) -> impl Future<Output = ToolReturn> + Send + 'static {
-        let limit = self.limits.tool_time;
+        let (limit, slots) = (self.limits.tool_time, Arc::clone(&self.slots));
         let secrets = self.secrets.and(own_secrets);
         async move {
-            let _slot = slot;
+            let (call, _slot) = if let Some(begun) = call.as_mut().now_or_never() {
+                (begun, slot)
+            } else {
+                drop(slot);
+                (call.await, slots.acquire_owned().await.ok())
+            };
             let returned = timeout(limit, call).await.unwrap_or_else(|_| {
                 let message = format!("the tool gave no result within {} seconds", limit.as_secs());
                 Err(ToolError::other("timeout", message))
@@ -131,7 +139,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         let (request, progress) = (&call.request, self.running.progress_of(index));
         let input_text = call.secret.as_ref().map_or(&request.input_text, |secret| &secret.input_text);
         let values = call.secret_values();
-        let call = self.tools.call_with_progress(&request.name, input_text, progress);
+        let call = self.tools.begin(&request.name, input_text, self.whose, progress);
         let span = spans::execute_tool(&request.name, id);
         let running = self.runner.call(call, &values, slot).instrument(span);
         let task = self.running.tasks.spawn_on(running, &self.runner.runtime);

@@ -4,7 +4,7 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use tallybook_llm::{ModelClient, ModelMessage, Sampling, ToolCallRequest, ToolChoice};
 use tallybook_protocol::{Plan, PlanStepId, ToolCallId, Usage};
-use tallybook_tools::{Secrets, ToolRegistry, ToolSpec};
+use tallybook_tools::{Secrets, ToolRegistry, ToolSpec, Whose};
 
 use super::{recorder::StartedToolCall, secret_input::SecretInput};
 
@@ -24,6 +24,8 @@ pub struct TurnInput {
     pub continued: Option<ContinuedTurn>,
     /// What the person who asks tells every model; empty where that is nothing.
     pub instructions: String,
+    /// Whose its calls are.
+    pub whose: Whose,
     /// The tools that the turn may use, to its end, whatever becomes of them elsewhere.
     pub tools: Arc<ToolRegistry>,
     /// Tools of the program that asks, which win a clash of names. A step with calls of them is the turn's last: ours are

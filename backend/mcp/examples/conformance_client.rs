@@ -8,7 +8,7 @@ use std::{collections::HashMap, env, sync::Arc, time::Duration};
 use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::{Map, Value, json};
 use tallybook_mcp::{DefinitionHash, PinError, PinStore, Status, ToolServers, ToolServersSettings, read_servers_file};
-use tallybook_tools::{ToolRegistry, ToolSpec};
+use tallybook_tools::{Secrets, ToolRegistry, ToolSpec};
 use tokio::time::timeout;
 
 /// Until the server is connected, and for each call.
@@ -46,7 +46,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let context: Value =
         serde_json::from_str(&env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default()).unwrap_or_default();
     let pins: Arc<dyn PinStore> = Arc::new(NoPins);
-    let servers = ToolServers::start(ToolRegistry::default(), settings(&url)?, &pins, |name| env::var(name).ok());
+    let servers = ToolServers::start(ToolRegistry::default(), settings(&url)?, &pins, &Secrets::default(), |name| {
+        env::var(name).ok()
+    });
     let mut changes = servers.changes();
     let connected = async {
         loop {

@@ -20,6 +20,7 @@ use rmcp::{
     },
 };
 use secrecy::{ExposeSecret, SecretString};
+use tallybook_tools::Secrets;
 use url::Url;
 
 use super::{
@@ -46,10 +47,13 @@ pub(super) struct HttpClient {
 pub(super) struct ClientError(#[from] reqwest::Error);
 
 impl HttpClient {
-    /// For this server.
-    pub(super) fn new(endpoint: &mut HttpEndpoint) -> Result<Self, ClientError> {
+    /// For this server. Its tokens are noted among the secrets.
+    pub(super) fn new(endpoint: &mut HttpEndpoint, secrets: &Secrets) -> Result<Self, ClientError> {
         let tokens = match endpoint.credentials.take() {
-            Some(credentials) => Some(Arc::new(Tokens::new(client(&credentials.token_url)?, credentials))),
+            Some(credentials) => {
+                let http = client(&credentials.token_url)?;
+                Some(Arc::new(Tokens::new(http, credentials, secrets.clone())))
+            }
             None => None,
         };
         Ok(Self { http: client(&endpoint.url)?, tokens })

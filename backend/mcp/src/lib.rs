@@ -17,6 +17,7 @@ mod offering;
 mod pins;
 mod result;
 mod schema;
+mod secrets;
 mod server;
 mod servers;
 mod servers_file;

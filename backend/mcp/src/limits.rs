@@ -20,7 +20,7 @@ pub(super) const MAX_MENDED_SCHEMA_BYTES: usize = 128 * 1024;
 pub(super) const MAX_DESCRIPTION_BYTES: usize = 1024;
 /// Characters of what a server says of its own failure, or of a progress message.
 pub(super) const MAX_MESSAGE_CHARS: usize = 500;
-/// Calls that one server has at the same time.
+/// Calls that one server has at the same time, half of them of one person at most.
 pub(super) const MAX_CONCURRENT_CALLS: usize = 8;
 /// Lines of its standard error that are logged in a minute.
 pub(super) const MAX_STDERR_LINES: usize = 60;

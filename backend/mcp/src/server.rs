@@ -7,9 +7,9 @@ use std::{
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use rmcp::model::JsonObject;
-use tallybook_tools::{ProgressSender, ToolError, ToolOutput};
+use tallybook_tools::{ProgressSender, Secrets, Slot, Slots, ToolError, ToolOutput, Whose};
 use tokio::{
-    sync::{Notify, Semaphore},
+    sync::Notify,
     time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
@@ -59,7 +59,7 @@ pub(super) struct Server {
     way: Result<Way, ServerError>,
     state: Mutex<State>,
     pins: Arc<dyn PinStore>,
-    slots: Semaphore,
+    slots: Slots<Whose>,
     /// A call found that the server may be gone.
     doubted: Notify,
     /// Whether it is greeted in the older era's way, without the newer one's question, which it answered with nonsense.
@@ -91,9 +91,11 @@ impl Server {
         settings: ToolServerSettings,
         oauth: Option<&OAuthSettings>,
         pins: Arc<dyn PinStore>,
+        secrets: &Secrets,
         find: &impl Fn(&str) -> Option<String>,
     ) -> Self {
-        let way = Endpoint::of(&settings, oauth, find).map_err(ServerError::from).and_then(Way::of);
+        let endpoint = Endpoint::of(&settings, oauth, find).map_err(ServerError::from);
+        let way = endpoint.and_then(|endpoint| Way::of(endpoint, secrets));
         let (status, error) = match &way {
             Ok(_) => (Status::Connecting, None),
             Err(error) => (Status::Failed, Some(error.to_string())),
@@ -112,7 +114,7 @@ impl Server {
             way,
             state: Mutex::new(state),
             pins,
-            slots: Semaphore::new(MAX_CONCURRENT_CALLS),
+            slots: Slots::new(MAX_CONCURRENT_CALLS),
             doubted: Notify::new(),
             is_old: AtomicBool::new(false),
         }
@@ -272,7 +274,13 @@ impl Server {
         state.connection = None;
     }
 
-    /// Calls a tool by the server's own name for it. What was sent is never sent again from here. Dropping the future tells
+    /// Waits until there is room for a call of this person's.
+    pub(super) async fn room(&self, whose: Whose) -> Result<Slot, ToolError> {
+        let closed = || ServerError::Unavailable("it is being closed".to_owned()).of_call();
+        self.slots.acquire(whose).await.ok_or_else(closed)
+    }
+
+    /// Calls a tool by the server's own name for it, which takes [`Self::room`]. What was sent is never sent again from here. Dropping the future tells
     /// the server to stop.
     pub(super) async fn call(
         &self,
@@ -281,9 +289,6 @@ impl Server {
         progress: ProgressSender,
     ) -> Result<ToolOutput, ToolError> {
         let called = async {
-            let Ok(_slot) = self.slots.acquire().await else {
-                return Err(ServerError::Unavailable("it is being closed".to_owned()));
-            };
             let connection = self.state().connection.clone();
             let lost = || ServerError::Unavailable("it was lost, and is tried again in a moment".to_owned());
             let connection = connection.ok_or_else(lost)?;

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use tallybook_tools::ToolRegistry;
+use tallybook_tools::{Secrets, ToolRegistry};
 use tokio::{sync::watch, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -74,18 +74,21 @@ pub struct ServerReport {
 
 impl ToolServers {
     /// Starts all servers in the background, and gives at once what is there: the built-in tools, whose names win. `pins`
-    /// remembers definitions of tools; `find` gives what an environment variable holds. Must be called within a tokio
-    /// runtime.
+    /// remembers definitions of tools; `secrets` learns the tokens by which servers let us in; `find` gives what an environment
+    /// variable holds. Must be called within a tokio runtime.
     pub fn start(
         builtin: ToolRegistry,
         settings: ToolServersSettings,
         pins: &Arc<dyn PinStore>,
+        secrets: &Secrets,
         find: impl Fn(&str) -> Option<String>,
     ) -> Self {
         let ToolServersSettings { servers, oauth } = settings;
         let servers: Vec<Arc<Server>> = servers
             .into_iter()
-            .map(|(name, settings)| Arc::new(Server::new(&name, settings, oauth.as_ref(), pins.clone(), &find)))
+            .map(|(name, settings)| {
+                Arc::new(Server::new(&name, settings, oauth.as_ref(), pins.clone(), secrets, &find))
+            })
             .collect();
         let offer = Offer { tools: Arc::new(builtin.clone()), named: vec![Named::default(); servers.len()] };
         let shared = Arc::new(Shared { builtin, servers, offer: Mutex::new(offer), changes: watch::Sender::new(0) });

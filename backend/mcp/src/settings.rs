@@ -6,8 +6,6 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use url::Url;
 
-use super::variables::{expanded, variables_in};
-
 /// One tool server: `[tool_servers.NAME]` of the settings file. It has a `url` or a `command`.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -104,7 +102,7 @@ pub enum ServerNameError {
 
 impl ToolServerSettings {
     /// All that variables may stand in.
-    fn values(&self) -> impl Iterator<Item = &String> {
+    pub(super) fn values(&self) -> impl Iterator<Item = &String> {
         let named = self.headers.values().chain(self.env.values());
         self.url.iter().chain(&self.command).chain(&self.args).chain(named)
     }
@@ -126,20 +124,6 @@ impl ToolServerSettings {
 }
 
 impl ToolServersSettings {
-    /// What nobody may read in what tools say, nor in the log: the values of headers and variables that are called a key or the
-    /// like, those of such environment variables, wherever they stand, and the secrets of clients. `find` gives what an
-    /// environment variable holds; what is not set is no secret.
-    pub fn secrets(&self, find: &impl Fn(&str) -> Option<String>) -> Vec<String> {
-        let own = self.servers.iter().filter_map(|(_, server)| server.oauth.as_ref());
-        let clients = own.chain(&self.oauth).filter_map(|oauth| find(&oauth.client_secret_env));
-        let servers = || self.servers.iter().map(|(_, server)| server);
-        let named = servers().flat_map(|server| server.env.iter().chain(&server.headers));
-        let values = named.filter(|(name, _)| is_secret_name(name)).filter_map(|(_, value)| expanded(value, find).ok());
-        let variables = servers().flat_map(ToolServerSettings::values).flat_map(|value| variables_in(value));
-        let held = variables.filter(|name| is_secret_name(name)).filter_map(find);
-        clients.chain(values).chain(held).map(|value| without_scheme(&value).to_owned()).collect()
-    }
-
     /// These servers and then those; no name may occur in both.
     pub fn and(mut self, others: Self) -> Result<Self, ServerNameError> {
         for (name, server) in others.servers {
@@ -159,35 +143,6 @@ impl ToolServersSettings {
         }
         self.servers.push((name, server));
         Ok(())
-    }
-}
-
-/// Whether a variable or a header is called what secrets are called, in one of the words of its name.
-fn is_secret_name(name: &str) -> bool {
-    const WORDS: [&str; 12] = [
-        "APIKEY",
-        "AUTHORIZATION",
-        "COOKIE",
-        "CREDENTIAL",
-        "CREDENTIALS",
-        "KEY",
-        "PASSWD",
-        "PASSWORD",
-        "PAT",
-        "SECRET",
-        "TOKEN",
-        "AUTH",
-    ];
-    name.to_uppercase().split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word))
-}
-
-/// What is secret in a header's value that begins with how it is shown.
-fn without_scheme(value: &str) -> &str {
-    match value.split_once(' ') {
-        Some((scheme, secret)) if ["bearer", "basic", "token"].contains(&scheme.to_lowercase().as_str()) => {
-            secret.trim()
-        }
-        _ => value,
     }
 }
 
@@ -225,24 +180,5 @@ impl std::fmt::Debug for ToolServerSettings {
             .field("command", &self.command)
             .field("risk", &self.risk)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{super::read_servers_file, is_secret_name};
-
-    #[test]
-    fn what_is_called_a_secret_is_one_and_what_is_not_is_none() {
-        let file = r#"{"mcpServers": {
-            "one": {"url": "https://x.example/mcp?key=${MY_TOKEN}", "headers": {
-                "Authorization": "Bearer abc.def", "X-Api-Key": "k 1", "Accept": "application/json", "X-Title": "My Tallybook"}},
-            "two": {"command": "run", "args": ["--pat=${GITHUB_PAT}", "${HOME}"], "env": {
-                "DB_PASSWORD": "p", "AUTHOR": "Ann", "KEYBOARD": "us"}}}}"#;
-        let find = |name: &str| (name != "MY_TOKEN").then(|| format!("held by {name}"));
-        let mut secrets = read_servers_file(file).unwrap().secrets(&find);
-        secrets.sort_unstable();
-        assert_eq!(secrets, ["abc.def", "held by GITHUB_PAT", "k 1", "p"]);
-        assert!(is_secret_name("OPENAI_API_KEY") && is_secret_name("x-apikey") && !is_secret_name("MONKEY"));
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use reqwest::{Client, StatusCode, header::ACCEPT};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
+use tallybook_tools::Secrets;
 use tokio::{
     sync::Mutex,
     time::{Instant, timeout},
@@ -41,6 +42,8 @@ pub(super) enum TokenError {
 pub(super) struct Tokens {
     http: Client,
     credentials: Credentials,
+    /// Where it is noted that a token is one.
+    secrets: Secrets,
     /// Held while a token is asked for, so that all others wait for that one.
     current: Mutex<Option<Token>>,
 }
@@ -58,8 +61,8 @@ struct Answer {
 }
 
 impl Tokens {
-    pub(super) fn new(http: Client, credentials: Credentials) -> Self {
-        Self { http, credentials, current: Mutex::new(None) }
+    pub(super) fn new(http: Client, credentials: Credentials, secrets: Secrets) -> Self {
+        Self { http, credentials, secrets, current: Mutex::new(None) }
     }
 
     /// The token for a request. `refused` is one that the server no longer took: where nobody has replaced it yet, a new
@@ -109,6 +112,7 @@ impl Tokens {
             body.extend_from_slice(&chunk);
         }
         let answer: Answer = serde_json::from_slice(&body).map_err(|_| TokenError::Unreadable)?;
+        self.secrets.learn(&answer.access_token);
         let said = answer.expires_in.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let life = said.unwrap_or(DEFAULT_LIFE).min(MAX_LIFE);
         Ok(Token { value: answer.access_token.into(), renewed_at: asked_at + kept_for(life) })

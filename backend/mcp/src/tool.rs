@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use rmcp::model::JsonObject;
-use tallybook_tools::{AnyTool, MAX_INPUT_BYTES, ProgressSender, ToolError, ToolOutput, ToolSpec};
+use tallybook_tools::{AnyTool, BegunCall, MAX_INPUT_BYTES, ProgressSender, Slot, ToolError, ToolSpec, Whose};
 
 use super::{offering::OfferedTool, server::Server};
 
@@ -37,11 +37,11 @@ impl AnyTool for ServerTool {
         &self.spec
     }
 
-    fn call(
-        self: Arc<Self>,
-        input_text: String,
-        progress: ProgressSender,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+    fn room(self: Arc<Self>, whose: Whose) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
+        Box::pin(async move { self.server.room(whose).await.map(Some) })
+    }
+
+    fn call(self: Arc<Self>, input_text: String, progress: ProgressSender) -> BegunCall {
         Box::pin(async move {
             if input_text.len() > MAX_INPUT_BYTES {
                 return Err(ToolError::invalid("arguments", format_args!("longer than {MAX_INPUT_BYTES} bytes")));

@@ -11,6 +11,7 @@ use rmcp::{
     model::{ProtocolVersion, SubscriptionFilter},
     service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService, Subscription},
 };
+use tallybook_tools::Secrets;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -38,12 +39,12 @@ pub(super) struct Open {
 }
 
 impl Way {
-    /// The way to what the settings name.
-    pub(super) fn of(endpoint: Endpoint) -> Result<Self, ServerError> {
+    /// The way to what the settings name. The tokens that are shown on it are noted among the secrets.
+    pub(super) fn of(endpoint: Endpoint, secrets: &Secrets) -> Result<Self, ServerError> {
         match endpoint {
             Endpoint::Program(program) => Ok(Self::Program(program)),
             Endpoint::Http(mut endpoint) => {
-                let client = HttpClient::new(&mut endpoint);
+                let client = HttpClient::new(&mut endpoint, secrets);
                 let client = client.map_err(|error| ServerError::Unavailable(error.to_string()))?;
                 Ok(Self::Http(client, endpoint))
             }

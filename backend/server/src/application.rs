@@ -94,7 +94,8 @@ impl Application {
         let address = listener.local_addr().map_err(StartError::Server)?;
         let lock = DatabaseLock::take(&settings.database_url).await?;
         let db = Database::connect(&settings.database_url).await?;
-        let mut agent = AgentService::new(settings.system_prompt, settings.limits).with_secrets(settings.secrets);
+        let mut agent =
+            AgentService::new(settings.system_prompt, settings.limits).with_secrets(settings.secrets.clone());
         if let Some(review) = &settings.review {
             agent = agent.with_reviewers(review.connect(&settings.models)?);
         }
@@ -106,7 +107,7 @@ impl Application {
         };
         let pins: Arc<dyn PinStore> = Arc::new(ToolPins::new(db.clone()));
         let find = |name: &str| std::env::var(name).ok();
-        let tool_servers = ToolServers::start(tools, settings.tool_servers, &pins, find);
+        let tool_servers = ToolServers::start(tools, settings.tool_servers, &pins, &settings.secrets, find);
         let page_files = PageFiles::new(db.clone());
         let accounts = Accounts::new(db.clone(), settings.accounts);
         let conversations = ConversationSettings {

@@ -13,6 +13,5 @@ pub mod http;
 pub mod journal;
 pub mod models;
 mod page_files;
-mod slots;
 mod tool_pins;
 mod work_counts;

@@ -3,6 +3,7 @@
 
 use std::io::{self, IsTerminal as _, Stderr, Write};
 
+use tallybook::config::LogFormat;
 use tallybook_agent::SPAN_TARGET;
 use tallybook_tools::Secrets;
 use tracing_subscriber::{
@@ -11,12 +12,15 @@ use tracing_subscriber::{
 
 use crate::traces::Traces;
 
-/// Logs to stderr, in colours if somebody looks at it; and has traces taken down, if they are wanted.
-pub(crate) fn start(secrets: Secrets, traces: Option<&Traces>) {
+/// Logs to stderr, text in colours if somebody looks at it; and has traces taken down, if they are wanted.
+pub(crate) fn start(format: LogFormat, secrets: Secrets, traces: Option<&Traces>) {
     let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let log = tracing_subscriber::fmt::layer()
-        .with_ansi(!is_plain && io::stderr().is_terminal())
-        .with_writer(WithoutSecrets(secrets));
+    let log = tracing_subscriber::fmt::layer().with_writer(WithoutSecrets(secrets));
+    let log = match format {
+        LogFormat::Text => log.with_ansi(!is_plain && io::stderr().is_terminal()).boxed(),
+        // The spans, of which the innermost is the last, say which request, whose and which turn it is.
+        LogFormat::Json => log.json().flatten_event(true).with_current_span(false).boxed(),
+    };
     tracing_subscriber::registry().with(log.with_filter(filter())).with(traces.map(Traces::layer)).init();
 }
 

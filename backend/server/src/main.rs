@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Ok(traces) => traces,
         Err(error) => return fail(&format!("traces cannot be sent: {error}")),
     };
-    logging::start(settings.secrets.clone(), traces.as_ref());
+    logging::start(settings.log_format, settings.secrets.clone(), traces.as_ref());
     for remark in &settings.remarks {
         tracing::warn!("{remark}");
     }

@@ -18,18 +18,22 @@ pub mod notation;
 mod progress;
 mod registry;
 mod secrets;
+mod slots;
 mod subtract;
 #[cfg(test)]
 mod tests;
 mod tool;
+mod whose;
 
 pub use error::ToolError;
 pub use fetch_page::{FetchPage, FetchPageError};
 pub use limits::MAX_INPUT_BYTES;
 pub use progress::{Progress, ProgressSender};
-pub use registry::{AnyTool, RegistryError, ToolRegistry, is_tool_name, server_in};
+pub use registry::{AnyTool, BegunCall, RegistryError, ToolRegistry, is_tool_name, server_in};
 pub use secrets::{HIDDEN, HiddenArguments, Secrets, hide_arguments};
+pub use slots::{Slot, Slots};
 pub use tool::{Risk, Tool, ToolOutput, ToolSpec};
+pub use whose::Whose;
 
 /// The tools that come with Tallybook. This list is the table of contents: a new tool is one file and one line here.
 pub fn builtin() -> Result<ToolRegistry, RegistryError> {

@@ -2,15 +2,16 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    future::ready,
     sync::Arc,
 };
 
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, future::BoxFuture};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    ProgressSender, Tool, ToolError, ToolOutput, ToolSpec,
+    ProgressSender, Slot, Tool, ToolError, ToolOutput, ToolSpec, Whose,
     limits::MAX_INPUT_BYTES,
     notation::{shortened, shortened_to},
     secrets::{HIDDEN, marks_secrets},
@@ -126,37 +127,58 @@ impl ToolRegistry {
     /// Calls a tool with arguments as a model wrote them. Fails with `unknown_tool`, `tool_disabled`,
     /// `secret_not_kept` or `invalid_argument` before any of the tool's code runs, otherwise with what the tool says. Sets no
     /// timeout and catches no panic: the agent does.
-    pub fn call(&self, name: &str, input_text: &str) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
-        self.call_with_progress(name, input_text, ProgressSender::to_nobody())
+    pub fn call(&self, name: &str, input_text: &str) -> BegunCall {
+        let waiting = self.begin(name, input_text, Whose::default(), ProgressSender::to_nobody());
+        Box::pin(async move { waiting.await.await })
     }
 
-    /// [`Self::call`], whose tool may say how far it is.
-    pub fn call_with_progress(
+    /// [`Self::call`] in two parts: the first waits until the tool has room for a call of this person's and does nothing else,
+    /// so that what gives the second one its time need not count that. The tool may say how far it is.
+    pub fn begin(
         &self,
         name: &str,
         input_text: &str,
+        whose: Whose,
         progress: ProgressSender,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+    ) -> BoxFuture<'static, BegunCall> {
+        let (tool, input_text) = match self.find_callable(name, input_text) {
+            Ok(tool) => (tool, input_text.to_owned()),
+            Err(error) => return Box::pin(ready(Box::pin(ready(Err(error))) as BegunCall)),
+        };
+        let room = Arc::clone(&tool).room(whose);
+        let begun = room.map(|room| -> BegunCall {
+            Box::pin(async move {
+                let _room = room?;
+                tool.call(input_text, progress).await
+            })
+        });
+        begun.boxed()
+    }
+
+    /// The tool of a call that may be made.
+    fn find_callable(&self, name: &str, input_text: &str) -> Result<Arc<dyn AnyTool>, ToolError> {
         if self.turned_off.contains(name) {
             let message = format!("the tool {name:?} is turned off in this conversation; answer without it");
-            return Box::pin(std::future::ready(Err(ToolError::other("tool_disabled", message))));
+            return Err(ToolError::other("tool_disabled", message));
         }
         let Some(tool) = self.tools.get(name).cloned() else {
             let known = self.tools.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            let error =
-                ToolError::other("unknown_tool", format!("there is no tool {:?}; there are: {known}", shortened(name)));
-            return Box::pin(std::future::ready(Err(error)));
+            let message = format!("there is no tool {:?}; there are: {known}", shortened(name));
+            return Err(ToolError::other("unknown_tool", message));
         };
         if input_text.contains(HIDDEN) {
             let message = format!(
                 "where it says {HIDDEN} a secret stood, which is not kept and given to no tool from here; call the tool with \
                  all of its arguments, or do without"
             );
-            return Box::pin(std::future::ready(Err(ToolError::other("secret_not_kept", message))));
+            return Err(ToolError::other("secret_not_kept", message));
         }
-        tool.call(input_text.to_owned(), progress)
+        Ok(tool)
     }
 }
+
+/// A call for which its tool has room.
+pub type BegunCall = BoxFuture<'static, Result<ToolOutput, ToolError>>;
 
 impl std::fmt::Debug for ToolRegistry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -170,12 +192,14 @@ pub trait AnyTool: Send + Sync {
     /// What a model is told of it.
     fn spec(&self) -> &ToolSpec;
 
+    /// Waits until there is room for a call of this person's, where few are made at once. What it gives is kept until the call
+    /// has ended.
+    fn room(self: Arc<Self>, _: Whose) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
+        Box::pin(ready(Ok(None)))
+    }
+
     /// Does the work with arguments as a model wrote them; see [`ToolRegistry::call`]. Dropping the future cancels it.
-    fn call(
-        self: Arc<Self>,
-        input_text: String,
-        progress: ProgressSender,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>>;
+    fn call(self: Arc<Self>, input_text: String, progress: ProgressSender) -> BegunCall;
 }
 
 struct Entry<T> {
@@ -188,11 +212,7 @@ impl<T: Tool> AnyTool for Entry<T> {
         &self.spec
     }
 
-    fn call(
-        self: Arc<Self>,
-        input_text: String,
-        _: ProgressSender,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+    fn call(self: Arc<Self>, input_text: String, _: ProgressSender) -> BegunCall {
         Box::pin(async move { self.tool.call(parse_args(&input_text)?).await })
     }
 }

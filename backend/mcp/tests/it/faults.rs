@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tallybook_mcp::Status;
 use tallybook_mock_mcp::{Fault, MockMcp};
-use tallybook_tools::ProgressSender;
+use tallybook_tools::{ProgressSender, Whose};
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
     sync::mpsc::unbounded_channel,
@@ -13,7 +14,7 @@ use tokio::{
 };
 
 use crate::support::{
-    Logged, WAIT_TIMEOUT, call, connected, failed, failure, over_http, over_stdio, settings, start, until,
+    Logged, WAIT_TIMEOUT, call, call_for, connected, failed, failure, over_http, over_stdio, settings, start, until,
 };
 
 #[tokio::test]
@@ -98,29 +99,30 @@ async fn a_connection_on_which_nothing_happens_is_closed_before_the_server_does(
 }
 
 #[tokio::test]
-async fn eight_calls_of_a_server_run_at_once() {
+async fn eight_calls_of_a_server_run_at_once_and_half_of_them_are_anothers() {
     let mock = MockMcp::start(&[]).await.unwrap();
     let servers = over_http(&mock).await;
-    let (sender, mut numbers) = unbounded_channel();
-    let calls: Vec<_> = (0..9)
-        .map(|number| {
-            let sender = sender.clone();
-            let progress = ProgressSender::new(move |_| sender.send(number).unwrap_or_default());
-            tokio::spawn(servers.tools().call_with_progress("mock__slow", "{}", progress))
-        })
-        .collect();
+    let (sender, mut running_now) = unbounded_channel();
+    let call = |whose, number| {
+        let sender = sender.clone();
+        let progress = ProgressSender::new(move |_| sender.send((whose, number)).unwrap_or_default());
+        tokio::spawn(call_for(Whose(whose), &servers, "slow", "{}", progress))
+    };
     let mut running = BTreeSet::new();
-    let mut next = async |running: &mut BTreeSet<usize>, count| {
+    let mut next = async |running: &mut BTreeSet<(i64, usize)>, count| {
         while running.len() < count {
-            running.insert(timeout(WAIT_TIMEOUT, numbers.recv()).await.expect("in time").expect("a call"));
+            running.insert(timeout(WAIT_TIMEOUT, running_now.recv()).await.expect("in time").expect("a call"));
         }
     };
-    next(&mut running, 8).await;
     let sent = || mock.seen().iter().filter(|seen| *seen == "tools/call slow").count();
-    assert_eq!(sent(), 8, "one waits");
-    calls[*running.first().unwrap()].abort();
+    let anns: Vec<_> = (0..9).map(|number| call(1, number)).collect();
+    next(&mut running, 4).await;
+    let _bobs: Vec<_> = (0..5).map(|number| call(2, number)).collect();
+    next(&mut running, 8).await;
+    assert_eq!((sent(), running.iter().filter(|(whose, _)| *whose == 2).count()), (8, 4), "the others wait");
+    anns[running.first().unwrap().1].abort();
     next(&mut running, 9).await;
-    assert_eq!(sent(), 9);
+    assert_eq!((sent(), running.iter().filter(|(whose, _)| *whose == 2).count()), (9, 4));
 }
 
 #[tokio::test]
@@ -322,6 +324,11 @@ async fn a_call_takes_no_longer_than_the_settings_say() {
     connected(&servers).await;
     assert_eq!(failure(&servers, "slow").await, "timeout");
     mock.has_seen("cancelled").await;
+    // That it waits for others is no time of its own: this one waits longer than it may take.
+    let slow: Vec<_> = (0..8).map(|_| failure(&servers, "slow")).collect();
+    let arguments = json!({ "text": "at last" });
+    let (slow, last) = tokio::join!(join_all(slow), call(&servers, "echo", &arguments));
+    assert_eq!((slow, last.as_deref()), (vec!["timeout".to_owned(); 8], Ok("at last")));
 }
 
 #[tokio::test]

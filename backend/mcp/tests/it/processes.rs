@@ -4,10 +4,11 @@ use std::path::Path;
 
 use serde_json::json;
 use tallybook_mcp::Status;
+use tallybook_tools::Whose;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::support::{
-    Logged, WAIT_TIMEOUT, call, connected, failure, over_stdio, progress, settings, start, stdio_entry, until,
+    Logged, WAIT_TIMEOUT, call, call_for, connected, failure, over_stdio, progress, settings, start, stdio_entry, until,
 };
 
 #[tokio::test]
@@ -104,7 +105,7 @@ async fn stop_in_mid_call_is_seen_as_cancelled_over_stdio() {
     for faults in [&[][..], &["older-era"]] {
         let servers = over_stdio(faults).await;
         let (sender, mut receiver) = progress();
-        let slow = tokio::spawn(servers.tools().call_with_progress("mock__slow", "{}", sender));
+        let slow = tokio::spawn(call_for(Whose(1), &servers, "slow", "{}", sender));
         receiver.recv().await.unwrap();
         slow.abort();
         let seen = timeout(WAIT_TIMEOUT, async {

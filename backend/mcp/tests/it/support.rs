@@ -13,7 +13,7 @@ use tallybook_mcp::{
     DefinitionHash, PinError, PinStore, ServerReport, Status, ToolServers, ToolServersSettings, read_servers_file,
 };
 use tallybook_mock_mcp::{MockMcp, Program};
-use tallybook_tools::{Progress, ProgressSender, ToolError, builtin};
+use tallybook_tools::{BegunCall, Progress, ProgressSender, Secrets, ToolError, Whose, builtin};
 use tokio::{
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
     time,
@@ -34,7 +34,7 @@ pub(crate) fn start(settings: ToolServersSettings) -> ToolServers {
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
     let pins: Arc<dyn PinStore> = Arc::new(Pins::default());
-    ToolServers::start(builtin().unwrap(), settings, &pins, |name| match name {
+    ToolServers::start(builtin().unwrap(), settings, &pins, &Secrets::default(), |name| match name {
         "PATH" => std::env::var("PATH").ok(),
         "CLIENT_ID" => Some("id".to_owned()),
         "CLIENT_SECRET" => Some("secret".to_owned()),
@@ -141,6 +141,18 @@ pub(crate) async fn pass(time: Duration) {
 pub(crate) fn progress() -> (ProgressSender, UnboundedReceiver<Progress>) {
     let (sender, receiver) = unbounded_channel();
     (ProgressSender::new(move |progress| drop(sender.send(progress))), receiver)
+}
+
+/// Calls a tool of the server `mock` for somebody who wants to hear how far it is.
+pub(crate) fn call_for(
+    whose: Whose,
+    servers: &ToolServers,
+    tool: &str,
+    arguments: &str,
+    progress: ProgressSender,
+) -> BegunCall {
+    let waiting = servers.tools().begin(&format!("mock__{tool}"), arguments, whose, progress);
+    async move { waiting.await.await }.boxed()
 }
 
 /// Calls a tool of the server `mock`.

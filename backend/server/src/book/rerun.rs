@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{ToolCallId, ToolCallStatus};
-use tallybook_tools::{HIDDEN, Risk, ToolRegistry};
+use tallybook_tools::{HIDDEN, Risk, ToolRegistry, Whose};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
@@ -45,6 +45,7 @@ pub(crate) struct BegunRerun {
     tools: Arc<ToolRegistry>,
     tool: String,
     input: String,
+    whose: Whose,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -57,8 +58,10 @@ impl Book {
         input: String,
     ) -> Result<BegunRerun, BookError> {
         let context = &self.context;
-        let row = whole::find_call(&context.db, id).await?.ok_or(BookError::NoSuchCall)?;
-        self.look(reader, row.user_id, Action::CallOpened, &id.to_string()).await?;
+        let owner = whole::find_call(&context.db, id).await?.ok_or(BookError::NoSuchCall)?.user_id;
+        self.look(reader, owner, Action::CallOpened, &id.to_string()).await?;
+        // With its texts, which say whether something secret was left out of them.
+        let row = whole::find_call_texts(&context.db, id, MAX_SHOWN_CHARS).await?.ok_or(BookError::NoSuchCall)?;
         let tools = self.find_rerun_tools(&row).await?.map_err(BookError::NoRerun)?;
         if input.len() > MAX_RERUN_INPUT_BYTES {
             return Err(BookError::NoRerun(NoRerun::TooLong));
@@ -68,7 +71,15 @@ impl Book {
         let input = context.agent.hide_secrets(input);
         let new = NewRerun { call: id, user: reader.user, input: &input, at: now() };
         let id = reruns::create(&context.db, new).await?;
-        Ok(BegunRerun { id, book: self.clone(), tools, tool: row.tool_name, input, _permit: permit })
+        Ok(BegunRerun {
+            id,
+            book: self.clone(),
+            tools,
+            tool: row.tool_name,
+            input,
+            whose: Whose(reader.user.0),
+            _permit: permit,
+        })
     }
 
     /// The tools with which a call can be run again, or why it cannot.
@@ -112,7 +123,7 @@ impl Book {
         match row.status {
             ToolCallStatus::Success => RerunState::Success,
             ToolCallStatus::Error => RerunState::Error,
-            // As long to wait for a slot, and as long to run.
+            // As long to wait for its start, and as long to run.
             _ if row.created_at + 2 * self.context.agent.limits().tool_time + RERUN_LEEWAY < now() => {
                 RerunState::Unknown
             }
@@ -124,8 +135,8 @@ impl Book {
 impl BegunRerun {
     /// Runs it to its end. Dropping this cancels it, and its outcome stays unknown.
     pub(crate) async fn run(self) {
-        let Self { id, book, tools, tool, input, _permit } = self;
-        let end = book.context.agent.call_alone(&tools, &tool, &input).await;
+        let Self { id, book, tools, tool, input, whose, _permit } = self;
+        let end = book.context.agent.call_alone(&tools, whose, &tool, &input).await;
         book.context.counts.count_tool_call(Some(&tool), &end);
         if let Err(error) = reruns::end(&book.context.db, id, &end).await {
             tracing::warn!(%error, rerun = %id, "what came of a call that was run again could not be stored");

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use tallybook_agent::AgentService;
 use tallybook_mcp::ToolServers;
+use tallybook_tools::Slots;
 use tokio::sync::Semaphore;
 
 use super::{
@@ -20,7 +21,6 @@ use super::{
 use crate::{
     accounts::UserId,
     db::{Database, now},
-    slots::Slots,
     tool_pins::ToolPins,
     work_counts::WorkCounts,
 };
@@ -47,7 +47,7 @@ pub(super) struct Context {
     /// The right to run a call again.
     pub(super) reruns: Arc<Semaphore>,
     /// The right to look for a page of the list.
-    pub(super) lists: Slots,
+    pub(super) lists: Slots<UserId>,
 }
 
 impl Book {

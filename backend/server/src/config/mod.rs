@@ -43,7 +43,7 @@ use crate::{
 };
 
 pub use error::ConfigError;
-pub use options::{AdminTask, Task};
+pub use options::{AdminTask, LogFormat, Task};
 
 const SECS_PER_DAY: u64 = 24 * 60 * 60;
 /// What one person may have answered, where others are there, too.
@@ -90,6 +90,8 @@ pub struct Settings {
     pub tool_servers: ToolServersSettings,
     /// Where traces of turns are sent, if anywhere.
     pub traces: Option<String>,
+    /// How the log is written.
+    pub log_format: LogFormat,
     /// How long an event stream may be silent before a sign of life is sent.
     pub keep_alive: Duration,
     /// How long a call waits for consent before it is refused; for ever when `None`.
@@ -165,6 +167,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         system_prompt: system_prompt(options.system_prompt_file)?,
         tool_servers,
         traces,
+        log_format: options.log_format,
         keep_alive: Duration::from_secs(options.keep_alive_secs),
         consent_wait,
         journal_retention: Some(Duration::from_secs(options.journal_retention_days * SECS_PER_DAY))

@@ -3,7 +3,7 @@
 use std::{net::IpAddr, path::PathBuf};
 
 use clap::{
-    Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
     builder::{BoolishValueParser, TypedValueParser},
 };
 use ipnet::IpNet;
@@ -166,6 +166,9 @@ pub(super) struct Options {
     /// Where traces of turns are sent by OTLP over HTTP, such as http://localhost:4318 [default: nowhere].
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", hide_env_values = true)]
     pub(super) otel_exporter_otlp_endpoint: Option<String>,
+    /// How the log is written: as text, or as JSON, an object a line.
+    #[arg(long, env = "LOG_FORMAT", value_enum, default_value_t, ignore_case = true)]
+    pub(super) log_format: LogFormat,
     /// How many hours a tool call waits for consent before it is refused; 0 for ever [default: what the settings file says,
     /// else 0].
     #[arg(long, env = "CONSENT_WAIT_HOURS", hide_env_values = true, value_parser = wait_hours)]
@@ -197,6 +200,16 @@ pub(super) struct Options {
     /// How many seconds running turns may go on when the server is asked to stop.
     #[arg(long, env = "SHUTDOWN_GRACE_SECS", hide_env_values = true, default_value_t = 20, value_parser = seconds())]
     pub(super) shutdown_grace_secs: u64,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people: a line of text an entry.
+    #[default]
+    Text,
+    /// For programs: a JSON object a line.
+    Json,
 }
 
 /// What the program is asked to do.

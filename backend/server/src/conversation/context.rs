@@ -10,6 +10,7 @@ use std::{
 use tallybook_agent::AgentService;
 use tallybook_mcp::ToolServers;
 use tallybook_protocol::MessageId;
+use tallybook_tools::Slots;
 use tokio::{sync::Notify, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument as _;
@@ -29,7 +30,6 @@ use crate::{
     db::Database,
     journal::{Journal, lock},
     models::Catalog,
-    slots::Slots,
     tool_pins::ToolPins,
     work_counts::WorkCounts,
 };
@@ -46,13 +46,13 @@ pub(super) struct Context {
     pub(super) journal: Journal,
     pub(super) changes: Changes,
     /// The right to search.
-    pub(super) searches: Slots,
+    pub(super) searches: Slots<UserId>,
     /// The right to export a conversation.
-    pub(super) exports: Slots,
+    pub(super) exports: Slots<UserId>,
     /// The right to ask a model once.
-    pub(super) plain_calls: Slots,
+    pub(super) plain_calls: Slots<UserId>,
     /// The right to call a tool without a turn.
-    pub(super) direct_calls: Slots,
+    pub(super) direct_calls: Slots<UserId>,
     /// Names this process in the leases of its turns.
     pub(super) owner: String,
     pub(super) running: RunningTurns,

@@ -1,7 +1,7 @@
 //! Calling a built-in tool without a model and without a turn, for a program that has a model of its own. Nothing of it is
 //! kept: the history has the calls that answers here were made of.
 
-use tallybook_tools::{Risk, ToolError, ToolOutput, ToolSpec};
+use tallybook_tools::{Risk, ToolError, ToolOutput, ToolSpec, Whose};
 
 use super::{limits::MAX_DIRECT_OUTPUT_BYTES, service::ConversationService};
 use crate::accounts::UserId;
@@ -28,7 +28,8 @@ impl ConversationService {
         // It ends with the server, whoever waits for it.
         let task = context.spawn(async move {
             let _slot = slot;
-            let end = shut_down.run_until_cancelled_owned(agent.call_alone(&tools, &name, &input)).await?;
+            let end =
+                shut_down.run_until_cancelled_owned(agent.call_alone(&tools, Whose(user.0), &name, &input)).await?;
             counts.count_tool_call(Some(&tool), &end);
             Some(end)
         });

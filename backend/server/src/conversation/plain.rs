@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use tallybook_llm::{ModelError, ModelEvent, ModelRequest, ModelStream, StopReason, ToolChoice};
 use tallybook_protocol::Usage;
+use tallybook_tools::Slot;
 use tokio::{
     sync::mpsc,
     time::{Instant, timeout_at},
@@ -19,7 +20,7 @@ use super::{
     store::plain_calls::{self, PlainCall, PlainOutcome},
     turn::GivenInput,
 };
-use crate::{accounts::UserId, db::with_retries, slots::Slot};
+use crate::{accounts::UserId, db::with_retries};
 
 /// What comes of a model that is asked once. It ends with one of the last three.
 #[derive(Debug)]

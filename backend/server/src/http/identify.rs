@@ -170,26 +170,35 @@ fn to_sign_in(asked: &str) -> HttpResponse {
     HttpResponse::SeeOther().insert_header((header::LOCATION, address)).finish()
 }
 
-/// Has an event stream end when its reader's rights do.
+/// Has what is streamed end when its reader's rights do: events, and files that are written while they are sent. Pages are whole
+/// before they are sent, also where they are compressed on their way.
 fn until_over<B: MessageBody + 'static>(
     response: ServiceResponse<B>,
     accounts: &Accounts,
     caller: &Caller,
 ) -> ServiceResponse<EitherBody<B>> {
-    let kind = response.headers().get(header::CONTENT_TYPE);
-    if kind.is_none_or(|kind| !kind.as_bytes().starts_with(b"text/event-stream")) {
-        return response.map_into_left_body();
-    }
-    let Some(open) = accounts.open_stream(caller) else { return response.map_into_left_body() };
+    let headers = response.headers();
+    let kind = headers.get(header::CONTENT_TYPE);
+    let is_events = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    let is_streamed = response.response().body().size() == BodySize::Stream;
+    let is_file = is_streamed && headers.contains_key(header::CONTENT_DISPOSITION);
+    let open = (is_events || is_file).then(|| accounts.open_stream(caller)).flatten();
+    let Some(open) = open else { return response.map_into_left_body() };
     response.map_body(|_, body| {
         let ended = Box::pin(open.ended());
-        EitherBody::right(BoxBody::new(UntilOver { body: BoxBody::new(body), ended, _open: open }))
+        EitherBody::right(BoxBody::new(UntilOver { body: BoxBody::new(body), is_file, ended, _open: open }))
     })
 }
+
+/// What a file's reader may not read any more is not sent, which breaks the connection off.
+#[derive(Debug, thiserror::Error)]
+#[error("the reader's rights are over")]
+struct RightsOver;
 
 /// A stream's body, up to the end of its reader's rights.
 struct UntilOver {
     body: BoxBody,
+    is_file: bool,
     ended: Pin<Box<WaitForCancellationFutureOwned>>,
     _open: OpenStream,
 }
@@ -203,7 +212,8 @@ impl MessageBody for UntilOver {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
         if self.ended.as_mut().poll(context).is_ready() {
-            return Poll::Ready(None);
+            // Half a file is not to be taken for a whole one.
+            return Poll::Ready(self.is_file.then(|| Err(RightsOver.into())));
         }
         Pin::new(&mut self.body).poll_next(context)
     }

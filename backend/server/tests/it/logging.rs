@@ -7,6 +7,7 @@ use std::{
     net::TcpStream,
 };
 
+use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text};
 
 use crate::support::{Engine, Program, TestApp, eventually};
@@ -19,10 +20,14 @@ struct Logged {
 
 impl Logged {
     fn start(engine: &Engine, model: &MockLlm, filter: &str) -> Self {
+        Self::start_as("text", engine, model, filter)
+    }
+
+    fn start_as(format: &str, engine: &Engine, model: &MockLlm, filter: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         let mut command = Program::command_after(&format!("exec 2>'{}'", log.display()), engine, model);
-        Self { app: TestApp::launch_command(engine, command.env("RUST_LOG", filter)), folder }
+        Self { app: TestApp::launch_command(engine, command.env("RUST_LOG", filter).env("LOG_FORMAT", format)), folder }
     }
 
     fn log(&self) -> String {
@@ -91,4 +96,36 @@ async fn what_is_logged_of_a_turn_says_whose_it_is() {
     .await;
     let log = server.log();
     assert!(!log.contains("A secret"), "what anybody wrote is none of the log's: {log}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_for_programs_is_an_object_a_line_with_the_ids_of_the_spans() {
+    let model = MockLlm::start().await.unwrap();
+    let server = Logged::start_as("JSON", &Engine::sqlite(), &model, "debug");
+    let conversation = server.app.create_conversation().await;
+    model.reply([text("A secret answer.")]);
+    let path = format!("/api/conversations/{conversation}/messages");
+    let answer = server.app.post(&path, json!({"content": "A secret \"question\""})).await;
+    let request = answer.headers()["x-request-id"].to_str().unwrap().to_owned();
+    answer.text().await.unwrap();
+    let span = |entry: &Value, name: &str| {
+        entry["spans"].as_array().and_then(|spans| spans.iter().find(|span| span["name"] == name).cloned())
+    };
+    // What is written last may be there in part.
+    let entries = || {
+        let log = server.log();
+        let whole = log.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        let read = |line: &str| serde_json::from_str::<Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        whole.lines().map(read).collect::<Vec<_>>()
+    };
+    eventually("the log says what was stored, for whom, in which turn and request", async || {
+        entries().iter().any(|entry| {
+            let (Some(asked), Some(turn)) = (span(entry, "request"), span(entry, "turn")) else { return false };
+            asked["id"] == *request && turn["message_id"] == 2 && turn["user"] == 1 && entry["target"] == "sqlx::query"
+        })
+    })
+    .await;
+    let told = |key: &str| entries().iter().all(|entry| entry[key].is_string());
+    assert!(told("timestamp") && told("level") && told("target"), "{}", server.log());
+    assert!(!server.log().contains("A secret"), "what anybody wrote is none of the log's: {}", server.log());
 }

@@ -1,7 +1,10 @@
 //! The figures for monitoring.
 
 use serde_json::json;
+use tallybook_mcp::read_servers_file;
 use tallybook_mock_llm::{MockLlm, Reply, text, tool_call};
+use tallybook_mock_mcp::MockMcp;
+use tallybook_protocol::Prices;
 
 use crate::support::{Engine, TestApp, eventually, execute, on_every_engine};
 
@@ -135,4 +138,32 @@ async fn tools_that_nobody_offers_are_one_figure() {
     app.send(&conversation, "Which tools are there?").await.all().await;
     let metrics = assert_told(&app, &[r#"tallybook_tool_calls_total{tool="other",status="error"} 200"#]).await;
     assert!(!metrics.contains("invented"), "{metrics}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_models_cost_and_which_tool_servers_are_there_is_told() {
+    let (model, mock) = (MockLlm::start().await.unwrap(), MockMcp::start(&[]).await.unwrap());
+    let servers =
+        json!({ "mcpServers": { "there": { "url": mock.url() }, "unset": { "url": "https://${UNSET_HERE}/" } } });
+    let tools = tallybook_tools::builtin().unwrap();
+    let app = TestApp::spawn_changed(&Engine::sqlite(), &model, tools, |settings| {
+        settings.tool_servers = read_servers_file(&servers.to_string()).unwrap();
+        // Ten tokens that are read and some that are written.
+        settings.models[0].prices = Some(Prices { input: 100_000.0, output: 0.0 });
+    })
+    .await;
+    eventually("the tool server is connected", async || {
+        app.get("/metrics").await.text().await.unwrap().contains("tallybook_tool_server_up{server=\"there\"} 1\n")
+    })
+    .await;
+    let conversation = app.create_conversation().await;
+    model.reply([text("Yes.")]);
+    app.send(&conversation, "Well?").await.all().await;
+    let metrics = assert_told(&app, &["tallybook_tool_server_up{server=\"unset\"} 0\n"]).await;
+    let cost = metrics.lines().find_map(|line| line.strip_prefix("tallybook_cost_total{model=\"test-model\"} "));
+    let input = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix("tallybook_tokens_total{model=\"test-model\",kind=\"input\"} "));
+    let (cost, input): (f64, f64) = (cost.expect(&metrics).parse().unwrap(), input.expect(&metrics).parse().unwrap());
+    assert!(input > 0.0 && (cost - input / 10.0).abs() < 1e-6, "{cost} for {input} tokens");
 }

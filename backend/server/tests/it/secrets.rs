@@ -1,5 +1,5 @@
-//! Secrets: arguments that a tool's schema marks, and those of the settings. They reach whom they are for, and stand in no
-//! event, row, page, export or log.
+//! Secret arguments, which a tool's schema marks: they reach whom they are for, and stand in no event, row, page, export or log.
+//! Secrets of the settings and of people are in `accounts::canaries`.
 
 #![cfg(unix)]
 
@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tallybook_mock_llm::{MockLlm, Reply, raw, text, tool_call};
-use tallybook_mock_mcp::{MockMcp, Program as ToolServer};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_mock_mcp::Program as ToolServer;
 use tallybook_protocol::ChatEvent;
 use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
 
@@ -234,46 +234,5 @@ on_every_engine! {
         let line = |word: &str| log.lines().find(|line| line.contains(word)).unwrap_or_default().to_owned();
         assert!(line("a tool server says").contains("[hidden] is not the password"), "{}", line("a tool server says"));
         assert!(!log.contains("5up3r"), "{}", line("5up3r"));
-    }
-
-    /// A canary for each kind of key, which tools and providers repeat: in no event, row or line of the log, at its loudest.
-    async fn what_the_settings_hold_is_repeated_to_nobody(engine: Engine) {
-        let (key, header, token) = ("canary-key-5up3r", "canary-header-5up3r", "canary-token-5up3r");
-        let mock = MockMcp::start(&[]).await.unwrap();
-        let model = MockLlm::start().await.unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let (log, servers) = (folder.path().join("log"), folder.path().join("servers.json"));
-        let remote = json!({ "url": mock.url(), "headers": { "Authorization": "Bearer ${CANARY_TOKEN}", "X-Key": header } });
-        let mut local = ToolServer::of_test("tool_servers::tool_server_process", &[]);
-        local.env.insert("CANARY_TOKEN".to_owned(), "${CANARY_TOKEN}".to_owned());
-        local.env.insert("PLACE".to_owned(), "home".to_owned());
-        let local = json!({ "command": local.command, "args": local.args, "env": local.env, "risk": "low" });
-        std::fs::write(&servers, json!({ "mcpServers": { "remote": remote, "local": local } }).to_string()).unwrap();
-        let mut command = Program::command_after(&format!("exec 2>'{}'", log.display()), &engine, &model);
-        command.env("RUST_LOG", "trace").env("ANTHROPIC_API_KEY", key).env("CANARY_TOKEN", token);
-        let app = TestApp::launch_command(&engine, command.env("MCP_SERVERS_FILE", &servers));
-        eventually("both tool servers are connected", async || {
-            let servers = app.get_json("/api/tools").await["servers"].clone();
-            servers[0]["status"] == "connected" && servers[1]["status"] == "connected"
-        })
-        .await;
-        let conversation = app.create_conversation().await;
-        model.reply([tool_call("local__env", "{}"), tool_call("local__echo", json!({ "text": format!("{key} {header}") }).to_string())]);
-        model.reply([text("Said.")]);
-        let events = format!("{:?}", app.send(&conversation, "Tell me").await.all().await);
-        for told in ["CANARY_TOKEN=[hidden]", "PLACE=home", "where it says [hidden] a secret stood"] {
-            assert!(events.contains(told), "{told}: {events}");
-        }
-        assert!(!events.contains("5up3r"), "{events}");
-        let told = &model.requests()[1].body_text;
-        assert!(told.contains("CANARY_TOKEN=[hidden]") && !told.contains("5up3r"), "{told}");
-        let error = json!({"type": "error", "error": {"type": "x", "message": format!("your key is {key}")}});
-        model.reply([text("The beginning"), raw(format!("event: error\ndata: {error}\n\n"))]);
-        model.reply(Reply::fail(401, error.to_string()));
-        let events = app.send(&conversation, "Fail").await.all().await;
-        assert!(!format!("{events:?}").contains("5up3r"), "{events:?}");
-        assert_not_kept(&engine, "5up3r").await;
-        let log = std::fs::read_to_string(&log).unwrap();
-        assert!(log.contains("TRACE") && !log.contains("5up3r"), "{}", log.lines().find(|line| line.contains("5up3r")).unwrap_or_default());
     }
 }

@@ -1,4 +1,4 @@
-//! The secret arguments of the latest calls. A tool server may repeat one beside its answer, on its standard error or in what it
+//! What became known to be secret of late: the tokens that were got last, and the secret arguments of the latest calls. A tool server may repeat one beside its answer, on its standard error or in what it
 //! says of itself, and later than the call: then nobody knows any more of which call it is. They are in memory alone.
 
 use std::{
@@ -6,16 +6,16 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Calls whose arguments are remembered, and their bytes; the oldest are forgotten first.
+/// Calls whose arguments are remembered, or tokens, and their bytes; the oldest are forgotten first.
 const MAX_CALLS: usize = 200;
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Values of calls, the latest last.
+/// Values of calls, or tokens, the latest last.
 #[derive(Default)]
 pub(super) struct Lately(Mutex<VecDeque<Arc<[String]>>>);
 
 impl Lately {
-    /// Remembers those of a call, of which the latest are the longest to stay.
+    /// Remembers those of a call, or a token, of which the latest are the longest to stay.
     pub(super) fn add(&self, values: &Arc<[String]>) {
         if values.is_empty() {
             return;
@@ -30,8 +30,8 @@ impl Lately {
         }
     }
 
-    /// Those of each call.
-    pub(super) fn calls(&self) -> Vec<Arc<[String]>> {
+    /// Those of each.
+    pub(super) fn all(&self) -> Vec<Arc<[String]>> {
         self.lock().iter().cloned().collect()
     }
 
@@ -56,11 +56,11 @@ mod tests {
             add(number.to_string());
             add("again".to_owned());
         }
-        let calls = lately.calls();
+        let calls = lately.all();
         assert_eq!((calls.len(), &*calls[MAX_CALLS - 1]), (MAX_CALLS, &["again".to_owned()][..]));
         add("x".repeat(MAX_BYTES + 1));
-        assert_eq!(lately.calls().len(), 1);
+        assert_eq!(lately.all().len(), 1);
         lately.add(&[].into());
-        assert_eq!(lately.calls().len(), 1);
+        assert_eq!(lately.all().len(), 1);
     }
 }

@@ -1,5 +1,6 @@
 //! What nobody may read, taken out of texts before they are kept, sent or logged: the values of secrets that the settings
-//! hold (here), and arguments that a tool's schema marks as secret (`arguments`), for a while after their call, too (`lately`).
+//! hold and of tokens got by these (here), and arguments that a tool's schema marks as secret (`arguments`), for a while after
+//! their call, too (`lately`).
 
 mod arguments;
 mod lately;
@@ -19,17 +20,18 @@ pub const HIDDEN: &str = "[hidden]";
 const MIN_BYTES: usize = 8;
 const MIN_ARGUMENT_BYTES: usize = 4;
 
-/// Values that nobody may read. Clones share which arguments were secret of late.
+/// Values that nobody may read. Clones share which tokens there are, and which arguments were secret of late.
 #[derive(Clone, Default)]
 pub struct Secrets {
     /// The longest first, so that of values within each other the whole one goes.
     values: Arc<[String]>,
+    tokens: Arc<Lately>,
     lately: Arc<Lately>,
 }
 
 impl Secrets {
-    /// These values of the settings, each as it is and as it stands within a JSON string. Those of a few characters are left
-    /// out.
+    /// These values of the settings, each as it is, as it stands within a JSON string, and within one in another, as in a log of
+    /// JSON. Those of a few characters are left out.
     pub fn new(values: impl IntoIterator<Item = String>) -> Self {
         Self::of(values, MIN_BYTES)
     }
@@ -41,13 +43,17 @@ impl Secrets {
 
     fn of(values: impl IntoIterator<Item = String>, min_bytes: usize) -> Self {
         let as_they_are = values.into_iter().filter(|value| value.len() >= min_bytes);
-        Self::longest_first(as_they_are.flat_map(|value| [in_json(&value), value]).collect())
+        let written = as_they_are.flat_map(|value| {
+            let once = in_json(&value);
+            [in_json(&once), once, value]
+        });
+        Self::longest_first(written.collect())
     }
 
     fn longest_first(mut values: Vec<String>) -> Self {
         values.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
-        Self { values: values.into(), lately: Arc::default() }
+        Self { values: values.into(), ..Self::default() }
     }
 
     /// These and those.
@@ -57,7 +63,12 @@ impl Secrets {
             return self.clone();
         }
         let both = Self::longest_first(self.values.iter().chain(&*others.values).cloned().collect());
-        Self { lately: Arc::clone(&self.lately), ..both }
+        Self { values: both.values, ..self.clone() }
+    }
+
+    /// Has a token that was got while the program runs hidden like the values of the settings.
+    pub fn learn(&self, token: &str) {
+        self.tokens.add(&Self::new([token.to_owned()]).values);
     }
 
     /// Has `arguments` of a call hidden for a while wherever [`Self::hide_with_arguments`] hides these.
@@ -67,19 +78,21 @@ impl Secrets {
 
     /// Whether one of them occurs in the text.
     pub fn occur_in(&self, text: &str) -> bool {
-        self.values.iter().any(|value| text.contains(value))
+        let is_in = |values: &[String]| values.iter().any(|value| text.contains(value));
+        is_in(&self.values) || self.tokens.all().iter().any(|values| is_in(values))
     }
 
     /// The text without them.
     pub fn hide<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
-        hide(text.into(), &self.values)
+        let text = self.tokens.all().iter().fold(text.into(), |text, values| hide(text, values));
+        hide(text, &self.values)
     }
 
     /// The same, and without the secret arguments of the latest calls: for what is said beside the calls, such as the log,
     /// where nobody knows of which call something is.
     pub fn hide_with_arguments<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
         let text = self.hide(text);
-        self.lately.calls().iter().fold(text, |text, values| hide(text, values))
+        self.lately.all().iter().fold(text, |text, values| hide(text, values))
     }
 }
 
@@ -118,6 +131,7 @@ mod tests {
         let cases = [
             ("x sk-canarysk-canary y", "x [hidden][hidden] y"),
             (r#"{"k":"a \"quoted\" one"}"#, r#"{"k":"[hidden]"}"#),
+            (r#"{"k":"{\"k\":\"a \\\"quoted\\\" one\"}"}"#, r#"{"k":"{\"k\":\"[hidden]\"}"}"#),
             ("a \"quoted\" one", "[hidden]"),
             ("tallies", "tallies"),
             ("", ""),
@@ -139,6 +153,17 @@ mod tests {
         secrets.and(&self::secrets(&["of another"])).remember(&Secrets::of_arguments(["4711".to_owned()]));
         assert_eq!(log.hide("hunter2, sk-canary"), "hunter2, [hidden]");
         assert_eq!(log.hide_with_arguments("hunter2, 4711, sk-canary"), "[hidden], [hidden], [hidden]");
+    }
+
+    #[test]
+    fn a_token_is_a_secret_from_when_there_is_one() {
+        let secrets = secrets(&["sk-canary"]);
+        let (log, of_call) = (secrets.clone(), secrets.and(&Secrets::of_arguments(["hunter2".to_owned()])));
+        secrets.learn("token-canary");
+        secrets.learn("short");
+        assert_eq!(log.hide("token-canary sk-canary short"), "[hidden] [hidden] short");
+        assert_eq!(of_call.hide("token-canary hunter2"), "[hidden] [hidden]");
+        assert!(log.occur_in("a token-canary") && !log.occur_in("short"));
     }
 
     #[test]

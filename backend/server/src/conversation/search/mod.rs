@@ -13,6 +13,7 @@ use std::{
 
 use chrono::{DateTime, TimeDelta, Utc};
 use tallybook_protocol::{MessageId, SearchHit, SearchPage, SnippetPart};
+use tallybook_tools::Slot;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
@@ -30,7 +31,6 @@ use super::{
 use crate::{
     accounts::UserId,
     db::{Database, Pattern, in_time, now},
-    slots::Slot,
 };
 
 /// How long is searched for one page. A batch that was begun is gone through.

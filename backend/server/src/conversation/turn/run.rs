@@ -10,7 +10,7 @@ use tallybook_agent::{
 };
 use tallybook_llm::{ModelMessage, tokens};
 use tallybook_protocol::{AnswerMode, MessageStatus};
-use tallybook_tools::{ToolRegistry, ToolSpec};
+use tallybook_tools::{ToolRegistry, ToolSpec, Whose};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
@@ -147,6 +147,7 @@ impl Turn {
             sampling,
             continued,
             instructions,
+            whose: Whose(self.user.0),
             tools,
             client_tools,
             tool_choice,

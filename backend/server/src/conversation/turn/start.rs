@@ -84,7 +84,7 @@ pub(super) async fn start(
     let subscription = log.subscribe();
     let turn =
         Turn { context: Arc::clone(context), user, conversation_id, rows, model, given, mode, question, log, cancel };
-    let span = tracing::info_span!("turn", %message_id, user = user.0);
+    let span = tracing::info_span!("turn", message_id = message_id.0, user = user.0);
     context.spawn(turn.run().instrument(span));
     context.changes.announce(user);
     Ok(EventsAnswer::Turn(subscription))

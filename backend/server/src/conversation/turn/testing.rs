@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tallybook_agent::{AgentService, Limits, SystemPrompt};
 use tallybook_mcp::{PinStore, ToolServers, ToolServersSettings};
 use tallybook_protocol::{AnswerMode, MessagePart, NewConversation};
-use tallybook_tools::ToolRegistry;
+use tallybook_tools::{Secrets, ToolRegistry};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -39,7 +39,8 @@ impl Fixture {
         let model = ModelEntry::from_environment(ModelChoice::Demo { pace: Duration::ZERO });
         let models = Catalog::connect(&[model], false).unwrap();
         let pins: Arc<dyn PinStore> = Arc::new(ToolPins::new(db.clone()));
-        let tools = ToolServers::start(ToolRegistry::default(), ToolServersSettings::default(), &pins, |_| None);
+        let (tools, servers, secrets) = (ToolRegistry::default(), ToolServersSettings::default(), Secrets::default());
+        let tools = ToolServers::start(tools, servers, &pins, &secrets, |_| None);
         let agent = AgentService::new(SystemPrompt::BuiltIn, Limits::default());
         let lifetimes =
             Lifetimes { lease: Duration::from_secs(20), journal: None, consent_wait: None, deleted: Duration::ZERO };

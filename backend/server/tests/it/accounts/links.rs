@@ -11,7 +11,7 @@ use tallybook::accounts::{AccountsSettings, SignUp};
 use tallybook_mock_llm::MockLlm;
 
 use super::kit::{ADMIN, PASSWORD, Team, Who, cookie_of, kind_of, required};
-use crate::support::{Engine, TestApp, execute, on_every_engine};
+use crate::support::{Engine, Program, TestApp, execute, on_every_engine};
 
 /// Fills in a form that makes an account.
 async fn fill_in(team: &Team, path: &str, token: &str, name: &str) -> reqwest::Response {
@@ -60,6 +60,26 @@ on_every_engine! {
         let path = format!("/api/conversations/{conversation}");
         team.json(&admin, Method::GET, &path, Value::Null, 200).await;
         assert_eq!(team.get(&nobody, &format!("/setup?token={token}")).await.status(), StatusCode::GONE);
+    }
+
+    /// As an operator starts it, for others to reach.
+    async fn the_program_prints_the_first_link_and_serves_nobody_before_it_is_used(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let mut command = Program::command(&engine, &model);
+        let mut team = Team::of(TestApp::launch_command(&engine, command.env("HOST", "0.0.0.0")));
+        let link = team.app.process().setup_link();
+        let (origin, _) = link.split_once("/setup?token=").unwrap();
+        team.app.address = origin.to_owned();
+        for path in ["/api/conversations", "/api/models", "/metrics"] {
+            let refused = team.get(&Who::default(), path).await;
+            assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE, "{path}");
+            assert_eq!(kind_of(refused).await, "/problems/setup-required", "{path}");
+        }
+        let made = fill_in(&team, "/setup", token_of(&link), ADMIN).await;
+        assert_eq!(made.status(), StatusCode::SEE_OTHER);
+        let admin = Who { cookie: cookie_of(&made), key: None };
+        assert_eq!(team.get(&admin, "/api/conversations").await.status(), StatusCode::OK);
+        assert_eq!(team.get(&Who::default(), "/api/conversations").await.status(), StatusCode::UNAUTHORIZED);
     }
 
     async fn the_first_link_works_for_an_hour(engine: Engine) {

@@ -3,6 +3,8 @@
 //! (`deletion`), and what happens to streams when a reader's rights end (`streams`).
 
 mod book;
+#[cfg(unix)]
+mod canaries;
 mod deletion;
 mod kit;
 mod limits;

@@ -9,7 +9,7 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 use uuid::Uuid;
 
 use super::kit::{ADMIN, PASSWORD, Team, Who};
-use crate::support::{Engine, on_every_engine};
+use crate::support::{Engine, execute, on_every_engine};
 
 /// What everybody is answered: nobody, another person, the owner, an admin, whoever signed out, and another's key.
 type Answers = [u16; 6];
@@ -95,20 +95,20 @@ fn rows() -> Vec<Row> {
         row(get.clone(), "/api/tool-calls/{tool_call_id}", SOMEBODYS),
         row(post.clone(), "/api/conversations/{uuid}/shares", [401, 404, 201, 404, 401, 403]),
         row(get.clone(), "/api/shares", OWN),
-        row(delete.clone(), "/api/shares/{share_id}", [401, 404, 404, 404, 401, 403]),
+        row(delete.clone(), "/api/shares/{share_id}", [401, 404, 204, 404, 401, 403]),
         row(get.clone(), "/s/{token}", [404; 6]),
         row(delete.clone(), "/api/conversations/{uuid}", somebodys(204)),
         row(get.clone(), "/api/conversations/{uuid}/tools", SOMEBODYS),
         row(Method::PUT, "/api/conversations/{uuid}/tools", SOMEBODYS).json(json!({"disabled": ["add"]})),
-        row(post.clone(), "/api/tools/settings", [401, 404, 404, 404, 401, 404])
-            .json(json!({"session_id": Uuid::nil(), "tools": {}})),
+        row(post.clone(), "/api/tools/settings", SOMEBODYS)
+            .json(json!({"session_id": "{uuid}", "tools": {"add": false}})),
         row(post.clone(), "/api/tool-servers/{server}/tools/{tool}/accept", admins(404)),
         row(post.clone(), "/api/conversations/{uuid}/decisions", [401, 404, 422, 404, 401, 403])
             .json(json!({"decisions": []})),
         row(post.clone(), "/api/tool-calls/{tool_call_id}/decision", [401, 404, 409, 404, 401, 403])
             .json(json!({"decision": "approve"})),
         row(get.clone(), "/api/approvals", OWN),
-        row(delete.clone(), "/api/approvals/{approval_id}", [401, 404, 404, 404, 401, 403]),
+        row(delete.clone(), "/api/approvals/{approval_id}", [401, 404, 204, 404, 401, 403]),
         row(get.clone(), "/api/search", OWN).query("?query=sum"),
         row(get.clone(), "/api/events", OWN),
         row(get.clone(), "/api/models", OWN),
@@ -218,17 +218,26 @@ struct Asked {
 }
 
 impl Asked {
-    fn address(&self, route: &str) -> String {
-        let address = route.replace("{uuid}", &self.uuid).replace("{message_id}", &self.message);
-        address.replace("{tool_call_id}", &self.call)
+    fn fill(&self, text: &str) -> String {
+        let text = text.replace("{uuid}", &self.uuid).replace("{message_id}", &self.message);
+        text.replace("{tool_call_id}", &self.call)
     }
 }
 
-fn is_of_conversation(route: &str) -> bool {
-    route.contains("{uuid}") || route.contains("{tool_call_id}")
-}
-
 impl Row {
+    fn is_of_conversation(&self) -> bool {
+        let in_body = matches!(&self.body, Body::Json(body) if body.to_string().contains("{uuid}"));
+        in_body || self.route.contains("{uuid}") || self.route.contains("{tool_call_id}")
+    }
+
+    /// The same for a conversation.
+    fn of(self, asked: &Asked) -> Self {
+        match self.body {
+            Body::Json(body) => Self { body: Body::Json(asked.fill(&body.to_string()).parse().unwrap()), ..self },
+            _ => self,
+        }
+    }
+
     /// What somebody sends.
     fn request(&self, team: &Team, who: &Who, address: &str) -> reqwest::RequestBuilder {
         let request = team.request(who, self.method.clone(), address);
@@ -270,21 +279,36 @@ impl People {
         Asked { uuid, message, call }
     }
 
-    /// The address of something of the owner's, made for this one row.
-    async fn address(&self, model: &MockLlm, route: &str, owner: &Who, admin: &Who) -> String {
-        let team = &self.team;
+    /// A row for something of the owner's, made for this one, and its address.
+    async fn make(&self, model: &MockLlm, mut row: Row, owner: &Who, admin: &Who) -> (Row, String) {
+        let (team, route) = (&self.team, row.route);
         // Of these there are none: what matters is who learns that.
         let mut address = route
-            .replace("{approval_id}", "1")
             .replace("{id:.+}", "none")
             .replace("{id}", "resp_999999")
             .replace("{server}", "none")
             .replace("{tool}", "none")
-            .replace("{share_id}", "999999")
             .replace("{identity_id}", "999999")
             .replace("{token}", &Uuid::nil().to_string());
-        if is_of_conversation(route) {
-            address = self.conversation(model, owner).await.address(&address);
+        if row.is_of_conversation() {
+            let asked = self.conversation(model, owner).await;
+            (row, address) = (row.of(&asked), asked.fill(&address));
+        }
+        if route.contains("{share_id}") {
+            let path = self.conversation(model, owner).await.fill("/api/conversations/{uuid}/shares");
+            let share = team.json(owner, Method::POST, &path, json!({}), 201).await;
+            address = address.replace("{share_id}", &share["id"].to_string());
+        }
+        if route.contains("{approval_id}") {
+            let call = self.conversation(model, owner).await.call;
+            execute!(
+                team.app,
+                sqlx::AssertSqlSafe(format!(
+                    "INSERT INTO approvals (id, tool_call_id, decision, decided_by, proposed_input, scope, created_at) \
+                 VALUES ({call}, {call}, 'approve', 'olga', '{{}}', 'always', '2026-01-01 00:00:00')"
+                ))
+            );
+            address = address.replace("{approval_id}", &call);
         }
         if route.contains("{session_id}") {
             let spare = team.sign_in("olga").await;
@@ -302,7 +326,8 @@ impl People {
             let user = team.json(admin, Method::POST, "/api/users", body, 201).await;
             address = address.replace("{user_id}", &user["id"].to_string());
         }
-        address
+        address += row.query;
+        (row, address)
     }
 }
 
@@ -316,7 +341,7 @@ on_every_engine! {
             let ends_sessions = row.answers.contains(&204) && row.route.starts_with("/api/session")
                 || row.route == "/sign-out"
                 || row.route == "/api/session";
-            let address = people.address(&model, row.route, &each[2], &each[3]).await + row.query;
+            let (row, address) = people.make(&model, row, &each[2], &each[3]).await;
             for place in ORDER {
                 let starts_turn = row.route.ends_with("/messages") || row.route.ends_with("/regenerate");
                 if place == 2 && (starts_turn || row.route.ends_with("/reasoning-summary")) {
@@ -352,10 +377,11 @@ on_every_engine! {
         let asked = people.conversation(&model, &owner).await;
         let path = format!("/api/conversations/{}", asked.uuid);
         team.json(&owner, Method::DELETE, &path, Value::Null, 204).await;
-        let mut rows: Vec<Row> = rows().into_iter().filter(|row| is_of_conversation(row.route)).collect();
+        let mut rows: Vec<Row> = rows().into_iter().filter(Row::is_of_conversation).collect();
         rows.push(row(Method::GET, "/c/{uuid}", SOMEBODYS));
         for row in rows {
-            let address = asked.address(row.route) + row.query;
+            let address = asked.fill(row.route) + row.query;
+            let row = row.of(&asked);
             let (who, expected) = match (row.route.starts_with("/admin"), &row.method) {
                 (false, _) => (&owner, 404),
                 (true, &Method::GET) => (&admin, 403),
@@ -374,20 +400,35 @@ on_every_engine! {
         let each = people.each().await;
         let team = &people.team;
         let uuid = team.conversation(&each[2]).await;
-        let path = format!("/c/{uuid}");
-        for (place, status) in [(0, 303), (1, 404), (2, 200), (3, 404), (4, 303), (5, 404)] {
-            let page = team.get(&each[place], &path).await;
-            assert_eq!(page.status().as_u16(), status, "{}", NAMES[place]);
-            if status == 303 {
-                assert_eq!(page.headers()["location"], format!("/sign-in?next=%2Fc%2F{uuid}").as_str());
-            } else {
+        let who_is_shown = ["", "otto", "olga", ADMIN, "", "otto"];
+        for (route, answers) in PAGES {
+            let path = route.replace("{uuid}", &uuid);
+            for (place, who) in each.iter().enumerate() {
+                let page = team.get(who, &path).await;
+                assert_eq!(page.status().as_u16(), answers[place], "{route} by {}", NAMES[place]);
+                if answers[place] == 303 {
+                    let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("next", &path).finish();
+                    let form = if path == "/" { "/sign-in".to_owned() } else { format!("/sign-in?{query}") };
+                    assert_eq!(page.headers()["location"], form.as_str());
+                    continue;
+                }
                 // Going back after signing out must find nothing.
                 assert_eq!(page.headers()["cache-control"], "no-store");
-                assert_eq!(page.text().await.unwrap().contains("olga"), place == 2, "{}", NAMES[place]);
+                let html = page.text().await.unwrap();
+                for name in ["otto", "olga"] {
+                    assert_eq!(html.contains(name), who_is_shown[place] == name, "{name} in {route} by {}", NAMES[place]);
+                }
             }
         }
     }
 }
+
+/// The addresses of the page, with what everybody is answered.
+const PAGES: [(&str, Answers); 3] = [
+    ("/", [303, 200, 200, 200, 303, 200]),
+    ("/settings", [303, 200, 200, 200, 303, 200]),
+    ("/c/{uuid}", [303, 404, 200, 404, 303, 404]),
+];
 
 /// Whether the document of the API says that this may be answered, where it says anything of the address.
 fn is_described(document: &Value, row: &Row, status: u16) -> bool {
@@ -403,6 +444,16 @@ fn every_address_is_judged() {
     let there = routes();
     assert!(there.len() > 40, "{there:?}");
     assert_eq!(judged, there);
+}
+
+/// The same of the page, whose addresses it knows itself.
+#[test]
+fn every_page_is_judged() {
+    let source = include_str!("../../../../../frontend/src/address.rs");
+    let parse = source.split("fn parse(").nth(1).unwrap().split("\n    }\n").next().unwrap();
+    let there: BTreeSet<_> = parse.split('"').skip(1).step_by(2).map(|name| format!("/{name}")).collect();
+    let judged = PAGES.map(|(route, _)| route.split('{').next().unwrap().to_owned());
+    assert_eq!(there, BTreeSet::from(judged));
 }
 
 /// Every address with its methods, wherever in `http` it is registered: what is in a function named `api` is under `/api`.

@@ -219,6 +219,26 @@ on_every_engine! {
     }
 }
 
+/// Who is refused at one server is refused at all that share the database.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn guessing_is_counted_over_all_servers() {
+    for engine in Engine::every_mysql().await {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let other = Team::join(&engine, &model, required()).await;
+        let tries = futures_util::future::join_all((0..16).map(|_| team.try_sign_in(ADMIN, "a wrong password"))).await;
+        assert!(tries.iter().any(|answer| answer.status() == StatusCode::TOO_MANY_REQUESTS));
+        // Longer than this test takes.
+        execute!(
+            engine,
+            "UPDATE sign_in_attempts SET blocked_until = '2037-01-01 00:00:00' WHERE blocked_until IS NOT NULL"
+        );
+        for server in [&other, &team] {
+            assert_eq!(kind_of(server.try_sign_in(ADMIN, PASSWORD).await).await, "/problems/too-many-attempts");
+        }
+    }
+}
+
 /// How long an answer takes does not tell whether a name exists: the slow part is done either way.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unknown_name_takes_as_long() {

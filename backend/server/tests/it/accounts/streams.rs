@@ -4,11 +4,15 @@ use std::time::{Duration, Instant};
 
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use tallybook_mock_llm::{MockLlm, hang, text};
+use tallybook::accounts::{Accounts, Password};
+use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
 use tokio::time::timeout;
 
-use super::kit::{ADMIN, Team, Who, required};
-use crate::support::{Engine, PATIENCE, on_every_engine};
+use super::{
+    book::say_why,
+    kit::{ADMIN, PASSWORD, Team, Who, required},
+};
+use crate::support::{Engine, PATIENCE, Program, RawConnection, TestApp, execute, on_every_engine};
 
 /// A stream of somebody's, which has begun.
 async fn open(team: &Team, who: &Who, path: &str) -> Response {
@@ -24,6 +28,25 @@ async fn end_of(mut stream: Response) -> Duration {
     let end = async { while stream.chunk().await.unwrap().is_some() {} };
     timeout(PATIENCE, end).await.expect("the stream ends");
     begun.elapsed()
+}
+
+/// How long the last of these goes on.
+async fn end_of_all(streams: [Response; 2]) -> Duration {
+    let [one, other] = streams.map(end_of);
+    let (one, other) = tokio::join!(one, other);
+    one.max(other)
+}
+
+/// Fails unless they end within a second, once in three times: a busy machine may add to it.
+async fn assert_within_a_second(cause: &str, mut end: impl AsyncFnMut() -> Duration) {
+    let mut best = Duration::MAX;
+    for _ in 0..3 {
+        best = best.min(end().await);
+        if best < Duration::from_secs(1) {
+            return;
+        }
+    }
+    panic!("{cause}: {best:?}");
 }
 
 /// A conversation in which a turn runs that does not end by itself.
@@ -49,38 +72,88 @@ on_every_engine! {
         let events = running(&team, &model, &ann).await;
         let bystander = open(there, &admin, "/api/events").await;
 
-        // By signing out, with whichever server that is done.
-        let streams = [open(there, &ann, "/api/events").await, open(there, &ann, &events).await];
-        team.json(&ann, Method::DELETE, "/api/session", Value::Null, 204).await;
-        assert_ended(streams).await;
-        // By another role.
+        // With whichever server it is done.
+        assert_within_a_second("signing out", async || {
+            let ann = team.sign_in("ann").await;
+            let streams = [open(there, &ann, "/api/events").await, open(there, &ann, &events).await];
+            team.json(&ann, Method::DELETE, "/api/session", Value::Null, 204).await;
+            end_of_all(streams).await
+        })
+        .await;
+        let mut roles = ["admin", "user"].into_iter().cycle();
+        assert_within_a_second("another role", async || {
+            let ann = team.sign_in("ann").await;
+            let streams = [open(there, &ann, "/api/events").await, open(there, &ann, &events).await];
+            team.json(&admin, Method::PATCH, &user, json!({"role": roles.next()}), 200).await;
+            end_of_all(streams).await
+        })
+        .await;
         let ann = team.sign_in("ann").await;
-        let streams = [open(there, &ann, "/api/events").await, open(there, &ann, &events).await];
-        team.json(&admin, Method::PATCH, &user, json!({"role": "admin"}), 200).await;
-        assert_ended(streams).await;
-        // With a key that is revoked.
-        let program = team.program(&ann).await;
-        let streams = [open(there, &program, "/api/events").await, open(there, &program, &events).await];
-        let keys = team.json(&ann, Method::GET, "/api/keys", Value::Null, 200).await;
-        let key = format!("/api/keys/{}", keys["items"][0]["id"]);
-        team.json(&ann, Method::DELETE, &key, Value::Null, 204).await;
-        assert_ended(streams).await;
-        // By deactivation.
-        let program = team.program(&ann).await;
-        let streams = [open(there, &ann, "/api/events").await, open(there, &program, &events).await];
-        team.json(&admin, Method::DELETE, &user, Value::Null, 204).await;
-        assert_ended(streams).await;
+        assert_within_a_second("a key that is revoked", async || {
+            let made = team.json(&ann, Method::POST, "/api/keys", json!({"name": "a program"}), 201).await;
+            let program = Who { cookie: None, key: made["key"].as_str().map(str::to_owned) };
+            let streams = [open(there, &program, "/api/events").await, open(there, &program, &events).await];
+            team.json(&ann, Method::DELETE, &format!("/api/keys/{}", made["id"]), Value::Null, 204).await;
+            end_of_all(streams).await
+        })
+        .await;
+        let mut names = ["bob", "bill", "ben"].into_iter();
+        assert_within_a_second("deactivation", async || {
+            let (bob, id) = team.person(&admin, names.next().unwrap()).await;
+            let program = team.program(&bob).await;
+            let streams = [open(there, &bob, "/api/events").await, open(there, &program, "/api/events").await];
+            team.json(&admin, Method::DELETE, &format!("/api/users/{id}"), Value::Null, 204).await;
+            end_of_all(streams).await
+        })
+        .await;
 
         // Nobody else's ended.
         let mut bystander = bystander;
         assert!(bystander.chunk().await.unwrap().is_some());
     }
-}
 
-/// All have ended within a second, and what a busy machine adds to it.
-async fn assert_ended(streams: [Response; 2]) {
-    for stream in streams {
-        let took = end_of(stream).await;
-        assert!(took < Duration::from_secs(4), "{took:?}");
+    /// What is not sent yet is not for whoever may not read it any more, and what was sent does not look like a whole file.
+    async fn files_are_broken_off(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let accounts = Accounts::new(engine.database().await, required());
+        accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
+        // One with the patience of a real one; others of these tests drop a reader that takes nothing after half a second.
+        let mut command = Program::command(&engine, &model);
+        let team = Team::of(TestApp::launch_command(&engine, command.env("ACCOUNTS", "on")));
+        let admin = team.sign_in(ADMIN).await;
+        let (_, id) = team.person(&admin, "ann").await;
+        let user = format!("/api/users/{id}");
+        team.json(&admin, Method::PATCH, &user, json!({"role": "admin"}), 200).await;
+        let ann = team.sign_in("ann").await;
+        let uuid = team.conversation(&ann).await;
+        model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
+        model.reply([text("Three.")]);
+        team.ask(&ann, &uuid, "1 + 2?").await;
+        // More than what is on its way holds.
+        let long = "words ".repeat(120_000);
+        for position in 1..=20 {
+            execute!(engine, sqlx::AssertSqlSafe(format!(
+                "INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, output, status, step, \
+                 position, text_offset, started_at) SELECT message_id, 'c', tool_name, input, input_text, '{long}', \
+                 status, step, {position}, text_offset, started_at FROM tool_calls WHERE position = 0"
+            )));
+        }
+        let of_all = "/admin/export?format=jsonl";
+        say_why(&team, &ann, of_all, "to look after it").await;
+        let mut files = Vec::new();
+        for path in [of_all, "/api/me/export", &format!("/api/conversations/{uuid}/export?format=json")] {
+            let mut file = RawConnection::open_narrow(&team.app).await;
+            let (host, cookie) = (team.app.address.trim_start_matches("http://"), ann.cookie.as_deref().unwrap());
+            file.send(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n")).await;
+            assert!(file.until("\r\n\r\n").await.starts_with("HTTP/1.1 200"), "{path}");
+            files.push((path.to_owned(), file));
+        }
+        let events = open(&team, &ann, "/api/events").await;
+        team.json(&admin, Method::PATCH, &user, json!({"role": "user"}), 200).await;
+        end_of(events).await;
+        for (path, mut file) in files {
+            let rest = file.rest().await;
+            assert!(!rest.ends_with("0\r\n\r\n"), "{path} is whole: {} bytes", rest.len());
+        }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tallybook::{
     accounts::AccountsSettings,
     application::Application,
-    config::Settings,
+    config::{LogFormat, Settings},
     conversation::{MemorySettings, PersonLimits, PlanSettings},
     db::Database,
     http,
@@ -73,6 +73,7 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
         fetch_page: false,
         retention: Duration::from_hours(24),
         traces: None,
+        log_format: LogFormat::Text,
         turn_lease: Duration::from_secs(2),
         shutdown_grace: Duration::from_millis(1),
         file: None,

@@ -1,8 +1,9 @@
 //! The real program in a process of its own, so that it can be paused and killed.
 
 use std::{
-    io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
+    io::{BufRead as _, BufReader, Read as _},
+    process::{Child, ChildStdout, Command, Stdio},
+    sync::Mutex,
 };
 
 use tallybook_mock_llm::MockLlm;
@@ -13,6 +14,7 @@ use super::Engine;
 pub(crate) struct Program {
     child: Child,
     pub(crate) address: String,
+    out: Mutex<BufReader<ChildStdout>>,
 }
 
 impl Program {
@@ -50,10 +52,19 @@ impl Program {
     /// Starts it, and waits until it says where it is.
     pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");
-        let out = child.stdout.take().expect("its output is ours");
-        let line = BufReader::new(out).lines().next().expect("it says where it is").expect("in UTF-8");
-        let address = line.rsplit(' ').next().expect("an address").to_owned();
-        Self { child, address }
+        let mut out = BufReader::new(child.stdout.take().expect("its output is ours"));
+        let mut line = String::new();
+        out.read_line(&mut line).expect("in UTF-8");
+        let address = line.trim_end().rsplit(' ').next().filter(|address| !address.is_empty());
+        let address = address.expect("it says where it is").to_owned();
+        Self { child, address, out: Mutex::new(out) }
+    }
+
+    /// The link that it prints, by which the first admin is made.
+    pub(crate) fn setup_link(&self) -> String {
+        let mut out = self.out.lock().expect("nobody panicked with it");
+        let mut lines = out.by_ref().lines().map(|line| line.expect("in UTF-8"));
+        lines.find_map(|line| Some(line.trim().strip_prefix("setup: ")?.to_owned())).expect("it prints a link")
     }
 
     /// Waits until it has ended by itself, and says whether that went well.

@@ -7,13 +7,16 @@ use serde_json::json;
 use tallybook_mcp::read_servers_file;
 use tallybook_mock_llm::MockLlm;
 use tallybook_mock_mcp::MockMcp;
-use tallybook_tools::{Risk, Tool, ToolError, ToolOutput};
+use tallybook_tools::{Risk, Secrets, Tool, ToolError, ToolOutput};
 
 use super::{
     super::kit::{ADMIN, Team, Who, required},
     kit::{Call, fill_in, page, runs_ours_alone, say_why, with_admin, write_call, write_turn},
 };
-use crate::support::{Engine, Hangs, TestApp, eventually, execute, on_every_engine, rows};
+use crate::{
+    secrets::assert_not_kept,
+    support::{Engine, Hangs, TestApp, eventually, execute, on_every_engine, rows},
+};
 
 /// The call as it is stored, but for what the book writes down itself.
 const CALL: &str = "SELECT tool_name, input_text, output, error, status, CAST(duration_ms AS CHAR), \
@@ -43,10 +46,36 @@ impl Tool for Pays {
     }
 }
 
-/// A team whose server has tools that hang, and that pay.
+#[derive(Deserialize, JsonSchema)]
+struct Credentials {
+    #[schemars(extend("format" = "password"))]
+    password: Option<String>,
+}
+
+/// Takes a secret, if it wants to.
+struct Login;
+
+impl Tool for Login {
+    type Args = Credentials;
+    const NAME: &'static str = "login";
+    const DESCRIPTION: &'static str = "Logs in.";
+
+    async fn call(&self, Credentials { password }: Credentials) -> Result<ToolOutput, ToolError> {
+        panic!("nobody has the password: {}", password.is_some())
+    }
+}
+
+/// A secret of the settings.
+const SECRET: &str = "canary-of-settings";
+
+/// A team whose server has tools that hang, that pay, and that take secrets.
 async fn start(engine: &Engine, model: &MockLlm) -> Team {
-    let tools = tallybook_tools::builtin().unwrap().with(Hangs).unwrap().with(Pays).unwrap();
-    let app = TestApp::spawn_changed(engine, model, tools, |settings| settings.accounts = required()).await;
+    let tools = tallybook_tools::builtin().unwrap().with(Hangs).unwrap().with(Pays).unwrap().with(Login).unwrap();
+    let app = TestApp::spawn_changed(engine, model, tools, |settings| {
+        settings.accounts = required();
+        settings.secrets = Secrets::new([SECRET.to_owned()]);
+    })
+    .await;
     Team::of(app)
 }
 
@@ -131,6 +160,8 @@ on_every_engine! {
             Call { tool: "pays", ..Call::new(3, 1) },
             Call::new(4, 1),
             Call { input: &long, ..Call::new(5, 1) },
+            Call { tool: "login", input: "{}", ..Call::new(6, 1) },
+            Call { input: r#"{"a":"[hidden]","b":1}"#, ..Call::new(7, 1) },
         ] {
             write_call(&db, &call).await;
         }
@@ -141,6 +172,8 @@ on_every_engine! {
             (3, "its tool may change something"),
             (4, "its tool may change something"),
             (5, "its input is longer than 64 kB"),
+            (6, "those are not kept"),
+            (7, "those are not kept"),
         ] {
             let shown = page(&team, &admin, &format!("/admin/calls/{id}"), StatusCode::OK).await;
             assert!(part(&shown, "no-rerun").contains(why) && !shown.contains("/reruns\""), "{id}: {shown}");
@@ -149,6 +182,23 @@ on_every_engine! {
             assert!(refused.text().await.unwrap().contains(why), "{id}");
         }
         assert_eq!(rows!(team.app, RerunRow, RERUNS), []);
+    }
+
+    /// Nor is it told to the tool, which could keep it.
+    async fn a_secret_of_the_settings_is_not_kept_of_an_edited_input(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = { with_admin(&engine).await; start(&engine, &model).await };
+        let admin = team.sign_in(ADMIN).await;
+        let db = engine.database().await;
+        write_turn(&db, 1, 1, "Small").await;
+        write_call(&db, &Call::new(1, 1)).await;
+        let run = fill_in(&team, &admin, "/admin/calls/1/reruns", "input", &format!(r#"{{"a":"{SECRET}","b":1}}"#)).await;
+        assert_eq!(run.status(), StatusCode::SEE_OTHER);
+        let shown = page(&team, &admin, "/admin/calls/1", StatusCode::OK).await;
+        assert!(part(&shown, "again").contains("where it says [hidden] a secret stood"), "{shown}");
+        let rows = rows!(team.app, (String, String), "SELECT input_text, error_type FROM tool_reruns");
+        assert_eq!(rows, [(r#"{"a":"[hidden]","b":1}"#.to_owned(), "secret_not_kept".to_owned())]);
+        assert_not_kept(&engine, SECRET).await;
     }
 
     /// As many as may run at once; those that their server did not live to end are unknown.

@@ -22,7 +22,7 @@ impl Key {
 }
 
 /// Of a number of bytes that three divides.
-pub(super) fn base64(bytes: &[u8]) -> String {
+pub(in crate::accounts) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let four = |three: &[u8]| {
         let bits = three.iter().fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte));

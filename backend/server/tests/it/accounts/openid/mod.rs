@@ -10,6 +10,8 @@ mod key;
 mod outages;
 mod ways_in;
 
+pub(super) use key::base64;
+
 use reqwest::Response;
 use tallybook::accounts::{AccountsSettings, OpenIdSettings, SignUp};
 use tallybook_mock_llm::MockLlm;

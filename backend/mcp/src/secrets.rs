@@ -1,0 +1,139 @@
+//! What of the settings of tool servers is secret, by how it is called or by where it stands.
+
+use percent_encoding::percent_decode_str;
+use url::Url;
+
+use super::{
+    settings::{ToolServerSettings, ToolServersSettings},
+    variables::{expanded, variables_in},
+};
+
+impl ToolServersSettings {
+    /// What nobody may read in what tools say, nor in the log: the values of headers, variables, arguments and parts of addresses
+    /// that are called a key or the like, those of such environment variables, wherever they stand, passwords in addresses, and
+    /// the secrets of clients. `find` gives what an environment variable holds; what is not set is no secret.
+    pub fn secrets(&self, find: &impl Fn(&str) -> Option<String>) -> Vec<String> {
+        let own = self.servers.iter().filter_map(|(_, server)| server.oauth.as_ref());
+        let clients = own.chain(&self.oauth).filter_map(|oauth| find(&oauth.client_secret_env));
+        let servers = || self.servers.iter().map(|(_, server)| server);
+        let named = servers().flat_map(|server| server.env.iter().chain(&server.headers));
+        let named = named.filter(|(name, _)| is_secret_name(name)).filter_map(|(_, value)| expanded(value, find).ok());
+        let values = || servers().flat_map(ToolServerSettings::values);
+        let variables = values().flat_map(|value| variables_in(value));
+        let held = variables.filter(|name| is_secret_name(name)).filter_map(find);
+        let addresses = values().filter_map(|value| expanded(value, find).ok()).flat_map(|value| in_address(&value));
+        let arguments = servers().flat_map(|server| {
+            let args: Vec<String> = server.args.iter().filter_map(|value| expanded(value, find).ok()).collect();
+            in_arguments(&args)
+        });
+        let all = clients.chain(named).chain(held).chain(addresses).chain(arguments);
+        all.map(|value| without_scheme(&value).to_owned()).collect()
+    }
+}
+
+/// What is secret in an address: its password, and what of its query is called so. Each as it is written, and as it is meant.
+fn in_address(text: &str) -> Vec<String> {
+    let Some(url) = Url::parse(text).ok().filter(Url::has_host) else { return Vec::new() };
+    let password = url.password().map(str::to_owned);
+    let decoded = password.as_deref().map(|password| percent_decode_str(password).decode_utf8_lossy().into_owned());
+    let raw = url.query().into_iter().flat_map(|query| query.split('&')).filter_map(|pair| pair.split_once('='));
+    let raw = raw.filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value.to_owned());
+    let pairs = url.query_pairs().filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value.into_owned());
+    password.into_iter().chain(decoded).chain(raw).chain(pairs).collect()
+}
+
+/// What is secret in a program's arguments by its name, which stands before it in the same or in an argument of its own:
+/// `--token=…`, `--api-key …`, `-e TOKEN=…`, `--header "X-Key: …"`. Addresses in `--url=…` are looked into.
+fn in_arguments(args: &[String]) -> Vec<String> {
+    let mut secrets = Vec::new();
+    let mut option = "";
+    for arg in args {
+        let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        let named = arg.split_once(['=', ':']).filter(|(name, _)| is_name(name));
+        let is_option = arg.starts_with('-');
+        match named {
+            _ if !is_option && is_secret_name(option) => secrets.push(arg.clone()),
+            Some((name, value)) if is_secret_name(name) => secrets.push(value.trim().to_owned()),
+            Some((_, value)) => secrets.extend(in_address(value)),
+            None => {}
+        }
+        option = if is_option && named.is_none() { arg } else { "" };
+    }
+    secrets
+}
+
+/// Whether something is called what secrets are called, in one of the words of its name.
+fn is_secret_name(name: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "apikey",
+        "authorization",
+        "cookie",
+        "credential",
+        "credentials",
+        "key",
+        "pass",
+        "passphrase",
+        "passwd",
+        "password",
+        "pat",
+        "secret",
+        "token",
+        "auth",
+    ];
+    // A word begins after what is no letter and, as in `accessToken`, with a capital after a small letter.
+    let mut words = String::with_capacity(name.len() + 4);
+    let mut after_small = false;
+    for c in name.chars() {
+        if after_small && c.is_uppercase() {
+            words.push(' ');
+        }
+        after_small = c.is_lowercase();
+        words.extend(c.to_lowercase());
+    }
+    words.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word))
+}
+
+/// What is secret in a header's value that begins with how it is shown.
+fn without_scheme(value: &str) -> &str {
+    match value.split_once(' ') {
+        Some((scheme, secret)) if ["bearer", "basic", "token"].contains(&scheme.to_lowercase().as_str()) => {
+            secret.trim()
+        }
+        _ => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::read_servers_file, is_secret_name};
+
+    #[test]
+    fn what_is_called_a_secret_is_one_and_what_is_not_is_none() {
+        let file = r#"{"mcpServers": {
+            "one": {"url": "https://x.example/mcp?key=${MY_TOKEN}", "headers": {
+                "Authorization": "Bearer abc.def", "X-Api-Key": "k 1", "Accept": "application/json", "X-Title": "My Tallybook"}},
+            "two": {"command": "run", "args": ["--pat=${GITHUB_PAT}", "${HOME}"], "env": {
+                "DB_PASSWORD": "p", "AUTHOR": "Ann", "KEYBOARD": "us"}}}}"#;
+        let find = |name: &str| (name != "MY_TOKEN").then(|| format!("held by {name}"));
+        let mut secrets = read_servers_file(file).unwrap().secrets(&find);
+        secrets.sort_unstable();
+        secrets.dedup();
+        assert_eq!(secrets, ["abc.def", "held by GITHUB_PAT", "k 1", "p"]);
+        assert!(is_secret_name("OPENAI_API_KEY") && is_secret_name("x-apikey") && !is_secret_name("MONKEY"));
+        assert!(is_secret_name("accessToken") && is_secret_name("--apiKey") && !is_secret_name("tokenizer"));
+    }
+
+    #[test]
+    fn what_stands_in_addresses_and_arguments_is_found_by_its_name() {
+        let file = r#"{"mcpServers": {
+            "one": {"url": "https://x.example/mcp?v=2&api_key=a%2Bb&accessToken=t1#key=none"},
+            "two": {"command": "run", "args": [
+                "--token=t2", "--api-key", "t3=x", "--verbose", "--key", "--yes", "-e", "DB_PASS=t4", "--header",
+                "Authorization: Bearer t5", "--url=https://y.example/?sig=1&secret=t6", "postgres://me:p%40ss@db/x",
+                "key", "--title", "A key: to it", "C:\\keys"], "env": {"DATABASE": "mysql://me:t7@db/x"}}}}"#;
+        let mut secrets = read_servers_file(file).unwrap().secrets(&|_| None);
+        secrets.sort_unstable();
+        secrets.dedup();
+        assert_eq!(secrets, ["a%2Bb", "a+b", "p%40ss", "p@ss", "t1", "t2", "t3=x", "t4", "t5", "t6", "t7"]);
+    }
+}

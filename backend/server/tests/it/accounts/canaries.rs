@@ -1,0 +1,212 @@
+//! A canary for each kind of secret, of the settings and of people, in one program at its loudest: whoever repeats one, it stands
+//! in no event, row, page, figure, error, trace or line of the log. The issuer's has a test of its own, in `openid::canary`.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, Reply, raw, text, tool_call};
+use tallybook_mock_mcp::{Fault, MockMcp, Program as ToolServer};
+
+use super::{
+    book::say_why,
+    kit::{PASSWORD, Team, Who, cookie_of},
+    openid::base64,
+};
+use crate::{
+    secrets::assert_not_kept,
+    support::{Engine, Program, TestApp, eventually, on_every_engine},
+    traces::Collector,
+};
+
+const PROVIDER: &str = "canary-provider-5up3r";
+const DATABASE: &str = "canary-database-5up3r";
+const HEADER: &str = "canary-header-5up3r";
+const QUERY: &str = "canary-query-5up3r";
+const VARIABLE: &str = "canary-variable-5up3r";
+const CLIENT: &str = "canary-oauth-5up3r";
+const ACCESS_TOKEN: &str = "canary-access-5up3r";
+const COLLECTOR: &str = "canary-collector-5up3r";
+const PERSONS: &str = "canary-password-5up3r";
+const WRONG: &str = "canary-mistyped-5up3r";
+
+/// What nobody may read, by its kind.
+struct Canaries(Vec<(&'static str, String)>);
+
+impl Canaries {
+    /// Those of the settings, and of whoever signs in.
+    fn new() -> Self {
+        let all = [
+            ("a provider's key", PROVIDER),
+            ("the database's password", DATABASE),
+            ("a tool server's header", HEADER),
+            ("a part of its address", QUERY),
+            ("its variable", VARIABLE),
+            ("its OAuth client's secret", CLIENT),
+            ("its access token", ACCESS_TOKEN),
+            ("the collector's header", COLLECTOR),
+            ("a password", PERSONS),
+            ("a wrong password", WRONG),
+        ];
+        let mut all: Vec<_> = all.map(|(kind, secret)| (kind, secret.to_owned())).into();
+        all.push(("the OAuth client, as it shows itself", client()));
+        Self(all)
+    }
+
+    /// Fails where one of them stands in a text.
+    fn assert_lacks(&self, what: &str, text: &str) {
+        for (kind, secret) in &self.0 {
+            let line = text.lines().find(|line| line.contains(&**secret));
+            assert!(line.is_none(), "{kind} is in {what}: {line:?}");
+        }
+    }
+}
+
+/// How the client shows itself to the token endpoint.
+fn client() -> String {
+    base64(format!("id:{CLIENT}").as_bytes())
+}
+
+/// Tool servers that repeat what they are told: one over HTTP that wants a token, and a program.
+fn tool_servers(mock: &MockMcp) -> Value {
+    let remote = json!({
+        "url": format!("{}?api_key={QUERY}", mock.url()), "requiresAuth": true, "risk": "low",
+        "headers": { "X-Key": HEADER },
+    });
+    let mut local = ToolServer::of_test("tool_servers::tool_server_process", &[]);
+    local.env.insert("CANARY_TOKEN".to_owned(), "${CANARY_TOKEN}".to_owned());
+    local.env.insert("PLACE".to_owned(), "home".to_owned());
+    let local = json!({ "command": local.command, "args": local.args, "env": local.env, "risk": "low" });
+    json!({ "mcpServers": { "remote": remote, "local": local } })
+}
+
+/// The program with all these secrets, on a database whose password is one where it has any.
+async fn start(
+    engine: &Engine,
+    model: &MockLlm,
+    mock: &MockMcp,
+    collector: &Collector,
+    folder: &std::path::Path,
+) -> Team {
+    let servers = folder.join("servers.json");
+    std::fs::write(&servers, tool_servers(mock).to_string()).unwrap();
+    let mut command = Program::command_after(&format!("exec 2>'{}'", folder.join("log").display()), engine, model);
+    if !engine.is_sqlite() {
+        let user = engine.create_user(DATABASE).await;
+        engine.run(format!("GRANT ALL ON {}.* TO {user}", engine.name())).await;
+        command.env("DATABASE_URL", engine.as_user(&user, DATABASE).url);
+    }
+    command.env("RUST_LOG", "trace").env("ACCOUNTS", "on").env("ANTHROPIC_API_KEY", PROVIDER);
+    command
+        .env("MCP_SERVERS_FILE", &servers)
+        .env("CANARY_TOKEN", VARIABLE)
+        .env("MCP_OAUTH_TOKEN_URL", mock.token_url());
+    command.env("MCP_OAUTH_CLIENT_ID", "id").env("MCP_OAUTH_CLIENT_SECRET", CLIENT);
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url);
+    command.env("OTEL_EXPORTER_OTLP_HEADERS", format!("x-key={COLLECTOR}"));
+    Team::of(TestApp::launch_command(engine, &mut command))
+}
+
+/// Fills in a form that makes an account, and gives who that is.
+async fn come_in(team: &Team, link: &str, name: &str, password: &str) -> Who {
+    let (path, token) = link.split_once("?token=").unwrap();
+    let body = format!("token={token}&name={name}&password={password}");
+    let request = team.request(&Who::default(), Method::POST, &path[path.rfind('/').unwrap()..]);
+    let made = request.header("content-type", "application/x-www-form-urlencoded").body(body).send().await.unwrap();
+    assert_eq!(made.status(), StatusCode::SEE_OTHER, "{name} comes in");
+    Who { cookie: cookie_of(&made), key: None }
+}
+
+/// Sends a message, and gives the events of its answer.
+async fn ask(team: &Team, who: &Who, conversation: &str, content: &str) -> String {
+    let path = format!("/api/conversations/{conversation}/messages");
+    team.send(who, Method::POST, &path, json!({"content": content})).await.text().await.unwrap()
+}
+
+on_every_engine! {
+    async fn no_secret_is_read_by_anybody(engine: Engine) {
+        let mut canaries = Canaries::new();
+        let (model, collector) = (MockLlm::start().await.unwrap(), Collector::start().await);
+        let mock = MockMcp::start_closed(&[Fault::RepeatsHeaders]).await.unwrap();
+        mock.set_client(&format!("Basic {}", client()), ACCESS_TOKEN);
+        let folder = tempfile::tempdir().unwrap();
+        let team = start(&engine, &model, &mock, &collector, folder.path()).await;
+
+        // People: the link of the first start, an invitation, passwords right and wrong, a session and a key.
+        let setup = team.app.process().setup_link();
+        let root = come_in(&team, &setup, "root", PERSONS).await;
+        let made = team.json(&root, Method::POST, "/api/invitations", json!({}), 201).await;
+        let invitation = made["url"].as_str().unwrap().to_owned();
+        let ann = come_in(&team, &invitation, "ann", PASSWORD).await;
+        let session = cookie_of(&team.try_sign_in("root", PERSONS).await).unwrap();
+        let program = team.program(&root).await;
+        let token_of = |link: &str| link.split_once('=').unwrap().1.to_owned();
+        canaries.0.extend([
+            ("the first link", token_of(&setup)),
+            ("an invitation", token_of(&invitation)),
+            ("a session", token_of(&session)),
+            ("a key", program.key.clone().unwrap()),
+        ]);
+        let who = Who { cookie: Some(session), key: None };
+        let form = [("name", "root"), ("password", WRONG), ("next", "/")];
+        let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let request = team.request(&Who::default(), Method::POST, "/sign-in").body(body);
+        let refused = request.header("content-type", "application/x-www-form-urlencoded").send().await.unwrap();
+        canaries.assert_lacks("the form", &refused.text().await.unwrap());
+        let refused = team.try_sign_in("root", WRONG).await.text().await.unwrap();
+        canaries.assert_lacks("a refusal", &refused);
+        let wrong = Who { key: Some(format!("{}0", program.key.as_ref().unwrap())), cookie: None };
+        let refused = team.get(&wrong, "/api/models").await;
+        assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
+        canaries.assert_lacks("a refusal", &refused.text().await.unwrap());
+
+        // Tool servers repeat what they are told, the model what it is told of a tool, and the provider its key.
+        eventually("both tool servers are connected", async || {
+            let tools = team.json(&program, Method::GET, "/api/tools", Value::Null, 200).await;
+            tools["servers"].as_array().unwrap().iter().all(|server| server["status"] == "connected")
+        })
+        .await;
+        let uuid = team.conversation(&ann).await;
+        let said = json!({ "text": format!("{PROVIDER} {HEADER}") }).to_string();
+        model.reply([tool_call("remote__headers", "{}"), tool_call("local__env", "{}"), tool_call("local__echo", said)]);
+        model.reply([text("Said.")]);
+        let events = ask(&team, &ann, &uuid, "Tell me").await;
+        for told in ["authorization: Bearer [hidden]", "x-key: [hidden]", "CANARY_TOKEN=[hidden]", "PLACE=home", "where it says [hidden] a secret stood"] {
+            assert!(events.contains(told), "{told}: {events}");
+        }
+        canaries.assert_lacks("an event", &events);
+        canaries.assert_lacks("what a model is told", &model.requests()[1].body_text);
+        let error = json!({"type": "error", "error": {"type": "x", "message": format!("your key is {PROVIDER}")}});
+        model.reply([text("The beginning"), raw(format!("event: error\ndata: {error}\n\n"))]);
+        model.reply(Reply::fail(401, error.to_string()));
+        for _ in 0..2 {
+            canaries.assert_lacks("a failure", &ask(&team, &ann, &uuid, "Fail").await);
+        }
+
+        let mine = format!("/api/conversations/{uuid}");
+        let whole = team.json(&ann, Method::GET, &mine, Value::Null, 200).await;
+        let call = format!("/admin/calls/{}", whole["messages"][1]["tool_calls"][0]["tool_call_id"]);
+        let file = format!("{mine}/export?format=json");
+        say_why(&team, &who, &call, "to see what it says").await;
+        for (who, addresses) in [
+            (&ann, &["/", &format!("/c/{uuid}"), &mine, &file, "/settings", "/api/me", "/api/me/export", "/api/looks"][..]),
+            (&who, &["/settings", "/admin", &call, "/admin/figures", "/api/keys", "/api/sessions", "/api/users", "/metrics"]),
+            (&program, &["/api/tools", "/api/models", "/v1/models"]),
+        ] {
+            for address in addresses {
+                let answer = team.get(who, address).await;
+                assert_eq!(answer.status(), StatusCode::OK, "{address}");
+                canaries.assert_lacks(address, &answer.text().await.unwrap());
+            }
+        }
+
+        // What waits to be sent to the collector is sent at the end.
+        team.app.process().signal("TERM");
+        assert!(team.app.wait());
+        let (log, traces) = (std::fs::read_to_string(folder.path().join("log")).unwrap(), collector.bytes());
+        assert!(log.contains("TRACE") && !traces.is_empty(), "there is something to look at");
+        canaries.assert_lacks("the log", &log);
+        canaries.assert_lacks("a trace", &String::from_utf8_lossy(&traces));
+        for (_, secret) in &canaries.0 {
+            assert_not_kept(&engine, secret).await;
+        }
+    }
+}
