@@ -71,6 +71,37 @@ test("after a click on Send one writes on", async ({ page }) => {
 test("what one was writing stays in its place", async ({ page }) => {
   const chat = new ChatPage(page);
   const field = page.getByTestId("composer");
+test("whoever presses New chat, a conversation or an example writes there at once", async ({ page }) => {
+  const chat = new ChatPage(page);
+  const field = page.getByTestId("composer");
+  await page.goto("/");
+  await expect(field).toBeFocused();
+  await page.getByTestId("example").first().click();
+  await page.keyboard.type("While it answers");
+  await expect(field).toHaveValue("While it answers");
+  await expect(chat.answers).toHaveAttribute("data-status", "complete");
+  const row = page.locator(`.conversation-row [href="${new URL(page.url()).pathname}"]`);
+
+  await page.getByTestId("new-chat").click();
+  await page.keyboard.type("Something new");
+  await expect(page).toHaveURL("/");
+  await expect(field).toHaveValue("Something new");
+  await page.getByTestId("new-chat").click();
+  await page.keyboard.type(", and more");
+  await expect(field, "also where one is already").toHaveValue("Something new, and more");
+  await row.click();
+  await page.keyboard.type(", as I said");
+  await expect(field).toHaveValue("While it answers, as I said");
+
+  // By the keyboard one may go on to the next.
+  await page.getByTestId("new-chat").focus();
+  await page.keyboard.press("Enter");
+  await expect(field, "a new chat begins with writing").toBeFocused();
+  await row.press("Enter");
+  await expect(field).toHaveValue("While it answers, as I said");
+  await expect(row).toBeFocused();
+});
+
   await page.goto("/");
   await chat.ask("What is 20 + 1?");
   const row = page.locator(`[href="${new URL(page.url()).pathname}"]`);

@@ -94,6 +94,7 @@ test("the list leads to another chat, a new one and back", async ({ page, reques
   await expect(page.getByTestId("search")).toBeHidden();
   await page.getByTestId("example").first().tap();
   await expect(chat.answers).toHaveAttribute("data-status", "complete");
+  await expect(page.getByTestId("composer"), "nothing brings up the keyboard unasked").not.toBeFocused();
   await goTo(page, first);
   await expect(chat.messages).toHaveCount(2);
 });

@@ -4,6 +4,7 @@ use leptos::{
     ev::{self, DragEvent, KeyboardEvent, MouseEvent, SubmitEvent},
     html,
     prelude::*,
+    task::{spawn_local, tick},
 };
 use wasm_bindgen::JsCast;
 use web_sys::Element;
@@ -208,4 +209,23 @@ pub(crate) fn go_on_writing() {
 /// Whether one points by finger. What has no pointer at all has keys.
 fn is_touched() -> bool {
     window().match_media("(pointer: coarse)").ok().flatten().is_some_and(|query| query.matches())
+/// Gives the focus to the message field of what was opened, whatever has it: before the next key comes, which should not be
+/// lost, or in the next frame, where the field was still out of reach or that of what was left.
+pub(crate) fn begin_to_write() {
+    spawn_local(async {
+        tick().await;
+        browser::focus(COMPOSER_ID);
+        request_animation_frame(|| {
+            browser::focus(COMPOSER_ID);
+        });
+    });
+}
+
+/// The same for who chose what to open, unless that was by finger, where it would bring up the keyboard.
+pub(crate) fn begin_to_write_after_press() {
+    if !is_touched() {
+        begin_to_write();
+    }
+}
+
 }

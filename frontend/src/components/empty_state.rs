@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::{
     browser,
     components::{
+        composer::go_on_writing,
         icon::{Draw, Icon},
         tally_marks::Mark,
     },
@@ -27,7 +28,10 @@ pub(crate) fn EmptyState(session: Session) -> impl IntoView {
                     class="example"
                     data-testid="example"
                     disabled=!browser::IS_HERE
-                    on:click=move |_| session.send(&asked)
+                    on:click=move |_| {
+                        session.send(&asked);
+                        go_on_writing();
+                    }
                 >
                     <span class="example-text">{question}</span>
                     <code class="example-tool" aria-hidden="true">{tools.join(", ")}</code>

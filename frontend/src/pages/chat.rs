@@ -11,10 +11,10 @@ use crate::{
     components::{
         chat_pane::ChatPane,
         commands::on_command,
+        composer::{begin_to_write, begin_to_write_after_press},
         each::Each,
         header::Header,
         help::{self, HelpSheet},
-        ids::COMPOSER_ID,
         later::{Later, Other, later},
         outdated::Outdated,
         palette::{Palette, PaletteDialog},
@@ -55,7 +55,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     provide_context(Person(person));
     provide_context(Switches::new());
     Later::new(&content).provide();
-    let navigation = Navigation::new(address);
+    let navigation = Navigation::new(address, begin_to_write_after_press);
     // The conversation that the new chat in pane so-and-so became.
     let became = StoredValue::new(None::<(u32, Uuid)>);
     let opened = use_opened(navigation, became);
@@ -211,13 +211,6 @@ fn notes(list: ConversationList) -> AnyView {
         </div>
     }
     .into_any()
-}
-
-/// Whatever field one was in: a new chat begins with writing.
-fn begin_to_write() {
-    request_animation_frame(|| {
-        browser::focus(COMPOSER_ID);
-    });
 }
 
 /// Where a session begins that asks for its conversation itself.
