@@ -38,6 +38,7 @@ test("Enter sends, but not the Enter that ends a composition, and nothing sends 
   await field.fill(" \n ");
   await expect(page.getByTestId("send")).toBeDisabled();
   await expect(page.getByTestId("send"), "and says why").toHaveAttribute("title", "Write a message first");
+  await expect(field, "it is said what Enter does").toHaveAccessibleDescription("Enter sends · Shift+Enter breaks the line");
 
   await field.fill("計算して");
   // What Chromium reports while an input method composes, and what Safari reports after it.
@@ -51,6 +52,8 @@ test("Enter sends, but not the Enter that ends a composition, and nothing sends 
   await expect(messages.first()).toContainText("計算して");
   await expect(page.getByTestId("stop"), "Stop stands where Send was").toBeVisible();
   await expect(page.getByTestId("send")).toHaveCount(0);
+  const later = "Enter sends when the answer ends · Shift+Enter breaks the line";
+  await expect(field, "also while an answer is written").toHaveAccessibleDescription(later);
   await field.fill("The next");
   await page.keyboard.press("Enter");
   await expect(field).toHaveValue("");
@@ -68,9 +71,6 @@ test("after a click on Send one writes on", async ({ page }) => {
   await expect(field, "and after it").toBeFocused();
 });
 
-test("what one was writing stays in its place", async ({ page }) => {
-  const chat = new ChatPage(page);
-  const field = page.getByTestId("composer");
 test("whoever presses New chat, a conversation or an example writes there at once", async ({ page }) => {
   const chat = new ChatPage(page);
   const field = page.getByTestId("composer");
@@ -102,6 +102,9 @@ test("whoever presses New chat, a conversation or an example writes there at onc
   await expect(row).toBeFocused();
 });
 
+test("what one was writing stays in its place", async ({ page }) => {
+  const chat = new ChatPage(page);
+  const field = page.getByTestId("composer");
   await page.goto("/");
   await chat.ask("What is 20 + 1?");
   const row = page.locator(`[href="${new URL(page.url()).pathname}"]`);

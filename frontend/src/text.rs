@@ -98,7 +98,7 @@ texts! {
     composer_label: "Message", "メッセージ";
     composer_placeholder: "Write a message…", "メッセージを入力…";
     composer_hint: "Enter sends · Shift+Enter breaks the line", "Enterで送信・Shift+Enterで改行";
-    composer_hint_touch: "The button sends", "ボタンで送信";
+    composer_hint_busy: "Enter sends when the answer ends · Shift+Enter breaks the line", "Enterで回答の終了後に送信・Shift+Enterで改行";
     send: "Send", "送信";
     send_nothing: "Write a message first", "先にメッセージを入力してください";
     send_later: "Send when the answer ends", "回答が終わったら送信";

@@ -81,8 +81,11 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                     {move || match () {
                         () if session.is_leaving.get() => text.send_while_leaving(),
                         () if session.phase.get() == Phase::Awaiting => text.send_after_decision(),
-                        () if enter_sends() => text.composer_hint(),
-                        () => text.composer_hint_touch(),
+                        () if session.place.with(|place| *place == Place::Deleted) => text.send_after_deletion(),
+                        // Under a thumb the keyboard says what its key does.
+                        () if !enter_sends() => "",
+                        () if session.is_busy() => text.composer_hint_busy(),
+                        () => text.composer_hint(),
                     }}
                 </span>
                 <span class="composer-buttons">
@@ -206,9 +209,6 @@ pub(crate) fn go_on_writing() {
     });
 }
 
-/// Whether one points by finger. What has no pointer at all has keys.
-fn is_touched() -> bool {
-    window().match_media("(pointer: coarse)").ok().flatten().is_some_and(|query| query.matches())
 /// Gives the focus to the message field of what was opened, whatever has it: before the next key comes, which should not be
 /// lost, or in the next frame, where the field was still out of reach or that of what was left.
 pub(crate) fn begin_to_write() {
@@ -228,4 +228,7 @@ pub(crate) fn begin_to_write_after_press() {
     }
 }
 
+/// Whether one points by finger. What has no pointer at all has keys.
+fn is_touched() -> bool {
+    window().match_media("(pointer: coarse)").ok().flatten().is_some_and(|query| query.matches())
 }
