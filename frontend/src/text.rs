@@ -149,6 +149,9 @@ texts! {
     copy_csv: "Copy as CSV", "CSVでコピー";
     footnote: "Footnote", "脚注";
     footnote_back: "Back to", "本文へ戻る:";
+    provider_unreachable: "The provider cannot be reached.", "モデルの提供元に接続できません。";
+    provider_failing: "The provider reports a fault of its own.", "モデルの提供元で障害が起きています。";
+    provider_broke_off: "The model's answer broke off.", "モデルの応答が途切れました。";
     show_whole: "Show all", "すべて表示";
     show_less: "Show less", "折りたたむ";
     thinking: "Thinking…", "考えています…";
@@ -371,8 +374,16 @@ mod tests {
         assert_eq!(said(&Waiting::Model, true)[0], "Still waiting…");
         let call = Waiting::Call { name: "write_file".to_owned(), bytes: 48_000 };
         assert_eq!(said(&call, true)[0], "Writing a call of write_file…");
-        let provider = Waiting::Provider { seconds: 14, attempt: 2, attempts: 3 };
-        assert_eq!(said(&provider, false)[0], "The provider is busy.");
+        let provider = |code: &str| Waiting::Provider { code: code.to_owned(), seconds: 14, attempt: 2, attempts: 3 };
+        let causes = ["model_busy", "model_unreachable", "model_failing", "model_bad_stream"];
+        for language in Language::ALL {
+            let mut words = causes.map(|code| language.waiting(&provider(code), false)).to_vec();
+            words.dedup();
+            assert_eq!(words.len(), causes.len(), "each cause has its words: {words:?}");
+        }
+        assert_eq!(said(&provider("model_busy"), false)[0], "The provider is busy.");
+        assert_eq!(said(&provider("model_unreachable"), false)[0], "The provider cannot be reached.");
+        assert_eq!(said(&provider("model_failing"), false)[0], "The provider reports a fault of its own.");
         assert_eq!(Language::English.trying_again(14, 2, 3), "Trying again in 14 s (2 of 3)");
     }
 

@@ -114,13 +114,23 @@ impl Language {
     pub(crate) fn waiting(self, waiting: &Waiting, long: bool) -> String {
         match (self, waiting) {
             (_, Waiting::Model) => if long { self.still_waiting() } else { self.thinking() }.to_owned(),
-            (_, Waiting::Provider { .. }) => self.provider_busy().to_owned(),
+            (_, Waiting::Provider { code, .. }) => self.asked_again(code).to_owned(),
             (Self::English, Waiting::Call { name, .. }) => format!("Writing a call of {name}…"),
             (Self::Japanese, Waiting::Call { name, .. }) => format!("{name}の呼び出しを書いています…"),
         }
     }
 
-    /// Beside that the provider is busy.
+    /// Why the provider is asked again.
+    fn asked_again(self, code: &str) -> &'static str {
+        match code {
+            "model_busy" => self.provider_busy(),
+            "model_unreachable" => self.provider_unreachable(),
+            "model_bad_stream" => self.provider_broke_off(),
+            _ => self.provider_failing(),
+        }
+    }
+
+    /// Beside why the provider is asked again.
     pub(crate) fn trying_again(self, seconds: u64, attempt: u32, attempts: u32) -> String {
         match self {
             Self::English => format!("Trying again in {seconds} s ({attempt} of {attempts})"),
@@ -425,3 +435,4 @@ impl Language {
         })
     }
 }
+            "model_failing" => "モデルの提供元で障害が起きています。しばらくしてからもう一度お試しください。",
