@@ -127,11 +127,7 @@ texts! {
     needs_javascript:
         "You can read this conversation as it is. To write, switch on JavaScript for this page.",
         "このまま会話を読むことができます。書き込むには、このページのJavaScriptを有効にしてください。";
-    empty_title: "What shall we work out?", "何から始めましょうか?";
     tools_at_hand: "Tools at hand:", "使えるツール:";
-    empty_text:
-        "Ask in your own words. Every tool call is kept, with what went in, what came out and how long it took.",
-        "ふだんの言葉でどうぞ。ツールの呼び出しは、入力・出力・所要時間とともにすべて記録されます。";
     /// Before the settings in the notice that the demo model answers.
     demo_notice_start:
         "This is the built-in demo model: it knows arithmetic only. Set ",
@@ -149,13 +145,13 @@ texts! {
     copy_csv: "Copy as CSV", "CSVでコピー";
     footnote: "Footnote", "脚注";
     footnote_back: "Back to", "本文へ戻る:";
-    provider_unreachable: "The provider cannot be reached.", "モデルの提供元に接続できません。";
-    provider_failing: "The provider reports a fault of its own.", "モデルの提供元で障害が起きています。";
-    provider_broke_off: "The model's answer broke off.", "モデルの応答が途切れました。";
     show_whole: "Show all", "すべて表示";
     show_less: "Show less", "折りたたむ";
     thinking: "Thinking…", "考えています…";
     provider_busy: "The provider is busy.", "モデルの提供元が混み合っています。";
+    provider_unreachable: "The provider cannot be reached.", "モデルの提供元に接続できません。";
+    provider_failing: "The provider reports a fault of its own.", "モデルの提供元で障害が起きています。";
+    provider_broke_off: "The model's answer broke off.", "モデルの応答が途切れました。";
     still_waiting: "Still waiting…", "まだ待っています…";
     sending: "Sending…", "送信しています…";
     model_refused:

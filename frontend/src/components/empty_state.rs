@@ -40,11 +40,12 @@ pub(crate) fn EmptyState(session: Session) -> impl IntoView {
             </li>
         }
     });
+    let (title, words) = text.greeting(offer.kind());
     view! {
         <section class="empty">
             <Mark />
-            <h1>{text.empty_title()}</h1>
-            <p>{text.empty_text()}</p>
+            <h1>{title}</h1>
+            <p>{words}</p>
             <ul class="examples">{examples.collect_view()}</ul>
             <ToolsAtHand offer />
         </section>
