@@ -19,6 +19,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow};
+pub(crate) use assets::files_below;
 use clap::Args;
 
 use crate::{
