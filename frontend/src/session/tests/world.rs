@@ -1,7 +1,10 @@
 //! A page and a server with everything that is under way between them. Things happen to it one at a time, and what must hold
 //! at all times is checked after each.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use tallybook_protocol::{
     MessageStatus::{Complete, Stopped},
@@ -11,7 +14,7 @@ use tallybook_protocol::{
 use super::{interleavings::Happening, server::Server, *};
 use crate::{
     session::shown::{Edited, Step},
-    transcript::Entry,
+    transcript::{Entry, Transcript},
 };
 
 /// What is under way between page and server.
@@ -33,6 +36,26 @@ struct Stream {
     first: Option<ChatEvent>,
 }
 
+/// What a reader sees: drawn as `drawing` does it.
+#[derive(Default)]
+struct Screen {
+    transcript: Transcript,
+    messages: HashMap<MessageId, Arc<Entry>>,
+    /// Whether the next frame will draw what is known.
+    is_due: bool,
+}
+
+impl Screen {
+    fn draw(&mut self, known: &Transcript) {
+        let changed = known.changed_since(&self.transcript);
+        self.messages.extend(changed.iter().map(|entry| (entry.id, Arc::clone(entry))));
+        self.transcript = known.clone();
+        for entry in known.entries() {
+            assert_eq!(self.messages.get(&entry.id), Some(entry), "a message is drawn as it is known");
+        }
+    }
+}
+
 pub(super) struct World {
     page: Told,
     server: Server,
@@ -42,6 +65,7 @@ pub(super) struct World {
     last_typed: usize,
     /// What waited for the end of an answer as it stands: by id.
     queued: BTreeMap<String, String>,
+    screen: Screen,
 }
 
 impl World {
@@ -55,6 +79,7 @@ impl World {
             typed: Vec::new(),
             last_typed: 0,
             queued: BTreeMap::new(),
+            screen: Screen::default(),
         };
         world.tell(Input::Alive);
         world
@@ -74,7 +99,12 @@ impl World {
                 }
                 Effect::LetGo => self.stream = None,
                 Effect::Stop(..) | Effect::LoadEarlier(..) => self.under_way.push(UnderWay::Request(effect)),
-                Effect::DrawEarlier(ticket) => self.under_way.push(UnderWay::Answer(Input::Drawn(ticket), None)),
+                Effect::DrawEarlier(ticket) => {
+                    self.screen.draw(&self.page.state.transcript);
+                    self.under_way.push(UnderWay::Answer(Input::Drawn(ticket), None));
+                }
+                Effect::Draw => self.screen.draw(&self.page.state.transcript),
+                Effect::DrawSoon => self.screen.is_due = true,
                 Effect::AdoptDraft => self.tell(Input::Adopted(String::new())),
                 _ => {}
             }
@@ -184,6 +214,7 @@ impl World {
             Happening::Retry => self.tell(Input::Reader(Action::Retry)),
             Happening::Hide(is_hidden) => self.tell(Input::Hidden(is_hidden)),
             Happening::Online => self.tell(Input::Online),
+            Happening::Frame => self.frame(),
             Happening::Arrive(which) => self.arrive(which),
             Happening::Lose(which) => self.lose(which),
             Happening::Answer(which) => self.answer(which),
@@ -212,6 +243,12 @@ impl World {
                 self.server.feed.clear();
                 self.tell(Input::News(News::Missed));
             }
+        }
+    }
+
+    fn frame(&mut self) {
+        if std::mem::take(&mut self.screen.is_due) {
+            self.screen.draw(&self.page.state.transcript);
         }
     }
 
@@ -400,7 +437,11 @@ impl World {
             }
         }
         self.check();
+        self.frame();
         let state = &self.page.state;
+        // However late it was drawn, nothing of it is missing.
+        let seen = |transcript: &Transcript| (transcript.entries().to_vec(), transcript.has_earlier());
+        assert_eq!(seen(&self.screen.transcript), seen(&state.transcript));
         let awaits = self.server.awaiting().is_some();
         assert_eq!(state.phase(), if awaits { Phase::Awaiting } else { Phase::Idle }, "{state:?}");
         assert_eq!(state.unstored, None);
