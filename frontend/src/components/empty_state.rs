@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::{
     browser,
     components::{
-        composer::go_on_writing,
+        composer::begin_to_write_after_press,
         icon::{Draw, Icon},
         tally_marks::Mark,
     },
@@ -30,7 +30,7 @@ pub(crate) fn EmptyState(session: Session) -> impl IntoView {
                     disabled=!browser::IS_HERE
                     on:click=move |_| {
                         session.send(&asked);
-                        go_on_writing();
+                        begin_to_write_after_press();
                     }
                 >
                     <span class="example-text">{question}</span>
