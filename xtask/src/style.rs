@@ -84,6 +84,6 @@ mod tests {
             "animation-duration: 2s",
             "font-size: max(1rem, 16px)",
         ];
-        assert_eq!(decisions(style).iter().map(|said| said.replace("\n", "")).collect::<Vec<_>>(), found);
+        assert_eq!(decisions(style).iter().map(|said| said.replace('\n', "")).collect::<Vec<_>>(), found);
     }
 }

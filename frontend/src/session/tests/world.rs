@@ -1,20 +1,17 @@
 //! A page and a server with everything that is under way between them. Things happen to it one at a time, and what must hold
 //! at all times is checked after each.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::collections::BTreeMap;
 
 use tallybook_protocol::{
     MessageStatus::{Complete, Stopped},
     Window,
 };
 
-use super::{interleavings::Happening, server::Server, *};
+use super::{interleavings::Happening, screen::Screen, server::Server, *};
 use crate::{
     session::shown::{Edited, Step},
-    transcript::{Entry, Transcript},
+    transcript::Entry,
 };
 
 /// What is under way between page and server.
@@ -34,26 +31,6 @@ struct Stream {
     turn: u32,
     told: usize,
     first: Option<ChatEvent>,
-}
-
-/// What a reader sees: drawn as `drawing` does it.
-#[derive(Default)]
-struct Screen {
-    transcript: Transcript,
-    messages: HashMap<MessageId, Arc<Entry>>,
-    /// Whether the next frame will draw what is known.
-    is_due: bool,
-}
-
-impl Screen {
-    fn draw(&mut self, known: &Transcript) {
-        let changed = known.changed_since(&self.transcript);
-        self.messages.extend(changed.iter().map(|entry| (entry.id, Arc::clone(entry))));
-        self.transcript = known.clone();
-        for entry in known.entries() {
-            assert_eq!(self.messages.get(&entry.id), Some(entry), "a message is drawn as it is known");
-        }
-    }
 }
 
 pub(super) struct World {
@@ -104,7 +81,7 @@ impl World {
                     self.under_way.push(UnderWay::Answer(Input::Drawn(ticket), None));
                 }
                 Effect::Draw => self.screen.draw(&self.page.state.transcript),
-                Effect::DrawSoon => self.screen.is_due = true,
+                Effect::DrawSoon => self.screen.draw_soon(),
                 Effect::AdoptDraft => self.tell(Input::Adopted(String::new())),
                 _ => {}
             }
@@ -214,7 +191,7 @@ impl World {
             Happening::Retry => self.tell(Input::Reader(Action::Retry)),
             Happening::Hide(is_hidden) => self.tell(Input::Hidden(is_hidden)),
             Happening::Online => self.tell(Input::Online),
-            Happening::Frame => self.frame(),
+            Happening::Frame => self.screen.frame(&self.page.state.transcript),
             Happening::Arrive(which) => self.arrive(which),
             Happening::Lose(which) => self.lose(which),
             Happening::Answer(which) => self.answer(which),
@@ -243,12 +220,6 @@ impl World {
                 self.server.feed.clear();
                 self.tell(Input::News(News::Missed));
             }
-        }
-    }
-
-    fn frame(&mut self) {
-        if std::mem::take(&mut self.screen.is_due) {
-            self.screen.draw(&self.page.state.transcript);
         }
     }
 
@@ -437,11 +408,9 @@ impl World {
             }
         }
         self.check();
-        self.frame();
+        self.screen.frame(&self.page.state.transcript);
         let state = &self.page.state;
-        // However late it was drawn, nothing of it is missing.
-        let seen = |transcript: &Transcript| (transcript.entries().to_vec(), transcript.has_earlier());
-        assert_eq!(seen(&self.screen.transcript), seen(&state.transcript));
+        self.screen.check(&state.transcript);
         let awaits = self.server.awaiting().is_some();
         assert_eq!(state.phase(), if awaits { Phase::Awaiting } else { Phase::Idle }, "{state:?}");
         assert_eq!(state.unstored, None);
