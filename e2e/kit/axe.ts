@@ -3,11 +3,25 @@
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
-/** What is wrong with a page for those who cannot see it, or not well. */
-export async function violations(page: Page): Promise<string[]> {
-  const found = await new AxeBuilder({ page }).analyze();
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join("\n")}`);
+/** What is wrong with a page, or with a place on it, for those who cannot see it, or not well. */
+export async function violations(page: Page, within?: string): Promise<string[]> {
+  const axe = new AxeBuilder({ page });
+  const found = await (within === undefined ? axe : axe.include(within)).analyze();
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join("\n    ")}`);
 }
+
+/** The same in each theme. */
+export async function findings(page: Page, within?: string): Promise<Record<"light" | "dark", string[]>> {
+  const found = { light: [] as string[], dark: [] as string[] };
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    found[colorScheme] = await violations(page, within);
+  }
+  return found;
+}
+
+/** What it should find in each theme. */
+export const NOTHING = { light: [], dark: [] };
 
 /** How a page can be had: each theme in both languages, wide and narrow. */
 export const LOOKS = [

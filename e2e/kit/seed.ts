@@ -88,6 +88,7 @@ export interface Answer {
   status?: string;
   error?: string;
   error_code?: string;
+  stop_reason?: string;
   usage?: { input_tokens: number; output_tokens: number; cached_tokens: number };
   /** Which of how many versions it is, counted from 1; the only one unless told. */
   version?: [number, number];

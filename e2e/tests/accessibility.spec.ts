@@ -1,8 +1,9 @@
 // axe on every view, light and dark: in English on a wide screen, and in Japanese on a small one.
 
-import AxeBuilder from "@axe-core/playwright";
 import type { APIRequestContext, Page } from "@playwright/test";
+import { NOTHING, findings } from "../kit/axe.ts";
 import { playTurnByClock } from "../kit/live.ts";
+import { watchNotifications } from "../kit/notifications.ts";
 import { call, conversation, cut, open, planned } from "../kit/seed.ts";
 import { chooseInMenu } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
@@ -27,6 +28,7 @@ const MARKDOWN = [
   "```rust\nfn main() {}\n```",
 ].join("\n\n");
 const USAGE = { input_tokens: 1200, output_tokens: 300, cached_tokens: 0 };
+const LONG = conversation("Long", Array.from({ length: 60 }, (_, at) => [`Question ${at}`, { content: "Yes." }]));
 const PLAIN = conversation("Sums", [["What is 1 + 2?", { content: "It is 3.", usage: USAGE }]]);
 
 /** Shows the list of conversations, where it has to be opened. */
@@ -85,6 +87,12 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("open-tools").click();
     await expect(page.getByTestId("tool-server")).toHaveCount(4);
   },
+  "a list of tools that did not come": async (page) => {
+    await page.route("**/api/tools", (route) => route.fulfill({ status: 503, body: "{}" }));
+    await open(page, PLAIN);
+    await page.getByTestId("open-tools").click();
+    await expect(page.getByTestId("load-tools-problem")).toBeVisible();
+  },
   "the settings": async (page) => {
     const approval = { id: 7, tool_name: "bank__pay", scope: "conversation", conversation_id: PLAIN.uuid, tool_call_id: 1, decided_by: "Ada" };
     const items = [{ ...approval, created_at: "2026-11-01T12:00:00Z" }];
@@ -136,6 +144,33 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("queue-edit").first().click();
     await expect(page.getByTestId("queue-field")).toBeVisible();
   },
+  "messages that were not sent": async (page) => {
+    const kept = { messages: [{ id: "1", text: "The next" }], is_sending: false };
+    await page.addInitScript(([name, kept]) => sessionStorage.setItem(name!, kept!), [`queue-${PLAIN.uuid}`, JSON.stringify(kept)]);
+    await open(page, PLAIN);
+    await expect(page.getByTestId("send-now")).toBeVisible();
+  },
+  "an answer that was cut off, and words that are nowhere in it": async (page) => {
+    await page.route("**/search?*", (route) => route.fulfill({ json: { items: [], next_cursor: null, complete: true } }));
+    await open(page, conversation("Long", [["Write", { content: "So far", stop_reason: "max_tokens" }]]));
+    await expect(page.getByTestId("ask-for-rest")).toBeVisible();
+    await page.locator("#thread").focus();
+    await page.keyboard.press("/");
+    await page.getByTestId("find-field").fill("cherries");
+    await expect(page.getByTestId("find-place")).toHaveText(/Not found|見つかりません/);
+  },
+  "earlier messages that did not come": async (page) => {
+    await open(page, LONG);
+    await page.route(({ searchParams }) => searchParams.has("before"), (route) => route.fulfill({ status: 503, body: "{}" }));
+    await page.locator("#thread").evaluate((thread) => thread.scrollTo(0, 0));
+    await expect(page.getByTestId("show-earlier-problem")).toBeVisible();
+  },
+  "the way to a message that is not here yet": async (page) => {
+    await open(page, LONG);
+    await page.route(({ searchParams }) => searchParams.has("before"), () => {});
+    await page.evaluate((id) => location.assign(`#message-${id}`), LONG.messages[0]!.id);
+    await expect(page.locator(".connection")).toHaveText(/\S/);
+  },
   "a long question, folded": async (page) => {
     await open(page, conversation("Long", [[`Read\n${"line\n".repeat(40)}`, { content: "Done." }]]));
     await expect(page.getByTestId("fold")).toBeVisible();
@@ -149,11 +184,13 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("send").click();
     await expect(page.getByTestId("notice")).toBeVisible();
   },
-  "the help sheet": async (page) => {
+  "the help sheet, of a browser that refuses notifications": async (page) => {
+    await watchNotifications(page, "denied");
     await page.goto("/");
     await expect(page.getByTestId("composer")).toBeEnabled();
     await page.keyboard.press("Control+/");
-    await expect(page.getByTestId("help")).toBeVisible();
+    await page.getByTestId("notifications").click();
+    await expect(page.locator(".help-note[role=status]")).toHaveText(/\S/);
   },
   "an answer that failed, with its way on": async (page) => {
     const failed = { content: "So far", status: "failed", error: "The provider refused the key.", error_code: "model_auth" };
@@ -296,6 +333,19 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await expect(page.getByTestId("sidebar").locator(".day")).toHaveCount(0);
     await expect(page.getByTestId("conversation-link")).toHaveText(["Sums"]);
   },
+  "a search that failed, in a list that was folded away": async (page, request) => {
+    await request.post("/api/conversations", { data: { title: "Sums" } });
+    await page.context().addCookies([{ name: "tallybook_sidebar", value: "folded", url: "http://127.0.0.1" }]);
+    await page.goto("/");
+    await expect(page.getByTestId("composer")).toBeEnabled();
+    for (const address of ["**/api/search?*", /\/api\/conversations\?.*q=/]) {
+      await page.route(address, (route) => route.fulfill({ status: 503, body: "{}" }));
+    }
+    await page.locator("#thread").focus();
+    await page.keyboard.press("/");
+    await page.getByTestId("search").fill("sum");
+    await expect(page.getByTestId("sidebar").getByRole("alert").first()).toBeVisible();
+  },
   "a search that finds nothing": async (page) => {
     await open(page, PLAIN);
     await page.route(/\/api\/conversations\?.*q=/, (route) => route.fulfill({ json: { items: [], next_cursor: null } }));
@@ -322,9 +372,12 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("row-menu").press("Enter");
     await expect(page.getByTestId("select")).toBeVisible();
   },
-  "several conversations being chosen": async (page) => {
+  "several conversations being chosen, and what could not be done": async (page) => {
     await open(page, PLAIN);
+    await page.route("**/api/conversations/*", (route) => (route.request().method() === "PATCH" ? route.abort() : route.fallback()));
     await showSidebar(page);
+    await chooseInMenu(page.locator(".conversation-row"), "pin");
+    await expect(page.getByTestId("list-trouble")).toBeVisible();
     await chooseInMenu(page.locator(".conversation-row"), "select");
     await expect(page.getByTestId("choose")).toBeChecked();
   },
@@ -333,6 +386,12 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await showSidebar(page);
     await page.getByTestId("open-archive").click();
     await expect(page.getByTestId("leave-archive")).toBeVisible();
+  },
+  "a conversation in the archive": async (page, request) => {
+    const { uuid } = await (await request.post("/api/conversations", { data: { title: "Old" } })).json();
+    await request.patch(`/api/conversations/${uuid}`, { data: { archived: true } });
+    await page.goto(`/c/${uuid}`);
+    await expect(page.getByTestId("archived-notice")).toBeVisible();
   },
   "the command palette": async (page) => {
     await open(page, PLAIN);
@@ -387,13 +446,7 @@ for (const [place, { language, viewport }] of Object.entries(PLACES)) {
       await context.addCookies([{ name: "tallybook_language", value: language, url: "http://127.0.0.1" }]);
       await show(page, request);
       await expect(page.locator("html")).toHaveAttribute("lang", language);
-      const found: Record<string, string[]> = {};
-      for (const colorScheme of ["light", "dark"] as const) {
-        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        found[colorScheme] = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join("\n    ")}`);
-      }
-      expect(found).toEqual({ light: [], dark: [] });
+      expect(await findings(page)).toEqual(NOTHING);
     });
   }
 }
@@ -407,14 +460,26 @@ test("the keyboard reaches everything in the order in which it stands, and sees 
   await page.locator(".skip-link").focus();
   const stops: string[] = [];
   for (let press = 0; press < 25; press++) {
-    const [name, outline] = await page.evaluate(() => {
+    const [name, outline, cutBy] = await page.evaluate(() => {
       const focused = document.activeElement!;
       const field = focused.closest(".composer") ?? focused;
       const name = focused.getAttribute("data-testid") ?? focused.className;
-      return [name, getComputedStyle(field).outlineStyle];
+      const { outlineStyle, outlineWidth, outlineOffset } = getComputedStyle(field);
+      const out = parseFloat(outlineWidth) + parseFloat(outlineOffset);
+      const ring = field.getBoundingClientRect();
+      let cutBy = "";
+      for (let around = field.parentElement; around && around !== document.body; around = around.parentElement) {
+        if (getComputedStyle(around).overflow === "visible") continue;
+        const place = around.getBoundingClientRect();
+        const isWhole =
+          ring.left - out >= place.left && ring.right + out <= place.right && ring.top - out >= place.top && ring.bottom + out <= place.bottom;
+        if (!isWhole) cutBy = around.className || around.tagName;
+      }
+      return [name!, outlineStyle, cutBy];
     });
-    stops.push(name!);
+    stops.push(name);
     expect(outline, `${name} shows that it has the focus`).not.toBe("none");
+    expect(cutBy, `the ring around ${name} is whole`).toBe("");
     if (name === "composer") break;
     await page.keyboard.press("Tab");
   }

@@ -17,6 +17,16 @@ test("a busy provider and a call that is being written are told, until the answe
   await clock.runFor(4_000);
   await expect(beside).toHaveText("Trying again in 10 s (2 of 3)");
 
+  for (const [code, words] of [
+    ["model_unreachable", "The provider cannot be reached."],
+    ["model_failing", "The provider reports a fault of its own."],
+    ["model_bad_stream", "The model's answer broke off."],
+  ]) {
+    await turn.say("model_retry", { code, attempt: 3, attempts: 3, delay_ms: 14_000 });
+    await clock.runFor(100);
+    await expect(said, code).toHaveText(words!);
+  }
+
   await turn.say("tool_call_preparing", { tool_name: "write_file", bytes: 48_000 });
   await clock.runFor(100);
   await expect(said).toHaveText("Writing a call of write_file…");

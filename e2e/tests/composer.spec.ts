@@ -38,6 +38,7 @@ test("Enter sends, but not the Enter that ends a composition, and nothing sends 
   await field.fill(" \n ");
   await expect(page.getByTestId("send")).toBeDisabled();
   await expect(page.getByTestId("send"), "and says why").toHaveAttribute("title", "Write a message first");
+  await expect(field, "it is said what Enter does").toHaveAccessibleDescription("Enter sends · Shift+Enter breaks the line");
 
   await field.fill("計算して");
   // What Chromium reports while an input method composes, and what Safari reports after it.
@@ -51,6 +52,8 @@ test("Enter sends, but not the Enter that ends a composition, and nothing sends 
   await expect(messages.first()).toContainText("計算して");
   await expect(page.getByTestId("stop"), "Stop stands where Send was").toBeVisible();
   await expect(page.getByTestId("send")).toHaveCount(0);
+  const later = "Enter sends when the answer ends · Shift+Enter breaks the line";
+  await expect(field, "also while an answer is written").toHaveAccessibleDescription(later);
   await field.fill("The next");
   await page.keyboard.press("Enter");
   await expect(field).toHaveValue("");
@@ -66,6 +69,37 @@ test("after a click on Send one writes on", async ({ page }) => {
   await expect(new ChatPage(page).answers).toHaveAttribute("data-status", "complete");
   await expect(page).toHaveURL(/\/c\//);
   await expect(field, "and after it").toBeFocused();
+});
+
+test("whoever presses New chat, a conversation or an example writes there at once", async ({ page }) => {
+  const chat = new ChatPage(page);
+  const field = page.getByTestId("composer");
+  await page.goto("/");
+  await expect(field).toBeFocused();
+  await page.getByTestId("example").first().click();
+  await page.keyboard.type("While it answers");
+  await expect(field).toHaveValue("While it answers");
+  await expect(chat.answers).toHaveAttribute("data-status", "complete");
+  const row = page.locator(`.conversation-row [href="${new URL(page.url()).pathname}"]`);
+
+  await page.getByTestId("new-chat").click();
+  await page.keyboard.type("Something new");
+  await expect(page).toHaveURL("/");
+  await expect(field).toHaveValue("Something new");
+  await page.getByTestId("new-chat").click();
+  await page.keyboard.type(", and more");
+  await expect(field, "also where one is already").toHaveValue("Something new, and more");
+  await row.click();
+  await page.keyboard.type(", as I said");
+  await expect(field).toHaveValue("While it answers, as I said");
+
+  // By the keyboard one may go on to the next.
+  await page.getByTestId("new-chat").focus();
+  await page.keyboard.press("Enter");
+  await expect(field, "a new chat begins with writing").toBeFocused();
+  await row.press("Enter");
+  await expect(field).toHaveValue("While it answers, as I said");
+  await expect(row).toBeFocused();
 });
 
 test("what one was writing stays in its place", async ({ page }) => {

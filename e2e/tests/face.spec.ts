@@ -26,6 +26,15 @@ test("the start shows the tools there are, and each says what it does", async ({
   }
 });
 
+test("one model is told as what it is, and offers no choice", async ({ page }) => {
+  await page.goto("/");
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  const model = page.locator(".header").getByTestId("model");
+  await expect(model).toHaveText("Model:demo");
+  expect(await model.evaluate((told) => [told.tagName, told.querySelectorAll("button, select, a, [tabindex]").length])).toEqual(["P", 0]);
+  await expect(page.getByRole("combobox", { name: "Model" })).toHaveCount(0);
+});
+
 test("the bar at the top names the conversation, which is renamed, kept and deleted there", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");

@@ -3,6 +3,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -52,6 +53,24 @@ test("a conversation has the model that was chosen, and one answer or one messag
   await expect(page.getByTestId("usage-in-all"), "what the conversation cost, as far as prices are known").toHaveText(/cost 0\.00\d+/);
   expect((await (await request.get(chat.api())).json()).model).toBe("Sums");
 });
+
+for (const [language, width] of [
+  ["en", 1280],
+  ["ja", 360],
+] as const) {
+  test(`the choice, that of an answer, and one that failed pass axe, ${language}, ${width} pixels wide`, async ({ page, context, tolerated }) => {
+    tolerated.push(/Failed to load resource/);
+    await page.setViewportSize({ width, height: 640 });
+    await context.addCookies([{ name: "tallybook_language", value: language, url: "http://127.0.0.1" }]);
+    await page.goto("/");
+    const answer = await new ChatPage(page).ask("2 + 3");
+    await expect(answer.getByTestId("author")).toBeVisible();
+    await page.route("**/api/conversations/*", (route) => (route.request().method() === "PATCH" ? route.fulfill({ status: 503, body: "{}" }) : route.fallback()));
+    await page.locator("select[data-testid=model]").selectOption("Sums");
+    await expect(page.getByTestId("model-notice")).toBeVisible();
+    expect(await findings(page)).toEqual(NOTHING);
+  });
+}
 
 test("a model that is gone says so and leaves the choice of another", async ({ page, server, tolerated }) => {
   tolerated.push(/net::ERR_|Failed to load resource/);

@@ -46,11 +46,13 @@ test("the palette finds conversations and commands by the keyboard alone", async
     await page.keyboard.press("Enter");
     await expect(page.getByTestId("help")).toBeVisible();
     await page.keyboard.press("Escape");
+    await page.getByTestId("conversation-link").first().focus();
     await page.keyboard.press("Control+k");
     await page.keyboard.type("taxes");
     await page.keyboard.press("Enter");
     await expect(page).toHaveURL(/\/c\//);
     await expect(page.getByTestId("conversation-menu")).toHaveText("Taxes of 2025");
+    await expect(composer, "one goes on to write").toBeFocused();
   });
 
   await test.step("commands for what is open", async () => {

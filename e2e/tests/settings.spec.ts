@@ -1,8 +1,8 @@
 // The settings, with accounts and without.
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Browser, BrowserContext, Page } from "@playwright/test";
 import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
+import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage } from "../kit/chat.ts";
 
 test.use({ settings: { ACCOUNTS: "on", MAX_TURNS_PER_PERSON: "1", DEMO_PACE_MS: "500" } });
@@ -103,12 +103,12 @@ test("who has as many answers as may be is told what to do", async ({ browser, b
   await context.close();
 });
 
-for (const [colorScheme, locale, width, words] of [
-  ["light", "en-GB", 1280, "Signed-in browsers"],
-  ["dark", "ja-JP", 360, "サインイン中のブラウザー"],
+for (const [locale, width, words] of [
+  ["en-GB", 1280, "Signed-in browsers"],
+  ["ja-JP", 360, "サインイン中のブラウザー"],
 ] as const) {
-  test(`the settings are for everybody, ${colorScheme}, ${locale}, ${width} pixels wide`, async ({ browser, baseURL }) => {
-    const [context, page] = await signedIn(browser, baseURL!, { colorScheme, locale, viewport: { width, height: 640 } });
+  test(`the settings are for everybody, ${locale}, ${width} pixels wide`, async ({ browser, baseURL }) => {
+    const [context, page] = await signedIn(browser, baseURL!, { locale, viewport: { width, height: 640 } });
     await expect(page.getByRole("heading", { name: words })).toBeVisible();
     await page.getByTestId("key-name").fill("長".repeat(64));
     await page.getByTestId("make-key").click();
@@ -117,8 +117,7 @@ for (const [colorScheme, locale, width, words] of [
     await expect(page.getByTestId("new-key")).toBeVisible();
     await expect(page.getByTestId("invitation")).toBeVisible();
     await expect(page.getByTestId("key").first()).toBeVisible();
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join("\n")}`)).toEqual([]);
+    expect(await findings(page)).toEqual(NOTHING);
     const sizes = await page.getByTestId("settings").evaluate((area) => [area.scrollWidth, area.clientWidth]);
     expect(sizes[0], "nothing is wider than the page").toBe(sizes[1]);
     await context.close();

@@ -43,6 +43,7 @@ test("conversations are found, renamed, and deleted with a way back", async ({ p
   await test.step("a deletion is taken back", async () => {
     await chooseInMenu(row("Plums"), "delete");
     await expect(page.getByTestId("undo")).toBeFocused();
+    await expect(page.locator(".undo-note"), "it says what").toContainText("Deleted “Plums”.");
     await page.keyboard.press("Enter");
     await expect(row("Plums")).toBeVisible();
   });

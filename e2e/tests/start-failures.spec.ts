@@ -1,14 +1,14 @@
 // A page that cannot start, or whose program stops, says so and how to go on.
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
+import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
 const PROGRAM = /tallybook_bg\.wasm/;
 
 test.beforeEach(async ({ tolerated }) => {
-  tolerated.push(/status of 503|Failed to load|preload|MIME|WebAssembly|RuntimeError|uncaught/i);
+  tolerated.push(/status of 503|Failed to load|preload|MIME|WebAssembly|RuntimeError|panicked|uncaught/i);
 });
 
 function notice(page: Page) {
@@ -19,10 +19,7 @@ test("a program that does not load is said, and a reload goes on", async ({ page
   await page.route(PROGRAM, (route) => route.fulfill({ status: 503 }));
   await page.goto("/");
   await expect(notice(page)).toContainText("could not be loaded");
-  for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme });
-    expect((await new AxeBuilder({ page }).analyze()).violations, colorScheme).toEqual([]);
-  }
+  expect(await findings(page)).toEqual(NOTHING);
   await page.unroute(PROGRAM);
   await notice(page).getByRole("link").click();
   await expect(page.locator("body")).toHaveAttribute("data-alive", "");
@@ -55,9 +52,35 @@ test("a program that stops is said", async ({ page }) => {
   await expect(notice(page)).toContainText("broke");
 });
 
+test("a program that stops while it waits for something is said", async ({ page }) => {
+  await page.goto("/");
+  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+  await page.evaluate(() => void Promise.reject(new Error("Of somebody else's.")));
+  await expect(notice(page)).toBeHidden();
+  await page.evaluate(() => void Promise.reject(new WebAssembly.RuntimeError("unreachable")));
+  await expect(notice(page)).toContainText("broke");
+});
+
+test("a panic of the program itself is said", async ({ page }) => {
+  await page.goto("/");
+  await new ChatPage(page).ask("What is 1 + 2?");
+  await page.evaluate(() => {
+    const { createElement } = document;
+    const { cloneNode } = Node.prototype;
+    document.createElement = Node.prototype.cloneNode = () => {
+      document.createElement = createElement;
+      Node.prototype.cloneNode = cloneNode;
+      throw new Error("This browser makes no elements.");
+    };
+  });
+  await page.getByTestId("new-chat").click();
+  await expect(notice(page)).toContainText("broke");
+});
+
 test("what stopped is said in the reader's language", async ({ page, context, baseURL }) => {
   await context.addCookies([{ name: "tallybook_language", value: "ja", url: baseURL! }]);
   await page.route(PROGRAM, (route) => route.fulfill({ status: 503 }));
   await page.goto("/");
   await expect(page.getByRole("alert").filter({ hasText: "読み込めなかった" })).toBeVisible();
+  expect(await findings(page)).toEqual(NOTHING);
 });

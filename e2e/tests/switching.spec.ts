@@ -73,6 +73,8 @@ test("a conversation deleted elsewhere says so, and what was being written goes 
   await page.getByTestId("composer").fill("Half a thought");
   await request.delete(chat.api());
   await expect(page.getByTestId("deleted-notice")).toContainText("deleted elsewhere");
+  const hint = "This conversation was deleted. Send this in a new chat.";
+  await expect(page.getByTestId("composer")).toHaveAccessibleDescription(hint);
   await expect(chat.messages, "it can still be read").toHaveCount(2);
   await expect(page.getByTestId("composer")).toHaveValue("Half a thought");
   await expect(page.getByTestId("send")).toBeDisabled();

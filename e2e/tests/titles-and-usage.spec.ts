@@ -46,7 +46,8 @@ test("an answer says what it cost, to the figure, and the title is nobody's cost
   await chat.ask("And three and four?");
   for (const when of ["live", "reloaded"]) {
     const each = "1,200 tokens in · 34 out";
-    await expect(page.getByTestId("usage"), when).toHaveText([each, each]);
+    for (const answer of [0, 1]) await expect(chat.answers.nth(answer).getByTestId("usage"), when).toHaveText(each);
+    await expect(page.getByTestId("usage"), "and nowhere else").toHaveCount(2);
     await expect(page.getByTestId("usage-in-all"), when).toHaveText("In all 2,400 tokens in · 68 out");
     await page.reload();
   }

@@ -63,7 +63,7 @@ test("a question is sent by the button, since Enter breaks the line, and its cal
   const field = page.getByTestId("composer");
   await expect(field, "nothing brings up the keyboard unasked").not.toBeFocused();
   await expect(field).toHaveAttribute("enterkeyhint", "enter");
-  await expect(field).toHaveAccessibleDescription("The button sends");
+  await expect(field, "of a key that does what its name says there is nothing to say").toHaveAccessibleDescription("");
   await field.tap();
   await page.keyboard.type("What is");
   await page.keyboard.press("Enter");
@@ -94,6 +94,7 @@ test("the list leads to another chat, a new one and back", async ({ page, reques
   await expect(page.getByTestId("search")).toBeHidden();
   await page.getByTestId("example").first().tap();
   await expect(chat.answers).toHaveAttribute("data-status", "complete");
+  await expect(page.getByTestId("composer"), "nothing brings up the keyboard unasked").not.toBeFocused();
   await goTo(page, first);
   await expect(chat.messages).toHaveCount(2);
 });

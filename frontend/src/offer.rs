@@ -24,6 +24,20 @@ pub(crate) struct Offer {
     pub(crate) is_demo: bool,
 }
 
+/// What the tools there are let one ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// There are none.
+    Talk,
+    /// They reckon, and do nothing else.
+    Calculator,
+    /// They do other things.
+    Tools,
+}
+
+/// The tools that reckon.
+const CALCULATOR: [&str; 5] = ["add", "subtract", "multiply", "divide", "evaluate"];
+
 /// A tool, as far as a reader wants to know before it is used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ToolAtHand {
@@ -49,6 +63,15 @@ impl Offer {
             ToolAtHand { about: about.to_owned(), name: tool.name }
         });
         Self { tools: tools.collect(), more, is_demo: model.provider == "demo" }
+    }
+
+    /// What can be asked for; of the demo model sums alone, whatever other tools there are.
+    pub(crate) fn kind(&self) -> Kind {
+        match () {
+            () if self.tools.is_empty() => Kind::Talk,
+            () if self.is_demo || self.tools.iter().all(|tool| CALCULATOR.contains(&&*tool.name)) => Kind::Calculator,
+            () => Kind::Tools,
+        }
     }
 
     /// Questions that the tools there are can answer: those with words of their own first, then one for each other tool,
@@ -98,7 +121,7 @@ mod tests {
     use serde_json::json;
     use tallybook_protocol::{ModelInfo, ToolInfo};
 
-    use super::{MAX_TOOLS, Offer};
+    use super::{Kind, MAX_TOOLS, Offer};
     use crate::language::Language;
 
     fn offer(provider: &str, names: &[&str]) -> Offer {
@@ -135,6 +158,23 @@ mod tests {
             assert!(foreign.examples(language)[0].question.contains("weather"));
             assert_eq!(shown(&offer("openai", &[]), language), ["", "", ""]);
         }
+    }
+
+    #[test]
+    fn the_greeting_follows_the_tools_and_the_model() {
+        for language in Language::ALL {
+            let said = |provider, names: &[&str]| language.greeting(offer(provider, names).kind());
+            let (calculator, tools, talk) =
+                (said("openai", &["add", "evaluate"]), said("openai", &["add", "current_time"]), said("openai", &[]));
+            assert_eq!(said("demo", &["add", "current_time"]), calculator, "it knows sums alone");
+            assert_eq!(said("openai", &["weather__today"]), tools);
+            assert!(
+                calculator.0 != tools.0 && tools.0 != talk.0 && talk.0 != calculator.0,
+                "{calculator:?} {tools:?} {talk:?}"
+            );
+            assert!(calculator.1 == tools.1 && talk.1 != tools.1, "what is kept of calls is told where there are some");
+        }
+        assert_eq!(offer("openai", &[]).kind(), Kind::Talk);
     }
 
     #[test]

@@ -98,7 +98,7 @@ texts! {
     composer_label: "Message", "メッセージ";
     composer_placeholder: "Write a message…", "メッセージを入力…";
     composer_hint: "Enter sends · Shift+Enter breaks the line", "Enterで送信・Shift+Enterで改行";
-    composer_hint_touch: "The button sends", "ボタンで送信";
+    composer_hint_busy: "Enter sends when the answer ends · Shift+Enter breaks the line", "Enterで回答の終了後に送信・Shift+Enterで改行";
     send: "Send", "送信";
     send_nothing: "Write a message first", "先にメッセージを入力してください";
     send_later: "Send when the answer ends", "回答が終わったら送信";
@@ -127,11 +127,7 @@ texts! {
     needs_javascript:
         "You can read this conversation as it is. To write, switch on JavaScript for this page.",
         "このまま会話を読むことができます。書き込むには、このページのJavaScriptを有効にしてください。";
-    empty_title: "What shall we work out?", "何から始めましょうか?";
     tools_at_hand: "Tools at hand:", "使えるツール:";
-    empty_text:
-        "Ask in your own words. Every tool call is kept, with what went in, what came out and how long it took.",
-        "ふだんの言葉でどうぞ。ツールの呼び出しは、入力・出力・所要時間とともにすべて記録されます。";
     /// Before the settings in the notice that the demo model answers.
     demo_notice_start:
         "This is the built-in demo model: it knows arithmetic only. Set ",
@@ -153,6 +149,9 @@ texts! {
     show_less: "Show less", "折りたたむ";
     thinking: "Thinking…", "考えています…";
     provider_busy: "The provider is busy.", "モデルの提供元が混み合っています。";
+    provider_unreachable: "The provider cannot be reached.", "モデルの提供元に接続できません。";
+    provider_failing: "The provider reports a fault of its own.", "モデルの提供元で障害が起きています。";
+    provider_broke_off: "The model's answer broke off.", "モデルの応答が途切れました。";
     still_waiting: "Still waiting…", "まだ待っています…";
     sending: "Sending…", "送信しています…";
     model_refused:
@@ -371,8 +370,16 @@ mod tests {
         assert_eq!(said(&Waiting::Model, true)[0], "Still waiting…");
         let call = Waiting::Call { name: "write_file".to_owned(), bytes: 48_000 };
         assert_eq!(said(&call, true)[0], "Writing a call of write_file…");
-        let provider = Waiting::Provider { seconds: 14, attempt: 2, attempts: 3 };
-        assert_eq!(said(&provider, false)[0], "The provider is busy.");
+        let provider = |code: &str| Waiting::Provider { code: code.to_owned(), seconds: 14, attempt: 2, attempts: 3 };
+        let causes = ["model_busy", "model_unreachable", "model_failing", "model_bad_stream"];
+        for language in Language::ALL {
+            let mut words = causes.map(|code| language.waiting(&provider(code), false)).to_vec();
+            words.dedup();
+            assert_eq!(words.len(), causes.len(), "each cause has its words: {words:?}");
+        }
+        assert_eq!(said(&provider("model_busy"), false)[0], "The provider is busy.");
+        assert_eq!(said(&provider("model_unreachable"), false)[0], "The provider cannot be reached.");
+        assert_eq!(said(&provider("model_failing"), false)[0], "The provider reports a fault of its own.");
         assert_eq!(Language::English.trying_again(14, 2, 3), "Trying again in 14 s (2 of 3)");
     }
 

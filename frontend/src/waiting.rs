@@ -17,6 +17,8 @@ pub(crate) enum Waiting {
     },
     /// The provider, which is asked again.
     Provider {
+        /// Why, by the stable name of what went wrong.
+        code: String,
         /// In how many seconds, counted from when this was heard.
         seconds: u64,
         /// Which attempt that will be, of how many.
@@ -34,6 +36,7 @@ impl Waiting {
                 Self::Call { name: call.tool_name.clone(), bytes: i64::try_from(call.bytes).unwrap_or(i64::MAX) }
             }
             Some(Activity::Retrying(retry)) => Self::Provider {
+                code: retry.code.clone(),
                 seconds: retry.delay_ms.div_ceil(1000),
                 attempt: retry.attempt,
                 attempts: retry.attempts,

@@ -1,11 +1,11 @@
-//! `cargo xtask lint`: imports, formatting and lints, where a warning is a failure.
+//! `cargo xtask lint`: imports, style, formatting and lints, where a warning is a failure.
 
 use anyhow::Result;
 
 use crate::{
     imports,
     progress::{Step, say},
-    shell,
+    shell, style,
     ui::{
         PROGRAMS, TARGET,
         toolchain::{self, Toolchain},
@@ -18,6 +18,10 @@ pub(crate) fn run() -> Result<()> {
     let step = Step::begin("checking the imports", "");
     let files = imports::check()?;
     step.done(&format!("no circle in {files} files"));
+
+    let step = Step::begin("checking the style", "");
+    let files = style::check()?;
+    step.done(&format!("what is decided for all stands in one of {files} files"));
 
     let step = Step::begin("checking the formatting", "");
     shell::run(shell::cargo().args(["fmt", "--all", "--check"]))?;

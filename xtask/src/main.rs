@@ -24,6 +24,7 @@ mod run;
 mod screenshots;
 mod seed;
 mod shell;
+mod style;
 mod test;
 mod ui;
 mod workspace;

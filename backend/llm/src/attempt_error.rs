@@ -27,7 +27,8 @@ pub(super) struct AttemptError {
 
 impl From<ModelError> for AttemptError {
     fn from(error: ModelError) -> Self {
-        let passing = matches!(error, ModelError::Busy { .. } | ModelError::Unreachable { .. });
+        let passing =
+            matches!(error, ModelError::Busy { .. } | ModelError::Failing { .. } | ModelError::Unreachable { .. });
         Self { error, retry: if passing { Retry::Backoff } else { Retry::Never } }
     }
 }
@@ -42,7 +43,7 @@ impl AttemptError {
     pub(super) fn with_retry_after(mut self, headers: &HeaderMap) -> Self {
         if let (Retry::Backoff, Some(delay)) = (self.retry, retry_after::find(headers, SystemTime::now())) {
             self.retry = Retry::After(delay);
-            if let ModelError::Busy { detail } = &mut self.error
+            if let ModelError::Busy { detail } | ModelError::Failing { detail } = &mut self.error
                 && delay > MAX_RETRY_AFTER
             {
                 *detail = format!("{detail}; it asks to wait {}", in_words(delay));

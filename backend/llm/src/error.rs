@@ -47,10 +47,16 @@ pub enum ModelError {
         /// The provider's own message, shortened.
         detail: String,
     },
-    /// The provider is overloaded or limits the rate (408, 409, 429, 5xx, 529, `overloaded_error`).
+    /// The provider is overloaded or limits the rate (408, 409, 429, 503, 529, `overloaded_error`).
     #[error("The model provider cannot answer right now ({detail}). Try again in a moment.")]
     Busy {
         /// The status or the provider's word for it.
+        detail: String,
+    },
+    /// Something broke at the provider, or on the way to it (all other 5xx, `api_error`).
+    #[error("Something broke at the model provider ({detail}). Try again in a moment.")]
+    Failing {
+        /// The status, and the provider's own message, shortened.
         detail: String,
     },
     /// No connection.
@@ -91,6 +97,7 @@ impl ModelError {
             Self::Refused { .. } => "model_refused_request",
             Self::ContextTooLong { .. } => "model_context_too_long",
             Self::Busy { .. } => "model_busy",
+            Self::Failing { .. } => "model_failing",
             Self::Unreachable { .. } => "model_unreachable",
             Self::Timeout { .. } => "model_timeout",
             Self::BadStream { .. } => "model_bad_stream",

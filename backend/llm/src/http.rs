@@ -123,6 +123,7 @@ fn scrubbed(endpoint: &Endpoint, error: ModelError) -> ModelError {
         ModelError::NotFound { model, detail } => ModelError::NotFound { model, detail: clean(detail) },
         ModelError::ToolsUnsupported { model, detail } => ModelError::ToolsUnsupported { model, detail: clean(detail) },
         ModelError::Busy { detail } => ModelError::Busy { detail: clean(detail) },
+        ModelError::Failing { detail } => ModelError::Failing { detail: clean(detail) },
         ModelError::ContextTooLong { limit, detail } => ModelError::ContextTooLong { limit, detail: clean(detail) },
         ModelError::BadStream { detail } => ModelError::BadStream { detail: clean(detail) },
         other => other,

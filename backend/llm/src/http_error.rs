@@ -38,7 +38,8 @@ pub(super) fn from_status(status: u16, message: &str, model: &str) -> ModelError
             detail: detail().trim_end_matches('.').to_owned(),
         },
         404 => ModelError::NotFound { model: model.to_owned(), detail: numbered() },
-        408 | 409 | 429 | 500.. => ModelError::Busy { detail: numbered() },
+        408 | 409 | 429 | 503 | 529 => ModelError::Busy { detail: numbered() },
+        500.. => ModelError::Failing { detail: numbered() },
         300..=399 => ModelError::Refused {
             status,
             detail: "it redirects to another address. Set LLM_BASE_URL to the final one.".to_owned(),
@@ -92,7 +93,8 @@ mod tests {
             (413, "model_refused_request"),
             (422, "model_refused_request"),
             (429, "model_busy"),
-            (500, "model_busy"),
+            (500, "model_failing"),
+            (502, "model_failing"),
             (503, "model_busy"),
             (529, "model_busy"),
         ] {

@@ -247,7 +247,7 @@ async fn error_statuses_say_what_to_fix_and_never_the_key() {
             (404, "model_not_found", "\"some-model\""),
             (413, "model_refused_request", "413"),
             (429, "model_busy", "Try again"),
-            (500, "model_busy", "500"),
+            (500, "model_failing", "500"),
             (529, "model_busy", "529"),
             (307, "model_refused_request", "LLM_BASE_URL"),
         ] {

@@ -1,7 +1,7 @@
-//! The open conversation: its messages above, the message field below. It owns the session.
+//! The open conversation: its messages above, the message field below.
 
 use leptos::prelude::*;
-use tallybook_protocol::{Conversation, ToolCallId};
+use tallybook_protocol::ToolCallId;
 use uuid::Uuid;
 
 use crate::{
@@ -18,12 +18,11 @@ use crate::{
         usage_sheet::ShownUsage,
     },
     conversation_list::ConversationList,
-    feed::Feed,
     goal::Goal,
     keys::Command,
     language::use_language,
     notification,
-    session::{Phase, Place, Session, Ways},
+    session::{Phase, Place, Session},
     text::{DEMO_SETTINGS, page_title},
     transcript::Transcript,
 };
@@ -31,46 +30,36 @@ use crate::{
 /// One conversation, or a chat that is about to become one.
 #[component]
 pub(crate) fn ChatPane(
-    /// What is shown.
-    place: Place,
-    /// The conversation there, when it is here already.
-    conversation: Option<Conversation>,
+    session: Session,
     /// Whether the built-in demo model answers.
     is_demo: bool,
     /// The list, which has a newer title than the one that the conversation was opened with.
     list: ConversationList,
     /// The conversation that is open.
     current: Signal<Option<Uuid>>,
-    /// Where the page learns its title from.
-    title: RwSignal<Option<String>>,
+    /// Its title, once it has one.
+    title: Signal<Option<String>>,
     /// Whether something is to be found in it.
     finding: RwSignal<bool>,
     /// The message that is to be shown.
     goal: Signal<Option<Goal>>,
-    feed: Feed,
-    /// Where the page learns of the session that is open.
-    open_session: RwSignal<Option<Session>>,
-    ways: Ways,
+    /// Leaves for a new chat.
+    open_new_chat: Callback<()>,
 ) -> impl IntoView {
     let text = use_language();
-    let opened_with = conversation.as_ref().map(|conversation| conversation.summary.title.clone());
-    let session = Session::new(place, conversation, feed, ways);
-    open_session.set(Some(session));
     Effect::new(move || goal.get().into_iter().for_each(|goal| session.go_to(goal)));
     on_cleanup(move || finding.set(false));
     Effect::new(move || session.set_leaving(current.get().is_some_and(|uuid| list.is_leaving(uuid))));
-    let name = Memo::new(move |_| current.get().and_then(|uuid| list.title_of(uuid)).or_else(|| opened_with.clone()));
-    Effect::new(move || title.set(name.get()));
     let has_begun = Memo::new(move |_| {
         session.unstored.with(Option::is_some) || session.transcript.with(|transcript| !transcript.entries().is_empty())
     });
     // A chat that has just begun is not in the list yet; before that the greeting is the heading.
-    let heading = Memo::new(move |_| name.get().or_else(|| has_begun.get().then(|| text.new_chat().to_owned())));
+    let heading = Memo::new(move |_| title.get().or_else(|| has_begun.get().then(|| text.new_chat().to_owned())));
     let tab = Memo::new(move |_| match session.place.get() {
         Place::Missing => page_title(Some(text.not_found_title())),
         Place::Failed(..) => page_title(Some(text.failed_title())),
         Place::NewChat | Place::Loading(_) | Place::Open(_) | Place::Deleted => {
-            name.with(|name| page_title(name.as_deref()))
+            title.with(|title| page_title(title.as_deref()))
         }
     });
     // The end of an answer is told once, and nothing before it.
@@ -119,7 +108,7 @@ pub(crate) fn ChatPane(
             </p>
             <div class="dock">
                 {connection_note(session)}
-                {move || is_deleted.get().then(|| deleted_notice(ways))}
+                {move || is_deleted.get().then(|| deleted_notice(open_new_chat))}
                 {move || is_archived.get().map(|uuid| archived_notice(uuid, list))}
                 {move || session.notice.get().map(|notice| view! {
                     <p class="failure" role="alert" data-testid="notice">{notice}</p>
@@ -201,7 +190,7 @@ fn name_tab(tab: Memo<String>, told: Memo<Told>, waiting: Memo<Vec<ToolCallId>>)
     });
 }
 
-fn deleted_notice(ways: Ways) -> AnyView {
+fn deleted_notice(open_new_chat: Callback<()>) -> AnyView {
     let text = use_language();
     view! {
         <p class="failure" role="alert" data-testid="deleted-notice">
@@ -211,7 +200,7 @@ fn deleted_notice(ways: Ways) -> AnyView {
                 type="button"
                 class="button small"
                 data-testid="go-on-in-new-chat"
-                on:click=move |_| ways.open_new_chat.run(())
+                on:click=move |_| open_new_chat.run(())
             >
                 {text.new_chat()}
             </button>

@@ -4,6 +4,7 @@ use leptos::{
     ev::{self, DragEvent, KeyboardEvent, MouseEvent, SubmitEvent},
     html,
     prelude::*,
+    task::{spawn_local, tick},
 };
 use wasm_bindgen::JsCast;
 use web_sys::Element;
@@ -80,8 +81,11 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                     {move || match () {
                         () if session.is_leaving.get() => text.send_while_leaving(),
                         () if session.phase.get() == Phase::Awaiting => text.send_after_decision(),
-                        () if enter_sends() => text.composer_hint(),
-                        () => text.composer_hint_touch(),
+                        () if session.place.with(|place| *place == Place::Deleted) => text.send_after_deletion(),
+                        // Under a thumb the keyboard says what its key does.
+                        () if !enter_sends() => "",
+                        () if session.is_busy() => text.composer_hint_busy(),
+                        () => text.composer_hint(),
                     }}
                 </span>
                 <span class="composer-buttons">
@@ -203,6 +207,25 @@ pub(crate) fn go_on_writing() {
             browser::focus_if_free(COMPOSER_ID);
         }
     });
+}
+
+/// Gives the focus to the message field of what was opened, whatever has it: before the next key comes, which should not be
+/// lost, or in the next frame, where the field was still out of reach or that of what was left.
+pub(crate) fn begin_to_write() {
+    spawn_local(async {
+        tick().await;
+        browser::focus(COMPOSER_ID);
+        request_animation_frame(|| {
+            browser::focus(COMPOSER_ID);
+        });
+    });
+}
+
+/// The same for who chose what to open, unless that was by finger, where it would bring up the keyboard.
+pub(crate) fn begin_to_write_after_press() {
+    if !is_touched() {
+        begin_to_write();
+    }
 }
 
 /// Whether one points by finger. What has no pointer at all has keys.

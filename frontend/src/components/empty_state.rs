@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::{
     browser,
     components::{
+        composer::begin_to_write_after_press,
         icon::{Draw, Icon},
         tally_marks::Mark,
     },
@@ -27,7 +28,10 @@ pub(crate) fn EmptyState(session: Session) -> impl IntoView {
                     class="example"
                     data-testid="example"
                     disabled=!browser::IS_HERE
-                    on:click=move |_| session.send(&asked)
+                    on:click=move |_| {
+                        session.send(&asked);
+                        begin_to_write_after_press();
+                    }
                 >
                     <span class="example-text">{question}</span>
                     <code class="example-tool" aria-hidden="true">{tools.join(", ")}</code>
@@ -36,11 +40,12 @@ pub(crate) fn EmptyState(session: Session) -> impl IntoView {
             </li>
         }
     });
+    let (title, words) = text.greeting(offer.kind());
     view! {
         <section class="empty">
             <Mark />
-            <h1>{text.empty_title()}</h1>
-            <p>{text.empty_text()}</p>
+            <h1>{title}</h1>
+            <p>{words}</p>
             <ul class="examples">{examples.collect_view()}</ul>
             <ToolsAtHand offer />
         </section>

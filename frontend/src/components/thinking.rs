@@ -29,7 +29,7 @@ pub(crate) fn Thinking(
     let count = move || {
         let passed = seconds.get();
         waiting.with(|waiting| match waiting {
-            Waiting::Provider { seconds, attempt, attempts } => {
+            Waiting::Provider { seconds, attempt, attempts, .. } => {
                 let left = seconds.saturating_sub(passed.saturating_sub(since.get()));
                 Some(text.trying_again(left, *attempt, *attempts))
             }

@@ -11,10 +11,10 @@ use crate::{
     components::{
         chat_pane::ChatPane,
         commands::on_command,
+        composer::{begin_to_write, begin_to_write_after_press},
         each::Each,
         header::Header,
         help::{self, HelpSheet},
-        ids::COMPOSER_ID,
         later::{Later, Other, later},
         outdated::Outdated,
         palette::{Palette, PaletteDialog},
@@ -55,17 +55,15 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     provide_context(Person(person));
     provide_context(Switches::new());
     Later::new(&content).provide();
-    let navigation = Navigation::new(address);
+    let navigation = Navigation::new(address, begin_to_write_after_press);
     // The conversation that the new chat in pane so-and-so became.
     let became = StoredValue::new(None::<(u32, Uuid)>);
     let opened = use_opened(navigation, became);
 
-    // The open pane says it, as soon as it knows.
     let summary = match &content {
         Content::Conversation(conversation) => Some(conversation.summary.clone()),
         Content::NewChat | Content::Settings | Content::Missing | Content::Failed(_) => None,
     };
-    let title = RwSignal::new(summary.as_ref().map(|summary| summary.title.clone()));
     let feed = Feed::new(folder);
     let is_demo = models.items.iter().all(|model| model.provider == "demo");
     let opened_with = summary.as_ref().map_or((None, None), |summary| (Some(summary.uuid), summary.model.clone()));
@@ -73,6 +71,8 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     provide_context(models);
     let list = ConversationList::new(list, summary, feed);
     list.follow(feed);
+    let current = Signal::derive(move || navigation.get().uuid());
+    let title = use_title(current, list);
     let renaming = RwSignal::new(None);
     let session = RwSignal::new(None::<Session>);
     // What the server has sent is for the first pane.
@@ -92,7 +92,6 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         }),
     };
     let goal = Signal::derive(move || navigation.goal());
-    let current = Signal::derive(move || navigation.get().uuid());
     let is_chat = Memo::new(move |_| navigation.get() != Address::Settings);
     let drawer = Drawer::new();
     let go = Callback::new(move |goal| {
@@ -121,21 +120,27 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         <div class="page" class:sidebar-open=drawer.open>
             <Sidebar list current open=drawer.open sheet go />
             <main class="main" id="main" tabindex="-1" prop:inert=drawer.is_modal>
-                <Header models tools session current title=title.into() is_chat find list renaming sidebar_open=drawer.open />
+                <Header models tools session current title is_chat find list renaming sidebar_open=drawer.open />
                 <Outdated feed />
                 // Each pane is built anew: what was said long ago in one is no news in another.
                 <Each
                     each=move || [opened.get()]
                     key=|opened| opened.number
                     children=move |Opened { number, address }| {
+                        let content = content.try_update_value(Option::take).flatten();
                         if address == Address::Settings {
-                            return settings_view(content, session, title, sheet);
+                            session.set(None);
+                            return settings_view(sheet);
                         }
-                        let (place, conversation) = match content.try_update_value(Option::take).flatten() {
-                            Some(content) => place_of(address, content),
-                            None => (place_at(address), None),
-                        };
-                        view! { <ChatPane place conversation is_demo list current title finding goal feed open_session=session ways=ways(number) /> }
+                        let (place, conversation) = content.map_or_else(
+                            || (place_at(address), None),
+                            |content| place_of(address, content),
+                        );
+                        let ways = ways(number);
+                        let opened = Session::new(place, conversation, feed, ways);
+                        session.set(Some(opened));
+                        let open_new_chat = ways.open_new_chat;
+                        view! { <ChatPane session=opened is_demo list current title finding goal open_new_chat /> }
                         .into_any()
                     }
                 />
@@ -149,15 +154,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
 }
 
 /// The settings, where otherwise a conversation is.
-fn settings_view(
-    content: StoredValue<Option<Content>>,
-    session: RwSignal<Option<Session>>,
-    title: RwSignal<Option<String>>,
-    sheet: HelpSheet,
-) -> AnyView {
-    content.set_value(None);
-    session.set(None);
-    title.set(None);
+fn settings_view(sheet: HelpSheet) -> AnyView {
     browser::name_tab(&page_title(Some(use_language().settings())));
     later(move || Some(Other::Settings(sheet)))
 }
@@ -213,13 +210,6 @@ fn notes(list: ConversationList) -> AnyView {
     .into_any()
 }
 
-/// Whatever field one was in: a new chat begins with writing.
-fn begin_to_write() {
-    request_animation_frame(|| {
-        browser::focus(COMPOSER_ID);
-    });
-}
-
 /// Where a session begins that asks for its conversation itself.
 fn place_at(address: Address) -> Place {
     match address {
@@ -237,6 +227,16 @@ fn place_of(address: Address, content: Content) -> (Place, Option<Conversation>)
         (Content::Missing, _) => (Place::Missing, None),
         (Content::NewChat | Content::Settings | Content::Failed(_), _) => (place_at(address), None),
     }
+}
+
+/// The title of the conversation that is open, once it has one. One that was deleted elsewhere goes by the last that it had.
+fn use_title(current: Signal<Option<Uuid>>, list: ConversationList) -> Signal<Option<String>> {
+    let titled = Memo::new(move |last: Option<&(Option<Uuid>, Option<String>)>| {
+        let uuid = current.get();
+        let last = || last.filter(|(titled, _)| *titled == uuid).and_then(|(_, title)| title.clone());
+        (uuid, uuid.and_then(|uuid| list.title_of(uuid)).or_else(last))
+    });
+    Signal::derive(move || titled.with(|(_, title)| title.clone()))
 }
 
 fn use_opened(navigation: Navigation, became: StoredValue<Option<(u32, Uuid)>>) -> Memo<Opened> {

@@ -9,6 +9,7 @@ use crate::{
     address::{Address, Navigation},
     api, browser,
     components::{
+        composer::begin_to_write_after_press,
         help::{self, HelpSheet},
         sidebar_foot::{choose_language, choose_theme},
         tools_button,
@@ -62,7 +63,7 @@ impl Orders {
     /// Goes where an entry leads, or does what it says.
     pub(super) fn run(self, action: Action) {
         match action {
-            Action::Conversation(uuid) => self.navigation.go(Address::Conversation(uuid)),
+            Action::Conversation(uuid) => self.open(Address::Conversation(uuid)),
             Action::Order(order) => self.carry_out(order),
         }
     }
@@ -87,7 +88,7 @@ impl Orders {
                     });
                 }
             }
-            Order::NewChat => self.navigation.go(Address::NewChat),
+            Order::NewChat => self.open(Address::NewChat),
             Order::Rename(uuid) => self.renaming.set(Some(uuid)),
             Order::Pin(uuid, pinned) => self.list.pin(&[uuid], pinned),
             Order::Archive(uuid, archived) => self.list.archive(&[uuid], archived),
@@ -109,6 +110,12 @@ impl Orders {
             Order::Language(language) => choose_language(language),
             Order::Help => help::toggle(self.sheet),
         }
+    }
+
+    /// Goes to a chat, to write there.
+    fn open(self, address: Address) {
+        self.navigation.go(address);
+        begin_to_write_after_press();
     }
 
     fn session(self) -> Option<Session> {

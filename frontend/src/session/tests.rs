@@ -1,10 +1,11 @@
 //! The session shown natively: step by step in `steps` and `queueing`, and in `interleavings` as answers overtake each other, in
-//! a `world` with a server that `server` plays.
+//! a `world` with a server that `server` plays and a `screen` on which it is drawn.
 
 mod deciding;
 mod going;
 mod interleavings;
 mod queueing;
+mod screen;
 mod server;
 mod steps;
 mod world;

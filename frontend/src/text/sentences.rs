@@ -3,7 +3,8 @@
 use tallybook_protocol::{CatalogModel, ConversationSummary, ToolCallStatus, ToolOffer, Usage};
 
 use crate::{
-    conversation_list::Deed, format, language::Language, preferences::Theme, transcript::Tally, waiting::Waiting,
+    conversation_list::Deed, format, language::Language, offer::Kind, preferences::Theme, transcript::Tally,
+    waiting::Waiting,
 };
 
 impl Language {
@@ -70,6 +71,31 @@ impl Language {
         }
     }
 
+    /// How a new chat begins: what may be asked, and what becomes of it.
+    pub(crate) const fn greeting(self, kind: Kind) -> (&'static str, &'static str) {
+        let title = match (self, kind) {
+            (Self::English, Kind::Calculator) => "What shall we work out?",
+            (Self::English, Kind::Tools) => "What shall we do?",
+            (Self::English, Kind::Talk) => "What would you like to know?",
+            (Self::Japanese, Kind::Calculator) => "何から始めましょうか?",
+            (Self::Japanese, Kind::Tools) => "何をお手伝いしましょうか?",
+            (Self::Japanese, Kind::Talk) => "何について話しましょうか?",
+        };
+        let words = match (self, kind) {
+            (Self::English, Kind::Talk) => {
+                "Ask in your own words. There are no tools here: the model answers by itself."
+            }
+            (Self::English, _) => {
+                "Ask in your own words. Every tool call is kept, with what went in, what came out and how long it took."
+            }
+            (Self::Japanese, Kind::Talk) => "ふだんの言葉でどうぞ。ここにはツールがないため、モデルだけで答えます。",
+            (Self::Japanese, _) => {
+                "ふだんの言葉でどうぞ。ツールの呼び出しは、入力・出力・所要時間とともにすべて記録されます。"
+            }
+        };
+        (title, words)
+    }
+
     /// Questions for a model that has no tools.
     pub(crate) const fn examples_without_tools(self) -> [&'static str; 3] {
         match self {
@@ -114,13 +140,23 @@ impl Language {
     pub(crate) fn waiting(self, waiting: &Waiting, long: bool) -> String {
         match (self, waiting) {
             (_, Waiting::Model) => if long { self.still_waiting() } else { self.thinking() }.to_owned(),
-            (_, Waiting::Provider { .. }) => self.provider_busy().to_owned(),
+            (_, Waiting::Provider { code, .. }) => self.asked_again(code).to_owned(),
             (Self::English, Waiting::Call { name, .. }) => format!("Writing a call of {name}…"),
             (Self::Japanese, Waiting::Call { name, .. }) => format!("{name}の呼び出しを書いています…"),
         }
     }
 
-    /// Beside that the provider is busy.
+    /// Why the provider is asked again.
+    fn asked_again(self, code: &str) -> &'static str {
+        match code {
+            "model_busy" => self.provider_busy(),
+            "model_unreachable" => self.provider_unreachable(),
+            "model_bad_stream" => self.provider_broke_off(),
+            _ => self.provider_failing(),
+        }
+    }
+
+    /// Beside why the provider is asked again.
     pub(crate) fn trying_again(self, seconds: u64, attempt: u32, attempts: u32) -> String {
         match self {
             Self::English => format!("Trying again in {seconds} s ({attempt} of {attempts})"),
@@ -411,6 +447,7 @@ impl Language {
                 "以前のメッセージを減らしても、モデルが一度に読める長さを超えています。メッセージを短くするか、別のモデルを選んでください。"
             }
             "model_busy" => "モデルの提供元が応答できない状態です。しばらくしてからもう一度お試しください。",
+            "model_failing" => "モデルの提供元で障害が起きています。しばらくしてからもう一度お試しください。",
             "model_unreachable" => "モデルの提供元に接続できません。接続を確認して、もう一度お試しください。",
             "model_timeout" => "モデルからの応答が途絶えました。もう一度お試しください。",
             "model_bad_stream" => "モデルの応答を読み取れませんでした。もう一度お試しください。",

@@ -88,7 +88,7 @@ fn joined_style(folder: &Path) -> Result<Vec<u8>> {
 }
 
 /// All files in a folder and the folders in it, sorted; none when there is no such folder.
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

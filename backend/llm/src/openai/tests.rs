@@ -201,9 +201,9 @@ fn refusals_are_shown() {
 #[test]
 fn errors_inside_the_stream() {
     for (error, words) in [
-        (json!({"error": {"code": 502, "message": "Bad gateway"}}), "right now (502: Bad gateway)"),
+        (json!({"error": {"code": 502, "message": "Bad gateway"}}), "broke at the model provider (502: Bad gateway)"),
         (json!({"error": {"code": 401, "message": "no"}}), "refused the API key (401)"),
-        (json!({"error": {"type": "server_error", "message": "Oh"}}), "right now (500: Oh)"),
+        (json!({"error": {"type": "server_error", "message": "Oh"}}), "broke at the model provider (500: Oh)"),
         (json!({"error": {"code": "rate_limit_exceeded", "message": "slow"}}), "right now (429: slow)"),
         (json!({"error": "out of memory"}), "the provider reports: out of memory"),
         (json!({"choices": [{"delta": {}, "finish_reason": "error"}]}), "without saying which"),

@@ -200,7 +200,7 @@ async fn body_split_at_every_byte() {
 
 #[tokio::test]
 async fn an_error_instead_of_a_chunk() {
-    each("error_chunk", |played| assert_eq!(played.error, Some("model_busy"))).await;
+    each("error_chunk", |played| assert_eq!(played.error, Some("model_failing"))).await;
 }
 
 /// It is handed on, so that the agent can answer it with an error; what holds nothing at all is no call.

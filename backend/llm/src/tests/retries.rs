@@ -71,6 +71,30 @@ async fn statuses_408_409_429_5xx_and_529_are_asked_again() {
 }
 
 #[tokio::test]
+async fn who_waits_for_the_next_attempt_is_told_why() {
+    for provider in PROVIDERS {
+        for (name, why) in [
+            ("retry_after_ms", "model_busy"),
+            ("unavailable", "model_busy"),
+            ("overloaded_in_stream", "model_busy"),
+            ("server_error", "model_failing"),
+            ("bad_gateway", "model_failing"),
+            ("cut_at_once", "model_bad_stream"),
+        ] {
+            let model = MockLlm::start().await.unwrap();
+            model.reply(named(name));
+            model.reply(answer());
+            let (_, events, error) = ask(&*client_with_retries(provider, &model.url(), AT_ONCE), question()).await;
+            let told = events.iter().find_map(|event| match event {
+                ModelEvent::RetryIn(wait) => Some(wait.code),
+                _ => None,
+            });
+            assert_eq!(told, Some(why), "{name}: {error:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn up_to_llm_max_retries_and_not_once_more() {
     for provider in PROVIDERS {
         for retries in [0, 2] {

@@ -27,6 +27,8 @@ pub(super) enum Happening {
     Retry,
     Hide(bool),
     Online,
+    /// What was to be drawn in the next frame is.
+    Frame,
     /// A request arrives at the server.
     Arrive(usize),
     /// A request is lost, or its answer is.
@@ -66,6 +68,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => Just(Retry),
         2 => any::<bool>().prop_map(Hide),
         1 => Just(Online),
+        3 => Just(Frame),
         8 => (0..4_usize).prop_map(Arrive),
         1 => (0..4_usize).prop_map(Lose),
         10 => (0..4_usize).prop_map(Answer),

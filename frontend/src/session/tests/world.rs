@@ -8,7 +8,7 @@ use tallybook_protocol::{
     Window,
 };
 
-use super::{interleavings::Happening, server::Server, *};
+use super::{interleavings::Happening, screen::Screen, server::Server, *};
 use crate::{
     session::shown::{Edited, Step},
     transcript::Entry,
@@ -42,6 +42,7 @@ pub(super) struct World {
     last_typed: usize,
     /// What waited for the end of an answer as it stands: by id.
     queued: BTreeMap<String, String>,
+    screen: Screen,
 }
 
 impl World {
@@ -55,6 +56,7 @@ impl World {
             typed: Vec::new(),
             last_typed: 0,
             queued: BTreeMap::new(),
+            screen: Screen::default(),
         };
         world.tell(Input::Alive);
         world
@@ -74,7 +76,12 @@ impl World {
                 }
                 Effect::LetGo => self.stream = None,
                 Effect::Stop(..) | Effect::LoadEarlier(..) => self.under_way.push(UnderWay::Request(effect)),
-                Effect::DrawEarlier(ticket) => self.under_way.push(UnderWay::Answer(Input::Drawn(ticket), None)),
+                Effect::DrawEarlier(ticket) => {
+                    self.screen.draw(&self.page.state.transcript);
+                    self.under_way.push(UnderWay::Answer(Input::Drawn(ticket), None));
+                }
+                Effect::Draw => self.screen.draw(&self.page.state.transcript),
+                Effect::DrawSoon => self.screen.draw_soon(),
                 Effect::AdoptDraft => self.tell(Input::Adopted(String::new())),
                 _ => {}
             }
@@ -184,6 +191,7 @@ impl World {
             Happening::Retry => self.tell(Input::Reader(Action::Retry)),
             Happening::Hide(is_hidden) => self.tell(Input::Hidden(is_hidden)),
             Happening::Online => self.tell(Input::Online),
+            Happening::Frame => self.screen.frame(&self.page.state.transcript),
             Happening::Arrive(which) => self.arrive(which),
             Happening::Lose(which) => self.lose(which),
             Happening::Answer(which) => self.answer(which),
@@ -400,7 +408,9 @@ impl World {
             }
         }
         self.check();
+        self.screen.frame(&self.page.state.transcript);
         let state = &self.page.state;
+        self.screen.check(&state.transcript);
         let awaits = self.server.awaiting().is_some();
         assert_eq!(state.phase(), if awaits { Phase::Awaiting } else { Phase::Idle }, "{state:?}");
         assert_eq!(state.unstored, None);

@@ -1,5 +1,7 @@
 //! A turn from its beginning to its end, in whatever order and however often it is heard.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use tallybook_protocol::{
     ChatEvent, MessageEnd, MessageId, MessageStatus, Snapshot, ToolCallStatus, TurnError, Usage,
@@ -8,7 +10,7 @@ use tallybook_protocol::{
 
 use super::{
     super::{Transcript, fold},
-    Ending, any_turn, call_of, call_start, delta, failure, folded, snapshot, start, stored_call, turn,
+    Ending, any_turn, call_end, call_of, call_start, delta, failure, folded, snapshot, start, stored_call, turn,
 };
 
 #[test]
@@ -20,6 +22,20 @@ fn a_turn_is_told() {
     assert_eq!(assistant.status, MessageStatus::Complete);
     assert_eq!(call_of(assistant).output.as_ref().map(|output| &*output.text), Some("3"));
     assert_eq!(call_of(assistant).duration_ms, Some(4));
+}
+
+#[test]
+fn outputs_are_not_copied_while_text_comes_in() {
+    let mut known = folded([start(1), call_start(100, 0), call_end(100)]);
+    for frame in 0..3 {
+        // What is drawn is held while the next words come in.
+        let drawn = known.clone();
+        fold(&mut known, delta(frame * 5, "word "));
+        let calls = |transcript: &Transcript| transcript.entries()[1].calls().map(Arc::as_ptr).collect::<Vec<_>>();
+        assert_eq!(calls(&known), calls(&drawn));
+        let texts = [&drawn, &known].map(|transcript: &Transcript| transcript.entries()[1].text.len());
+        assert_eq!(texts, [frame * 5, frame * 5 + 5]);
+    }
 }
 
 #[test]

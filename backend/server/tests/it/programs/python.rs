@@ -67,7 +67,7 @@ async fn the_python_sdk_takes_the_agent_for_a_model() {
         "streamed_call": "look",
         "arguments": r#"{"city":"y"}"#,
         "unknown": [404, "model_not_found", "model"],
-        "failed": [502, "model_busy"],
+        "failed": [502, "model_failing"],
         "late": "It",
         "broken_off": "model_bad_stream",
     });

@@ -33,7 +33,7 @@ async fn the_python_sdk_takes_the_agent_for_a_model() {
         "retrieved": "Rain and snow.",
         "deleted": ["previous_response_not_found", "previous_response_id"],
         "unknown": [404, "model_not_found", "model"],
-        "failed": [502, "model_busy"],
+        "failed": [502, "model_failing"],
         "broken_off": ["It", "failed", "model_bad_stream"],
     });
     assert_eq!(told, expected);
