@@ -2,6 +2,7 @@
 //! played and run again, its files, and its documentation.
 
 mod figures;
+mod filters;
 mod kit;
 mod list;
 mod looking;
