@@ -3,13 +3,14 @@
 //!
 //! - `peer/`: who is measured, as a process of its own; `model`, `pump` and `floor` are those that live in this program.
 //! - `ask`: a turn as a browser makes it, and when its tokens came; `mark`: the time that each token carries.
-//! - `rows/`: what is measured, a file each; `report`: the figures as a table, as JSON and as a picture.
+//! - `rows/`: what is measured, a file each, `history_pages` that of the tool history; `report`: the figures as a table, as JSON and as a picture.
 //! - `load/`: many turns at once, of readers that stall, leave, come back and stop, and whether anything was lost or doubled.
 //! - `eval/`: tasks with answers that can be checked, asked of a model in each mode; the server's tests use it, too.
 
 mod ask;
 pub mod eval;
 mod floor;
+mod history_pages;
 mod listen;
 mod load;
 mod mark;

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Parser;
-use sqlx::{Encode, QueryBuilder, Type};
+use sqlx::{Encode, QueryBuilder, Type, migrate::MigrateDatabase as _};
 use tallybook::db::{Database, DatabaseUrl, Transaction, now};
 
 /// Calls of one turn, and turns of one conversation.
@@ -22,9 +22,12 @@ struct Options {
     /// How many tool calls to make up
     #[arg(long)]
     tool_calls: i64,
+    /// Make up only as many as are missing of these
+    #[arg(long)]
+    fill_up: bool,
     /// The database, which is made when it is missing
     #[arg(long)]
-    database_url: DatabaseUrl,
+    database_url: String,
 }
 
 /// The ids that come next, and when the first call began.
@@ -39,10 +42,32 @@ struct Next {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let Options { tool_calls, database_url } = Options::parse();
-    let db = Database::connect(&database_url).await?;
-    let mut next = Next::after(&db, tool_calls.max(1)).await?;
-    write_people(&db, next.user).await?;
+    let Options { tool_calls, fill_up, database_url } = Options::parse();
+    let url: DatabaseUrl = database_url.parse()?;
+    if !database_url.starts_with("sqlite:") && !sqlx::MySql::database_exists(&database_url).await? {
+        sqlx::MySql::create_database(&database_url).await?;
+    }
+    let db = Database::connect(&url).await?;
+    let there = if fill_up { count(&db).await? } else { 0 };
+    if there < tool_calls {
+        fill(&db, tool_calls - there).await?;
+    }
+    db.close().await;
+    Ok(())
+}
+
+async fn count(db: &Database) -> anyhow::Result<i64> {
+    let sql = "SELECT COUNT(*) FROM tool_calls";
+    Ok(match db {
+        Database::MySql(pool) => sqlx::query_scalar(sql).fetch_one(pool).await?,
+        Database::Sqlite(pool, _) => sqlx::query_scalar(sql).fetch_one(pool).await?,
+    })
+}
+
+/// Makes up so many.
+async fn fill(db: &Database, tool_calls: i64) -> anyhow::Result<()> {
+    let mut next = Next::after(db, tool_calls.max(1)).await?;
+    write_people(db, next.user).await?;
     let turns = (tool_calls + CALLS_OF_TURN - 1) / CALLS_OF_TURN;
     let mut written = 0;
     while written < turns {
@@ -67,7 +92,7 @@ async fn main() -> anyhow::Result<()> {
         next.began += next.between * i32::try_from(count * CALLS_OF_TURN)?;
         written += count;
     }
-    match &db {
+    match db {
         Database::MySql(pool) => {
             sqlx::query("ANALYZE TABLE tool_calls, messages, model_calls, conversations").execute(pool).await?;
         }
@@ -75,7 +100,6 @@ async fn main() -> anyhow::Result<()> {
             sqlx::query("ANALYZE").execute(pool).await?;
         }
     }
-    db.close().await;
     Ok(())
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Programs {
     mysql: Option<String>,
     seed: Option<PathBuf>,
     this: PathBuf,
-    /// A database with many tool calls, once there is one.
+    /// Where the database with many tool calls lies, once there is one.
     history: OnceCell<TempDir>,
 }
 
@@ -81,28 +81,33 @@ impl Programs {
         Ok(Peer { kind, process, _model: model, _folder: folder })
     }
 
-    /// Starts Tallybook with a history of so many tool calls, which are made up once.
+    /// Starts Tallybook with a history of so many tool calls, which are made up once: on SQLite in a folder that goes, on MySQL
+    /// in a database beside the one that was named, which stays.
     pub(crate) fn start_with_history(&self, kind: Kind, tool_calls: u64) -> Result<Peer> {
-        let folder = if let Some(folder) = self.history.get() {
-            folder
-        } else {
-            let made = self.make_up(tool_calls)?;
-            self.history.get_or_init(|| made)
+        if self.history.get().is_none() {
+            let made = tempfile::tempdir().context("cannot make a folder")?;
+            self.history.get_or_init(|| made);
+        }
+        let folder = self.history.get().context("there is no folder for the history")?.path();
+        let database = match kind {
+            Kind::Mysql => {
+                database_beside(self.mysql.as_deref().context("there is no MySQL")?, &format!("history_{tool_calls}"))
+            }
+            _ => database_in(folder),
         };
-        let database = database_in(folder.path());
-        let (process, model) = self.start_ours(folder.path(), &database, None)?;
+        self.make_up(tool_calls, &database)?;
+        let (process, model) = self.start_ours(folder, &database, None)?;
         Ok(Peer { kind, process, _model: model, _folder: tempfile::tempdir().context("cannot make a folder")? })
     }
 
-    fn make_up(&self, tool_calls: u64) -> Result<TempDir> {
-        let folder = tempfile::tempdir().context("cannot make a folder")?;
+    fn make_up(&self, tool_calls: u64, database: &str) -> Result<()> {
         let mut seed = Command::new(self.seed.as_deref().context("history needs --seed")?);
-        seed.args(["--tool-calls", &tool_calls.to_string(), "--database-url", &database_in(folder.path())]);
-        say(&format!("making up {tool_calls} tool calls"));
+        seed.args(["--tool-calls", &tool_calls.to_string(), "--fill-up", "--database-url", database]);
+        say(&format!("making up what is missing of {tool_calls} tool calls"));
         if !seed.status().context("the program that makes up tool calls cannot be started")?.success() {
             bail!("no tool calls were made up");
         }
-        Ok(folder)
+        Ok(())
     }
 
     /// Starts Tallybook on this database with the bench's model, which goes with it, and with the load's tool server where there is
@@ -164,4 +169,21 @@ impl Programs {
 /// The address of an SQLite database in this folder.
 fn database_in(folder: &Path) -> String {
     format!("sqlite://{}", folder.join("tallybook.db").display())
+}
+
+/// The address of a database whose name goes on with this.
+fn database_beside(url: &str, name: &str) -> String {
+    let (path, query) = url.split_at(url.find('?').unwrap_or(url.len()));
+    format!("{path}_{name}{query}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::database_beside;
+
+    #[test]
+    fn a_database_beside_another_has_its_settings() {
+        assert_eq!(database_beside("mysql://root@localhost/bench?a=b", "x"), "mysql://root@localhost/bench_x?a=b");
+        assert_eq!(database_beside("mysql://root@localhost/bench", "x"), "mysql://root@localhost/bench_x");
+    }
 }

@@ -1,7 +1,7 @@
 //! What Tallybook is to reach, mostly as a share of what its peers do in the same run.
 
 use super::{Figures, Measure};
-use crate::peer::Kind;
+use crate::{history_pages::HISTORY_PAGES, peer::Kind};
 
 /// A bound on a figure of Tallybook.
 #[derive(Clone, Copy, Debug)]
@@ -12,21 +12,20 @@ enum Bound {
     Absolute(f64),
 }
 
-fn bounds(measure: Measure) -> &'static [Bound] {
+fn bounds(measure: Measure) -> Vec<Bound> {
     use Bound::{Absolute, Times};
     match measure {
-        Measure::TurnTtft => &[Times(1.0 / 12.0, Kind::LangGraph), Times(1.6, Kind::Floor)],
-        Measure::TurnTtft32 => &[Times(1.0 / 12.0, Kind::LangGraph)],
-        Measure::TransitP99 => &[Times(0.01, Kind::LangGraph), Times(2.0, Kind::Pump)],
-        Measure::TransitMax => &[Absolute(20.0)],
-        Measure::CpuPerToken => &[Times(0.1, Kind::LangGraph), Times(2.0, Kind::Pump)],
-        Measure::LoadMemory => &[Times(1.0 / 7.0, Kind::LangGraph)],
-        Measure::SaturatedTokens => &[Times(12.0, Kind::LangGraph), Times(0.65, Kind::Floor)],
-        Measure::IdleStream => &[Absolute(11.0)],
-        Measure::PersistTax | Measure::HistoryMiddle => &[Absolute(1.1)],
-        Measure::ProgramCost => &[Absolute(1.2)],
-        Measure::HistoryPage => &[Absolute(200.0)],
-        Measure::HistorySearch => &[Absolute(1000.0)],
+        Measure::TurnTtft => vec![Times(1.0 / 12.0, Kind::LangGraph), Times(1.6, Kind::Floor)],
+        Measure::TurnTtft32 => vec![Times(1.0 / 12.0, Kind::LangGraph)],
+        Measure::TransitP99 => vec![Times(0.01, Kind::LangGraph), Times(2.0, Kind::Pump)],
+        Measure::TransitMax => vec![Absolute(20.0)],
+        Measure::CpuPerToken => vec![Times(0.1, Kind::LangGraph), Times(2.0, Kind::Pump)],
+        Measure::LoadMemory => vec![Times(1.0 / 7.0, Kind::LangGraph)],
+        Measure::SaturatedTokens => vec![Times(12.0, Kind::LangGraph), Times(0.65, Kind::Floor)],
+        Measure::IdleStream => vec![Absolute(11.0)],
+        Measure::PersistTax | Measure::HistoryMiddle => vec![Absolute(1.1)],
+        Measure::ProgramCost => vec![Absolute(1.2)],
+        Measure::History(page) => vec![Absolute(HISTORY_PAGES[page].goal_ms)],
     }
 }
 
@@ -35,7 +34,7 @@ pub(super) fn limit(figures: &Figures, measure: Measure, kind: Kind) -> Option<f
     if !kind.is_ours() {
         return None;
     }
-    let limits = bounds(measure).iter().filter_map(|bound| match *bound {
+    let limits = bounds(measure).into_iter().filter_map(|bound| match bound {
         Bound::Times(factor, peer) => figures.median(measure, peer).map(|figure| figure * factor),
         Bound::Absolute(figure) => Some(figure),
     });

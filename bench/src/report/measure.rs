@@ -1,5 +1,7 @@
 //! What the figures are called, and in what they are told.
 
+use crate::history_pages::HISTORY_PAGES;
+
 /// What one figure tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Measure {
@@ -13,9 +15,9 @@ pub(crate) enum Measure {
     IdleStream,
     PersistTax,
     ProgramCost,
-    HistoryPage,
+    /// A page of the tool history, by its place among [`HISTORY_PAGES`].
+    History(usize),
     HistoryMiddle,
-    HistorySearch,
 }
 
 /// One figure of one peer.
@@ -35,21 +37,15 @@ impl Measure {
             Self::IdleStream => "sse_mem",
             Self::PersistTax => "persist_tax",
             Self::ProgramCost => "program_cost",
-            Self::HistoryPage => "history_page",
+            Self::History(page) => HISTORY_PAGES[page].name,
             Self::HistoryMiddle => "history_middle",
-            Self::HistorySearch => "history_search",
         }
     }
 
     /// What it is told in; nothing for a ratio.
     pub(crate) fn unit(self) -> &'static str {
         match self {
-            Self::TurnTtft
-            | Self::TurnTtft32
-            | Self::TransitP99
-            | Self::TransitMax
-            | Self::HistoryPage
-            | Self::HistorySearch => "ms",
+            Self::TurnTtft | Self::TurnTtft32 | Self::TransitP99 | Self::TransitMax | Self::History(_) => "ms",
             Self::CpuPerToken => "µs",
             Self::LoadMemory => "MiB",
             Self::SaturatedTokens => "tokens/s",

@@ -1,5 +1,5 @@
-//! The tool history with two million calls: whether a page from its middle costs more than the newest, and how long a search
-//! for a word takes that stands nowhere, until there is a page that says how far it came.
+//! The tool history with two million calls: its pages, filtered in several ways, the newest, the slowest and a search, and the
+//! figures of a day, a week and a month; and whether a page from the middle costs more than the newest.
 
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,8 @@ use reqwest::Client;
 use super::first_token::milliseconds;
 use crate::{
     ask::client,
+    history_pages::{FROM_MIDDLE, HISTORY_PAGES, NEWEST},
+    listen::say,
     peer::Peer,
     report::{Measure, Taken, median},
 };
@@ -18,44 +20,60 @@ pub(crate) fn tool_calls(quick: bool) -> u64 {
     if quick { 2_000 } else { 2_000_000 }
 }
 
-/// The made-up calls are spread over the sixty days before now.
-const DAYS_TO_THE_MIDDLE: Duration = Duration::from_hours(30 * 24);
+/// How often a search is made, which takes a second.
+const SEARCHES: usize = 5;
+
+/// How long the server may take to count the hours of a month.
+const COUNTING_TIME: Duration = Duration::from_mins(15);
+
+/// Said on a page of figures of hours that are not counted yet.
+const NOT_COUNTED: &str = "still being counted";
 
 pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     let client = client()?;
+    wait_until_counted(&client, peer).await?;
     let pages = if quick { 2 } else { 30 };
-    let middle = chrono::Utc::now() - DAYS_TO_THE_MIDDLE;
-    let middle = format!("until:{}", middle.format("%Y-%m-%d"));
-    let (mut newest, mut from_middle, mut searches) = (Vec::new(), Vec::new(), Vec::new());
+    let mut taken = HISTORY_PAGES.map(|_| Vec::new());
     for number in 0..=pages {
-        // In turns, so that whatever else happens meets both alike.
-        let taken = [page(&client, peer, "").await?, page(&client, peer, &middle).await?];
-        // Nothing has been read before the first.
-        if number > 0 {
-            newest.push(milliseconds(taken[0]));
-            from_middle.push(milliseconds(taken[1]));
+        // In turns, so that whatever else happens meets all alike.
+        for (page, taken) in HISTORY_PAGES.iter().zip(&mut taken) {
+            if page.goal_ms >= 1000.0 && number > SEARCHES {
+                continue;
+            }
+            let asked = Instant::now();
+            read(&client, peer, page.address).await?;
+            // Nothing has been read before the first.
+            if number > 0 {
+                taken.push(milliseconds(asked.elapsed()));
+            }
         }
     }
-    for number in 0..pages.min(5) {
-        searches.push(milliseconds(page(&client, peer, &format!("nowhere{number}")).await?));
-    }
-    let newest = median(&mut newest);
-    Ok(vec![
-        (Measure::HistoryPage, newest),
-        (Measure::HistoryMiddle, median(&mut from_middle) / newest),
-        (Measure::HistorySearch, median(&mut searches)),
-    ])
+    let medians = taken.map(|mut taken| median(&mut taken));
+    let middle = (Measure::HistoryMiddle, medians[FROM_MIDDLE] / medians[NEWEST]);
+    let all = medians.into_iter().enumerate().map(|(page, median)| (Measure::History(page), median));
+    Ok(all.chain([middle]).collect())
 }
 
-/// How long a page of the history takes.
-async fn page(client: &Client, peer: &Peer, filter: &str) -> Result<Duration> {
-    let asked = Instant::now();
-    let request = client.get(format!("http://{}/admin?q={filter}", peer.process.address));
-    let response = request.send().await?;
+/// Waits until the server has counted what its figures are made of, which it does once.
+async fn wait_until_counted(client: &Client, peer: &Peer) -> Result<()> {
+    let began = Instant::now();
+    while read(client, peer, "/admin/figures?range=30d").await?.contains(NOT_COUNTED) {
+        if began.elapsed() > COUNTING_TIME {
+            bail!("the hours are not counted after {} minutes", COUNTING_TIME.as_secs() / 60);
+        }
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+    say(&format!("  its hours were counted after {} s", began.elapsed().as_secs()));
+    Ok(())
+}
+
+/// A page of the history.
+async fn read(client: &Client, peer: &Peer, address: &str) -> Result<String> {
+    let response = client.get(format!("http://{}{address}", peer.process.address)).send().await?;
     let status = response.status();
     let text = response.text().await?;
     if !status.is_success() || !text.contains("</html>") {
-        bail!("the history answers {status}");
+        bail!("{address} answers {status}");
     }
-    Ok(asked.elapsed())
+    Ok(text)
 }

@@ -43,7 +43,7 @@ pub(crate) enum Row {
     /// What a program's turn costs beside the page's
     #[value(name = "program_cost")]
     Programs,
-    /// Pages of a history of two million tool calls
+    /// Pages of a history of two million tool calls, filtered in several ways, and its figures
     #[value(name = "history")]
     History,
 }
@@ -60,9 +60,7 @@ impl Row {
     /// Whether this peer can do it.
     fn concerns(self, kind: Kind) -> bool {
         match self {
-            Self::Persisting | Self::Programs => kind.is_ours(),
-            // Another one's database is not filled with made-up calls.
-            Self::History => kind == Kind::Sqlite,
+            Self::Persisting | Self::Programs | Self::History => kind.is_ours(),
             _ => true,
         }
     }

@@ -1,7 +1,7 @@
 //! Figures of the last hours or days: calls by hour and status, how often and how long each tool, what models cost. Hours
-//! that are over are counted once; those that are not yet are looked at when somebody asks.
+//! that are over are counted once, and whole days of them summed up; those that are not yet are looked at when somebody asks.
 
-use std::collections::{BTreeMap, HashMap, hash_map::Entry};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use chrono::{DateTime, DurationRound as _, TimeDelta, Utc};
 use tallybook_protocol::ToolCallStatus;
@@ -10,8 +10,8 @@ use super::{
     Book, BookError,
     limits::{COUNTED_HOURS, HOURS_COUNTED_AT_ONCE, MAX_HOURS_LOOKED_AT, MAX_OPEN_CALLS},
     store::{
-        figures::{self, CallsOfHourRow, CallsRow, HourRows, ModelsRow, PurposesRow, SpentRow},
-        whole,
+        figures::{self, CallsOfHourRow, CallsRow, HourRows, ModelsRow, SpentRow},
+        sums::{self, SumRows},
     },
 };
 use crate::{accounts::UserId, db::now};
@@ -96,15 +96,35 @@ impl ToolFigures {
 }
 
 impl Figures {
-    fn add_models(&mut self, day: &str, user: &str, row: &ModelsRow) {
-        self.days.entry(day.to_owned()).or_default().add(row.spent);
-        self.models.entry(row.model_name.clone()).or_default().add(row.spent);
-        self.people.entry(user.to_owned()).or_default().add(row.spent);
+    fn add_sums(&mut self, sums: SumRows) {
+        for CallsOfHourRow { hour, status, calls } in sums.hours {
+            self.hours.entry(hour).or_default().add(status, calls);
+        }
+        for CallsRow { tool_name, status, calls } in sums.tools {
+            self.tools.entry(tool_name).or_default().count.add(status, calls);
+        }
+        for (tool, up_to_ms, calls) in sums.durations {
+            *self.tools.entry(tool).or_default().durations.entry(up_to_ms).or_default() += calls;
+        }
+        let all = [
+            (&mut self.days, sums.days),
+            (&mut self.models, sums.models),
+            (&mut self.people, sums.people),
+            (&mut self.purposes, sums.purposes),
+        ];
+        for (spent, rows) in all {
+            for row in rows {
+                spent.entry(row.name).or_default().add(row.spent);
+            }
+        }
     }
 
-    fn add_purposes(&mut self, rows: &[PurposesRow]) {
+    fn add_models(&mut self, hour: DateTime<Utc>, rows: &[ModelsRow], names: &HashMap<UserId, String>) {
         for row in rows {
-            self.purposes.entry(row.purpose.clone()).or_default().add(row.spent);
+            let name = names.get(&row.user_id).map_or("?", String::as_str);
+            self.days.entry(hour.format("%Y-%m-%d").to_string()).or_default().add(row.spent);
+            self.models.entry(row.model_name.clone()).or_default().add(row.spent);
+            self.people.entry(name.to_owned()).or_default().add(row.spent);
         }
     }
 
@@ -115,6 +135,9 @@ impl Figures {
         }
         for (tool, up_to_ms, calls) in &rows.durations {
             *self.tools.entry(tool.clone()).or_default().durations.entry(*up_to_ms).or_default() += calls;
+        }
+        for row in &rows.purposes {
+            self.purposes.entry(row.purpose.clone()).or_default().add(row.spent);
         }
     }
 
@@ -136,38 +159,22 @@ impl Book {
     pub(crate) async fn figures(&self, hours: i64) -> Result<(DateTime<Utc>, Figures), BookError> {
         let db = &self.context.db;
         let (since, mut missing) = self.uncounted(hours.min(COUNTED_HOURS)).await?;
-        let sums = figures::sum(db, since).await?;
         let mut all = Figures::default();
-        for CallsOfHourRow { hour, status, calls } in sums.hours {
-            all.hours.entry(hour).or_default().add(status, calls);
-        }
-        for CallsRow { tool_name, status, calls } in sums.tools {
-            all.tools.entry(tool_name).or_default().count.add(status, calls);
-        }
-        for (tool, up_to_ms, calls) in sums.durations {
-            *all.tools.entry(tool).or_default().durations.entry(up_to_ms).or_default() += calls;
-        }
-        let mut names: HashMap<UserId, String> = sums.names.into_iter().collect();
-        for row in &sums.models {
-            all.add_models(&row.day, names.get(&row.models.user_id).map_or("?", String::as_str), &row.models);
-        }
-        all.add_purposes(&sums.purposes);
+        all.add_sums(sums::sum(db, since, whole_days(since, &sums::list_counted_days(db, since).await?)).await?);
         // The newest are the last.
         let looked_at = missing.split_off(missing.len().saturating_sub(MAX_HOURS_LOOKED_AT));
         all.missing_hours = missing.len();
+        let mut models = Vec::with_capacity(looked_at.len());
         for hour in looked_at {
             let rows = figures::look_at_hour(db, hour).await?;
             all.add_hour(hour, &rows);
-            all.add_purposes(&rows.purposes);
-            for row in &rows.models {
-                let name = match names.entry(row.user_id) {
-                    Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(unknown) => {
-                        unknown.insert(whole::find_user_name(db, row.user_id).await?.unwrap_or_default())
-                    }
-                };
-                all.add_models(&hour.format("%Y-%m-%d").to_string(), name, row);
-            }
+            models.push((hour, rows.models));
+        }
+        let users: HashSet<UserId> = models.iter().flat_map(|(_, rows)| rows).map(|row| row.user_id).collect();
+        let users: Vec<UserId> = users.into_iter().collect();
+        let names = figures::list_names(db, &users).await?.into_iter().collect();
+        for (hour, rows) in models {
+            all.add_models(hour, &rows, &names);
         }
         Ok((since, all))
     }
@@ -185,7 +192,19 @@ impl Book {
         if !some.is_empty() {
             figures::count_hours(db, &some, now()).await?;
         }
-        Ok(some.len() == HOURS_COUNTED_AT_ONCE)
+        Ok(some.len() == HOURS_COUNTED_AT_ONCE || self.count_day().await?)
+    }
+
+    /// Sums up the newest day all of whose hours are counted, and that is not summed up. Gives whether there was one.
+    async fn count_day(&self) -> sqlx::Result<bool> {
+        let db = &self.context.db;
+        let since = now() - TimeDelta::hours(COUNTED_HOURS);
+        let hours = figures::list_counted(db, since).await?;
+        let days = sums::list_counted_days(db, since).await?;
+        let missing = full_days(&hours).into_iter().rfind(|day| days.binary_search(day).is_err());
+        let Some(day) = missing else { return Ok(false) };
+        sums::count_day(db, day, now()).await?;
+        Ok(true)
     }
 
     /// The beginning of the hour so many hours ago, and which hours since then are not counted; but none before the first in which
@@ -203,9 +222,46 @@ impl Book {
     }
 }
 
+/// The days all of whose hours are among these, which are in order.
+fn full_days(hours: &[DateTime<Utc>]) -> Vec<DateTime<Utc>> {
+    let mut hours_of: BTreeMap<DateTime<Utc>, usize> = BTreeMap::new();
+    for day in hours.iter().filter_map(|hour| hour.duration_trunc(TimeDelta::days(1)).ok()) {
+        *hours_of.entry(day).or_default() += 1;
+    }
+    hours_of.into_iter().filter(|(_, hours)| *hours == 24).map(|(day, _)| day).collect()
+}
+
+/// Where the longest row of these days, which are in order, begins and ends.
+fn whole_days(since: DateTime<Utc>, days: &[DateTime<Utc>]) -> (DateTime<Utc>, DateTime<Utc>) {
+    let day = TimeDelta::days(1);
+    let rows = days.chunk_by(|one, next| *one + day == *next);
+    let longest = rows.max_by_key(|row| row.len()).and_then(|row| Some((*row.first()?, *row.last()? + day)));
+    longest.unwrap_or((since, since))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::ToolFigures;
+    use chrono::{DateTime, TimeDelta, Utc};
+
+    use super::{ToolFigures, full_days, whole_days};
+
+    /// So many hours after the beginning of a day.
+    fn hour(hours: i64) -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + TimeDelta::days(20_000) + TimeDelta::hours(hours)
+    }
+
+    #[test]
+    fn a_day_is_full_with_all_its_hours() {
+        let hours: Vec<_> = (5..100).filter(|at| *at != 50).map(hour).collect();
+        assert_eq!(full_days(&hours), [hour(24), hour(72)]);
+    }
+
+    #[test]
+    fn of_whole_days_the_longest_row_is_taken() {
+        let days = [0, 48, 72, 120].map(hour);
+        assert_eq!(whole_days(hour(-3), &days), (hour(48), hour(96)));
+        assert_eq!(whole_days(hour(-3), &[]), (hour(-3), hour(-3)));
+    }
 
     #[test]
     fn a_share_of_the_calls_is_done_within_a_time() {

@@ -43,6 +43,8 @@ pub(super) const LONG_TIME: Duration = Duration::from_millis(400);
 pub(super) const FEW: u32 = 5_000;
 /// So many calls are sorted at once.
 pub(super) const MAX_SORTED: u32 = 50_000;
+/// So many calls are passed over along the durations before others are sorted instead.
+pub(super) const MAX_PASSED: u32 = 50_000;
 /// Stretches of calls of which is written down what they are found by, before a page is looked for.
 pub(super) const MAX_COMPLETED_FIRST: usize = 4;
 

@@ -8,7 +8,9 @@ use tokio::time::{Instant, timeout};
 use super::{
     Book, BookError,
     filter::Filter,
-    limits::{CALLS_ON_PAGE, FEW, FIRST_STRETCH, LIST_PATIENCE, LONG_TIME, MAX_SORTED, MAX_STRETCH, SHORT_TIME},
+    limits::{
+        CALLS_ON_PAGE, FEW, FIRST_STRETCH, LIST_PATIENCE, LONG_TIME, MAX_PASSED, MAX_SORTED, MAX_STRETCH, SHORT_TIME,
+    },
     store::{
         calls::{self, CallRow, Key, Order, Place, PlaceRow, Stretch},
         condition::Condition,
@@ -68,22 +70,40 @@ pub(super) async fn find(
     limit: usize,
     time: Option<std::time::Duration>,
 ) -> sqlx::Result<Found> {
+    if condition.is_impossible() {
+        return Ok(Found { rows: Vec::new(), next: None, is_complete: true });
+    }
     let mut after = after.unwrap_or_else(|| beginning(condition, order));
     // One more than fit on the page says whether there is another one.
     let wanted = limit + 1;
     let condition = &calls::along_few(db, condition, FEW).await?;
     if order == Order::Newest
-        && let Some(rows) = calls::list_newest_of_few(db, condition, after, count(wanted), FEW).await?
+        && let Some(rows) = calls::list_newest_of_few(db, condition, after, count(wanted)).await?
     {
         return Ok(page(rows, limit, order));
     }
-    if order == Order::Slowest && condition.names_something() && calls::is_few(db, condition, MAX_SORTED).await? {
-        let rows = calls::list_slowest_of_few(db, condition, after, count(wanted)).await?;
-        return Ok(page(rows, limit, order));
+    // Along the durations calls are passed over without reading them, unless texts are searched; so few more are sorted first.
+    let mut is_sorting_for_later = false;
+    if order == Order::Slowest && condition.names_something() {
+        let few = if condition.has_words() { MAX_SORTED } else { FEW };
+        if calls::is_few(db, condition, few).await? {
+            let rows = calls::list_slowest_of_few(db, condition, after, count(wanted)).await?;
+            return Ok(page(rows, limit, order));
+        }
+        is_sorting_for_later = !condition.has_words();
     }
+    let start = after;
     let began = Instant::now();
-    let (mut rows, mut calls) = (Vec::new(), FIRST_STRETCH);
+    let (mut rows, mut calls, mut passed) = (Vec::new(), FIRST_STRETCH, 0);
     loop {
+        if is_sorting_for_later && passed >= MAX_PASSED {
+            is_sorting_for_later = false;
+            if calls::is_few(db, condition, MAX_SORTED).await? {
+                let rows = calls::list_slowest_of_few(db, condition, start, count(wanted)).await?;
+                return Ok(page(rows, limit, order));
+            }
+        }
+        passed += calls;
         let stretch_began = Instant::now();
         let stretch = Stretch { order, after, calls };
         rows.append(&mut stretch.find(db, condition, count(wanted - rows.len())).await?);
@@ -99,7 +119,7 @@ pub(super) async fn find(
             return Ok(Found { rows, next: Some(after), is_complete: false });
         }
         calls = match stretch_began.elapsed() {
-            short if short < SHORT_TIME => MAX_STRETCH.min(calls * 2),
+            short if short < SHORT_TIME => MAX_STRETCH.min(calls * 4),
             long if long > LONG_TIME => FIRST_STRETCH.max(calls / 2),
             _ => calls,
         };

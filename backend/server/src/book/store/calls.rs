@@ -5,13 +5,17 @@ use chrono::{DateTime, Utc};
 use tallybook_protocol::{ToolCallId, ToolCallStatus};
 
 use super::{
-    condition::Condition,
+    condition::{BY_DURATION, Condition, INDEXED},
     sql::{Sql, list_by_ids},
 };
 use crate::{
     accounts::UserId,
+    book::limits::{FEW, MAX_SORTED},
     db::{Database, on_db},
 };
+
+/// What a place is made of.
+const PLACE: &str = "id, started_at, duration_ms";
 
 /// What is shown of a call in a list.
 const LIST: &str = "SELECT t.id, t.started_at, t.tool_name, t.server, t.status, t.duration_ms, \
@@ -139,17 +143,23 @@ impl Stretch {
     /// The calls that are gone through, along an index: first those that share the key of the place, then those below it.
     /// Either is a range of the index on every engine, which both in one statement are not.
     fn inner(&self, condition: &Condition, columns: &'static str) -> Sql {
-        let mut sql = Sql::new("SELECT ").text(columns).text(" FROM tool_calls WHERE ");
-        sql = match self.after {
-            Place::Behind(Key::Time(time), id) => sql.text("started_at = ").value(time).text(" AND id < ").value(id),
-            Place::Behind(Key::Ms(ms), id) => sql.text("duration_ms = ").value(ms).text(" AND id < ").value(id),
-            Place::Below(Key::Time(time)) => sql.text("started_at < ").value(time).then(&condition.not_before()),
-            Place::Below(Key::Ms(ms)) => sql.text("duration_ms < ").value(ms),
+        let sql = Sql::new("SELECT ").text(columns);
+        let sql = match self.order {
+            Order::Newest => sql.then(&condition.along_index()),
+            Order::Slowest => sql.text(BY_DURATION).then(&condition.along_durations().unwrap_or_default()),
         };
-        match self.order {
-            Order::Newest => sql.then(&condition.along_index()).text(" ORDER BY started_at DESC, id DESC LIMIT "),
-            Order::Slowest => sql.text(" ORDER BY duration_ms DESC, id DESC LIMIT "),
-        }
+        let sql = match self.after {
+            Place::Behind(Key::Time(time), id) => {
+                sql.text(" AND started_at = ").value(time).text(" AND id < ").value(id)
+            }
+            Place::Behind(Key::Ms(ms), id) => sql.text(" AND duration_ms = ").value(ms).text(" AND id < ").value(id),
+            Place::Below(Key::Time(time)) => sql.text(" AND started_at < ").value(time).then(&condition.not_before()),
+            Place::Below(Key::Ms(ms)) => sql.text(" AND duration_ms < ").value(ms),
+        };
+        sql.text(match self.order {
+            Order::Newest => " ORDER BY started_at DESC, id DESC LIMIT ",
+            Order::Slowest => " ORDER BY duration_ms DESC, id DESC LIMIT ",
+        })
     }
 
     /// Of the stretch, at most `limit` of the calls that are asked for, in order.
@@ -159,16 +169,15 @@ impl Stretch {
         condition: &Condition,
         limit: u32,
     ) -> sqlx::Result<Vec<PlaceRow>> {
-        let rest = match self.order {
-            Order::Newest => condition.rest(),
-            Order::Slowest => condition.all(),
+        let (rest, is_told) = match self.order {
+            Order::Newest => (condition.rest(), condition.is_told_by_index()),
+            Order::Slowest => (condition.all(), !condition.has_words()),
         };
         let sql = if rest.is_empty() {
-            self.inner(condition, "id, started_at, duration_ms").value(i64::from(self.calls.min(limit)))
+            self.inner(condition, PLACE).value(i64::from(self.calls.min(limit)))
         } else {
-            let sql = Sql::new("SELECT t.id, t.started_at, t.duration_ms FROM (").then(&self.inner(condition, "id"));
-            let sql =
-                sql.value(i64::from(self.calls)).text(") b JOIN tool_calls t ON t.id = b.id WHERE 1 = 1").then(&rest);
+            let inner = self.inner(condition, if is_told { INDEXED } else { "id" }).value(i64::from(self.calls));
+            let sql = of_those(&inner, is_told).text(" WHERE 1 = 1").then(&rest);
             sql.text(match self.order {
                 Order::Newest => " ORDER BY t.started_at DESC, t.id DESC LIMIT ",
                 Order::Slowest => " ORDER BY t.duration_ms DESC, t.id DESC LIMIT ",
@@ -180,16 +189,22 @@ impl Stretch {
 
     /// Where it ends; `None` when no call comes after it that has a key like those in it.
     pub(in crate::book) async fn end(&self, db: &Database, condition: &Condition) -> sqlx::Result<Option<Place>> {
-        let sql = self.inner(condition, "id, started_at, duration_ms").value(1).text(" OFFSET ");
+        let sql = self.inner(condition, PLACE).value(1).text(" OFFSET ");
         let sql = sql.value(i64::from(self.calls) - 1);
         let row: Option<PlaceRow> = on_db!(db, |pool| sql.build().build_query_as().fetch_optional(pool).await)?;
         Ok(row.map(|row| row.place(self.order)))
     }
 }
 
+/// Places of the calls `t` that `inner` finds: with all columns of a filter from an index, or else with their ids.
+fn of_those(inner: &Sql, is_told: bool) -> Sql {
+    let sql = Sql::new("SELECT t.id, t.started_at, t.duration_ms FROM (").then(inner);
+    sql.text(if is_told { ") t" } else { ") b JOIN tool_calls t ON t.id = b.id" })
+}
+
 /// Whether no more than `limit` calls are left by time and by what the index of the condition says.
 pub(in crate::book) async fn is_few(db: &Database, condition: &Condition, limit: u32) -> sqlx::Result<bool> {
-    let sql = Sql::new("SELECT COUNT(*) FROM (SELECT id FROM tool_calls WHERE 1 = 1").then(&condition.along_index());
+    let sql = Sql::new("SELECT COUNT(*) FROM (SELECT id").then(&condition.along_index());
     let sql =
         sql.then(&condition.not_before()).then(&condition.not_after()).text(" LIMIT ").value(i64::from(limit) + 1);
     let sql = sql.text(") b");
@@ -215,21 +230,22 @@ pub(in crate::book) async fn list_newest_of_few(
     condition: &Condition,
     after: Place,
     limit: u32,
-    few: u32,
 ) -> sqlx::Result<Option<Vec<PlaceRow>>> {
     let Some(durations) = condition.along_durations() else { return Ok(None) };
-    // That it is limited keeps engines from going along another index. Some may be added meanwhile.
-    let ids = |limit: u32| {
-        let sql = Sql::new("SELECT id FROM tool_calls WHERE 1 = 1").then(&durations).text(" LIMIT ");
-        sql.value(i64::from(limit))
+    let is_told = !condition.has_words();
+    let few = if is_told { MAX_SORTED } else { FEW };
+    // Some may be added meanwhile.
+    let calls = |columns: &'static str, limit: u32| {
+        let sql = Sql::new("SELECT ").text(columns).text(BY_DURATION).then(&durations);
+        sql.text(" LIMIT ").value(i64::from(limit))
     };
-    let sql = Sql::new("SELECT COUNT(*) FROM (").then(&ids(few + 1)).text(") b");
+    let sql = Sql::new("SELECT COUNT(*) FROM (").then(&calls("id", few + 1)).text(") b");
     let count: i64 = on_db!(db, |pool| sql.build().build_query_scalar().fetch_one(pool).await)?;
     if count > i64::from(few) {
         return Ok(None);
     }
-    let sql = Sql::new("SELECT t.id, t.started_at, t.duration_ms FROM (").then(&ids(2 * few));
-    let sql = sql.text(") b JOIN tool_calls t ON t.id = b.id WHERE 1 = 1").then(&condition.all());
+    let inner = calls(if is_told { INDEXED } else { "id" }, 2 * few);
+    let sql = of_those(&inner, is_told).text(" WHERE 1 = 1").then(&condition.all());
     let sql = match after {
         Place::Behind(Key::Time(time), id) => {
             let sql = sql.text(" AND (t.started_at < ").value(time).text(" OR (t.started_at = ").value(time);
@@ -249,17 +265,20 @@ pub(in crate::book) async fn list_slowest_of_few(
     after: Place,
     limit: u32,
 ) -> sqlx::Result<Vec<PlaceRow>> {
-    let sql = Sql::new("SELECT t.id, t.started_at, t.duration_ms FROM (SELECT id FROM tool_calls WHERE 1 = 1");
-    let sql = sql.then(&condition.along_index()).then(&condition.not_before()).then(&condition.not_after());
-    let sql = sql.text(") b JOIN tool_calls t ON t.id = b.id WHERE t.duration_ms IS NOT NULL").then(&condition.rest());
+    let is_told = condition.is_told_by_index();
+    let inner = Sql::new("SELECT ").text(if is_told { INDEXED } else { "id" });
+    let inner = inner.then(&condition.along_index()).then(&condition.not_before()).then(&condition.not_after());
+    // Hidden from the index of durations, along which an engine might go instead.
+    let sql = of_those(&inner, is_told).text(" WHERE COALESCE(t.duration_ms, -1) >= 0").then(&condition.rest());
     let sql = match after {
         Place::Behind(Key::Ms(ms), id) => {
-            let sql = sql.text(" AND (t.duration_ms < ").value(ms).text(" OR (t.duration_ms = ").value(ms);
+            let sql = sql.text(" AND (COALESCE(t.duration_ms, -1) < ").value(ms);
+            let sql = sql.text(" OR (COALESCE(t.duration_ms, -1) = ").value(ms);
             sql.text(" AND t.id < ").value(id).text("))")
         }
         _ => sql,
     };
-    let sql = sql.text(" ORDER BY t.duration_ms DESC, t.id DESC LIMIT ").value(i64::from(limit));
+    let sql = sql.text(" ORDER BY COALESCE(t.duration_ms, -1) DESC, t.id DESC LIMIT ").value(i64::from(limit));
     on_db!(db, |pool| sql.build().build_query_as().fetch_all(pool).await)
 }
 

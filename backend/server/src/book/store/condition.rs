@@ -1,6 +1,7 @@
 //! What a filter asks for, as SQL. The database goes along one index, in its order; whatever else is asked for is looked at
-//! call by call. It is not left to it which that is: engines that know the tables by their statistics take one now and
-//! another then, and sort two million rows for the difference.
+//! call by call, in the index itself where that has all columns of a filter. It is not left to the database which index that
+//! is: engines that know the tables by their statistics take one now and another then, and sort two million rows for the
+//! difference.
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::ToolCallStatus;
@@ -17,13 +18,75 @@ const FIND_USER: &str = "SELECT id FROM users WHERE name = ?";
 
 const FIND_CONVERSATION: &str = "SELECT id, user_id FROM conversations WHERE uuid = ?";
 
-/// What a column has to be, for each of which there is an index that goes on with the time.
+/// What the indexes have that have all columns of a filter.
+pub(super) const INDEXED: &str = "id, started_at, duration_ms, tool_name, status, user_id, conversation_id, model";
+
+/// The calls along the index of times, and along that of durations. Engines that have hints are told which index it is, in a form
+/// that the others read over.
+const BY_TIME: &str = " FROM tool_calls /*! FORCE INDEX (tool_calls_by_time) */ WHERE 1 = 1";
+pub(super) const BY_DURATION: &str = " FROM tool_calls /*! FORCE INDEX (tool_calls_by_duration) */ WHERE 1 = 1";
+
+/// A column for which there is an index that goes on with the time.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    /// The calls along that index.
+    along: &'static str,
+    /// The column, for the index.
+    plain: &'static str,
+    /// The same, hidden from every index.
+    hidden: &'static str,
+    /// Whether the index has all columns of a filter.
+    is_wide: bool,
+}
+
+const CONVERSATION: Column = Column {
+    along: " FROM tool_calls /*! FORCE INDEX (tool_calls_by_conversation) */ WHERE 1 = 1",
+    plain: " AND conversation_id = ",
+    hidden: " AND COALESCE(t.conversation_id, 0) = ",
+    is_wide: false,
+};
+
+const USER: Column = Column {
+    along: " FROM tool_calls /*! FORCE INDEX (tool_calls_by_user) */ WHERE 1 = 1",
+    plain: " AND user_id = ",
+    hidden: " AND COALESCE(t.user_id, 0) = ",
+    is_wide: true,
+};
+
+const STATUS: Column = Column {
+    along: " FROM tool_calls /*! FORCE INDEX (tool_calls_by_status) */ WHERE 1 = 1",
+    plain: " AND status = ",
+    hidden: " AND COALESCE(t.status, '') = ",
+    is_wide: true,
+};
+
+const MODEL: Column = Column {
+    along: " FROM tool_calls /*! FORCE INDEX (tool_calls_by_model) */ WHERE 1 = 1",
+    plain: " AND model = ",
+    hidden: " AND COALESCE(t.model, '') = ",
+    is_wide: true,
+};
+
+const TOOL: Column = Column {
+    along: " FROM tool_calls /*! FORCE INDEX (tool_calls_by_tool) */ WHERE 1 = 1",
+    plain: " AND tool_name = ",
+    hidden: " AND COALESCE(t.tool_name, '') = ",
+    is_wide: false,
+};
+
+/// The other indexes have the name of the tool, which says whose it is.
+const SERVER: Column = Column {
+    along: " FROM tool_calls /*! FORCE INDEX (tool_calls_by_server) */ WHERE 1 = 1",
+    plain: " AND server = ",
+    hidden: " AND COALESCE(CASE WHEN INSTR(t.tool_name, '__') > 1 \
+         THEN SUBSTR(t.tool_name, 1, INSTR(t.tool_name, '__') - 1) ELSE '' END, '') = ",
+    is_wide: false,
+};
+
+/// What a column has to be.
 #[derive(Clone, Debug)]
 struct Equal {
-    /// For the index.
-    plain: &'static str,
-    /// Hidden from every index.
-    hidden: &'static str,
+    column: Column,
     value: Value,
 }
 
@@ -38,6 +101,8 @@ pub(in crate::book) struct Condition {
     until: Option<DateTime<Utc>>,
     slow: Option<Slow>,
     words: Vec<Pattern>,
+    /// Whether no call can be so.
+    is_impossible: bool,
 }
 
 impl Condition {
@@ -48,26 +113,25 @@ impl Condition {
         conversation: Option<ConversationId>,
         now: DateTime<Utc>,
     ) -> Self {
-        let text = |value: &Option<String>| value.clone().map(Value::Text);
+        let text = |value: Option<&String>| value.cloned().map(Value::Text);
         let status = |is_wanted: fn(ToolCallStatus) -> bool| {
             filter.status.filter(|status| is_wanted(*status)).map(|status| Value::Text(status.as_str().to_owned()))
         };
-        // What leaves the least comes first.
+        // The name of a tool says whose it is.
+        let named = filter.tool.as_deref().map(server_of);
+        let server = filter.server.as_ref().filter(|_| named.is_none());
+        // What leaves the least comes first, and of what leaves alike that which has a wide index.
         let mut equal: Vec<Equal> = [
-            (
-                " AND conversation_id = ",
-                " AND COALESCE(t.conversation_id, 0) = ",
-                conversation.map(|id| Value::Number(id.0)),
-            ),
-            (" AND user_id = ", " AND COALESCE(t.user_id, 0) = ", user.map(|id| Value::Number(id.0))),
-            (" AND status = ", " AND COALESCE(t.status, '') = ", status(|status| status != ToolCallStatus::Success)),
-            (" AND tool_name = ", " AND COALESCE(t.tool_name, '') = ", text(&filter.tool)),
-            (" AND server = ", " AND COALESCE(t.server, '') = ", text(&filter.server)),
-            (" AND model = ", " AND COALESCE(t.model, '') = ", text(&filter.model)),
-            (" AND status = ", " AND COALESCE(t.status, '') = ", status(|status| status == ToolCallStatus::Success)),
+            (CONVERSATION, conversation.map(|id| Value::Number(id.0))),
+            (USER, user.map(|id| Value::Number(id.0))),
+            (STATUS, status(|status| status != ToolCallStatus::Success)),
+            (MODEL, text(filter.model.as_ref())),
+            (TOOL, text(filter.tool.as_ref())),
+            (SERVER, text(server)),
+            (STATUS, status(|status| status == ToolCallStatus::Success)),
         ]
         .into_iter()
-        .filter_map(|(plain, hidden, value)| Some(Equal { plain, hidden, value: value? }))
+        .filter_map(|(column, value)| Some(Equal { column, value: value? }))
         .collect();
         let leading = if equal.is_empty() { None } else { Some(equal.remove(0)) };
         Self {
@@ -77,6 +141,7 @@ impl Condition {
             until: filter.until.map(|moment| moment.end(now)),
             slow: filter.slow,
             words: filter.words.iter().map(|word| Pattern::new(word)).collect(),
+            is_impossible: filter.server.as_deref().zip(named).is_some_and(|(server, named)| server != named),
         }
     }
 
@@ -85,14 +150,32 @@ impl Condition {
         self.until
     }
 
+    /// Whether no call can be so: its tool is another server's.
+    pub(in crate::book) fn is_impossible(&self) -> bool {
+        self.is_impossible
+    }
+
+    /// Whether texts are searched.
+    pub(in crate::book) fn has_words(&self) -> bool {
+        !self.words.is_empty()
+    }
+
+    /// Whether the index that begins with what it names tells all that it says.
+    pub(super) fn is_told_by_index(&self) -> bool {
+        !self.has_words() && self.leading.as_ref().is_some_and(|leading| leading.column.is_wide)
+    }
+
     /// Whether it leaves out anything but by time.
     pub(in crate::book) fn names_something(&self) -> bool {
         self.leading.is_some() || self.since.is_some() || self.until.is_some()
     }
 
-    /// What the index that is gone along begins with.
+    /// The calls along the index of what leaves the least, and what that begins with.
     pub(super) fn along_index(&self) -> Sql {
-        self.leading.as_ref().map_or_else(Sql::default, |equal| Sql::new(equal.plain).value(equal.value.clone()))
+        match &self.leading {
+            Some(Equal { column, value }) => Sql::new(column.along).text(column.plain).value(value.clone()),
+            None => Sql::new(BY_TIME),
+        }
     }
 
     /// Where the time begins, along an index of times.
@@ -127,8 +210,8 @@ impl Condition {
     /// All that is not said by the index and the time, of calls `t`.
     pub(super) fn rest(&self) -> Sql {
         let mut rest = Sql::default();
-        for Equal { hidden, value, .. } in &self.equal {
-            rest = rest.text(hidden).value(value.clone());
+        for Equal { column, value } in &self.equal {
+            rest = rest.text(column.hidden).value(value.clone());
         }
         rest = match self.slow {
             Some(Slow::Longer(ms)) => rest.text(" AND COALESCE(t.duration_ms, -1) > ").value(ms),
@@ -145,8 +228,8 @@ impl Condition {
     /// Everything, for calls `t` that are gone along in another order.
     pub(super) fn all(&self) -> Sql {
         let mut all = Sql::default();
-        if let Some(Equal { hidden, value, .. }) = &self.leading {
-            all = all.text(hidden).value(value.clone());
+        if let Some(Equal { column, value }) = &self.leading {
+            all = all.text(column.hidden).value(value.clone());
         }
         if let Some(since) = self.since {
             all = all.text(" AND COALESCE(t.started_at, t.started_at) >= ").value(since);
@@ -155,6 +238,14 @@ impl Condition {
             all = all.text(" AND COALESCE(t.started_at, t.started_at) < ").value(until);
         }
         all.then(&self.rest())
+    }
+}
+
+/// The server in the name of a tool, as the column `server` has it.
+fn server_of(tool: &str) -> &str {
+    match tool.find("__") {
+        Some(end) if end > 0 => &tool[..end],
+        _ => "",
     }
 }
 

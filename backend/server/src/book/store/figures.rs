@@ -1,5 +1,5 @@
-//! SQL on what was counted: calls, durations, tokens and costs of each hour that is over. Counting an hour goes through its
-//! calls once; reading a month then goes through some thousands of rows instead of a million.
+//! SQL that counts: calls, durations, tokens and costs of each hour that is over. Counting an hour goes through its calls once;
+//! reading a month then goes through some thousands of rows instead of a million. What is counted is summed up in `sums`.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,14 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::error::DatabaseError;
 use tallybook_protocol::ToolCallStatus;
 
+use super::sql::list_by_ids;
 use crate::{
     accounts::UserId,
     db::{Database, Transaction, on_db, on_tx},
 };
+
+/// How many people are asked for by one statement.
+const NAMES_AT_ONCE: usize = 500;
 
 const LIST_COUNTED: &str = "SELECT hour FROM counted_hours WHERE hour >= ? ORDER BY hour";
 
@@ -68,26 +72,7 @@ const CREATE_MODELS: &str = "INSERT INTO model_call_hours \
 const CREATE_PURPOSES: &str = "INSERT INTO purpose_call_hours \
      (hour, purpose, calls, input_tokens, output_tokens, cost_nanos) VALUES (?, ?, ?, ?, ?, ?)";
 
-const SUM_HOURS: &str = "SELECT hour, status, CAST(SUM(calls) AS SIGNED) AS calls FROM tool_call_hours WHERE hour >= ? \
-     GROUP BY hour, status";
-
-const SUM_TOOLS: &str = "SELECT tool_name, status, CAST(SUM(calls) AS SIGNED) AS calls FROM tool_call_hours WHERE hour >= ? \
-     GROUP BY tool_name, status";
-
-const SUM_DURATIONS: &str = "SELECT tool_name, up_to_ms, CAST(SUM(calls) AS SIGNED) AS calls FROM tool_duration_hours \
-     WHERE hour >= ? GROUP BY tool_name, up_to_ms";
-
-const SUM_MODELS: &str = "SELECT SUBSTR(hour, 1, 10) AS day, user_id, model AS model_name, \
-     CAST(SUM(calls) AS SIGNED) AS calls, CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, \
-     CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(cost_nanos) AS SIGNED) AS cost_nanos \
-     FROM model_call_hours WHERE hour >= ? GROUP BY SUBSTR(hour, 1, 10), user_id, model";
-
-const SUM_PURPOSES: &str = "SELECT purpose, CAST(SUM(calls) AS SIGNED) AS calls, \
-     CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, \
-     CAST(SUM(cost_nanos) AS SIGNED) AS cost_nanos FROM purpose_call_hours WHERE hour >= ? GROUP BY purpose";
-
-const LIST_NAMES: &str =
-    "SELECT id, name FROM users WHERE id IN (SELECT user_id FROM model_call_hours WHERE hour >= ?)";
+const LIST_NAMES: &str = "SELECT id, name FROM users WHERE id IN (";
 
 /// Calls of a tool that stand so.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -136,14 +121,6 @@ pub(in crate::book) struct PurposesRow {
     pub(in crate::book) spent: SpentRow,
 }
 
-/// The same of one day.
-#[derive(Clone, Debug, sqlx::FromRow)]
-pub(in crate::book) struct ModelsOfDayRow {
-    pub(in crate::book) day: String,
-    #[sqlx(flatten)]
-    pub(in crate::book) models: ModelsRow,
-}
-
 /// What there was in one hour.
 #[derive(Clone, Debug, Default)]
 pub(in crate::book) struct HourRows {
@@ -151,17 +128,6 @@ pub(in crate::book) struct HourRows {
     pub(in crate::book) durations: Vec<DurationsRow>,
     pub(in crate::book) models: Vec<ModelsRow>,
     pub(in crate::book) purposes: Vec<PurposesRow>,
-}
-
-/// What there was since a time, as far as it is counted.
-#[derive(Clone, Debug, Default)]
-pub(in crate::book) struct SumRows {
-    pub(in crate::book) hours: Vec<CallsOfHourRow>,
-    pub(in crate::book) tools: Vec<CallsRow>,
-    pub(in crate::book) durations: Vec<DurationsRow>,
-    pub(in crate::book) models: Vec<ModelsOfDayRow>,
-    pub(in crate::book) purposes: Vec<PurposesRow>,
-    pub(in crate::book) names: Vec<(UserId, String)>,
 }
 
 /// The hours since a time that are counted, in order.
@@ -178,13 +144,15 @@ pub(in crate::book) async fn find_first(db: &Database, since: DateTime<Utc>) -> 
 pub(in crate::book) async fn look_at_hour(db: &Database, hour: DateTime<Utc>) -> sqlx::Result<HourRows> {
     let end = hour + TimeDelta::hours(1);
     on_db!(db, |pool| {
+        // One connection for all of them, since each that is taken out of the pool is looked at first.
+        let mut connection = pool.acquire().await?;
         let models = sqlx::query_as(COUNT_MODELS).bind(hour).bind(end).bind(hour).bind(end);
         let purposes = sqlx::query_as(COUNT_PURPOSES).bind(hour).bind(end).bind(hour).bind(end);
         Ok(HourRows {
-            calls: sqlx::query_as(COUNT_CALLS).bind(hour).bind(end).fetch_all(pool).await?,
-            durations: sqlx::query_as(COUNT_DURATIONS).bind(hour).bind(end).fetch_all(pool).await?,
-            models: models.fetch_all(pool).await?,
-            purposes: purposes.fetch_all(pool).await?,
+            calls: sqlx::query_as(COUNT_CALLS).bind(hour).bind(end).fetch_all(&mut *connection).await?,
+            durations: sqlx::query_as(COUNT_DURATIONS).bind(hour).bind(end).fetch_all(&mut *connection).await?,
+            models: models.fetch_all(&mut *connection).await?,
+            purposes: purposes.fetch_all(&mut *connection).await?,
         })
     })
 }
@@ -253,16 +221,11 @@ async fn write_hour(tx: &mut Transaction, hour: DateTime<Utc>, rows: &HourRows) 
     })
 }
 
-/// What is counted since a time.
-pub(in crate::book) async fn sum(db: &Database, since: DateTime<Utc>) -> sqlx::Result<SumRows> {
-    on_db!(db, |pool| {
-        Ok(SumRows {
-            hours: sqlx::query_as(SUM_HOURS).bind(since).fetch_all(pool).await?,
-            tools: sqlx::query_as(SUM_TOOLS).bind(since).fetch_all(pool).await?,
-            durations: sqlx::query_as(SUM_DURATIONS).bind(since).fetch_all(pool).await?,
-            models: sqlx::query_as(SUM_MODELS).bind(since).fetch_all(pool).await?,
-            purposes: sqlx::query_as(SUM_PURPOSES).bind(since).fetch_all(pool).await?,
-            names: sqlx::query_as(LIST_NAMES).bind(since).fetch_all(pool).await?,
-        })
-    })
+/// What people are called.
+pub(in crate::book) async fn list_names(db: &Database, users: &[UserId]) -> sqlx::Result<Vec<(UserId, String)>> {
+    let mut names = Vec::with_capacity(users.len());
+    for users in users.chunks(NAMES_AT_ONCE) {
+        names.append(&mut list_by_ids(db, LIST_NAMES, users, ")", None).await?);
+    }
+    Ok(names)
 }

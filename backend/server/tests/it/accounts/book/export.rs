@@ -7,7 +7,7 @@ use serde_json::Value;
 use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
 
-use super::kit::{run, write_calls, write_turn};
+use super::kit::{run, write_equal_calls, write_turn};
 use crate::support::{Engine, TestApp, on_every_engine};
 
 /// More than two portions have.
@@ -28,7 +28,7 @@ on_every_engine! {
         let app = TestApp::spawn(&engine, &model).await;
         let db = engine.database().await;
         write_turn(&db, 1, 1, "Small").await;
-        write_calls(&db, 1, CALLS).await;
+        write_equal_calls(&db, 1, CALLS).await;
         let long = "é, \"\n".repeat(300_000);
         for id in LONG {
             run!(&db, "UPDATE tool_calls SET output = ? WHERE id = ?", &long, id);

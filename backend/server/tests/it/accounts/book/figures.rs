@@ -2,6 +2,7 @@
 
 use chrono::{DurationRound as _, TimeDelta, Utc};
 use reqwest::StatusCode;
+use sqlx::AssertSqlSafe;
 use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
 
@@ -82,5 +83,51 @@ on_every_engine! {
         let html = page(&team, &admin, "/admin/figures?range=24h", StatusCode::OK).await;
         assert_eq!(html.matches("<code>rare").count(), 48, "{html}");
         assert!(html.contains("And 12 more, with 12 calls together."), "{html}");
+    }
+
+    async fn a_day_is_summed_up_once_and_tells_the_same(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let db = engine.database().await;
+        let today = Utc::now().duration_trunc(TimeDelta::days(1)).unwrap();
+        // Whole days, of which two follow upon each other, and one that has an hour too few.
+        let of_day = |day: i64| (0..24).map(move |hour| today - TimeDelta::days(day) + TimeDelta::hours(hour));
+        let hours: Vec<_> = [6, 4, 3, 1].into_iter().flat_map(of_day).chain(of_day(2).skip(1)).collect();
+        for (number, at) in (1..).zip(&hours) {
+            let status = if number % 5 == 0 { "error" } else { "success" };
+            run!(&db, "INSERT INTO tool_call_hours (hour, tool_name, status, calls) VALUES (?, 'add', ?, ?)", at, status, number);
+            run!(&db, "INSERT INTO tool_duration_hours (hour, tool_name, up_to_ms, calls) VALUES (?, 'add', ?, ?)", at, number % 3, number);
+            run!(
+                &db,
+                "INSERT INTO model_call_hours (hour, user_id, model, calls, input_tokens, output_tokens, cost_nanos) \
+                 VALUES (?, ?, 'Small', 1, ?, 20, 5000000)",
+                at,
+                number % 2,
+                number
+            );
+            run!(
+                &db,
+                "INSERT INTO purpose_call_hours (hour, purpose, calls, input_tokens, output_tokens, cost_nanos) \
+                 VALUES (?, 'answer', 1, ?, 20, 5000000)",
+                at,
+                number
+            );
+        }
+        let before = page(&team, &admin, "/admin/figures?range=7d", StatusCode::OK).await;
+        assert!(cells(&before).len() >= 9, "{before}");
+        for at in &hours {
+            run!(&db, "INSERT INTO counted_hours (hour, counted_at) VALUES (?, ?)", at, at);
+        }
+        eventually("the whole days are summed up", async || {
+            rows!(engine, (i64,), "SELECT COUNT(*) FROM counted_days")[0].0 == 4
+        }).await;
+        // Whole days that are one after the other are read by the day, so what else is there of their hours is not.
+        for table in ["tool_duration_hours", "model_call_hours", "purpose_call_hours"] {
+            let sql = format!("DELETE FROM {table} WHERE hour >= ? AND hour < ?");
+            run!(&db, AssertSqlSafe(sql), today - TimeDelta::days(4), today - TimeDelta::days(2));
+        }
+        let after = page(&team, &admin, "/admin/figures?range=7d", StatusCode::OK).await;
+        assert_eq!(cells(&after), cells(&before));
     }
 }

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::{Method, Response, StatusCode};
+use sqlx::{Encode, QueryBuilder, Type};
 use tallybook::{
     accounts::{Accounts, Password},
     db::Database,
@@ -115,7 +116,7 @@ pub(super) async fn write_call(db: &Database, call: &Call<'_>) {
 }
 
 /// So many calls of a turn's, by the numbers from 1, all at the same moment.
-pub(super) async fn write_calls(db: &Database, turn: i64, calls: i64) {
+pub(super) async fn write_equal_calls(db: &Database, turn: i64, calls: i64) {
     run!(
         db,
         "INSERT INTO tool_calls (id, message_id, tool_call_id, tool_name, input, input_text, output, status, step, position, \
@@ -145,6 +146,42 @@ pub(super) fn without_bars(page: &str) -> String {
     let mut parts = page.split("<svg class=\"book-share\"");
     let first = parts.next().unwrap().to_owned();
     parts.fold(first, |text, rest| text + rest.split_once("</svg>").unwrap().1)
+}
+
+/// Many calls at once, of turns of [`write_turn`], with what they are found by: whose the turn is, and the model.
+pub(super) async fn write_calls(
+    db: &Database,
+    calls: &[Call<'_>],
+    of_turn: impl Fn(i64) -> (i64, &'static str) + Copy,
+) {
+    for some in calls.chunks(500) {
+        match db {
+            Database::MySql(pool) => insert(some, of_turn).build().execute(pool).await.map(|_| ()).unwrap(),
+            Database::Sqlite(pool, _) => insert(some, of_turn).build().execute(pool).await.map(|_| ()).unwrap(),
+        }
+    }
+}
+
+fn insert<D>(calls: &[Call<'_>], of_turn: impl Fn(i64) -> (i64, &'static str)) -> QueryBuilder<D>
+where
+    D: sqlx::Database,
+    String: Type<D> + for<'q> Encode<'q, D>,
+    i64: Type<D> + for<'q> Encode<'q, D>,
+    Option<i64>: for<'q> Encode<'q, D>,
+    DateTime<Utc>: Type<D> + for<'q> Encode<'q, D>,
+{
+    let mut query = QueryBuilder::new(
+        "INSERT INTO tool_calls (id, message_id, tool_call_id, tool_name, input, input_text, status, step, position, \
+         text_offset, started_at, duration_ms, user_id, conversation_id, model) ",
+    );
+    query.push_values(calls, |mut row, call| {
+        let (user, model) = of_turn(call.turn);
+        row.push_bind(call.id).push_bind(call.turn).push("'id'").push_bind(call.tool.to_owned()).push("'{}'");
+        row.push("'{}'").push_bind(call.status.to_owned()).push("0").push_bind(call.id).push("0");
+        row.push_bind(start() + TimeDelta::minutes(call.minute)).push_bind(call.duration_ms);
+        row.push_bind(user).push_bind(call.turn).push_bind(model.to_owned());
+    });
+    query
 }
 
 /// A page of the book, which must be answered with this status.

@@ -9,7 +9,7 @@ use tallybook_mock_llm::MockLlm;
 
 use super::{
     super::kit::{ADMIN, Team, Who},
-    kit::{Call, calls_on, filtered, next_of, page, run, say_why, start, uuid, write_call, write_calls, write_turn},
+    kit::{Call, calls_on, filtered, next_of, page, run, say_why, start, uuid, write_call, write_equal_calls, write_turn},
 };
 use crate::support::{Engine, TestApp, on_every_engine};
 
@@ -128,7 +128,7 @@ on_every_engine! {
         let nobody = Who::default();
         let db = engine.database().await;
         write_turn(&db, 1, 1, "Small").await;
-        write_calls(&db, 1, 900).await;
+        write_equal_calls(&db, 1, 900).await;
         run!(&db, "UPDATE tool_calls SET output = ? WHERE id IN (100, 800)", "a needle");
         run!(&db, "UPDATE tool_calls SET error = ? WHERE id = 100", "deep");
         for (search, found) in [("needle", [vec![800], vec![100], vec![]]), ("deep", [vec![], vec![100], vec![]])] {

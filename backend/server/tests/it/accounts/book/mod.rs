@@ -4,6 +4,7 @@
 mod decided;
 mod export;
 mod figures;
+mod filters;
 mod kit;
 mod list;
 mod looking;

@@ -1,0 +1,182 @@
+//! SQL that sums up what was counted since a time: whole days by the rows of days, the rest by those of hours. A day of hours
+//! is some thousands of rows, and a few hundred once it is summed up itself.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use sqlx::error::DatabaseError;
+
+use super::figures::{CallsOfHourRow, CallsRow, DurationsRow, SpentRow};
+use crate::db::{Database, on_db, on_tx};
+
+const LIST_COUNTED: &str = "SELECT day FROM counted_days WHERE day >= ? ORDER BY day";
+
+const CLAIM: &str = "INSERT INTO counted_days (day, counted_at) VALUES (?, ?)";
+
+/// What is written of a day.
+const CREATE: [&str; 4] = [
+    "INSERT INTO tool_call_days (day, tool_name, status, calls) SELECT ?, tool_name, status, SUM(calls) \
+     FROM tool_call_hours WHERE hour >= ? AND hour < ? GROUP BY tool_name, status",
+    "INSERT INTO tool_duration_days (day, tool_name, up_to_ms, calls) SELECT ?, tool_name, up_to_ms, SUM(calls) \
+     FROM tool_duration_hours WHERE hour >= ? AND hour < ? GROUP BY tool_name, up_to_ms",
+    "INSERT INTO model_call_days (day, user_id, model, calls, input_tokens, output_tokens, cost_nanos) \
+     SELECT ?, user_id, model, SUM(calls), SUM(input_tokens), SUM(output_tokens), SUM(cost_nanos) \
+     FROM model_call_hours WHERE hour >= ? AND hour < ? GROUP BY user_id, model",
+    "INSERT INTO purpose_call_days (day, purpose, calls, input_tokens, output_tokens, cost_nanos) \
+     SELECT ?, purpose, SUM(calls), SUM(input_tokens), SUM(output_tokens), SUM(cost_nanos) \
+     FROM purpose_call_hours WHERE hour >= ? AND hour < ? GROUP BY purpose",
+];
+
+const SUM_HOURS: &str = "SELECT hour, status, CAST(SUM(calls) AS SIGNED) AS calls FROM tool_call_hours WHERE hour >= ? \
+     GROUP BY hour, status";
+
+/// What is selected of the rows of days and of hours together, and how those are grouped. What is bound: where the whole days
+/// begin and end, where the hours begin, and the first two again.
+macro_rules! sum {
+    ([$($select:literal),+], $of_days:literal, $of_hours:literal, $group:literal) => {
+        concat!(
+            "SELECT ",
+            $($select,)+
+            " FROM (SELECT ",
+            $of_days,
+            " WHERE day >= ? AND day < ? UNION ALL SELECT ",
+            $of_hours,
+            " WHERE hour >= ? AND hour < ? UNION ALL SELECT ",
+            $of_hours,
+            " WHERE hour >= ?) AS parts ",
+            $group
+        )
+    };
+}
+
+/// The same of what models took, by one thing. Sums of integers are decimals to MySQL.
+macro_rules! sum_spent {
+    ($name:literal, $of_days:literal, $of_hours:literal, $group:literal) => {
+        sum!(
+            [
+                $name,
+                ", CAST(SUM(calls) AS SIGNED) AS calls, CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, \
+                 CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(cost_nanos) AS SIGNED) AS cost_nanos"
+            ],
+            $of_days,
+            $of_hours,
+            $group
+        )
+    };
+}
+
+const SUM_TOOLS: &str = sum!(
+    ["tool_name, status, CAST(SUM(calls) AS SIGNED) AS calls"],
+    "tool_name, status, calls FROM tool_call_days",
+    "tool_name, status, calls FROM tool_call_hours",
+    "GROUP BY tool_name, status"
+);
+
+const SUM_DURATIONS: &str = sum!(
+    ["tool_name, up_to_ms, CAST(SUM(calls) AS SIGNED) AS calls"],
+    "tool_name, up_to_ms, calls FROM tool_duration_days",
+    "tool_name, up_to_ms, calls FROM tool_duration_hours",
+    "GROUP BY tool_name, up_to_ms"
+);
+
+const SUM_DAYS: &str = sum_spent!(
+    "name",
+    "SUBSTR(day, 1, 10) AS name, calls, input_tokens, output_tokens, cost_nanos FROM model_call_days",
+    "SUBSTR(hour, 1, 10) AS name, calls, input_tokens, output_tokens, cost_nanos FROM model_call_hours",
+    "GROUP BY name"
+);
+
+const SUM_MODELS: &str = sum_spent!(
+    "model AS name",
+    "model, calls, input_tokens, output_tokens, cost_nanos FROM model_call_days",
+    "model, calls, input_tokens, output_tokens, cost_nanos FROM model_call_hours",
+    "GROUP BY model"
+);
+
+const SUM_PEOPLE: &str = sum_spent!(
+    "COALESCE(users.name, '?') AS name",
+    "user_id, calls, input_tokens, output_tokens, cost_nanos FROM model_call_days",
+    "user_id, calls, input_tokens, output_tokens, cost_nanos FROM model_call_hours",
+    "LEFT JOIN users ON users.id = parts.user_id GROUP BY parts.user_id, users.name"
+);
+
+const SUM_PURPOSES: &str = sum_spent!(
+    "purpose AS name",
+    "purpose, calls, input_tokens, output_tokens, cost_nanos FROM purpose_call_days",
+    "purpose, calls, input_tokens, output_tokens, cost_nanos FROM purpose_call_hours",
+    "GROUP BY purpose"
+);
+
+/// What model calls took that have something in common.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(in crate::book) struct SpentOfRow {
+    /// The day, the model, the person or the purpose.
+    pub(in crate::book) name: String,
+    #[sqlx(flatten)]
+    pub(in crate::book) spent: SpentRow,
+}
+
+/// What there was since a time, as far as it is counted.
+#[derive(Clone, Debug, Default)]
+pub(in crate::book) struct SumRows {
+    pub(in crate::book) hours: Vec<CallsOfHourRow>,
+    pub(in crate::book) tools: Vec<CallsRow>,
+    pub(in crate::book) durations: Vec<DurationsRow>,
+    pub(in crate::book) days: Vec<SpentOfRow>,
+    pub(in crate::book) models: Vec<SpentOfRow>,
+    pub(in crate::book) people: Vec<SpentOfRow>,
+    pub(in crate::book) purposes: Vec<SpentOfRow>,
+}
+
+/// The days since a time that are summed up, in order.
+pub(in crate::book) async fn list_counted_days(
+    db: &Database,
+    since: DateTime<Utc>,
+) -> sqlx::Result<Vec<DateTime<Utc>>> {
+    on_db!(db, |pool| sqlx::query_scalar(LIST_COUNTED).bind(since).fetch_all(pool).await)
+}
+
+/// Sums up a day for good, all of whose hours are counted. Of two processes that do it at once one has its way.
+pub(in crate::book) async fn count_day(db: &Database, day: DateTime<Utc>, now: DateTime<Utc>) -> sqlx::Result<()> {
+    let mut tx = db.begin().await?;
+    let claimed =
+        on_tx!(&mut tx, |connection| sqlx::query(CLAIM).bind(day).bind(now).execute(connection).await.map(|_| ()));
+    match claimed {
+        Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => return Ok(()),
+        claimed => claimed?,
+    }
+    on_tx!(&mut tx, |connection| {
+        for create in CREATE {
+            let query = sqlx::query(create).bind(day).bind(day).bind(day + TimeDelta::days(1));
+            query.execute(&mut *connection).await?;
+        }
+        Ok(())
+    })?;
+    tx.commit().await
+}
+
+/// What is counted since a time, with whole days from `whole.0` to `whole.1`.
+pub(in crate::book) async fn sum(
+    db: &Database,
+    since: DateTime<Utc>,
+    whole: (DateTime<Utc>, DateTime<Utc>),
+) -> sqlx::Result<SumRows> {
+    let (first, end) = whole;
+    macro_rules! all {
+        ($connection:expr, $sql:expr) => {{
+            let query = sqlx::query_as($sql).bind(first).bind(end).bind(since).bind(first).bind(end);
+            query.fetch_all(&mut *$connection).await?
+        }};
+    }
+    on_db!(db, |pool| {
+        // One connection for all of them, since each that is taken out of the pool is looked at first.
+        let mut connection = pool.acquire().await?;
+        Ok(SumRows {
+            hours: sqlx::query_as(SUM_HOURS).bind(since).fetch_all(&mut *connection).await?,
+            tools: all!(connection, SUM_TOOLS),
+            durations: all!(connection, SUM_DURATIONS),
+            days: all!(connection, SUM_DAYS),
+            models: all!(connection, SUM_MODELS),
+            people: all!(connection, SUM_PEOPLE),
+            purposes: all!(connection, SUM_PURPOSES),
+        })
+    })
+}

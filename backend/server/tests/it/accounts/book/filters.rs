@@ -1,0 +1,132 @@
+//! Filters of many calls: each page has those that going through all of them finds, in whichever way the database goes.
+
+use chrono::TimeDelta;
+use reqwest::StatusCode;
+use tallybook_mock_llm::MockLlm;
+
+use super::{
+    super::kit::{ADMIN, Team},
+    kit::{Call, calls_on, next_of, page, start, write_calls, write_turn},
+};
+use crate::support::{Engine, on_every_engine};
+
+/// As many as take the ways of few calls and those of many.
+const CALLS: i64 = 9_000;
+
+/// Whose the turns 1 and 2 are, and their models.
+const MODELS: [&str; 2] = ["Small", "Large"];
+
+/// A part of a filter, and whether it takes a call.
+struct Part(String, fn(&Call<'_>) -> bool);
+
+fn part(text: &str, takes: fn(&Call<'_>) -> bool) -> Part {
+    Part(text.to_owned(), takes)
+}
+
+/// A number that looks like chance, and is the same each time.
+fn luck(seed: i64) -> i64 {
+    (seed.wrapping_mul(6_364_136_223_846_793_005) >> 33) & 0x7FFF_FFFF
+}
+
+fn call(id: i64) -> Call<'static> {
+    let luck = luck(id);
+    // None of these tools fails, so two common things never come together.
+    let never_fails = luck % 10 < 2;
+    Call {
+        turn: 1 + i64::from(luck % 7 == 0),
+        tool: ["web__read", "web__read", "docs__search", "docs__read", "add", "add", "add", "add", "add", "add"]
+            [usize::try_from(luck % 10).unwrap()],
+        status: if luck % 13 < 2 && !never_fails { "error" } else { "success" },
+        minute: luck % 4_000,
+        duration_ms: (luck % 17 > 0).then_some(luck % 211),
+        ..Call::new(id, 1)
+    }
+}
+
+/// For each thing that a filter names: nothing of it, and some.
+fn choices() -> Vec<Vec<Part>> {
+    let since = (start() + TimeDelta::minutes(1_000)).format("since:%Y-%m-%dT%H:%M").to_string();
+    let until = (start() + TimeDelta::minutes(3_900)).format("until:%Y-%m-%dT%H:%M").to_string();
+    let all = || part("", |_| true);
+    vec![
+        vec![
+            all(),
+            part("tool:add", |call| call.tool == "add"),
+            part("tool:web__read", |call| call.tool == "web__read"),
+            part("tool:none", |_| false),
+        ],
+        vec![
+            all(),
+            part("server:docs", |call| call.tool.starts_with("docs__")),
+            part("server:built-in", |call| !call.tool.contains("__")),
+        ],
+        vec![
+            all(),
+            part("status:success", |call| call.status == "success"),
+            part("status:error", |call| call.status == "error"),
+        ],
+        vec![all(), part("user:ann", |call| call.turn == 1)],
+        vec![all(), part("model:Large", |call| call.turn == 2), part("model:Small", |call| call.turn == 1)],
+        vec![
+            all(),
+            part("slow:>20ms", |call| call.duration_ms.is_some_and(|ms| ms > 20)),
+            part("slow:>200ms", |call| call.duration_ms.is_some_and(|ms| ms > 200)),
+            part("slow:<5ms", |call| call.duration_ms.is_some_and(|ms| ms < 5)),
+        ],
+        vec![all(), Part(since, |call| call.minute >= 1_000), Part(until, |call| call.minute < 3_900)],
+    ]
+}
+
+on_every_engine! {
+    async fn a_page_has_what_going_through_all_calls_finds(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let people = [team.person(&admin, "ann").await.1, team.person(&admin, "ben").await.1];
+        let db = engine.database().await;
+        for (turn, (user, model)) in (1..).zip(people.into_iter().zip(MODELS)) {
+            write_turn(&db, turn, user, model).await;
+        }
+        let mut calls: Vec<Call<'_>> = (1..=CALLS).map(call).collect();
+        let of_turn = |turn: i64| {
+            let place = usize::try_from(turn - 1).unwrap();
+            (people[place], MODELS[place])
+        };
+        write_calls(&db, &calls, of_turn).await;
+        let choices = choices();
+        let combinations: usize = choices.iter().map(Vec::len).product();
+        for order in ["newest", "slowest"] {
+            if order == "newest" {
+                calls.sort_by_key(|call| std::cmp::Reverse((call.minute, call.id)));
+            } else {
+                calls.retain(|call| call.duration_ms.is_some());
+                calls.sort_by_key(|call| std::cmp::Reverse((call.duration_ms, call.id)));
+            }
+            // Some of all, with which each part meets each other one.
+            for number in (0..combinations).step_by(41) {
+                let mut rest = number;
+                let parts: Vec<&Part> = choices.iter().map(|choice| {
+                    let part = &choice[rest % choice.len()];
+                    rest /= choice.len();
+                    part
+                }).collect();
+                let texts: Vec<&str> = parts.iter().map(|part| part.0.as_str()).filter(|text| !text.is_empty()).collect();
+                let filter = texts.join(" ");
+                let found = calls.iter().filter(|call| parts.iter().all(|part| (part.1)(call))).map(|call| call.id);
+                let found: Vec<i64> = found.take(150).collect();
+                let query = url::form_urlencoded::Serializer::new(String::new())
+                    .append_pair("q", &filter)
+                    .append_pair("order", order)
+                    .finish();
+                let (mut seen, mut next) = (Vec::new(), Some(format!("/admin?{query}")));
+                while let Some(address) = next.filter(|_| seen.len() < 100) {
+                    let html = page(&team, &admin, &address, StatusCode::OK).await;
+                    seen.extend(calls_on(&html));
+                    next = next_of(&html);
+                }
+                let expected = if seen.len() < 100 { found.len() } else { seen.len() };
+                assert_eq!(seen, found[..expected], "{order}: {filter}");
+            }
+        }
+    }
+}
