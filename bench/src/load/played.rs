@@ -96,7 +96,8 @@ mod tests {
         r#"{"user_message_id":1,"assistant_message_id":2,"conversation_id":"00000000-0000-0000-0000-000000000000","content":"?","parent_id":null,"user_siblings":[1],"assistant_siblings":[2]}"#,
     );
     const CALL: (&str, &str) = ("tool_call_start", r#"{"tool_call_id":7,"tool_name":"add","input":{},"offset":0}"#);
-    const END_OF_CALL: (&str, &str) = ("tool_call_end", r#"{"tool_call_id":7,"status":"success","output":"3","error":null,"duration_ms":1}"#);
+    const END_OF_CALL: (&str, &str) =
+        ("tool_call_end", r#"{"tool_call_id":7,"status":"success","output":"3","error":null,"duration_ms":1}"#);
     const ONE: (&str, &str) = ("content_delta", r#"{"offset":0,"delta":"one "}"#);
     const TWO: (&str, &str) = ("content_delta", r#"{"offset":4,"delta":"two "}"#);
 

@@ -9,7 +9,9 @@ use tallybook_mock_llm::MockLlm;
 
 use super::{
     super::kit::{ADMIN, Team, Who},
-    kit::{Call, calls_on, filtered, next_of, page, run, say_why, start, uuid, write_call, write_equal_calls, write_turn},
+    kit::{
+        Call, calls_on, filtered, next_of, page, run, say_why, start, uuid, write_call, write_equal_calls, write_turn,
+    },
 };
 use crate::support::{Engine, TestApp, on_every_engine};
 
