@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use tallybook_protocol::{ModelInfo, ToolInfo};
 
-use crate::{format::beginning, language::Language};
+use crate::{format::beginning, language::Language, text::Greeting};
 
 /// So many tools are named; of others it is told how many there are.
 const MAX_TOOLS: usize = 12;
@@ -22,17 +22,6 @@ pub(crate) struct Offer {
     pub(crate) more: usize,
     /// Whether the built-in demo model answers, which knows arithmetic only.
     pub(crate) is_demo: bool,
-}
-
-/// What the tools there are let one ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// There are none.
-    Talk,
-    /// They reckon, and do nothing else.
-    Calculator,
-    /// They do other things.
-    Tools,
 }
 
 /// The tools that reckon.
@@ -66,11 +55,13 @@ impl Offer {
     }
 
     /// What can be asked for; of the demo model sums alone, whatever other tools there are.
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn greeting(&self) -> Greeting {
         match () {
-            () if self.tools.is_empty() => Kind::Talk,
-            () if self.is_demo || self.tools.iter().all(|tool| CALCULATOR.contains(&&*tool.name)) => Kind::Calculator,
-            () => Kind::Tools,
+            () if self.tools.is_empty() => Greeting::Talk,
+            () if self.is_demo || self.tools.iter().all(|tool| CALCULATOR.contains(&&*tool.name)) => {
+                Greeting::Calculator
+            }
+            () => Greeting::Tools,
         }
     }
 
@@ -121,7 +112,7 @@ mod tests {
     use serde_json::json;
     use tallybook_protocol::{ModelInfo, ToolInfo};
 
-    use super::{Kind, MAX_TOOLS, Offer};
+    use super::{Greeting, MAX_TOOLS, Offer};
     use crate::language::Language;
 
     fn offer(provider: &str, names: &[&str]) -> Offer {
@@ -163,7 +154,7 @@ mod tests {
     #[test]
     fn the_greeting_follows_the_tools_and_the_model() {
         for language in Language::ALL {
-            let said = |provider, names: &[&str]| language.greeting(offer(provider, names).kind());
+            let said = |provider, names: &[&str]| language.greeting(offer(provider, names).greeting());
             let (calculator, tools, talk) =
                 (said("openai", &["add", "evaluate"]), said("openai", &["add", "current_time"]), said("openai", &[]));
             assert_eq!(said("demo", &["add", "current_time"]), calculator, "it knows sums alone");
@@ -174,7 +165,7 @@ mod tests {
             );
             assert!(calculator.1 == tools.1 && talk.1 != tools.1, "what is kept of calls is told where there are some");
         }
-        assert_eq!(offer("openai", &[]).kind(), Kind::Talk);
+        assert_eq!(offer("openai", &[]).greeting(), Greeting::Talk);
     }
 
     #[test]

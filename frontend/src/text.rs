@@ -3,9 +3,12 @@
 //! What the server says of one request or one turn comes from the server in English. Where it gives a stable code with
 //! it, the page says it in its own language (`problem`, `turn_error`).
 
+mod greeting;
 mod sentences;
 
 use tallybook_markdown::Labels;
+
+pub(crate) use greeting::Greeting;
 
 use crate::language::Language;
 

@@ -40,7 +40,7 @@ pub(crate) fn EmptyState(session: Session) -> impl IntoView {
             </li>
         }
     });
-    let (title, words) = text.greeting(offer.kind());
+    let (title, words) = text.greeting(offer.greeting());
     view! {
         <section class="empty">
             <Mark />

@@ -231,10 +231,10 @@ fn place_of(address: Address, content: Content) -> (Place, Option<Conversation>)
 
 /// The title of the conversation that is open, once it has one. One that was deleted elsewhere goes by the last that it had.
 fn use_title(current: Signal<Option<Uuid>>, list: ConversationList) -> Signal<Option<String>> {
-    let titled = Memo::new(move |last: Option<&(Option<Uuid>, Option<String>)>| {
+    let titled = Memo::new(move |before: Option<&(Option<Uuid>, Option<String>)>| {
         let uuid = current.get();
-        let last = || last.filter(|(titled, _)| *titled == uuid).and_then(|(_, title)| title.clone());
-        (uuid, uuid.and_then(|uuid| list.title_of(uuid)).or_else(last))
+        let kept = || before.filter(|(titled, _)| *titled == uuid).and_then(|(_, title)| title.clone());
+        (uuid, uuid.and_then(|uuid| list.title_of(uuid)).or_else(kept))
     });
     Signal::derive(move || titled.with(|(_, title)| title.clone()))
 }

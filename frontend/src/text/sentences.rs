@@ -3,8 +3,7 @@
 use tallybook_protocol::{CatalogModel, ConversationSummary, ToolCallStatus, ToolOffer, Usage};
 
 use crate::{
-    conversation_list::Deed, format, language::Language, offer::Kind, preferences::Theme, transcript::Tally,
-    waiting::Waiting,
+    conversation_list::Deed, format, language::Language, preferences::Theme, transcript::Tally, waiting::Waiting,
 };
 
 impl Language {
@@ -69,31 +68,6 @@ impl Language {
             Self::English => format!("Show me what {tool} can do, with an example"),
             Self::Japanese => format!("{tool} でできることを、例を挙げて見せて"),
         }
-    }
-
-    /// How a new chat begins: what may be asked, and what becomes of it.
-    pub(crate) const fn greeting(self, kind: Kind) -> (&'static str, &'static str) {
-        let title = match (self, kind) {
-            (Self::English, Kind::Calculator) => "What shall we work out?",
-            (Self::English, Kind::Tools) => "What shall we do?",
-            (Self::English, Kind::Talk) => "What would you like to know?",
-            (Self::Japanese, Kind::Calculator) => "何から始めましょうか?",
-            (Self::Japanese, Kind::Tools) => "何をお手伝いしましょうか?",
-            (Self::Japanese, Kind::Talk) => "何について話しましょうか?",
-        };
-        let words = match (self, kind) {
-            (Self::English, Kind::Talk) => {
-                "Ask in your own words. There are no tools here: the model answers by itself."
-            }
-            (Self::English, _) => {
-                "Ask in your own words. Every tool call is kept, with what went in, what came out and how long it took."
-            }
-            (Self::Japanese, Kind::Talk) => "ふだんの言葉でどうぞ。ここにはツールがないため、モデルだけで答えます。",
-            (Self::Japanese, _) => {
-                "ふだんの言葉でどうぞ。ツールの呼び出しは、入力・出力・所要時間とともにすべて記録されます。"
-            }
-        };
-        (title, words)
     }
 
     /// Questions for a model that has no tools.

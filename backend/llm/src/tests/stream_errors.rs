@@ -66,7 +66,7 @@ async fn an_error_frame_of_a_chat_completions_server_is_never_a_finished_answer(
         let (said, error, asked) = played(ProviderKind::OpenAi, stream(&[frame, DONE])).await;
         match code {
             "model_busy" | "model_failing" => {
-                assert_eq!((said.as_str(), asked), ("Here I am.", 2), "{frame}: {error:?}")
+                assert_eq!((said.as_str(), asked), ("Here I am.", 2), "{frame}: {error:?}");
             }
             code => assert_eq!((error.map(|error| error.code()), asked), (Some(code), 1), "{frame}"),
         }

@@ -93,9 +93,8 @@ impl Span {
             &hour(*at),
         );
         let key = STATUSES.into_iter().filter(|status| total.of(*status) > 0);
-        let key = key.map(|status| {
-            (status.as_str(), format!("{} {}", words.status(status.as_str()), format::number(total.of(status))))
-        });
+        let key = key
+            .map(|status| (status.as_str(), format!("{} {}", words.status(status), format::number(total.of(status)))));
         Some(Chart {
             key: key.collect(),
             ..self.by_hour("calls", words.calls_an_hour(), in_words, amounts.collect(), format::number)
