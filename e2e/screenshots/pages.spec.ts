@@ -9,7 +9,7 @@ test("pictures", async ({ page }) => {
   await page.setViewportSize(SIZES.wide);
   await page.goto("/");
   await expect(page.getByTestId("composer")).toBeEnabled();
-  await picture(page, "start");
+  await picture(page, "start", [["dark", "narrow"]]);
 
   await chat.ask("What is 7 ÷ 0?");
   await page.goto("/");
@@ -17,5 +17,5 @@ test("pictures", async ({ page }) => {
   await answer.getByTestId("tool-group").click();
   await toolCalls(answer).last().click();
   await expect(answer.getByTestId("tool-call-details")).toBeVisible();
-  await picture(page, "conversation");
+  await picture(page, "conversation", [["light", "wide"], ["dark", "wide"], ["light", "narrow"]]);
 });

@@ -50,9 +50,9 @@ test("pictures", async ({ page }) => {
   const answer = { content, status: "awaiting_approval", calls };
   await open(page, conversation("Notes of the week", [["Which points of my notes are open? Make a list of them.", answer]]));
   await expect(page.getByTestId("consent")).toBeVisible();
-  await picture(page, "consent");
+  await picture(page, "consent", [["light", "wide"], ["dark", "wide"], ["dark", "narrow"]]);
 
   await page.getByTestId("open-tools").click();
   await expect(page.getByTestId("tool-server")).toHaveCount(3);
-  await picture(page, "tools");
+  await picture(page, "tools", [["light", "narrow"]]);
 });
