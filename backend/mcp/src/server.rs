@@ -148,7 +148,7 @@ impl Server {
             if begun.elapsed() > SETTLED_AFTER {
                 pauses = backoff.build();
             }
-            let pause = pauses.next().unwrap_or(MAX_PAUSE);
+            let pause = pauses.next().map_or(MAX_PAUSE, |pause| pause.min(MAX_PAUSE));
             tracing::warn!(server, %error, retry_secs = pause.as_secs(), "a tool server is not there; its tools are not offered");
             self.lose(&error);
             changed();

@@ -235,7 +235,7 @@ mod tests {
             (r#"{"card":{"pin":1234,"name":"x"}}"#, r#"{"card":{"pin":"[hidden]","name":"x"}}"#, vec!["1234"]),
             (r#"{"keys":["a",null,"b"]}"#, r#"{"keys":["[hidden]",null,"[hidden]"]}"#, vec!["a", "b"]),
             (r#"{"headers":{"x":"y"}}"#, r#"{"headers":{"x":"[hidden]"}}"#, vec!["y"]),
-            (r#"{"login":{"user":"u","pin":[4711,{"a":"b"}]}}"#, r#"{"login":"[hidden]"}"#, vec!["u", "4711", "b"]),
+            (r#"{"login":{"user":"u","pin":[4711,{"a":"b"}]}}"#, r#"{"login":"[hidden]"}"#, vec!["4711", "b", "u"]),
         ];
         for (input, expected, values) in cases {
             let mut hidden = hide_arguments(&schema(), input).unwrap();
