@@ -51,9 +51,10 @@ test("a conversation that is being deleted takes no messages, and one that was t
   await page.clock.install({ time: start });
   await page.goto("/");
   await chat.ask("What is 1 + 1?");
+  const row = page.locator(".conversation-row").filter({ has: page.locator(`[href="${new URL(page.url()).pathname}"]`) });
+  await expect(row).toBeVisible();
   // The time for second thoughts passes no faster than this test.
   await page.clock.pauseAt(start + 600_000);
-  const row = page.locator(".conversation-row").filter({ has: page.locator(`[href="${new URL(page.url()).pathname}"]`) });
   await chooseInMenu(row, "delete");
   await page.getByTestId("composer").fill("What is 2 + 3?");
   await expect(page.getByTestId("send")).toBeDisabled();
