@@ -97,7 +97,8 @@ pub enum ToolCallStatus {
 }
 
 impl ToolCallStatus {
-    const ALL: [Self; 7] = [
+    /// Those that this version knows.
+    pub const ALL: [Self; 7] = [
         Self::Pending,
         Self::AwaitingApproval,
         Self::Success,

@@ -20,8 +20,8 @@ use crate::{accounts::UserId, db::now};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) calls: i64,
-    /// In the order of [`ToolCallStatus`].
-    by_status: [i64; 8],
+    /// In the order of [`ToolCallStatus`], whose last is the unknown one.
+    by_status: [i64; ToolCallStatus::ALL.len() + 1],
 }
 
 /// What model calls took.

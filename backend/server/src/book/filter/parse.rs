@@ -47,20 +47,9 @@ pub(crate) enum FilterError {
     Slow(String),
 }
 
-/// The words for where a call stands.
-const STATUSES: [ToolCallStatus; 7] = [
-    ToolCallStatus::Pending,
-    ToolCallStatus::AwaitingApproval,
-    ToolCallStatus::Success,
-    ToolCallStatus::Error,
-    ToolCallStatus::Denied,
-    ToolCallStatus::Cancelled,
-    ToolCallStatus::Interrupted,
-];
-
-/// The same, to be read.
+/// The words for where a call stands, to be read.
 pub(crate) fn statuses() -> String {
-    STATUSES.map(ToolCallStatus::as_str).join(", ")
+    ToolCallStatus::ALL.map(ToolCallStatus::as_str).join(", ")
 }
 
 impl FromStr for Filter {
@@ -141,7 +130,7 @@ impl Filter {
             Field::User => self.user = text(),
             Field::Model => self.model = text(),
             Field::Status => {
-                let status = STATUSES.into_iter().find(|status| status.as_str().eq_ignore_ascii_case(value));
+                let status = ToolCallStatus::ALL.into_iter().find(|status| status.as_str().eq_ignore_ascii_case(value));
                 self.status = Some(status.ok_or_else(|| FilterError::Status(value.to_owned()))?);
             }
             Field::Conversation => {

@@ -21,10 +21,16 @@ const FIND_CONVERSATION: &str = "SELECT id, user_id FROM conversations WHERE uui
 /// What the indexes have that have all columns of a filter.
 pub(super) const INDEXED: &str = "id, started_at, duration_ms, tool_name, status, user_id, conversation_id, model";
 
-/// The calls along the index of times, and along that of durations. Engines that have hints are told which index it is, in a form
+/// The calls along an index. Engines that have hints are told which index it is, in a form
 /// that the others read over.
-const BY_TIME: &str = " FROM tool_calls /*! FORCE INDEX (tool_calls_by_time) */ WHERE 1 = 1";
-pub(super) const BY_DURATION: &str = " FROM tool_calls /*! FORCE INDEX (tool_calls_by_duration) */ WHERE 1 = 1";
+macro_rules! along {
+    ($index:literal) => {
+        concat!(" FROM tool_calls /*! FORCE INDEX (tool_calls_by_", $index, ") */ WHERE 1 = 1")
+    };
+}
+
+const BY_TIME: &str = along!("time");
+pub(super) const BY_DURATION: &str = along!("duration");
 
 /// A column for which there is an index that goes on with the time.
 #[derive(Clone, Copy, Debug)]
@@ -40,35 +46,27 @@ struct Column {
 }
 
 const CONVERSATION: Column = Column {
-    along: " FROM tool_calls /*! FORCE INDEX (tool_calls_by_conversation) */ WHERE 1 = 1",
+    along: along!("conversation"),
     plain: " AND conversation_id = ",
     hidden: " AND COALESCE(t.conversation_id, 0) = ",
     is_wide: false,
 };
 
-const USER: Column = Column {
-    along: " FROM tool_calls /*! FORCE INDEX (tool_calls_by_user) */ WHERE 1 = 1",
-    plain: " AND user_id = ",
-    hidden: " AND COALESCE(t.user_id, 0) = ",
-    is_wide: true,
-};
+const USER: Column =
+    Column { along: along!("user"), plain: " AND user_id = ", hidden: " AND COALESCE(t.user_id, 0) = ", is_wide: true };
 
 const STATUS: Column = Column {
-    along: " FROM tool_calls /*! FORCE INDEX (tool_calls_by_status) */ WHERE 1 = 1",
+    along: along!("status"),
     plain: " AND status = ",
     hidden: " AND COALESCE(t.status, '') = ",
     is_wide: true,
 };
 
-const MODEL: Column = Column {
-    along: " FROM tool_calls /*! FORCE INDEX (tool_calls_by_model) */ WHERE 1 = 1",
-    plain: " AND model = ",
-    hidden: " AND COALESCE(t.model, '') = ",
-    is_wide: true,
-};
+const MODEL: Column =
+    Column { along: along!("model"), plain: " AND model = ", hidden: " AND COALESCE(t.model, '') = ", is_wide: true };
 
 const TOOL: Column = Column {
-    along: " FROM tool_calls /*! FORCE INDEX (tool_calls_by_tool) */ WHERE 1 = 1",
+    along: along!("tool"),
     plain: " AND tool_name = ",
     hidden: " AND COALESCE(t.tool_name, '') = ",
     is_wide: false,
@@ -76,7 +74,7 @@ const TOOL: Column = Column {
 
 /// The other indexes have the name of the tool, which says whose it is.
 const SERVER: Column = Column {
-    along: " FROM tool_calls /*! FORCE INDEX (tool_calls_by_server) */ WHERE 1 = 1",
+    along: along!("server"),
     plain: " AND server = ",
     hidden: " AND COALESCE(CASE WHEN INSTR(t.tool_name, '__') > 1 \
          THEN SUBSTR(t.tool_name, 1, INSTR(t.tool_name, '__') - 1) ELSE '' END, '') = ",
