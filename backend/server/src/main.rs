@@ -17,6 +17,10 @@ use tokio_util::sync::CancellationToken;
 use signals::StopSignals;
 use traces::Traces;
 
+/// The C library's keeps most of what large answers took; this one gives it back when they are gone.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let (settings, task) = match Settings::from_environment() {
         Ok(read) => read,

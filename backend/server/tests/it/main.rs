@@ -54,6 +54,8 @@ mod programs;
 mod prompted;
 mod reasoning;
 mod replicas;
+#[cfg(target_os = "linux")]
+mod resident_memory;
 mod retention;
 mod search;
 mod secrets;

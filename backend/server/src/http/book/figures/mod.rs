@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use self::{
     charts::Chart,
-    tables::{Table, Tools},
+    tables::{Shown, Table, Tools},
 };
 use super::{
     super::{caller::Admin, state::State},
@@ -28,6 +28,9 @@ pub(super) struct FiguresQuery {
     /// One of [`RANGES`]; anything else is a week.
     #[serde(default)]
     range: String,
+    /// `all`: every row of the tables, not only the first.
+    #[serde(default)]
+    rows: String,
 }
 
 struct Range {
@@ -46,6 +49,8 @@ struct FiguresPage {
     tools: Option<Tools>,
     /// What models took, by one thing and by another.
     tables: Vec<Table>,
+    /// The same page with every row; `None` where this is it.
+    all_rows: Option<String>,
 }
 
 pub(super) async fn show(
@@ -56,13 +61,21 @@ pub(super) async fn show(
 ) -> HttpResponse {
     let frame = Frame::of(&state, &request);
     let (range, hours) = *RANGES.iter().find(|(name, _)| *name == query.range).unwrap_or(&RANGES[1]);
+    let shown = if query.rows == "all" { Shown::All } else { Shown::First };
     match state.run_book(move |book: Book| async move { book.figures(hours).await }).await {
-        Ok((since, figures)) => answer(StatusCode::OK, &page(frame, range, since, hours, &figures)),
+        Ok((since, figures)) => answer(StatusCode::OK, &page(frame, range, since, hours, shown, &figures)),
         Err(error) => refusal(frame, &request, &error),
     }
 }
 
-fn page(frame: Frame, range: &str, since: DateTime<Utc>, hours: i64, figures: &Figures) -> FiguresPage {
+fn page(
+    frame: Frame,
+    range: &str,
+    since: DateTime<Utc>,
+    hours: i64,
+    shown: Shown,
+    figures: &Figures,
+) -> FiguresPage {
     let words = frame.words;
     let names = [words.last_day(), words.last_week(), words.last_month()];
     let ranges = RANGES.into_iter().zip(names).map(|((range_name, _), name)| Range {
@@ -74,8 +87,9 @@ fn page(frame: Frame, range: &str, since: DateTime<Utc>, hours: i64, figures: &F
         ranges: ranges.collect(),
         missing: (figures.missing_hours > 0).then(|| words.missing_hours(figures.missing_hours)),
         charts: charts::of(figures, since, hours, words),
-        tools: tables::of_tools(figures, words),
-        tables: tables::of_models(figures, words),
+        tools: tables::of_tools(figures, shown, words),
+        tables: tables::of_models(figures, shown, words),
+        all_rows: (shown == Shown::First).then(|| format!("/admin/figures?range={range}&rows=all")),
         frame,
     }
 }

@@ -8,8 +8,9 @@ use super::{
 };
 use crate::book::{Figures, Spent, ToolFigures};
 
-/// Rows of a table. What comes after them is summed up.
-const MAX_ROWS: usize = 50;
+/// Rows of a table, of the few first and where all are asked for. What comes after them is summed up.
+const FIRST_ROWS: usize = 50;
+const MAX_ROWS: usize = 2000;
 
 /// How long the longest bar is, in units of the picture.
 const LENGTH: i64 = 1000;
@@ -24,6 +25,22 @@ const COLUMNS: [(Amount, Written); 4] = [
     (|spent| spent.output_tokens, format::number),
     (|spent| spent.cost_nanos, format::cost),
 ];
+
+/// How many rows each table shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    First,
+    All,
+}
+
+impl Shown {
+    fn rows(self) -> usize {
+        match self {
+            Self::First => FIRST_ROWS,
+            Self::All => MAX_ROWS,
+        }
+    }
+}
 
 /// A figure, and how long its bar is.
 pub(super) struct Cell {
@@ -47,10 +64,10 @@ pub(super) struct Table {
 }
 
 /// Of the tools that were called.
-pub(super) fn of_tools(figures: &Figures, words: Words) -> Option<Tools> {
+pub(super) fn of_tools(figures: &Figures, shown: Shown, words: Words) -> Option<Tools> {
     let mut tools: Vec<_> = figures.tools.iter().collect();
     tools.sort_by_key(|(_, tool)| -tool.count.calls);
-    let rest = tools.split_off(tools.len().min(MAX_ROWS));
+    let rest = tools.split_off(tools.len().min(shown.rows()));
     let most = tools.iter().map(|(_, tool)| tool.count.calls).max()?;
     // Both times are drawn to one scale.
     let longest = tools.iter().filter_map(|(_, tool)| tool.within_ms(95)).max().unwrap_or_default();
@@ -76,14 +93,14 @@ pub(super) fn of_tools(figures: &Figures, words: Words) -> Option<Tools> {
 }
 
 /// Of the models that were asked: by day, model, person and purpose.
-pub(super) fn of_models(figures: &Figures, words: Words) -> Vec<Table> {
+pub(super) fn of_models(figures: &Figures, shown: Shown, words: Words) -> Vec<Table> {
     let in_words = |(purpose, spent): (&String, &Spent)| (words.purpose(purpose), *spent);
     let purposes: BTreeMap<String, Spent> = figures.purposes.iter().map(in_words).collect();
     let tables = [
-        table(words.of_days(), figures.days.iter().rev().collect(), words),
-        table(words.of_models(), sorted(&figures.models), words),
-        table(words.of_people(), sorted(&figures.people), words),
-        table(words.of_purposes(), sorted(&purposes), words),
+        table(words.of_days(), figures.days.iter().rev().collect(), shown, words),
+        table(words.of_models(), sorted(&figures.models), shown, words),
+        table(words.of_people(), sorted(&figures.people), shown, words),
+        table(words.of_purposes(), sorted(&purposes), shown, words),
     ];
     tables.into_iter().flatten().collect()
 }
@@ -95,8 +112,8 @@ fn sorted(spent: &BTreeMap<String, Spent>) -> Vec<(&String, &Spent)> {
     spent
 }
 
-fn table(title: &'static str, mut spent: Vec<(&String, &Spent)>, words: Words) -> Option<Table> {
-    let rest = spent.split_off(spent.len().min(MAX_ROWS));
+fn table(title: &'static str, mut spent: Vec<(&String, &Spent)>, shown: Shown, words: Words) -> Option<Table> {
+    let rest = spent.split_off(spent.len().min(shown.rows()));
     if spent.is_empty() {
         return None;
     }

@@ -9,6 +9,7 @@ words! {
     cost_a_day: "Cost a day", "1日ごとの費用";
     tokens_a_day: "Tokens a day", "1日ごとのトークン";
     highest: "Highest column", "最も高い棒";
+    all_rows: "Show all", "すべて表示";
     bars:
         "Each bar is as long as its figure, beside the longest of its column; failed calls beside all of the tool's, and both times to one scale.",
         "各棒の長さは、その列の最大値に対する割合です。失敗はそのツールの全呼び出しに対する割合、2つの所要時間は共通の尺度です。";

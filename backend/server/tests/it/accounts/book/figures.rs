@@ -83,6 +83,10 @@ on_every_engine! {
         let html = page(&team, &admin, "/admin/figures?range=24h", StatusCode::OK).await;
         assert_eq!(html.matches("<code>rare").count(), 48, "{html}");
         assert!(html.contains("And 12 more, with 12 calls together."), "{html}");
+        assert!(html.contains("href=\"/admin/figures?range=24h&#38;rows=all\""), "{html}");
+        let html = page(&team, &admin, "/admin/figures?range=24h&rows=all", StatusCode::OK).await;
+        assert_eq!(html.matches("<code>rare").count(), 60, "{html}");
+        assert!(!html.contains("data-testid=\"more\""), "{html}");
     }
 
     async fn a_day_is_summed_up_once_and_tells_the_same(engine: Engine) {

@@ -1,0 +1,56 @@
+//! How much memory a running server keeps. A program in a process of its own, since the kernel counts by process.
+
+use futures_util::future::join_all;
+use serde_json::json;
+use tallybook_mock_llm::{MockLlm, text};
+
+use crate::support::{Engine, Program, RawConnection, TestApp, eventually};
+
+const READERS: usize = 20;
+
+/// More than what such a server has beside large answers, and much less than those take.
+const SLACK_KB: u64 = 48 * 1024;
+
+/// KB of memory that the program has in use, as the kernel counts it.
+fn resident_kb(app: &TestApp) -> u64 {
+    let status = app.process().kernel_file("status");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("the kernel tells it");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+/// Readers that do not read and readers that want all of it at once, of an answer of 7 MB.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn memory_that_large_answers_took_is_given_back() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let app = TestApp::launch_command(&engine, &mut Program::command(&engine, &model));
+    let conversation = app.create_conversation().await;
+    let path = format!("/api/conversations/{conversation}");
+    model.reply([text("Nothing much.")]);
+    app.send(&conversation, "Hello").await.all().await;
+    app.get_json(&path).await;
+    let before = resident_kb(&app);
+
+    model.reply([text("x".repeat(7_000_000))]);
+    app.send(&conversation, "Flood me").await.all().await;
+    let mut deaf = Vec::new();
+    for _ in 0..READERS {
+        let mut connection = RawConnection::open_narrow(&app).await;
+        connection.send(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")).await;
+        connection.until("\r\n\r\n").await;
+        deaf.push(connection);
+    }
+    let answers = join_all((0..READERS).map(|_| app.get_json(&path))).await;
+    assert!(answers.iter().all(|answer| answer["messages"].to_string().len() > 7_000_000));
+    let most = resident_kb(&app);
+    assert!(most > before + SLACK_KB, "this takes no memory at all: {before} KB before, {most} KB at its height");
+
+    drop(deaf);
+    let mut now = 0;
+    let is_back = eventually("the memory is given back", async || {
+        // What is freed is given back as other work comes.
+        app.post("/api/conversations", json!({})).await;
+        now = resident_kb(&app);
+        now < before + SLACK_KB
+    });
+    is_back.await;
+}
