@@ -2,7 +2,10 @@
 
 use sqlx::{MySqlPool, SqlitePool};
 
-use super::{failure::before_commit, timeouts::in_time};
+use super::{
+    failure::before_commit,
+    timeouts::{in_time, in_writer_time},
+};
 
 /// The default of `SQLITE_MAX_LENGTH`, which holds for a value and for a row.
 const SQLITE_MAX_STATEMENT_BYTES: u64 = 1_000_000_000;
@@ -33,7 +36,7 @@ impl Database {
     pub async fn begin(&self) -> Result<Transaction, sqlx::Error> {
         Ok(match self {
             Self::MySql(pool) => Transaction::MySql(in_time(pool.begin()).await.map_err(before_commit)?),
-            Self::Sqlite(_, writer) => Transaction::Sqlite(in_time(writer.begin_with("BEGIN IMMEDIATE")).await?),
+            Self::Sqlite(_, writer) => Transaction::Sqlite(in_writer_time(writer.begin_with("BEGIN IMMEDIATE")).await?),
         })
     }
 

@@ -33,5 +33,5 @@ pub use lock::DatabaseLock;
 pub(crate) use on_db::{on_db, on_tx, write_db};
 pub(crate) use pattern::Pattern;
 pub(crate) use retry::{TransactionError, unless_refused, with_retries};
-pub(crate) use timeouts::{in_command_time, in_long_time, in_time};
+pub(crate) use timeouts::{in_command_time, in_long_time, in_time, in_writer_time};
 pub use url::DatabaseUrl;

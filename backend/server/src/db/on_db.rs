@@ -22,7 +22,7 @@ macro_rules! write_db {
             $crate::db::Database::MySql($pool) => {
                 $crate::db::unless_refused(|| $crate::db::in_time(async { $body })).await
             }
-            $crate::db::Database::Sqlite(_, $pool) => $crate::db::in_time(async { $body }).await,
+            $crate::db::Database::Sqlite(_, $pool) => $crate::db::in_writer_time(async { $body }).await,
         }
     };
 }

@@ -1,6 +1,6 @@
 //! Opening a database: its connections, and its tables brought up to date.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use sqlx::{
     ConnectOptions, Connection, Executor, MySqlConnection,
@@ -15,7 +15,7 @@ use super::{
     error::DbError,
     failure::{FailureKind, classify, mysql_number},
     migrations,
-    timeouts::{LOCK_TIMEOUT, RETRY_INTERVAL, in_time, within},
+    timeouts::{LOCK_TIMEOUT, RETRY_INTERVAL, WRITER_QUEUE_TIMEOUT, in_time, within},
     url::DatabaseUrl,
 };
 
@@ -139,17 +139,17 @@ async fn connect_sqlite(url: &DatabaseUrl, options: &SqliteConnectOptions) -> Re
         .foreign_keys(true)
         .busy_timeout(LOCK_TIMEOUT);
     let refused = |source| DbError::Connect { at: url.to_string(), source };
-    let writer = sqlite_pool(1).connect_with(options.clone()).await.map_err(refused)?;
-    let readers = sqlite_pool(SQLITE_READERS).connect_with(options).await.map_err(refused)?;
+    let writer = sqlite_pool(1, WRITER_QUEUE_TIMEOUT).connect_with(options.clone()).await.map_err(refused)?;
+    let readers = sqlite_pool(SQLITE_READERS, LOCK_TIMEOUT).connect_with(options).await.map_err(refused)?;
     let db = Database::Sqlite(readers, writer);
     migrations::run(&db).await?;
     Ok(db)
 }
 
-fn sqlite_pool(connections: u32) -> SqlitePoolOptions {
+fn sqlite_pool(connections: u32, queue_timeout: Duration) -> SqlitePoolOptions {
     SqlitePoolOptions::new()
         .max_connections(connections)
-        .acquire_timeout(LOCK_TIMEOUT)
+        .acquire_timeout(queue_timeout)
         // A file does not go away, and the pool waits when a connection comes back until what was left to do is done.
         .test_before_acquire(false)
         // A failed write, as on a full disk, may undo SQLite's transaction without the pool's knowledge. Such a connection

@@ -8,6 +8,10 @@ use tokio::time::timeout;
 /// takes, and short enough for a person who waits for the answer.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long who writes to the embedded database waits for those who came before. Each of them is done in milliseconds, so a long
+/// queue is no fault: it is many people at once.
+pub(super) const WRITER_QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// How long is paused between two attempts to get what is not there yet.
 pub(super) const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -26,6 +30,11 @@ const COMMAND_TIMEOUT: Duration = Duration::from_hours(1);
 // Not `async`, which would hold the work twice and so make every future that uses the database larger.
 pub(crate) fn in_time<T>(work: impl Future<Output = sqlx::Result<T>>) -> impl Future<Output = sqlx::Result<T>> {
     within(STATEMENT_TIMEOUT, work)
+}
+
+/// The same for what first waits for the one connection that writes to the embedded database.
+pub(crate) fn in_writer_time<T>(work: impl Future<Output = sqlx::Result<T>>) -> impl Future<Output = sqlx::Result<T>> {
+    within(WRITER_QUEUE_TIMEOUT + STATEMENT_TIMEOUT, work)
 }
 
 /// The same for statements that take long and that somebody keeps an account of.

@@ -15,3 +15,7 @@ pub(super) const MAX_STORED_BYTES_PER_READ: i64 = 1024 * 1024;
 
 /// Bytes of text that one stored event holds: escaped as JSON it still fits into what every database takes at a time.
 pub(super) const MAX_STORED_TEXT_BYTES: usize = 256 * 1024;
+
+/// Events that one statement stores, and bytes of them, but for one that alone is larger: what every database takes at a time.
+pub(super) const MAX_EVENTS_PER_INSERT: usize = 32;
+pub(super) const MAX_BYTES_PER_INSERT: usize = 512 * 1024;

@@ -1,16 +1,16 @@
 //! The stored copy of a turn's events, text deltas joined. It says what a turn had written when its process died.
 
 use chrono::{DateTime, Utc};
+use sqlx::QueryBuilder;
 use tallybook_protocol::{ChatEvent, MessageId, PlayedEvent, RawJson, Reasoning};
 
 use super::{
     EventId, Stored, Words,
-    limits::{MAX_STORED_BYTES_PER_READ, MAX_STORED_EVENTS_PER_READ},
+    limits::{MAX_BYTES_PER_INSERT, MAX_EVENTS_PER_INSERT, MAX_STORED_BYTES_PER_READ, MAX_STORED_EVENTS_PER_READ},
 };
 use crate::db::{Database, Transaction, now, on_db, on_tx, write_db};
 
-const INSERT_EVENT: &str =
-    "INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) VALUES (?, ?, ?, ?, ?, ?)";
+const INSERT_EVENTS: &str = "INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) ";
 
 const LIST_WORDS: &str = "SELECT event, data FROM journal_events \
      WHERE message_id = ? AND event IN ('content_delta', 'reasoning_delta', 'plan', 'plan_step', 'snapshot') \
@@ -61,20 +61,37 @@ impl EncodedEvent {
     }
 }
 
-/// Stores an event under the number of the last live event that it holds.
+/// Stores events, each under the number of the last live event that it holds.
+pub(crate) async fn create_events(tx: &mut Transaction, mut events: &[(EventId, &EncodedEvent)]) -> sqlx::Result<()> {
+    let now = now();
+    while !events.is_empty() {
+        let (together, rest) = events.split_at(fitting(events.iter().map(|(_, event)| event.bytes())));
+        on_tx!(tx, |connection| {
+            let mut insert = QueryBuilder::new(INSERT_EVENTS);
+            insert.push_values(together, |mut row, (id, event)| {
+                row.push_bind(id.message_id).push_bind(id.epoch).push_bind(id.seq);
+                row.push_bind(event.name).push_bind(&event.data).push_bind(now);
+            });
+            insert.build().execute(connection).await.map(|_| ())
+        })?;
+        events = rest;
+    }
+    Ok(())
+}
+
+/// Stores an event.
 pub(crate) async fn create_event(tx: &mut Transaction, id: EventId, event: &EncodedEvent) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| {
-        sqlx::query(INSERT_EVENT)
-            .bind(id.message_id)
-            .bind(id.epoch)
-            .bind(id.seq)
-            .bind(event.name)
-            .bind(&event.data)
-            .bind(now())
-            .execute(connection)
-            .await
-            .map(|_| ())
-    })
+    create_events(tx, &[(id, event)]).await
+}
+
+/// How many of the next events, given by their sizes, go into one statement: one at least, however large it is.
+fn fitting(sizes: impl Iterator<Item = usize>) -> usize {
+    let mut bytes = 0;
+    let fitting = sizes.take(MAX_EVENTS_PER_INSERT).take_while(|size| {
+        bytes += size;
+        bytes <= MAX_BYTES_PER_INSERT
+    });
+    fitting.count().max(1)
 }
 
 /// The words of a turn as far as they were stored.
@@ -218,7 +235,18 @@ pub(crate) async fn delete_events_before(db: &Database, time: DateTime<Utc>, lim
 
 #[cfg(test)]
 mod tests {
-    use super::{super::limits::MAX_STORED_BYTES_PER_READ, end_of_read};
+    use super::{
+        super::limits::{MAX_BYTES_PER_INSERT, MAX_EVENTS_PER_INSERT, MAX_STORED_BYTES_PER_READ},
+        end_of_read, fitting,
+    };
+
+    #[test]
+    fn so_much_is_stored_at_a_time_and_one_event_at_least() {
+        let half = MAX_BYTES_PER_INSERT / 2;
+        assert_eq!(fitting([3 * half, 1].into_iter()), 1);
+        assert_eq!(fitting([half, half, 1].into_iter()), 2);
+        assert_eq!(fitting([1; 2 * MAX_EVENTS_PER_INSERT].into_iter()), MAX_EVENTS_PER_INSERT);
+    }
 
     #[test]
     fn so_much_is_read_at_a_time_and_one_event_at_least() {

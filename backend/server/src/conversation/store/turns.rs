@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use sqlx::QueryBuilder;
 use tallybook_protocol::{AnswerMode, MessageId, MessagePart, MessageStatus};
 
 use super::{
@@ -62,8 +63,8 @@ const FIND_BY_CLIENT_ID: &str = "SELECT u.id AS user_message_id, a.id AS assista
      FROM messages u JOIN messages a ON a.parent_id = u.id AND a.role = 'assistant' \
      WHERE u.conversation_id = ? AND u.client_message_id = ? ORDER BY a.created_at, a.id LIMIT 1";
 
-// Changes nothing, but takes the row's lock: until the commit nobody else can end the turn.
-const LOCK_TURN: &str = "UPDATE messages SET owner = owner WHERE id = ? AND epoch = ? AND status = 'streaming'";
+// Changes nothing, but takes the rows' locks: until the commit nobody else can end these turns.
+const LOCK_TURNS: &str = "UPDATE messages SET owner = owner WHERE status = 'streaming' AND (";
 
 const RENEW_LEASE: &str = "UPDATE messages SET lease_until = ? WHERE id = ? AND epoch = ? AND status = 'streaming'";
 
@@ -311,11 +312,19 @@ pub(crate) async fn find_active(db: &Database, message_id: MessageId) -> sqlx::R
     Ok(Duration::from_millis(u64::try_from(active_ms).unwrap_or(0)))
 }
 
-/// Makes sure that a turn is still its owner's until the transaction ends. False when it no longer is.
-pub(crate) async fn lock_turn(tx: &mut Transaction, message_id: MessageId, epoch: i32) -> sqlx::Result<bool> {
+/// Makes sure that turns, each named by its answer and its epoch, are still their owners' until the transaction ends. False when
+/// one no longer is. There must be one at least.
+pub(crate) async fn lock_turns(tx: &mut Transaction, turns: &[(MessageId, i32)]) -> sqlx::Result<bool> {
     on_tx!(tx, |connection| {
-        let done = sqlx::query(LOCK_TURN).bind(message_id).bind(epoch).execute(connection).await?;
-        Ok(done.rows_affected() == 1)
+        let mut lock = QueryBuilder::new(LOCK_TURNS);
+        let mut which = lock.separated(" OR ");
+        for (message_id, epoch) in turns {
+            which.push("(id = ").push_bind_unseparated(*message_id);
+            which.push_unseparated(" AND epoch = ").push_bind_unseparated(*epoch).push_unseparated(")");
+        }
+        lock.push(")");
+        let done = lock.build().execute(connection).await?;
+        Ok(done.rows_affected() == turns.len() as u64)
     })
 }
 

@@ -13,10 +13,10 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     super::store::turns,
-    writer::{TurnWriter, UnstoredWords},
+    writer::{TurnWriter, UnstoredWords, by_reference},
 };
 use crate::{
-    db::{Database, FailureKind, classify},
+    db::{Database, FailureKind, Transaction, classify},
     journal::{lock, stored},
 };
 
@@ -130,19 +130,30 @@ async fn store_together(db: &Database, all: Vec<UnstoredWords<'_>>) -> sqlx::Res
         return Ok(());
     }
     let mut tx = db.begin().await?;
-    let mut written = Vec::new();
-    for words in all {
-        let rows = words.rows();
-        // A turn that somebody else has ended finds that out by itself.
-        if turns::lock_turn(&mut tx, rows.assistant_message_id, rows.epoch).await? {
-            for (id, event) in words.events()? {
-                stored::create_event(&mut tx, id, &event).await?;
-            }
-            written.push(words);
-        }
+    let mut written = all;
+    let turns: Vec<_> = written.iter().map(UnstoredWords::turn).collect();
+    if !turns::lock_turns(&mut tx, &turns).await? {
+        // Somebody else has ended one of them, which finds that out by itself.
+        written = still_ours(&mut tx, written).await?;
     }
+    let mut events = Vec::new();
+    for words in &written {
+        events.append(&mut words.events()?);
+    }
+    stored::create_events(&mut tx, &by_reference(&events)).await?;
     written.iter_mut().for_each(UnstoredWords::begin_commit);
     tx.commit().await?;
     written.iter_mut().for_each(UnstoredWords::end_commit);
     Ok(())
+}
+
+/// Those whose turns are still this process's own.
+async fn still_ours<'a>(tx: &mut Transaction, all: Vec<UnstoredWords<'a>>) -> sqlx::Result<Vec<UnstoredWords<'a>>> {
+    let mut ours = Vec::new();
+    for words in all {
+        if turns::lock_turns(tx, &[words.turn()]).await? {
+            ours.push(words);
+        }
+    }
+    Ok(ours)
 }

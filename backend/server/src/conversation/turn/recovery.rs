@@ -155,7 +155,7 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
     let AbandonedTurn { message_id, user_message_id, epoch, .. } = turn;
     let mut tx = context.db.begin().await?;
     // From here on an owner that was only silent writes nothing more.
-    if !turns::lock_turn(&mut tx, message_id, epoch).await? {
+    if !turns::lock_turns(&mut tx, &[(message_id, epoch)]).await? {
         return Ok(false);
     }
     let mut words = match stored::find_words(&context.db, message_id).await {

@@ -66,9 +66,9 @@ pub(super) async fn start(
 ) -> Result<EventsAnswer, ServiceError> {
     let NewRun { user, conversation_id, rows, model, given, mode, question, first_events } = run;
     let TurnRows { assistant_message_id: message_id, epoch, .. } = rows;
-    for (seq, event) in (0..).zip(&first_events) {
-        stored::create_event(&mut tx, EventId { message_id, epoch, seq }, &EncodedEvent::of(event)?).await?;
-    }
+    let encoded = first_events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
+    let numbered: Vec<_> = (0..).map(|seq| EventId { message_id, epoch, seq }).zip(&encoded).collect();
+    stored::create_events(&mut tx, &numbered).await?;
     // From the commit on the turn can be stopped and followed, so all of it must be known here before that.
     let cancel = context.running.add(rows, &context.shut_down);
     let log = context.journal.open(message_id, epoch);

@@ -4,7 +4,7 @@
 use std::{collections::VecDeque, slice, sync::Arc};
 
 use tallybook_agent::ModelCallRecord;
-use tallybook_protocol::ChatEvent;
+use tallybook_protocol::{ChatEvent, MessageId};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::super::store::{
@@ -69,7 +69,7 @@ impl TurnWriter {
     pub(super) async fn begin(&self) -> sqlx::Result<Option<Write<'_>>> {
         let mut stored = self.stored.lock().await;
         let mut tx = self.db.begin().await?;
-        if !turns::lock_turn(&mut tx, self.rows.assistant_message_id, self.rows.epoch).await? {
+        if !turns::lock_turns(&mut tx, &[self.turn()]).await? {
             return Ok(None);
         }
         // Unknown from here to the end of the commit.
@@ -78,9 +78,8 @@ impl TurnWriter {
             None => stored::find_stored(&mut tx, self.rows.assistant_message_id, self.rows.epoch).await?,
         };
         let (events, will_be_stored) = self.log.unstored(is_stored);
-        for (seq, event) in events {
-            stored::create_event(&mut tx, self.id(seq), &EncodedEvent::of(&event)?).await?;
-        }
+        let events = self.encoded(&events)?;
+        stored::create_events(&mut tx, &by_reference(&events)).await?;
         let calls: Vec<_> = lock(&self.model_calls).iter().map(Arc::clone).collect();
         for call in &calls {
             model_calls::create_model_call(&mut tx, self.rows.assistant_message_id, call).await?;
@@ -129,6 +128,15 @@ impl TurnWriter {
         (!self.has_model_calls()).then_some(UnstoredWords { writer: self, stored, events, will_be_stored })
     }
 
+    fn encoded(&self, events: &[(i64, ChatEvent)]) -> sqlx::Result<Vec<(EventId, EncodedEvent)>> {
+        events.iter().map(|(seq, event)| Ok((self.id(*seq), EncodedEvent::of(event)?))).collect()
+    }
+
+    /// Its answer and its epoch.
+    fn turn(&self) -> (MessageId, i32) {
+        (self.rows.assistant_message_id, self.rows.epoch)
+    }
+
     fn id(&self, seq: i64) -> EventId {
         EventId { message_id: self.rows.assistant_message_id, epoch: self.rows.epoch, seq }
     }
@@ -140,10 +148,8 @@ impl TurnWriter {
 
     /// The same with several that are about to be sent one after another.
     pub(super) async fn create_next_events(&self, tx: &mut Transaction, events: &[EncodedEvent]) -> sqlx::Result<()> {
-        for (seq, event) in (self.log.next_seq()..).zip(events) {
-            stored::create_event(tx, self.id(seq), event).await?;
-        }
-        Ok(())
+        let events: Vec<_> = (self.log.next_seq()..).map(|seq| self.id(seq)).zip(events).collect();
+        stored::create_events(tx, &events).await
     }
 }
 
@@ -156,12 +162,12 @@ pub(super) struct UnstoredWords<'a> {
 }
 
 impl UnstoredWords<'_> {
-    pub(super) fn rows(&self) -> TurnRows {
-        self.writer.rows
+    pub(super) fn turn(&self) -> (MessageId, i32) {
+        self.writer.turn()
     }
 
     pub(super) fn events(&self) -> sqlx::Result<Vec<(EventId, EncodedEvent)>> {
-        self.events.iter().map(|(seq, event)| Ok((self.writer.id(*seq), EncodedEvent::of(event)?))).collect()
+        self.writer.encoded(&self.events)
     }
 
     /// They are written. Until [`Self::end_commit`] it is unknown whether they last.
@@ -183,6 +189,11 @@ impl Write<'_> {
         lock(model_calls).drain(..stored);
         Ok(())
     }
+}
+
+/// Events as they are handed to be stored.
+pub(super) fn by_reference(events: &[(EventId, EncodedEvent)]) -> Vec<(EventId, &EncodedEvent)> {
+    events.iter().map(|(id, event)| (*id, event)).collect()
 }
 
 /// A place in the answer's text as the wire has it.

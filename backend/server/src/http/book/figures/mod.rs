@@ -68,14 +68,7 @@ pub(super) async fn show(
     }
 }
 
-fn page(
-    frame: Frame,
-    range: &str,
-    since: DateTime<Utc>,
-    hours: i64,
-    shown: Shown,
-    figures: &Figures,
-) -> FiguresPage {
+fn page(frame: Frame, range: &str, since: DateTime<Utc>, hours: i64, shown: Shown, figures: &Figures) -> FiguresPage {
     let words = frame.words;
     let names = [words.last_day(), words.last_week(), words.last_month()];
     let ranges = RANGES.into_iter().zip(names).map(|((range_name, _), name)| Range {
