@@ -1,6 +1,6 @@
 //! The HTML document around the page, on the server; and the browser's taking it over.
 //!
-//! The browser builds the page that it was sent once more, alive, and puts it in the place of the server's in one step
+//! The browser builds the page that it was sent once more, alive, part by part, and puts it in the place of the server's in one step
 //! that nobody sees. Attaching itself to the server's elements one by one, as Leptos can, would need code for each view
 //! that does nothing else, a fifth of all that a browser has to load. What is costly to build, answers drawn from
 //! Markdown, is taken over as it stands.
@@ -13,9 +13,11 @@ use std::time::Duration;
 use leptos::task::{spawn_local, tick};
 use leptos::{html, nonce::use_nonce, prelude::*};
 
+#[cfg(feature = "browser")]
+use crate::browser;
 use crate::{
     address::Address,
-    browser::{self, BROKEN_ID},
+    browser::BROKEN_ID,
     data::PageData,
     language::Language,
     pages::{chat::ChatPage, not_found::NotFoundPage},
