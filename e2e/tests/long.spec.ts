@@ -154,6 +154,7 @@ test.describe("while earlier messages cannot be had", () => {
   test("the page says so, keeps what it has, and tries again when told to", async ({ page }) => {
     await open(page, long(60));
     const messages = page.locator("article");
+    await expect(messages).toHaveCount(AT_ONCE);
     const detail = "The database is out of reach. Try again in a moment.";
     let asked = 0;
     await page.route(/[?&]before=/, (route) => {

@@ -1,14 +1,20 @@
 //! The HTML document around the page, on the server; and the browser's taking it over.
 //!
-//! The browser builds the page that it was sent once more, alive, and puts it in the place of the server's in one step
+//! The browser builds the page that it was sent once more, alive, part by part, and puts it in the place of the server's in one step
 //! that nobody sees. Attaching itself to the server's elements one by one, as Leptos can, would need code for each view
 //! that does nothing else, a fifth of all that a browser has to load. What is costly to build, answers drawn from
 //! Markdown, is taken over as it stands.
 
 use std::sync::Arc;
+#[cfg(feature = "browser")]
+use std::time::Duration;
 
+#[cfg(feature = "browser")]
+use leptos::task::{spawn_local, tick};
 use leptos::{html, nonce::use_nonce, prelude::*};
 
+#[cfg(feature = "browser")]
+use crate::browser;
 use crate::{
     address::Address,
     browser::BROKEN_ID,
@@ -31,8 +37,8 @@ const OTHER_FILES: [&str; 2] = ["split_others", "split_shared"];
 /// How often the page's program is asked for, with pauses of 2, 4, 8 … seconds between.
 const LOAD_ATTEMPTS: u32 = 6;
 
-/// Loads the browser side and lets it take over. Where there is a conversation, its newest message is shown first. Making
-/// the program ready begins after the page has been painted, from which it would take time; its files are on their way.
+/// Loads the browser side, and lets it take over once the page has been painted, from which that would take time. Where there
+/// is a conversation, its newest message is shown first.
 ///
 /// What keeps the page from working is said in the element [`BROKEN_ID`]: a file that does not come, which is asked for
 /// again with pauses, and a program that stopped. A module that failed is asked for under another address, since browsers
@@ -67,9 +73,11 @@ fn take_over_from(folder: &str) -> String {
          window.loadStyle = () => styled ??= new Promise((done, failed) => {{\
          const link = Object.assign(document.createElement('link'), {{ rel: 'stylesheet', href: '{folder}/later.css', onload: done,\
          onerror: () => {{ link.remove(); styled = undefined; failed(); }} }}); document.head.append(link); }});\
-         const begin = () => load('tallybook').then(page => {{ if (attempts.tallybook) broken.hidden = true; page.take_over(); }}, () => {{\
+         const painted = document.hidden || new Promise(done => requestAnimationFrame(() => setTimeout(done)));\
+         const begin = () => Promise.all([load('tallybook'), painted]).then(([page]) => {{\
+         if (attempts.tallybook) broken.hidden = true; page.take_over(); }}, () => {{\
          tell('unloaded'); if (attempts.tallybook < {LOAD_ATTEMPTS}) setTimeout(begin, 2 ** attempts.tallybook * 1000); }});\
-         if (document.hidden) begin(); else requestAnimationFrame(() => setTimeout(begin));\
+         begin();\
          addEventListener('load', () => navigator.serviceWorker?.register('/service-worker.js?lang=' + document.documentElement.lang)\
          .catch(() => {{}}));"
     )
@@ -182,21 +190,55 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
 /// that the server's stays, to be read.
 #[cfg(feature = "browser")]
 pub(crate) async fn take_over() {
-    use crate::{browser, components::later};
+    use crate::components::{in_turn, later};
 
     let Some(address) = Address::shown() else { return };
     if !later::load_first(address).await {
         return;
     }
     let Some(start) = Start::from_document() else { return };
-    let taking_over = browser::TakingOver::begin(APP_ID);
-    let Some(place) = taking_over.place() else { return };
+    let Some(taking_over) = browser::TakingOver::begin(APP_ID) else { return };
     let page = move || {
         let preferences = browser::preferences();
         provide_context(preferences);
         provide_context(preferences.language);
         view! { <ChatPage start /> }
     };
-    leptos::mount::mount_to(place, page).forget();
-    taking_over.finish();
+    in_turn::begin();
+    leptos::mount::mount_to(taking_over.place(), page).forget();
+    let mut finish = Some(move || {
+        taking_over.finish();
+        mark_alive();
+    });
+    while let Some((is_due, has_next)) = in_turn::next() {
+        if !browser::is_hidden() {
+            browser::sleep(Duration::ZERO).await;
+        }
+        // It is to be in its place before whatever the last part asks the next frame for.
+        if let Some(finish) = finish.take_if(|_| !has_next) {
+            in_next_frame(finish);
+        }
+        is_due.try_set(true);
+    }
+}
+
+/// Does it in the next frame; in a tab that nobody sees, which has none, when what was begun before is done.
+#[cfg(feature = "browser")]
+fn in_next_frame(act: impl FnOnce() + 'static) {
+    if browser::is_hidden() {
+        spawn_local(async {
+            tick().await;
+            act();
+        });
+    } else {
+        request_animation_frame(act);
+    }
+}
+
+/// Marks the document when the browser has taken over and hears what is done. For tests; a page works without it.
+#[cfg(feature = "browser")]
+fn mark_alive() {
+    if let Some(body) = document().body() {
+        let _ = body.set_attribute("data-alive", "");
+    }
 }

@@ -33,5 +33,5 @@ pub(crate) fn keep_place() {
 }
 
 fn first_message(area: &HtmlElement) -> Option<HtmlElement> {
-    area.query_selector(".message").ok()??.dyn_into().ok()
+    area.query_selector(".message:not([data-drawn])").ok()??.dyn_into().ok()
 }

@@ -1,48 +1,69 @@
-//! Putting the page that is built here in the place of the one that the server drew.
+//! Putting the page that is built here in the place of the one that the server drew. Messages follow one by one: until one is
+//! here it stands as the server drew it.
 
-use std::cell::Cell;
+use std::{cell::RefCell, thread::LocalKey};
 
-use wasm_bindgen::JsCast;
-use web_sys::Element;
+use wasm_bindgen::{JsCast, closure::Closure};
+use web_sys::{Element, Event, HtmlElement};
 
-use super::{focus::focus, window};
+use super::{
+    IS_HERE,
+    focus::{focus, focus_in_place},
+    window,
+};
+
+/// Marks what the server drew, as long as it stands where the page will be.
+const DRAWN: &str = "data-drawn";
+
+/// What stands there of messages that the page does not have yet.
+const KEPT: &str = ".messages > [data-drawn]";
 
 thread_local! {
-    static IS_TAKING_OVER: Cell<bool> = const { Cell::new(false) };
+    static PRESSED: Kept = const { RefCell::new(None) };
+    static FOCUSED: Kept = const { RefCell::new(None) };
 }
 
-/// The time in which the page is built anew beside the one that the server drew. It ends when this is dropped.
+type Kept = RefCell<Option<Spot>>;
+
+/// A place in a message, which is the same in what the server drew of it and in what is alive.
+struct Spot {
+    message: String,
+    /// Which child of which, from the message down.
+    path: Vec<usize>,
+}
+
+/// The page that is built anew beside the one that the server drew.
 pub(crate) struct TakingOver {
-    old: Option<Element>,
-    new: Option<web_sys::HtmlElement>,
+    old: Element,
+    new: HtmlElement,
 }
 
 #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "a server takes nothing over"))]
 impl TakingOver {
-    /// Begins to replace the element that has this id.
-    pub(crate) fn begin(id: &str) -> Self {
-        IS_TAKING_OVER.set(true);
-        let document = window().ok().and_then(|window| window.document());
-        let old = document.as_ref().and_then(|document| document.get_element_by_id(id));
-        let new = document.and_then(|document| document.create_element("div").ok()).map(|new| {
-            new.set_id(id);
-            new.unchecked_into()
-        });
-        Self { old, new }
+    /// Begins to replace the element that has this id; `None` when nothing can be replaced.
+    pub(crate) fn begin(id: &str) -> Option<Self> {
+        let document = window().ok()?.document()?;
+        let old = document.get_element_by_id(id)?;
+        old.set_attribute(DRAWN, "").ok()?;
+        let new: HtmlElement = document.create_element("div").ok()?.unchecked_into();
+        new.set_id(id);
+        Some(Self { old, new })
     }
 
-    /// Where the new page is to be built; `None` when nothing can be replaced.
-    pub(crate) fn place(&self) -> Option<web_sys::HtmlElement> {
-        self.new.clone().filter(|_| self.old.is_some())
+    /// Where the new page is to be built.
+    pub(crate) fn place(&self) -> HtmlElement {
+        self.new.clone()
     }
 
-    /// Puts the new page in the place of the old one: scrolled as that was, and with the focus where it was.
+    /// Puts the new page in the place of the old one: scrolled as that was, and with the focus where it was. Messages that the
+    /// new one does not have yet stay as the server drew them.
     pub(crate) fn finish(self) {
-        let (Some(old), Some(new)) = (&self.old, &self.new) else { return };
+        let Self { old, new } = self;
         let scrolled = [".thread", ".sidebar"]
             .map(|area| (area, old.query_selector(area).ok().flatten().map_or(0, |area| area.scroll_top())));
         let focused = window().ok().and_then(|window| window.document()?.active_element()).map(|element| element.id());
-        if old.replace_with_with_node_1(new).is_err() {
+        let _ = keep_earlier(&old, &new);
+        if old.replace_with_with_node_1(&new).is_err() {
             return;
         }
         for (area, top) in scrolled {
@@ -56,16 +77,130 @@ impl TakingOver {
     }
 }
 
-impl Drop for TakingOver {
-    fn drop(&mut self) {
-        IS_TAKING_OVER.set(false);
+/// Moves what stands above the first message of the new page. Out of sight it is not laid out anew: its heights are known.
+fn keep_earlier(old: &Element, new: &Element) -> Option<()> {
+    keep_heights(old)?;
+    let first = new.query_selector(".message").ok()??;
+    let list = first.parent_element()?;
+    let above = list.query_selector(".earlier").ok()??;
+    let mut kept = old.query_selector(&format!("#{}", first.id())).ok()??.previous_element_sibling();
+    let mut has_kept = false;
+    while let Some(element) = kept.take_if(|element| !element.class_list().contains("earlier")) {
+        kept = element.previous_element_sibling();
+        // What stands between the two belongs to the first, which has it already.
+        if has_kept || is_message(&element) {
+            has_kept = true;
+            element.set_attribute(DRAWN, "").ok()?;
+            above.after_with_node_1(&element).ok()?;
+        }
+    }
+    if kept.is_none() {
+        // There is nothing to be loaded.
+        above.set_attribute("hidden", "").ok()?;
+    }
+    hear(&list, "click", &PRESSED)?;
+    hear(&list, "focusin", &FOCUSED)
+}
+
+/// Keeps which button of what the server drew this happens to, until there is somebody to hear it.
+fn hear(list: &Element, event: &str, kept: &'static LocalKey<Kept>) -> Option<()> {
+    let keep = Closure::<dyn Fn(Event)>::new(|event: Event| {
+        let button = || event.target()?.dyn_into::<Element>().ok()?.closest("button").ok()?;
+        let spot = button().and_then(|button| {
+            let message = button.closest(&format!(".message[{DRAWN}]")).ok()??;
+            Some(Spot::of(&button, &message))
+        });
+        kept.set(spot);
+    });
+    list.add_event_listener_with_callback(event, keep.into_js_value().unchecked_ref()).ok()
+}
+
+/// A number as the browser writes it: what Rust has for that is large.
+fn written(number: f64) -> String {
+    js_sys::Number::from(number).to_string_with_radix(10).map(String::from).unwrap_or_default()
+}
+
+/// Lets messages go out of the layout while they are out of sight, with the heights that they have.
+fn keep_heights(old: &Element) -> Option<()> {
+    let found = old.query_selector_all(".message").ok()?;
+    let messages = (0..found.length()).filter_map(|at| found.item(at)?.dyn_into::<HtmlElement>().ok());
+    let measured: Vec<_> =
+        messages.map(|message| (written(message.get_bounding_client_rect().height()), message)).collect();
+    for (height, message) in measured {
+        HtmlElement::style(&message).set_property("contain-intrinsic-height", &format!("auto {height}px")).ok()?;
+        message.set_attribute("data-measured", "").ok()?;
+    }
+    Some(())
+}
+
+impl Spot {
+    fn of(element: &Element, message: &Element) -> Self {
+        let parents = std::iter::successors(Some(element.clone()), |element| element.parent_element());
+        let path = parents.take_while(|element| element != message);
+        let place = |element: Element| {
+            let before = |element: &Element| element.previous_element_sibling();
+            std::iter::successors(before(&element), before).count()
+        };
+        let mut path: Vec<_> = path.map(place).collect();
+        path.reverse();
+        Self { message: message.id(), path }
+    }
+
+    fn find(&self) -> Option<HtmlElement> {
+        let message = window().ok()?.document()?.get_element_by_id(&self.message)?;
+        let child = |element: Element, at: &usize| element.children().item(u32::try_from(*at).ok()?);
+        self.path.iter().try_fold(message, child)?.dyn_into().ok()
     }
 }
 
-/// What the server drew under this id, to be taken over as it stands; `None` once the page has been taken over.
+/// Takes out what the server drew of messages that are here by now.
+pub(crate) fn replace_drawn() {
+    let Some(document) = window().ok().and_then(|window| window.document()) else { return };
+    let Ok(drawn) = document.query_selector_all(KEPT) else { return };
+    for element in (0..drawn.length()).rev().filter_map(|at| drawn.item(at)?.dyn_into::<Element>().ok()) {
+        let is_here = || {
+            let selector = format!("#{}:not([{DRAWN}])", element.id());
+            matches!(document.query_selector(&selector), Ok(Some(_)))
+        };
+        if is_message(&element) && !is_here() {
+            return;
+        }
+        let had_focus = document.active_element().is_some_and(|focused| element.contains(Some(&focused)));
+        element.remove();
+        if let Some(focused) = find_kept(&FOCUSED, &element).filter(|_| had_focus) {
+            focus_in_place(&focused);
+        }
+        if let Some(pressed) = find_kept(&PRESSED, &element) {
+            pressed.click();
+        }
+    }
+}
+
+fn find_kept(kept: &'static LocalKey<Kept>, message: &Element) -> Option<HtmlElement> {
+    kept.with_borrow_mut(|spot| spot.take_if(|spot| spot.message == message.id()))?.find()
+}
+
+/// Takes out all that is left of what the server drew.
+pub(crate) fn remove_drawn() {
+    let Some(document) = window().ok().and_then(|window| window.document()) else { return };
+    if let Ok(drawn) = document.query_selector_all(KEPT) {
+        for element in (0..drawn.length()).filter_map(|at| drawn.item(at)?.dyn_into::<Element>().ok()) {
+            element.remove();
+        }
+    }
+    if let Ok(Some(earlier)) = document.query_selector(".earlier[hidden]") {
+        let _ = earlier.remove_attribute("hidden");
+    }
+}
+
+/// What the server drew under this id, to be taken over as it stands; `None` when it is not there, or no more.
 pub(crate) fn drawn_by_server(id: &str) -> Option<Element> {
-    if !IS_TAKING_OVER.get() {
+    if !IS_HERE {
         return None;
     }
-    window().ok()?.document()?.get_element_by_id(id)
+    window().ok()?.document()?.query_selector(&format!("[{DRAWN}] #{id}")).ok()?
+}
+
+fn is_message(element: &Element) -> bool {
+    element.class_list().contains("message")
 }

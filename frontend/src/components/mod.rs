@@ -21,6 +21,7 @@ pub(crate) mod header;
 pub(crate) mod help;
 pub(crate) mod icon;
 pub(crate) mod ids;
+pub(crate) mod in_turn;
 mod item_run;
 pub(crate) mod items;
 pub(crate) mod later;

@@ -86,10 +86,14 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         }
     });
     reveal_what_is_gone_to(session, following);
+    after_earlier_messages(session, area);
     Effect::new(move || {
         ids.track();
         later::track_messages();
-        measure_new(area);
+        // Each mark has all of them laid out anew, so it waits for the last.
+        if session.earlier.get() != Loading::Running {
+            measure_new(area);
+        }
         remake(room, area);
     });
     on_command(move |command| match command {
@@ -154,6 +158,25 @@ fn reveal_what_is_gone_to(session: Session, following: RwSignal<bool>) {
             following.set(false);
             spawn_local(reveal(goal));
         }
+    });
+}
+
+/// Once they are all in their place, none of them is the server's any more. Whoever went to the first of them meanwhile wants
+/// those before it.
+fn after_earlier_messages(session: Session, area: NodeRef<html::Div>) {
+    Effect::new(move |were_coming: Option<bool>| {
+        let earlier = session.earlier.get();
+        if earlier != Loading::Running {
+            browser::remove_drawn();
+        }
+        if were_coming == Some(true) && earlier == Loading::Idle {
+            request_animation_frame(move || {
+                if area.try_get_untracked().flatten().is_some_and(|area| is_near_start(&area)) {
+                    session.load_earlier();
+                }
+            });
+        }
+        earlier == Loading::Running
     });
 }
 

@@ -15,6 +15,7 @@ use crate::{
         each::Each,
         header::Header,
         help::{self, HelpSheet},
+        in_turn::in_turn,
         later::{Later, Other, later},
         outdated::Outdated,
         palette::{Palette, PaletteDialog},
@@ -113,14 +114,15 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let orders = Orders { list, navigation, session, renaming, drawer, sheet };
     hear_commands(orders, palette);
     let run = Callback::new(move |action| orders.run(action));
-    mark_alive();
 
     view! {
         <a class="skip-link" href="#main" prop:inert=drawer.is_modal>{text.skip_sidebar()}</a>
         <div class="page" class:sidebar-open=drawer.open>
-            <Sidebar list current open=drawer.open sheet go />
+            {in_turn(move || view! { <Sidebar list current open=drawer.open sheet go /> }.into_any())}
             <main class="main" id="main" tabindex="-1" prop:inert=drawer.is_modal>
-                <Header models tools session current title is_chat find list renaming sidebar_open=drawer.open />
+                {in_turn(move || view! {
+                    <Header models tools session current title is_chat find list renaming sidebar_open=drawer.open />
+                }.into_any())}
                 <Outdated feed />
                 // Each pane is built anew: what was said long ago in one is no news in another.
                 <Each
@@ -140,8 +142,10 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                         let opened = Session::new(place, conversation, feed, ways);
                         session.set(Some(opened));
                         let open_new_chat = ways.open_new_chat;
-                        view! { <ChatPane session=opened is_demo list current title finding goal open_new_chat /> }
-                        .into_any()
+                        in_turn(move || {
+                            view! { <ChatPane session=opened is_demo list current title finding goal open_new_chat /> }
+                            .into_any()
+                        })
                     }
                 />
             </main>
@@ -247,13 +251,4 @@ fn use_opened(navigation: Navigation, became: StoredValue<Option<(u32, Uuid)>>) 
         let shown = became.map_or(previous.address, |(_, uuid)| Address::Conversation(uuid));
         if address == shown { *previous } else { Opened { number: previous.number.wrapping_add(1), address } }
     })
-}
-
-/// Marks the document when the browser has taken over and hears what is done. For tests; a page works without it.
-fn mark_alive() {
-    Effect::new(move || {
-        if let Some(body) = document().body() {
-            let _ = body.set_attribute("data-alive", "");
-        }
-    });
 }

@@ -3,11 +3,14 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use leptos::prelude::*;
+use leptos::{prelude::*, task::tick};
 use tallybook_protocol::MessageId;
 
 use super::state::State;
-use crate::transcript::{Entry, Transcript};
+use crate::{
+    browser,
+    transcript::{Entry, Transcript},
+};
 
 /// A message as far as it is; there is always one while it is drawn.
 pub(crate) type DrawnEntry = Option<Arc<Entry>>;
@@ -57,6 +60,26 @@ impl Drawing {
             let drawn = drawn.filter(|drawn| drawn.with_untracked(|held| held.as_ref() != Some(&entry)));
             if let Some(drawn) = drawn {
                 drawn.set(Some(entry));
+            }
+        }
+    }
+
+    /// Shows the messages that came before those that are shown, one by one: of several at once Leptos takes out all that come
+    /// after them and puts them back, which browsers then lay out anew.
+    pub(super) async fn draw_earlier(self) {
+        let next = || {
+            let first = self.transcript.try_with_untracked(Transcript::first)?;
+            let known = self.known.try_with_value(|state| state.transcript.clone())?;
+            known.with_one_before(first?)
+        };
+        loop {
+            let next = next();
+            let is_last = next.is_none();
+            next.map(|transcript| self.transcript.try_set(transcript));
+            tick().await;
+            browser::replace_drawn();
+            if is_last {
+                return;
             }
         }
     }

@@ -50,6 +50,7 @@ pub(crate) fn reduce(state: &mut State, input: Input) -> Vec<Effect> {
 
 impl State {
     fn begin(&mut self, out: &mut Vec<Effect>) {
+        self.draw_newest_first(out);
         match self.place {
             Place::Loading(uuid) => self.load(uuid, out),
             // What runs is joined, however far it is.

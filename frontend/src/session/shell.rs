@@ -96,11 +96,15 @@ impl Session {
         };
         let kept: Kept = (uuid, kept_draft(uuid), kept_queue(uuid), kept_plans_first(uuid));
         let mut state = State::new(place, conversation, kept.1.clone(), use_language());
+        if !browser::IS_HERE {
+            state.show_all();
+        }
         state.restore_queue(kept.2.clone());
         state.plans_first = kept.3;
         let phase = RwSignal::new(state.phase());
         let queue = RwSignal::new(state.queue.clone());
         let (place, draft) = (RwSignal::new(state.place.clone()), RwSignal::new(state.draft.clone()));
+        let earlier = state.earlier.clone();
         let state = StoredValue::new(state);
         let drawing = Drawing::new(state);
         let models = expect_context::<Models>();
@@ -117,7 +121,7 @@ impl Session {
             draft,
             notice: RwSignal::new(None),
             stopping: RwSignal::new(false),
-            earlier: RwSignal::new(Loading::Idle),
+            earlier: RwSignal::new(earlier),
             revealed: RwSignal::new(None),
             is_going: RwSignal::new(false),
             expand_all: RwSignal::new(ExpandAll::default()),

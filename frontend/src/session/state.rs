@@ -78,12 +78,13 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// What is known of a place before anything happens in it; `draft` is what was kept of what was being written.
+    /// What is known of a place before anything happens in it, of a conversation its newest messages; `draft` is what was kept
+    /// of what was being written.
     pub(crate) fn new(place: Place, conversation: Option<Conversation>, draft: String, text: Language) -> Self {
         let mut state = Self {
             place,
             is_leaving: false,
-            transcript: conversation.map(Transcript::from).unwrap_or_default(),
+            transcript: Transcript::default(),
             draft,
             unstored: None,
             edited: None,
@@ -115,6 +116,9 @@ impl State {
             coming: None,
             text,
         };
+        if let Some(conversation) = conversation {
+            state.transcript = Transcript::from(state.newest_of(conversation));
+        }
         state.drop_stored_draft();
         state.reader = match state.place {
             // Nobody reads it before there is a browser.

@@ -54,6 +54,14 @@ impl Told {
         &self.done[begin..]
     }
 
+    /// Draws frame after frame, until all messages that are here are shown.
+    fn draw_all(&mut self) {
+        let draws = |last: &mut Effect| matches!(last, Effect::DrawEarlier(_));
+        while let Some(Effect::DrawEarlier(ticket)) = self.done.pop_if(draws) {
+            self.tell(Input::Drawn(ticket));
+        }
+    }
+
     fn act(&mut self, action: Action) -> &[Effect] {
         self.tell(Input::Reader(action))
     }

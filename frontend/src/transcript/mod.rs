@@ -141,6 +141,12 @@ impl Transcript {
         fits
     }
 
+    /// What is here from the message before `first` on; nothing where there is none.
+    pub(crate) fn with_one_before(&self, first: MessageId) -> Option<Self> {
+        let at = self.entries.iter().position(|entry| entry.id == first)?.checked_sub(1)?;
+        Some(Self { entries: self.entries[at..].to_vec(), ..*self })
+    }
+
     /// Takes a conversation as it is stored. What is here of before its first message stays: the way to a message never
     /// changes. So do texts of calls that were loaded whole.
     pub fn refresh(&mut self, stored: Conversation) {

@@ -52,7 +52,9 @@ impl State {
             Ok(Some(stored)) => {
                 self.place = Place::Open(uuid);
                 self.attempt = 0;
-                self.refresh(stored, out);
+                let newest = self.newest_of(stored);
+                self.refresh(newest, out);
+                self.draw_newest_first(out);
                 if self.held.is_none() {
                     self.drop_stored_draft();
                     self.drop_what_was_stored();

@@ -52,8 +52,8 @@ impl Session {
             }
             Effect::DrawEarlier(ticket) => {
                 scroll::keep_place();
-                self.drawing.draw();
                 self.spawn(async move {
+                    self.drawing.draw_earlier().await;
                     browser::next_frame().await;
                     // What comes in within a frame would be seen before it is put in its place in the next.
                     browser::sleep(Duration::ZERO).await;

@@ -40,10 +40,7 @@ impl Told {
         });
         let (ticket, first, from) = last.unwrap();
         self.tell(Input::Earlier(ticket, first, Box::new(page)));
-        while let Some(Effect::DrawEarlier(ticket)) = self.done.last() {
-            let ticket = *ticket;
-            self.tell(Input::Drawn(ticket));
-        }
+        self.draw_all();
         from
     }
 }

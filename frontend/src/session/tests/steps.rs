@@ -46,6 +46,23 @@ fn a_conversation_that_cannot_be_loaded_is_tried_again_and_at_once_with_a_networ
 }
 
 #[test]
+fn a_conversation_opens_with_its_newest_messages_and_those_before_them_follow() {
+    let stored = conversation(&[(1, "Q1", Complete), (2, "Q2", Complete), (3, "Q3", Complete)]);
+    let mut loaded = Told::new(Place::Loading(HERE), None, "");
+    loaded.answer(Answer::Found(Ok(Some(stored.clone()))));
+    let sent = Told::new(Place::Open(HERE), Some(stored.clone()), "");
+    for mut here in [loaded, sent] {
+        assert_eq!((here.texts(), here.state.transcript.has_earlier()), (vec!["Q3", "A3"], true));
+        here.draw_all();
+        assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2", "Q3", "A3"]);
+        assert!(!here.state.transcript.has_earlier());
+    }
+    let mut without_frames = State::new(Place::Open(HERE), Some(stored), String::new(), Language::English);
+    without_frames.show_all();
+    assert_eq!(without_frames.transcript.entries().len(), 6);
+}
+
+#[test]
 fn stop_takes_effect_as_soon_as_there_is_something_to_stop() {
     let mut here = Told::open("Q1");
     here.send("Q2");
@@ -139,6 +156,7 @@ fn a_tab_that_comes_back_reads_what_may_have_changed() {
 fn a_branch_chosen_elsewhere_may_have_changed_any_message() {
     let open = conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)]);
     let mut here = Told::new(Place::Open(HERE), Some(open), "");
+    here.draw_all();
     here.tell(news(FeedKind::BranchSelected));
     let (_, Request::Find(_, window)) = here.waits_for() else { panic!("it looks") };
     assert_eq!(window.from, Some(MessageId(10)), "from the first message that is here");
