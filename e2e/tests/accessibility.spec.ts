@@ -161,6 +161,8 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
   },
   "earlier messages that did not come": async (page) => {
     await open(page, LONG);
+    // The page comes with so many, and the place is kept while they come into sight.
+    await expect(page.locator("article")).toHaveCount(50);
     await page.route(({ searchParams }) => searchParams.has("before"), (route) => route.fulfill({ status: 503, body: "{}" }));
     await page.locator("#thread").evaluate((thread) => thread.scrollTo(0, 0));
     await expect(page.getByTestId("show-earlier-problem")).toBeVisible();

@@ -84,3 +84,28 @@ impl Transaction {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::timeouts::LOCK_TIMEOUT, Database};
+
+    /// Many who write at once are a long queue, and no database that is out of reach.
+    #[tokio::test]
+    async fn who_writes_waits_longer_for_those_before_than_for_a_database_that_is_silent() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("queue.db").display());
+        let db = Database::connect(&url.parse().unwrap()).await.unwrap();
+        let first = db.begin().await.unwrap();
+        let second = tokio::spawn({
+            let db = db.clone();
+            async move { db.begin().await.map(drop) }
+        });
+        tokio::task::yield_now().await;
+        tokio::time::pause();
+        tokio::time::advance(3 * LOCK_TIMEOUT).await;
+        tokio::time::resume();
+        assert!(!second.is_finished(), "it still waits");
+        drop(first);
+        second.await.unwrap().unwrap();
+    }
+}
