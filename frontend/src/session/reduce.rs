@@ -7,6 +7,7 @@ mod earlier;
 mod going;
 mod gone;
 mod news;
+mod opening;
 mod queueing;
 mod reading;
 mod sending;

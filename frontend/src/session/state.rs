@@ -78,10 +78,9 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// What is known of a place before anything happens in it, of a conversation its newest messages; `draft` is what was kept
-    /// of what was being written.
-    pub(crate) fn new(place: Place, conversation: Option<Conversation>, draft: String, text: Language) -> Self {
-        let mut state = Self {
+    /// A place of which nothing is known yet; `draft` is what was kept of what was being written.
+    pub(super) fn blank(place: Place, draft: String, text: Language) -> Self {
+        Self {
             place,
             is_leaving: false,
             transcript: Transcript::default(),
@@ -115,18 +114,7 @@ impl State {
             feed_told_end: false,
             coming: None,
             text,
-        };
-        if let Some(conversation) = conversation {
-            state.transcript = Transcript::from(state.newest_of(conversation));
         }
-        state.drop_stored_draft();
-        state.reader = match state.place {
-            // Nobody reads it before there is a browser.
-            Place::Open(_) if state.transcript.runs() => Reader::Hidden,
-            Place::Loading(_) => Reader::Looking(Look { is_quiet: false, is_small: false, is_peek: false }),
-            _ => Reader::Resting,
-        };
-        state
     }
 
     /// How what is sent now is to be answered.

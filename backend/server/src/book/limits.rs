@@ -31,8 +31,9 @@ pub(super) const RERUN_LEEWAY: TimeDelta = TimeDelta::seconds(15);
 /// Looks on a page of their list.
 pub(super) const LOOKS_ON_PAGE: usize = 50;
 
-/// How long is gone through the calls for one page. It then shows what it has; a stretch that was begun is gone through.
-pub(crate) const TIME_FOR_PAGE: Duration = Duration::from_secs(1);
+/// How long is gone through the calls for one page. It then shows what it has, within a second: a stretch that was begun is gone
+/// through.
+pub(crate) const TIME_FOR_PAGE: Duration = Duration::from_millis(700);
 /// Calls in the first stretch, and in the longest.
 pub(super) const FIRST_STRETCH: u32 = 500;
 pub(super) const MAX_STRETCH: u32 = 32_000;

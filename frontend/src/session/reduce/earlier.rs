@@ -13,37 +13,11 @@ use crate::api::ApiError;
 
 /// So many earlier messages are drawn in one frame, and so many of a conversation that is opened in its first: a question and
 /// its answer.
-const DRAWN_AT_ONCE: usize = 2;
+pub(super) const DRAWN_AT_ONCE: usize = 2;
 /// So many are while somebody wants to get past them.
 const PASSED_AT_ONCE: usize = 20;
 
 impl State {
-    /// The newest messages of a conversation that is opened. Those before them are held back, to come into sight after them.
-    pub(crate) fn newest_of(&mut self, mut stored: Conversation) -> Conversation {
-        let newest = take_newest(&mut stored, DRAWN_AT_ONCE);
-        if let Some(first) = newest.messages.first().filter(|_| !stored.messages.is_empty()) {
-            self.earlier = Loading::Running;
-            self.earlier_ticket = self.ticket();
-            self.coming = Some((first.id, stored));
-        }
-        newest
-    }
-
-    /// Has what was held back follow once what is here has been drawn.
-    pub(super) fn draw_newest_first(&self, out: &mut Vec<Effect>) {
-        if self.coming.is_some() {
-            out.push(Effect::DrawEarlier(self.earlier_ticket));
-        }
-    }
-
-    /// Shows what was held back as well, where there are no frames.
-    pub(crate) fn show_all(&mut self) {
-        if let Some((below, page)) = self.coming.take() {
-            self.transcript.prepend(below, page);
-            self.earlier = Loading::Idle;
-        }
-    }
-
     /// Loads messages that come before the first one here. Does nothing when there are none, or while some are on their
     /// way.
     pub(super) fn load_earlier(&mut self, out: &mut Vec<Effect>) {
@@ -116,7 +90,7 @@ impl State {
 }
 
 /// The newest messages of `page`, which keeps what comes before them.
-fn take_newest(page: &mut Conversation, count: usize) -> Conversation {
+pub(super) fn take_newest(page: &mut Conversation, count: usize) -> Conversation {
     let messages = page.messages.split_off(page.messages.len().saturating_sub(count));
     let left = page.messages.iter();
     let earlier = Earlier {

@@ -1,0 +1,59 @@
+//! Opening a conversation: its newest messages come first, and those before them follow (`earlier`).
+
+use tallybook_protocol::Conversation;
+
+use super::{
+    super::{
+        effect::Effect,
+        reader::{Look, Reader},
+        shown::{Loading, Place},
+        state::State,
+    },
+    earlier::{DRAWN_AT_ONCE, take_newest},
+};
+use crate::{language::Language, transcript::Transcript};
+
+impl State {
+    /// What is known of a place before anything happens in it, of a conversation its newest messages; `draft` is what was kept
+    /// of what was being written.
+    pub(crate) fn new(place: Place, conversation: Option<Conversation>, draft: String, text: Language) -> Self {
+        let mut state = Self::blank(place, draft, text);
+        if let Some(conversation) = conversation {
+            state.transcript = Transcript::from(state.newest_of(conversation));
+        }
+        state.drop_stored_draft();
+        state.reader = match state.place {
+            // Nobody reads it before there is a browser.
+            Place::Open(_) if state.transcript.runs() => Reader::Hidden,
+            Place::Loading(_) => Reader::Looking(Look { is_quiet: false, is_small: false, is_peek: false }),
+            _ => Reader::Resting,
+        };
+        state
+    }
+
+    /// The newest messages of a conversation that is opened. Those before them are held back, to come into sight after them.
+    pub(crate) fn newest_of(&mut self, mut stored: Conversation) -> Conversation {
+        let newest = take_newest(&mut stored, DRAWN_AT_ONCE);
+        if let Some(first) = newest.messages.first().filter(|_| !stored.messages.is_empty()) {
+            self.earlier = Loading::Running;
+            self.earlier_ticket = self.ticket();
+            self.coming = Some((first.id, stored));
+        }
+        newest
+    }
+
+    /// Has what was held back follow once what is here has been drawn.
+    pub(super) fn draw_newest_first(&self, out: &mut Vec<Effect>) {
+        if self.coming.is_some() {
+            out.push(Effect::DrawEarlier(self.earlier_ticket));
+        }
+    }
+
+    /// Shows what was held back as well, where there are no frames.
+    pub(crate) fn show_all(&mut self) {
+        if let Some((below, page)) = self.coming.take() {
+            self.transcript.prepend(below, page);
+            self.earlier = Loading::Idle;
+        }
+    }
+}
