@@ -96,12 +96,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         }
         remake(room, area);
     });
-    on_command(move |command| match command {
-        Command::PreviousCall => step(area, -1),
-        Command::NextCall => step(area, 1),
-        Command::ToggleCalls => toggle_calls(area, session),
-        _ => false,
-    });
+    hear_commands(area, session);
     view! {
         <div
             class="thread"
@@ -158,6 +153,16 @@ fn reveal_what_is_gone_to(session: Session, following: RwSignal<bool>) {
             following.set(false);
             spawn_local(reveal(goal));
         }
+    });
+}
+
+/// Commands about the calls.
+fn hear_commands(area: NodeRef<html::Div>, session: Session) {
+    on_command(move |command| match command {
+        Command::PreviousCall => step(area, -1),
+        Command::NextCall => step(area, 1),
+        Command::ToggleCalls => toggle_calls(area, session),
+        _ => false,
     });
 }
 
