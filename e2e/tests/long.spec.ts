@@ -201,7 +201,9 @@ test("a stored conversation goes on with its earlier messages in sight", async (
   await test.step("a message is sent while earlier ones are on their way", async () => {
     let allow = () => {};
     await holdEarlier(page, new Promise<void>((resolve) => (allow = resolve)));
+    const asked = page.waitForRequest(/[?&]before=/);
     await thread.evaluate((area) => area.scrollTo(0, 0));
+    await asked;
     await expect(page.getByTestId("show-earlier")).toHaveText("Loading earlier messages…");
     await chat.ask("What is 1 + 2?");
     await expect(messages).toHaveCount(AT_ONCE + 2);
