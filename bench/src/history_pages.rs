@@ -32,7 +32,7 @@ pub(crate) const HISTORY_PAGES: [HistoryPage; 18] = [
     list("history_slowest_user", "/admin?order=slowest&q=user:person5"),
     list("history_slowest_tool_error", "/admin?order=slowest&q=tool:add+status:error"),
     search("history_word", "/admin?q=result"),
-    // After a second the page says how far it came.
+    // Within a second the page says how far it came.
     search("history_search", "/admin?q=nowhere"),
     figures("figures_24h", "/admin/figures?range=24h"),
     figures("figures_7d", "/admin/figures?range=7d"),
