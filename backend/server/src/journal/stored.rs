@@ -1,5 +1,7 @@
 //! The stored copy of a turn's events, text deltas joined. It says what a turn had written when its process died.
 
+use std::borrow::Borrow;
+
 use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
 use tallybook_protocol::{ChatEvent, MessageId, PlayedEvent, RawJson, Reasoning};
@@ -62,13 +64,17 @@ impl EncodedEvent {
 }
 
 /// Stores events, each under the number of the last live event that it holds.
-pub(crate) async fn create_events(tx: &mut Transaction, mut events: &[(EventId, &EncodedEvent)]) -> sqlx::Result<()> {
+pub(crate) async fn create_events<E>(tx: &mut Transaction, mut events: &[(EventId, E)]) -> sqlx::Result<()>
+where
+    E: Borrow<EncodedEvent>,
+{
     let now = now();
     while !events.is_empty() {
-        let (together, rest) = events.split_at(fitting(events.iter().map(|(_, event)| event.bytes())));
+        let (together, rest) = events.split_at(fitting(events.iter().map(|(_, event)| event.borrow().bytes())));
         on_tx!(tx, |connection| {
             let mut insert = QueryBuilder::new(INSERT_EVENTS);
             insert.push_values(together, |mut row, (id, event)| {
+                let event: &EncodedEvent = event.borrow();
                 row.push_bind(id.message_id).push_bind(id.epoch).push_bind(id.seq);
                 row.push_bind(event.name).push_bind(&event.data).push_bind(now);
             });

@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     super::store::turns,
-    writer::{TurnWriter, UnstoredWords, by_reference},
+    writer::{TurnWriter, UnstoredWords},
 };
 use crate::{
     db::{Database, FailureKind, Transaction, classify},
@@ -63,8 +63,7 @@ impl GroupCommit {
 
     /// Has the words of a turn stored from now on.
     pub(super) fn join(self: &Arc<Self>, writer: &Arc<TurnWriter>) -> Membership {
-        let rows = writer.rows();
-        let key = (rows.assistant_message_id, rows.epoch);
+        let key = writer.turn();
         let mut members = lock(&self.members);
         members.writers.insert(key, Arc::clone(writer));
         if !std::mem::replace(&mut members.has_task, true) {
@@ -140,7 +139,7 @@ async fn store_together(db: &Database, all: Vec<UnstoredWords<'_>>) -> sqlx::Res
     for words in &written {
         events.append(&mut words.events()?);
     }
-    stored::create_events(&mut tx, &by_reference(&events)).await?;
+    stored::create_events(&mut tx, &events).await?;
     written.iter_mut().for_each(UnstoredWords::begin_commit);
     tx.commit().await?;
     written.iter_mut().for_each(UnstoredWords::end_commit);

@@ -78,8 +78,7 @@ impl TurnWriter {
             None => stored::find_stored(&mut tx, self.rows.assistant_message_id, self.rows.epoch).await?,
         };
         let (events, will_be_stored) = self.log.unstored(is_stored);
-        let events = self.encoded(&events)?;
-        stored::create_events(&mut tx, &by_reference(&events)).await?;
+        stored::create_events(&mut tx, &self.encoded(&events)?).await?;
         let calls: Vec<_> = lock(&self.model_calls).iter().map(Arc::clone).collect();
         for call in &calls {
             model_calls::create_model_call(&mut tx, self.rows.assistant_message_id, call).await?;
@@ -133,7 +132,7 @@ impl TurnWriter {
     }
 
     /// Its answer and its epoch.
-    fn turn(&self) -> (MessageId, i32) {
+    pub(super) fn turn(&self) -> (MessageId, i32) {
         (self.rows.assistant_message_id, self.rows.epoch)
     }
 
@@ -189,11 +188,6 @@ impl Write<'_> {
         lock(model_calls).drain(..stored);
         Ok(())
     }
-}
-
-/// Events as they are handed to be stored.
-pub(super) fn by_reference(events: &[(EventId, EncodedEvent)]) -> Vec<(EventId, &EncodedEvent)> {
-    events.iter().map(|(id, event)| (*id, event)).collect()
 }
 
 /// A place in the answer's text as the wire has it.
