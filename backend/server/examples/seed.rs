@@ -59,7 +59,7 @@ async fn main() -> anyhow::Result<()> {
 async fn count(db: &Database) -> anyhow::Result<i64> {
     let sql = "SELECT COUNT(*) FROM tool_calls";
     Ok(match db {
-        Database::MySql(pool) => sqlx::query_scalar(sql).fetch_one(pool).await?,
+        Database::MySql(pool, _) => sqlx::query_scalar(sql).fetch_one(pool).await?,
         Database::Sqlite(pool, _) => sqlx::query_scalar(sql).fetch_one(pool).await?,
     })
 }
@@ -73,7 +73,7 @@ async fn fill(db: &Database, tool_calls: i64) -> anyhow::Result<()> {
     while written < turns {
         let count = TURNS_AT_ONCE.min(turns - written);
         match db.begin().await? {
-            Transaction::MySql(mut tx) => {
+            Transaction::MySql(mut tx, _place) => {
                 for mut query in statements::<sqlx::MySql>(&next, count) {
                     query.build().execute(&mut *tx).await?;
                 }
@@ -93,7 +93,7 @@ async fn fill(db: &Database, tool_calls: i64) -> anyhow::Result<()> {
         written += count;
     }
     match db {
-        Database::MySql(pool) => {
+        Database::MySql(pool, _) => {
             sqlx::query("ANALYZE TABLE tool_calls, messages, model_calls, conversations").execute(pool).await?;
         }
         Database::Sqlite(pool, _) => {
@@ -108,7 +108,7 @@ impl Next {
         let sql = "SELECT (SELECT COALESCE(MAX(id), 0) FROM users), (SELECT COALESCE(MAX(id), 0) FROM conversations), \
                    (SELECT COALESCE(MAX(id), 0) FROM messages), (SELECT COALESCE(MAX(id), 0) FROM tool_calls)";
         let (user, conversation, message, call): (i64, i64, i64, i64) = match db {
-            Database::MySql(pool) => sqlx::query_as(sql).fetch_one(pool).await?,
+            Database::MySql(pool, _) => sqlx::query_as(sql).fetch_one(pool).await?,
             Database::Sqlite(pool, _) => sqlx::query_as(sql).fetch_one(pool).await?,
         };
         let between = TimeDelta::microseconds(TimeDelta::days(DAYS).num_microseconds().unwrap_or(0) / calls);
@@ -129,7 +129,7 @@ async fn write_people(db: &Database, first: i64) -> anyhow::Result<()> {
         let sql = "INSERT INTO users (id, name, role, created_at) VALUES (?, ?, 'user', ?)";
         let name = format!("person{id}");
         match db {
-            Database::MySql(pool) => {
+            Database::MySql(pool, _) => {
                 sqlx::query(sql).bind(id).bind(name).bind(now()).execute(pool).await?;
             }
             Database::Sqlite(pool, _) => {

@@ -1,10 +1,13 @@
 //! Pools and transactions of either engine.
 
+use std::sync::Arc;
+
 use sqlx::{MySqlPool, SqlitePool};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{
     failure::before_commit,
-    timeouts::{in_time, in_writer_time},
+    timeouts::{WRITER_QUEUE_TIMEOUT, in_time, in_writer_time, within},
 };
 
 /// The default of `SQLITE_MAX_LENGTH`, which holds for a value and for a row.
@@ -13,8 +16,10 @@ const SQLITE_MAX_STATEMENT_BYTES: u64 = 1_000_000_000;
 /// A pool on one of the two engines.
 #[derive(Clone, Debug)]
 pub enum Database {
-    /// MySQL or MariaDB.
-    MySql(MySqlPool),
+    /// MySQL or MariaDB: the connections, and the places of those who write, fewer than there are connections. Who wants to write
+    /// waits for a place, first come, first served; a pool without a free connection is then a server that does not answer, and
+    /// those who read find one however many write.
+    MySql(MySqlPool, Arc<Semaphore>),
     /// An embedded file: connections that read, and the one that writes. Who wants to write waits for that one, first come,
     /// first served: SQLite itself has those who wait sleep and look again, ever longer, while others overtake them. And what it
     /// has read of the file stays valid, since nobody else changes it.
@@ -24,8 +29,8 @@ pub enum Database {
 /// An open transaction. Dropping it rolls back.
 #[derive(Debug)]
 pub enum Transaction {
-    /// On MySQL or MariaDB.
-    MySql(sqlx::Transaction<'static, sqlx::MySql>),
+    /// On MySQL or MariaDB; it holds a place among those who write until its end.
+    MySql(sqlx::Transaction<'static, sqlx::MySql>, OwnedSemaphorePermit),
     /// On SQLite; it holds the write lock from its beginning.
     Sqlite(sqlx::Transaction<'static, sqlx::Sqlite>),
 }
@@ -35,7 +40,10 @@ impl Database {
     /// after reads that would then have to be repeated.
     pub async fn begin(&self) -> Result<Transaction, sqlx::Error> {
         Ok(match self {
-            Self::MySql(pool) => Transaction::MySql(in_time(pool.begin()).await.map_err(before_commit)?),
+            Self::MySql(pool, places) => {
+                let place = place_to_write(places).await?;
+                Transaction::MySql(in_time(pool.begin()).await.map_err(before_commit)?, place)
+            }
             Self::Sqlite(_, writer) => Transaction::Sqlite(in_writer_time(writer.begin_with("BEGIN IMMEDIATE")).await?),
         })
     }
@@ -44,7 +52,7 @@ impl Database {
     /// the connection had broken by chance.
     pub async fn max_statement_bytes(&self) -> sqlx::Result<u64> {
         match self {
-            Self::MySql(pool) => in_time(sqlx::query_scalar("SELECT @@max_allowed_packet").fetch_one(pool)).await,
+            Self::MySql(pool, _) => in_time(sqlx::query_scalar("SELECT @@max_allowed_packet").fetch_one(pool)).await,
             Self::Sqlite(..) => Ok(SQLITE_MAX_STATEMENT_BYTES),
         }
     }
@@ -52,7 +60,7 @@ impl Database {
     /// How many connections are in use, and how many wait to be.
     pub fn connections(&self) -> (usize, usize) {
         let (all, idle) = match self {
-            Self::MySql(pool) => (pool.size(), pool.num_idle()),
+            Self::MySql(pool, _) => (pool.size(), pool.num_idle()),
             Self::Sqlite(readers, writer) => (readers.size() + writer.size(), readers.num_idle() + writer.num_idle()),
         };
         ((all as usize).saturating_sub(idle), idle)
@@ -61,7 +69,7 @@ impl Database {
     /// Closes all connections, and waits until they are.
     pub async fn close(&self) {
         match self {
-            Self::MySql(pool) => pool.close().await,
+            Self::MySql(pool, _) => pool.close().await,
             Self::Sqlite(readers, writer) => {
                 readers.close().await;
                 writer.close().await;
@@ -79,33 +87,14 @@ impl Transaction {
     /// Makes everything done in it last.
     pub async fn commit(self) -> Result<(), sqlx::Error> {
         match self {
-            Self::MySql(transaction) => in_time(transaction.commit()).await,
+            Self::MySql(transaction, _place) => in_time(transaction.commit()).await,
             Self::Sqlite(transaction) => in_time(transaction.commit()).await,
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{super::timeouts::LOCK_TIMEOUT, Database};
-
-    /// Many who write at once are a long queue, and no database that is out of reach.
-    #[tokio::test]
-    async fn who_writes_waits_longer_for_those_before_than_for_a_database_that_is_silent() {
-        let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}", folder.path().join("queue.db").display());
-        let db = Database::connect(&url.parse().unwrap()).await.unwrap();
-        let first = db.begin().await.unwrap();
-        let second = tokio::spawn({
-            let db = db.clone();
-            async move { db.begin().await.map(drop) }
-        });
-        tokio::task::yield_now().await;
-        tokio::time::pause();
-        tokio::time::advance(3 * LOCK_TIMEOUT).await;
-        tokio::time::resume();
-        assert!(!second.is_finished(), "it still waits");
-        drop(first);
-        second.await.unwrap().unwrap();
-    }
+/// Waits for a place among those who write to a server.
+pub(crate) async fn place_to_write(places: &Arc<Semaphore>) -> sqlx::Result<OwnedSemaphorePermit> {
+    let place = Arc::clone(places).acquire_owned();
+    within(WRITER_QUEUE_TIMEOUT, async { place.await.map_err(|_| sqlx::Error::PoolClosed) }).await
 }

@@ -84,7 +84,7 @@ async fn clean_up(connection: &mut MySqlConnection) -> Result<(), DbError> {
 /// server's must have been made ready.
 pub(super) async fn run(db: &Database) -> Result<(), DbError> {
     let done = match db {
-        Database::MySql(pool) => mysql_migrations().run(pool).await,
+        Database::MySql(pool, _) => mysql_migrations().run(pool).await,
         Database::Sqlite(_, writer) => sqlite_migrations().run(writer).await,
     };
     done.map_err(cause)

@@ -24,6 +24,7 @@ mod write_check;
 pub use backup::restore;
 pub use clock::now;
 pub use cluster::MigrationLease;
+pub(crate) use database::place_to_write;
 pub use database::{Database, Transaction};
 pub use error::DbError;
 pub use failure::{FailureKind, classify};

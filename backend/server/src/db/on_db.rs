@@ -9,7 +9,7 @@ macro_rules! on_db {
     };
     ($db:expr, $in_time:path, |$pool:ident| $body:expr) => {
         match $db {
-            $crate::db::Database::MySql($pool) => $crate::db::unless_refused(|| $in_time(async { $body })).await,
+            $crate::db::Database::MySql($pool, _) => $crate::db::unless_refused(|| $in_time(async { $body })).await,
             $crate::db::Database::Sqlite($pool, _) => $in_time(async { $body }).await,
         }
     };
@@ -19,9 +19,10 @@ macro_rules! on_db {
 macro_rules! write_db {
     ($db:expr, |$pool:ident| $body:expr) => {
         match $db {
-            $crate::db::Database::MySql($pool) => {
-                $crate::db::unless_refused(|| $crate::db::in_time(async { $body })).await
-            }
+            $crate::db::Database::MySql($pool, places) => match $crate::db::place_to_write(places).await {
+                Ok(_place) => $crate::db::unless_refused(|| $crate::db::in_time(async { $body })).await,
+                Err(error) => Err(error),
+            },
             $crate::db::Database::Sqlite(_, $pool) => $crate::db::in_writer_time(async { $body }).await,
         }
     };
@@ -32,7 +33,7 @@ macro_rules! write_db {
 macro_rules! on_tx {
     ($tx:expr, |$connection:ident| $body:expr) => {
         match $tx {
-            $crate::db::Transaction::MySql(transaction) => {
+            $crate::db::Transaction::MySql(transaction, _) => {
                 let $connection = &mut **transaction;
                 $crate::db::in_time(async { $body }).await.map_err($crate::db::before_commit)
             }

@@ -1,13 +1,16 @@
 //! Opening a database: its connections, and its tables brought up to date.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use sqlx::{
     ConnectOptions, Connection, Executor, MySqlConnection,
     mysql::{MySqlConnectOptions, MySqlPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
-use tokio::time::{Instant, sleep};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, sleep},
+};
 
 use super::{
     cluster,
@@ -22,6 +25,9 @@ use super::{
 /// Connections to a server, each of which a statement holds for milliseconds. Servers take some 150 by default, which
 /// several replicas share.
 const MYSQL_CONNECTIONS: u32 = 16;
+
+/// How many of them may write at once. The others are for those who read.
+const MYSQL_WRITERS: usize = 12;
 
 /// Connections that read a file, beside the one that writes to it.
 const SQLITE_READERS: u32 = 4;
@@ -52,7 +58,8 @@ async fn connect_mysql(url: &DatabaseUrl, options: &MySqlConnectOptions) -> Resu
             in_time(lock_holder.execute(GALERA_SESSION)).await?;
         }
         let lease = migrations::prepare_mysql(&mut lock_holder, is_galera).await?;
-        let db = Database::MySql(mysql_pool(is_galera).connect_with(options.clone()).await.map_err(refused)?);
+        let pool = mysql_pool(is_galera).connect_with(options.clone()).await.map_err(refused)?;
+        let db = Database::MySql(pool, Arc::new(Semaphore::new(MYSQL_WRITERS)));
         let done = match &lease {
             Some(lease) => lease.hold_while(&mut lock_holder, migrations::run(&db)).await,
             None => migrations::run(&db).await,

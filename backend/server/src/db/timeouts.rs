@@ -8,8 +8,8 @@ use tokio::time::timeout;
 /// takes, and short enough for a person who waits for the answer.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long who writes to the embedded database waits for those who came before. Each of them is done in milliseconds, so a long
-/// queue is no fault: it is many people at once.
+/// How long who writes waits for those who came before, on either engine. Each of them is done in milliseconds, so a long queue is
+/// no fault: it is many people at once.
 pub(super) const WRITER_QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long is paused between two attempts to get what is not there yet.

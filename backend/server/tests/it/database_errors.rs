@@ -38,7 +38,7 @@ async fn sqlite(engine: &Engine) -> SqlitePool {
 }
 
 async fn mysql(engine: &Engine) -> MySqlPool {
-    let Database::MySql(pool) = engine.database().await else { unreachable!("the engine is MySQL") };
+    let Database::MySql(pool, _) = engine.database().await else { unreachable!("the engine is MySQL") };
     pool
 }
 
@@ -137,7 +137,7 @@ async fn how_large_a_statement_may_be_is_known() {
     for engine in Engine::every_mysql().await {
         let db = engine.database().await;
         let limit = usize::try_from(db.max_statement_bytes().await.unwrap()).unwrap();
-        let Database::MySql(pool) = &db else { unreachable!("the engine is MySQL") };
+        let Database::MySql(pool, _) = &db else { unreachable!("the engine is MySQL") };
         let send = async |bytes| sqlx::query("SELECT LENGTH(?)").bind("x".repeat(bytes)).execute(pool).await;
         send(limit - 1024).await.unwrap();
         let error = send(limit).await.unwrap_err();

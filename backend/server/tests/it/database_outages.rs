@@ -297,3 +297,30 @@ async fn the_servers_disk_is_full_before_the_start_row() {
         fixture.assert_recovers().await;
     }
 }
+
+/// Many who write at once are a long queue, and no database that is out of reach.
+#[tokio::test]
+async fn a_long_queue_of_writers_is_no_outage() {
+    let mut engines = vec![(Engine::sqlite(), 1)];
+    engines.extend(Engine::every_mysql().await.into_iter().map(|engine| (engine, 12)));
+    for (engine, places) in engines {
+        let db = engine.database().await;
+        let mut first = Vec::new();
+        for _ in 0..places {
+            first.push(db.begin().await.unwrap());
+        }
+        let next = tokio::spawn({
+            let db = db.clone();
+            async move { db.begin().await.map(drop) }
+        });
+        tokio::task::yield_now().await;
+        // Three times as long as a connection is waited for.
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(15)).await;
+        tokio::time::resume();
+        assert!(!next.is_finished(), "who writes still waits");
+        db.max_statement_bytes().await.expect("who reads does not wait");
+        drop(first);
+        next.await.unwrap().expect("its turn comes");
+    }
+}

@@ -10,7 +10,7 @@ use crate::support::{Engine, EventReader, TestApp, execute, names, on_every_engi
 /// Makes the database refuse every update of `messages` to one of these states, as it would refuse one that is too large.
 async fn refuse_ends(engine: &Engine, states: &str) {
     match &engine.database().await {
-        tallybook::db::Database::MySql(pool) => {
+        tallybook::db::Database::MySql(pool, _) => {
             let sql = format!(
                 "CREATE TRIGGER refuse BEFORE UPDATE ON messages FOR EACH ROW \
                  BEGIN IF NEW.status IN ({states}) THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END"
@@ -61,7 +61,7 @@ on_every_engine! {
         let claim = "UPDATE conversations SET active_message_id = head_message_id";
         execute!(engine, claim);
         match &engine.database().await {
-            tallybook::db::Database::MySql(pool) => {
+            tallybook::db::Database::MySql(pool, _) => {
                 let sql = "CREATE TRIGGER refuse BEFORE UPDATE ON messages FOR EACH ROW \
                      BEGIN IF OLD.content = 'never' AND NEW.status <> 'streaming' THEN \
                      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END";

@@ -56,7 +56,7 @@ async fn write_long(app: &TestApp) -> String {
     let db = app.database().await;
     for statement in sql {
         match &db {
-            Database::MySql(pool) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
+            Database::MySql(pool, _) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
             Database::Sqlite(pool, _) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
         }
     }

@@ -69,7 +69,7 @@ async fn write_large(db: &Database) {
     }
     for statement in sql {
         match db {
-            Database::MySql(pool) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
+            Database::MySql(pool, _) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
             Database::Sqlite(pool, _) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
         }
     }

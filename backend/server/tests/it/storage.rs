@@ -107,7 +107,7 @@ async fn an_embedded_database_is_one_file_in_wal_mode() {
         tallybook::db::Database::Sqlite(pool, _) => {
             sqlx::query_scalar::<_, String>("PRAGMA journal_mode").fetch_one(&pool).await.unwrap()
         }
-        tallybook::db::Database::MySql(_) => unreachable!("the engine is SQLite"),
+        tallybook::db::Database::MySql(..) => unreachable!("the engine is SQLite"),
     };
     assert_eq!(mode, "wal");
 }

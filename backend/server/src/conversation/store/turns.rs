@@ -402,7 +402,7 @@ pub(crate) async fn list_abandoned_turns(
 /// The present by the database's clock, which all replicas share.
 pub(crate) async fn database_now(db: &Database) -> sqlx::Result<DateTime<Utc>> {
     match db {
-        Database::MySql(pool) => in_time(sqlx::query_scalar("SELECT UTC_TIMESTAMP(6)").fetch_one(pool)).await,
+        Database::MySql(pool, _) => in_time(sqlx::query_scalar("SELECT UTC_TIMESTAMP(6)").fetch_one(pool)).await,
         // SQLite has no clock of its own: it runs in this very process.
         Database::Sqlite(..) => Ok(now()),
     }

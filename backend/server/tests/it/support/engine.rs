@@ -60,7 +60,7 @@ impl Engine {
     pub(crate) async fn every_mysql_with_falling_keys() -> Vec<Self> {
         let engines = Self::every_mysql().await;
         for engine in &engines {
-            let Database::MySql(pool) = engine.database().await else { panic!("it is a server's") };
+            let Database::MySql(pool, _) = engine.database().await else { panic!("it is a server's") };
             let tables = "SELECT CAST(TABLE_NAME AS CHAR) FROM information_schema.COLUMNS \
                 WHERE TABLE_SCHEMA = DATABASE() AND COLUMN_NAME = 'id' AND EXTRA LIKE '%auto_increment%'";
             let tables: Vec<String> = sqlx::query_scalar(tables).fetch_all(&pool).await.expect("the tables are there");

@@ -64,7 +64,7 @@ pub(crate) use on_every_engine;
 macro_rules! rows {
     ($source:expr, $tuple:ty, $sql:expr) => {
         match &$source.database().await {
-            tallybook::db::Database::MySql(pool) => {
+            tallybook::db::Database::MySql(pool, _) => {
                 sqlx::query_as::<_, $tuple>($sql).fetch_all(pool).await.expect("the query fits the tables")
             }
             tallybook::db::Database::Sqlite(pool, _) => {
@@ -79,7 +79,7 @@ pub(crate) use rows;
 macro_rules! execute {
     ($source:expr, $sql:expr) => {
         match &$source.database().await {
-            tallybook::db::Database::MySql(pool) => {
+            tallybook::db::Database::MySql(pool, _) => {
                 sqlx::query($sql).execute(pool).await.expect("the statement fits the tables");
             }
             tallybook::db::Database::Sqlite(pool, _) => {

@@ -24,7 +24,7 @@ impl Trap {
     pub(crate) async fn lay(self, engine: &Engine) {
         let Self { write, condition } = self;
         match engine.database().await {
-            Database::MySql(pool) => {
+            Database::MySql(pool, _) => {
                 let sql = format!(
                     "CREATE TRIGGER trap AFTER {write} FOR EACH ROW SET @trap = IF({condition}, SLEEP(600), 0)"
                 );
@@ -44,8 +44,7 @@ impl Trap {
     /// Waits until the program is held fast.
     pub(crate) async fn sprung(self, engine: &Engine) {
         match engine.database().await {
-            Database::MySql(pool) => {
-                let database = Database::MySql(pool);
+            database @ Database::MySql(..) => {
                 eventually("the trap springs", async || held(&database).await.is_ok_and(|held| !held.is_empty())).await;
             }
             Database::Sqlite(..) => {
@@ -62,7 +61,7 @@ impl Trap {
         // A MySQL server may not notice at once that whoever waits there is dead.
         eventually("the dead program's writes are undone", async || {
             let Ok(held) = held(&database).await else { return false };
-            if let Database::MySql(pool) = &database {
+            if let Database::MySql(pool, _) = &database {
                 for id in &held {
                     // It may have ended since it was listed.
                     let _ = sqlx::raw_sql(AssertSqlSafe(format!("KILL {id}"))).execute(pool).await;
@@ -73,7 +72,7 @@ impl Trap {
         .await;
         // MySQL does not take this as a prepared statement.
         let gone = match &database {
-            Database::MySql(pool) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
+            Database::MySql(pool, _) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
             Database::Sqlite(pool, _) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
         };
         assert!(gone, "the trap is taken away");
@@ -86,7 +85,7 @@ async fn held(database: &Database) -> sqlx::Result<Vec<i64>> {
     const HELD: &str = "SELECT CAST(ID AS SIGNED) FROM information_schema.PROCESSLIST \
                         WHERE DB = DATABASE() AND STATE = 'User sleep'";
     match database {
-        Database::MySql(pool) => sqlx::query_scalar(HELD).fetch_all(pool).await,
+        Database::MySql(pool, _) => sqlx::query_scalar(HELD).fetch_all(pool).await,
         Database::Sqlite(..) => Ok(Vec::new()),
     }
 }

@@ -52,7 +52,7 @@ impl Call<'_> {
 macro_rules! run {
     ($db:expr, $sql:expr $(, $value:expr)*) => {
         match $db {
-            Database::MySql(pool) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
+            Database::MySql(pool, _) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
             Database::Sqlite(pool, _) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
         }
     };
@@ -156,7 +156,7 @@ pub(super) async fn write_calls(
 ) {
     for some in calls.chunks(500) {
         match db {
-            Database::MySql(pool) => insert(some, of_turn).build().execute(pool).await.map(|_| ()).unwrap(),
+            Database::MySql(pool, _) => insert(some, of_turn).build().execute(pool).await.map(|_| ()).unwrap(),
             Database::Sqlite(pool, _) => insert(some, of_turn).build().execute(pool).await.map(|_| ()).unwrap(),
         }
     }
