@@ -209,6 +209,7 @@ pub(crate) async fn take_over() {
     let mut finish = Some(move || {
         taking_over.finish();
         mark_alive();
+        in_turn::end();
     });
     while let Some((is_due, has_next)) = in_turn::next() {
         if !browser::is_hidden() {

@@ -18,6 +18,6 @@ mod tests;
 
 pub(crate) use drawing::DrawnEntry;
 pub(crate) use queue::{Queue, Queued};
-pub(crate) use shell::{Session, Ways};
+pub(crate) use shell::{First, Session, Ways};
 pub(crate) use shown::{Edited, Loading, Phase, Place, Step};
 pub(crate) use storage::forget_draft;

@@ -1,9 +1,8 @@
 //! What a page begins with. The server loads it, renders the page from it and hands it on in the document, where the
 //! browser side finds it and need not ask.
 
-use futures_util::FutureExt as _;
 use leptos::prelude::document;
-use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
 use serde_json::value::RawValue;
 use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page};
 
@@ -13,7 +12,6 @@ use crate::{
     language::Language,
     models::default_info,
     offer::Offer,
-    reading,
     text::page_title,
 };
 
@@ -42,7 +40,7 @@ pub(crate) struct Start {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Content {
     NewChat,
-    Conversation(#[serde(deserialize_with = "read_late")] Box<Conversation>),
+    Conversation(Sent),
     /// What the page itself has loaded.
     Settings,
     Missing,
@@ -50,11 +48,40 @@ pub(crate) enum Content {
     Failed(String),
 }
 
-/// Reads a conversation by the code that comes with messages, which is here where a page begins with some.
-fn read_late<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<Conversation>, D::Error> {
-    let json = Box::<RawValue>::deserialize(deserializer)?;
-    let read = reading::conversation(Box::<str>::from(json).into()).now_or_never();
-    read.and_then(Result::ok).flatten().ok_or_else(|| D::Error::custom("no conversation"))
+/// A conversation that a page begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// As the server has it.
+    Read(Box<Conversation>),
+    /// As a browser gets it: the page is alive before the code is here that reads messages.
+    Unread { summary: Box<ConversationSummary>, json: String },
+}
+
+impl Sent {
+    /// What lists show of it.
+    pub(crate) fn summary(&self) -> &ConversationSummary {
+        match self {
+            Self::Read(conversation) => &conversation.summary,
+            Self::Unread { summary, .. } => summary,
+        }
+    }
+}
+
+impl Serialize for Sent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Read(conversation) => conversation.serialize(serializer),
+            Self::Unread { .. } => Err(S::Error::custom("only a server hands a conversation on")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Sent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json: String = Box::<str>::from(Box::<RawValue>::deserialize(deserializer)?).into();
+        let summary = serde_json::from_str(&json).map_err(D::Error::custom)?;
+        Ok(Self::Unread { summary, json })
+    }
 }
 
 impl Start {
@@ -97,7 +124,7 @@ impl Start {
 impl Content {
     fn of(found: Result<Option<Conversation>, PageError>) -> Self {
         match found {
-            Ok(Some(conversation)) => Self::Conversation(Box::new(conversation)),
+            Ok(Some(conversation)) => Self::Conversation(Sent::Read(Box::new(conversation))),
             Ok(None) => Self::Missing,
             Err(error) => Self::Failed(error.message),
         }
@@ -107,7 +134,7 @@ impl Content {
     pub(crate) fn title(&self, text: Language) -> String {
         page_title(match self {
             Self::NewChat => None,
-            Self::Conversation(conversation) => Some(&conversation.summary.title),
+            Self::Conversation(opened) => Some(&opened.summary().title),
             Self::Settings => Some(text.settings()),
             Self::Missing => Some(text.not_found_title()),
             Self::Failed(_) => Some(text.failed_title()),

@@ -1,5 +1,5 @@
-//! Putting the page that is built here in the place of the one that the server drew. Messages follow one by one: until one is
-//! here it stands as the server drew it.
+//! Putting the page that is built here in the place of the one that the server drew. Messages follow one by one, when the code that
+//! draws them is here: until one is alive it stands as the server drew it.
 
 use std::{cell::RefCell, thread::LocalKey};
 
@@ -14,6 +14,9 @@ use super::{
 
 /// Marks what the server drew, as long as it stands where the page will be.
 const DRAWN: &str = "data-drawn";
+
+/// Where that is of messages, which are alive after the rest of the page.
+const KEPT_IN: &str = "data-keeps-drawn";
 
 /// What stands there of messages that the page does not have yet.
 const KEPT: &str = ".messages > [data-drawn]";
@@ -55,14 +58,14 @@ impl TakingOver {
         self.new.clone()
     }
 
-    /// Puts the new page in the place of the old one: scrolled as that was, and with the focus where it was. Messages that the
-    /// new one does not have yet stay as the server drew them.
+    /// Puts the new page in the place of the old one: scrolled as that was, and with the focus where it was. Messages stay as the
+    /// server drew them.
     pub(crate) fn finish(self) {
         let Self { old, new } = self;
         let scrolled = [".thread", ".sidebar"]
             .map(|area| (area, old.query_selector(area).ok().flatten().map_or(0, |area| area.scroll_top())));
         let focused = window().ok().and_then(|window| window.document()?.active_element()).map(|element| element.id());
-        let _ = keep_earlier(&old, &new);
+        let _ = keep_messages(&old, &new);
         if old.replace_with_with_node_1(&new).is_err() {
             return;
         }
@@ -77,26 +80,21 @@ impl TakingOver {
     }
 }
 
-/// Moves what stands above the first message of the new page. Out of sight it is not laid out anew: its heights are known.
-fn keep_earlier(old: &Element, new: &Element) -> Option<()> {
-    keep_heights(old)?;
-    let first = new.query_selector(".message").ok()??;
-    let list = first.parent_element()?;
-    let above = list.query_selector(".earlier").ok()??;
-    let mut kept = old.query_selector(&format!("#{}", first.id())).ok()??.previous_element_sibling();
-    let mut has_kept = false;
-    while let Some(element) = kept.take_if(|element| !element.class_list().contains("earlier")) {
-        kept = element.previous_element_sibling();
-        // What stands between the two belongs to the first, which has it already.
-        if has_kept || is_message(&element) {
-            has_kept = true;
-            element.set_attribute(DRAWN, "").ok()?;
-            above.after_with_node_1(&element).ok()?;
-        }
+/// Moves the messages, and what stands among them, to where the new page has none yet. Out of sight they are not laid out anew: their
+/// heights are known.
+fn keep_messages(old: &Element, new: &Element) -> Option<()> {
+    let list = new.query_selector(".messages").ok()??;
+    // Below what leads to earlier messages, and above the messages.
+    let place = list.query_selector(".earlier-place").ok()??;
+    if list.child_element_count() > 1 {
+        return None;
     }
-    if kept.is_none() {
-        // There is nothing to be loaded.
-        above.set_attribute("hidden", "").ok()?;
+    keep_heights(old)?;
+    list.set_attribute(KEPT_IN, "").ok()?;
+    let drawn = old.query_selector_all(".messages > *").ok()?;
+    for element in (0..drawn.length()).rev().filter_map(|at| drawn.item(at)?.dyn_into::<Element>().ok()) {
+        element.set_attribute(DRAWN, "").ok()?;
+        place.after_with_node_1(&element).ok()?;
     }
     hear(&list, "click", &PRESSED)?;
     hear(&list, "focusin", &FOCUSED)
@@ -188,8 +186,8 @@ pub(crate) fn remove_drawn() {
             element.remove();
         }
     }
-    if let Ok(Some(earlier)) = document.query_selector(".earlier[hidden]") {
-        let _ = earlier.remove_attribute("hidden");
+    if let Ok(Some(list)) = document.query_selector(&format!("[{KEPT_IN}]")) {
+        let _ = list.remove_attribute(KEPT_IN);
     }
 }
 

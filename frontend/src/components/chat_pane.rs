@@ -27,6 +27,9 @@ use crate::{
     transcript::Transcript,
 };
 
+/// What all answers cost.
+const USAGE_ID: &str = "usage-in-all";
+
 /// One conversation, or a chat that is about to become one.
 #[component]
 pub(crate) fn ChatPane(
@@ -70,7 +73,12 @@ pub(crate) fn ChatPane(
     });
     let waiting = use_waiting_calls(session);
     name_tab(tab, told, waiting);
-    let usage = Memo::new(move |_| session.transcript.with(Transcript::usage));
+    // What the server wrote stays until it is known here.
+    let drawn_usage = browser::drawn_by_server(USAGE_ID).and_then(|usage| usage.text_content());
+    let usage = Memo::new(move |_| {
+        let usage = session.transcript.with(Transcript::usage).map(|usage| text.usage_in_all(usage));
+        usage.or_else(|| drawn_usage.clone().filter(|_| session.is_loading()))
+    });
     let found_in = Memo::new(move |_| match session.place.get() {
         Place::Open(uuid) => Some(uuid).filter(|_| finding.get()),
         _ => None,
@@ -117,7 +125,7 @@ pub(crate) fn ChatPane(
                 {later(move || has_queue.get().then_some(Other::Queue(session)))}
                 <Composer session />
                 {move || usage.get().map(|usage| view! {
-                    <p class="usage-in-all" data-testid="usage-in-all">{text.usage_in_all(usage)}</p>
+                    <p class="usage-in-all" id=USAGE_ID data-testid="usage-in-all">{usage}</p>
                 })}
                 {is_demo.then(DemoNotice)}
                 <noscript>

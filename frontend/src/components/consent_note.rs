@@ -12,6 +12,9 @@ use crate::{
     transcript::Entry,
 };
 
+/// The note's element.
+const NOTE_ID: &str = "consent-note";
+
 /// The calls that wait for a decision while nothing else goes on.
 pub(crate) fn use_waiting_calls(session: Session) -> Memo<Vec<ToolCallId>> {
     Memo::new(move |_| {
@@ -34,6 +37,9 @@ pub(crate) fn go_to_first(waiting: Memo<Vec<ToolCallId>>) {
 #[component]
 pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> impl IntoView {
     let text = use_language();
+    // What the server wrote stays until it is known here.
+    let drawn = browser::drawn_by_server(NOTE_ID).map(|note| note.inner_html());
+    let drawn = move || drawn.clone().filter(|_| session.is_loading());
     let count = Memo::new(move |_| waiting.with(Vec::len));
     let words = move || Some(count.get()).filter(|count| *count > 0).map(|count| text.calls_wait(count));
     let decide = move |decision: Decision| {
@@ -46,7 +52,8 @@ pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> i
         .into_any()
     };
     view! {
-        <div class="consent-note">
+        {move || drawn().map(|html| view! { <div class="consent-note" inner_html=html></div> })}
+        <div class="consent-note" id=NOTE_ID>
             <span role="status" data-testid="consent-note">{words}</span>
             {move || (count.get() > 0).then(|| button("show-calls", text.show_calls(), Callback::new(move |()| go_to_first(waiting))))}
             {move || (count.get() > 1).then(|| [

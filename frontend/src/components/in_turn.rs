@@ -3,11 +3,14 @@
 
 use std::{cell::RefCell, collections::VecDeque};
 
+use futures_channel::oneshot;
 use leptos::prelude::*;
 
 thread_local! {
     /// The parts that are still to be built, by what has them built; nothing once the page was taken over, and on a server.
     static TURNS: RefCell<Option<VecDeque<RwSignal<bool>>>> = const { RefCell::new(None) };
+    /// Who waits for the page to be in its place.
+    static WAITING: RefCell<Vec<oneshot::Sender<()>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// From now on, parts wait for their turn.
@@ -26,6 +29,28 @@ pub(crate) fn next() -> Option<(RwSignal<bool>, bool)> {
         }
         next.map(|next| (next, turns.as_ref().is_some_and(|turns| !turns.is_empty())))
     })
+}
+
+/// Tells that the page is in its place.
+#[cfg(feature = "browser")]
+pub(crate) fn end() {
+    // Whoever waited may be gone.
+    WAITING.take().into_iter().for_each(|waiting| drop(waiting.send(())));
+}
+
+/// Waits, when a browser takes the page over just now, until it is in its place.
+pub(crate) fn in_place() -> impl Future<Output = ()> {
+    let placed = TURNS.with_borrow(Option::is_some).then(|| {
+        let (tell, told) = oneshot::channel();
+        WAITING.with_borrow_mut(|waiting| waiting.push(tell));
+        told
+    });
+    async move {
+        if let Some(placed) = placed {
+            // It is told once, or the page is gone.
+            let _ = placed.await;
+        }
+    }
 }
 
 /// A part that is built in its turn.

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use futures_channel::oneshot;
 use futures_util::{
     FutureExt as _,
     future::{LocalBoxFuture, join},
@@ -15,7 +16,7 @@ use leptos::{
     task::spawn_local,
     wasm_split::{SplitLoaderError, wasm_split},
 };
-use tallybook_protocol::MessageId;
+use tallybook_protocol::{Conversation, MessageId};
 use uuid::Uuid;
 
 #[cfg(feature = "browser")]
@@ -25,6 +26,7 @@ use crate::{
     components::{
         find_bar::FindBar,
         help::{Help, HelpSheet},
+        in_turn::in_place,
         messages::Messages,
         palette::Palette,
         palette_options::PaletteOptions,
@@ -46,7 +48,7 @@ use crate::{
     reactive::effect,
     reading,
     session::Session,
-    start::Content,
+    start::{Content, Sent},
 };
 
 /// How often a file is asked for while it is wanted, with pauses of 2, 4, 8 … seconds between.
@@ -122,7 +124,7 @@ impl Later {
     /// The page begins with `content`.
     pub(crate) fn new(content: &Content) -> Self {
         Self {
-            messages: File::new(MESSAGES, matches!(content, Content::Conversation(_))),
+            messages: File::new(MESSAGES, matches!(content, Content::Conversation(Sent::Read(_)))),
             others: File::new(OTHERS, matches!(content, Content::Settings)),
         }
     }
@@ -136,6 +138,26 @@ impl Later {
                 self.others.fetch();
             });
         });
+    }
+
+    /// Reads the conversation that the server has sent, as soon as the code for that is here. Of one that cannot be read nothing
+    /// comes.
+    pub(crate) fn read_conversation(self, json: String) -> oneshot::Receiver<Box<Conversation>> {
+        let (tell, told) = oneshot::channel();
+        let File { load: file, is_here, is_coming, .. } = self.messages;
+        is_coming.set_value(true);
+        // What the server drew of them stands there from then on.
+        let placed = in_place();
+        spawn_local(async move {
+            let (came, ()) = join(load(file, || true), placed).await;
+            is_coming.set_value(false);
+            is_here.set(came);
+            if let Ok(Some(conversation)) = reading::conversation(json).await {
+                // Whoever left the conversation does not wait for it.
+                let _ = tell.send(conversation);
+            }
+        });
+        told
     }
 
     fn file_of(self, part: &Part) -> File {
@@ -168,14 +190,12 @@ async fn with_style(file: LocalBoxFuture<'static, bool>) -> bool {
     is_here && is_styled
 }
 
-/// Loads the code of what the page at `address` begins with, and what reads that. What the server drew of it stands there
-/// meanwhile.
+/// Loads the code without which nothing of the page at `address` is alive. What the server drew of it stands there meanwhile.
 #[cfg(feature = "browser")]
 pub(crate) async fn load_first(address: Address) -> bool {
     match address {
-        Address::Conversation(_) => load(MESSAGES, || true).await,
         Address::Settings => load(OTHERS, || true).await,
-        Address::NewChat | Address::Malformed => true,
+        Address::NewChat | Address::Conversation(_) | Address::Malformed => true,
     }
 }
 

@@ -4,8 +4,13 @@ mod call_lines;
 mod room;
 
 use call_lines::{step, toggle_calls};
-use leptos::{html, prelude::*, task::spawn_local};
+use leptos::{
+    html,
+    prelude::*,
+    task::{spawn_local, tick},
+};
 use room::{Room, content_height};
+use tallybook_protocol::MessageId;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
@@ -24,7 +29,7 @@ use crate::{
     language::use_language,
     reveal::reveal,
     scroll::THREAD_ID,
-    session::{Loading, Place, Session},
+    session::{Loading, Session},
     transcript::Transcript,
 };
 
@@ -40,8 +45,9 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     let text = use_language();
     let area = NodeRef::<html::Div>::new();
     // Who went up before the browser took over is left there.
-    let server_drew = browser::drawn_by_server(THREAD_ID).and_then(|area| area.dyn_into().ok());
-    let following = RwSignal::new(server_drew.is_none_or(|area: HtmlElement| is_near_end(&area)));
+    let server_drew = browser::drawn_by_server(THREAD_ID).and_then(|area| area.dyn_into::<HtmlElement>().ok());
+    let following = RwSignal::new(server_drew.as_ref().is_none_or(is_near_end));
+    let is_drawn = server_drew.is_some();
     // Compared with what they were: most of what happens is a word more in one of them.
     let ids = Memo::new(move |_| {
         session.transcript.with(|transcript| transcript.entries().iter().map(|entry| entry.id).collect::<Vec<_>>())
@@ -50,7 +56,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     let has_earlier = Memo::new(move |_| session.transcript.with(Transcript::has_earlier));
     let is_empty =
         Memo::new(move |_| ids.with(Vec::is_empty) && !has_earlier.get() && session.unstored.with(Option::is_none));
-    let is_loading = move || session.place.with(|place| matches!(place, Place::Loading(_)));
+    let is_loading = Memo::new(move |_| session.is_loading());
 
     // Where the page itself scrolled to last: whoever is above that went up.
     let placed = StoredValue::new(0);
@@ -86,16 +92,8 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         }
     });
     reveal_what_is_gone_to(session, following);
-    after_earlier_messages(session, area);
-    Effect::new(move || {
-        ids.track();
-        later::track_messages();
-        // Each mark has all of them laid out anew, so it waits for the last.
-        if session.earlier.get() != Loading::Running {
-            measure_new(area);
-        }
-        remake(room, area);
-    });
+    after_earlier_messages(session, is_loading, area);
+    measure(session, ids, room, area);
     hear_commands(area, session);
     view! {
         <div
@@ -104,7 +102,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             role="log"
             aria-label=text.messages_label()
             // What was said long ago is no news.
-            aria-live=move || (session.earlier.get() == Loading::Running).then_some("off")
+            aria-live=move || (is_loading.get() || session.earlier.get() == Loading::Running).then_some("off")
             tabindex="0"
             node_ref=area
             on:click=move |_| stay_where_one_reads(area, following)
@@ -123,13 +121,16 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             }
         >
             <div class="messages">
-                <Show when=move || is_empty.get() && !is_loading()>
+                <Show when=move || is_empty.get() && !is_loading.get()>
                     <EmptyState session />
                 </Show>
-                <Show when=is_loading><Skeleton /></Show>
-                <Show when=move || has_earlier.get()>
-                    <EarlierMessages session />
-                </Show>
+                // What the server drew stands there meanwhile.
+                <Show when=move || is_loading.get() && !is_drawn><Skeleton /></Show>
+                <div class="earlier-place">
+                    <Show when=move || has_earlier.get()>
+                        <EarlierMessages session />
+                    </Show>
+                </div>
                 {later(move || has_messages.get().then_some(Part::Messages { session, ids }))}
             </div>
             <div class="room" node_ref=room.place></div>
@@ -145,6 +146,19 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         />
     }
     .into_any()
+}
+
+/// Takes account of messages that come and go, or change places.
+fn measure(session: Session, ids: Memo<Vec<MessageId>>, room: Room, area: NodeRef<html::Div>) {
+    Effect::new(move || {
+        ids.track();
+        later::track_messages();
+        // Each mark has all of them laid out anew, so it waits for the last.
+        if session.earlier.get() != Loading::Running {
+            measure_new(area);
+        }
+        remake(room, area);
+    });
 }
 
 fn reveal_what_is_gone_to(session: Session, following: RwSignal<bool>) {
@@ -168,11 +182,15 @@ fn hear_commands(area: NodeRef<html::Div>, session: Session) {
 
 /// Once they are all in their place, none of them is the server's any more. Whoever went to the first of them meanwhile wants
 /// those before it.
-fn after_earlier_messages(session: Session, area: NodeRef<html::Div>) {
+fn after_earlier_messages(session: Session, is_loading: Memo<bool>, area: NodeRef<html::Div>) {
     Effect::new(move |were_coming: Option<bool>| {
         let earlier = session.earlier.get();
-        if earlier != Loading::Running {
-            browser::remove_drawn();
+        if !is_loading.get() && earlier != Loading::Running {
+            spawn_local(async {
+                tick().await;
+                browser::replace_drawn();
+                browser::remove_drawn();
+            });
         }
         if were_coming == Some(true) && earlier == Loading::Idle {
             request_animation_frame(move || {

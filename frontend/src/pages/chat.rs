@@ -2,7 +2,6 @@
 //! conversation; which one is open follows from the address.
 
 use leptos::prelude::*;
-use tallybook_protocol::Conversation;
 use uuid::Uuid;
 
 use crate::{
@@ -31,8 +30,8 @@ use crate::{
     models::Models,
     pages::{drawer::Drawer, orders::Orders},
     palette::Action,
-    session::{Place, Session, Ways},
-    start::{Content, Start},
+    session::{First, Place, Session, Ways},
+    start::{Content, Sent, Start},
     text::page_title,
     tools::Tools,
 };
@@ -55,14 +54,15 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     provide_context(offer);
     provide_context(Person(person));
     provide_context(Switches::new());
-    Later::new(&content).provide();
+    let later_files = Later::new(&content);
+    later_files.provide();
     let navigation = Navigation::new(address, begin_to_write_after_press);
     // The conversation that the new chat in pane so-and-so became.
     let became = StoredValue::new(None::<(u32, Uuid)>);
     let opened = use_opened(navigation, became);
 
     let summary = match &content {
-        Content::Conversation(conversation) => Some(conversation.summary.clone()),
+        Content::Conversation(opened) => Some(opened.summary().clone()),
         Content::NewChat | Content::Settings | Content::Missing | Content::Failed(_) => None,
     };
     let feed = Feed::new(folder);
@@ -134,12 +134,12 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                             session.set(None);
                             return settings_view(sheet);
                         }
-                        let (place, conversation) = content.map_or_else(
-                            || (place_at(address), None),
-                            |content| place_of(address, content),
+                        let (place, first) = content.map_or_else(
+                            || (place_at(address), First::Asked),
+                            |content| place_of(address, content, later_files),
                         );
                         let ways = ways(number);
-                        let opened = Session::new(place, conversation, feed, ways);
+                        let opened = Session::new(place, first, feed, ways);
                         session.set(Some(opened));
                         let open_new_chat = ways.open_new_chat;
                         in_turn(move || {
@@ -224,12 +224,17 @@ fn place_at(address: Address) -> Place {
 }
 
 /// Where a session begins whose content the server has sent.
-fn place_of(address: Address, content: Content) -> (Place, Option<Conversation>) {
+fn place_of(address: Address, content: Content, later_files: Later) -> (Place, First) {
     match (content, address) {
-        (Content::Conversation(conversation), _) => (Place::Open(conversation.summary.uuid), Some(*conversation)),
-        (Content::Failed(words), Address::Conversation(uuid)) => (Place::Failed(uuid, words), None),
-        (Content::Missing, _) => (Place::Missing, None),
-        (Content::NewChat | Content::Settings | Content::Failed(_), _) => (place_at(address), None),
+        (Content::Conversation(Sent::Read(conversation)), _) => {
+            (Place::Open(conversation.summary.uuid), First::Here(conversation))
+        }
+        (Content::Conversation(Sent::Unread { summary, json }), _) => {
+            (Place::Loading(summary.uuid), First::Coming(later_files.read_conversation(json)))
+        }
+        (Content::Failed(words), Address::Conversation(uuid)) => (Place::Failed(uuid, words), First::Asked),
+        (Content::Missing, _) => (Place::Missing, First::Asked),
+        (Content::NewChat | Content::Settings | Content::Failed(_), _) => (place_at(address), First::Asked),
     }
 }
 

@@ -51,11 +51,8 @@ pub(crate) fn reduce(state: &mut State, input: Input) -> Vec<Effect> {
 
 impl State {
     fn begin(&mut self, out: &mut Vec<Effect>) {
-        self.draw_newest_first(out);
         match self.place {
             Place::Loading(uuid) => self.load(uuid, out),
-            // What runs is joined, however far it is.
-            Place::Open(_) if self.reader == Reader::Hidden => self.join(out),
             Place::Failed(..) => self.pause(out),
             Place::NewChat | Place::Open(_) | Place::Missing | Place::Deleted => {}
         }

@@ -5,6 +5,7 @@ mod carry_out;
 
 use std::collections::BTreeMap;
 
+use futures_channel::oneshot;
 use futures_util::future::AbortHandle;
 use leptos::prelude::*;
 use tallybook_protocol::{Conversation, MessageId, ToolCallId};
@@ -36,6 +37,27 @@ pub(crate) struct Ways {
     pub(crate) became: Callback<Uuid>,
     /// Leaves for a new chat.
     pub(crate) open_new_chat: Callback<()>,
+}
+
+/// How a session comes by the conversation that it begins with.
+pub(crate) enum First {
+    /// It asks for it, where there is one.
+    Asked,
+    /// It has it, on the server.
+    Here(Box<Conversation>),
+    /// It came with the page, and is read when the code for that is here.
+    Coming(oneshot::Receiver<Box<Conversation>>),
+}
+
+/// What a session has begun to wait for.
+#[derive(Default)]
+struct Underway {
+    /// The conversation that came with the page, until it is asked for.
+    coming: Option<oneshot::Receiver<Box<Conversation>>>,
+    /// The task that waits for what the session waits for.
+    reading: Option<AbortHandle>,
+    /// All other tasks.
+    tasks: Vec<AbortHandle>,
 }
 
 /// What was last kept, and for which conversation: what is being written, what waits, and whether answers are planned.
@@ -78,27 +100,26 @@ pub(crate) struct Session {
     /// What waits for the end of the answer.
     pub(crate) queue: RwSignal<Queue>,
     kept: StoredValue<Kept>,
-    /// The task that waits for what the session waits for.
-    reading: StoredValue<Option<AbortHandle>>,
-    /// All other tasks.
-    tasks: StoredValue<Vec<AbortHandle>>,
+    underway: StoredValue<Underway>,
     ways: Ways,
     models: Models,
     pub(crate) tools: Tools,
 }
 
 impl Session {
-    /// A session of a place, with the conversation there when it is here already.
-    pub(crate) fn new(place: Place, conversation: Option<Conversation>, feed: Feed, ways: Ways) -> Self {
+    /// A session of a place.
+    pub(crate) fn new(place: Place, first: First, feed: Feed, ways: Ways) -> Self {
         let uuid = match &place {
             Place::Loading(uuid) | Place::Failed(uuid, _) | Place::Open(uuid) => Some(*uuid),
             Place::NewChat | Place::Missing | Place::Deleted => None,
         };
         let kept: Kept = (uuid, kept_draft(uuid), kept_queue(uuid), kept_plans_first(uuid));
-        let mut state = State::new(place, conversation, kept.1.clone(), use_language());
-        if !browser::IS_HERE {
-            state.show_all();
-        }
+        let (here, coming) = match first {
+            First::Asked => (None, None),
+            First::Here(conversation) => (Some(*conversation), None),
+            First::Coming(coming) => (None, Some(coming)),
+        };
+        let mut state = State::new(place, here, kept.1.clone(), use_language());
         state.restore_queue(kept.2.clone());
         state.plans_first = kept.3;
         let phase = RwSignal::new(state.phase());
@@ -130,8 +151,7 @@ impl Session {
             next: RwSignal::new((None, kept.3)),
             queue,
             kept: StoredValue::new(kept),
-            reading: StoredValue::new(None),
-            tasks: StoredValue::default(),
+            underway: StoredValue::new(Underway { coming, ..Underway::default() }),
             ways,
             state,
         };
@@ -152,7 +172,7 @@ impl Session {
             if session.state.try_with_value(State::is_delivering) != Some(true) {
                 session.let_go();
             }
-            session.tasks.try_with_value(|tasks| tasks.iter().for_each(AbortHandle::abort));
+            session.underway.try_with_value(|underway| underway.tasks.iter().for_each(AbortHandle::abort));
         });
         session
     }
@@ -160,6 +180,11 @@ impl Session {
     /// A message, as it changes, for as long as the component that asks for it is there.
     pub(crate) fn entry(self, id: MessageId) -> ReadSignal<DrawnEntry> {
         self.drawing.entry(id)
+    }
+
+    /// Whether nothing is known of the conversation yet.
+    pub(crate) fn is_loading(self) -> bool {
+        self.place.with(|place| matches!(place, Place::Loading(_)))
     }
 
     /// Whether a turn runs or is about to.

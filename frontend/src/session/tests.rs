@@ -35,16 +35,23 @@ struct Told {
 }
 
 impl Told {
-    fn new(place: Place, conversation: Option<Conversation>, draft: &str) -> Self {
-        let state = State::new(place, conversation, draft.to_owned(), Language::English);
+    fn new(place: Place, draft: &str) -> Self {
+        let state = State::new(place, None, draft.to_owned(), Language::English);
         let mut told = Self { state, done: Vec::new() };
         told.tell(Input::Alive);
         told
     }
 
+    /// A conversation that was opened.
+    fn opened(conversation: Conversation) -> Self {
+        let mut told = Self::new(Place::Loading(HERE), "");
+        told.answer(Answer::Found(Ok(Some(conversation))));
+        told
+    }
+
     /// An open conversation with this question and its whole answer.
     fn open(question: &str) -> Self {
-        Self::new(Place::Open(HERE), Some(conversation(&[(1, question, MessageStatus::Complete)])), "")
+        Self::opened(conversation(&[(1, question, MessageStatus::Complete)]))
     }
 
     /// Tells it something, and gives what it has done about it.

@@ -14,16 +14,15 @@ use super::{
 use crate::{language::Language, transcript::Transcript};
 
 impl State {
-    /// What is known of a place before anything happens in it, of a conversation its newest messages; `draft` is what was kept
-    /// of what was being written.
+    /// What is known of a place before anything happens in it, on the server all of a conversation; `draft` is what was kept of
+    /// what was being written.
     pub(crate) fn new(place: Place, conversation: Option<Conversation>, draft: String, text: Language) -> Self {
         let mut state = Self::blank(place, draft, text);
         if let Some(conversation) = conversation {
-            state.transcript = Transcript::from(state.newest_of(conversation));
+            state.transcript = Transcript::from(conversation);
         }
-        state.drop_stored_draft();
         state.reader = match state.place {
-            // Nobody reads it before there is a browser.
+            // A server reads no turn along.
             Place::Open(_) if state.transcript.runs() => Reader::Hidden,
             Place::Loading(_) => Reader::Looking(Look { is_quiet: false, is_small: false, is_peek: false }),
             _ => Reader::Resting,
@@ -32,7 +31,7 @@ impl State {
     }
 
     /// The newest messages of a conversation that is opened. Those before them are held back, to come into sight after them.
-    pub(crate) fn newest_of(&mut self, mut stored: Conversation) -> Conversation {
+    pub(super) fn newest_of(&mut self, mut stored: Conversation) -> Conversation {
         let newest = take_newest(&mut stored, DRAWN_AT_ONCE);
         if let Some(first) = newest.messages.first().filter(|_| !stored.messages.is_empty()) {
             self.earlier = Loading::Running;
@@ -46,14 +45,6 @@ impl State {
     pub(super) fn draw_newest_first(&self, out: &mut Vec<Effect>) {
         if self.coming.is_some() {
             out.push(Effect::DrawEarlier(self.earlier_ticket));
-        }
-    }
-
-    /// Shows what was held back as well, where there are no frames.
-    pub(crate) fn show_all(&mut self) {
-        if let Some((below, page)) = self.coming.take() {
-            self.transcript.prepend(below, page);
-            self.earlier = Loading::Idle;
         }
     }
 }

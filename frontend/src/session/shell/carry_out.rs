@@ -7,7 +7,7 @@ use leptos::{
     prelude::*,
     task::{spawn_local, tick},
 };
-use tallybook_protocol::{MessageId, NewMessage, Window};
+use tallybook_protocol::{Conversation, MessageId, NewMessage, Window};
 use uuid::Uuid;
 
 use super::{
@@ -37,7 +37,8 @@ impl Session {
         match effect {
             Effect::Read(ticket, request) => {
                 self.let_go();
-                self.reading.set_value(Some(spawn(self.wait_for(ticket, request))));
+                let reading = spawn(self.wait_for(ticket, request));
+                self.underway.update_value(|underway| underway.reading = Some(reading));
             }
             Effect::LetGo => self.let_go(),
             Effect::Stop(ticket, uuid) => {
@@ -108,7 +109,10 @@ impl Session {
                 answer(Answer::Selected(api::select_message(uuid, id, window).await));
             }
             Request::Find(uuid, window) => {
-                let found = api::find_conversation(uuid, window).await;
+                let found = match self.sent_with_page().await {
+                    Some(conversation) => Ok(Some(*conversation)),
+                    None => api::find_conversation(uuid, window).await,
+                };
                 if let (Ok(Some(found)), false) = (&found, self.is_gone()) {
                     self.models.learn(Some(uuid), found.summary.model.clone());
                 }
@@ -131,6 +135,11 @@ impl Session {
                 answer(Answer::Second);
             }
         }
+    }
+
+    /// The conversation that came with the page, the first time that it is asked for.
+    async fn sent_with_page(self) -> Option<Box<Conversation>> {
+        self.underway.try_update_value(|underway| underway.coming.take()).flatten()?.await.ok()
     }
 
     /// Whether its component has gone away.
@@ -165,7 +174,7 @@ impl Session {
 
     /// Waits for nothing any more.
     pub(super) fn let_go(self) {
-        if let Some(reading) = self.reading.try_update_value(Option::take).flatten() {
+        if let Some(reading) = self.underway.try_update_value(|underway| underway.reading.take()).flatten() {
             reading.abort();
         }
     }
@@ -173,7 +182,7 @@ impl Session {
     /// Runs `task` until it ends or the component goes away.
     fn spawn(self, task: impl Future<Output = ()> + 'static) {
         let handle = spawn(task);
-        self.tasks.update_value(|tasks| tasks.push(handle));
+        self.underway.update_value(|underway| underway.tasks.push(handle));
     }
 }
 

@@ -17,7 +17,7 @@ fn paused(calls: &[i64]) -> Conversation {
 }
 
 fn waiting(calls: &[i64]) -> Told {
-    Told::new(Place::Open(HERE), Some(paused(calls)), "")
+    Told::opened(paused(calls))
 }
 
 /// What it asks of the server: the calls that are decided on.
@@ -84,7 +84,7 @@ fn what_is_written_meanwhile_waits_for_the_end_of_the_answer() {
 
 #[test]
 fn a_message_for_a_conversation_that_turns_out_to_wait_is_given_back() {
-    let mut here = Told::new(Place::Loading(HERE), None, "");
+    let mut here = Told::new(Place::Loading(HERE), "");
     here.send("For here");
     here.answer(Answer::Found(Ok(Some(paused(&[7])))));
     assert_eq!((here.state.draft.as_str(), here.state.phase()), ("For here", Phase::Awaiting));

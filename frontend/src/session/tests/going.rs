@@ -20,7 +20,7 @@ fn with_earlier(turns: &[(i64, &str, MessageStatus)]) -> Conversation {
 
 /// The third turn of four or more, with others before it.
 fn far() -> Told {
-    Told::new(Place::Open(HERE), Some(with_earlier(&[(5, "Q5", Complete)])), "")
+    Told::opened(with_earlier(&[(5, "Q5", Complete)]))
 }
 
 impl Told {
@@ -79,7 +79,7 @@ fn what_is_on_its_way_comes_first() {
 
 #[test]
 fn a_message_of_a_conversation_that_is_on_its_way_waits_for_it() {
-    let mut here = Told::new(Place::Loading(HERE), None, "");
+    let mut here = Told::new(Place::Loading(HERE), "");
     here.act(Action::GoTo(goal(11)));
     assert!(here.revealed().is_empty());
     here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
@@ -125,7 +125,7 @@ fn what_cannot_be_loaded_is_not_waited_for() {
 
 #[test]
 fn another_version_is_not_shown_while_an_answer_is_written() {
-    let mut here = Told::new(Place::Open(HERE), Some(conversation(&[(1, "Q1", Streaming)])), "");
+    let mut here = Told::opened(conversation(&[(1, "Q1", Streaming)]));
     here.answer(Answer::Joined(Ok(true)));
     here.act(Action::GoTo(goal(21)));
     assert_eq!(here.state.notice.as_deref(), Some(Language::English.message_elsewhere()));

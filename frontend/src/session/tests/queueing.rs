@@ -116,7 +116,7 @@ fn it_is_there_again_when_the_page_is_loaded_anew() {
     here.send("Q3");
     here.send("Q4");
     let kept = here.state.queue.to_text();
-    let mut again = Told::new(Place::Loading(HERE), None, "");
+    let mut again = Told::new(Place::Loading(HERE), "");
     again.state.restore_queue(Queue::from_text(&kept));
     again.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
     again.answer(Answer::Joined(Ok(true)));
@@ -125,13 +125,13 @@ fn it_is_there_again_when_the_page_is_loaded_anew() {
 
     // Reloaded while the first was on its way, and it arrived.
     let kept = again.state.queue.to_text();
-    let mut later = Told::new(Place::Loading(HERE), None, "");
+    let mut later = Told::new(Place::Loading(HERE), "");
     later.state.restore_queue(Queue::from_text(&kept));
     let stored = [(1, "Q1", Complete), (2, "Q2", Complete), (3, "Q3", Complete)];
     later.answer(Answer::Found(Ok(Some(conversation(&stored)))));
     assert_eq!(waiting(&later), ["Q4"]);
 
-    let mut idle = Told::new(Place::Loading(HERE), None, "");
+    let mut idle = Told::new(Place::Loading(HERE), "");
     idle.state.restore_queue(Queue::from_text(&kept));
     idle.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
     assert_eq!((waiting(&idle), idle.state.phase()), (vec!["Q3", "Q4"], Phase::Idle), "what is over waits");

@@ -9,7 +9,7 @@ use super::*;
 
 #[test]
 fn a_message_written_while_a_conversation_loads_goes_there() {
-    let mut here = Told::new(Place::Loading(HERE), None, "");
+    let mut here = Told::new(Place::Loading(HERE), "");
     assert!(matches!(here.waits_for().1, Request::Find(HERE, Window { limit: Some(50), .. })));
     here.send("For here");
     assert_eq!(here.state.phase(), Phase::Sending);
@@ -21,7 +21,7 @@ fn a_message_written_while_a_conversation_loads_goes_there() {
 
 #[test]
 fn a_message_written_while_a_conversation_loads_waits_when_an_answer_is_written_there() {
-    let mut here = Told::new(Place::Loading(HERE), None, "");
+    let mut here = Told::new(Place::Loading(HERE), "");
     here.send("For here");
     here.act(Action::Write("and more".to_owned()));
     here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Streaming)])))));
@@ -32,7 +32,7 @@ fn a_message_written_while_a_conversation_loads_waits_when_an_answer_is_written_
 
 #[test]
 fn a_conversation_that_cannot_be_loaded_is_tried_again_and_at_once_with_a_network() {
-    let mut here = Told::new(Place::Loading(HERE), None, "A draft");
+    let mut here = Told::new(Place::Loading(HERE), "A draft");
     here.answer(Answer::Found(Err(ApiError::Unreachable)));
     assert!(matches!(here.state.place, Place::Failed(HERE, _)));
     here.answer(Answer::Second);
@@ -48,18 +48,13 @@ fn a_conversation_that_cannot_be_loaded_is_tried_again_and_at_once_with_a_networ
 #[test]
 fn a_conversation_opens_with_its_newest_messages_and_those_before_them_follow() {
     let stored = conversation(&[(1, "Q1", Complete), (2, "Q2", Complete), (3, "Q3", Complete)]);
-    let mut loaded = Told::new(Place::Loading(HERE), None, "");
-    loaded.answer(Answer::Found(Ok(Some(stored.clone()))));
-    let sent = Told::new(Place::Open(HERE), Some(stored.clone()), "");
-    for mut here in [loaded, sent] {
-        assert_eq!((here.texts(), here.state.transcript.has_earlier()), (vec!["Q3", "A3"], true));
-        here.draw_all();
-        assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2", "Q3", "A3"]);
-        assert!(!here.state.transcript.has_earlier());
-    }
-    let mut without_frames = State::new(Place::Open(HERE), Some(stored), String::new(), Language::English);
-    without_frames.show_all();
-    assert_eq!(without_frames.transcript.entries().len(), 6);
+    let mut here = Told::opened(stored.clone());
+    assert_eq!((here.texts(), here.state.transcript.has_earlier()), (vec!["Q3", "A3"], true));
+    here.draw_all();
+    assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2", "Q3", "A3"]);
+    assert!(!here.state.transcript.has_earlier());
+    let drawn_by_server = State::new(Place::Open(HERE), Some(stored), String::new(), Language::English);
+    assert_eq!(drawn_by_server.transcript.entries().len(), 6, "a server has no frames");
 }
 
 #[test]
@@ -79,7 +74,7 @@ fn stop_takes_effect_as_soon_as_there_is_something_to_stop() {
 
 #[test]
 fn stop_while_a_conversation_is_made_gives_the_message_back() {
-    let mut here = Told::new(Place::NewChat, None, "");
+    let mut here = Told::new(Place::NewChat, "");
     here.send("Q1");
     assert!(matches!(here.waits_for().1, Request::Make(_)));
     here.act(Action::Stop);
@@ -155,7 +150,7 @@ fn a_tab_that_comes_back_reads_what_may_have_changed() {
 #[test]
 fn a_branch_chosen_elsewhere_may_have_changed_any_message() {
     let open = conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)]);
-    let mut here = Told::new(Place::Open(HERE), Some(open), "");
+    let mut here = Told::opened(open);
     here.draw_all();
     here.tell(news(FeedKind::BranchSelected));
     let (_, Request::Find(_, window)) = here.waits_for() else { panic!("it looks") };
@@ -282,7 +277,7 @@ fn what_is_written_is_kept_until_it_is_stored() {
     here.answer(Answer::Opened(Ok(())));
     here.events(vec![start(2, "Q2")]);
     assert_eq!(here.state.unsent(), "");
-    let again = Told::new(Place::Loading(HERE), None, "Q2\nand more");
+    let again = Told::new(Place::Loading(HERE), "Q2\nand more");
     let mut again = again;
     again.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
     assert_eq!(again.state.draft, "and more", "what was kept and stored after all is no draft");
