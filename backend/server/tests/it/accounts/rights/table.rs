@@ -1,0 +1,201 @@
+//! Who may do what, as a table: every address that the server takes, by every method, with what each who asks is answered.
+//! The asking is in `rights`.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::super::kit::PASSWORD;
+
+/// What everybody is answered: nobody, another person, the owner, an admin, whoever signed out, and another's key.
+pub(super) type Answers = [u16; 6];
+
+/// For what is one's own, of which everybody has some.
+const OWN: Answers = [401, 200, 200, 200, 401, 200];
+/// The same, of which programs are told nothing.
+const PERSONAL: Answers = [401, 200, 200, 200, 401, 403];
+/// For what is somebody's, if it is answered with 200.
+pub(super) const SOMEBODYS: Answers = somebodys(200);
+/// For what only admins may.
+const ADMINS: Answers = admins(200);
+/// For what is the same for everybody.
+const PUBLIC: Answers = [200; 6];
+/// The page's files, which a build without a page does not have.
+pub(super) const FILE: Answers = [404; 6];
+
+const fn somebodys(status: u16) -> Answers {
+    [401, 404, status, 404, 401, 404]
+}
+
+const fn admins(status: u16) -> Answers {
+    [401, 403, 403, status, 401, 403]
+}
+
+/// What is sent: `{}` as JSON unless something else is said.
+pub(super) enum Body {
+    Nothing,
+    Json(Value),
+    Form(&'static str),
+}
+
+pub(super) struct Row {
+    pub(super) method: Method,
+    /// As the table of routes has it.
+    pub(super) route: &'static str,
+    /// What follows the address.
+    pub(super) query: &'static str,
+    pub(super) body: Body,
+    pub(super) answers: Answers,
+}
+
+pub(super) fn row(method: Method, route: &'static str, answers: Answers) -> Row {
+    Row { method, route, query: "", body: Body::Nothing, answers }
+}
+
+impl Row {
+    fn json(self, body: Value) -> Self {
+        Self { body: Body::Json(body), ..self }
+    }
+
+    fn form(self, body: &'static str) -> Self {
+        Self { body: Body::Form(body), ..self }
+    }
+
+    fn query(self, query: &'static str) -> Self {
+        Self { query, ..self }
+    }
+}
+
+/// Every address by every method, with what each is answered.
+pub(super) fn rows() -> Vec<Row> {
+    let (get, post, patch, delete) = (Method::GET, Method::POST, Method::PATCH, Method::DELETE);
+    let wrong = || json!({"name": "stranger", "password": "whatever it is"});
+    let mut rows = rows_of_the_book();
+    rows.extend([
+        row(get.clone(), "/api/conversations", OWN),
+        row(post.clone(), "/api/conversations", [401, 201, 201, 201, 401, 201]).json(json!({})),
+        row(get.clone(), "/api/conversations/{uuid}", SOMEBODYS),
+        row(patch.clone(), "/api/conversations/{uuid}", SOMEBODYS).json(json!({"title": "New"})),
+        row(get.clone(), "/api/conversations/{uuid}/export", SOMEBODYS).query("?format=json"),
+        row(post.clone(), "/api/conversations/{uuid}/messages", SOMEBODYS).json(json!({"content": "Again"})),
+        row(post.clone(), "/api/conversations/{uuid}/messages/{message_id}/regenerate", SOMEBODYS),
+        row(post.clone(), "/api/conversations/{uuid}/messages/{message_id}/reasoning-summary", SOMEBODYS),
+        row(post.clone(), "/api/conversations/{uuid}/messages/{message_id}/select", SOMEBODYS),
+        row(get.clone(), "/api/conversations/{uuid}/messages/{message_id}/playback", SOMEBODYS),
+        row(get.clone(), "/api/conversations/{uuid}/messages/{message_id}/usage", SOMEBODYS),
+        row(get.clone(), "/api/conversations/{uuid}/usage", SOMEBODYS),
+        row(get.clone(), "/api/conversations/{uuid}/events", somebodys(204)),
+        row(post.clone(), "/api/conversations/{uuid}/continue", somebodys(409)),
+        row(post.clone(), "/api/conversations/{uuid}/stop", somebodys(204)),
+        row(get.clone(), "/api/conversations/{uuid}/search", SOMEBODYS).query("?query=sum"),
+        row(get.clone(), "/api/tool-calls/{tool_call_id}", SOMEBODYS),
+        row(post.clone(), "/api/conversations/{uuid}/shares", [401, 404, 201, 404, 401, 403]),
+        row(get.clone(), "/api/shares", OWN),
+        row(delete.clone(), "/api/shares/{share_id}", [401, 404, 204, 404, 401, 403]),
+        row(get.clone(), "/s/{token}", [404; 6]),
+        row(delete.clone(), "/api/conversations/{uuid}", somebodys(204)),
+        row(get.clone(), "/api/conversations/{uuid}/tools", SOMEBODYS),
+        row(Method::PUT, "/api/conversations/{uuid}/tools", SOMEBODYS).json(json!({"disabled": ["add"]})),
+        row(post.clone(), "/api/tools/settings", SOMEBODYS)
+            .json(json!({"session_id": "{uuid}", "tools": {"add": false}})),
+        row(post.clone(), "/api/tool-servers/{server}/tools/{tool}/accept", admins(404)),
+        row(post.clone(), "/api/conversations/{uuid}/decisions", [401, 404, 422, 404, 401, 403])
+            .json(json!({"decisions": []})),
+        row(post.clone(), "/api/tool-calls/{tool_call_id}/decision", [401, 404, 409, 404, 401, 403])
+            .json(json!({"decision": "approve"})),
+        row(get.clone(), "/api/approvals", OWN),
+        row(delete.clone(), "/api/approvals/{approval_id}", [401, 404, 204, 404, 401, 403]),
+        row(get.clone(), "/api/search", OWN).query("?query=sum"),
+        row(get.clone(), "/api/events", OWN),
+        row(get.clone(), "/api/models", OWN),
+        row(get.clone(), "/api/tools", OWN),
+        row(get.clone(), "/api/sessions", PERSONAL),
+        row(delete.clone(), "/api/sessions/{session_id}", [401, 404, 204, 404, 401, 403]),
+        row(get.clone(), "/api/keys", PERSONAL),
+        row(post.clone(), "/api/keys", [401, 201, 201, 201, 401, 403]).json(json!({"name": "mine"})),
+        row(delete.clone(), "/api/keys/{key_id}", [401, 404, 204, 404, 401, 403]),
+        row(get.clone(), "/api/me", OWN),
+        row(patch.clone(), "/api/me", PERSONAL).json(json!({"instructions": "Be kind."})),
+        // What takes the password is refused without it.
+        row(delete.clone(), "/api/me", [401, 403, 403, 403, 401, 403]).json(json!({"password": "not it"})),
+        row(Method::PUT, "/api/me/password", [401, 403, 403, 403, 401, 403])
+            .json(json!({"current": "not it", "new": PASSWORD})),
+        row(get.clone(), "/api/me/export", PERSONAL),
+        row(get.clone(), "/api/users", ADMINS),
+        row(post.clone(), "/api/users", admins(201)).json(json!({"name": "zoe", "password": PASSWORD})),
+        row(get.clone(), "/api/users/{user_id}", ADMINS),
+        row(patch, "/api/users/{user_id}", ADMINS).json(json!({"role": "user"})),
+        row(delete.clone(), "/api/users/{user_id}", admins(204)),
+        // By the issuer, of which there is none here.
+        row(get.clone(), "/sign-in/away", [404; 6]),
+        row(get.clone(), "/sign-in/callback", [404; 6]).query("?code=x&state=x"),
+        row(get.clone(), "/api/identities", PERSONAL),
+        row(post.clone(), "/api/identities", [401, 404, 404, 404, 401, 403]).json(json!({"password": PASSWORD})),
+        row(delete.clone(), "/api/identities/{identity_id}", [401, 404, 404, 404, 401, 403]),
+        row(get.clone(), "/api/users/{user_id}/identities", ADMINS),
+        row(post.clone(), "/api/users/{user_id}/identities", admins(404)).json(json!({"subject": "somebody"})),
+        row(delete.clone(), "/api/users/{user_id}/identities/{identity_id}", admins(404)),
+        row(post.clone(), "/api/invitations", admins(201)),
+        row(get.clone(), "/v1/models", OWN),
+        row(get.clone(), "/v1/models/{id:.+}", [401, 404, 404, 404, 401, 404]),
+        row(post.clone(), "/v1/chat/completions", [401, 400, 400, 400, 401, 400]).json(json!({})),
+        row(post.clone(), "/v1/responses", [401, 400, 400, 400, 401, 400]).json(json!({})),
+        row(get.clone(), "/v1/responses/{id}", [401, 404, 404, 404, 401, 404]),
+        row(delete.clone(), "/v1/responses/{id}", [401, 404, 404, 404, 401, 404]),
+        row(post.clone(), "/v1/chat", [401, 400, 400, 400, 401, 400]).json(json!({})),
+        row(post.clone(), "/api/chat", [401, 400, 400, 400, 401, 400]).json(json!({})),
+        row(post.clone(), "/mcp", OWN).json(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})),
+        row(get.clone(), "/api/looks", PERSONAL),
+        row(get.clone(), "/openapi.json", PUBLIC),
+        row(get.clone(), "/docs/api", PUBLIC),
+        row(get.clone(), "/healthz", PUBLIC),
+        row(get.clone(), "/readyz", PUBLIC),
+        row(get.clone(), "/metrics", ADMINS),
+        row(get.clone(), "/pkg/{version}/{file}", FILE),
+        row(get.clone(), "/service-worker.js", FILE),
+        row(get.clone(), "/favicon.svg", FILE),
+        row(get.clone(), "/manifest.webmanifest", FILE),
+        row(get.clone(), "/icon-192.png", FILE),
+        row(get.clone(), "/icon-512.png", FILE),
+        row(get.clone(), "/icon-maskable-512.png", FILE),
+        row(get.clone(), "/sign-in", [200, 303, 303, 303, 200, 303]),
+        row(post.clone(), "/sign-in", [401; 6]).form("name=nobody&password=whatever&next=/"),
+        row(get.clone(), "/setup", [410; 6]).query("?token=x"),
+        row(post.clone(), "/setup", [410; 6]).form("name=eve&password=a+password+of+some+length&token=x"),
+        row(get, "/invitation", [410; 6]).query("?token=x"),
+        row(post.clone(), "/invitation", [410; 6]).form("name=eve&password=a+password+of+some+length&token=x"),
+        // From here on a session ends with each of them.
+        row(post.clone(), "/api/session", [401; 6]).json(wrong()),
+        row(post, "/sign-out", [303; 6]),
+        row(delete.clone(), "/api/session", [401, 204, 204, 204, 401, 403]),
+        row(delete, "/api/sessions", [401, 204, 204, 204, 401, 403]),
+    ]);
+    rows
+}
+
+fn rows_of_the_book() -> Vec<Row> {
+    let (get, post) = (Method::GET, Method::POST);
+    vec![
+        // Of what is another's, admins are asked why they look.
+        row(get.clone(), "/admin", [303, 403, 403, 200, 303, 403]),
+        row(get.clone(), "/admin/book.js", [303, 403, 403, 200, 303, 403]),
+        row(get.clone(), "/admin/figures", [303, 403, 403, 200, 303, 403]),
+        row(get.clone(), "/admin/export", [303, 403, 403, 403, 303, 403]).query("?format=csv"),
+        row(get.clone(), "/admin/calls/{tool_call_id}", [303, 403, 403, 403, 303, 403]),
+        row(get.clone(), "/admin/calls/{tool_call_id}/playback", [303, 403, 403, 403, 303, 403]),
+        row(get, "/admin/conversations/{uuid}", [303, 403, 403, 403, 303, 403]),
+        row(post.clone(), "/admin", admins(303)).form("reason=because"),
+        row(post.clone(), "/admin/export", admins(303)).query("?format=csv").form("reason=because"),
+        row(post.clone(), "/admin/calls/{tool_call_id}", admins(303)).form("reason=because"),
+        row(post.clone(), "/admin/calls/{tool_call_id}/playback", admins(303)).form("reason=because"),
+        row(post.clone(), "/admin/conversations/{uuid}", admins(303)).form("reason=because"),
+        // Above the admin has said why.
+        row(post, "/admin/calls/{tool_call_id}/reruns", admins(303)).form("input={}"),
+    ]
+}
+
+/// The addresses of the page, with what everybody is answered.
+pub(super) const PAGES: [(&str, Answers); 3] = [
+    ("/", [303, 200, 200, 200, 303, 200]),
+    ("/settings", [303, 200, 200, 200, 303, 200]),
+    ("/c/{uuid}", [303, 404, 200, 404, 303, 404]),
+];
