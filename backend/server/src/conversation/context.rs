@@ -19,6 +19,7 @@ use uuid::Uuid;
 use super::{
     MemorySettings, PlanSettings, ServiceError,
     changes::Changes,
+    feeds::Feeds,
     limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
     person_limits::PersonLimits,
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
@@ -45,6 +46,8 @@ pub(super) struct Context {
     pub(super) models: Catalog,
     pub(super) journal: Journal,
     pub(super) changes: Changes,
+    /// Who is told of them.
+    pub(super) feeds: Feeds,
     /// The right to search.
     pub(super) searches: Slots<UserId>,
     /// The right to export a conversation.
@@ -121,6 +124,7 @@ impl Context {
             models,
             journal: Journal::default(),
             changes: Changes::default(),
+            feeds: Feeds::default(),
             searches: Slots::new(MAX_SEARCHES),
             exports: Slots::new(MAX_EXPORTS),
             plain_calls: Slots::new(MAX_PLAIN_CALLS),

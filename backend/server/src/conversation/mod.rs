@@ -1,4 +1,4 @@
-//! Conversations: their list (`list`), which branch of one is shown and how much of it (`branch`), where something stands
+//! Conversations: their list (`list`) and who is told of it (`feeds`), which branch of one is shown and how much of it (`branch`), where something stands
 //! in them (`search`), which model answers (`model`) with which tools (`tool_switches`, `tool_definitions`), the turns that run in them (`turn`),
 //! one of their tool calls (`tool_call`), a model that a program asks once (`plain`) and a tool that it calls without a turn
 //! (`direct`), what is approved for good (`approvals`), a conversation as a file (`export`) or by a link (`share`), how much
@@ -13,6 +13,7 @@ mod context;
 mod direct;
 mod error;
 mod export;
+mod feeds;
 mod input;
 mod lifecycle;
 mod limits;

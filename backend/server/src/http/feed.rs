@@ -20,9 +20,11 @@ use crate::accounts::UserId;
 pub(super) async fn subscribe(state: State, user: UserId) -> Result<HttpResponse, ApiError> {
     let mut feed = state.run(|service| async move { service.feed(user).await }).await?;
     let mut response = sse::respond_with(state.keep_alive, sse::KEEP_ALIVE, async move || {
-        let event = feed.recv().await?;
-        let data = serde_json::to_string(&event).ok()?;
-        Some(vec![write_frame(None, event.name(), &data).into()])
+        let frame = |event: &FeedEvent| {
+            let data = serde_json::to_string(event).ok()?;
+            Some(write_frame(None, event.name(), &data).into())
+        };
+        feed.next().await?.iter().map(frame).collect()
     });
     // Whoever comes back after a deployment learns that there is another page.
     response.headers_mut().insert(HeaderName::from_static(PAGE_HEADER), HeaderValue::from_static(state.site.folder()));

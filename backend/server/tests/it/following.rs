@@ -153,6 +153,27 @@ on_every_engine! {
         assert_eq!(feed.next().await.kind, FeedKind::ConversationDeleted);
     }
 
+    /// Whoever joins later hears what happens from then on, whoever else comes or goes.
+    async fn readers_of_a_feed_come_and_go(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let hears = async |feed: &mut FeedReader| feed.next().await.conversation_id.to_string();
+        let mut first = FeedReader::open(&app).await;
+        let one = app.create_conversation().await;
+        assert_eq!(hears(&mut first).await, one);
+        let mut second = FeedReader::open(&app).await;
+        let two = app.create_conversation().await;
+        assert_eq!((hears(&mut first).await, hears(&mut second).await), (two.clone(), two));
+        drop(first);
+        let three = app.create_conversation().await;
+        assert_eq!(hears(&mut second).await, three);
+        drop(second);
+        app.create_conversation().await;
+        let mut third = FeedReader::open(&app).await;
+        let five = app.create_conversation().await;
+        assert_eq!(hears(&mut third).await, five);
+    }
+
     /// While nothing happens a stream gives signs of life, and asks proxies not to hold anything back.
     async fn a_silent_stream_is_kept_alive_and_unbuffered(engine: Engine) {
         let model = MockLlm::start().await.unwrap();

@@ -5,12 +5,12 @@ mod feed;
 use std::time::Duration;
 
 use chrono::DateTime;
-use tallybook_protocol::{ConversationSummary, FeedEvent, NewConversation, Page, UpdateConversation};
-use tokio::sync::mpsc;
+use tallybook_protocol::{ConversationSummary, NewConversation, Page, UpdateConversation};
 use uuid::Uuid;
 
 use super::{
     ServiceError,
+    feeds::FeedReader,
     input::{check_search, check_title},
     limits::{MAX_LIST_PAGE, MAX_PINNED},
     service::ConversationService,
@@ -125,7 +125,7 @@ impl ConversationService {
     }
 
     /// What happens from now on to a user's conversations.
-    pub async fn feed(&self, user: UserId) -> Result<mpsc::Receiver<FeedEvent>, ServiceError> {
+    pub async fn feed(&self, user: UserId) -> Result<FeedReader, ServiceError> {
         feed::watch(&self.context, user).await
     }
 }
