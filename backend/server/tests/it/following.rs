@@ -168,10 +168,13 @@ on_every_engine! {
         let three = app.create_conversation().await;
         assert_eq!(hears(&mut second).await, three);
         drop(second);
-        app.create_conversation().await;
+        let four = app.create_conversation().await;
         let mut third = FeedReader::open(&app).await;
         let five = app.create_conversation().await;
-        assert_eq!(hears(&mut third).await, five);
+        // What happened just before may still be told.
+        let told = hears(&mut third).await;
+        let told = if told == four { hears(&mut third).await } else { told };
+        assert_eq!(told, five);
     }
 
     /// While nothing happens a stream gives signs of life, and asks proxies not to hold anything back.

@@ -19,7 +19,8 @@ use crate::accounts::UserId;
 /// How often a state is taken for what other processes change. What this one changes is noticed at once.
 const POLL_EVERY: Duration = Duration::from_secs(1);
 
-/// What happens from now on to a user's conversations, until the reader goes away or the server drains.
+/// What happens from now on to a user's conversations, until the reader goes away or the server drains. What happened a moment before
+/// may be told as well.
 pub(super) async fn watch(context: &Arc<Context>, user: UserId) -> Result<FeedReader, ServiceError> {
     let (feed, reader) = context.feeds.join(user);
     // Whoever comes second waits for the first state, too: what changes from then on is told.
