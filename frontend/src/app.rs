@@ -6,8 +6,6 @@
 //! Markdown, is taken over as it stands.
 
 use std::sync::Arc;
-#[cfg(feature = "browser")]
-use std::time::Duration;
 
 #[cfg(feature = "browser")]
 use leptos::task::{spawn_local, tick};
@@ -197,6 +195,7 @@ pub(crate) async fn take_over() {
         return;
     }
     let Some(start) = Start::from_document() else { return };
+    browser::next_task().await;
     let Some(taking_over) = browser::TakingOver::begin(APP_ID) else { return };
     let page = move || {
         let preferences = browser::preferences();
@@ -212,9 +211,7 @@ pub(crate) async fn take_over() {
         in_turn::end();
     });
     while let Some((is_due, has_next)) = in_turn::next() {
-        if !browser::is_hidden() {
-            browser::sleep(Duration::ZERO).await;
-        }
+        browser::next_task().await;
         // It is to be in its place before whatever the last part asks the next frame for.
         if let Some(finish) = finish.take_if(|_| !has_next) {
             in_next_frame(finish);

@@ -60,6 +60,14 @@ pub(crate) async fn sleep(duration: Duration) {
     let _ = JsFuture::from(promise).await;
 }
 
+/// Goes on in a task of its own, so that whatever else the page has to do comes first. In a tab that nobody sees, where timers are
+/// late, it goes on at once.
+pub(crate) async fn next_task() {
+    if !is_hidden() {
+        sleep(Duration::ZERO).await;
+    }
+}
+
 /// Waits for the browser's next frame, which a hidden tab has when it is shown.
 pub(crate) async fn next_frame() {
     let promise = js_sys::Promise::new(&mut |resolve, _| {

@@ -152,7 +152,10 @@ impl Later {
             let (came, ()) = join(load(file, || true), placed).await;
             is_coming.set_value(false);
             is_here.set(came);
-            if let Ok(Some(conversation)) = reading::conversation(json).await {
+            browser::next_task().await;
+            let read = reading::conversation(json).await;
+            browser::next_task().await;
+            if let Ok(Some(conversation)) = read {
                 // Whoever left the conversation does not wait for it.
                 let _ = tell.send(conversation);
             }

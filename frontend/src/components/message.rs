@@ -14,7 +14,7 @@ use crate::{
         pieces::{Key, piece_view},
         plan::Plan,
         question::Question,
-        shown::{Shown, read, status},
+        shown::{Shown, drawn_when_near, read, status},
         way_on::{WayOnButton, use_way_on},
     },
     goal::element_id,
@@ -66,6 +66,7 @@ fn AssistantMessage(id: MessageId, shown: Shown) -> impl IntoView {
             id=element_id(id)
             data-role="assistant"
             data-status=move || status(entry)
+            data-measured=drawn_when_near(session)
             on:click=|event| copy::on_click(&event)
         >
             <h2 class="visually-hidden">{text.answer()}</h2>

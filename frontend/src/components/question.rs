@@ -7,7 +7,7 @@ use crate::{
     components::{
         edit_form::EditForm,
         message_foot::QuestionFoot,
-        shown::{Shown, read, status},
+        shown::{Shown, drawn_when_near, read, status},
     },
     goal::element_id,
     language::use_language,
@@ -43,7 +43,7 @@ pub(crate) fn Question(id: MessageId, shown: Shown) -> impl IntoView {
         .into_any(),
     };
     view! {
-        <article class="message" id=element_id(id) data-role="user" data-status=move || status(entry)>
+        <article class="message" id=element_id(id) data-role="user" data-status=move || status(entry) data-measured=drawn_when_near(session)>
             <h2 class="visually-hidden">{text.you_said()}</h2>
             {content}
         </article>

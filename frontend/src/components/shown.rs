@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use tallybook_protocol::{MessageId, MessageStatus};
 
 use crate::{
+    browser,
     components::usage_sheet::ShownUsage,
     session::{DrawnEntry, Session},
     transcript::{Entry, ExpandAll},
@@ -20,6 +21,11 @@ pub(crate) fn read<T: Default>(entry: OptionalEntry, pick: impl Fn(&Entry) -> T)
 /// How it stands with a message, by the name of that on the page.
 pub(crate) fn status(entry: OptionalEntry) -> &'static str {
     entry.with(|entry| entry.as_ref().map_or(MessageStatus::Unknown, |entry| entry.status).as_str())
+}
+
+/// Has browsers lay out what the server drew of a message when it comes near: until it is alive nobody knows its height.
+pub(crate) fn drawn_when_near(session: Option<Session>) -> Option<&'static str> {
+    session.filter(|_| !browser::IS_HERE).map(|_| "")
 }
 
 /// What a message is shown with. Its components take this, so that a transcript can be read without a session.
