@@ -66,7 +66,7 @@ fn AssistantMessage(id: MessageId, shown: Shown) -> impl IntoView {
             id=element_id(id)
             data-role="assistant"
             data-status=move || status(entry)
-            data-measured=drawn_when_near(session)
+            data-measured=drawn_when_near(id, session)
             on:click=|event| copy::on_click(&event)
         >
             <h2 class="visually-hidden">{text.answer()}</h2>

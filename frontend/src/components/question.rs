@@ -43,7 +43,7 @@ pub(crate) fn Question(id: MessageId, shown: Shown) -> impl IntoView {
         .into_any(),
     };
     view! {
-        <article class="message" id=element_id(id) data-role="user" data-status=move || status(entry) data-measured=drawn_when_near(session)>
+        <article class="message" id=element_id(id) data-role="user" data-status=move || status(entry) data-measured=drawn_when_near(id, session)>
             <h2 class="visually-hidden">{text.you_said()}</h2>
             {content}
         </article>

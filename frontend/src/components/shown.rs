@@ -10,6 +10,9 @@ use crate::{
     transcript::{Entry, ExpandAll},
 };
 
+/// So many of the newest messages fill a window, however short they are.
+const IN_SIGHT: usize = 14;
+
 /// A message, as it changes.
 pub(crate) type OptionalEntry = ReadSignal<DrawnEntry>;
 
@@ -23,9 +26,14 @@ pub(crate) fn status(entry: OptionalEntry) -> &'static str {
     entry.with(|entry| entry.as_ref().map_or(MessageStatus::Unknown, |entry| entry.status).as_str())
 }
 
-/// Has browsers lay out what the server drew of a message when it comes near: until it is alive nobody knows its height.
-pub(crate) fn drawn_when_near(session: Option<Session>) -> Option<&'static str> {
-    session.filter(|_| !browser::IS_HERE).map(|_| "")
+/// Has browsers lay out what the server drew of a message when it comes near, unless it may be in sight from the beginning: until it
+/// is alive nobody knows its height.
+pub(crate) fn drawn_when_near(id: MessageId, session: Option<Session>) -> Option<&'static str> {
+    let session = session.filter(|_| !browser::IS_HERE)?;
+    let is_near = session
+        .transcript
+        .with_untracked(|shown| shown.entries().iter().rev().take(IN_SIGHT).any(|near| near.id == id));
+    (!is_near).then_some("")
 }
 
 /// What a message is shown with. Its components take this, so that a transcript can be read without a session.
