@@ -34,8 +34,10 @@ pub(crate) fn next() -> Option<(RwSignal<bool>, bool)> {
 /// Tells that the page is in its place.
 #[cfg(feature = "browser")]
 pub(crate) fn end() {
-    // Whoever waited may be gone.
-    WAITING.take().into_iter().for_each(|waiting| drop(waiting.send(())));
+    for waiting in WAITING.take() {
+        // Whoever waited may be gone.
+        let _ = waiting.send(());
+    }
 }
 
 /// Waits, when a browser takes the page over just now, until it is in its place.
