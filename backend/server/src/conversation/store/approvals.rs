@@ -72,7 +72,8 @@ const LIST_EXPIRED: &str = "SELECT t.id FROM tool_calls t JOIN messages m ON m.i
 const LIST_DECIDED_TURNS: &str = "SELECT m.id AS message_id, c.uuid, c.user_id \
      FROM messages m JOIN conversations c ON c.id = m.conversation_id \
      WHERE m.status = 'awaiting_approval' AND m.id > ? AND c.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM tool_calls t \
-     WHERE t.message_id = m.id AND t.status = 'awaiting_approval' AND t.decided_at IS NULL) ORDER BY m.id LIMIT ?";
+     WHERE t.message_id = m.id AND (t.decided_at > ? OR (t.status = 'awaiting_approval' AND t.decided_at IS NULL))) \
+     ORDER BY m.id LIMIT ?";
 
 const LIST_STANDING: &str = "SELECT a.id, t.tool_name, a.scope, c.uuid, a.tool_call_id, a.decided_by, a.created_at \
      FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id JOIN messages m ON m.id = t.message_id \
@@ -291,9 +292,14 @@ pub(crate) async fn list_expired(
     on_db!(db, |pool| sqlx::query_scalar(LIST_EXPIRED).bind(time).bind(after).bind(limit).fetch_all(pool).await)
 }
 
-/// At most `limit` turns after the message `after` that may go on.
-pub(crate) async fn list_decided_turns(db: &Database, after: MessageId, limit: u32) -> sqlx::Result<Vec<DecidedTurn>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_DECIDED_TURNS).bind(after).bind(limit).fetch_all(pool).await)
+/// At most `limit` turns after the message `after` that may go on, and on which nobody decided after `time`.
+pub(crate) async fn list_decided_turns(
+    db: &Database,
+    time: DateTime<Utc>,
+    after: MessageId,
+    limit: u32,
+) -> sqlx::Result<Vec<DecidedTurn>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_DECIDED_TURNS).bind(after).bind(time).bind(limit).fetch_all(pool).await)
 }
 
 /// A user's approvals that reach beyond their own calls, at most `limit`, the newest first.

@@ -52,9 +52,11 @@ async fn look(context: &Arc<Context>) -> Result<(), ServiceError> {
         refuse_expired(context, wait).await?;
     }
     end_forsaken(context).await?;
+    // Whoever has just decided has the turn go on, and is answered with its events.
+    let time = turns::database_now(&context.db).await? - context.lifetimes.lease / 2;
     let mut last = MessageId::default();
     loop {
-        let turns = approvals::list_decided_turns(&context.db, last, MAX_PER_LOOK).await?;
+        let turns = approvals::list_decided_turns(&context.db, time, last, MAX_PER_LOOK).await?;
         let Some(end) = turns.last() else { return Ok(()) };
         last = end.message_id;
         for turn in turns {
