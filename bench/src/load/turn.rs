@@ -24,8 +24,8 @@ use crate::workload::Workload;
 /// How long a turn may take with its reader.
 const TURN_TIME: Duration = Duration::from_mins(10);
 
-/// How often a reader comes back.
-const MAX_VISITS: usize = 20;
+/// How often a reader comes back. With a pause before most of them that is longer than a dead server's turn is waited for.
+const MAX_VISITS: usize = 100;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -144,9 +144,14 @@ impl Reader<'_> {
     /// Reads to the end of the turn, on as many connections as that takes.
     async fn read_to_end(&mut self, mut connection: Option<Response>) -> Result<()> {
         for visit in 1..=MAX_VISITS {
+            let heard = self.record.last_id.clone();
             self.read_until(connection.take(), usize::MAX).await?;
             if self.record.end.is_some() {
                 return Ok(());
+            }
+            // As a page does: what a dead server had begun is closed after a while.
+            if self.servers.disturbed && visit > 1 && self.record.last_id == heard {
+                sleep(PAUSE).await;
             }
             self.record.reconnect();
             connection = self.follow(visit).await?;
