@@ -5,11 +5,12 @@ use tallybook_protocol::Conversation;
 use super::{
     super::{
         effect::Effect,
-        reader::{Look, Reader},
+        reader::Reader,
         shown::{Loading, Place},
         state::State,
     },
     earlier::{DRAWN_AT_ONCE, take_newest},
+    waiting::FIRST,
 };
 use crate::{language::Language, transcript::Transcript};
 
@@ -24,7 +25,7 @@ impl State {
         state.reader = match state.place {
             // A server reads no turn along.
             Place::Open(_) if state.transcript.runs() => Reader::Hidden,
-            Place::Loading(_) => Reader::Looking(Look { is_quiet: false, is_small: false, is_peek: false }),
+            Place::Loading(_) => FIRST,
             _ => Reader::Resting,
         };
         state

@@ -1,8 +1,9 @@
 //! Looking after turns that wait for consent: those that waited for too long are refused, those in what was deleted are ended,
 //! and those of which nothing waits any more go on, whatever became of the process that took the last decision.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use tallybook_protocol::{MessageId, ToolCallId};
 
 use super::{
@@ -48,12 +49,13 @@ pub(in crate::conversation) async fn watch_waiting_turns(context: Arc<Context>) 
 }
 
 async fn look(context: &Arc<Context>) -> Result<(), ServiceError> {
+    let now = turns::database_now(&context.db).await?;
     if let Some(wait) = context.lifetimes.consent_wait {
-        refuse_expired(context, wait).await?;
+        refuse_expired(context, now - wait).await?;
     }
     end_forsaken(context).await?;
     // Whoever has just decided has the turn go on, and is answered with its events.
-    let time = turns::database_now(&context.db).await? - context.lifetimes.lease / 2;
+    let time = now - context.lifetimes.lease / 2;
     let mut last = MessageId::default();
     loop {
         let turns = approvals::list_decided_turns(&context.db, time, last, MAX_PER_LOOK).await?;
@@ -106,9 +108,9 @@ async fn end_forsaken(context: &Arc<Context>) -> Result<(), ServiceError> {
     }
 }
 
-/// Fails when the database takes nothing; one call that cannot be refused keeps none of the others waiting.
-async fn refuse_expired(context: &Context, wait: Duration) -> sqlx::Result<()> {
-    let time = turns::database_now(&context.db).await? - wait;
+/// Refuses what has waited since `time`. Fails when the database takes nothing; one call that cannot be refused keeps none of the
+/// others waiting.
+async fn refuse_expired(context: &Context, time: DateTime<Utc>) -> sqlx::Result<()> {
     let mut last = ToolCallId::default();
     loop {
         let calls = approvals::list_expired(&context.db, time, last, MAX_PER_LOOK).await?;
@@ -139,10 +141,10 @@ async fn refuse(context: &Context, tool_call_id: ToolCallId) -> sqlx::Result<()>
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::Arc, time::Duration};
+    use std::sync::Arc;
 
     use super::{super::testing::Fixture, refuse_expired};
-    use crate::db::Database;
+    use crate::db::{Database, now};
 
     #[tokio::test]
     async fn a_call_that_cannot_be_refused_keeps_no_other_waiting() {
@@ -162,7 +164,7 @@ mod tests {
              BEGIN SELECT RAISE(ABORT, 'refused'); END"
         );
         sqlx::raw_sql(sqlx::AssertSqlSafe(set_up)).execute(pool).await.unwrap();
-        refuse_expired(&context, Duration::ZERO).await.unwrap();
+        refuse_expired(&context, now()).await.unwrap();
         let found: Vec<(String, String)> =
             sqlx::query_as("SELECT tool_call_id, status FROM tool_calls ORDER BY id").fetch_all(pool).await.unwrap();
         let waiting = ("a".to_owned(), "awaiting_approval".to_owned());
