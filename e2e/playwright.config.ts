@@ -18,7 +18,7 @@ export default defineConfig<object, ServerOptions>({
   workers: 2,
   timeout: 120_000,
   expect: { timeout: 30_000 },
-  reporter: [["list"]],
+  reporter: [["list"], ["./kit/failures.ts"]],
   // What goes through a service worker is out of the tests' sight; the one test of ours allows it.
   // A trace of each test would take a quarter of the time; of one that fails, `--trace on` makes it.
   use: { screenshot: "only-on-failure", serviceWorkers: "block" },

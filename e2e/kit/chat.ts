@@ -33,8 +33,9 @@ export class ChatPage {
 
   /** Every message as a reader sees it, without what is only spoken for a moment, and when and by whom it was written. */
   transcript(): Promise<string[]> {
-    return this.messages.evaluateAll((messages) =>
-      messages.map((message) => {
+    // All in one look: between two, a message that the server drew may have made way for one that is alive.
+    return this.page.evaluate(() =>
+      [...document.querySelectorAll("article[data-role]")].map((message) => {
         const copy = message.cloneNode(true) as Element;
         for (const spoken of copy.querySelectorAll("[role=status], time, .author")) spoken.remove();
         return copy.textContent;
@@ -52,12 +53,14 @@ export function toolCalls(answer: Locator): Locator {
  * All that an answer holds, in order, without what may differ from run to run: how long its tool calls took, what was only
  * spoken, and what it cost, which grows with what was said before.
  */
-export function untimedText(answer: Locator): Promise<string> {
-  return answer.evaluate((article) => {
-    const copy = article.cloneNode(true) as Element;
+export async function untimedText(answer: Locator): Promise<string> {
+  const id = await answer.getAttribute("id");
+  // The element that was found may have made way for another one since, which is the same answer.
+  return await answer.page().evaluate((id) => {
+    const copy = document.getElementById(id!)!.cloneNode(true) as Element;
     for (const passing of copy.querySelectorAll(".tool-duration, .usage, time, .author, [role=status]")) passing.remove();
     return copy.textContent;
-  });
+  }, id);
 }
 
 /** Writes down every text that the newest answer shows from now on, in order, as seen at each change of the page. */

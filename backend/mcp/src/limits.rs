@@ -49,5 +49,5 @@ pub(super) const MAX_PAUSE: Duration = Duration::from_secs(30);
 pub(super) const SETTLED_AFTER: Duration = Duration::from_mins(1);
 /// How often the tools of a connected server are listed anew, which also shows whether it is still there.
 pub(super) const REFRESH_EVERY: Duration = Duration::from_mins(1);
-/// Between two lists that the server asked for.
+/// Between two lists that the server asked for, or that are made since nobody could say which definitions are accepted.
 pub(super) const MIN_REFRESH: Duration = Duration::from_secs(1);

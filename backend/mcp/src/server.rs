@@ -185,6 +185,7 @@ impl Server {
         loop {
             let listing = taken(&self.settings, list(&open.connection).await?);
             let accepted = self.accepted(&listing).await;
+            let is_known = accepted.is_some();
             if self.offer(listing, accepted, &open.connection) {
                 changed();
             }
@@ -202,32 +203,42 @@ impl Server {
                 }
                 () = self.doubted.notified() => {}
                 () = told => {}
+                // Until then a tool that was never seen before counts as changed.
+                () = sleep_until(listed_at + MIN_REFRESH), if !is_known => {}
                 _ = refresh.tick() => open.subscribe_again().await,
             }
         }
     }
 
-    /// The definitions that are accepted. While that cannot be asked, those that were known before.
-    async fn accepted(&self, listing: &Listing) -> HashMap<String, DefinitionHash> {
+    /// The definitions that are accepted; `None` while that cannot be asked.
+    async fn accepted(&self, listing: &Listing) -> Option<HashMap<String, DefinitionHash>> {
         let seen = listing.tools.iter().map(|tool| (tool.name.clone(), tool.hash)).collect();
         match self.pins.accepted(self.name.clone(), seen).await {
-            Ok(accepted) => accepted,
+            Ok(accepted) => Some(accepted),
             Err(error) => {
                 tracing::warn!(server = &*self.name, error, "which definitions of tools are accepted cannot be read");
-                self.state().accepted.clone()
+                None
             }
         }
     }
 
-    /// Takes a list over. Gives whether anything is different.
-    fn offer(&self, listing: Listing, accepted: HashMap<String, DefinitionHash>, connection: &Connection) -> bool {
+    /// Takes a list over. While nobody knows which definitions are accepted, those are that were before. Gives whether anything
+    /// is different.
+    fn offer(
+        &self,
+        listing: Listing,
+        accepted: Option<HashMap<String, DefinitionHash>>,
+        connection: &Connection,
+    ) -> bool {
         let mut state = self.state();
         let was_connected = state.status == Status::Connected;
         state.status = Status::Connected;
         state.error = None;
         state.connection = Some(connection.clone());
         state.listing = listing;
-        state.accepted = accepted;
+        if let Some(accepted) = accepted {
+            state.accepted = accepted;
+        }
         let is_different = self.evaluate(&mut state);
         if !was_connected {
             tracing::info!(

@@ -7,7 +7,9 @@ use tallybook_mcp::ToolServers;
 use tallybook_mock_mcp::{Fault, MockMcp};
 use tallybook_tools::Risk;
 
-use crate::support::{call, connected, over_http, over_stdio, pass, settings, start, stdio_entry, until};
+use crate::support::{
+    Pins, call, connected, over_http, over_stdio, pass, settings, start, start_with, stdio_entry, until,
+};
 
 /// Waits until models are told this of the tool `echo`.
 async fn says(servers: &ToolServers, words: &str) {
@@ -34,6 +36,17 @@ async fn description_changed_between_two_turns() {
             assert_eq!((spec.risk, spec.idempotent), (Risk::High, false), "its claims count no longer");
         }
     }
+}
+
+/// What a tool claims counts as soon as somebody can say that it is accepted, and not only when the server tells of a change.
+#[tokio::test]
+async fn definitions_that_could_not_be_asked_for_are_asked_for_again() {
+    let mock = MockMcp::start(&[]).await.unwrap();
+    let entry = json!({ "url": mock.url(), "risk": "claimed", "pin": "warn" });
+    let servers = start_with(settings(&json!({ "mock": entry })), Pins::failing(2));
+    connected(&servers).await;
+    let is_believed = |_: &_| servers.tools().find_spec("mock__echo").is_some_and(|spec| spec.risk == Risk::Low);
+    until(&servers, is_believed).await;
 }
 
 #[tokio::test]

@@ -3,7 +3,10 @@
 use std::{
     collections::HashMap,
     future::ready,
-    sync::{Arc, Mutex, Once},
+    sync::{
+        Arc, Mutex, Once,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -29,11 +32,16 @@ pub(crate) fn settings(servers: &Value) -> ToolServersSettings {
 
 /// Starts servers. Of the environment they see `PATH` and a secret that is none of their business.
 pub(crate) fn start(settings: ToolServersSettings) -> ToolServers {
+    start_with(settings, Pins::default())
+}
+
+/// The same with this memory of definitions.
+pub(crate) fn start_with(settings: ToolServersSettings, pins: Pins) -> ToolServers {
     static TLS: Once = Once::new();
     TLS.call_once(|| {
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
-    let pins: Arc<dyn PinStore> = Arc::new(Pins::default());
+    let pins: Arc<dyn PinStore> = Arc::new(pins);
     ToolServers::start(builtin().unwrap(), settings, &pins, &Secrets::default(), |name| match name {
         "PATH" => std::env::var("PATH").ok(),
         "CLIENT_ID" => Some("id".to_owned()),
@@ -45,7 +53,17 @@ pub(crate) fn start(settings: ToolServersSettings) -> ToolServers {
 
 /// Definitions as they were first seen.
 #[derive(Default)]
-pub(crate) struct Pins(Mutex<HashMap<String, DefinitionHash>>);
+pub(crate) struct Pins {
+    first_seen: Mutex<HashMap<String, DefinitionHash>>,
+    /// So many times nobody is answered.
+    failures: AtomicU32,
+}
+
+impl Pins {
+    pub(crate) fn failing(times: u32) -> Self {
+        Self { failures: AtomicU32::new(times), ..Self::default() }
+    }
+}
 
 impl PinStore for Pins {
     fn accepted(
@@ -53,7 +71,10 @@ impl PinStore for Pins {
         _: Arc<str>,
         seen: Vec<(String, DefinitionHash)>,
     ) -> BoxFuture<'_, Result<HashMap<String, DefinitionHash>, PinError>> {
-        let mut pins = self.0.lock().unwrap();
+        if self.failures.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
+            return ready(Err("the database is out of reach".into())).boxed();
+        }
+        let mut pins = self.first_seen.lock().unwrap();
         for (tool, hash) in seen {
             pins.entry(tool).or_insert(hash);
         }
