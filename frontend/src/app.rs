@@ -1,7 +1,7 @@
 //! The HTML document around the page, on the server; and the browser's taking it over.
 //!
-//! The browser builds the page that it was sent once more, alive, part by part, and puts it in the place of the server's in one step
-//! that nobody sees. Attaching itself to the server's elements one by one, as Leptos can, would need code for each view
+//! The browser builds the page that it was sent once more, alive, part by part, and puts it in the place of the server's in steps
+//! that nobody sees: first where one writes, then what is around that. Attaching itself to the server's elements one by one, as Leptos can, would need code for each view
 //! that does nothing else, a fifth of all that a browser has to load. What is costly to build, answers drawn from
 //! Markdown, is taken over as it stands.
 
@@ -205,18 +205,30 @@ pub(crate) async fn take_over() {
     };
     in_turn::begin();
     leptos::mount::mount_to(taking_over.place(), page).forget();
+    let around = in_turn::take_around();
+    let kept: Vec<_> = around.iter().map(|part| part.id).collect();
+    let placed = in_turn::in_place();
     let mut finish = Some(move || {
-        taking_over.finish();
+        taking_over.finish(&kept);
         mark_alive();
         in_turn::end();
     });
-    while let Some((is_due, has_next)) = in_turn::next() {
+    loop {
+        let next = in_turn::next();
         browser::next_task().await;
         // It is to be in its place before whatever the last part asks the next frame for.
-        if let Some(finish) = finish.take_if(|_| !has_next) {
+        if let Some(finish) = finish.take_if(|_| next.is_none_or(|(_, has_next)| !has_next)) {
             in_next_frame(finish);
         }
+        let Some((is_due, _)) = next else { break };
         is_due.try_set(true);
+    }
+    placed.await;
+    for in_turn::Around { id, is_due } in around {
+        browser::next_task().await;
+        is_due.try_set(true);
+        tick().await;
+        browser::TakingOver::replace_part(id);
     }
 }
 

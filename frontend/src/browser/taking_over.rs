@@ -1,5 +1,6 @@
-//! Putting the page that is built here in the place of the one that the server drew. Messages follow one by one, when the code that
-//! draws them is here: until one is alive it stands as the server drew it.
+//! Putting the page that is built here in the place of the one that the server drew. What is around the message field follows part by
+//! part, and messages one by one, when the code that draws them is here: until one is alive it stands as the server drew it, and what
+//! is pressed in it is done when it is.
 
 use std::{cell::RefCell, thread::LocalKey};
 
@@ -28,10 +29,11 @@ thread_local! {
 
 type Kept = RefCell<Option<Spot>>;
 
-/// A place in a message, which is the same in what the server drew of it and in what is alive.
+/// A place in a message or a part of the page, which is the same in what the server drew of it and in what is alive.
 struct Spot {
-    message: String,
-    /// Which child of which, from the message down.
+    /// The id of what it is in.
+    within: String,
+    /// Which child of which, from there down.
     path: Vec<usize>,
 }
 
@@ -58,26 +60,68 @@ impl TakingOver {
         self.new.clone()
     }
 
-    /// Puts the new page in the place of the old one: scrolled as that was, and with the focus where it was. Messages stay as the
-    /// server drew them.
-    pub(crate) fn finish(self) {
+    /// Puts the new page in the place of the old one: scrolled as that was, and with the focus where it was. Messages, and the parts
+    /// with these ids, stay as the server drew them.
+    pub(crate) fn finish(self, parts: &[&str]) {
         let Self { old, new } = self;
-        let scrolled = [".thread", ".sidebar"]
-            .map(|area| (area, old.query_selector(area).ok().flatten().map_or(0, |area| area.scroll_top())));
-        let focused = window().ok().and_then(|window| window.document()?.active_element()).map(|element| element.id());
+        let scrolled = SCROLLED.map(|area| (area, scroll_top(&old, area)));
+        let focused = focused_id();
         let _ = keep_messages(&old, &new);
+        for id in parts {
+            let _ = keep_part(&old, &new, id);
+        }
         if old.replace_with_with_node_1(&new).is_err() {
             return;
         }
         for (area, top) in scrolled {
-            if let Some(area) = new.query_selector(area).ok().flatten() {
-                area.set_scroll_top(top);
-            }
+            set_scroll_top(&new, area, top);
         }
-        if let Some(id) = focused.filter(|id| !id.is_empty()) {
+        if let Some(id) = focused {
             focus(&id);
         }
     }
+
+    /// Takes out what the server drew of a part that is here by now.
+    pub(crate) fn replace_part(id: &str) {
+        let Some(document) = window().ok().and_then(|window| window.document()) else { return };
+        let find = |selector: String| document.query_selector(&selector).ok().flatten();
+        let (Some(old), Some(new)) = (find(format!("#{id}[{DRAWN}]")), find(format!("#{id}:not([{DRAWN}])"))) else {
+            return;
+        };
+        let top = old.scroll_top();
+        replace(&old);
+        new.set_scroll_top(top);
+    }
+}
+
+/// What may be scrolled, and stays as it is.
+const SCROLLED: [&str; 2] = [".thread", ".sidebar"];
+
+fn scroll_top(page: &Element, area: &str) -> i32 {
+    page.query_selector(area).ok().flatten().map_or(0, |area| area.scroll_top())
+}
+
+fn set_scroll_top(page: &Element, area: &str, top: i32) {
+    if let Some(area) = page.query_selector(area).ok().flatten() {
+        area.set_scroll_top(top);
+    }
+}
+
+fn focused_id() -> Option<String> {
+    let focused = window().ok().and_then(|window| window.document()?.active_element()).map(|element| element.id());
+    focused.filter(|id| !id.is_empty())
+}
+
+/// Moves what the server drew of a part to where the new page will have it: first in what is around it.
+fn keep_part(old: &Element, new: &Element, id: &str) -> Option<()> {
+    let part = old.query_selector(&format!("#{id}")).ok()??;
+    let around = part.parent_element()?;
+    let named =
+        if around.id().is_empty() { format!(".{}", around.class_list().item(0)?) } else { format!("#{}", around.id()) };
+    let place = new.query_selector(&named).ok()??;
+    part.set_attribute(DRAWN, "").ok()?;
+    place.prepend_with_node_1(&part).ok()?;
+    hear(&part)
 }
 
 /// Moves the messages, and what stands among them, to where the new page has none yet. Out of sight they are not laid out anew: their
@@ -96,21 +140,26 @@ fn keep_messages(old: &Element, new: &Element) -> Option<()> {
         element.set_attribute(DRAWN, "").ok()?;
         place.after_with_node_1(&element).ok()?;
     }
-    hear(&list, "click", &PRESSED)?;
-    hear(&list, "focusin", &FOCUSED)
+    hear(&list)
 }
 
-/// Keeps which button of what the server drew this happens to, until there is somebody to hear it.
-fn hear(list: &Element, event: &str, kept: &'static LocalKey<Kept>) -> Option<()> {
-    let keep = Closure::<dyn Fn(Event)>::new(|event: Event| {
-        let button = || event.target()?.dyn_into::<Element>().ok()?.closest("button").ok()?;
-        let spot = button().and_then(|button| {
-            let message = button.closest(&format!(".message[{DRAWN}]")).ok()??;
-            Some(Spot::of(&button, &message))
-        });
-        kept.set(spot);
+/// Keeps which button of what the server drew was pressed, and which button or link has the focus, until there is somebody to hear it.
+/// Links that are pressed are followed at once.
+fn hear(place: &Element) -> Option<()> {
+    keep(place, "click", "button", &PRESSED)?;
+    keep(place, "focusin", "button, a", &FOCUSED)
+}
+
+fn keep(place: &Element, event: &str, of: &'static str, kept: &'static LocalKey<Kept>) -> Option<()> {
+    let keep = Closure::<dyn Fn(Event)>::new(move |event: Event| {
+        let spot = || {
+            let element = event.target()?.dyn_into::<Element>().ok()?.closest(of).ok()??;
+            let within = element.closest(&format!("[{DRAWN}][id]")).ok()??;
+            Some(Spot::of(&element, &within))
+        };
+        kept.set(spot());
     });
-    list.add_event_listener_with_callback(event, keep.into_js_value().unchecked_ref()).ok()
+    place.add_event_listener_with_callback(event, keep.into_js_value().unchecked_ref()).ok()
 }
 
 /// A number as the browser writes it: what Rust has for that is large.
@@ -132,22 +181,22 @@ fn keep_heights(old: &Element) -> Option<()> {
 }
 
 impl Spot {
-    fn of(element: &Element, message: &Element) -> Self {
+    fn of(element: &Element, within: &Element) -> Self {
         let parents = std::iter::successors(Some(element.clone()), |element| element.parent_element());
-        let path = parents.take_while(|element| element != message);
+        let path = parents.take_while(|element| element != within);
         let place = |element: Element| {
             let before = |element: &Element| element.previous_element_sibling();
             std::iter::successors(before(&element), before).count()
         };
         let mut path: Vec<_> = path.map(place).collect();
         path.reverse();
-        Self { message: message.id(), path }
+        Self { within: within.id(), path }
     }
 
     fn find(&self) -> Option<HtmlElement> {
-        let message = window().ok()?.document()?.get_element_by_id(&self.message)?;
+        let within = window().ok()?.document()?.get_element_by_id(&self.within)?;
         let child = |element: Element, at: &usize| element.children().item(u32::try_from(*at).ok()?);
-        self.path.iter().try_fold(message, child)?.dyn_into().ok()
+        self.path.iter().try_fold(within, child)?.dyn_into().ok()
     }
 }
 
@@ -163,19 +212,25 @@ pub(crate) fn replace_drawn() {
         if is_message(&element) && !is_here() {
             return;
         }
-        let had_focus = document.active_element().is_some_and(|focused| element.contains(Some(&focused)));
-        element.remove();
-        if let Some(focused) = find_kept(&FOCUSED, &element).filter(|_| had_focus) {
-            focus_in_place(&focused);
-        }
-        if let Some(pressed) = find_kept(&PRESSED, &element) {
-            pressed.click();
-        }
+        replace(&element);
     }
 }
 
-fn find_kept(kept: &'static LocalKey<Kept>, message: &Element) -> Option<HtmlElement> {
-    kept.with_borrow_mut(|spot| spot.take_if(|spot| spot.message == message.id()))?.find()
+/// Takes out what the server drew of something that is here by now. What was pressed in it is pressed, and the focus stays where it was.
+fn replace(drawn: &Element) {
+    let focused = window().ok().and_then(|window| window.document()?.active_element());
+    let focused = focused.filter(|focused| drawn.contains(Some(focused)));
+    drawn.remove();
+    if let Some(focused) = find_kept(&FOCUSED, drawn).filter(|_| focused.is_some()) {
+        focus_in_place(&focused);
+    }
+    if let Some(pressed) = find_kept(&PRESSED, drawn) {
+        pressed.click();
+    }
+}
+
+fn find_kept(kept: &'static LocalKey<Kept>, drawn: &Element) -> Option<HtmlElement> {
+    kept.with_borrow_mut(|spot| spot.take_if(|spot| spot.within == drawn.id()))?.find()
 }
 
 /// Takes out all that is left of what the server drew.

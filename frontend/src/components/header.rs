@@ -9,6 +9,7 @@ use crate::{
     components::{
         conversation_menu::ConversationMenu,
         icon::{Draw, Icon},
+        ids::{HEADER_ID, SIDEBAR_ID},
         later::{Other, later},
         model_picker::ModelPicker,
         tools_button::ToolsButton,
@@ -73,14 +74,14 @@ pub(crate) fn Header(
         }
     };
     view! {
-        <header class="header">
+        <header class="header" id=HEADER_ID>
             <button
                 type="button"
                 class="button icon-only quiet narrow-only"
                 id="open-sidebar"
                 data-testid="open-sidebar"
                 aria-label=text.open_sidebar()
-                aria-controls="sidebar"
+                aria-controls=SIDEBAR_ID
                 aria-expanded=move || sidebar_open.get().to_string()
                 on:click=move |_| sidebar_open.set(true)
             >
@@ -122,7 +123,7 @@ fn FoldButton(sidebar_open: RwSignal<bool>) -> impl IntoView {
             data-testid="fold-sidebar"
             aria-label=label
             title=label
-            aria-controls="sidebar"
+            aria-controls=SIDEBAR_ID
             aria-expanded=move || is_shown().to_string()
             disabled=!browser::IS_HERE
             on:click=toggle

@@ -9,6 +9,12 @@ pub(crate) const CLOSE_ID: &str = "close-sidebar";
 /// The message field.
 pub(crate) const COMPOSER_ID: &str = "composer";
 
+/// The list of conversations.
+pub(crate) const SIDEBAR_ID: &str = "sidebar";
+
+/// What stands above a conversation.
+pub(crate) const HEADER_ID: &str = "header";
+
 /// The search field.
 pub(crate) const SEARCH_ID: &str = "search";
 

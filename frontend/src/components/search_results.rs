@@ -12,7 +12,7 @@ use web_sys::HtmlElement;
 use crate::{
     address::is_plain,
     browser,
-    components::ids::SEARCH_ID,
+    components::ids::{SEARCH_ID, SIDEBAR_ID},
     conversation_list::ConversationList,
     goal::{Goal, permalink},
     language::{Language, use_language},
@@ -139,7 +139,7 @@ fn step_with_arrows(event: &KeyboardEvent) {
         "ArrowUp" => -1,
         _ => return,
     };
-    let (Some(list), Some(focused)) = (document().get_element_by_id("sidebar"), document().active_element()) else {
+    let (Some(list), Some(focused)) = (document().get_element_by_id(SIDEBAR_ID), document().active_element()) else {
         return;
     };
     let Ok(found) = list.query_selector_all(RESULTS) else { return };

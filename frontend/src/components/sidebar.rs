@@ -11,7 +11,7 @@ use crate::{
         each::Each,
         help::HelpSheet,
         icon::{Draw, Icon},
-        ids::{CLOSE_ID, SEARCH_ID},
+        ids::{CLOSE_ID, SEARCH_ID, SIDEBAR_ID},
         later::{Other, later},
         sidebar_foot::SidebarFoot,
         sidebar_row::SidebarRow,
@@ -51,7 +51,7 @@ pub(crate) fn Sidebar(
         <div class="scrim" on:click=move |_| open.set(false)></div>
         <nav
             class="sidebar"
-            id="sidebar"
+            id=SIDEBAR_ID
             data-testid="sidebar"
             aria-label=text.conversations()
             node_ref=area

@@ -14,7 +14,8 @@ use crate::{
         each::Each,
         header::Header,
         help::{self, HelpSheet},
-        in_turn::in_turn,
+        ids::{HEADER_ID, SIDEBAR_ID},
+        in_turn::{around, in_turn},
         later::{Later, Other, later},
         outdated::Outdated,
         palette::{Palette, PaletteDialog},
@@ -118,9 +119,9 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     view! {
         <a class="skip-link" href="#main" prop:inert=drawer.is_modal>{text.skip_sidebar()}</a>
         <div class="page" class:sidebar-open=drawer.open>
-            {in_turn(move || view! { <Sidebar list current open=drawer.open sheet go /> }.into_any())}
+            {around(SIDEBAR_ID, move || view! { <Sidebar list current open=drawer.open sheet go /> }.into_any())}
             <main class="main" id="main" tabindex="-1" prop:inert=drawer.is_modal>
-                {in_turn(move || view! {
+                {around(HEADER_ID, move || view! {
                     <Header models tools session current title is_chat find list renaming sidebar_open=drawer.open />
                 }.into_any())}
                 <Outdated feed />

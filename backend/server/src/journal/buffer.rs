@@ -69,8 +69,19 @@ impl State {
         if seq < self.first_seq {
             return None;
         }
-        let skipped = self.entries.partition_point(|(held, _)| *held < seq);
-        Some(self.entries.iter().skip(skipped).take(limit).cloned().collect())
+        let first = self.find_first(seq);
+        Some(self.entries.iter().skip(first).take(limit).cloned().collect())
+    }
+
+    /// The place of the first entry from a number on. Where none is left out, which is so while a turn runs, it is as far from the
+    /// end as its number is: a search for each token and reader took a twenty-fifth of the time of a token.
+    fn find_first(&self, seq: i64) -> usize {
+        let from_end = usize::try_from(self.next_seq - seq).unwrap_or(0);
+        let least = self.entries.len().saturating_sub(from_end);
+        if self.entries.get(least).is_none_or(|(held, _)| *held >= seq) {
+            return least;
+        }
+        self.entries.partition_point(|(held, _)| *held < seq)
     }
 
     /// The snapshot that was last made, where some reader still holds it and the buffer has what comes after it.
