@@ -1,9 +1,9 @@
 //! The HTML document around the page, on the server; and the browser's taking it over.
 //!
 //! The browser builds the page that it was sent once more, alive, part by part, and puts it in the place of the server's in steps
-//! that nobody sees: first where one writes, then what is around that. Attaching itself to the server's elements one by one, as Leptos can, would need code for each view
-//! that does nothing else, a fifth of all that a browser has to load. What is costly to build, answers drawn from
-//! Markdown, is taken over as it stands.
+//! that nobody sees: first where one writes, then what is around that. Attaching itself to the server's elements one by one, as
+//! Leptos can, would need code for each view that does nothing else, a fifth of all that a browser has to load. What is costly to
+//! build, answers drawn from Markdown, is taken over as it stands.
 
 use std::sync::Arc;
 

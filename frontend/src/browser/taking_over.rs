@@ -65,7 +65,7 @@ impl TakingOver {
     pub(crate) fn finish(self, parts: &[&str]) {
         let Self { old, new } = self;
         let scrolled = SCROLLED.map(|area| (area, scroll_top(&old, area)));
-        let focused = focused_id();
+        let focused = focused().map(|element| element.id()).filter(|id| !id.is_empty());
         let _ = keep_messages(&old, &new);
         for id in parts {
             let _ = keep_part(&old, &new, id);
@@ -107,9 +107,8 @@ fn set_scroll_top(page: &Element, area: &str, top: i32) {
     }
 }
 
-fn focused_id() -> Option<String> {
-    let focused = window().ok().and_then(|window| window.document()?.active_element()).map(|element| element.id());
-    focused.filter(|id| !id.is_empty())
+fn focused() -> Option<Element> {
+    window().ok()?.document()?.active_element()
 }
 
 /// Moves what the server drew of a part to where the new page will have it: first in what is around it.
@@ -218,10 +217,9 @@ pub(crate) fn replace_drawn() {
 
 /// Takes out what the server drew of something that is here by now. What was pressed in it is pressed, and the focus stays where it was.
 fn replace(drawn: &Element) {
-    let focused = window().ok().and_then(|window| window.document()?.active_element());
-    let focused = focused.filter(|focused| drawn.contains(Some(focused)));
+    let had_focus = focused().is_some_and(|focused| drawn.contains(Some(&focused)));
     drawn.remove();
-    if let Some(focused) = find_kept(&FOCUSED, drawn).filter(|_| focused.is_some()) {
+    if let Some(focused) = find_kept(&FOCUSED, drawn).filter(|_| had_focus) {
         focus_in_place(&focused);
     }
     if let Some(pressed) = find_kept(&PRESSED, drawn) {

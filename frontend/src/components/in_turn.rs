@@ -18,12 +18,11 @@ struct Turns {
 }
 
 /// A part around what one came for.
+#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "a server builds everything at once"))]
 pub(crate) struct Around {
     /// The id of its element, and of the one that the server drew.
-    #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "a server builds everything at once"))]
     pub(crate) id: &'static str,
     /// What has it built.
-    #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "a server builds everything at once"))]
     pub(crate) is_due: RwSignal<bool>,
 }
 
