@@ -112,7 +112,7 @@ test("a conversation of 1,000 messages with 1,000 tool calls opens at its end an
     await expect(messages).toHaveCount(loaded + AT_ONCE);
   }
   await expect(page.getByTestId("show-earlier")).toHaveCount(0);
-  await expect(page.getByTestId("tool-call")).toHaveCount(2 * turns);
+  await expect(page.getByTestId("tool-group")).toHaveCount(turns);
   await thread.evaluate((area) => area.scrollTo(0, 0));
   await expect(page.getByText("Question 0", { exact: true })).toBeInViewport();
 

@@ -216,4 +216,11 @@ test("calls of the demo model fold after the answer, and a reload shows them the
   await page.reload();
   await expect(page.getByTestId("composer")).toBeEnabled();
   expect(await chat.answers.last().innerText()).toBe(shown);
+
+  const calls = page.getByTestId("tool-call");
+  await expect(calls, "what most never look at is not drawn").toHaveCount(0);
+  await group(page).click();
+  await expect(calls).toHaveCount(2);
+  await group(page).click();
+  await expect(calls.first()).toBeHidden();
 });

@@ -2,8 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use futures_util::StreamExt;
-use tallybook_llm::{AssistantBlock, ModelClient, ModelError, ModelEvent, ModelRequest, StopReason, ToolCallRequest};
+use futures_util::{StreamExt, future::join};
+use tallybook_llm::{
+    AssistantBlock, ModelClient, ModelError, ModelEvent, ModelRequest, ModelStream, StopReason, ToolCallRequest,
+};
 use tallybook_protocol::{ModelInfo, Usage};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
@@ -170,22 +172,12 @@ async fn follow(
     recorder: &mut impl TurnRecorder,
     halt: &Halt<'_>,
 ) -> Result<(), AgentError> {
+    // Whatever ends this drops the stream, which closes the connection to the provider.
     let mut stream = model.stream(request);
     let mut seen_ids = HashSet::new();
+    let mut next_event = begin(&mut stream, answer, recorder, halt).await?;
     loop {
-        // Whatever ends this loop drops the stream, which closes the connection to the provider.
-        let event = tokio::select! {
-            biased;
-            error = halt.reached() => return Err(error),
-            event = stream.next() => event,
-        };
-        let event = event.unwrap_or_else(|| {
-            Err(ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() })
-        })?;
-        if !matches!(event, ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::CallGrew { .. }) {
-            answer.first_event_at.get_or_insert_with(Instant::now);
-        }
-        match event {
+        match next_event {
             ModelEvent::RetryIn(wait) => recorder.activity(Activity::Retrying(wait)),
             ModelEvent::CallGrew { name, bytes } => {
                 recorder.activity(Activity::WritingCall { tool_name: &name, bytes });
@@ -215,5 +207,42 @@ async fn follow(
                 return Ok(());
             }
         }
+        next_event = next(&mut stream, answer, halt).await?;
     }
+}
+
+/// Asks while the calls of the step before are settled, which the model need not wait for. Gives what it says first; that counts
+/// once they are.
+async fn begin(
+    stream: &mut ModelStream,
+    answer: &mut Answer,
+    recorder: &mut impl TurnRecorder,
+    halt: &Halt<'_>,
+) -> Result<ModelEvent, AgentError> {
+    let first = async {
+        loop {
+            match next(stream, answer, halt).await {
+                Ok(ModelEvent::Attempt(attempt)) => answer.begin(attempt),
+                first => return first,
+            }
+        }
+    };
+    let (first, settled) = join(first, recorder.settle()).await;
+    settled?;
+    first
+}
+
+async fn next(stream: &mut ModelStream, answer: &mut Answer, halt: &Halt<'_>) -> Result<ModelEvent, AgentError> {
+    let event = tokio::select! {
+        biased;
+        error = halt.reached() => return Err(error),
+        event = stream.next() => event,
+    };
+    let event = event.unwrap_or_else(|| {
+        Err(ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() })
+    })?;
+    if !matches!(event, ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::CallGrew { .. }) {
+        answer.first_event_at.get_or_insert_with(Instant::now);
+    }
+    Ok(event)
 }

@@ -89,7 +89,8 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         let error = ToolError::other("secret_cannot_wait", CANNOT_WAIT);
         let end = ended(Err(error.clone()), Instant::now(), self.runner.limits.stored_output_bytes);
         self.refuse(index, error);
-        self.recorder.tool_ended(id, &end).await?;
+        self.recorder.tool_ended(id, &end);
+        self.recorder.settle().await?;
         Ok(Leave::Refused)
     }
 

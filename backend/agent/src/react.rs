@@ -73,6 +73,17 @@ impl<R: TurnRecorder> React<'_, R> {
         answered: Option<AnsweredStep>,
         tool_choice: &ToolChoice,
     ) -> Result<RunEnd, AgentError> {
+        let end = self.run_steps(answered, tool_choice).await?;
+        // Where no model is asked any more.
+        self.recorder.settle().await?;
+        Ok(end)
+    }
+
+    async fn run_steps(
+        &mut self,
+        answered: Option<AnsweredStep>,
+        tool_choice: &ToolChoice,
+    ) -> Result<RunEnd, AgentError> {
         if let Some(before) = answered {
             if self.whole_steps > self.runner.limits.steps {
                 return Ok(self.over_before(STEP_LIMIT));

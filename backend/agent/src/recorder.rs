@@ -11,8 +11,8 @@ use tallybook_tools::{Progress, ToolSpec};
 
 use super::vote::Review;
 
-/// Records a turn. Every method, but for [`TurnRecorder::model_called`], returns only when what must be stored is stored and
-/// whoever follows the turn has been told. After an error the agent does nothing more.
+/// Records a turn. Every method, but for [`TurnRecorder::model_called`] and [`TurnRecorder::tool_ended`], returns only when what
+/// must be stored is stored and whoever follows the turn has been told. After an error the agent does nothing more.
 pub trait TurnRecorder: Send {
     /// The model wrote text in a step.
     fn text(&mut self, step: u32, delta: &str) -> impl Future<Output = Result<(), RecordError>> + Send;
@@ -38,12 +38,12 @@ pub trait TurnRecorder: Send {
         call: &StartedToolCall<'_>,
     ) -> impl Future<Output = Result<ToolCallId, RecordError>> + Send;
 
-    /// A call ended.
-    fn tool_ended(
-        &mut self,
-        id: ToolCallId,
-        end: &EndedToolCall,
-    ) -> impl Future<Output = Result<(), RecordError>> + Send;
+    /// A call ended. [`TurnRecorder::settle`] stores that and tells it, before anything else is recorded.
+    fn tool_ended(&mut self, id: ToolCallId, end: &EndedToolCall);
+
+    /// Stores how calls ended of which it has been told, all at once, and tells it. This takes a while, in which the model may be
+    /// asked already; once begun, it is carried to its end.
+    fn settle(&mut self) -> impl Future<Output = Result<(), RecordError>> + Send;
 
     /// The model does not read as much as it was told, but `limit` tokens where that is known. Gives less of what was said before
     /// the turn's question; nothing where there is none to leave out.

@@ -42,8 +42,9 @@ pub(super) struct StepEnd {
 }
 
 impl ToolRunner {
-    /// Runs the calls of one step with these tools, on this person's behalf, by which the model does what `request` asks for. A call that must wait for its start, or
-    /// for its reviewers, has no row yet; when the turn ends first, it never gets one.
+    /// Runs the calls of one step with these tools, on this person's behalf, by which the model does what `request` asks for; how the
+    /// last of them ended is still to be settled. A call that must wait for its start, or for its reviewers, has no row yet; when
+    /// the turn ends first, it never gets one.
     pub(super) async fn run(
         &self,
         (tools, whose): (&ToolRegistry, Whose),
@@ -59,6 +60,9 @@ impl ToolRunner {
         let (calls, usage) = (calls.to_vec(), Usage::default());
         let mut run = StepRun { runner: self, tools, whose, step, calls, recorder, halt, running, results, usage };
         run.batch(low.into()).await?;
+        if !high.is_empty() {
+            run.recorder.settle().await?;
+        }
         let mut reviews = run.review(&high, request).await?;
         let mut is_waiting = false;
         for index in high {
@@ -66,7 +70,10 @@ impl ToolRunner {
                 Leave::Given if is_waiting => {
                     // The calls after one that waits keep their places behind it.
                 }
-                Leave::Given => run.batch(vec![index].into()).await?,
+                Leave::Given => {
+                    run.batch(vec![index].into()).await?;
+                    run.recorder.settle().await?;
+                }
                 Leave::Refused => {}
                 Leave::Awaited => is_waiting = true,
             }
@@ -109,8 +116,8 @@ impl ToolRunner {
 }
 
 impl<R: TurnRecorder> StepRun<'_, R> {
-    /// Runs these calls, recording each as it starts and as it ends. When the turn is over first, those that run are
-    /// aborted and recorded as cancelled, and the rest never start.
+    /// Runs these calls, recording each as it starts and as it ends; how the last ended is still to be settled. When the turn is
+    /// over first, those that run are aborted and recorded as cancelled, and the rest never start.
     async fn batch(&mut self, mut waiting: VecDeque<usize>) -> Result<(), AgentError> {
         let most = self.runner.limits.concurrent_calls_per_turn.max(1);
         loop {
@@ -122,7 +129,16 @@ impl<R: TurnRecorder> StepRun<'_, R> {
                         self.start(index, slot).await?;
                     }
                 }
-                Some(Next::Ended(ended)) => self.end(ended).await?,
+                Some(Next::Ended(ended)) => {
+                    self.end(ended);
+                    while let Some(ended) = self.running.tasks.try_join_next_with_id() {
+                        self.end(ended);
+                    }
+                    // The last of them are settled while the model is told their results.
+                    if !waiting.is_empty() || !self.running.calls.is_empty() {
+                        self.recorder.settle().await?;
+                    }
+                }
                 Some(Next::Progress(calls)) => self.tell_progress(&calls),
                 Some(Next::Halt(error)) => {
                     self.cancel_all().await?;
@@ -159,12 +175,12 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         }
     }
 
-    async fn end(&mut self, ended: Result<(Id, ToolReturn), JoinError>) -> Result<(), AgentError> {
+    fn end(&mut self, ended: Result<(Id, ToolReturn), JoinError>) {
         let (id, returned) = match ended {
             Ok((id, returned)) => (id, returned),
             Err(error) => (error.id(), Err(describe_panic(&error))),
         };
-        let Some(call) = self.running.calls.remove(&id) else { return Ok(()) };
+        let Some(call) = self.running.calls.remove(&id) else { return };
         let planned = &self.calls[call.index];
         let request = &planned.request;
         if let Err(error) = &returned {
@@ -172,8 +188,8 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         }
         let shown_bytes = self.runner.limits.result_bytes(self.calls.len());
         self.results[call.index] = Some(result_for_model(planned, &returned, shown_bytes));
-        self.recorder.tool_ended(call.id, &self.end_of(returned, &call)).await?;
-        Ok(())
+        let end = self.end_of(returned, &call);
+        self.recorder.tool_ended(call.id, &end);
     }
 
     /// Aborts what still runs and records it as cancelled; a tool that does not react to that, as interrupted; and one
@@ -199,9 +215,9 @@ impl<R: TurnRecorder> StepRun<'_, R> {
                     broken_off(&call, ToolCallStatus::Interrupted, error, "interrupted")
                 }
             };
-            self.recorder.tool_ended(call.id, &end).await?;
+            self.recorder.tool_ended(call.id, &end);
         }
-        Ok(())
+        Ok(self.recorder.settle().await?)
     }
 
     fn end_of(&self, returned: ToolReturn, call: &RunningCall) -> EndedToolCall {

@@ -20,6 +20,7 @@ use crate::{
     },
     format,
     language::{Language, use_language},
+    reactive::memo,
     transcript::{Call, Entry, ItemKey},
 };
 
@@ -49,18 +50,21 @@ pub(crate) fn ToolCall(
     // A call that is over stays as it is; a thousand of them should cost little.
     let is_over = call.with_untracked(|call| call.as_ref().is_some_and(|call| call.is_over()));
     let line = Line { key, items, open, details_id: details_id.clone(), text };
+    let folding = memo(move |_| lines.with(|lines| folding_of(lines, key, items)));
+    // Most groups are never opened.
+    let is_drawn = memo(move |was| was == Some(&true) || folding.get() != Folding::Folded);
     let line = if is_over {
-        call.with_untracked(|call| call.as_ref().map(|call| line.view(call, 0))).into_any()
+        let line = move || call.with_untracked(|call| call.as_ref().map(|call| line.view(call, 0)));
+        (move || is_drawn.get().then(&line)).into_any()
     } else {
         view! { <LiveLine line call /> }.into_any()
     };
-    let folding = move || lines.with(|lines| folding_of(lines, key, items));
     view! {
         <div
             class="tool"
             id=element_id(key)
-            data-grouped=move || (folding() != Folding::Alone).then_some("")
-            hidden=move || folding() == Folding::Folded
+            data-grouped=move || (folding.get() != Folding::Alone).then_some("")
+            hidden=move || folding.get() == Folding::Folded
         >
             {line}
             {session.filter(|_| !is_over).map(|session| view! {

@@ -5,6 +5,7 @@ mod client_tools;
 mod concurrency;
 mod consent;
 mod recorder;
+mod settling;
 
 use std::{
     future::pending,

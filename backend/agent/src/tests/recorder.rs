@@ -1,8 +1,10 @@
 //! Keeps a turn in memory.
 
-use tallybook_protocol::{Plan, PlanStepChanged, ToolCallId};
+use std::time::Duration;
 
+use tallybook_protocol::{Plan, PlanStepChanged, ToolCallId};
 use tallybook_tools::ToolSpec;
+use tokio::{sync::watch, time::timeout};
 
 use super::super::{
     Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, NewPlan, PlanStepChange, Purpose, RecordError, Review,
@@ -31,6 +33,10 @@ pub(super) enum RecordedEvent {
 pub(super) struct MemoryRecorder {
     /// Everything told so far, in order.
     pub(super) events: Vec<RecordedEvent>,
+    /// When what is settled is stored; at once when nothing.
+    pub(super) stored: Option<watch::Receiver<bool>>,
+    /// Ends of calls that are to be settled.
+    pub(super) ended: Vec<RecordedEvent>,
     /// What was told and is not kept.
     pub(super) activities: Vec<String>,
     /// Tools that were approved for good.
@@ -43,6 +49,12 @@ pub(super) struct MemoryRecorder {
 }
 
 impl MemoryRecorder {
+    /// Adds something, before which all calls that ended must have been settled.
+    fn record(&mut self, event: RecordedEvent) {
+        assert_eq!(self.ended, [], "they were to be settled before {event:?}");
+        self.events.push(event);
+    }
+
     /// The key of a call, which it has already where it waited.
     fn key(&mut self, call: &StartedToolCall<'_>) -> ToolCallId {
         call.waited.unwrap_or_else(|| {
@@ -57,13 +69,13 @@ impl TurnRecorder for MemoryRecorder {
         if let Some(RecordedEvent::Text(text)) = self.events.last_mut() {
             text.push_str(delta);
         } else {
-            self.events.push(RecordedEvent::Text(delta.to_owned()));
+            self.record(RecordedEvent::Text(delta.to_owned()));
         }
         Ok(())
     }
 
     fn reasoning(&mut self, step: u32, delta: &str) {
-        self.events.push(RecordedEvent::Thought(step, delta.to_owned()));
+        self.record(RecordedEvent::Thought(step, delta.to_owned()));
     }
 
     async fn is_approved_for_good(&mut self, tool: &ToolSpec) -> Result<bool, RecordError> {
@@ -81,19 +93,27 @@ impl TurnRecorder for MemoryRecorder {
         }
         let (name, input) = (call.request.name.clone(), call.request.input_text.clone());
         let ToolCallId(key) = self.key(call);
-        self.events.push(RecordedEvent::Asked(key, name, input));
+        self.record(RecordedEvent::Asked(key, name, input));
         Ok(Consent::Asked(ToolCallId(key)))
     }
 
     async fn tool_started(&mut self, call: &StartedToolCall<'_>) -> Result<ToolCallId, RecordError> {
         let (name, input) = (call.request.name.clone(), call.request.input_text.clone());
         let id = self.key(call);
-        self.events.push(RecordedEvent::ToolStarted(id.0, name, input));
+        self.record(RecordedEvent::ToolStarted(id.0, name, input));
         Ok(id)
     }
 
-    async fn tool_ended(&mut self, ToolCallId(key): ToolCallId, end: &EndedToolCall) -> Result<(), RecordError> {
-        self.events.push(RecordedEvent::ToolEnded(key, end.clone()));
+    fn tool_ended(&mut self, ToolCallId(key): ToolCallId, end: &EndedToolCall) {
+        self.ended.push(RecordedEvent::ToolEnded(key, end.clone()));
+    }
+
+    async fn settle(&mut self) -> Result<(), RecordError> {
+        if let Some(stored) = self.stored.as_mut().filter(|_| !self.ended.is_empty()) {
+            let reached = timeout(Duration::from_secs(20), stored.wait_for(|stored| *stored)).await;
+            assert!(reached.is_ok(), "nobody stored it");
+        }
+        self.events.append(&mut self.ended);
         Ok(())
     }
 
@@ -126,7 +146,7 @@ impl TurnRecorder for MemoryRecorder {
             (Some(reason), _) => Ok(reason.clone()),
             (None, error) => Err(error.clone().unwrap_or_default()),
         };
-        self.events.push(RecordedEvent::StepAnswered(step.step, end));
+        self.record(RecordedEvent::StepAnswered(step.step, end));
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{rows::ConversationId, tool_switches};
 use crate::{
     accounts::UserId,
-    db::{Database, on_db},
+    db::{Database, Transaction, on_db, on_tx},
 };
 
 const FIND_NAME: &str = "SELECT name FROM users WHERE id = ?";
@@ -18,14 +18,23 @@ pub(crate) async fn find_name(db: &Database, user: UserId) -> sqlx::Result<Strin
     on_db!(db, |pool| sqlx::query_scalar(FIND_NAME).bind(user).fetch_one(pool).await)
 }
 
-/// What a person tells every model, which is empty where that is nothing, and the tools that are turned off in a conversation.
+/// What people have set that counts for a turn.
+#[derive(Clone, Debug)]
+pub(crate) struct TurnSettings {
+    /// What its person tells every model; empty where that is nothing.
+    pub(crate) instructions: String,
+    /// The tools that are turned off in its conversation.
+    pub(crate) disabled_tools: BTreeSet<String>,
+}
+
+/// What counts for a turn that begins, or goes on, in a transaction.
 pub(crate) async fn find_turn_settings(
-    db: &Database,
+    tx: &mut Transaction,
     user: UserId,
     conversation_id: ConversationId,
-) -> sqlx::Result<(String, BTreeSet<String>)> {
-    let (instructions, disabled_tools): (String, Option<String>) = on_db!(db, |pool| {
-        sqlx::query_as(FIND_TURN_SETTINGS).bind(conversation_id).bind(user).fetch_one(pool).await
+) -> sqlx::Result<TurnSettings> {
+    let (instructions, disabled_tools): (String, Option<String>) = on_tx!(tx, |connection| {
+        sqlx::query_as(FIND_TURN_SETTINGS).bind(conversation_id).bind(user).fetch_one(connection).await
     })?;
-    Ok((instructions, tool_switches::names(disabled_tools)))
+    Ok(TurnSettings { instructions, disabled_tools: tool_switches::names(disabled_tools) })
 }

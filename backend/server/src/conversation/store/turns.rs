@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     accounts::UserId,
-    db::{Database, InsertedId, Transaction, in_time, now, on_db, on_tx, write_db},
+    db::{Database, InsertedId, Transaction, before_commit, in_time, now, on_db, on_tx, write_db},
 };
 
 /// Stands in `active_message_id` between claiming a conversation and knowing the key of the message that claims it.
@@ -88,6 +88,8 @@ const LIST_ABANDONED: &str = "SELECT m.id AS message_id, m.parent_id AS user_mes
      FROM messages m JOIN conversations c ON c.id = m.conversation_id \
      WHERE m.status = 'streaming' AND (m.lease_until IS NULL OR m.lease_until < ?) AND m.id > ? ORDER BY m.id LIMIT ?";
 
+const NOW: &str = "SELECT UTC_TIMESTAMP(6)";
+
 /// The lease's epoch of a turn's first owner.
 pub(crate) const FIRST_EPOCH: i32 = 1;
 
@@ -155,7 +157,8 @@ pub(crate) struct NewTurn<'a> {
     pub(crate) model: &'a str,
     pub(crate) mode: AnswerMode,
     pub(crate) owner: &'a str,
-    pub(crate) lease_until: DateTime<Utc>,
+    /// How long the owner may be silent.
+    pub(crate) lease: Duration,
 }
 
 /// What a turn goes on after.
@@ -176,7 +179,8 @@ pub(crate) struct TurnAgain<'a> {
     /// The catalog's name of the model that answers from here on.
     pub(crate) model: &'a str,
     pub(crate) owner: &'a str,
-    pub(crate) lease_until: DateTime<Utc>,
+    /// As in [`NewTurn::lease`].
+    pub(crate) lease: Duration,
 }
 
 /// How a turn is written down when it is over.
@@ -198,6 +202,7 @@ pub(crate) async fn begin_turn(
     conversation_id: ConversationId,
     new: NewTurn<'_>,
 ) -> sqlx::Result<Claim> {
+    let lease_until = database_now_in(tx).await? + new.lease;
     on_tx!(tx, |connection| {
         let claimed = sqlx::query(CLAIM).bind(CLAIMED).bind(conversation_id).execute(&mut *connection).await?;
         if let Question::New { client_message_id: Some(client_id), .. } = new.question {
@@ -239,7 +244,7 @@ pub(crate) async fn begin_turn(
             .bind((new.mode == AnswerMode::Plan).then_some(PLAN_MODE))
             .bind(new.owner)
             .bind(FIRST_EPOCH)
-            .bind(new.lease_until)
+            .bind(lease_until)
             .bind(after(Some(now), now))
             .execute(&mut *connection)
             .await
@@ -276,7 +281,8 @@ pub(crate) async fn continue_turn(
     turn: TurnRows,
     again: TurnAgain<'_>,
 ) -> sqlx::Result<bool> {
-    let TurnAgain { after, content, model, owner, lease_until } = again;
+    let TurnAgain { after, content, model, owner, lease } = again;
+    let lease_until = database_now_in(tx).await? + lease;
     let message_id = turn.assistant_message_id;
     let (claim, update) = match after {
         After::CutOff => (CLAIM_AGAIN, CONTINUE_TURN),
@@ -402,8 +408,16 @@ pub(crate) async fn list_abandoned_turns(
 /// The present by the database's clock, which all replicas share.
 pub(crate) async fn database_now(db: &Database) -> sqlx::Result<DateTime<Utc>> {
     match db {
-        Database::MySql(pool, _) => in_time(sqlx::query_scalar("SELECT UTC_TIMESTAMP(6)").fetch_one(pool)).await,
+        Database::MySql(pool, _) => in_time(sqlx::query_scalar(NOW).fetch_one(pool)).await,
         // SQLite has no clock of its own: it runs in this very process.
         Database::Sqlite(..) => Ok(now()),
+    }
+}
+
+/// The same, asked within a transaction.
+async fn database_now_in(tx: &mut Transaction) -> sqlx::Result<DateTime<Utc>> {
+    match tx {
+        Transaction::MySql(tx, _) => in_time(sqlx::query_scalar(NOW).fetch_one(&mut **tx)).await.map_err(before_commit),
+        Transaction::Sqlite(_) => Ok(now()),
     }
 }

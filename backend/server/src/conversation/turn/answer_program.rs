@@ -185,7 +185,6 @@ async fn try_begin(
     let Beginning { program, parts, model, input, chaining, .. } = beginning;
     let user = program.user;
     let permit = StartPermit::take(context)?;
-    let lease_until = turns::database_now(&context.db).await? + context.lifetimes.lease;
     let mut tx = context.db.begin().await?;
     allowance::hold(context, &mut tx, user).await?;
     let (conversation_id, uuid) = match place {
@@ -204,7 +203,7 @@ async fn try_begin(
         model: model.name(),
         mode: AnswerMode::React,
         owner: &context.owner,
-        lease_until,
+        lease: context.lifetimes.lease,
     };
     let Claim::Begun(rows) = turns::begin_turn(&mut tx, conversation_id, new).await? else { return Ok(None) };
     allowance::check(context, &mut tx, user).await?;

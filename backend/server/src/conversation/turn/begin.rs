@@ -119,8 +119,8 @@ async fn try_begin(
     first_title: Option<&str>,
 ) -> Result<EventsAnswer, ServiceError> {
     let permit = StartPermit::take(context)?;
-    let lease_until = turns::database_now(&context.db).await? + context.lifetimes.lease;
-    let new_turn = NewTurn { question, first_title, model: model.name(), mode, owner: &context.owner, lease_until };
+    let lease = context.lifetimes.lease;
+    let new_turn = NewTurn { question, first_title, model: model.name(), mode, owner: &context.owner, lease };
     let mut tx = context.db.begin().await?;
     allowance::hold(context, &mut tx, user).await?;
     let rows = match turns::begin_turn(&mut tx, row.id, new_turn).await? {

@@ -81,9 +81,9 @@ async fn try_go_on(
         model: Some(model.name().to_owned()),
     });
     check_statement_size(&context.db, &kept, &EncodedEvent::of(&snapshot)?).await?;
-    let lease_until = turns::database_now(&context.db).await? + context.lifetimes.lease;
     let mut tx = context.db.begin().await?;
-    let again = TurnAgain { after, content: &kept, model: model.name(), owner: &context.owner, lease_until };
+    let lease = context.lifetimes.lease;
+    let again = TurnAgain { after, content: &kept, model: model.name(), owner: &context.owner, lease };
     allowance::hold(context, &mut tx, user).await?;
     if !turns::continue_turn(&mut tx, row.id, rows, again).await? {
         return Ok(None);

@@ -18,7 +18,8 @@ use super::{
     super::{
         context::Context,
         store::{
-            ConversationId, people,
+            ConversationId,
+            people::TurnSettings,
             turns::{self, FIRST_EPOCH, TurnRows},
         },
     },
@@ -43,6 +44,7 @@ pub(super) struct Turn {
     pub(super) conversation_id: ConversationId,
     pub(super) rows: TurnRows,
     pub(super) model: Arc<Model>,
+    pub(super) settings: TurnSettings,
     /// What it is told in place of the stored history.
     pub(super) given: Option<Arc<GivenInput>>,
     pub(super) mode: AnswerMode,
@@ -109,8 +111,7 @@ impl Turn {
     async fn input(&self, question: Option<NewQuestion>) -> Result<(TurnInput, Telling<'_>), AgentError> {
         let epoch = self.rows.epoch;
         let context = &*self.context;
-        let settings = people::find_turn_settings(&context.db, self.user, self.conversation_id).await;
-        let (instructions, disabled_tools) = settings.map_err(record_error)?;
+        let TurnSettings { instructions, disabled_tools } = self.settings.clone();
         let tools = context.tools_without(disabled_tools);
         let goes_on = epoch != FIRST_EPOCH;
         let given = self.given.as_deref();

@@ -11,7 +11,7 @@ use super::{
     super::{
         ServiceError,
         context::Context,
-        store::{ConversationId, turns::TurnRows},
+        store::{ConversationId, people, turns::TurnRows},
     },
     given::GivenInput,
     run::Turn,
@@ -69,6 +69,7 @@ pub(super) async fn start(
     let encoded = first_events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
     let numbered: Vec<_> = (0..).map(|seq| EventId { message_id, epoch, seq }).zip(&encoded).collect();
     stored::create_events(&mut tx, &numbered).await?;
+    let settings = people::find_turn_settings(&mut tx, user, conversation_id).await?;
     // From the commit on the turn can be stopped and followed, so all of it must be known here before that.
     let cancel = context.running.add(rows, &context.shut_down);
     let log = context.journal.open(message_id, epoch);
@@ -82,8 +83,20 @@ pub(super) async fn start(
     }
     context.turn_counts.count_start();
     let subscription = log.subscribe();
-    let turn =
-        Turn { context: Arc::clone(context), user, conversation_id, rows, model, given, mode, question, log, cancel };
+    let context_of_turn = Arc::clone(context);
+    let turn = Turn {
+        context: context_of_turn,
+        user,
+        conversation_id,
+        rows,
+        model,
+        settings,
+        given,
+        mode,
+        question,
+        log,
+        cancel,
+    };
     let span = tracing::info_span!("turn", message_id = message_id.0, user = user.0);
     context.spawn(turn.run().instrument(span));
     context.changes.announce(user);

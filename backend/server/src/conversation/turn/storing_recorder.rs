@@ -48,6 +48,8 @@ pub(super) struct StoringRecorder<'a> {
     telling: Telling<'a>,
     /// The tools whose calls run, by call; of those that nobody offers, nothing.
     running: HashMap<ToolCallId, Option<String>>,
+    /// Calls that are over, as long as that is not stored.
+    ended: Vec<(ToolCallId, EndedToolCall)>,
     /// When readers were last told that a call grows.
     growth_told_at: Option<Instant>,
     /// The step that wrote text last.
@@ -61,8 +63,17 @@ impl<'a> StoringRecorder<'a> {
     pub(super) fn new(writer: &'a TurnWriter, context: &'a Context, telling: Telling<'a>) -> Self {
         let json_bytes = writer.log().read_text(json_bytes);
         let thinking = Thinking::after(writer.log());
-        let running = HashMap::new();
-        Self { writer, context, telling, running, growth_told_at: None, text_step: None, json_bytes, thinking }
+        Self {
+            writer,
+            context,
+            telling,
+            running: HashMap::new(),
+            ended: Vec::new(),
+            growth_told_at: None,
+            text_step: None,
+            json_bytes,
+            thinking,
+        }
     }
 
     fn send_text(&self, text: &str) {
@@ -170,18 +181,32 @@ impl TurnRecorder for StoringRecorder<'_> {
         Ok(id)
     }
 
-    async fn tool_ended(&mut self, id: ToolCallId, end: &EndedToolCall) -> Result<(), RecordError> {
-        let event = end_event(id, end);
-        let writer = self.writer;
+    fn tool_ended(&mut self, id: ToolCallId, end: &EndedToolCall) {
+        self.ended.push((id, end.clone()));
+    }
+
+    async fn settle(&mut self) -> Result<(), RecordError> {
+        let (writer, ended) = (self.writer, std::mem::take(&mut self.ended));
+        if ended.is_empty() {
+            return Ok(());
+        }
+        let events: Vec<_> = ended.iter().map(|(id, end)| end_event(*id, end)).collect();
         let store = || async {
             let Some(mut write) = writer.begin().await? else { return Ok(None) };
-            tool_calls::end_tool_call(&mut write.tx, id, end).await?;
-            writer.create_next_event(&mut write.tx, &EncodedEvent::of(&event)?).await?;
+            for (id, end) in &ended {
+                tool_calls::end_tool_call(&mut write.tx, *id, end).await?;
+            }
+            let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
+            writer.create_next_events(&mut write.tx, &encoded).await?;
             write.commit().await.map(Some)
         };
         stored(with_retries(store).await)?;
-        writer.log().append(event);
-        self.context.work_counts.count_tool_call(self.running.remove(&id).flatten().as_deref(), end);
+        for event in events {
+            writer.log().append(event);
+        }
+        for (id, end) in &ended {
+            self.context.work_counts.count_tool_call(self.running.remove(id).flatten().as_deref(), end);
+        }
         Ok(())
     }
 

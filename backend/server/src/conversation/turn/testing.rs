@@ -56,7 +56,6 @@ impl Fixture {
     pub(in crate::conversation) async fn begin_turn(&self) -> (Transaction, TurnRows) {
         let context = &self.service.context;
         let mut tx = context.db.begin().await.unwrap();
-        let lease_until = turns::database_now(&context.db).await.unwrap() + context.lifetimes.lease;
         let parts = [MessagePart::Text { text: "1 + 2?".to_owned() }];
         let question = Question::New { parts: &parts, client_message_id: None, below: Below::Head };
         let new = NewTurn {
@@ -65,7 +64,7 @@ impl Fixture {
             model: "demo",
             mode: AnswerMode::React,
             owner: &context.owner,
-            lease_until,
+            lease: context.lifetimes.lease,
         };
         let claim = turns::begin_turn(&mut tx, self.conversation_id, new).await.unwrap();
         let Claim::Begun(rows) = claim else { panic!("{claim:?}") };

@@ -1,0 +1,55 @@
+//! How calls ended is stored while the model is asked already; what it answers counts after that.
+
+use tokio::sync::watch;
+
+use super::{
+    Agent, AgentError, CancellationToken, Echo, Limits, MemoryRecorder, MockLlm, ModelMessage, ProviderKind,
+    RecordedEvent, ToolCallStatus, ToolRegistry, TurnInput, agent, ends, hang, reason, text, tool_call,
+};
+
+/// A model that calls a tool and then answers, and a turn of it whose call is settled when `stored` says so.
+fn turn(model: &MockLlm, stored: &watch::Sender<bool>) -> (Agent, TurnInput, MemoryRecorder) {
+    model.reply([tool_call("echo", r#"{"n": 7}"#)]);
+    let tools = ToolRegistry::default().with(Echo).unwrap();
+    let agent = agent(ProviderKind::Anthropic, model, tools, Limits::default());
+    let history = vec![ModelMessage::user_text("Go")];
+    let input = TurnInput { history, tools: agent.tools.clone(), ..TurnInput::default() };
+    let recorder = MemoryRecorder { stored: Some(stored.subscribe()), ..MemoryRecorder::default() };
+    (agent, input, recorder)
+}
+
+#[tokio::test]
+async fn a_model_is_asked_while_it_is_stored_how_its_calls_ended() {
+    let model = MockLlm::start().await.unwrap();
+    let stored = watch::Sender::new(false);
+    let (agent, input, mut recorder) = turn(&model, &stored);
+    model.reply([text("Seven.")]);
+    let cancel = CancellationToken::new();
+    let store = async {
+        model.requests_reached(2).await;
+        stored.send_replace(true);
+    };
+    let (outcome, ()) = tokio::join!(agent.service.run(&*agent.model, input, &mut recorder, &cancel), store);
+    assert_eq!(reason(outcome), "end_turn");
+    let place = |is_it: fn(&RecordedEvent) -> bool| recorder.events.iter().position(is_it).unwrap();
+    let ended = place(|event| matches!(event, RecordedEvent::ToolEnded(..)));
+    let said = place(|event| *event == RecordedEvent::Text("Seven.".to_owned()));
+    assert!(ended < said, "{:?}", recorder.events);
+}
+
+#[tokio::test]
+async fn a_turn_that_is_stopped_meanwhile_keeps_how_its_calls_ended() {
+    let model = MockLlm::start().await.unwrap();
+    let stored = watch::Sender::new(false);
+    let (agent, input, mut recorder) = turn(&model, &stored);
+    model.reply([hang()]);
+    let cancel = CancellationToken::new();
+    let stop = async {
+        model.requests_reached(2).await;
+        cancel.cancel();
+        stored.send_replace(true);
+    };
+    let (outcome, ()) = tokio::join!(agent.service.run(&*agent.model, input, &mut recorder, &cancel), stop);
+    assert!(matches!(outcome, Err(AgentError::Cancelled)), "{outcome:?}");
+    assert_eq!(ends(&recorder.events), [(1, ToolCallStatus::Success, None)]);
+}
