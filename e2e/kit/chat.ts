@@ -31,29 +31,39 @@ export class ChatPage {
     return answer;
   }
 
-  /** Every message as a reader sees it, without what is only spoken for a moment, and when and by whom it was written. */
+  /** Every message as a reader sees it whose groups of calls are closed, without what is only spoken for a moment, and when and by
+   * whom it was written. */
   transcript(): Promise<string[]> {
     // All in one look: between two, a message that the server drew may have made way for one that is alive.
     return this.page.evaluate(() =>
       [...document.querySelectorAll("article[data-role]")].map((message) => {
         const copy = message.cloneNode(true) as Element;
-        for (const spoken of copy.querySelectorAll("[role=status], time, .author")) spoken.remove();
+        for (const other of copy.querySelectorAll("[role=status], time, .author, [data-grouped]")) other.remove();
         return copy.textContent;
       }),
     );
   }
 }
 
-/** The tool calls of an answer. */
+/** The tool calls of an answer. Those in groups that were never open are not there. */
 export function toolCalls(answer: Locator): Locator {
   return answer.getByTestId("tool-call");
 }
 
+/** Opens the groups of tool calls of an answer that are closed. */
+export async function openGroups(answer: Locator): Promise<void> {
+  for (const group of await answer.getByTestId("tool-group").all()) {
+    if ((await group.getAttribute("aria-expanded")) === "false") await group.click();
+    await expect(group).toHaveAttribute("aria-expanded", "true");
+  }
+}
+
 /**
  * All that an answer holds, in order, without what may differ from run to run: how long its tool calls took, what was only
- * spoken, and what it cost, which grows with what was said before.
+ * spoken, and what it cost, which grows with what was said before. Its groups are open from then on.
  */
 export async function untimedText(answer: Locator): Promise<string> {
+  await openGroups(answer);
   const id = await answer.getAttribute("id");
   // The element that was found may have made way for another one since, which is the same answer.
   return await answer.page().evaluate((id) => {

@@ -23,9 +23,9 @@ for (const [format, { type, end }] of Object.entries(FORMATS)) {
     const chat = new ChatPage(page);
     await page.goto(`/c/${uuid}`);
     const answer = await chat.ask(ALL);
-    await expect(toolCalls(answer)).toHaveCount(2);
     for (const when of ["live", "reloaded"]) {
       await page.getByTestId("tool-group").click();
+      await expect(toolCalls(answer), when).toHaveCount(2);
       for (const line of await toolCalls(answer).all()) await line.click();
       await expect(page.getByTestId("tool-call-details"), when).toHaveCount(2);
       await harmless();
