@@ -47,6 +47,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
   "a conversation with open calls": async (page) => {
     await open(page, conversation("Sums", [["What is it?", { content: MARKDOWN, calls: CALLS, usage: USAGE }]]));
     await page.getByTestId("tool-group").click();
+    await expect(page.getByTestId("tool-call")).not.toHaveCount(0);
     for (const line of await page.getByTestId("tool-call").all()) {
       if ((await line.getAttribute("aria-expanded")) === "false") await line.click();
     }

@@ -1,6 +1,6 @@
 // Waiting, motion, what an answer cost, small screens.
 
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, openGroups } from "../kit/chat.ts";
 import { playTurn, playTurnByClock, scriptTurn, started } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
@@ -72,6 +72,7 @@ test("each example asks its question, and the demo model says what it is", async
     await page.getByTestId("example").nth(at).click();
     await expect(answer).toContainText(words);
     await expect(answer).toHaveAttribute("data-status", "complete");
+    await openGroups(answer);
     await expect(answer.getByTestId("tool-call").last()).toHaveAttribute("data-status", outcome);
   }
 });
@@ -86,6 +87,7 @@ test("at 360 pixels everything fits and fingers find it", async ({ page }) => {
   const content = `${long}\n\n| a | b | c | d | e | f |\n|-|-|-|-|-|-|\n| ${long.slice(0, 40)} | 2 | 3 | 4 | 5 | 6 |\n\n\`\`\`\n${long}\n\`\`\``;
   await open(page, conversation(long, [[long, { content, calls }]]));
   await page.getByTestId("tool-group").click();
+  await expect(page.getByTestId("tool-call")).not.toHaveCount(0);
   for (const line of await page.getByTestId("tool-call").all()) await line.click();
   const width = await page.evaluate(() => {
     const boxes = [...document.querySelectorAll(".thread, .messages, .message, .dock, .tool, .header")];

@@ -41,6 +41,7 @@ test("what models and tools write, told live", async ({ page }) => {
   await turn.say("tool_call_start", { tool_call_id: 2, tool_name: LINE, input: ALL, offset: 0 });
   await turn.say("tool_call_end", { tool_call_id: 2, output: null, error: ALL, status: "error", duration_ms: 5 });
   await page.getByTestId("tool-group").click();
+  await expect(page.getByTestId("tool-call")).not.toHaveCount(0);
   for (const line of await page.getByTestId("tool-call").all()) await line.click();
   await expect(page.getByTestId("tool-call-details").first().locator("pre").last()).toHaveText(ALL);
   await expect(page.getByTestId("tool-call-details").last().locator("pre").last()).toHaveText(ALL);
@@ -61,6 +62,7 @@ test("what models and tools wrote, told by the API", async ({ page }) => {
   ];
   await open(page, conversation(LINE, [[ALL, { content: ALL, calls, status: "failed", error: ALL }]]));
   await page.getByTestId("tool-group").click();
+  await expect(page.getByTestId("tool-call")).not.toHaveCount(0);
   for (const line of await page.getByTestId("tool-call").all()) await line.click();
   await expect(page.getByTestId("tool-call-details")).toHaveCount(2);
   await expect(page.getByRole("alert")).toHaveText(ALL);

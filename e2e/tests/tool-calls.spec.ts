@@ -86,6 +86,7 @@ test("finished neighbours fold under one line, amber when one failed", async ({ 
 
   await line.press("Enter");
   await expect(line).toHaveAttribute("aria-expanded", "true");
+  await expect(page.getByTestId("tool-call")).not.toHaveCount(0);
   for (const one of await page.getByTestId("tool-call").all()) await expect(one).toBeVisible();
   const controlled = (await line.getAttribute("aria-controls"))!.split(" ");
   expect(controlled).toHaveLength(3);
@@ -214,7 +215,7 @@ test("calls of the demo model fold after the answer, and a reload shows them the
   await expect(group(page)).toHaveText(/2 tool calls\s*add, multiply/);
   const shown = await answer.innerText();
   await page.reload();
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await expect(page.getByTestId("message-time"), "they are alive").toHaveCount(2);
   expect(await chat.answers.last().innerText()).toBe(shown);
 
   const calls = page.getByTestId("tool-call");

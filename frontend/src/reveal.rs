@@ -53,8 +53,9 @@ pub(crate) async fn reveal(goal: Goal) {
     if let Some(call) = goal.call {
         open(&format!(".plan-step:has(#call-{call}) > [aria-expanded=false]"));
         open(&format!(".tool-group > [aria-expanded=false][aria-controls~=call-{call}]"));
+        // What was opened is drawn by then, and so is what the call opens.
+        browser::next_frame().await;
         open(&format!("#call-{call} > [aria-expanded=false]"));
-        // What it opens is drawn by then.
         browser::next_frame().await;
         if let Some(call) = document().get_element_by_id(&format!("call-{call}")) {
             focused = call.first_element_child().unwrap_or_else(|| call.clone());

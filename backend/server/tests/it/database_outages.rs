@@ -122,7 +122,8 @@ async fn fall_silent(engine: Engine) {
     fixture.assert_recovers().await;
 }
 
-/// Nobody can know whether the tool ran, since its result could not be stored: the row says so, and so does the end.
+/// Nobody can know whether the tool ran, since its result could not be stored: the row says so, and so does the end. The model was
+/// asked with the result while that was tried; nobody hears what it answered.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_database_is_gone_while_a_tool_runs() {
     for engine in Engine::every_mysql().await {
@@ -133,6 +134,7 @@ async fn the_database_is_gone_while_a_tool_runs() {
         let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
         let conversation = app.create_conversation().await;
         model.reply([text("I begin. "), tool_call("waits", "{}")]);
+        model.reply([text("For nothing.")]);
         let mut turn = app.send(&conversation, "Wait").await;
         let started = turn.until("tool_call_start").await;
         proxy.cut();
@@ -144,9 +146,10 @@ async fn the_database_is_gone_while_a_tool_runs() {
         assert_eq!(stored["messages"][1]["status"], "interrupted");
         let owed = app.follow(&conversation, started.id.as_deref()).await.all().await;
         let Some(ChatEvent::MessageEnd(end)) = owed.last() else { panic!("{owed:?}") };
-        assert_eq!(end.tool_calls[0].status, ToolCallStatus::Interrupted);
+        assert_eq!((end.content.as_str(), end.tool_calls[0].status), ("I begin. ", ToolCallStatus::Interrupted));
         assert_eq!(stored["messages"][1]["tool_calls"][0]["status"], "interrupted");
         assert_eq!(stored["messages"][1]["tool_calls"][0]["error"], end.tool_calls[0].error.as_deref().unwrap());
+        assert_eq!(model.unused_replies(), 0, "it was asked meanwhile");
         model.reply([text("Going on.")]);
         let next = app.send(&conversation, "And now?").await.all().await;
         assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Going on."), "{next:?}");
