@@ -19,5 +19,5 @@ pub(crate) fn find() -> Option<PathBuf> {
 ///
 /// Which WASM features it may use is written in the file. `--all-features` would let it use some that no browser has.
 pub(crate) fn run(optimizer: &Path, wasm: &Path) -> Result<()> {
-    shell::run(Command::new(optimizer).args(["-Oz", "--converge", "-o"]).args([wasm, wasm]))
+    shell::run(Command::new(optimizer).args(["-Oz", "-o"]).args([wasm, wasm]))
 }
