@@ -206,9 +206,17 @@ async fn a_conversation_is_readable_without_a_script() {
     let (html, status) = render(&format!("/c/{KNOWN}"), Data::default()).await;
     assert_eq!(status, 0, "an ordinary page leaves the status alone");
     assert_eq!(count(&html, "<article"), 2);
-    assert_eq!(count(&html, "data-grouped"), 2);
-    assert_eq!(count(&html, "data-testid=\"tool-call\""), 0, "only a script could open their group");
-    let order = ["Adding:", "data-testid=\"tool-group\"", "2m 8s", "it <em>is", " 3 &lt;b&gt;."];
+    assert_eq!(count(&html, "data-testid=\"tool-call\""), 2);
+    let order = [
+        "Adding:",
+        "data-testid=\"tool-group\"",
+        "data-status=\"success\"",
+        "3.4s",
+        "data-status=\"error\"",
+        "2m 5s",
+        "it <em>is",
+        " 3 &lt;b&gt;.",
+    ];
     let places: Vec<_> =
         order.iter().map(|part| html.find(part).unwrap_or_else(|| panic!("{part} in {html}"))).collect();
     assert!(places.is_sorted(), "text and calls stand as they happened: {places:?}");
@@ -256,7 +264,8 @@ async fn a_reader_of_japanese_gets_a_japanese_page() {
     for words in [
         "ツール呼び出し2件",
         "1件失敗",
-        "2分8秒",
+        "3.4秒",
+        "2分5秒",
         "入力 1,234・出力 56 トークン",
         "これは内蔵のデモモデルで",
         "ショートカットと設定",

@@ -7,6 +7,7 @@ use leptos::prelude::*;
 use tallybook_protocol::{MessageStatus, ToolCallId, ToolCallStatus};
 
 use crate::{
+    browser,
     components::{
         call_progress::CallProgress,
         consent_card::ConsentCard,
@@ -51,8 +52,8 @@ pub(crate) fn ToolCall(
     let is_over = call.with_untracked(|call| call.as_ref().is_some_and(|call| call.is_over()));
     let line = Line { key, items, open, details_id: details_id.clone(), text };
     let folding = memo(move |_| lines.with(|lines| folding_of(lines, key, items)));
-    // Most groups are never opened.
-    let is_drawn = memo(move |was| was == Some(&true) || folding.get() != Folding::Folded);
+    // Most groups are never opened. Without a script, nobody could open one.
+    let is_drawn = memo(move |was| !browser::IS_HERE || was == Some(&true) || folding.get() != Folding::Folded);
     let line = if is_over {
         let line = move || call.with_untracked(|call| call.as_ref().map(|call| line.view(call, 0)));
         (move || is_drawn.get().then(&line)).into_any()
