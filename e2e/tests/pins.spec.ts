@@ -106,6 +106,39 @@ test("what is archived is out of the list, can be taken back at once or later, a
   });
 });
 
+test("what is told of an earlier state does not undo what was done since", async ({ page, request }) => {
+  const told = gate();
+  const lists = gate();
+  let event = "";
+  await page.route("**/api/events", async (route) => {
+    await told.opened;
+    await route.fulfill({ contentType: "text/event-stream", body: event });
+  });
+  const made = await openWith(page, request, ["Oaks", "Elms"]);
+  await page.route("**/api/conversations?*", async (route) => {
+    await lists.opened;
+    await route.continue();
+  });
+  const written = () => page.waitForResponse((response) => response.request().method() === "PATCH");
+  const archived = written();
+  await chooseInMenu(row(page, "Oaks"), "archive");
+  await archived;
+  const takenBack = written();
+  await page.getByTestId("undo").click();
+  await takenBack;
+  await expect(links(page).nth(1)).toBeFocused();
+
+  const frame = (kind: string, data: object) => `event: ${kind}\ndata: ${JSON.stringify({ kind, ...data })}\n\n`;
+  event = frame("conversation_updated", { conversation_id: made.Oaks, archived: true });
+  event += frame("conversation_renamed", { conversation_id: made.Elms, title: "Beeches" });
+  told.open();
+  await expect(links(page).first()).toHaveText("Beeches");
+  await expect(links(page).nth(1)).toBeFocused();
+  lists.open();
+  await expect(links(page)).toHaveText(["Elms", "Oaks"]);
+  await expect(links(page).nth(1)).toBeFocused();
+});
+
 test("several are chosen, by the keyboard too, and dealt with at once with one way back", async ({ page, request }) => {
   const made = await openWith(page, request, ["One", "Two", "Three", "Four", "Five", "Six"]);
   const writing = new Set<string>();

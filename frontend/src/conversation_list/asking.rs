@@ -6,7 +6,7 @@ use std::time::Duration;
 use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::{ConversationSummary, Page};
 
-use super::{pages::View, state::ConversationList};
+use super::{pages::View, state::ConversationList, writes::Writes};
 use crate::{
     api::{self, ApiError, Listed},
     browser,
@@ -33,6 +33,7 @@ impl ConversationList {
             let number = self.asked.get_value().wrapping_add(1);
             self.asked.set_value(number);
             self.meanwhile.set_value(Some(Vec::new()));
+            let done = self.writes.with_value(Writes::done);
             let newest = newest_and_pinned().await;
             if self.asked.try_get_value() != Some(number) {
                 return;
@@ -47,6 +48,7 @@ impl ConversationList {
                     for event in meanwhile.unwrap_or_default() {
                         self.apply(event);
                     }
+                    self.writes.update_value(|writes| writes.settle(done));
                     self.show_pending();
                 }
                 Err(error) if self.pages.with_untracked(|pages| pages.newest.is_none()) => {
@@ -94,7 +96,10 @@ impl ConversationList {
         }
         spawn_local(async move {
             match api::list_conversations(Listed::Archived, None).await {
-                Ok(page) => drop(self.pages.try_update(|pages| pages.archive = Some(page))),
+                Ok(page) => {
+                    self.pages.try_update(|pages| pages.archive = Some(page));
+                    self.show_pending();
+                }
                 Err(error) => drop(self.notice.try_set(Some(error.message(self.text)))),
             }
         });

@@ -154,7 +154,7 @@ impl ConversationList {
     }
 
     fn end_write(self, uuid: Uuid, write: &Write, outcome: Result<(), ApiError>) {
-        let is_last = self.writes.try_update_value(|writes| writes.end(uuid)).unwrap_or(false);
+        let is_last = self.writes.try_update_value(|writes| writes.end(uuid, outcome.is_ok())).unwrap_or(false);
         match (write, outcome) {
             (Write::Delete, Err(error)) if !error.is_not_found() => self.complain(&error),
             (Write::Delete, _) => self.tell_deleted(uuid),
@@ -164,7 +164,8 @@ impl ConversationList {
                     self.show(uuid, back);
                 }
             }
-            (Write::Update { .. }, Ok(())) => {}
+            // What is told from now on may still be older; a list that is asked for now is not.
+            (Write::Update { .. }, Ok(())) => self.refresh(),
         }
         if *write == Write::Delete {
             self.undo.try_update(|undo| undo.end(uuid));

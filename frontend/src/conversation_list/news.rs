@@ -1,9 +1,9 @@
 //! What the feed tells, as far as the list shows it.
 
-use leptos::prelude::UpdateValue as _;
+use leptos::prelude::{UpdateValue as _, WithValue as _};
 use tallybook_protocol::FeedKind;
 
-use super::state::ConversationList;
+use super::{state::ConversationList, writes::Writes};
 use crate::feed::{Feed, News};
 
 impl ConversationList {
@@ -32,6 +32,13 @@ impl ConversationList {
             | FeedKind::TurnEnded
             | FeedKind::BranchSelected
             | FeedKind::Unknown => {}
+        }
+        let is_pending = |writes: &Writes| writes.is_pending(event.conversation_id);
+        if matches!(event.kind, FeedKind::ConversationUpdated | FeedKind::ConversationRenamed)
+            && self.writes.try_with_value(is_pending).unwrap_or(true)
+        {
+            // It may tell what was before. The list tells how it is.
+            return self.refresh();
         }
         self.meanwhile.update_value(|meanwhile| meanwhile.iter_mut().for_each(|told| told.push(event.clone())));
         self.apply(event);

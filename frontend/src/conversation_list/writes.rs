@@ -1,5 +1,5 @@
 //! What the server is still to be told of conversations, in order: one thing at a time for each of them, and only so many
-//! at once. Pure.
+//! at once. And what it was told, until the list was read again: what comes of an earlier reading is older. Pure.
 
 use std::collections::VecDeque;
 
@@ -20,11 +20,12 @@ pub(super) enum Write {
     Delete,
 }
 
-/// What waits, and what is under way.
+/// What waits, what is under way, and what was done since the list was last asked for.
 #[derive(Debug, Default)]
 pub(super) struct Writes {
     waiting: VecDeque<(Uuid, Write)>,
     running: Vec<(Uuid, Write)>,
+    done: Vec<(Uuid, UpdateConversation)>,
 }
 
 impl Writes {
@@ -44,18 +45,39 @@ impl Writes {
     }
 
     /// One came to its end, well or not. False when there is something later that decides how the conversation is.
-    pub(super) fn end(&mut self, uuid: Uuid) -> bool {
-        self.running.retain(|(other, _)| *other != uuid);
+    pub(super) fn end(&mut self, uuid: Uuid, is_done: bool) -> bool {
+        if let Some(at) = self.running.iter().position(|(other, _)| *other == uuid)
+            && let (_, Write::Update { to, .. }) = self.running.remove(at)
+            && is_done
+        {
+            self.done.push((uuid, to));
+        }
         self.waiting.iter().all(|(other, _)| *other != uuid)
     }
 
-    /// What the server may not know yet, in order.
+    /// What an answer of the server may not know yet, in order.
     pub(super) fn pending(&self) -> Vec<(Uuid, UpdateConversation)> {
         let updates = self.running.iter().chain(&self.waiting).filter_map(|(uuid, write)| match write {
             Write::Update { to, .. } => Some((*uuid, to.clone())),
             Write::Delete => None,
         });
-        updates.collect()
+        self.done.iter().cloned().chain(updates).collect()
+    }
+
+    /// Whether what is told of a conversation may be older than what was done to it here.
+    pub(super) fn is_pending(&self, uuid: Uuid) -> bool {
+        let told = self.running.iter().chain(&self.waiting).map(|(other, _)| other);
+        self.done.iter().map(|(other, _)| other).chain(told).any(|other| *other == uuid)
+    }
+
+    /// How much was done until now, for [`Self::settle`].
+    pub(super) fn done(&self) -> usize {
+        self.done.len()
+    }
+
+    /// The list was read after the first `done` of what was done.
+    pub(super) fn settle(&mut self, done: usize) {
+        self.done.drain(..done.min(self.done.len()));
     }
 
     /// All that waits, of which nothing is known here any more.
@@ -66,7 +88,7 @@ impl Writes {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_AT_ONCE, Uuid, Write, Writes};
+    use super::{MAX_AT_ONCE, UpdateConversation, Uuid, Write, Writes};
 
     #[test]
     fn only_so_many_at_once_and_one_after_the_other_for_each_conversation() {
@@ -80,10 +102,32 @@ mod tests {
         writes.push(last, Write::Delete);
         let begun: Vec<_> = std::iter::from_fn(|| writes.next()).map(|(uuid, _)| uuid.as_u128()).collect();
         assert_eq!(begun, (0..MAX_AT_ONCE as u128).collect::<Vec<_>>());
-        assert!(!writes.end(same), "what comes later decides");
+        assert!(!writes.end(same, true), "what comes later decides");
         assert_eq!(writes.next(), Some((same, Write::Delete)));
-        assert!(writes.end(same));
+        assert!(writes.end(same, true));
         assert_eq!(writes.take().len(), 1);
         assert_eq!(writes.next(), None);
+    }
+
+    #[test]
+    fn what_was_done_counts_until_the_list_was_read_after_it() {
+        let mut writes = Writes::default();
+        let uuid = Uuid::from_u128(1);
+        let archived = |archived| UpdateConversation { archived: Some(archived), ..UpdateConversation::default() };
+        let mut done = |writes: &mut Writes, to: bool, is_done: bool| {
+            writes.push(uuid, Write::Update { to: archived(to), back: archived(!to) });
+            assert!(writes.next().is_some());
+            writes.end(uuid, is_done);
+        };
+        done(&mut writes, true, true);
+        let asked = writes.done();
+        done(&mut writes, false, true);
+        done(&mut writes, true, false);
+        assert_eq!(writes.pending(), [(uuid, archived(true)), (uuid, archived(false))], "what was refused is not done");
+        writes.settle(asked);
+        assert_eq!(writes.pending(), [(uuid, archived(false))]);
+        assert!(writes.is_pending(uuid) && !writes.is_pending(Uuid::from_u128(2)));
+        writes.settle(writes.done());
+        assert!(!writes.is_pending(uuid));
     }
 }

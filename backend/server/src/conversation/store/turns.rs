@@ -59,7 +59,7 @@ const STOP_WAITING_TURN: &str = "UPDATE messages SET status = 'stopped', epoch =
 
 const FIND_ACTIVE_MS: &str = "SELECT active_ms FROM messages WHERE id = ?";
 
-const FIND_BY_CLIENT_ID: &str = "SELECT u.id AS user_message_id, a.id AS assistant_message_id, a.epoch \
+const FIND_BY_CLIENT_ID: &str = "SELECT u.id AS user_message_id, a.id AS assistant_message_id, a.created_at, a.epoch \
      FROM messages u JOIN messages a ON a.parent_id = u.id AND a.role = 'assistant' \
      WHERE u.conversation_id = ? AND u.client_message_id = ? ORDER BY a.created_at, a.id LIMIT 1";
 
@@ -98,6 +98,8 @@ pub(crate) const FIRST_EPOCH: i32 = 1;
 pub(crate) struct TurnRows {
     pub(crate) user_message_id: MessageId,
     pub(crate) assistant_message_id: MessageId,
+    /// Of the answer.
+    pub(crate) created_at: DateTime<Utc>,
     pub(crate) epoch: i32,
 }
 
@@ -105,7 +107,8 @@ impl TurnRows {
     /// Those of an answer's turn when it goes on. `None` for a message that answers nothing.
     pub(crate) fn of_next_run(answer: &MessageRow) -> Option<Self> {
         let user_message_id = answer.parent_id?;
-        Some(Self { user_message_id, assistant_message_id: answer.id, epoch: answer.epoch + 1 })
+        let MessageRow { id: assistant_message_id, created_at, epoch, .. } = *answer;
+        Some(Self { user_message_id, assistant_message_id, created_at, epoch: epoch + 1 })
     }
 }
 
@@ -237,6 +240,7 @@ pub(crate) async fn begin_turn(
                     .map(|done| MessageId(done.inserted_id()))?
             }
         };
+        let created_at = after(Some(now), now);
         let assistant_message_id = sqlx::query(CREATE_TURN)
             .bind(conversation_id)
             .bind(user_message_id)
@@ -245,7 +249,7 @@ pub(crate) async fn begin_turn(
             .bind(new.owner)
             .bind(FIRST_EPOCH)
             .bind(lease_until)
-            .bind(after(Some(now), now))
+            .bind(created_at)
             .execute(&mut *connection)
             .await
             .map(|done| MessageId(done.inserted_id()))?;
@@ -258,7 +262,7 @@ pub(crate) async fn begin_turn(
             .bind(conversation_id)
             .execute(&mut *connection)
             .await?;
-        Ok(Claim::Begun(TurnRows { user_message_id, assistant_message_id, epoch: FIRST_EPOCH }))
+        Ok(Claim::Begun(TurnRows { user_message_id, assistant_message_id, created_at, epoch: FIRST_EPOCH }))
     })
 }
 

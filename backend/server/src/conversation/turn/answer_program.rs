@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use tallybook_protocol::{AnswerMode, ChatEvent, MessageId, MessagePart, NewMessage};
 use uuid::Uuid;
 
@@ -59,6 +60,8 @@ pub struct ProgramTurn {
     pub conversation: Uuid,
     /// The turn.
     pub message_id: MessageId,
+    /// When it began, as it is stored.
+    pub created_at: DateTime<Utc>,
     /// What happens in it.
     pub events: TurnSubscription,
 }
@@ -228,7 +231,8 @@ async fn try_begin(
     };
     match start(context, &permit, tx, run).await? {
         EventsAnswer::Turn(events) => {
-            Ok(Some(ProgramTurn { conversation: uuid, message_id: rows.assistant_message_id, events }))
+            let TurnRows { assistant_message_id: message_id, created_at, .. } = rows;
+            Ok(Some(ProgramTurn { conversation: uuid, message_id, created_at, events }))
         }
         EventsAnswer::Nothing => Ok(None),
     }

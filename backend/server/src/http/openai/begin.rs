@@ -5,6 +5,7 @@ use actix_web::{
     HttpRequest, HttpResponse,
     http::header::{HeaderName, HeaderValue},
 };
+use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::{
@@ -17,6 +18,7 @@ use super::{
 use crate::{
     accounts::{Caller, Credential, UserId},
     conversation::{ConversationService, Program, ProgramRequest, ProgramTurn, ServiceError},
+    db::now,
 };
 
 /// Says in which conversation an answer is stored.
@@ -27,6 +29,8 @@ pub(super) struct Answering {
     pub(super) answer: Answer,
     /// Of its own, after what each API begins its ids with.
     pub(super) id: String,
+    /// When it began; for a turn, as it is stored.
+    pub(super) created_at: DateTime<Utc>,
     /// Where it is stored.
     pub(super) conversation: Option<Uuid>,
 }
@@ -56,7 +60,7 @@ async fn ask_plainly(state: &AppState, caller: &Caller, asked: &mut Asked) -> Re
         move |service: ConversationService| async move { service.ask_plainly(user, model.as_deref(), input).await };
     let events = state.run(ask).await?;
     let id = Uuid::new_v4().simple().to_string();
-    Ok(Answering { answer: Answer::Plain(PlainAnswer::new(events)), id, conversation: None })
+    Ok(Answering { answer: Answer::Plain(PlainAnswer::new(events)), id, created_at: now(), conversation: None })
 }
 
 async fn answer(
@@ -76,8 +80,8 @@ async fn answer(
     };
     let follower = follow(state, request, user, |service| async move { service.answer_program(new).await }).await?;
     let (conversation, message_id) = follower.place();
-    let id = message_id.to_string();
-    Ok(Answering { answer: Answer::Turn(Box::new(follower)), id, conversation: Some(conversation) })
+    let (id, created_at) = (message_id.to_string(), follower.created_at());
+    Ok(Answering { answer: Answer::Turn(Box::new(follower)), id, created_at, conversation: Some(conversation) })
 }
 
 /// Which program asks, as far as its conversations are its own.

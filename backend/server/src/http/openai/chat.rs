@@ -16,7 +16,7 @@ use super::{
     whole::{Completion, WholeAnswer},
     wire::ChatRequest,
 };
-use crate::{accounts::Caller, db::now};
+use crate::accounts::Caller;
 
 /// An answer, whole or as a stream, in the format of OpenAI Chat Completions.
 ///
@@ -46,15 +46,15 @@ pub(super) async fn create(
     body: Json<Box<RawValue>>,
 ) -> Result<HttpResponse, ApiError> {
     let mut asked = ask::read(body.get(), request.headers(), state.service.models())?;
-    let Answering { answer, id, conversation } = begin(&state, &caller, &request, &mut asked).await?;
-    let (id, created) = (format!("chatcmpl-{id}"), now().timestamp());
+    let Answering { answer, id, created_at, conversation } = begin(&state, &caller, &request, &mut asked).await?;
+    let (id, created) = (format!("chatcmpl-{id}"), created_at.timestamp());
     let mut response = if let Some(wish) = asked.stream {
         answer.stream(&state, peer, Chunks::new(&id, created, &asked.name, wish)).await?
     } else {
         let mut whole = WholeAnswer::default();
         let ended = answer.collect(peer, &mut whole).await;
         let (finish, usage) = ended.map_err(|refusal| refusal.stored(conversation.is_some()))?;
-        HttpResponse::Ok().json(Completion::new(&id, now().timestamp(), &asked.name, &whole, finish, usage))
+        HttpResponse::Ok().json(Completion::new(&id, created, &asked.name, &whole, finish, usage))
     };
     Answering::name_conversation(conversation, &mut response);
     Ok(response)

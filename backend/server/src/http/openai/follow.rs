@@ -3,6 +3,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
+use chrono::{DateTime, Utc};
 use tallybook_agent::CLIENT_CALLS;
 use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, Reasoning, Usage};
 use tokio::task::JoinError;
@@ -72,6 +73,11 @@ impl Follower {
     /// The conversation that the turn is stored in, and the turn.
     pub(super) fn place(&self) -> (Uuid, MessageId) {
         (self.turn.conversation, self.turn.message_id)
+    }
+
+    /// When the turn began, as it is stored.
+    pub(super) fn created_at(&self) -> DateTime<Utc> {
+        self.turn.created_at
     }
 
     /// Writes what comes next. Nothing is lost when it is dropped before its end.
@@ -262,8 +268,8 @@ pub(super) struct BegunTurn {
 impl BegunTurn {
     /// A turn that is stopped when this is dropped, or its follower before the turn's end.
     pub(super) fn new(service: ConversationService, user: UserId, turn: ProgramTurn) -> Self {
-        let ProgramTurn { conversation, message_id, events } = turn;
-        Self { turn: StoppedOnDrop { service, user, conversation, message_id, is_over: false }, events }
+        let ProgramTurn { conversation, message_id, created_at, events } = turn;
+        Self { turn: StoppedOnDrop { service, user, conversation, message_id, created_at, is_over: false }, events }
     }
 
     /// The conversation that it is stored in, and its answer.
@@ -278,6 +284,7 @@ struct StoppedOnDrop {
     user: UserId,
     conversation: Uuid,
     message_id: MessageId,
+    created_at: DateTime<Utc>,
     is_over: bool,
 }
 

@@ -19,7 +19,7 @@ use super::{
     events::{Events, ResponseEvent},
     wire::ResponseRequest,
 };
-use crate::{accounts::Caller, conversation::ServiceError, db::now};
+use crate::{accounts::Caller, conversation::ServiceError};
 
 /// An answer, whole or as a stream, in the format of OpenAI Responses.
 ///
@@ -51,8 +51,8 @@ pub(in super::super) async fn create(
         }
         error => error,
     });
-    let Answering { answer, id, conversation } = begun?;
-    let head = Head { id, created: now().timestamp(), model: asked.name, repeated };
+    let Answering { answer, id, created_at, conversation } = begun?;
+    let head = Head { id, created: created_at.timestamp(), model: asked.name, repeated };
     let mut response = if asked.stream.is_some() {
         answer.stream(&state, peer, Events::new(head)).await?
     } else {
