@@ -1,7 +1,7 @@
 // How smoothly the page draws a long answer while it streams in, in pieces of 4 characters, 200 a second: 128 KB, and 3,000
 // words on a slow processor.
 
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 import { QUICK, figure, percentile } from "./figure.ts";
 import { paced, watch } from "./stream.ts";
@@ -26,7 +26,7 @@ for (const [name, text] of Object.entries(ANSWERS)) {
     const chat = new ChatPage(page);
     await page.goto("/");
     // What it takes to begin is another measurement.
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     const watched = await watch(page);
     const late = { most: 0 };
     model.answer(paced(text, late));
@@ -73,7 +73,7 @@ let share = bill * tip / people; // rounded to the cent
 test(`${WORDS} words on a slow processor`, async ({ page, model }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await slowDown(page);
   const watched = await watch(page);
   const late = { most: 0 };

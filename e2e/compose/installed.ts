@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import mysql, { type RowDataPacket } from "mysql2/promise";
+import { alive } from "../kit/chat.ts";
 import { expect, test as base } from "../kit/test.ts";
 
 export { expect };
@@ -55,7 +56,7 @@ export const test = base.extend<object, Installed>({
     await page.getByLabel("Name").fill(admin.name);
     await page.getByLabel("Password").fill(admin.password);
     await page.getByRole("button").click();
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     await use(page);
   },
 });

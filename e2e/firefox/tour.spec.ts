@@ -2,7 +2,7 @@
 // differently, such as streams, popovers, dialogs, focus and keys that the browser has its own use for.
 
 import type { Locator, Page } from "@playwright/test";
-import { ChatPage, toolCalls, untimedText } from "../kit/chat.ts";
+import { ChatPage, alive, toolCalls, untimedText } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -19,7 +19,7 @@ async function* endless(): AsyncIterable<string> {
 
 async function open(page: Page, address = "/"): Promise<ChatPage> {
   await page.goto(address);
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   return new ChatPage(page);
 }
 
@@ -53,7 +53,7 @@ test("a question is answered with tools, its calls open, and a reload shows it a
 
   const before = await untimedText(shown);
   await page.reload();
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   expect(await untimedText(shown)).toBe(before);
   await expect(chat.messages).toHaveCount(2);
 });
@@ -73,7 +73,7 @@ test("an answer goes on through a reload, and Stop ends it for good", async ({ p
   await expect(answer).toHaveAttribute("data-status", "stopped");
 
   await test.step("Esc does the same", async () => {
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     model.answer(endless());
     const next = await chat.send("Then tell me the rest.");
     await expect(next).toContainText("It begins");

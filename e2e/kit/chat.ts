@@ -45,6 +45,11 @@ export class ChatPage {
   }
 }
 
+/** Waits until a page hears all that is done in it. One can write before, and tests that do so should say so. */
+export async function alive(page: Page): Promise<void> {
+  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+}
+
 /** The tool calls of an answer. Those in groups that were never open are not there. */
 export function toolCalls(answer: Locator): Locator {
   return answer.getByTestId("tool-call");

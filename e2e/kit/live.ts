@@ -1,6 +1,7 @@
 // A turn that a test writes itself, event by event, for what the demo model never does: tools that take minutes.
 
-import { type Clock, type Page, expect } from "@playwright/test";
+import type { Clock, Page } from "@playwright/test";
+import { alive } from "./chat.ts";
 
 /** A turn under way. */
 export interface LiveTurn {
@@ -58,7 +59,7 @@ export async function stopClock(page: Page): Promise<Clock> {
   const start = Date.now();
   await page.clock.install({ time: start });
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await page.clock.pauseAt(start + 60_000);
   return page.clock;
 }

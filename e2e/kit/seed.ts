@@ -1,6 +1,7 @@
 // A conversation as the API would tell it, made up by a test: what no tool of the demo model ever does.
 
-import { type Page, expect } from "@playwright/test";
+import type { Page } from "@playwright/test";
+import { alive } from "./chat.ts";
 
 export type CallStatus =
   | "pending"
@@ -145,7 +146,7 @@ export async function open(page: Page, told: Conversation): Promise<void> {
     (route) => route.fulfill({ json: part(told, new URL(route.request().url()).searchParams) }),
   );
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   const menu = page.getByTestId("open-sidebar");
   if (await menu.isVisible()) await menu.click();
   await page.locator(`[href="/c/${UUID}"]`).click();

@@ -1,6 +1,6 @@
 // The pictures of the README: one conversation with the demo model.
 
-import { ChatPage, toolCalls } from "../kit/chat.ts";
+import { ChatPage, alive, toolCalls } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 import { SIZES, picture } from "./picture.ts";
 
@@ -8,7 +8,7 @@ test("pictures", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.setViewportSize(SIZES.wide);
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await picture(page, "start", [["dark", "narrow"]]);
 
   await chat.ask("What is 7 ÷ 0?");

@@ -2,6 +2,7 @@
 
 import type { APIRequestContext, Page } from "@playwright/test";
 import { NOTHING, findings } from "../kit/axe.ts";
+import { alive } from "../kit/chat.ts";
 import { playTurnByClock } from "../kit/live.ts";
 import { watchNotifications } from "../kit/notifications.ts";
 import { call, conversation, cut, open, planned } from "../kit/seed.ts";
@@ -42,7 +43,7 @@ async function showSidebar(page: Page): Promise<void> {
 const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<void>> = {
   "a new chat": async (page) => {
     await page.goto("/");
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
   },
   "a conversation with open calls": async (page) => {
     await open(page, conversation("Sums", [["What is it?", { content: MARKDOWN, calls: CALLS, usage: USAGE }]]));
@@ -190,7 +191,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
   "the help sheet, of a browser that refuses notifications": async (page) => {
     await watchNotifications(page, "denied");
     await page.goto("/");
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     await page.keyboard.press("Control+/");
     await page.getByTestId("notifications").click();
     await expect(page.locator(".help-note[role=status]")).toHaveText(/\S/);
@@ -274,7 +275,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
   "a conversation that was deleted elsewhere": async (page, request) => {
     const { uuid } = await (await request.post("/api/conversations", { data: {} })).json();
     await page.goto(`/c/${uuid}`);
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     await request.delete(`/api/conversations/${uuid}`);
     await expect(page.getByTestId("deleted-notice")).toBeVisible();
   },
@@ -300,7 +301,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
   },
   "what a tool does": async (page) => {
     await page.goto("/");
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     await page.getByTestId("tool-chip").first().click();
     await expect(page.locator(".tool-about:popover-open")).toBeVisible();
   },
@@ -340,7 +341,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await request.post("/api/conversations", { data: { title: "Sums" } });
     await page.context().addCookies([{ name: "tallybook_sidebar", value: "folded", url: "http://127.0.0.1" }]);
     await page.goto("/");
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     for (const address of ["**/api/search?*", /\/api\/conversations\?.*q=/]) {
       await page.route(address, (route) => route.fulfill({ status: 503, body: "{}" }));
     }
@@ -404,14 +405,14 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
   },
   "a palette without anything that fits": async (page) => {
     await page.goto("/");
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     await page.keyboard.press("Control+k");
     await page.getByTestId("palette-field").fill("qqqq");
     await expect(page.getByTestId("palette-option")).toHaveCount(0);
   },
   "the sidebar": async (page) => {
     await page.goto("/");
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     await showSidebar(page);
   },
   "a conversation that cannot be loaded": async (page) => {

@@ -3,7 +3,7 @@
 import type { Browser, BrowserContext, Page } from "@playwright/test";
 import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
 import { NOTHING, findings } from "../kit/axe.ts";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 
 test.use({ settings: { ACCOUNTS: "on" } });
 
@@ -88,7 +88,7 @@ test.describe("elsewhere", () => {
   test("a session that was ended elsewhere leads to the form", async ({ page, browser, baseURL }) => {
     await page.goto("/sign-in");
     await fillIn(page, ADMIN);
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     const [elsewhere, other] = await browserOf(browser, baseURL!);
     await other.goto("/sign-in");
     await fillIn(other, ADMIN);

@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import type { Locator } from "@playwright/test";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
 const FIRST = "What is 1 + 2?";
@@ -50,7 +50,7 @@ test("an answer is written anew, and the one before is a key away", async ({ pag
     const transcript = await chat.transcript();
     await expect.poll(() => other.transcript()).toEqual(transcript);
     await page.reload();
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     expect(await chat.transcript()).toEqual(transcript);
   });
 });

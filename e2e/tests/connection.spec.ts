@@ -1,7 +1,7 @@
 // The network goes, tabs come and go: what a reader sees in the end is what an undisturbed run shows.
 
 import type { Browser, Page } from "@playwright/test";
-import { ChatPage, untimedText, watchAnswer } from "../kit/chat.ts";
+import { ChatPage, alive, untimedText, watchAnswer } from "../kit/chat.ts";
 import { startProxy } from "../kit/proxy.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -102,7 +102,7 @@ test("two tabs show a turn live, and the same in the end", async ({ browser, con
   await chat.ask("What is 1 + 1?");
   const other = new ChatPage(await context.newPage());
   await other.page.goto(page.url());
-  await expect(other.page.getByTestId("composer")).toBeEnabled();
+  await alive(other.page);
   const watched = await watchAnswer(other.page);
   const asked = await chat.send(QUESTION);
   await expect(other.answers.nth(1)).toHaveAttribute("data-status", "streaming");
@@ -124,7 +124,7 @@ test("one message is answered, and the other tab says why it is not", async ({ c
   // It does not hear in time that a turn began.
   await other.page.route("**/api/events", (route) => route.abort());
   await other.page.goto(page.url());
-  await expect(other.page.getByTestId("composer")).toBeEnabled();
+  await alive(other.page);
   await chat.send(QUESTION);
   await expect(chat.answers.nth(1)).toHaveAttribute("data-status", "streaming");
   await other.page.getByTestId("composer").fill("And 2 + 2?");

@@ -1,6 +1,6 @@
 // A person asks for a calculation, and everything about it is there afterwards.
 
-import { ChatPage, toolCalls, watchAnswer } from "../kit/chat.ts";
+import { ChatPage, alive, toolCalls, watchAnswer } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
 // Slow enough that even a browser that has just started draws the answer's beginning before its end.
@@ -11,7 +11,7 @@ const QUESTION = "What is (12.5 + 7.25) × 4?";
 test("a calculation is answered live, its tool calls open, and a reload shows it all again", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   const watched = await watchAnswer(page);
 
   const answer = await chat.send(QUESTION);
@@ -71,7 +71,7 @@ test("a calculation is answered live, its tool calls open, and a reload shows it
 
   await test.step("a reload shows the same transcript, and it is alive", async () => {
     await page.reload();
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     expect(await chat.transcript()).toEqual(transcript);
     await page.getByTestId("tool-group").click();
     await toolCalls(chat.answers.last()).last().click();
@@ -80,7 +80,7 @@ test("a calculation is answered live, its tool calls open, and a reload shows it
 
   await test.step("the sidebar leads back to it", async () => {
     await page.goto("/");
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     await page.getByTestId("sidebar").locator(`[href="${path}"]`).click();
     await expect(page).toHaveURL(path);
     await expect.poll(() => chat.transcript()).toEqual(transcript);
@@ -91,6 +91,7 @@ test("a calculation is answered live, its tool calls open, and a reload shows it
     const bare = await context.newPage();
     await bare.goto(page.url());
     expect(await new ChatPage(bare).transcript()).toEqual(transcript);
+    await expect(bare.getByTestId("composer"), "nobody would take what is written").toBeDisabled();
     await context.close();
   });
 });
@@ -105,6 +106,6 @@ test("a conversation goes on, and each answer stands in its own place", async ({
   expect(transcript[1]).toContain("0.3");
   expect(transcript[3]).toContain("42");
   await page.reload();
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   expect(await chat.transcript()).toEqual(transcript);
 });

@@ -1,7 +1,7 @@
 // Tool calls with texts that messages carry cut: their beginning is shown, and the rest is loaded when it is wanted.
 
 import type { Page, Route } from "@playwright/test";
-import { ChatPage, toolCalls } from "../kit/chat.ts";
+import { ChatPage, alive, toolCalls } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
 import { type Call, call, conversation, cut, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
@@ -141,7 +141,7 @@ test("an input of 200 KB is cut live and reloaded, and the server has all of it"
     await expect(details(page).locator("dt"), when).toHaveText(["a", "b"]);
     await page.evaluate(() => navigator.clipboard.writeText("nothing"));
     await page.reload();
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
   }
 });
 
@@ -160,6 +160,6 @@ test("between the texts of two steps stands an empty line, on the page as in wha
     await expect.poll(() => clipboard(page), when).toBe("Let me see.\n\nDone with five.");
     await page.evaluate(() => navigator.clipboard.writeText("nothing"));
     await page.reload();
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
   }
 });

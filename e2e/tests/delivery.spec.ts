@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -14,7 +14,7 @@ test("the page's files are kept by the browser and asked for once", async ({ pag
     if (pathname.startsWith("/pkg/")) files.push(pathname);
   });
   await page.goto("/");
-  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+  await alive(page);
   const names = files.map((file) => file.replace(/^\/pkg\/[0-9a-f]{16}\//, ""));
   expect(names.toSorted(), "each once, what was loaded ahead included").toEqual([
     "tallybook.css",
@@ -53,7 +53,7 @@ test("every page comes with its policy", async ({ request }) => {
 test("what is not the page's own neither runs nor loads", async ({ page, tolerated }) => {
   tolerated.push(/Content Security Policy/);
   await page.goto("/");
-  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+  await alive(page);
   const refused = await page.evaluate(async () => {
     const refused: string[] = [];
     document.addEventListener("securitypolicyviolation", (event) => refused.push(event.effectiveDirective));
@@ -99,7 +99,7 @@ test("no page of ours is refused anything by the policy", async ({ page, tolerat
     expect(response!.headers()["content-security-policy"], address).toContain("'strict-dynamic'");
     await expect(page.getByRole("heading", { level: 1 }).last(), address).toBeVisible();
   }
-  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+  await alive(page);
 });
 
 test("a page that comes slowly is first shown when it is whole", async ({ browser, request }) => {

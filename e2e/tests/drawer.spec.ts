@@ -1,6 +1,7 @@
 // The list of conversations on a phone: over the page, and nothing behind it.
 
 import type { Page } from "@playwright/test";
+import { alive } from "../kit/chat.ts";
 import { chooseInMenu, row } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -17,7 +18,7 @@ const focusedWithin = (page: Page, place: string) =>
 test.beforeEach(async ({ page, request }) => {
   for (const title of ["Rivers", "Lakes"]) await request.post("/api/conversations", { data: { title } });
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
 });
 
 test("the open list keeps the focus, and gives it back", async ({ page }) => {

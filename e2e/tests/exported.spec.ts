@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
-import { ChatPage, toolCalls } from "../kit/chat.ts";
+import { ChatPage, alive, toolCalls } from "../kit/chat.ts";
 import { ALL, ATTACKS, LINE, watch } from "../kit/hostile.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -30,7 +30,7 @@ for (const [format, { type, end }] of Object.entries(FORMATS)) {
       await expect(page.getByTestId("tool-call-details"), when).toHaveCount(2);
       await harmless();
       await page.reload();
-      await expect(page.getByTestId("composer")).toBeEnabled();
+      await alive(page);
     }
 
     const address = `/api/conversations/${uuid}/export?format=${format}`;

@@ -1,7 +1,7 @@
 // The start, the bar at the top, failures and the way on, and where things stand.
 
 import type { Page } from "@playwright/test";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -12,7 +12,7 @@ test("the start shows the tools there are, and each says what it does", async ({
     await request.get("/api/tools")
   ).json();
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await expect(page.getByTestId("tool-chip")).toHaveText(tools.map(({ name }) => name));
   const about = page.locator(".tool-about:popover-open");
   await page.getByTestId("tool-chip").first().click();
@@ -28,7 +28,7 @@ test("the start shows the tools there are, and each says what it does", async ({
 
 test("one model is told as what it is, and offers no choice", async ({ page }) => {
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   const model = page.locator(".header").getByTestId("model");
   await expect(model).toHaveText("Model:demo");
   expect(await model.evaluate((told) => [told.tagName, told.querySelectorAll("button, select, a, [tabindex]").length])).toEqual(["P", 0]);
@@ -63,7 +63,7 @@ test("the bar at the top names the conversation, which is renamed, kept and dele
   await page.reload();
   await expect(menu).toHaveText("A sum");
 
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await menu.click();
   await page.getByTestId("menu-delete").click();
   await page.getByTestId("undo").click();
@@ -73,7 +73,7 @@ test("the bar at the top names the conversation, which is renamed, kept and dele
 test("the list is folded away on a wide screen, stays so, and comes back for a search", async ({ page }) => {
   await page.setViewportSize({ width: 1200, height: 700 });
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   const fold = page.getByTestId("fold-sidebar");
   await expect(fold).toHaveAttribute("aria-expanded", "true");
   await fold.click();
@@ -82,7 +82,7 @@ test("the list is folded away on a wide screen, stays so, and comes back for a s
   const again = await page.reload();
   expect(await again!.text(), "the server knows, so nothing moves").toContain('data-sidebar="folded"');
   await expect(page.getByTestId("sidebar")).toBeHidden();
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await page.getByTestId("composer").blur();
   await page.keyboard.press("/");
   await expect(page.getByTestId("search")).toBeFocused();

@@ -1,7 +1,7 @@
 // The end of an answer that is written while nobody sees the tab.
 
 import type { Page } from "@playwright/test";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
 import { watchNotifications } from "../kit/notifications.ts";
 import { expect, test } from "../kit/test.ts";
@@ -19,7 +19,7 @@ async function setHidden(page: Page, hidden: boolean): Promise<void> {
 test("a hidden tab's title says that an answer has ended, and so does the system when asked to", async ({ page, model }) => {
   const shown = await watchNotifications(page, "granted");
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await page.keyboard.press("Control+/");
   const wish = page.getByTestId("notifications");
   await expect(wish, "off until asked for").not.toBeChecked();
@@ -45,7 +45,7 @@ test("a hidden tab's title says that an answer has ended, and so does the system
   await setHidden(page, false);
   await expect(page).not.toHaveTitle(/●/);
   await page.reload();
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await page.keyboard.press("Control+/");
   await expect(wish).toBeChecked();
 });

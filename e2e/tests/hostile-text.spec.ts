@@ -1,5 +1,6 @@
 // Text from outside is text, wherever the page shows it, live and reloaded.
 
+import { alive } from "../kit/chat.ts";
 import { ALL, ATTACKS, LINE, watch } from "../kit/hostile.ts";
 import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
@@ -10,7 +11,7 @@ test("titles, messages and searches that the server keeps", async ({ page, reque
   const title = LINE.slice(0, 200);
   const { uuid } = await (await request.post("/api/conversations", { data: { title } })).json();
   await page.goto(`/c/${uuid}`);
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await page.getByTestId("composer").fill(ALL);
   await page.getByTestId("send").click();
   const answer = page.locator('article[data-role="assistant"]');
@@ -21,7 +22,7 @@ test("titles, messages and searches that the server keeps", async ({ page, reque
     await expect(page, load).toHaveTitle(`${title.trim()} · Tallybook`);
     await harmless();
     await page.reload();
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
   }
   await page.getByTestId("search").fill(ATTACKS[1]!);
   await expect(page.getByTestId("conversation-link")).toHaveText([title.trim()]);

@@ -1,6 +1,7 @@
 // What makes the page one that can be installed, and what it says while the server is out of reach.
 
 import { NOTHING, findings } from "../kit/axe.ts";
+import { alive } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ serviceWorkers: "allow" });
@@ -36,7 +37,7 @@ test("without the server the page says so, keeps nothing, and comes back", async
   tolerated.push(/Failed to load resource/, /net::ERR_/);
   await page.goto("/");
   await page.evaluate(() => navigator.serviceWorker.ready);
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
 
   await context.setOffline(true);
   expect(await page.evaluate(() => fetch("/api/conversations").then(() => "answered", () => "failed"))).toBe("failed");

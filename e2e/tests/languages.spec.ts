@@ -1,6 +1,6 @@
 // English and Japanese, light and dark: chosen by the browser or by hand, and remembered.
 
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -12,7 +12,7 @@ test.describe("a browser that asks for Japanese", () => {
     const html = await response!.text();
     expect(html).toContain('<html lang="ja"');
     expect(html).toContain("何から始めましょうか?");
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     await expect(page.getByTestId("example")).toHaveText([/足して/, /掛けて/, /割る/]);
 
     await page.getByTestId("example").first().click();

@@ -1,7 +1,7 @@
 // The parts of the page's program that come later: when somebody uses the page, and missed by nobody.
 
 import type { Page } from "@playwright/test";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";
 import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
@@ -19,7 +19,7 @@ function notice(page: Page) {
 
 async function open(page: Page): Promise<void> {
   await page.goto("/");
-  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+  await alive(page);
 }
 
 test("a new chat does without them, and the first key or pointer has them come", async ({ page }) => {

@@ -1,7 +1,7 @@
 // A long conversation: it opens at its end, and what came before is loaded as one goes up, without anything moving.
 
 import type { Locator, Page } from "@playwright/test";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { converse, question } from "../kit/converse.ts";
 import { gate } from "../kit/model.ts";
 import { call, conversation, open } from "../kit/seed.ts";
@@ -26,7 +26,7 @@ test("who went up before the page was alive stays there", async ({ page, request
   await expect.poll(top).toBeGreaterThan(0);
   await thread.evaluate((area) => area.scrollTo(0, 0));
   held.open();
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await expect(page.getByTestId("jump")).toBeVisible();
   expect(await top()).toBe(0);
 });
@@ -194,7 +194,7 @@ test("a stored conversation goes on with its earlier messages in sight", async (
   const thread = page.locator("#thread");
   const usage = page.getByTestId("usage-in-all");
   await page.goto(address);
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await expect(messages).toHaveCount(AT_ONCE);
   const cost = await usage.textContent();
 
@@ -217,7 +217,7 @@ test("a stored conversation goes on with its earlier messages in sight", async (
     const costNow = await usage.textContent();
     expect(costNow).not.toBe(cost);
     await page.reload();
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     await expect(messages).toHaveCount(AT_ONCE);
     await expect(usage).toHaveText(costNow!);
     await goUp(thread, 0, AT_ONCE);

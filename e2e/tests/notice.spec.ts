@@ -1,13 +1,13 @@
 // Notifications that are refused, what is dropped on the page, and keys that are switched off.
 
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { watchNotifications } from "../kit/notifications.ts";
 import { expect, test } from "../kit/test.ts";
 
 test("a browser that refuses is named", async ({ page }) => {
   await watchNotifications(page, "denied");
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await page.keyboard.press("Control+/");
   // Not `check`, which insists that it stays checked.
   await page.getByTestId("notifications").click();
@@ -53,13 +53,13 @@ test("keys of one character can be switched off, also for the next visit", async
     await expect(line, visit).toHaveAttribute("aria-expanded", was!);
     await expect(page.locator("#thread")).toBeFocused();
     await page.reload();
-    await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+    await alive(page);
   }
 });
 
 test("a server without accounts has the settings that make sense there", async ({ page }) => {
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await page.getByTestId("open-settings").click();
   await expect(page).toHaveURL(/\/settings$/);
   await expect(page.getByTestId("instructions")).toBeVisible();

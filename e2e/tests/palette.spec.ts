@@ -1,6 +1,6 @@
 // The command palette.
 
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
 test("the palette finds conversations and commands by the keyboard alone", async ({ page, request }) => {
@@ -89,7 +89,7 @@ test("the palette finds conversations and commands by the keyboard alone", async
 test("commands that make no sense now are absent", async ({ page }) => {
   const options = page.getByTestId("palette-option");
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await page.keyboard.press("Control+k");
   await expect(options.filter({ hasText: "New chat" })).toHaveCount(1);
   for (const label of ["this conversation", "Stop", "Copy the last answer"]) {
@@ -106,7 +106,7 @@ test("a conversation that is not in the list yet is found by the server", async 
   await request.post("/api/conversations", { data: { title: "Quinces of old" } });
   for (let number = 0; number < 55; number++) await request.post("/api/conversations", { data: { title: `Newer ${number}` } });
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await page.keyboard.press("Control+k");
   await page.keyboard.type("quinces");
   await expect(page.getByTestId("palette-option")).toHaveText(["Quinces of old"]);

@@ -1,6 +1,6 @@
 // The lasting address of a message: copied, opened, wherever the message is, and what is said when it is gone.
 
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { converse, question } from "../kit/converse.ts";
 import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
@@ -17,7 +17,7 @@ test("a copied link leads to its message, also far up, and back again", async ({
   const address = await converse(request, 30);
   const all = await ids(request, address);
   await page.goto(address);
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
 
   await test.step("it is copied", async () => {
     await page.getByTestId("copy-link").last().click();

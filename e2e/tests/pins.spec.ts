@@ -1,7 +1,7 @@
 // Conversations that are pinned, put into the archive, or dealt with several at once.
 
 import type { APIRequestContext, Page } from "@playwright/test";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
 import { startServer } from "../kit/server.ts";
 import { chooseInMenu, row } from "../kit/sidebar.ts";
@@ -23,7 +23,7 @@ async function openWith(page: Page, request: APIRequestContext, titles: string[]
     made[title] = (await (await request.post("/api/conversations", { data: { title } })).json()).uuid;
   }
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   return made;
 }
 
@@ -99,7 +99,7 @@ test("what is archived is out of the list, can be taken back at once or later, a
     await expect(page.getByTestId("archived-notice")).toBeVisible();
     await page.reload();
     await expect(page.getByTestId("archived-notice")).toBeVisible();
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     await new ChatPage(page).ask("What is 2 + 3?");
     await expect(page.getByTestId("archived-notice")).toHaveCount(0);
     await expect(links(page)).toHaveText(["Oaks", "Elms"]);

@@ -1,6 +1,6 @@
 // A new question goes to the top, and its answer grows below it.
 
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -12,7 +12,7 @@ test("the question stands at the top, nothing jumps at the end, and no room stay
   await page.goto(await converse(request, 8));
   const thread = page.locator("#thread");
   const room = () => page.locator(".room").evaluate((room) => room.clientHeight);
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   expect(await room(), "an open conversation has none").toBe(0);
 
   const answer = await chat.ask("What is 2 + 3?");
@@ -31,7 +31,7 @@ test("the question stands at the top, nothing jumps at the end, and no room stay
   await expect(answer.getByTestId("copy-answer")).toBeInViewport();
 
   await page.reload();
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   expect(await room()).toBe(0);
 });
 

@@ -1,7 +1,7 @@
 // An answer belongs to the server: a page that goes away in the middle of it and comes back misses nothing.
 
 import type { Route } from "@playwright/test";
-import { ChatPage, toolCalls, untimedText, watchAnswer } from "../kit/chat.ts";
+import { ChatPage, alive, toolCalls, untimedText, watchAnswer } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
 // Slow enough that a reload falls into the middle of the answer's last sentence.
@@ -128,7 +128,7 @@ test("what a program asks through the API is shown as it is answered, and kept",
   await answered;
   const shown = await chat.transcript();
   await page.reload();
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   expect(await chat.transcript()).toEqual(shown);
 });
 

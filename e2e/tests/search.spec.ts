@@ -1,7 +1,7 @@
 // Searching in everything, and finding something in one conversation.
 
 import type { APIRequestContext, Page } from "@playwright/test";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { converse, question } from "../kit/converse.ts";
 import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
@@ -146,7 +146,7 @@ test.describe("within a conversation", () => {
     const address = await converse(request, 30);
     await page.goto(address);
     const chat = new ChatPage(page);
-    await expect(page.getByTestId("composer")).toBeEnabled();
+    await alive(page);
     await page.locator("#thread").focus();
     await page.keyboard.press("/");
     const field = page.getByTestId("find-field");

@@ -2,7 +2,7 @@
 
 import type { Page } from "@playwright/test";
 import { NOTHING, findings } from "../kit/axe.ts";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
 const PROGRAM = /tallybook_bg\.wasm/;
@@ -22,7 +22,7 @@ test("a program that does not load is said, and a reload goes on", async ({ page
   expect(await findings(page)).toEqual(NOTHING);
   await page.unroute(PROGRAM);
   await notice(page).getByRole("link").click();
-  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+  await alive(page);
   await expect(notice(page)).toBeHidden();
 });
 
@@ -45,7 +45,7 @@ test("a style that does not load is said", async ({ page }) => {
 
 test("a program that stops is said", async ({ page }) => {
   await page.goto("/");
-  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+  await alive(page);
   await expect(notice(page)).toBeHidden();
   // As a panic ends a program.
   await page.evaluate(() => setTimeout(() => { throw new WebAssembly.RuntimeError("unreachable"); }));
@@ -54,7 +54,7 @@ test("a program that stops is said", async ({ page }) => {
 
 test("a program that stops while it waits for something is said", async ({ page }) => {
   await page.goto("/");
-  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+  await alive(page);
   await page.evaluate(() => void Promise.reject(new Error("Of somebody else's.")));
   await expect(notice(page)).toBeHidden();
   await page.evaluate(() => void Promise.reject(new WebAssembly.RuntimeError("unreachable")));

@@ -1,7 +1,7 @@
 // Going from conversation to conversation: what is written and pressed belongs to the one that is shown.
 
 import type { Page } from "@playwright/test";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";
 import { gate } from "../kit/model.ts";
 import { chooseInMenu } from "../kit/sidebar.ts";
@@ -88,7 +88,7 @@ test("a conversation deleted elsewhere says so, and what was being written goes 
 test("a tab that is shown again reads what may have changed, and not all that it shows", async ({ page, request }) => {
   const address = await converse(request, 5);
   await page.goto(address);
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   const read = () => page.waitForRequest((asked) => asked.method() === "GET" && asked.url().includes(`${address.slice(3)}?`));
   await setHidden(page, true);
   const asked = read();

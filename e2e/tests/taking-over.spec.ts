@@ -1,8 +1,9 @@
 // Taking over what the server drew: the newest messages first, and nothing that is done meanwhile is lost.
 
 import type { Page } from "@playwright/test";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";
+import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ demoPaceMs: 0 });
@@ -36,7 +37,7 @@ test("what is pressed in a message before it is alive is done when it is", async
   const address = await converse(request, turns);
   await hold(page, "requestAnimationFrame");
   await page.goto(address);
-  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+  await alive(page);
   const messages = page.locator("article");
   const calls = messages.nth(1).getByTestId("tool-group");
   await calls.click();
@@ -52,7 +53,7 @@ test("one can write, and go elsewhere, before the list and the header are alive"
   const address = await converse(request, 1);
   await hold(page, "setTimeout");
   await page.goto("/");
-  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+  await alive(page);
   const sidebar = page.getByTestId("sidebar");
   await expect(sidebar).toHaveAttribute("data-drawn", "");
   const chat = new ChatPage(page);
@@ -67,4 +68,77 @@ test("one can write, and go elsewhere, before the list and the header are alive"
   await expect(sidebar.getByTestId("new-chat"), "the focus is where it was").toBeFocused();
   await expect(sidebar.locator("[aria-current]")).toHaveAttribute("href", address);
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
+});
+
+/** Holds the page's program back, so that the page is not alive before it comes. */
+async function holdProgram(page: Page): Promise<() => void> {
+  const held = gate();
+  await page.route("**/tallybook_bg.wasm", async (route) => {
+    await held.opened;
+    await route.continue();
+  });
+  return held.open;
+}
+
+test("one can write before the page is alive", async ({ page }) => {
+  const release = await holdProgram(page);
+  await page.goto("/", { waitUntil: "commit" });
+  const composer = page.getByTestId("composer");
+  await expect(composer).toBeFocused();
+  await expect(page.getByTestId("send")).toBeDisabled();
+  await page.keyboard.type("Tell me:");
+  await page.keyboard.press("Shift+Enter");
+  await page.keyboard.type("What is 2 + 3?");
+  await expect(page.getByTestId("send")).toBeEnabled();
+
+  await page.reload({ waitUntil: "commit" });
+  await expect(composer, "nothing is lost when it is loaded anew").toHaveValue("Tell me:\nWhat is 2 + 3?");
+  await expect(composer).toBeFocused();
+  for (let times = 0; times < 2; times++) await page.keyboard.press("ArrowLeft");
+  release();
+  await alive(page);
+  await expect(composer).toBeFocused();
+  await page.keyboard.type("1");
+  await expect(composer, "the caret is where it was").toHaveValue("Tell me:\nWhat is 2 + 13?");
+  await page.keyboard.press("Enter");
+  await expect(new ChatPage(page).answers.last()).toContainText("15");
+});
+
+for (const way of ["the key", "the button"]) {
+  test(`what is sent before the page is alive, by ${way}, is sent when it is`, async ({ page, request }) => {
+    const address = await converse(request, 1);
+    const release = await holdProgram(page);
+    await page.goto(address, { waitUntil: "commit" });
+    const composer = page.getByTestId("composer");
+    await composer.fill("What is 2 + 3?");
+    await (way === "the key" ? composer.press("Enter") : page.getByTestId("send").click());
+    await page.keyboard.type("!");
+    await expect(composer, "what is sent is changed no more").toHaveValue("What is 2 + 3?");
+    release();
+    const chat = new ChatPage(page);
+    await expect(chat.answers).toHaveCount(2);
+    await expect(chat.answers.last()).toContainText("5");
+    await expect(composer).toHaveValue("");
+    await page.reload();
+    await alive(page);
+    await expect(composer, "and forgotten").toHaveValue("");
+  });
+}
+
+test("a page becomes alive when an input method is done", async ({ page }) => {
+  const release = await holdProgram(page);
+  await page.goto("/", { waitUntil: "commit" });
+  const composer = page.getByTestId("composer");
+  await expect(composer).toBeFocused();
+  const keys = await page.context().newCDPSession(page);
+  await keys.send("Input.imeSetComposition", { text: "かけざ", selectionStart: 3, selectionEnd: 3 });
+  await expect(composer).toHaveAttribute("data-composing", "");
+  const loaded = page.waitForResponse("**/tallybook_bg.wasm");
+  release();
+  await (await loaded).finished();
+  await expect(composer).toHaveAttribute("data-composing", "");
+  await keys.send("Input.imeSetComposition", { text: "かけざん", selectionStart: 4, selectionEnd: 4 });
+  await keys.send("Input.insertText", { text: "掛け算" });
+  await alive(page);
+  await expect(composer).toHaveValue("掛け算");
 });

@@ -1,6 +1,7 @@
 // The tools of a conversation: what is on offer and where from, and what is turned off there.
 
 import type { Page, Request } from "@playwright/test";
+import { alive } from "../kit/chat.ts";
 import { conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -90,7 +91,7 @@ test("a new chat can do without a tool from its first message on", async ({ page
   tolerated.push(/Failed to load resource/);
   await offer(page);
   await page.goto("/");
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   await page.keyboard.press("Control+k");
   await page.getByTestId("palette-field").fill("choose tools");
   await page.keyboard.press("Enter");

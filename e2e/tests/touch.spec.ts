@@ -1,7 +1,7 @@
 // The main ways through the page by touch, on a phone: everything is reached by tapping and scrolling alone.
 
 import type { Locator, Page } from "@playwright/test";
-import { ChatPage, toolCalls } from "../kit/chat.ts";
+import { ChatPage, alive, toolCalls } from "../kit/chat.ts";
 import { converse, question } from "../kit/converse.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -14,7 +14,7 @@ const LEAST = 24;
 
 async function open(page: Page, address: string): Promise<ChatPage> {
   await page.goto(address);
-  await expect(page.getByTestId("composer")).toBeEnabled();
+  await alive(page);
   return new ChatPage(page);
 }
 

@@ -2,7 +2,7 @@
 
 import AxeBuilder from "@axe-core/playwright";
 import type { Locator, Page } from "@playwright/test";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { ATTACKS, watch } from "../kit/hostile.ts";
 import { gate } from "../kit/model.ts";
 import { conversation, open } from "../kit/seed.ts";
@@ -55,7 +55,7 @@ test("it is asked for once, with the first code or formula, and not before", asy
   await chat.ask("Plainly, please.");
   expect(asked).toEqual([]);
   await page.reload();
-  await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+  await alive(page);
   expect(asked).toEqual([]);
 
   model.answer(["```rust\nfn one() {}\n```\n"]);

@@ -15,11 +15,14 @@ use leptos::{html, nonce::use_nonce, prelude::*};
 use crate::browser;
 use crate::{
     address::Address,
-    browser::BROKEN_ID,
+    browser::{BROKEN_ID, COMPOSING, SENDS},
+    components::{composer::HANDLED_BY_INPUT_METHOD, ids::COMPOSER_ID},
     data::PageData,
     language::Language,
     pages::{chat::ChatPage, not_found::NotFoundPage},
     preferences::{Preferences, switch_name},
+    scroll::THREAD_ID,
+    session::draft_name,
     start::{Content, START_ID, Start},
     style::{later_style, style},
     text,
@@ -35,8 +38,40 @@ const OTHER_FILES: [&str; 2] = ["split_others", "split_shared"];
 /// How often the page's program is asked for, with pauses of 2, 4, 8 … seconds between.
 const LOAD_ATTEMPTS: u32 = 6;
 
-/// Loads the browser side, and lets it take over once the page has been painted, from which that would take time. Where there
-/// is a conversation, its newest message is shown first.
+/// What is done before anything is painted. The newest message of a conversation is shown first: what is at the top would
+/// otherwise be laid out, too, and seen for a moment. And one can write at once: what is written until the page is alive is kept
+/// as it keeps what is being written, and taken over by it (`browser::TakingOver`), to be sent if that was asked for. Whoever has
+/// no scripts cannot.
+fn before_paint(address: Address) -> String {
+    let kept = draft_name(address.uuid());
+    format!(
+        "{{ const thread = document.getElementById('{THREAD_ID}');\
+         if (thread) thread.scrollTop = thread.scrollHeight;\
+         const field = document.getElementById('{COMPOSER_ID}');\
+         if (field) {{\
+         const button = field.form.querySelector('[type=submit]');\
+         const byFinger = matchMedia('(pointer: coarse)').matches;\
+         let storage; try {{ storage = sessionStorage; }} catch {{}}\
+         const show = () => {{ field.parentElement.dataset.text = field.value;\
+         if (button) button.disabled = !field.value.trim(); }};\
+         const keep = () => {{ show(); try {{ storage?.setItem('{kept}', field.value); }} catch {{}} }};\
+         const mark = (name, is) => () => field.toggleAttribute(name, is);\
+         field.addEventListener('input', keep);\
+         field.addEventListener('compositionstart', mark('{COMPOSING}', true));\
+         field.addEventListener('compositionend', mark('{COMPOSING}', false));\
+         field.addEventListener('keydown', event => {{\
+         if (event.key !== 'Enter' || byFinger || event.shiftKey || event.isComposing || event.keyCode === {HANDLED_BY_INPUT_METHOD})\
+         return;\
+         event.preventDefault(); if (field.value.trim()) send(); }});\
+         const send = () => {{ field.readOnly = true; mark('{SENDS}', true)(); }};\
+         field.form.addEventListener('submit', event => {{ event.preventDefault(); send(); }});\
+         field.value = storage?.getItem('{kept}') ?? ''; show();\
+         field.disabled = false;\
+         if (!byFinger) field.focus({{ preventScroll: true }}); }} }}"
+    )
+}
+
+/// Loads the browser side, and lets it take over once the page has been painted, from which that would take time.
 ///
 /// What keeps the page from working is said in the element [`BROKEN_ID`]: a file that does not come, which is asked for
 /// again with pauses, and a program that stopped. A module that failed is asked for under another address, since browsers
@@ -51,9 +86,7 @@ const LOAD_ATTEMPTS: u32 = 6;
 /// machine.
 fn take_over_from(folder: &str) -> String {
     format!(
-        "const thread = document.getElementById('thread');\
-         if (thread) thread.scrollTop = thread.scrollHeight;\
-         const broken = document.getElementById('{BROKEN_ID}');\
+        "const broken = document.getElementById('{BROKEN_ID}');\
          const tell = why => {{ broken.firstElementChild.textContent = broken.dataset[why]; broken.hidden = false; }};\
          const stopped = error => {{ if (error instanceof WebAssembly.RuntimeError) tell('stopped'); }};\
          addEventListener('error', event => stopped(event.error));\
@@ -137,12 +170,13 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                     <link rel="modulepreload" href=format!("{folder}/tallybook.js") nonce=nonce.clone() />
                     {program("tallybook_bg")}
                     {first_files.map(|files| files.map(program))}
-                    {html::script().r#type("module").nonce(nonce).inner_html(take_over_from(folder))}
+                    {html::script().r#type("module").nonce(nonce.clone()).inner_html(take_over_from(folder))}
                 }
             });
+            let before_paint = html::script().nonce(nonce).inner_html(before_paint(address));
             let data = text.map(|text| {
                 let start = html::script().r#type("application/json").id(START_ID).inner_html(text);
-                view! { {broken(language)} {start} }
+                view! { {before_paint} {broken(language)} {start} }
             });
             (view! { <ChatPage start /> }.into_any(), title, (later_style, alive), data)
         } else {
@@ -209,7 +243,7 @@ pub(crate) async fn take_over() {
     let kept: Vec<_> = around.iter().map(|part| part.id).collect();
     let placed = in_turn::in_place();
     let mut finish = Some(move || {
-        taking_over.finish(&kept);
+        taking_over.finish(&kept, COMPOSER_ID);
         mark_alive();
         in_turn::end();
     });
@@ -218,6 +252,7 @@ pub(crate) async fn take_over() {
         browser::next_task().await;
         // It is to be in its place before whatever the last part asks the next frame for.
         if let Some(finish) = finish.take_if(|_| next.is_none_or(|(_, has_next)| !has_next)) {
+            browser::composed().await;
             in_next_frame(finish);
         }
         let Some((is_due, _)) = next else { break };

@@ -6,6 +6,7 @@ mod focus;
 mod network;
 mod taking_out;
 mod taking_over;
+mod typed;
 
 use std::time::Duration;
 
@@ -14,15 +15,16 @@ use wasm_bindgen::{JsCast, JsValue, closure::Closure, prelude::wasm_bindgen};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{HtmlDocument, Window};
 
-#[cfg(feature = "browser")]
-pub(crate) use self::taking_over::TakingOver;
 pub(crate) use self::{
     clock::{calendar, local_time, now, time_of_day},
     focus::{focus, focus_if_free, focus_in_place, is_focus_free, press, scroll_into_view},
     network::{Body, Response, fetch, send_at_leaving},
     taking_out::{copy, download, save_text},
     taking_over::{drawn_by_server, remove_drawn, replace_drawn},
+    typed::{COMPOSING, SENDS},
 };
+#[cfg(feature = "browser")]
+pub(crate) use self::{taking_over::TakingOver, typed::composed};
 use crate::{
     language::Language,
     preferences::{Preferences, Sidebar, Theme},

@@ -20,4 +20,4 @@ pub(crate) use drawing::DrawnEntry;
 pub(crate) use queue::{Queue, Queued};
 pub(crate) use shell::{First, Session, Ways};
 pub(crate) use shown::{Edited, Loading, Phase, Place, Step};
-pub(crate) use storage::forget_draft;
+pub(crate) use storage::{draft_name, forget_draft};

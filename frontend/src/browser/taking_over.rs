@@ -10,6 +10,7 @@ use web_sys::{Element, Event, HtmlElement};
 use super::{
     IS_HERE,
     focus::{focus, focus_in_place},
+    typed::carry_over,
     window,
 };
 
@@ -60,9 +61,9 @@ impl TakingOver {
         self.new.clone()
     }
 
-    /// Puts the new page in the place of the old one: scrolled as that was, and with the focus where it was. Messages, and the parts
-    /// with these ids, stay as the server drew them.
-    pub(crate) fn finish(self, parts: &[&str]) {
+    /// Puts the new page in the place of the old one: scrolled as that was, with the focus where it was, and with what was written
+    /// in the field with this id. Messages, and the parts with these ids, stay as the server drew them.
+    pub(crate) fn finish(self, parts: &[&str], field: &str) {
         let Self { old, new } = self;
         let scrolled = SCROLLED.map(|area| (area, scroll_top(&old, area)));
         let focused = focused().map(|element| element.id()).filter(|id| !id.is_empty());
@@ -79,6 +80,8 @@ impl TakingOver {
         if let Some(id) = focused {
             focus(&id);
         }
+        // Not every page has one.
+        let _ = carry_over(&old, &new, field);
     }
 
     /// Takes out what the server drew of a part that is here by now.

@@ -22,7 +22,7 @@ use crate::{
 
 /// `keyCode` of a key press that an input method takes for itself. Safari ends a composition before it reports the Enter
 /// that ended it, and leaves only this.
-const HANDLED_BY_INPUT_METHOD: u32 = 229;
+pub(crate) const HANDLED_BY_INPUT_METHOD: u32 = 229;
 
 /// The message field and its button.
 #[component]
@@ -63,7 +63,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                     aria-describedby="composer-hint"
                     placeholder=text.composer_placeholder()
                     node_ref=field
-                    // Typed before the page is alive, it would be lost.
+                    // Without scripts nobody takes what is typed. With them one can write before the page is alive (`app`).
                     disabled=!browser::IS_HERE
                     prop:value=move || session.draft.get()
                     on:input:target=move |event| session.write(event.target().value())

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::{ConversationSummary, Page};
+use uuid::Uuid;
 
-use super::{pages::View, state::ConversationList, writes::Writes};
+use super::{NO_MESSAGES, pages::View, state::ConversationList, writes::Writes};
 use crate::{
     api::{self, ApiError, Listed},
     browser,
@@ -33,8 +34,9 @@ impl ConversationList {
             let number = self.asked.get_value().wrapping_add(1);
             self.asked.set_value(number);
             self.meanwhile.set_value(Some(Vec::new()));
-            let done = self.writes.with_value(Writes::done);
+            let open = self.writes.with_value(Writes::open);
             let newest = newest_and_pinned().await;
+            let looked_at = self.look_at_open(&open.doubted).await;
             if self.asked.try_get_value() != Some(number) {
                 return;
             }
@@ -44,11 +46,14 @@ impl ConversationList {
                 Ok((page, pinned)) => {
                     self.calendar.set(browser::calendar());
                     self.error.set(None);
-                    self.pages.update(|pages| pages.renew(page, pinned));
+                    self.pages.update(|pages| {
+                        pages.renew(page, pinned);
+                        looked_at.iter().for_each(|item| pages.put(item));
+                    });
                     for event in meanwhile.unwrap_or_default() {
                         self.apply(event);
                     }
-                    self.writes.update_value(|writes| writes.settle(done));
+                    self.writes.update_value(|writes| writes.settle(&open));
                     self.show_pending();
                 }
                 Err(error) if self.pages.with_untracked(|pages| pages.newest.is_none()) => {
@@ -57,6 +62,13 @@ impl ConversationList {
                 Err(_) => {}
             }
         });
+    }
+
+    /// The conversation that is open as it is now, if it is among these: it may be in no list.
+    async fn look_at_open(self, doubted: &[Uuid]) -> Option<ConversationSummary> {
+        let open = self.pages.try_with_untracked(|pages| pages.open.as_ref().map(|open| open.uuid)).flatten();
+        let open = open.filter(|open| doubted.contains(open))?;
+        Some(api::find_conversation(open, NO_MESSAGES).await.ok()??.summary)
     }
 
     /// Loads the next page of what is shown.

@@ -1,6 +1,6 @@
 //! What the feed tells, as far as the list shows it.
 
-use leptos::prelude::{UpdateValue as _, WithValue as _};
+use leptos::prelude::UpdateValue as _;
 use tallybook_protocol::FeedKind;
 
 use super::{state::ConversationList, writes::Writes};
@@ -33,11 +33,10 @@ impl ConversationList {
             | FeedKind::BranchSelected
             | FeedKind::Unknown => {}
         }
-        let is_pending = |writes: &Writes| writes.is_pending(event.conversation_id);
+        let doubt = |writes: &mut Writes| writes.doubt(event.conversation_id);
         if matches!(event.kind, FeedKind::ConversationUpdated | FeedKind::ConversationRenamed)
-            && self.writes.try_with_value(is_pending).unwrap_or(true)
+            && self.writes.try_update_value(doubt).unwrap_or(true)
         {
-            // It may tell what was before. The list tells how it is.
             return self.refresh();
         }
         self.meanwhile.update_value(|meanwhile| meanwhile.iter_mut().for_each(|told| told.push(event.clone())));

@@ -20,12 +20,22 @@ pub(super) enum Write {
     Delete,
 }
 
-/// What waits, what is under way, and what was done since the list was last asked for.
+/// What waits, what is under way, and what was done since the list was last asked for; and the conversations of which something was
+/// told that may be older than that.
 #[derive(Debug, Default)]
 pub(super) struct Writes {
     waiting: VecDeque<(Uuid, Write)>,
     running: Vec<(Uuid, Write)>,
     done: Vec<(Uuid, UpdateConversation)>,
+    doubted: Vec<Uuid>,
+}
+
+/// What was open when something was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Open {
+    done: usize,
+    /// Of these something was told that is not to be believed.
+    pub(super) doubted: Vec<Uuid>,
 }
 
 impl Writes {
@@ -64,20 +74,26 @@ impl Writes {
         self.done.iter().cloned().chain(updates).collect()
     }
 
-    /// Whether what is told of a conversation may be older than what was done to it here.
-    pub(super) fn is_pending(&self, uuid: Uuid) -> bool {
+    /// Takes down that something is told of a conversation, and says whether that may be older than what was done to it here: then
+    /// it is not to be believed, and how the conversation is has to be asked.
+    pub(super) fn doubt(&mut self, uuid: Uuid) -> bool {
         let told = self.running.iter().chain(&self.waiting).map(|(other, _)| other);
-        self.done.iter().map(|(other, _)| other).chain(told).any(|other| *other == uuid)
+        let is_doubtful = self.done.iter().map(|(other, _)| other).chain(told).any(|other| *other == uuid);
+        if is_doubtful && !self.doubted.contains(&uuid) {
+            self.doubted.push(uuid);
+        }
+        is_doubtful
     }
 
-    /// How much was done until now, for [`Self::settle`].
-    pub(super) fn done(&self) -> usize {
-        self.done.len()
+    /// What an answer settles that is asked for now, for [`Self::settle`].
+    pub(super) fn open(&self) -> Open {
+        Open { done: self.done.len(), doubted: self.doubted.clone() }
     }
 
-    /// The list was read after the first `done` of what was done.
-    pub(super) fn settle(&mut self, done: usize) {
-        self.done.drain(..done.min(self.done.len()));
+    /// How everything is was read anew.
+    pub(super) fn settle(&mut self, open: &Open) {
+        self.done.drain(..open.done.min(self.done.len()));
+        self.doubted.retain(|uuid| !open.doubted.contains(uuid));
     }
 
     /// All that waits, of which nothing is known here any more.
@@ -114,20 +130,23 @@ mod tests {
         let mut writes = Writes::default();
         let uuid = Uuid::from_u128(1);
         let archived = |archived| UpdateConversation { archived: Some(archived), ..UpdateConversation::default() };
-        let mut done = |writes: &mut Writes, to: bool, is_done: bool| {
+        let done = |writes: &mut Writes, to: bool, is_done: bool| {
             writes.push(uuid, Write::Update { to: archived(to), back: archived(!to) });
             assert!(writes.next().is_some());
             writes.end(uuid, is_done);
         };
         done(&mut writes, true, true);
-        let asked = writes.done();
+        assert!(writes.doubt(uuid) && !writes.doubt(Uuid::from_u128(2)));
+        let asked = writes.open();
+        assert_eq!(asked.doubted, [uuid]);
         done(&mut writes, false, true);
         done(&mut writes, true, false);
         assert_eq!(writes.pending(), [(uuid, archived(true)), (uuid, archived(false))], "what was refused is not done");
-        writes.settle(asked);
+        writes.settle(&asked);
         assert_eq!(writes.pending(), [(uuid, archived(false))]);
-        assert!(writes.is_pending(uuid) && !writes.is_pending(Uuid::from_u128(2)));
-        writes.settle(writes.done());
-        assert!(!writes.is_pending(uuid));
+        assert!(writes.open().doubted.is_empty());
+        assert!(writes.doubt(uuid), "more was done since");
+        writes.settle(&writes.open());
+        assert!(!writes.doubt(uuid));
     }
 }

@@ -8,11 +8,11 @@ use crate::browser;
 
 /// What is kept of what was being written in a conversation, or in a new chat.
 pub(super) fn kept_draft(conversation: Option<Uuid>) -> String {
-    browser::kept(&name(conversation))
+    browser::kept(&draft_name(conversation))
 }
 
 pub(super) fn keep_draft(conversation: Option<Uuid>, text: &str) {
-    browser::keep(&name(conversation), text);
+    browser::keep(&draft_name(conversation), text);
 }
 
 /// What is kept of the messages that waited there.
@@ -52,7 +52,8 @@ pub(super) fn forget_sent(conversation: Option<Uuid>, message: &NewMessage) {
     }
 }
 
-fn name(conversation: Option<Uuid>) -> String {
+/// The name that it is kept under.
+pub(crate) fn draft_name(conversation: Option<Uuid>) -> String {
     name_of("draft", conversation)
 }
 
