@@ -48,7 +48,9 @@ impl ConversationList {
                     self.error.set(None);
                     self.pages.update(|pages| {
                         pages.renew(page, pinned);
-                        looked_at.iter().for_each(|item| pages.put(item));
+                        if let Some(open) = looked_at {
+                            pages.put(&open);
+                        }
                     });
                     for event in meanwhile.unwrap_or_default() {
                         self.apply(event);
