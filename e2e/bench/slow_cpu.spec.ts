@@ -14,7 +14,7 @@ const ROUNDS = QUICK ? 1 : 7;
 const TURNS = QUICK ? 5 : 25;
 
 /** All in milliseconds. */
-const GOALS = { writable: 700, blocking: 150, opening: 100 };
+const GOALS = { usable: 700, blocking: 150, opening: 100 };
 
 test("a first visit", async ({ playwright, server, request }) => {
   const pages = { "a new chat": "/", [`a conversation of ${2 * TURNS} messages`]: await converse(request, TURNS) };
@@ -23,8 +23,8 @@ test("a first visit", async ({ playwright, server, request }) => {
     for (let round = 0; round < ROUNDS; round++) {
       visits.push(await visit(playwright.chromium, server.url + path, "body[data-alive]", { slow: true }));
     }
-    figure(`${name}, one can write after`, median(visits.map(({ writable }) => writable)), "ms", GOALS.writable);
-    figure(`${name}, alive after`, median(visits.map(({ alive }) => alive)), "ms");
+    figure(`${name}, one can write after`, median(visits.map(({ writable }) => writable)), "ms", GOALS.usable);
+    figure(`${name}, alive after`, median(visits.map(({ alive }) => alive)), "ms", GOALS.usable);
     figure(`${name}, blocking time`, median(visits.map(({ blocking }) => blocking)), "ms", GOALS.blocking);
   }
 });

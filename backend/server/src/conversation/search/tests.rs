@@ -95,7 +95,9 @@ async fn a_statement_that_nobody_waits_for_any_more_counts_as_a_search() {
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000000) \
                 SELECT i AS id, 1 AS conversation_id, '' AS content, '9999' AS created_at FROM n";
     sqlx::raw_sql(slow).execute(pool(&context.db)).await.unwrap();
+    let mut attempts = 0..10;
     let search = loop {
+        assert!(attempts.next().is_some(), "it is never seen to search");
         let service = fixture.service.clone();
         let search = tokio::spawn(async move { service.search(UserId::LOCAL, "word", None).await });
         while context.searches.free() == MAX_SEARCHES && !search.is_finished() {
