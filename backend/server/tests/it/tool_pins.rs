@@ -91,12 +91,15 @@ on_every_engine! {
         let mock = MockMcp::start(&[]).await.unwrap();
         let model = MockLlm::start().await.unwrap();
         let app = connected(&engine, &model, &mock, "warn").await;
-        // As if the server had shown as many others before.
-        execute!(app, "DELETE FROM tool_pins");
-        let others: Vec<_> =
-            (0..1000).map(|tool| format!("('{tool}', 'mock', 'tool {tool}', '', '2026-01-01 00:00:00')")).collect();
+        // As if the server had shown as many others before. There is never room: the list may be asked for at any moment.
+        let remembered = async || rows!(app, (String,), "SELECT tool FROM tool_pins ORDER BY tool");
+        eventually("its tools are remembered", async || remembered().await.contains(&("echo".to_owned(),))).await;
+        let others: Vec<_> = (remembered().await.len()..1000)
+            .map(|tool| format!("('{tool}', 'mock', 'tool {tool}', '', '2026-01-01 00:00:00')"))
+            .collect();
         let insert = "INSERT INTO tool_pins (id, server, tool, hash, first_seen_at) VALUES";
         execute!(app, AssertSqlSafe(format!("{insert} {}", others.join(", "))));
+        execute!(app, "UPDATE tool_pins SET id = 'another', tool = 'another' WHERE tool = 'echo'");
         app.shut_down().await;
 
         let app = connected(&engine, &model, &mock, "warn").await;
