@@ -292,7 +292,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       };
       const paper = luminance(getComputedStyle(code).backgroundColor);
       return [...CSS.highlights.keys()].map((name) => {
-        const ink = luminance(getComputedStyle(code, `::highlight(${name})`).color);
+        const ink = luminance(getComputedStyle(code.querySelector("code")!, `::highlight(${name})`).color);
         return { name, ratio: (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05), ink };
       });
     });

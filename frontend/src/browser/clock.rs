@@ -1,6 +1,8 @@
 //! The reader's clock and calendar.
 
-use wasm_bindgen::JsCast;
+use std::cell::RefCell;
+
+use wasm_bindgen::{JsCast, JsValue};
 
 use super::{IS_HERE, window};
 use crate::{days::Calendar, language::Language};
@@ -58,29 +60,81 @@ pub(crate) fn local_time(ms: i64, language: Language) -> Option<LocalTime> {
     #[expect(clippy::cast_precision_loss, reason = "whole milliseconds of any year that is told fit")]
     let at = js_sys::Date::new(&(ms as f64).into());
     let now = js_sys::Date::new_0();
-    // The first of the reader's languages that is the page's says how things are written: en-GB is not en-US.
-    let known = window().ok()?.navigator().languages();
-    let locale = known.iter().filter_map(|known| known.as_string()).find(|known| known.starts_with(language.code()));
-    let locale = locale.unwrap_or_else(|| language.code().to_owned());
-    let written = |styles: &[(&str, &str)]| {
+    let is_this_year = at.get_full_year() == now.get_full_year();
+    let short = if is_this_year && (at.get_month(), at.get_date()) == (now.get_month(), now.get_date()) {
+        Style::Time
+    } else if is_this_year {
+        Style::DayAndTime
+    } else {
+        Style::Day
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "whole minutes of less than a day fit")]
+    let zone = now.get_timezone_offset() as i32;
+    FORMATS.with_borrow_mut(|formats| {
+        let formats = match formats {
+            Some(formats) if formats.zone == zone && formats.language == language => formats,
+            formats => formats.insert(Formats::new(language, zone)?),
+        };
+        let (short, full) = (formats.write(short, &at)?, formats.write(Style::Full, &at)?);
+        Some(LocalTime { short, full, iso: String::from(at.to_iso_string()) })
+    })
+}
+
+thread_local! {
+    /// How times were written last. Browsers take as long for each of these as for a hundred times written with it.
+    static FORMATS: RefCell<Option<Formats>> = const { RefCell::new(None) };
+}
+
+/// What of a time is written.
+#[derive(Clone, Copy)]
+enum Style {
+    Time,
+    DayAndTime,
+    Day,
+    Full,
+}
+
+impl Style {
+    /// Its options, as `Intl.DateTimeFormat` names them.
+    fn options(self) -> js_sys::Object {
+        let styles: &[(&str, &str)] = match self {
+            Self::Time => &[("hour", "numeric"), ("minute", "2-digit")],
+            Self::DayAndTime => &[("month", "short"), ("day", "numeric"), ("hour", "numeric"), ("minute", "2-digit")],
+            Self::Day => &[("month", "short"), ("day", "numeric"), ("year", "numeric")],
+            Self::Full => &[("dateStyle", "full"), ("timeStyle", "medium")],
+        };
         let options = js_sys::Object::new();
         for (name, style) in styles {
             let _ = js_sys::Reflect::set(&options, &(*name).into(), &(*style).into());
         }
-        String::from(at.to_locale_string(&locale, &options))
-    };
-    let time = [("hour", "numeric"), ("minute", "2-digit")];
-    let day = [("month", "short"), ("day", "numeric")];
-    let is_this_year = at.get_full_year() == now.get_full_year();
-    let short = if is_this_year && (at.get_month(), at.get_date()) == (now.get_month(), now.get_date()) {
-        written(&time)
-    } else if is_this_year {
-        written(&[day, time].concat())
-    } else {
-        written(&[&day[..], &[("year", "numeric")]].concat())
-    };
-    let full = written(&[("dateStyle", "full"), ("timeStyle", "medium")]);
-    Some(LocalTime { short, full, iso: String::from(at.to_iso_string()) })
+        options
+    }
+}
+
+/// How times are written in a language, where clocks are so many minutes behind Greenwich's.
+struct Formats {
+    language: Language,
+    zone: i32,
+    locale: js_sys::Array,
+    /// The function that writes in each style, as far as it was needed.
+    made: [Option<js_sys::Function>; 4],
+}
+
+impl Formats {
+    fn new(language: Language, zone: i32) -> Option<Self> {
+        // The first of the reader's languages that is the page's says how things are written: en-GB is not en-US.
+        let known = window().ok()?.navigator().languages();
+        let locale =
+            known.iter().filter_map(|known| known.as_string()).find(|known| known.starts_with(language.code()));
+        let locale = js_sys::Array::of1(&locale.unwrap_or_else(|| language.code().to_owned()).into());
+        Some(Self { language, zone, locale, made: [const { None }; 4] })
+    }
+
+    fn write(&mut self, style: Style, at: &js_sys::Date) -> Option<String> {
+        let make = || js_sys::Intl::DateTimeFormat::new(&self.locale, &style.options()).format();
+        let format = self.made[style as usize].get_or_insert_with(make);
+        format.call1(&JsValue::UNDEFINED, at).ok()?.as_string()
+    }
 }
 
 /// Milliseconds since 1970 by the reader's clock.
