@@ -81,7 +81,7 @@ pub(crate) fn local_time(ms: i64, language: Language) -> Option<LocalTime> {
 }
 
 thread_local! {
-    /// How times were written last. Browsers take as long for each of these as for a hundred times written with it.
+    /// How times were written last. Making what writes them takes browsers longer than writing one.
     static FORMATS: RefCell<Option<Formats>> = const { RefCell::new(None) };
 }
 
