@@ -5,6 +5,8 @@ import { chromium } from "../kit/chromium.ts";
 
 /** Nothing happens for so long: the page has settled. */
 const QUIET_MS = 1000;
+/** What the page says on its console then. */
+const SETTLED = "settled";
 /** By how many times a slow processor is slower than this one. */
 const SLOWDOWN = 4;
 /** What the files of a page are called in the table, by what their addresses end in. */
@@ -47,17 +49,18 @@ export async function visit(browsers: BrowserType, address: string, alive: strin
   const page = await browser.newPage();
   const bytes = await count(page);
   if (slow) await slowDown(page);
-  await page.addInitScript(observe, alive);
-  await page.goto(address);
-  await page.locator(alive).waitFor();
-  await settled(page);
+  await page.addInitScript(observe, { alive, quiet: QUIET_MS, settled: SETTLED });
+  // Nothing is asked of the page meanwhile: Playwright would have it run a large script of its own first.
+  const settles = page.waitForEvent("console", { predicate: (message) => message.text() === SETTLED });
+  await page.goto(address, { waitUntil: "commit" });
+  await settles;
   if (act) {
     bytes.clear();
     await page.evaluate(() => {
       window.first.blocking = 0;
     });
     await act(page);
-    await settled(page);
+    await page.waitForFunction((quiet) => performance.now() - window.first.last > quiet, QUIET_MS, { polling: 100 });
   }
   const first = await page.evaluate(() => window.first);
   expect(first.paint, "something was painted").toBeGreaterThan(0);
@@ -69,10 +72,6 @@ export async function visit(browsers: BrowserType, address: string, alive: strin
 export async function slowDown(page: Page): Promise<void> {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send("Emulation.setCPUThrottlingRate", { rate: SLOWDOWN });
-}
-
-async function settled(page: Page): Promise<void> {
-  await page.waitForFunction((quiet) => performance.now() - window.first.last > quiet, QUIET_MS, { polling: 100 });
 }
 
 /** Counts what is loaded from now on. What goes on without end, as a stream of events does, is not counted. */
@@ -93,8 +92,8 @@ async function count(page: Page): Promise<Map<string, number>> {
   return bytes;
 }
 
-/** Notes, in the page, what it is like for the visitor. */
-function observe(alive: string): void {
+/** Notes, in the page, what it is like for the visitor, and says when it is `alive` and has been `quiet` for so many milliseconds. */
+function observe({ alive, quiet, settled }: { alive: string; quiet: number; settled: string }): void {
   const first = { paint: 0, shift: 0, blocking: 0, last: 0, writable: 0, alive: 0 };
   window.first = first;
   const look = (selector: string, seen: () => void) => {
@@ -103,6 +102,11 @@ function observe(alive: string): void {
   };
   look(alive, () => {
     first.alive = performance.now();
+    const settle = () => {
+      if (performance.now() - Math.max(first.alive, first.last) > quiet) console.debug(settled);
+      else setTimeout(settle, 100);
+    };
+    settle();
   });
   look("#composer:enabled", () => {
     // The task after a frame's callbacks comes when that frame has been painted.

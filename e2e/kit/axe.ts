@@ -24,6 +24,21 @@ export async function findings(page: Page, within?: string): Promise<Record<"lig
 /** What it should find in each theme. */
 export const NOTHING = { light: [], dark: [] };
 
+/** The same for one who is signed in, in each look; each finding with the look that it is of. */
+export async function findingsInAllLooks(page: Page, within: string): Promise<string[]> {
+  const storageState = await page.context().storageState();
+  const found: string[] = [];
+  for (const look of LOOKS) {
+    const context = await page.context().browser()!.newContext({ ...look, storageState, serviceWorkers: "block" });
+    const same = await context.newPage();
+    await same.goto(page.url());
+    await same.locator(within).waitFor();
+    for (const finding of await violations(same, within)) found.push(`${look.locale}, ${look.colorScheme}: ${finding}`);
+    await context.close();
+  }
+  return found;
+}
+
 /** How a page can be had: each theme in both languages, wide and narrow. */
 export const LOOKS = [
   { colorScheme: "light", locale: "en-GB", viewport: { width: 1280, height: 800 } },

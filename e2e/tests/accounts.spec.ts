@@ -132,6 +132,12 @@ for (const javaScriptEnabled of [true, false]) {
         code === "ja" ? "名前またはパスワードが違います。" : "The name or the password is wrong.",
       );
       await expect(page.locator("#name")).toHaveValue(ADMIN);
+      await view.goto("/sign-in");
+      await view.locator("#name").fill(ADMIN);
+      await view.locator("#password").fill("not the password");
+      await view.locator("button").click();
+      await expect(view.getByTestId("problem")).toBeVisible();
+      expect(await findings(view), "with a problem").toEqual(NOTHING);
       await page.locator("#password").fill(PASSWORD);
       await page.locator("button").click();
       await expect(page).toHaveURL(/\/c\/nowhere$/);

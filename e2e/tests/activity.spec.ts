@@ -45,3 +45,17 @@ test("a busy provider and a call that is being written are told, until the answe
   await expect(page.getByTestId("tool-call")).toBeVisible();
   await expect(answer.getByText("Writing a call")).toHaveCount(0);
 });
+
+test("what is drawn late does not cut an answer that has ended meanwhile", async ({ page }) => {
+  const { turn, clock } = await playTurnByClock(page);
+  const answer = page.locator('article[data-role="assistant"]');
+  const content = "It is **19.75**, and nothing is missing.";
+  // No frame comes between, in which the first half would be drawn.
+  await turn.say("content_delta", { offset: 0, delta: "It is **19" });
+  await turn.say("message_end", { assistant_message_id: 2, content, status: "complete", tool_calls: [], usage: { input_tokens: 1, output_tokens: 2, cached_tokens: 0 } });
+  for (let frames = 0; frames < 3; frames++) {
+    await clock.runFor(100);
+    await expect(answer).toHaveAttribute("data-status", "complete");
+    await expect(answer.locator(".prose")).toHaveText("It is 19.75, and nothing is missing.");
+  }
+});

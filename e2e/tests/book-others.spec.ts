@@ -88,7 +88,7 @@ test("others' calls take a reason, and are for everybody to read", async ({ brow
     const looking = await signedIn(browser, baseURL!, ADMIN, look);
     const view = await looking.newPage();
     const calls = [`/admin/calls/${echo}`, `/admin/calls/${sum}`, `/admin/calls/${sum}/playback?at=60000`];
-    for (const address of [...calls, `/admin/conversations/${uuid}`, "/admin/figures?range=24h"]) {
+    for (const address of [...calls, `/admin/conversations/${uuid}`, "/admin?q=status:denied", "/admin?q=tol:add", "/admin/figures?range=24h"]) {
       await check(view, address, JSON.stringify(look));
     }
     await expect(view.getByTestId("chart-calls")).toBeVisible();

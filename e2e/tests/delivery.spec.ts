@@ -16,7 +16,7 @@ test("the page's files are kept by the browser and asked for once", async ({ pag
   await page.goto("/");
   await alive(page);
   const names = files.map((file) => file.replace(/^\/pkg\/[0-9a-f]{16}\//, ""));
-  expect(names.toSorted(), "each once, what was loaded ahead included").toEqual([
+  expect(names.toSorted(), "each once, what was loaded ahead included, and no fonts").toEqual([
     "tallybook.css",
     "tallybook.js",
     "tallybook_bg.wasm",

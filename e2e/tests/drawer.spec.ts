@@ -40,6 +40,27 @@ test("the open list keeps the focus, and gives it back", async ({ page }) => {
   await expect(page.getByTestId("open-sidebar")).toBeFocused();
 });
 
+test.describe("by keyboard", () => {
+  test.use({ hasTouch: false, isMobile: false, viewport: { width: 360, height: 700 } });
+
+  test("who opens a chat from the list, or a new one, writes there at once", async ({ page }) => {
+    const composer = page.getByTestId("composer");
+    await page.getByTestId("open-sidebar").press("Enter");
+    await row(page, "Lakes").getByTestId("conversation-link").press("Enter");
+    await expect(page).toHaveURL(/\/c\//);
+    await expect(composer, "and not what the list was left by").toBeFocused();
+    await page.keyboard.type("How deep?");
+    await expect(composer).toHaveValue("How deep?");
+
+    await page.getByTestId("open-sidebar").press("Enter");
+    await page.getByTestId("new-chat").press("Enter");
+    await expect(page).toHaveURL(/\/$/);
+    await expect(composer).toBeFocused();
+    await page.keyboard.type("How long?");
+    await expect(composer).toHaveValue("How long?");
+  });
+});
+
 test("a row has one button, with a menu under the thumb", async ({ page }) => {
   await openDrawer(page);
   const rivers = row(page, "Rivers");

@@ -1,8 +1,21 @@
 // Notifications that are refused, what is dropped on the page, and keys that are switched off.
 
+import type { Page } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";
 import { watchNotifications } from "../kit/notifications.ts";
 import { expect, test } from "../kit/test.ts";
+
+/** Drags something over the page and drops it, and tells of both whether the browser was kept from what it would do. */
+function drop(page: Page, kind: "file" | "text"): Promise<boolean[]> {
+  return page.evaluate((kind) => {
+    const dataTransfer = new DataTransfer();
+    if (kind === "file") dataTransfer.items.add(new File(["x"], "x.html", { type: "text/html" }));
+    else dataTransfer.setData("text/plain", "and the rest");
+    const init = { bubbles: true, cancelable: true, dataTransfer };
+    const target = document.querySelector("#main")!;
+    return [new DragEvent("dragover", init), new DragEvent("drop", init)].map((event) => !target.dispatchEvent(event));
+  }, kind);
+}
 
 test("a browser that refuses is named", async ({ page }) => {
   await watchNotifications(page, "denied");
@@ -19,21 +32,25 @@ test("a file that is dropped does not take the page's place, and a text goes int
   await page.goto("/");
   const field = page.getByTestId("composer");
   await field.fill("Half a thought");
-  const drop = (kind: "file" | "text") =>
-    page.evaluate((kind) => {
-      const dataTransfer = new DataTransfer();
-      if (kind === "file") dataTransfer.items.add(new File(["x"], "x.html", { type: "text/html" }));
-      else dataTransfer.setData("text/plain", "and the rest");
-      const init = { bubbles: true, cancelable: true, dataTransfer };
-      const target = document.querySelector("#thread")!;
-      const taken = [new DragEvent("dragover", init), new DragEvent("drop", init)].map((event) => !target.dispatchEvent(event));
-      return taken;
-    }, kind);
-  expect(await drop("file")).toEqual([true, true]);
+  expect(await drop(page, "file")).toEqual([true, true]);
   await expect(page.getByTestId("notice")).toHaveText("Files cannot be attached yet. Paste their text instead.");
   await expect(field).toHaveValue("Half a thought");
-  expect(await drop("text")).toEqual([true, true]);
+  expect(await drop(page, "text")).toEqual([true, true]);
   await expect(field).toHaveValue("Half a thought\nand the rest");
+});
+
+test("nor does one where there is no message field, or none that is alive", async ({ page, tolerated }) => {
+  tolerated.push(/status of 404/);
+  await page.goto("/settings");
+  await alive(page);
+  expect(await drop(page, "file"), "the settings").toEqual([true, true]);
+  await page.goto("/c/01890a5d-ac96-774b-bcce-b302099a8057");
+  await alive(page);
+  expect(await drop(page, "file"), "nothing here").toEqual([true, true]);
+  await page.route(/tallybook_bg\.wasm/, () => {});
+  await page.goto("/", { waitUntil: "commit" });
+  await expect(page.getByTestId("composer")).toBeEnabled();
+  expect(await drop(page, "file"), "before the page is alive").toEqual([true, true]);
 });
 
 test("keys of one character can be switched off, also for the next visit", async ({ page }) => {

@@ -99,7 +99,7 @@ test("a message of another version brings that version back", async ({ page, req
 test("each message says when it was written, and an answer by which model", async ({ page, request }) => {
   const address = await converse(request, 1);
   await page.goto(address);
-  const times = page.getByTestId("message-time");
+  const times = page.locator(".message-foot time");
   await expect(times).toHaveCount(2);
   const told = await times.last().evaluate((time: HTMLTimeElement) => [time.dateTime, time.title, time.textContent]);
   expect(Date.now() - Date.parse(told[0]!)).toBeLessThan(60_000);

@@ -35,6 +35,23 @@ test("the question stands at the top, nothing jumps at the end, and no room stay
   expect(await room()).toBe(0);
 });
 
+test("between the last message and the message field is no gap", async ({ page, request }) => {
+  const chat = new ChatPage(page);
+  await page.goto(await converse(request, 8));
+  await alive(page);
+  const gap = async () => {
+    const end = (await chat.messages.last().boundingBox())!;
+    return (await page.locator(".dock").boundingBox())!.y - (end.y + end.height);
+  };
+  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  expect(await gap(), "as it opens").toBeLessThan(48);
+  await chat.ask(`What is 2 + 3?\n${"Line\n".repeat(60)}`);
+  await page.reload();
+  await alive(page);
+  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  expect(await gap(), "after a long message").toBeLessThan(48);
+});
+
 test("a long message of one's own folds", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");

@@ -50,6 +50,36 @@ test("messages wait in order, can be changed and taken out, and go one after the
   await expect(asked, "each is stored once").toHaveText(["One", "Two", "Three"]);
 });
 
+test("who changes a message is not cut off when the one before it is sent", async ({ page, model }) => {
+  const chat = new ChatPage(page);
+  const field = page.getByTestId("composer");
+  const [first, second] = [gate(), gate()];
+  model.answer(held("First answer.", first.opened));
+  model.answer(held("Second answer.", second.opened));
+  model.answer(["Third answer."]);
+  await page.goto("/");
+  await chat.send("One");
+  await expect(chat.answers).toContainText("First answer.");
+  for (const words of ["Two", "Three"]) {
+    await field.fill(words);
+    await field.press("Enter");
+  }
+  await page.getByTestId("queued").nth(1).getByTestId("queue-edit").click();
+  const change = page.getByTestId("queue-field");
+  await expect(change).toBeFocused();
+  await change.fill("Three and a ha");
+  first.open();
+  await expect(chat.answers.nth(1)).toContainText("Second answer.");
+  await expect(page.getByTestId("queued")).toHaveCount(1);
+  await page.keyboard.type("lf");
+  await expect(change).toHaveValue("Three and a half");
+  second.open();
+  await expect(chat.answers.nth(1)).toHaveAttribute("data-status", "complete");
+  await change.press("Enter");
+  await expect(chat.answers.nth(2)).toContainText("Third answer.");
+  await expect(page.locator('article[data-role="user"] .bubble')).toHaveText(["One", "Two", "Three and a half"]);
+});
+
 test("after Stop they wait until they are sent by hand", async ({ page, model }) => {
   const chat = new ChatPage(page);
   model.answer(held("First answer.", new Promise(() => {})));

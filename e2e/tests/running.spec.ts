@@ -1,6 +1,7 @@
 // What can be done with a conversation while it is being answered.
 
-import { ChatPage } from "../kit/chat.ts";
+import type { Locator, Page } from "@playwright/test";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
 import { chooseInMenu } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
@@ -9,6 +10,11 @@ import { expect, test } from "../kit/test.ts";
 test.use({ demoPaceMs: 250 });
 
 const QUESTION = "What is (1 + 2) × (3 + 4)?";
+
+/** The row of the conversation at an address. */
+function rowOf(page: Page, address: string): Locator {
+  return page.locator(".conversation-row").filter({ has: page.locator(`[href="${new URL(address).pathname}"]`) });
+}
 
 test("while a turn runs nothing branches off, and each button says why", async ({ page }) => {
   const chat = new ChatPage(page);
@@ -28,24 +34,56 @@ test("while a turn runs nothing branches off, and each button says why", async (
   await expect(edit).not.toHaveAttribute("aria-disabled", "true");
 });
 
-test("who renames a conversation while it is answered is not cut off", async ({ page, request }) => {
-  const chat = new ChatPage(page);
+for (const place of ["list", "header"] as const) {
+  test(`who renames a conversation in the ${place} while it is answered is not cut off`, async ({ page, request }) => {
+    const chat = new ChatPage(page);
+    await page.goto("/");
+    const answer = await chat.send(QUESTION);
+    await expect(answer).toHaveAttribute("data-status", "streaming");
+    if (place === "list") {
+      await chooseInMenu(rowOf(page, page.url()), "rename");
+    } else {
+      await page.getByTestId("conversation-menu").click();
+      await page.getByTestId("menu-rename").click();
+    }
+    const field = page.getByTestId("rename-field");
+    await expect(field).toBeFocused();
+    await page.keyboard.type("My own wo");
+    await expect(answer).toHaveAttribute("data-status", "complete");
+    // Another title comes from elsewhere, too.
+    const heading = page.getByRole("heading", { level: 1, name: "From elsewhere" });
+    await request.patch(chat.api(), { data: { title: "From elsewhere" } });
+    await expect(heading).toBeAttached();
+    await page.keyboard.type("rds");
+    await expect(field).toHaveValue("My own words");
+    await page.keyboard.press("Enter");
+    await expect(page.getByTestId("conversation-link").first()).toHaveText("My own words");
+  });
+}
+
+test("rows that change places do not take the field away in which one is renamed", async ({ page, request }) => {
+  const make = async (title: string) => (await (await request.post("/api/conversations", { data: { title } })).json()).uuid;
+  const [lowest, renamed] = [await make("Lowest"), await make("Renamed")];
+  await make("Highest");
   await page.goto("/");
-  const answer = await chat.send(QUESTION);
-  await expect(answer).toHaveAttribute("data-status", "streaming");
-  const row = page.locator(".conversation-row").filter({ has: page.locator(`[href="${new URL(page.url()).pathname}"]`) });
-  await chooseInMenu(row, "rename");
-  await expect(page.getByTestId("rename-field")).toBeFocused();
+  await alive(page);
+  // Below them there may be others.
+  const firstThree = async () => (await page.getByTestId("conversation-link").allTextContents()).slice(0, 3);
+  expect(await firstThree()).toEqual(["Highest", "Renamed", "Lowest"]);
+  await chooseInMenu(rowOf(page, `${page.url()}c/${renamed}`), "rename");
+  const field = page.getByTestId("rename-field");
+  await expect(field).toBeFocused();
   await page.keyboard.type("My own wo");
-  await expect(answer).toHaveAttribute("data-status", "complete");
-  // Another title comes from elsewhere, too.
-  const heading = page.getByRole("heading", { level: 1, name: "From elsewhere" });
-  await request.patch(chat.api(), { data: { title: "From elsewhere" } });
-  await expect(heading).toBeAttached();
+  const running = page.getByRole("img", { name: "Answering now" });
+  const answered = request.post(`/api/conversations/${lowest}/messages`, { data: { content: QUESTION } });
+  await expect(running, "the lowest is answered").toHaveCount(1);
+  await answered;
+  await expect(running).toHaveCount(0);
   await page.keyboard.type("rds");
-  await expect(page.getByTestId("rename-field")).toHaveValue("My own words");
+  await expect(field).toBeFocused();
+  await expect(field).toHaveValue("My own words");
   await page.keyboard.press("Enter");
-  await expect(page.getByTestId("conversation-link").first()).toHaveText("My own words");
+  await expect.poll(firstThree, "and then they do").toEqual(["Lowest", "Highest", "My own words"]);
 });
 
 test("a list that was on its way when the answer ended does not let it run again", async ({ page }) => {

@@ -142,6 +142,23 @@ test("a search that takes long goes on by itself and says so", async ({ page }) 
 });
 
 test.describe("within a conversation", () => {
+  test("who asks for the search before the conversation is here has it then", async ({ page, request }) => {
+    const [first, second] = [await converse(request, 1), await converse(request, 1)];
+    await page.goto(first);
+    await alive(page);
+    const held = gate();
+    await page.route(`**/api${second.replace("/c/", "/conversations/")}?*`, async (route) => {
+      await held.opened;
+      await route.continue();
+    });
+    await page.getByTestId("sidebar").locator(`[href="${second}"]`).click();
+    await expect(page).toHaveURL(new RegExp(second));
+    await page.locator("#thread").focus();
+    await page.keyboard.press("/");
+    held.open();
+    await expect(page.getByTestId("find-field")).toBeFocused();
+  });
+
   test("places are gone through, also those that are not loaded, and Esc gives the focus back", async ({ page, request }) => {
     const address = await converse(request, 30);
     await page.goto(address);

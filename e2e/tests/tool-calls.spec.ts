@@ -215,7 +215,7 @@ test("calls of the demo model fold after the answer, and a reload shows them the
   await expect(group(page)).toHaveText(/2 tool calls\s*add, multiply/);
   const shown = await answer.innerText();
   await page.reload();
-  await expect(page.getByTestId("message-time"), "they are alive").toHaveCount(2);
+  await expect(page.locator(".message-foot time"), "they are alive").toHaveCount(2);
   expect(await chat.answers.last().innerText()).toBe(shown);
 
   const calls = page.getByTestId("tool-call");

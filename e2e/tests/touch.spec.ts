@@ -3,6 +3,7 @@
 import type { Locator, Page } from "@playwright/test";
 import { ChatPage, alive, toolCalls } from "../kit/chat.ts";
 import { converse, question } from "../kit/converse.ts";
+import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 700 }, demoPaceMs: 0 });
@@ -81,6 +82,28 @@ test("a question is sent by the button, since Enter breaks the line, and its cal
   await expect(details).toContainText("79");
   await call.tap();
   await expect(details).toBeHidden();
+});
+
+test("Enter breaks the line before the page is alive, too, and its key says so", async ({ page }) => {
+  const held = gate();
+  await page.route(/tallybook_bg\.wasm/, async (route) => {
+    await held.opened;
+    await route.continue();
+  });
+  await page.goto("/", { waitUntil: "commit" });
+  const field = page.getByTestId("composer");
+  await expect(field).toBeEnabled();
+  await expect(field).toHaveAttribute("enterkeyhint", "enter");
+  await expect(field).toHaveAccessibleDescription("");
+  await field.tap();
+  await page.keyboard.type("What is");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("2 + 3?");
+  await expect(field).toHaveValue("What is\n2 + 3?");
+  held.open();
+  await alive(page);
+  await expect(field).toHaveValue("What is\n2 + 3?");
+  await expect(field).toHaveAttribute("enterkeyhint", "enter");
 });
 
 test("the list leads to another chat, a new one and back", async ({ page, request }) => {

@@ -72,14 +72,14 @@ pub(crate) struct Navigation {
 }
 
 impl Navigation {
-    /// Begins at `address`, and follows links and the browser's buttons until the component goes away. `begin_to_write` is
-    /// called when a link was followed by who goes on to write.
-    pub(crate) fn new(address: Address, begin_to_write: fn()) -> Self {
+    /// Begins at `address`, and follows links and the browser's buttons until the component goes away. `followed` is told
+    /// where a link led that was followed, and whether by the keyboard.
+    pub(crate) fn new(address: Address, followed: fn(Address, bool)) -> Self {
         let navigation = Self { address: RwSignal::new(address), goal: RwSignal::new(None) };
         // Effects run in a browser alone.
         effect(move || {
             navigation.aim();
-            let clicked = window_event_listener(ev::click, move |event| navigation.follow_link(&event, begin_to_write));
+            let clicked = window_event_listener(ev::click, move |event| navigation.follow_link(&event, followed));
             let moved = window_event_listener(ev::popstate, move |_| {
                 if let Some(address) = Address::shown() {
                     navigation.show(address);
@@ -148,14 +148,12 @@ impl Navigation {
     }
 
     /// Follows a link within the page; all else is the browser's.
-    fn follow_link(self, event: &MouseEvent, begin_to_write: fn()) {
+    fn follow_link(self, event: &MouseEvent, followed: fn(Address, bool)) {
         if let Some(address) = event.target().filter(|_| is_plain(event)).and_then(address_of) {
             event.prevent_default();
             self.go(address);
-            // Who pressed a link is done with it. By the keyboard, which counts no clicks, one may go on to the next.
-            if event.detail() > 0 || address == Address::NewChat {
-                begin_to_write();
-            }
+            // The keyboard counts no clicks.
+            followed(address, event.detail() == 0);
         }
     }
 }

@@ -16,7 +16,10 @@ use crate::browser;
 use crate::{
     address::Address,
     browser::{BROKEN_ID, COMPOSING, SENDS},
-    components::{composer::HANDLED_BY_INPUT_METHOD, ids::COMPOSER_ID},
+    components::{
+        composer::HANDLED_BY_INPUT_METHOD,
+        ids::{COMPOSER_HINT_ID, COMPOSER_ID},
+    },
     data::PageData,
     language::Language,
     pages::{chat::ChatPage, not_found::NotFoundPage},
@@ -41,16 +44,20 @@ const LOAD_ATTEMPTS: u32 = 6;
 /// What is done before anything is painted. The newest message of a conversation is shown first: what is at the top would
 /// otherwise be laid out, too, and seen for a moment. And one can write at once: what is written until the page is alive is kept
 /// as it keeps what is being written, and taken over by it (`browser::TakingOver`), to be sent if that was asked for. Whoever has
-/// no scripts cannot.
+/// no scripts cannot. Under a thumb Enter breaks the line, and the field says so. A file that is dropped anywhere on the page is
+/// not opened in its place, as long as the document is there.
 fn before_paint(address: Address) -> String {
     let kept = draft_name(address.uuid());
     format!(
-        "{{ const thread = document.getElementById('{THREAD_ID}');\
+        "{{ const keepFile = event => {{ if (event.dataTransfer?.types.includes('Files')) event.preventDefault(); }};\
+         addEventListener('dragover', keepFile); addEventListener('drop', keepFile);\
+         const thread = document.getElementById('{THREAD_ID}');\
          if (thread) thread.scrollTop = thread.scrollHeight;\
          const field = document.getElementById('{COMPOSER_ID}');\
          if (field) {{\
          const button = field.form.querySelector('[type=submit]');\
          const byFinger = matchMedia('(pointer: coarse)').matches;\
+         if (byFinger) {{ field.enterKeyHint = 'enter'; document.getElementById('{COMPOSER_HINT_ID}').textContent = ''; }}\
          let storage; try {{ storage = sessionStorage; }} catch {{}}\
          const show = () => {{ field.parentElement.dataset.text = field.value;\
          if (button) button.disabled = !field.value.trim(); }};\
@@ -222,7 +229,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
 /// that the server's stays, to be read.
 #[cfg(feature = "browser")]
 pub(crate) async fn take_over() {
-    use crate::components::{in_turn, later};
+    use crate::{components::later, in_turn};
 
     let Some(address) = Address::shown() else { return };
     if !later::load_first(address).await {
@@ -261,9 +268,12 @@ pub(crate) async fn take_over() {
     placed.await;
     for in_turn::Around { id, is_due } in around {
         browser::next_task().await;
+        let drawn = browser::DrawnPart::find(id);
         is_due.try_set(true);
         tick().await;
-        browser::TakingOver::replace_part(id);
+        if let Some(drawn) = drawn {
+            drawn.make_way();
+        }
     }
 }
 

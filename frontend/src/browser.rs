@@ -24,7 +24,10 @@ pub(crate) use self::{
     typed::{COMPOSING, SENDS},
 };
 #[cfg(feature = "browser")]
-pub(crate) use self::{taking_over::TakingOver, typed::composed};
+pub(crate) use self::{
+    taking_over::{DrawnPart, TakingOver},
+    typed::composed,
+};
 use crate::{
     language::Language,
     preferences::{Preferences, Sidebar, Theme},

@@ -6,7 +6,7 @@ use futures_util::future::{AbortHandle, abortable};
 use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::FeedEvent;
 
-use crate::{api, browser};
+use crate::{api, browser, in_turn::in_place};
 
 const MAX_PAUSE_SECS: u64 = 30;
 
@@ -43,7 +43,12 @@ impl Feed {
         };
         // Effects run in a browser alone, once the page is there.
         Effect::new(move || {
-            feed.attend();
+            // What one came for is built first.
+            let placed = in_place();
+            spawn_local(async move {
+                placed.await;
+                feed.attend();
+            });
             let shown = window_event_listener_untyped("visibilitychange", move |_| feed.attend());
             let online = window_event_listener_untyped("online", move |_| feed.attend());
             on_cleanup(move || {

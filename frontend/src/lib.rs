@@ -21,6 +21,7 @@ mod export;
 mod feed;
 pub mod format;
 mod goal;
+mod in_turn;
 pub mod json;
 mod keys;
 mod language;

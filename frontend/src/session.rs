@@ -1,6 +1,7 @@
 //! The conversation on screen while it lives. What it knows is one [`state::State`]; what happens is an [`input::Input`];
 //! what is to be done about it in the world is an [`effect::Effect`]. All decisions are in [`reduce`], which touches no
-//! browser and is tested natively. Only the `shell` does: it keeps the signals that are drawn and carries out the effects.
+//! browser and is tested natively. Around it the `shell` keeps the signals that are drawn and carries out the effects, `actions` say
+//! what a reader did, `drawing` shows what is known frame by frame, and `storage` keeps what is being written.
 
 mod actions;
 mod drawing;
@@ -17,7 +18,7 @@ mod storage;
 mod tests;
 
 pub(crate) use drawing::DrawnEntry;
-pub(crate) use queue::{Queue, Queued};
+pub(crate) use queue::Queued;
 pub(crate) use shell::{First, Session, Ways};
 pub(crate) use shown::{Edited, Loading, Phase, Place, Step};
 pub(crate) use storage::{draft_name, forget_draft};

@@ -83,18 +83,37 @@ impl TakingOver {
         // Not every page has one.
         let _ = carry_over(&old, &new, field);
     }
+}
 
-    /// Takes out what the server drew of a part that is here by now.
-    pub(crate) fn replace_part(id: &str) {
-        let Some(document) = window().ok().and_then(|window| window.document()) else { return };
-        let find = |selector: String| document.query_selector(&selector).ok().flatten();
-        let (Some(old), Some(new)) = (find(format!("#{id}[{DRAWN}]")), find(format!("#{id}:not([{DRAWN}])"))) else {
-            return;
-        };
-        let top = old.scroll_top();
-        replace(&old);
-        new.set_scroll_top(top);
+/// A part as the server drew it, until the one that is alive takes its place.
+pub(crate) struct DrawnPart {
+    drawn: Element,
+    id: &'static str,
+    scrolled: i32,
+}
+
+#[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "a server takes nothing over"))]
+impl DrawnPart {
+    /// The part with this id. To be called before the other one is built: to ask then how far it is scrolled would have browsers lay
+    /// out both.
+    pub(crate) fn find(id: &'static str) -> Option<Self> {
+        let drawn = find(&format!("#{id}[{DRAWN}]"))?;
+        Some(Self { scrolled: drawn.scroll_top(), drawn, id })
     }
+
+    /// Makes way for the one that is there by now, which is scrolled as this was.
+    pub(crate) fn make_way(self) {
+        let Self { drawn, id, scrolled } = self;
+        let Some(new) = find(&format!("#{id}:not([{DRAWN}])")) else { return };
+        replace(&drawn);
+        if scrolled > 0 {
+            new.set_scroll_top(scrolled);
+        }
+    }
+}
+
+fn find(selector: &str) -> Option<Element> {
+    window().ok()?.document()?.query_selector(selector).ok()?
 }
 
 /// What may be scrolled, and stays as it is.

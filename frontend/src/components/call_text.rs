@@ -129,7 +129,6 @@ pub(crate) fn CallPart(
             class="tool-text"
             role="group"
             aria-labelledby=labelled_by
-            aria-busy=move || (loading.get() == Loading::Running).to_string()
             // Takes the focus when the button in it is gone.
             tabindex="-1"
             node_ref=place

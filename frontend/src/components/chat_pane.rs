@@ -144,7 +144,9 @@ pub(crate) fn ChatPane(
 /// Finds something in the conversation, goes to what waits for a decision, or stops the answer.
 fn hear_keys(session: Session, finding: RwSignal<bool>, waiting: Memo<Vec<ToolCallId>>) {
     on_command(move |command| {
-        if command == Command::Find && session.place.with_untracked(|place| matches!(place, Place::Open(_))) {
+        // In one that is on its way as soon as it is here.
+        let has_messages = session.place.with_untracked(|place| matches!(place, Place::Open(_) | Place::Loading(_)));
+        if command == Command::Find && has_messages {
             finding.set(true);
             return true;
         }

@@ -13,7 +13,7 @@ use crate::{
     browser,
     components::{
         icon::{Draw, Icon},
-        ids::COMPOSER_ID,
+        ids::{COMPOSER_HINT_ID, COMPOSER_ID},
         plan_switch::PlanSwitch,
     },
     language::use_language,
@@ -60,7 +60,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                     enterkeyhint=if enter_sends() { "send" } else { "enter" }
                     autocomplete="off"
                     aria-label=text.composer_label()
-                    aria-describedby="composer-hint"
+                    aria-describedby=COMPOSER_HINT_ID
                     placeholder=text.composer_placeholder()
                     node_ref=field
                     // Without scripts nobody takes what is typed. With them one can write before the page is alive (`app`).
@@ -77,7 +77,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
             </div>
             <div class="composer-bar">
                 <PlanSwitch session />
-                <span class="composer-hint" id="composer-hint">
+                <span class="composer-hint" id=COMPOSER_HINT_ID>
                     {move || match () {
                         () if session.is_leaving.get() => text.send_while_leaving(),
                         () if session.phase.get() == Phase::Awaiting => text.send_after_decision(),
@@ -99,8 +99,8 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     .into_any()
 }
 
-/// What is dropped on the page would be opened by the browser in its place. A text goes into the message field, where a
-/// field does not take it itself.
+/// A text that is dropped on the page goes into the message field, where a field does not take it itself. A file would be opened in
+/// the page's place; the document keeps browsers from it (`app`), and here one is told why.
 fn take_drops(session: Session) {
     let text = use_language();
     let take = move |event: &DragEvent| -> Option<()> {

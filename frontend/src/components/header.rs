@@ -50,13 +50,19 @@ pub(crate) fn Header(
         current.track();
         renaming.set(None);
     });
-    let open = Memo::new(move |_| current.get().zip(title.get()));
+    // The field in which a title is being changed stays the same one whatever the title becomes elsewhere.
+    let name = Memo::new(move |_| match current.get() {
+        _ if !is_chat.get() => Name::Settings,
+        Some(uuid) if renaming.get() == Some(uuid) && title.with(Option::is_some) => Name::Field(uuid),
+        uuid => uuid.zip(title.get()).map_or(Name::Product, |(uuid, title)| Name::Title(uuid, title)),
+    });
     let sharing = RwSignal::new(None);
     let used = RwSignal::new(None);
-    let named = move || match open.get() {
-        None if !is_chat.get() => view! { <span class="header-title header-name">{text.settings()}</span> }.into_any(),
-        None => view! { <span class="header-title header-name narrow-only">{PRODUCT}</span> }.into_any(),
-        Some((uuid, title)) if renaming.get() == Some(uuid) => {
+    let named = move || match name.get() {
+        Name::Settings => view! { <span class="header-title header-name">{text.settings()}</span> }.into_any(),
+        Name::Product => view! { <span class="header-title header-name narrow-only">{PRODUCT}</span> }.into_any(),
+        Name::Field(uuid) => {
+            let title = title.get_untracked().unwrap_or_default();
             let done = Callback::new(move |new: Option<String>| {
                 renaming.set(None);
                 if let Some(new) = new {
@@ -66,7 +72,7 @@ pub(crate) fn Header(
             let field = later(move || Some(Other::TitleField { title: title.clone(), done }));
             view! { <div class="header-rename">{field}</div> }.into_any()
         }
-        Some((uuid, title)) => {
+        Name::Title(uuid, title) => {
             let rename = Callback::new(move |()| renaming.set(Some(uuid)));
             let share = Callback::new(move |()| sharing.set(Some(uuid)));
             let usage = Callback::new(move |()| used.set(Some(UsageOf { conversation: uuid, message: None })));
@@ -98,6 +104,16 @@ pub(crate) fn Header(
         </header>
     }
     .into_any()
+}
+
+/// What stands in the place of the title.
+#[derive(Clone, PartialEq, Eq)]
+enum Name {
+    Settings,
+    /// A new chat has no title yet.
+    Product,
+    Field(Uuid),
+    Title(Uuid, String),
 }
 
 /// Shows the list of conversations on a wide screen, or folds it away; the choice is kept.

@@ -9,6 +9,9 @@ pub(crate) const CLOSE_ID: &str = "close-sidebar";
 /// The message field.
 pub(crate) const COMPOSER_ID: &str = "composer";
 
+/// What stands below it of what its keys do.
+pub(crate) const COMPOSER_HINT_ID: &str = "composer-hint";
+
 /// The list of conversations.
 pub(crate) const SIDEBAR_ID: &str = "sidebar";
 

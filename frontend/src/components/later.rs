@@ -13,6 +13,7 @@ use futures_util::{
 };
 use leptos::{
     prelude::*,
+    reactive::owner::Owner,
     task::spawn_local,
     wasm_split::{SplitLoaderError, wasm_split},
 };
@@ -26,7 +27,6 @@ use crate::{
     components::{
         find_bar::FindBar,
         help::{Help, HelpSheet},
-        in_turn::in_place,
         messages::Messages,
         palette::Palette,
         palette_options::PaletteOptions,
@@ -41,9 +41,11 @@ use crate::{
         tools_panel,
         undo_notes::{ListTrouble, UndoNotes},
         usage_sheet::{ShownUsage, UsageOf, UsageSheet},
+        warm_up::{self, WarmUp},
     },
     conversation_list::ConversationList,
     goal::Goal,
+    in_turn::in_place,
     palette::Action,
     reactive::effect,
     reading,
@@ -88,6 +90,12 @@ impl From<Other> for Part {
 #[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
 fn draw_messages(session: Session, ids: Memo<Vec<MessageId>>) -> Result<AnyView, SplitLoaderError> {
     Ok(view! { <Messages session ids /> }.into_any())
+}
+
+#[wasm_split(messages, wasm_split_path = ::leptos::wasm_split, fallible)]
+#[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
+fn warm_ups(conversation: &Conversation, session: Session) -> Result<Vec<WarmUp>, SplitLoaderError> {
+    Ok(warm_up::warm_ups(conversation, session))
 }
 
 #[wasm_split(others, wasm_split_path = ::leptos::wasm_split, preload(load_others), fallible)]
@@ -140,14 +148,19 @@ impl Later {
         });
     }
 
-    /// Reads the conversation that the server has sent, as soon as the code for that is here. Of one that cannot be read nothing
-    /// comes.
-    pub(crate) fn read_conversation(self, json: String) -> oneshot::Receiver<Box<Conversation>> {
+    /// Reads the conversation that the server has sent, as soon as the code for that is here, for the session that is then in
+    /// `session`. Of one that cannot be read nothing comes.
+    pub(crate) fn read_conversation(
+        self,
+        json: String,
+        session: RwSignal<Option<Session>>,
+    ) -> oneshot::Receiver<Box<Conversation>> {
         let (tell, told) = oneshot::channel();
         let File { load: file, is_here, is_coming, .. } = self.messages;
         is_coming.set_value(true);
         // What the server drew of them stands there from then on.
         let placed = in_place();
+        let owner = Owner::current();
         spawn_local(async move {
             let (came, ()) = join(load(file, || true), placed).await;
             is_coming.set_value(false);
@@ -155,10 +168,19 @@ impl Later {
             browser::next_task().await;
             let read = reading::conversation(json).await;
             browser::next_task().await;
-            if let Ok(Some(conversation)) = read {
-                // Whoever left the conversation does not wait for it.
-                let _ = tell.send(conversation);
+            let (Ok(Some(conversation)), Some(owner)) = (read, owner) else { return };
+            if let Some(session) = session.get_untracked() {
+                for warm_up in warm_ups(&conversation, session).await.unwrap_or_default() {
+                    // Whoever left the conversation does not wait for it, and its session is gone.
+                    if tell.is_canceled() {
+                        return;
+                    }
+                    let drawn = owner.with(warm_up);
+                    browser::next_task().await;
+                    drop(drawn);
+                }
             }
+            let _ = tell.send(conversation);
         });
         told
     }

@@ -14,6 +14,7 @@ use crate::{
         icon::{Draw, Icon},
         model_picker::Author,
         shown::{OptionalEntry, Played, Used, read},
+        times::when,
         usage_sheet::UsageOf,
         way_on::WayOn,
     },
@@ -163,11 +164,7 @@ fn Action(
 fn time_of(entry: OptionalEntry, text: Language) -> impl IntoView {
     let heard = browser::now();
     let at = memo(move |_| read(entry, |entry| entry.at_ms));
-    let time = move || {
-        browser::local_time(at.get().unwrap_or(heard), text).map(|at| {
-            view! { <time data-testid="message-time" datetime=at.iso title=at.full>{at.short}</time> }
-        })
-    };
+    let time = move || when(at.get().unwrap_or(heard), text);
     view! { <span class="when">{time}</span> }
 }
 

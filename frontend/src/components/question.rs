@@ -51,7 +51,7 @@ pub(crate) fn Question(id: MessageId, shown: Shown) -> impl IntoView {
 }
 
 /// What a person wrote; of a long text the beginning, until it is asked for.
-fn bubble(content: String) -> AnyView {
+pub(crate) fn bubble(content: String) -> AnyView {
     let text = use_language();
     let folded = RwSignal::new(true);
     let fold = is_long(&content).then(|| {

@@ -6,46 +6,72 @@ use tallybook_protocol::AnswerMode;
 use crate::{
     components::{
         composer::sends,
+        each::Each,
         icon::{Draw, Icon},
     },
     language::use_language,
     reactive::{effect, memo},
-    session::{self, Phase, Queued, Session},
+    session::{Phase, Queued, Session},
 };
 
-/// What waits, in order; nothing when nothing does.
+/// What waits, in order.
 #[component]
 pub(crate) fn Queue(session: Session) -> impl IntoView {
     let text = use_language();
-    let shown = memo(move |_| session.queue.get());
+    let rows = memo(move |_| {
+        session.queue.with(|queue| {
+            let row = |(at, queued): (usize, &Queued)| {
+                let state = match &queue.edited {
+                    Some(id) if *id == queued.id => RowState::Edited,
+                    _ if queue.is_sending && at == 0 => RowState::Sending,
+                    _ => RowState::Waiting,
+                };
+                (queued.clone(), state)
+            };
+            queue.messages.iter().enumerate().map(row).collect::<Vec<_>>()
+        })
+    });
+    // What is being changed stays the same row, with what was typed, whatever becomes of those before it.
+    let key = |(queued, state): &(Queued, RowState)| {
+        (queued.id.clone(), *state, (*state != RowState::Edited).then(|| queued.text.clone()))
+    };
     let is_idle = memo(move |_| session.phase.get() == Phase::Idle);
     let says = move || match session.transcript.with(crate::transcript::Transcript::is_answered) {
         _ if !is_idle.get() => text.queue_goes_on(),
         true => text.queue_rests(),
         false => text.queue_waits(),
     };
-    move || {
-        let session::Queue { messages, is_sending, edited, .. } = shown.get();
-        (!messages.is_empty()).then(|| {
-            let rows = messages.into_iter().enumerate().map(|(at, queued)| match &edited {
-                Some(id) if *id == queued.id => edited_row(queued, session),
-                _ => row(queued, is_sending && at == 0, session),
-            });
-            view! {
-                <section class="queue" data-testid="queue" aria-label=text.queue_label()>
-                    <ol>{rows.collect_view()}</ol>
-                    <div class="queue-foot">
-                        <p role="status">{says}</p>
-                        {move || is_idle.get().then(|| view! {
-                            <button type="button" class="button small" data-testid="send-now" on:click=move |_| session.send_now()>
-                                {text.send_now()}
-                            </button>
-                        })}
-                    </div>
-                </section>
-            }
-        })
+    view! {
+        <section class="queue" data-testid="queue" aria-label=text.queue_label()>
+            <ol>
+                <Each
+                    each=move || rows.get()
+                    key
+                    children=move |(queued, state)| match state {
+                        RowState::Edited => edited_row(queued, session),
+                        RowState::Sending | RowState::Waiting => row(queued, state == RowState::Sending, session),
+                    }
+                />
+            </ol>
+            <div class="queue-foot">
+                <p role="status">{says}</p>
+                {move || is_idle.get().then(|| view! {
+                    <button type="button" class="button small" data-testid="send-now" on:click=move |_| session.send_now()>
+                        {text.send_now()}
+                    </button>
+                })}
+            </div>
+        </section>
     }
+    .into_any()
+}
+
+/// How it stands with a message that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum RowState {
+    Waiting,
+    Sending,
+    Edited,
 }
 
 fn row(Queued { id, text: content, model, mode }: Queued, is_sending: bool, session: Session) -> AnyView {

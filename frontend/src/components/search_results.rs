@@ -12,7 +12,10 @@ use web_sys::HtmlElement;
 use crate::{
     address::is_plain,
     browser,
-    components::ids::{SEARCH_ID, SIDEBAR_ID},
+    components::{
+        ids::{SEARCH_ID, SIDEBAR_ID},
+        times::when,
+    },
     conversation_list::ConversationList,
     goal::{Goal, permalink},
     language::{Language, use_language},
@@ -110,7 +113,7 @@ fn row(hit: &SearchHit, query: &str, go: Callback<Goal>, text: Language) -> Opti
         (None, _) => text.answer().to_owned(),
     };
     let who = if hit.shown { who } else { format!("{who} · {}", text.in_other_version()) };
-    let at = browser::local_time(hit.created_at.timestamp_millis(), text);
+    let at = when(hit.created_at.timestamp_millis(), text);
     let follow = move |event: MouseEvent| {
         if is_plain(&event) {
             event.prevent_default();
@@ -124,7 +127,7 @@ fn row(hit: &SearchHit, query: &str, go: Callback<Goal>, text: Language) -> Opti
                 <span class="hit-words" dir="auto">{snippet}</span>
                 <span class="hit-about">
                     <span class="hit-who">{who}</span>
-                    {at.map(|at| view! { <time datetime=at.iso title=at.full>{at.short}</time> })}
+                    {at}
                 </span>
             </a>
         </li>

@@ -10,8 +10,10 @@ use crate::{
     transcript::{Entry, ExpandAll},
 };
 
-/// So many of the newest messages fill a window, however short they are.
-const IN_SIGHT: usize = 14;
+/// So many of the newest messages fill a window of usual height, and so many a high one, however short they are. Where the one ends
+/// stands in `message.css`.
+const IN_SIGHT: usize = 8;
+const IN_SIGHT_OF_HIGH: usize = 14;
 
 /// A message, as it changes.
 pub(crate) type OptionalEntry = ReadSignal<DrawnEntry>;
@@ -30,10 +32,14 @@ pub(crate) fn status(entry: OptionalEntry) -> &'static str {
 /// is alive nobody knows its height.
 pub(crate) fn drawn_when_near(id: MessageId, session: Option<Session>) -> Option<&'static str> {
     let session = session.filter(|_| !browser::IS_HERE)?;
-    let is_near = session
+    let newer = session
         .transcript
-        .with_untracked(|shown| shown.entries().iter().rev().take(IN_SIGHT).any(|near| near.id == id));
-    (!is_near).then_some("")
+        .with_untracked(|shown| shown.entries().iter().rev().take(IN_SIGHT_OF_HIGH).position(|near| near.id == id));
+    match newer {
+        Some(0..IN_SIGHT) => None,
+        Some(_) => Some("out-of-usual-sight"),
+        None => Some(""),
+    }
 }
 
 /// What a message is shown with. Its components take this, so that a transcript can be read without a session.

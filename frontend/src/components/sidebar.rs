@@ -47,6 +47,11 @@ pub(crate) fn Sidebar(
     // What it has said stays to be heard.
     let searched = memo(move |was| was == Some(&true) || list.search.with(|words| !words.trim().is_empty()));
     let is_selecting = memo(move |_| list.is_selecting());
+    // While a title is being changed nothing comes, goes or changes places: the field would lose the focus.
+    let lines = memo(move |held: Option<&Vec<Line>>| match held {
+        Some(held) if list.renaming.with(Option::is_some) => held.clone(),
+        _ => lines(list),
+    });
     view! {
         <div class="scrim" on:click=move |_| open.set(false)></div>
         <nav
@@ -103,7 +108,7 @@ pub(crate) fn Sidebar(
             {move || heading(list, text)}
             <ul class="conversations">
                 <Each
-                    each=move || lines(list)
+                    each=move || lines.get()
                     key=Line::key
                     children=move |line| match line {
                         Line::Group(group) => view! {
@@ -201,7 +206,7 @@ fn show_archive(list: ConversationList, is_shown: bool) {
 }
 
 /// A line of the list.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 enum Line {
     Group(Group),
     Conversation(ConversationSummary),

@@ -15,7 +15,6 @@ use crate::{
         header::Header,
         help::{self, HelpSheet},
         ids::{HEADER_ID, SIDEBAR_ID},
-        in_turn::{around, in_turn},
         later::{Later, Other, later},
         outdated::Outdated,
         palette::{Palette, PaletteDialog},
@@ -26,10 +25,14 @@ use crate::{
     },
     conversation_list::ConversationList,
     feed::Feed,
+    in_turn::{around, in_turn},
     keys::Command,
     language::use_language,
     models::Models,
-    pages::{drawer::Drawer, orders::Orders},
+    pages::{
+        drawer::{Drawer, lies_over_page},
+        orders::Orders,
+    },
     palette::Action,
     session::{First, Place, Session, Ways},
     start::{Content, Sent, Start},
@@ -57,7 +60,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     provide_context(Switches::new());
     let later_files = Later::new(&content);
     later_files.provide();
-    let navigation = Navigation::new(address, begin_to_write_after_press);
+    let navigation = Navigation::new(address, after_link);
     // The conversation that the new chat in pane so-and-so became.
     let became = StoredValue::new(None::<(u32, Uuid)>);
     let opened = use_opened(navigation, became);
@@ -137,7 +140,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                         }
                         let (place, first) = content.map_or_else(
                             || (place_at(address), First::Asked),
-                            |content| place_of(address, content, later_files),
+                            |content| place_of(address, content, later_files, session),
                         );
                         let ways = ways(number);
                         let opened = Session::new(place, first, feed, ways);
@@ -156,6 +159,13 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         {palette_view(palette, list, run)}
     }
     .into_any()
+}
+
+/// Who pressed a link is done with it. By the keyboard one may go on to the next, where the list stays in sight.
+fn after_link(address: Address, by_keyboard: bool) {
+    if !by_keyboard || address == Address::NewChat || lies_over_page() {
+        begin_to_write_after_press();
+    }
 }
 
 /// The settings, where otherwise a conversation is.
@@ -225,13 +235,18 @@ fn place_at(address: Address) -> Place {
 }
 
 /// Where a session begins whose content the server has sent.
-fn place_of(address: Address, content: Content, later_files: Later) -> (Place, First) {
+fn place_of(
+    address: Address,
+    content: Content,
+    later_files: Later,
+    session: RwSignal<Option<Session>>,
+) -> (Place, First) {
     match (content, address) {
         (Content::Conversation(Sent::Read(conversation)), _) => {
             (Place::Open(conversation.summary.uuid), First::Here(conversation))
         }
         (Content::Conversation(Sent::Unread { summary, json }), _) => {
-            (Place::Loading(summary.uuid), First::Coming(later_files.read_conversation(json)))
+            (Place::Loading(summary.uuid), First::Coming(later_files.read_conversation(json, session)))
         }
         (Content::Failed(words), Address::Conversation(uuid)) => (Place::Failed(uuid, words), First::Asked),
         (Content::Missing, _) => (Place::Missing, First::Asked),

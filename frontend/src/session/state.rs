@@ -68,7 +68,7 @@ pub(crate) struct State {
     pub(super) is_hidden: bool,
     /// Whether something may have happened that is not known here.
     pub(super) is_stale: bool,
-    /// Whether it may be above the last message, since that came while the news did.
+    /// Whether it may be above the last message, where another version of one was chosen.
     pub(super) is_all_stale: bool,
     /// Whether the feed has told of the end of the turn that is being read.
     pub(super) feed_told_end: bool,

@@ -3,13 +3,8 @@
 use leptos::{ev::SubmitEvent, prelude::*};
 use tallybook_protocol::Identity;
 
-use super::{
-    deed::Deed,
-    list::{List, when},
-    password,
-    section::section,
-};
-use crate::{api::account, browser, language::Language};
+use super::{deed::Deed, list::List, password, section::section};
+use crate::{api::account, browser, components::times::when, language::Language};
 
 pub(super) fn section_view(issuer: &str, text: Language) -> AnyView {
     let list = List::new(text, account::list_identities);

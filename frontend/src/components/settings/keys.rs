@@ -5,12 +5,13 @@ use std::sync::Arc;
 use leptos::{ev::SubmitEvent, prelude::*};
 use tallybook_protocol::{KeyInfo, MadeKey};
 
-use super::{
-    deed::Deed,
-    list::{List, when},
-    section::section,
+use super::{deed::Deed, list::List, section::section};
+use crate::{
+    api::account,
+    components::{copy::CopyButton, times::when},
+    language::Language,
+    session::Loading,
 };
-use crate::{api::account, components::copy::CopyButton, language::Language, session::Loading};
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, account::list_keys);

@@ -3,7 +3,7 @@
 use leptos::{prelude::*, task::spawn_local};
 
 use crate::{
-    api::ApiError, browser, components::load_button::LoadButton, language::Language, reactive::effect, session::Loading,
+    api::ApiError, components::load_button::LoadButton, language::Language, reactive::effect, session::Loading,
 };
 
 /// What is known of it.
@@ -88,10 +88,4 @@ impl<T: Clone + Send + Sync + 'static> List<T> {
         }
         .into_any()
     }
-}
-
-/// The time `ms` after 1970 began, as its reader writes it.
-pub(super) fn when(ms: i64, text: Language) -> Option<AnyView> {
-    let time = browser::local_time(ms, text)?;
-    Some(view! { <time datetime=time.iso title=time.full>{time.short}</time> }.into_any())
 }

@@ -3,11 +3,8 @@
 use leptos::prelude::*;
 use tallybook_protocol::{Look, LookKind, UserRole};
 
-use super::{
-    list::{List, when},
-    section::section,
-};
-use crate::{address::Address, api::account, language::Language};
+use super::{list::List, section::section};
+use crate::{address::Address, api::account, components::times::when, language::Language};
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, account::list_looks);

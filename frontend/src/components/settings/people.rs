@@ -5,15 +5,11 @@ use std::sync::Arc;
 use leptos::prelude::*;
 use tallybook_protocol::{Invitation, User, UserRole};
 
-use super::{
-    deed::Deed,
-    list::{List, when},
-    section::section,
-};
+use super::{deed::Deed, list::List, section::section};
 use crate::{
     api::{ApiError, account},
     browser,
-    components::copy::CopyButton,
+    components::{copy::CopyButton, times::when},
     language::Language,
     session::Loading,
 };

@@ -3,13 +3,8 @@
 use leptos::prelude::*;
 use tallybook_protocol::Session;
 
-use super::{
-    browser_name::browser_name,
-    deed::Deed,
-    list::{List, when},
-    section::section,
-};
-use crate::{api::account, browser, language::Language};
+use super::{browser_name::browser_name, deed::Deed, list::List, section::section};
+use crate::{api::account, browser, components::times::when, language::Language};
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, account::list_sessions);

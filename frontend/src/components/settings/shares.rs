@@ -3,12 +3,8 @@
 use leptos::prelude::*;
 use tallybook_protocol::{Share, ShareId};
 
-use super::{
-    deed::Deed,
-    list::{List, when},
-    section::section,
-};
-use crate::{api, language::Language};
+use super::{deed::Deed, list::List, section::section};
+use crate::{api, components::times::when, language::Language};
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, api::list_shares);

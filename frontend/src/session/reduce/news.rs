@@ -57,10 +57,7 @@ impl State {
         match (&self.place, &self.reader) {
             (Place::Open(_), Reader::Resting) => self.look(QUIET, out),
             (Place::Failed(..), _) => self.retry(out),
-            (_, reader) => {
-                self.is_all_stale |= !matches!(reader, Reader::Looking(_));
-                self.is_stale = true;
-            }
+            _ => self.is_stale = true,
         }
     }
 

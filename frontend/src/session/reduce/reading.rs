@@ -66,6 +66,7 @@ impl State {
             Ok(None) => {
                 self.held.take().into_iter().for_each(|message| self.take_back(message));
                 self.place = Place::Missing;
+                self.goal = None;
                 self.queue_into_draft();
                 // What was written for it goes on in a new chat.
                 out.push(Effect::AdoptDraft);

@@ -9,7 +9,7 @@ use tallybook_protocol::{
 use super::*;
 use crate::goal::Goal;
 
-fn goal(message: i64) -> Goal {
+pub(super) fn goal(message: i64) -> Goal {
     let fragment = format!("#message-{message}");
     Goal::of_fragment(HERE, &fragment).unwrap()
 }

@@ -24,8 +24,12 @@ pub(super) enum Happening {
     Decide(usize),
     Stop,
     Earlier,
+    /// Goes to a message, which may be on another branch.
+    GoTo(usize),
     Retry,
     Hide(bool),
+    /// The conversation is being deleted here, or that is taken back.
+    Leaving(bool),
     Online,
     /// What was to be drawn in the next frame is.
     Frame,
@@ -65,8 +69,10 @@ fn happening() -> impl Strategy<Value = Happening> {
         3 => (0..3_usize).prop_map(Decide),
         2 => Just(Stop),
         1 => Just(Earlier),
+        1 => (0..60_usize).prop_map(GoTo),
         1 => Just(Retry),
         2 => any::<bool>().prop_map(Hide),
+        1 => any::<bool>().prop_map(Leaving),
         1 => Just(Online),
         3 => Just(Frame),
         8 => (0..4_usize).prop_map(Arrive),

@@ -146,7 +146,18 @@ fn a_tab_that_comes_back_reads_what_may_have_changed() {
     assert_eq!(here.texts(), ["Q4", "A4", "Q5", "A5"]);
 }
 
-/// One answer has at most so many bytes, so it may begin behind what was asked for.
+#[test]
+fn a_tab_that_comes_back_while_an_answer_is_written_reads_no_more_at_its_end() {
+    let mut here = Told::open("Q1");
+    here.send("Q2");
+    here.answer(Answer::Opened(Ok(())));
+    here.events(vec![start(2, "Q2"), delta("A")]);
+    here.tell(Input::News(News::Missed));
+    here.events(vec![end(2, "A2")]);
+    let few = Window { limit: Some(2), from: Some(MessageId(21)), before: None };
+    assert_eq!(here.waits_for().1, Request::Find(HERE, few));
+}
+
 #[test]
 fn a_branch_chosen_elsewhere_may_have_changed_any_message() {
     let open = conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)]);
@@ -157,6 +168,7 @@ fn a_branch_chosen_elsewhere_may_have_changed_any_message() {
     assert_eq!(window.from, Some(MessageId(10)), "from the first message that is here");
 }
 
+/// One answer has at most so many bytes, so it may begin behind what was asked for.
 #[test]
 fn what_an_answer_had_no_room_for_is_there_to_be_loaded() {
     let mut here = Told::open("Q1");

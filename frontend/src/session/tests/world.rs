@@ -188,8 +188,14 @@ impl World {
             }
             Happening::Stop => self.tell(Input::Reader(Action::Stop)),
             Happening::Earlier => self.tell(Input::Reader(Action::LoadEarlier)),
+            Happening::GoTo(which) => {
+                let ids = self.server.messages.iter().map(|message| message.id);
+                let Some(id) = ids.clone().nth(which.checked_rem(ids.len()).unwrap_or_default()) else { return };
+                self.tell(Input::Reader(Action::GoTo(going::goal(id))));
+            }
             Happening::Retry => self.tell(Input::Reader(Action::Retry)),
             Happening::Hide(is_hidden) => self.tell(Input::Hidden(is_hidden)),
+            Happening::Leaving(is_leaving) => self.tell(Input::Leaving(is_leaving)),
             Happening::Online => self.tell(Input::Online),
             Happening::Frame => self.screen.frame(&self.page.state.transcript),
             Happening::Arrive(which) => self.arrive(which),
@@ -266,8 +272,8 @@ impl World {
         let mut stream = None;
         let input = match effect {
             Effect::Stop(ticket, _) => Input::Stopped(ticket, server.end(Stopped)),
-            Effect::LoadEarlier(ticket, _, first, _) => {
-                let window = Window { limit: Some(50), before: Some(first), from: None };
+            Effect::LoadEarlier(ticket, _, first, from) => {
+                let window = Window { limit: Some(50), before: Some(first), from };
                 Input::Earlier(ticket, first, Box::new(Ok(server.conversation(window))))
             }
             Effect::Read(ticket, request) => {
@@ -390,6 +396,7 @@ impl World {
     /// Lets everything come to rest: nothing is lost any more, and whoever is late is waited for.
     pub(super) fn settle(&mut self) {
         self.tell(Input::Hidden(false));
+        self.tell(Input::Leaving(false));
         let _ = self.server.end(Complete);
         for _ in 0..2000 {
             let before = self.page.done.len();
@@ -414,6 +421,7 @@ impl World {
         let awaits = self.server.awaiting().is_some();
         assert_eq!(state.phase(), if awaits { Phase::Awaiting } else { Phase::Idle }, "{state:?}");
         assert_eq!(state.unstored, None);
+        assert_eq!(state.goal, None, "whoever goes somewhere is there, or is told why not");
         // What waits goes on by itself, or says that it does not.
         let next = state.queue.next().filter(|_| state.place == Place::Open(HERE));
         assert!(next.is_none() || state.queue.waits || !state.transcript.is_answered(), "{state:?}");
