@@ -136,11 +136,19 @@ export function part(told: Conversation, query: URLSearchParams): object {
   return { ...told, messages: messages.slice(begin, end), ...earlier };
 }
 
-/** Lets the API tell of this one conversation, and opens it from the list. */
-export async function open(page: Page, told: Conversation): Promise<void> {
+/** The line of a list of a conversation that is never opened, with the hours since something was last said in it. */
+export function listed(title: string, hours: number, other: { pinned?: boolean; running?: boolean } = {}): object {
+  lastId += 1;
+  const uuid = `00000000-0000-4000-8000-${String(lastId).padStart(12, "0")}`;
+  const at = new Date(Date.now() - hours * 3_600_000).toISOString();
+  return { uuid, title, running: false, awaiting_approval: false, created_at: at, updated_at: at, ...other };
+}
+
+/** Lets the API tell of this one conversation, and opens it from the list, in which there may be others below it. */
+export async function open(page: Page, told: Conversation, others: object[] = []): Promise<void> {
   const { uuid, title, running, awaiting_approval, created_at, updated_at } = told;
   const summary = { uuid, title, running, awaiting_approval, created_at, updated_at };
-  await page.route(/\/api\/conversations\?/, (route) => route.fulfill({ json: { items: [summary], next_cursor: null } }));
+  await page.route(/\/api\/conversations\?/, (route) => route.fulfill({ json: { items: [summary, ...others], next_cursor: null } }));
   await page.route(
     (url) => url.pathname === `/api/conversations/${UUID}`,
     (route) => route.fulfill({ json: part(told, new URL(route.request().url()).searchParams) }),

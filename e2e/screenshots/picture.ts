@@ -6,7 +6,7 @@ import type { Page } from "@playwright/test";
 const FOLDER = join(import.meta.dirname, "../../docs/images");
 
 export const SIZES = {
-  wide: { width: 1200, height: 800 },
+  wide: { width: 1200, height: 930 },
   narrow: { width: 390, height: 800 },
 };
 

@@ -1,10 +1,11 @@
-// The pictures of tools that ask first, of the panel where each can be turned off, and above both the choice of models. No
-// tool of the demo model asks, so the conversation is made up, and nobody is asked.
+// The pictures of a conversation whose answer took tools, of tools that ask first, of the panel where each can be turned off, and
+// above them the choice of models. The demo model has no such tools, so the conversations are made up, and no model is asked.
 
 import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { call, conversation, open } from "../kit/seed.ts";
+import { toolCalls } from "../kit/chat.ts";
+import { call, conversation, listed, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 import { SIZES, picture } from "./picture.ts";
 
@@ -31,10 +32,55 @@ const SERVERS = [
   { name: "calendar", status: "failed", error: "The token endpoint answered 401.", tools: 0, left_out: [] },
 ];
 
-test("pictures", async ({ page }) => {
+/** What else stands in the list. */
+const OTHERS = [
+  listed("Names for the new espresso machine", 1, { running: true }),
+  listed("Reply to the landlord", 3),
+  listed("Weekend in Trieste by train", 27),
+  listed("Why the tests are flaky on Mondays", 30),
+  listed("Bread with rye, second attempt", 80),
+  listed("A toast for Ada's farewell", 100),
+];
+const NOW = { created_at: new Date().toISOString(), updated_at: new Date().toISOString() };
+
+test.beforeEach(async ({ page }) => {
   await page.setViewportSize(SIZES.wide);
   await page.route("**/api/tools", (route) => route.fulfill({ json: { items: ITEMS, servers: SERVERS } }));
   await page.route("**/api/conversations/*/tools", (route) => route.fulfill({ json: { disabled: ["convert_units"] } }));
+});
+
+test("a conversation", async ({ page }) => {
+  const content = `The receipts are in your notes; I add them up and divide by the twelve who came.
+
+It cost **€2,844.00** in all, which is **€237.00** each:
+
+| | € | share |
+|---|--:|--:|
+| Hotel | 1,836.00 | 64.6 % |
+| Trains | 612.40 | 21.5 % |
+| Dinner | 395.60 | 13.9 % |`;
+  const offset = content.indexOf("\n\nIt cost");
+  const receipts = "hotel   1,836.00\ntrains    612.40\ndinner    395.60";
+  const calls = [
+    call("files__read", { folder: "notes/offsite" }, { output: receipts, duration_ms: 14, offset }),
+    call("evaluate", { expression: "1836 + 612.4 + 395.6" }, { output: "2844", duration_ms: 2, offset }),
+    call("divide", { a: "2844", b: "12" }, { output: "237", duration_ms: 1, offset }),
+  ];
+  const usage = { input_tokens: 2480, output_tokens: 212, cached_tokens: 1900 };
+  const author = { provider: "anthropic", model: "Sonnet" };
+  const question = "What did the offsite cost us, per person? The receipts are in my notes.";
+  const told = conversation("What the offsite cost", [[question, { content, calls, usage, ...author }]]);
+  await open(page, { ...told, ...NOW }, OTHERS);
+  const answer = page.locator('article[data-role="assistant"]');
+  await answer.getByTestId("tool-group").click();
+  await expect(toolCalls(answer)).toHaveCount(3);
+  await picture(page, "conversation", [["light", "narrow"]]);
+  await toolCalls(answer).last().click();
+  await expect(answer.getByTestId("tool-call-details")).toBeVisible();
+  await picture(page, "conversation", [["light", "wide"], ["dark", "wide"]]);
+});
+
+test("a call that asks, and the tools at hand", async ({ page }) => {
   const content = "I found three open points in your notes.\n\nI would put them into a list of their own.";
   const end = content.length;
   const waits = { status: "awaiting_approval", output: null, duration_ms: null, offset: end } as const;
@@ -48,7 +94,8 @@ test("pictures", async ({ page }) => {
     { tool_call_id: write.tool_call_id, model: "Sonnet", verdict: "approve", reason: "A new file, and what was asked for.", duration_ms: 900 },
   ];
   const answer = { content, status: "awaiting_approval", calls };
-  await open(page, conversation("Notes of the week", [["Which points of my notes are open? Make a list of them.", answer]]));
+  const told = conversation("Notes of the week", [["Which points of my notes are open? Make a list of them.", answer]]);
+  await open(page, { ...told, ...NOW }, OTHERS);
   await expect(page.getByTestId("consent")).toBeVisible();
   await picture(page, "consent", [["light", "wide"], ["dark", "wide"], ["dark", "narrow"]]);
 
