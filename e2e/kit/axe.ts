@@ -24,15 +24,15 @@ export async function findings(page: Page, within?: string): Promise<Record<"lig
 /** What it should find in each theme. */
 export const NOTHING = { light: [], dark: [] };
 
-/** The same for one who is signed in, in each look; each finding with the look that it is of. */
-export async function findingsInAllLooks(page: Page, within: string): Promise<string[]> {
+/** The same for one who is signed in, in each look, once what it is about is `there`; each finding with the look that it is of. */
+export async function findingsInAllLooks(page: Page, within: string, there: string): Promise<string[]> {
   const storageState = await page.context().storageState();
   const found: string[] = [];
   for (const look of LOOKS) {
     const context = await page.context().browser()!.newContext({ ...look, storageState, serviceWorkers: "block" });
     const same = await context.newPage();
     await same.goto(page.url());
-    await same.locator(within).waitFor();
+    await same.getByTestId(there).waitFor();
     for (const finding of await violations(same, within)) found.push(`${look.locale}, ${look.colorScheme}: ${finding}`);
     await context.close();
   }

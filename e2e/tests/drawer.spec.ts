@@ -45,7 +45,9 @@ test.describe("by keyboard", () => {
 
   test("who opens a chat from the list, or a new one, writes there at once", async ({ page }) => {
     const composer = page.getByTestId("composer");
+    await expect(page.locator("#header[data-drawn]"), "the header is alive").toHaveCount(0);
     await page.getByTestId("open-sidebar").press("Enter");
+    await expect(page.getByTestId("search")).toBeVisible();
     await row(page, "Lakes").getByTestId("conversation-link").press("Enter");
     await expect(page).toHaveURL(/\/c\//);
     await expect(composer, "and not what the list was left by").toBeFocused();
@@ -53,6 +55,7 @@ test.describe("by keyboard", () => {
     await expect(composer).toHaveValue("How deep?");
 
     await page.getByTestId("open-sidebar").press("Enter");
+    await expect(page.getByTestId("search")).toBeVisible();
     await page.getByTestId("new-chat").press("Enter");
     await expect(page).toHaveURL(/\/$/);
     await expect(composer).toBeFocused();

@@ -33,7 +33,7 @@ test("whoever links an identity signs in by it, without scripts, until it is unl
   await link.click();
   await expect(page).toHaveURL(/\/settings$/);
   await expect(section.getByTestId("identity")).toContainText("root-over-there");
-  expect(await findingsInAllLooks(page, "[data-testid=section-identities]")).toEqual([]);
+  expect(await findingsInAllLooks(page, "[data-testid=section-identities]", "identity")).toEqual([]);
 
   const context = await browser.newContext({ baseURL, javaScriptEnabled: false, locale: "ja" });
   const plain = await context.newPage();

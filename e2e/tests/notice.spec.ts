@@ -51,6 +51,7 @@ test("nor does one where there is no message field, or none that is alive", asyn
   await page.goto("/", { waitUntil: "commit" });
   await expect(page.getByTestId("composer")).toBeEnabled();
   expect(await drop(page, "file"), "before the page is alive").toEqual([true, true]);
+  await expect(page.locator("body")).not.toHaveAttribute("data-alive");
 });
 
 test("keys of one character can be switched off, also for the next visit", async ({ page }) => {

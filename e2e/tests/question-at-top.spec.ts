@@ -44,11 +44,13 @@ test("between the last message and the message field is no gap", async ({ page, 
     return (await page.locator(".dock").boundingBox())!.y - (end.y + end.height);
   };
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await expect.poll(gap, "its end is in sight").toBeGreaterThanOrEqual(0);
   expect(await gap(), "as it opens").toBeLessThan(48);
   await chat.ask(`What is 2 + 3?\n${"Line\n".repeat(60)}`);
   await page.reload();
   await alive(page);
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await expect.poll(gap, "its end is in sight").toBeGreaterThanOrEqual(0);
   expect(await gap(), "after a long message").toBeLessThan(48);
 });
 

@@ -86,6 +86,21 @@ test("rows that change places do not take the field away in which one is renamed
   await expect.poll(firstThree, "and then they do").toEqual(["Lowest", "Highest", "My own words"]);
 });
 
+test("a conversation that went away before it could be renamed holds nothing up", async ({ page, request }) => {
+  const make = async (title: string) => (await (await request.post("/api/conversations", { data: { title } })).json()).uuid;
+  const gone = await make("Soon gone");
+  await page.goto("/");
+  await alive(page);
+  const row = rowOf(page, `${page.url()}c/${gone}`);
+  await expect(row.getByTestId("row-menu")).toBeEnabled();
+  await row.getByTestId("row-menu").press("Enter");
+  await request.delete(`/api/conversations/${gone}`);
+  await expect(row).toHaveCount(0);
+  await page.getByTestId("rename").press("Enter");
+  await make("Comes after");
+  await expect(page.getByTestId("conversation-link").first()).toHaveText("Comes after");
+});
+
 test("a list that was on its way when the answer ended does not let it run again", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");

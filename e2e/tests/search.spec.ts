@@ -153,10 +153,38 @@ test.describe("within a conversation", () => {
     });
     await page.getByTestId("sidebar").locator(`[href="${second}"]`).click();
     await expect(page).toHaveURL(new RegExp(second));
+    await expect(page.getByTestId("composer")).toBeFocused();
+    // It is given the focus once more in the next frame.
+    await page.evaluate(() => new Promise(requestAnimationFrame));
     await page.locator("#thread").focus();
     await page.keyboard.press("/");
     held.open();
     await expect(page.getByTestId("find-field")).toBeFocused();
+  });
+
+  test("who writes on before the conversation is here is not taken to the search", async ({ page, request }) => {
+    const address = await converse(request, 1);
+    await page.goto("/");
+    await alive(page);
+    const held = gate();
+    await page.route(`**/api${address.replace("/c/", "/conversations/")}?*`, async (route) => {
+      await held.opened;
+      await route.continue();
+    });
+    const composer = page.getByTestId("composer");
+    await page.getByTestId("sidebar").locator(`[href="${address}"]`).click();
+    await expect(page).toHaveURL(new RegExp(address));
+    await expect(composer).toBeFocused();
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+    await page.locator("#thread").focus();
+    await page.keyboard.press("/");
+    await composer.click();
+    await page.keyboard.type("And th");
+    held.open();
+    await expect(page.locator("article")).toHaveCount(2);
+    await page.keyboard.type("en?");
+    await expect(composer).toHaveValue("And then?");
+    await expect(page.getByTestId("find")).toHaveCount(0);
   });
 
   test("places are gone through, also those that are not loaded, and Esc gives the focus back", async ({ page, request }) => {

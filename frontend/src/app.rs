@@ -17,7 +17,7 @@ use crate::{
     address::Address,
     browser::{BROKEN_ID, COMPOSING, SENDS},
     components::{
-        composer::HANDLED_BY_INPUT_METHOD,
+        composer::{HANDLED_BY_INPUT_METHOD, OF_KEYS},
         ids::{COMPOSER_HINT_ID, COMPOSER_ID},
     },
     data::PageData,
@@ -57,7 +57,8 @@ fn before_paint(address: Address) -> String {
          if (field) {{\
          const button = field.form.querySelector('[type=submit]');\
          const byFinger = matchMedia('(pointer: coarse)').matches;\
-         if (byFinger) {{ field.enterKeyHint = 'enter'; document.getElementById('{COMPOSER_HINT_ID}').textContent = ''; }}\
+         const hint = document.getElementById('{COMPOSER_HINT_ID}');\
+         if (byFinger) {{ field.enterKeyHint = 'enter'; if (hint.hasAttribute('{OF_KEYS}')) hint.textContent = ''; }}\
          let storage; try {{ storage = sessionStorage; }} catch {{}}\
          const show = () => {{ field.parentElement.dataset.text = field.value;\
          if (button) button.disabled = !field.value.trim(); }};\

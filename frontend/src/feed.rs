@@ -43,7 +43,7 @@ impl Feed {
         };
         // Effects run in a browser alone, once the page is there.
         Effect::new(move || {
-            // What one came for is built first.
+            // After what is built in turn.
             let placed = in_place();
             spawn_local(async move {
                 placed.await;

@@ -61,10 +61,8 @@ pub(crate) fn take_around() -> Vec<Around> {
 /// Tells that the page is in its place.
 #[cfg(feature = "browser")]
 pub(crate) fn end() {
-    for waiting in WAITING.take() {
-        // Whoever waited may be gone.
-        let _ = waiting.send(());
-    }
+    // Each receiver hears that its sender is gone.
+    WAITING.take();
 }
 
 /// Waits, when a browser takes the page over just now, until it is in its place.
@@ -76,7 +74,7 @@ pub(crate) fn in_place() -> impl Future<Output = ()> {
     });
     async move {
         if let Some(placed) = placed {
-            // It is told once, or the page is gone.
+            // The end of its sender is all that there is to be told.
             let _ = placed.await;
         }
     }

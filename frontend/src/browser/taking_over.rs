@@ -226,10 +226,7 @@ pub(crate) fn replace_drawn() {
     let Some(document) = window().ok().and_then(|window| window.document()) else { return };
     let Ok(drawn) = document.query_selector_all(KEPT) else { return };
     for element in (0..drawn.length()).rev().filter_map(|at| drawn.item(at)?.dyn_into::<Element>().ok()) {
-        let is_here = || {
-            let selector = format!("#{}:not([{DRAWN}])", element.id());
-            matches!(document.query_selector(&selector), Ok(Some(_)))
-        };
+        let is_here = || find(&format!("#{}:not([{DRAWN}])", element.id())).is_some();
         if is_message(&element) && !is_here() {
             return;
         }
@@ -261,17 +258,14 @@ pub(crate) fn remove_drawn() {
             element.remove();
         }
     }
-    if let Ok(Some(list)) = document.query_selector(&format!("[{KEPT_IN}]")) {
+    if let Some(list) = find(&format!("[{KEPT_IN}]")) {
         let _ = list.remove_attribute(KEPT_IN);
     }
 }
 
 /// What the server drew under this id, to be taken over as it stands; `None` when it is not there, or no more.
 pub(crate) fn drawn_by_server(id: &str) -> Option<Element> {
-    if !IS_HERE {
-        return None;
-    }
-    window().ok()?.document()?.query_selector(&format!("[{DRAWN}] #{id}")).ok()?
+    if IS_HERE { find(&format!("[{DRAWN}] #{id}")) } else { None }
 }
 
 fn is_message(element: &Element) -> bool {

@@ -92,6 +92,7 @@ pub(crate) fn ChatPane(
         _ => None,
     });
     hear_keys(session, finding, waiting);
+    forget_finding(session, finding);
     let trouble = Memo::new(move |_| match session.place.get() {
         Place::Missing => Some(Trouble::Missing),
         Place::Failed(_, words) => Some(Trouble::Failed(words)),
@@ -141,13 +142,34 @@ pub(crate) fn ChatPane(
     }
 }
 
+/// Forgets that something was to be found in a conversation that is on its way when it does not come, or when its reader wrote on
+/// meanwhile: the search would take the focus from there.
+fn forget_finding(session: Session, finding: RwSignal<bool>) {
+    Effect::new(move |written: Option<String>| {
+        let draft = session.draft.get();
+        let is_forgotten = session.place.with(|place| match place {
+            Place::Open(_) => false,
+            Place::Loading(_) => written.is_some_and(|written| written != draft),
+            Place::NewChat | Place::Missing | Place::Failed(..) | Place::Deleted => true,
+        });
+        if is_forgotten && finding.get_untracked() {
+            finding.set(false);
+        }
+        draft
+    });
+}
+
 /// Finds something in the conversation, goes to what waits for a decision, or stops the answer.
 fn hear_keys(session: Session, finding: RwSignal<bool>, waiting: Memo<Vec<ToolCallId>>) {
     on_command(move |command| {
-        // In one that is on its way as soon as it is here.
+        // In one that is on its way, as soon as it is here.
         let has_messages = session.place.with_untracked(|place| matches!(place, Place::Open(_) | Place::Loading(_)));
         if command == Command::Find && has_messages {
             finding.set(true);
+            return true;
+        }
+        if command == Command::Close && finding.get_untracked() && untrack(|| session.is_loading()) {
+            finding.set(false);
             return true;
         }
         if command == Command::Close && session.phase.get_untracked() == Phase::Awaiting {

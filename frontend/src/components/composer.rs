@@ -24,6 +24,9 @@ use crate::{
 /// that ended it, and leaves only this.
 pub(crate) const HANDLED_BY_INPUT_METHOD: u32 = 229;
 
+/// Marks what stands below the field as long as it says what keys do.
+pub(crate) const OF_KEYS: &str = "data-of-keys";
+
 /// The message field and its button.
 #[component]
 pub(crate) fn Composer(session: Session) -> impl IntoView {
@@ -38,6 +41,16 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
         }
     });
     take_drops(session);
+    let hint = Memo::new(move |_| match () {
+        () if session.is_leaving.get() => Hint::Obstacle(text.send_while_leaving()),
+        () if session.phase.get() == Phase::Awaiting => Hint::Obstacle(text.send_after_decision()),
+        () if session.place.with(|place| *place == Place::Deleted) => Hint::Obstacle(text.send_after_deletion()),
+        // Under a thumb the keyboard says what its key does.
+        () if !enter_sends() => Hint::Keys(""),
+        () if session.is_busy() => Hint::Keys(text.composer_hint_busy()),
+        () => Hint::Keys(text.composer_hint()),
+    });
+    let is_of_keys = move || matches!(hint.get(), Hint::Keys(_)).then_some("");
     view! {
         <form
             class="composer"
@@ -77,16 +90,9 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
             </div>
             <div class="composer-bar">
                 <PlanSwitch session />
-                <span class="composer-hint" id=COMPOSER_HINT_ID>
-                    {move || match () {
-                        () if session.is_leaving.get() => text.send_while_leaving(),
-                        () if session.phase.get() == Phase::Awaiting => text.send_after_decision(),
-                        () if session.place.with(|place| *place == Place::Deleted) => text.send_after_deletion(),
-                        // Under a thumb the keyboard says what its key does.
-                        () if !enter_sends() => "",
-                        () if session.is_busy() => text.composer_hint_busy(),
-                        () => text.composer_hint(),
-                    }}
+                // `OF_KEYS`
+                <span class="composer-hint" id=COMPOSER_HINT_ID data-of-keys=is_of_keys>
+                    {move || match hint.get() { Hint::Obstacle(words) | Hint::Keys(words) => words }}
                 </span>
                 <span class="composer-buttons">
                     // While an answer is written, what is sent waits for its end.
@@ -97,6 +103,13 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
         </form>
     }
     .into_any()
+}
+
+/// What stands below the field: why a message does not go, or what keys do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hint {
+    Obstacle(&'static str),
+    Keys(&'static str),
 }
 
 /// A text that is dropped on the page goes into the message field, where a field does not take it itself. A file would be opened in

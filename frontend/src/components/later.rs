@@ -148,8 +148,8 @@ impl Later {
         });
     }
 
-    /// Reads the conversation that the server has sent, as soon as the code for that is here, for the session that is then in
-    /// `session`. Of one that cannot be read nothing comes.
+    /// Reads the conversation that the server has sent, as soon as the code for that is here, for the session that is put into
+    /// `session` meanwhile. Of one that cannot be read nothing comes.
     pub(crate) fn read_conversation(
         self,
         json: String,
@@ -160,7 +160,8 @@ impl Later {
         is_coming.set_value(true);
         // What the server drew of them stands there from then on.
         let placed = in_place();
-        let owner = Owner::current();
+        // Not held: the session ends when its conversation is left.
+        let owner = Owner::current().map(|owner| owner.downgrade());
         spawn_local(async move {
             let (came, ()) = join(load(file, || true), placed).await;
             is_coming.set_value(false);
@@ -172,9 +173,7 @@ impl Later {
             if let Some(session) = session.get_untracked() {
                 for warm_up in warm_ups(&conversation, session).await.unwrap_or_default() {
                     // Whoever left the conversation does not wait for it, and its session is gone.
-                    if tell.is_canceled() {
-                        return;
-                    }
+                    let Some(owner) = owner.upgrade().filter(|_| !tell.is_canceled()) else { return };
                     let drawn = owner.with(warm_up);
                     browser::next_task().await;
                     drop(drawn);

@@ -20,21 +20,13 @@ pub(crate) fn Queue(session: Session) -> impl IntoView {
     let text = use_language();
     let rows = memo(move |_| {
         session.queue.with(|queue| {
-            let row = |(at, queued): (usize, &Queued)| {
-                let state = match &queue.edited {
-                    Some(id) if *id == queued.id => RowState::Edited,
-                    _ if queue.is_sending && at == 0 => RowState::Sending,
-                    _ => RowState::Waiting,
-                };
-                (queued.clone(), state)
-            };
-            queue.messages.iter().enumerate().map(row).collect::<Vec<_>>()
+            let is_edited = |queued: &Queued| queue.edited.as_ref() == Some(&queued.id);
+            queue.messages.iter().map(|queued| (queued.clone(), is_edited(queued))).collect::<Vec<_>>()
         })
     });
-    // What is being changed stays the same row, with what was typed, whatever becomes of those before it.
-    let key = |(queued, state): &(Queued, RowState)| {
-        (queued.id.clone(), *state, (*state != RowState::Edited).then(|| queued.text.clone()))
-    };
+    // What is being changed stays the same row, with what was typed, whatever becomes of those before it. A text that was changed has
+    // another id.
+    let key = |(queued, is_edited): &(Queued, bool)| (queued.id.clone(), *is_edited);
     let is_idle = memo(move |_| session.phase.get() == Phase::Idle);
     let says = move || match session.transcript.with(crate::transcript::Transcript::is_answered) {
         _ if !is_idle.get() => text.queue_goes_on(),
@@ -47,10 +39,7 @@ pub(crate) fn Queue(session: Session) -> impl IntoView {
                 <Each
                     each=move || rows.get()
                     key
-                    children=move |(queued, state)| match state {
-                        RowState::Edited => edited_row(queued, session),
-                        RowState::Sending | RowState::Waiting => row(queued, state == RowState::Sending, session),
-                    }
+                    children=move |(queued, is_edited)| if is_edited { edited_row(queued, session) } else { row(queued, session) }
                 />
             </ol>
             <div class="queue-foot">
@@ -66,16 +55,12 @@ pub(crate) fn Queue(session: Session) -> impl IntoView {
     .into_any()
 }
 
-/// How it stands with a message that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum RowState {
-    Waiting,
-    Sending,
-    Edited,
-}
-
-fn row(Queued { id, text: content, model, mode }: Queued, is_sending: bool, session: Session) -> AnyView {
+fn row(Queued { id, text: content, model, mode }: Queued, session: Session) -> AnyView {
     let text = use_language();
+    let own = id.clone();
+    let is_sending = memo(move |_| {
+        session.queue.with(|queue| queue.is_sending && queue.messages.first().is_some_and(|first| first.id == own))
+    });
     let button = |label: &'static str, name: &'static str, icon: Icon, run: Box<dyn Fn()>| {
         view! {
             <button
@@ -84,7 +69,7 @@ fn row(Queued { id, text: content, model, mode }: Queued, is_sending: bool, sess
                 data-testid=name
                 aria-label=label
                 title=label
-                disabled=is_sending
+                disabled=move || is_sending.get()
                 on:click=move |_| run()
             >
                 <Draw icon />
@@ -98,7 +83,7 @@ fn row(Queued { id, text: content, model, mode }: Queued, is_sending: bool, sess
             <p class="queue-text" dir="auto">{content}</p>
             {(mode == AnswerMode::Plan).then(|| view! { <span class="queue-model">{text.plan_first()}</span> })}
             {model.map(|name| view! { <span class="queue-model">{name}</span> })}
-            {is_sending.then(|| text.queue_sending())}
+            {move || is_sending.get().then(|| text.queue_sending())}
             {button(text.queue_edit(), "queue-edit", Icon::Pencil, Box::new(move || session.edit_queued(Some(edited.clone()))))}
             {button(text.queue_remove(), "queue-remove", Icon::Cross, Box::new(move || session.unqueue(id.clone())))}
         </li>

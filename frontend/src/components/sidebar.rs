@@ -47,10 +47,13 @@ pub(crate) fn Sidebar(
     // What it has said stays to be heard.
     let searched = memo(move |was| was == Some(&true) || list.search.with(|words| !words.trim().is_empty()));
     let is_selecting = memo(move |_| list.is_selecting());
-    // While a title is being changed nothing comes, goes or changes places: the field would lose the focus.
-    let lines = memo(move |held: Option<&Vec<Line>>| match held {
-        Some(held) if list.renaming.with(Option::is_some) => held.clone(),
-        _ => lines(list),
+    // While a title is being changed in a row, nothing comes, goes or changes places: the field would lose the focus.
+    let lines = memo(move |held: Option<&Vec<Line>>| {
+        let renamed = list.renaming.get().map(Key::Conversation);
+        match held {
+            Some(held) if renamed.is_some() && held.iter().any(|line| Some(line.key()) == renamed) => held.clone(),
+            _ => lines(list),
+        }
     });
     view! {
         <div class="scrim" on:click=move |_| open.set(false)></div>

@@ -24,16 +24,16 @@ use crate::{
 };
 
 /// Draws a part of a message.
-type Part = fn(&Entry, Shown, Session) -> AnyView;
+type Draw = fn(&Entry, Shown, Session) -> AnyView;
 
-/// What a question and what an answer is drawn from, but for texts: those the server drew, and they are taken over.
-const OF_QUESTION: [Part; 3] = [
+/// What a question and what an answer is drawn from, but for an answer's Markdown, which is taken over as the server drew it.
+const OF_QUESTION: [Draw; 3] = [
     |entry, _, _| bubble(entry.text.clone()),
     // What writes times takes browsers long to make.
     |entry, _, _| when(entry.at_ms.unwrap_or_default(), use_language()).into_any(),
     |_, shown, session| view! { <QuestionFoot entry=shown.entry session /> }.into_any(),
 ];
-const OF_ANSWER: [Part; 3] = [
+const OF_ANSWER: [Draw; 3] = [
     |entry, shown, _| first_items(entry, shown),
     |_, shown, session| {
         let way_on = use_way_on(shown.entry, Some(session));
@@ -54,14 +54,14 @@ pub(crate) type WarmUp = Box<dyn FnOnce() -> Drawn>;
 
 /// The parts of the newest question and answer.
 pub(crate) fn warm_ups(conversation: &Conversation, session: Session) -> Vec<WarmUp> {
-    let parts_of = |role, parts: &'static [Part]| {
+    let parts_of = |role, parts: &'static [Draw]| {
         let message = conversation.messages.iter().rev().find(|message| message.role == role);
         let entry = message.map(|message| Arc::new(Entry::stored(message.clone(), &[])));
         entry.into_iter().flat_map(move |entry| parts.iter().map(move |part| (Arc::clone(&entry), *part)))
     };
     parts_of(Role::User, &OF_QUESTION)
         .chain(parts_of(Role::Assistant, &OF_ANSWER))
-        .map(|(entry, part)| Box::new(move || Drawn::new(entry, session, part)) as WarmUp)
+        .map(|(entry, part)| Box::new(move || Drawn::new(&entry, session, part)) as WarmUp)
         .collect()
 }
 
@@ -72,15 +72,15 @@ pub(crate) struct Drawn {
 }
 
 impl Drawn {
-    fn new(entry: Arc<Entry>, session: Session, part: Part) -> Self {
+    fn new(entry: &Arc<Entry>, session: Session, draw: Draw) -> Self {
         let owner = Owner::new();
         let state = owner.with(|| {
             provide_context(Played(RwSignal::new(None)));
             provide_context(Used(RwSignal::new(None)));
-            let drawn = RwSignal::new(Some(Arc::clone(&entry))).read_only();
+            let drawn = RwSignal::new(Some(Arc::clone(entry))).read_only();
             let shown = Shown { entry: drawn, expand_all: RwSignal::new(ExpandAll::default()), session: Some(session) };
             let place = document().create_element("div").ok()?;
-            let mut state = part(&entry, shown, session).build();
+            let mut state = draw(entry, shown, session).build();
             state.mount(&place, None);
             Some(state)
         });

@@ -188,11 +188,7 @@ impl World {
             }
             Happening::Stop => self.tell(Input::Reader(Action::Stop)),
             Happening::Earlier => self.tell(Input::Reader(Action::LoadEarlier)),
-            Happening::GoTo(which) => {
-                let ids = self.server.messages.iter().map(|message| message.id);
-                let Some(id) = ids.clone().nth(which.checked_rem(ids.len()).unwrap_or_default()) else { return };
-                self.tell(Input::Reader(Action::GoTo(going::goal(id))));
-            }
+            Happening::GoTo(which) => self.go_to(which),
             Happening::Retry => self.tell(Input::Reader(Action::Retry)),
             Happening::Hide(is_hidden) => self.tell(Input::Hidden(is_hidden)),
             Happening::Leaving(is_leaving) => self.tell(Input::Leaving(is_leaving)),
@@ -227,6 +223,12 @@ impl World {
                 self.tell(Input::News(News::Missed));
             }
         }
+    }
+
+    fn go_to(&mut self, which: usize) {
+        let Some(at) = which.checked_rem(self.server.messages.len()) else { return };
+        let goal = going::goal(self.server.messages[at].id);
+        self.tell(Input::Reader(Action::GoTo(goal)));
     }
 
     fn elsewhere(&mut self, what: usize) {
