@@ -1,7 +1,7 @@
 // Playing an answer again: it grows as it did, can be stopped, stepped through and gone about in, by hand and by keys.
 
 import { NOTHING, findings } from "../kit/axe.ts";
-import { ChatPage, toolCalls } from "../kit/chat.ts";
+import { ChatPage, alive, toolCalls } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
@@ -23,6 +23,9 @@ test("whether it plays and how fast is the reader's to say", async ({ page, requ
   await page.clock.install();
   await page.goto(`/c/${uuid}`);
   await expect(page.getByTestId("play-again")).toBeVisible();
+  // Until the message is alive, time has to pass.
+  await alive(page);
+  await expect(page.locator("[data-drawn]")).toHaveCount(0);
   await page.clock.pauseAt(Date.now() + 60_000);
   await page.getByTestId("play-again").click();
   const sheet = page.getByTestId("playback");
