@@ -24,7 +24,15 @@ export async function findings(page: Page, within?: string): Promise<Record<"lig
 /** What it should find in each theme. */
 export const NOTHING = { light: [], dark: [] };
 
-/** The same for one who is signed in, in each look, once what it is about is `there`; each finding with the look that it is of. */
+/** How a page can be had: each theme in both languages, wide and narrow. */
+export const LOOKS = [
+  { colorScheme: "light", locale: "en-GB", viewport: { width: 1280, height: 800 } },
+  { colorScheme: "dark", locale: "en-GB", viewport: { width: 390, height: 800 } },
+  { colorScheme: "light", locale: "ja-JP", viewport: { width: 390, height: 800 } },
+  { colorScheme: "dark", locale: "ja-JP", viewport: { width: 1280, height: 800 } },
+] as const;
+
+/** What axe finds on a page that is open, as the same person has it in each look, once what it is about is `there`; each with its look. */
 export async function findingsInAllLooks(page: Page, within: string, there: string): Promise<string[]> {
   const storageState = await page.context().storageState();
   const found: string[] = [];
@@ -38,11 +46,3 @@ export async function findingsInAllLooks(page: Page, within: string, there: stri
   }
   return found;
 }
-
-/** How a page can be had: each theme in both languages, wide and narrow. */
-export const LOOKS = [
-  { colorScheme: "light", locale: "en-GB", viewport: { width: 1280, height: 800 } },
-  { colorScheme: "dark", locale: "en-GB", viewport: { width: 390, height: 800 } },
-  { colorScheme: "light", locale: "ja-JP", viewport: { width: 390, height: 800 } },
-  { colorScheme: "dark", locale: "ja-JP", viewport: { width: 1280, height: 800 } },
-] as const;
