@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 #[cfg(feature = "browser")]
-use leptos::task::{spawn_local, tick};
+use leptos::task::tick;
 use leptos::{html, nonce::use_nonce, prelude::*};
 
 #[cfg(feature = "browser")]
@@ -40,6 +40,10 @@ const OTHER_FILES: [&str; 2] = ["split_others", "split_shared"];
 
 /// How often the page's program is asked for, with pauses of 2, 4, 8 … seconds between.
 const LOAD_ATTEMPTS: u32 = 6;
+
+/// Browsers find out how all of the page looks, and in a later task where everything goes (`before_paint`): in one, what is done
+/// meanwhile would wait for both.
+const STYLE_FIRST: &str = "getComputedStyle(document.body).color;";
 
 /// What is done before anything is painted. The newest message of a conversation is shown first: what is at the top would
 /// otherwise be laid out, too, and seen for a moment. And one can write at once: what is written until the page is alive is kept
@@ -79,7 +83,8 @@ fn before_paint(address: Address) -> String {
     )
 }
 
-/// Loads the browser side, and lets it take over once the page has been painted, from which that would take time.
+/// Loads the browser side, and lets it take over once the page has been painted, from which that would take time; in a task of
+/// its own, since getting the program ready takes one.
 ///
 /// What keeps the page from working is said in the element [`BROKEN_ID`]: a file that does not come, which is asked for
 /// again with pauses, and a program that stopped. A module that failed is asked for under another address, since browsers
@@ -114,7 +119,8 @@ fn take_over_from(folder: &str) -> String {
          onerror: () => {{ link.remove(); styled = undefined; failed(); }} }}); document.head.append(link); }});\
          const painted = document.hidden || new Promise(done => requestAnimationFrame(() => setTimeout(done)));\
          const begin = () => Promise.all([load('tallybook'), painted]).then(([page]) => {{\
-         if (attempts.tallybook) broken.hidden = true; page.take_over(); }}, () => {{\
+         if (attempts.tallybook) broken.hidden = true;\
+         if (document.hidden) page.take_over(); else setTimeout(page.take_over); }}, () => {{\
          tell('unloaded'); if (attempts.tallybook < {LOAD_ATTEMPTS}) setTimeout(begin, 2 ** attempts.tallybook * 1000); }});\
          begin();\
          addEventListener('load', () => navigator.serviceWorker?.register('/service-worker.js?lang=' + document.documentElement.lang)\
@@ -181,10 +187,10 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                     {html::script().r#type("module").nonce(nonce.clone()).inner_html(take_over_from(folder))}
                 }
             });
-            let before_paint = html::script().nonce(nonce).inner_html(before_paint(address));
+            let script = |text: String| html::script().nonce(nonce.clone()).inner_html(text);
             let data = text.map(|text| {
                 let start = html::script().r#type("application/json").id(START_ID).inner_html(text);
-                view! { {before_paint} {broken(language)} {start} }
+                view! { {script(STYLE_FIRST.to_owned())} {script(before_paint(address))} {broken(language)} {start} }
             });
             (view! { <ChatPage start /> }.into_any(), title, (later_style, alive), data)
         } else {
@@ -249,24 +255,17 @@ pub(crate) async fn take_over() {
     leptos::mount::mount_to(taking_over.place(), page).forget();
     let around = in_turn::take_around();
     let kept: Vec<_> = around.iter().map(|part| part.id).collect();
-    let placed = in_turn::in_place();
-    let mut finish = Some(move || {
-        taking_over.finish(&kept, COMPOSER_ID);
-        mark_alive();
-        in_turn::end();
-    });
     loop {
-        let next = in_turn::next();
         browser::next_task().await;
-        // It is to be in its place before whatever the last part asks the next frame for.
-        if let Some(finish) = finish.take_if(|_| next.is_none_or(|(_, has_next)| !has_next)) {
-            browser::composed().await;
-            in_next_frame(finish);
-        }
-        let Some((is_due, _)) = next else { break };
+        let Some(is_due) = in_turn::next() else { break };
         is_due.try_set(true);
+        tick().await;
     }
-    placed.await;
+    browser::composed().await;
+    // Not in a frame, which would have to be drawn in the same task.
+    taking_over.finish(&kept, COMPOSER_ID);
+    mark_alive();
+    in_turn::end();
     for in_turn::Around { id, is_due } in around {
         browser::next_task().await;
         let drawn = browser::DrawnPart::find(id);
@@ -275,19 +274,6 @@ pub(crate) async fn take_over() {
         if let Some(drawn) = drawn {
             drawn.make_way();
         }
-    }
-}
-
-/// Does it in the next frame; in a tab that nobody sees, which has none, when what was begun before is done.
-#[cfg(feature = "browser")]
-fn in_next_frame(act: impl FnOnce() + 'static) {
-    if browser::is_hidden() {
-        spawn_local(async {
-            tick().await;
-            act();
-        });
-    } else {
-        request_animation_frame(act);
     }
 }
 

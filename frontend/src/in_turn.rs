@@ -15,6 +15,8 @@ struct Turns {
     first: VecDeque<RwSignal<bool>>,
     /// What is built after that.
     around: Vec<Around>,
+    /// What is done as soon as the page is in its place.
+    then: Vec<Box<dyn FnOnce()>>,
 }
 
 /// A part around what one came for.
@@ -29,8 +31,6 @@ pub(crate) struct Around {
 thread_local! {
     /// The parts that are still to be built; nothing once the page was taken over, and on a server.
     static TURNS: RefCell<Option<Turns>> = const { RefCell::new(None) };
-    /// Who waits for the page to be in its place.
-    static WAITING: RefCell<Vec<oneshot::Sender<()>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// From now on, parts wait for their turn.
@@ -39,17 +39,10 @@ pub(crate) fn begin() {
     TURNS.set(Some(Turns::default()));
 }
 
-/// Whose turn it is of what is built first, and whether others follow; nothing when all are built, and from then on parts are built at
-/// once.
+/// Whose turn it is of what is built first.
 #[cfg(feature = "browser")]
-pub(crate) fn next() -> Option<(RwSignal<bool>, bool)> {
-    TURNS.with_borrow_mut(|turns| {
-        let next = turns.as_mut().and_then(|turns| turns.first.pop_front());
-        if next.is_none() {
-            *turns = None;
-        }
-        next.map(|next| (next, turns.as_ref().is_some_and(|turns| !turns.first.is_empty())))
-    })
+pub(crate) fn next() -> Option<RwSignal<bool>> {
+    TURNS.with_borrow_mut(|turns| turns.as_mut()?.first.pop_front())
 }
 
 /// What is to be built around that.
@@ -58,25 +51,43 @@ pub(crate) fn take_around() -> Vec<Around> {
     TURNS.with_borrow_mut(|turns| turns.as_mut().map(|turns| take(&mut turns.around)).unwrap_or_default())
 }
 
-/// Tells that the page is in its place.
+/// The page is in its place, and from now on parts are built at once.
 #[cfg(feature = "browser")]
 pub(crate) fn end() {
-    // Each receiver hears that its sender is gone.
-    WAITING.take();
+    if let Some(Turns { first, then, .. }) = TURNS.take() {
+        for is_due in first {
+            is_due.try_set(true);
+        }
+        for act in then {
+            act();
+        }
+    }
+}
+
+/// Does it in the next frame that has the page in its place: out of that nothing is laid out, and nothing takes the focus.
+pub(crate) fn in_next_frame(act: impl FnOnce() + 'static) {
+    let act: Box<dyn FnOnce()> = Box::new(act);
+    when_in_place(Box::new(move || request_animation_frame(act)));
 }
 
 /// Waits, when a browser takes the page over just now, until it is in its place.
 pub(crate) fn in_place() -> impl Future<Output = ()> {
-    let placed = TURNS.with_borrow(Option::is_some).then(|| {
-        let (tell, told) = oneshot::channel();
-        WAITING.with_borrow_mut(|waiting| waiting.push(tell));
-        told
-    });
+    let (tell, told) = oneshot::channel::<()>();
+    when_in_place(Box::new(move || drop(tell)));
     async move {
-        if let Some(placed) = placed {
-            // The end of its sender is all that there is to be told.
-            let _ = placed.await;
-        }
+        // The end of its sender is all that there is to be told.
+        let _ = told.await;
+    }
+}
+
+fn when_in_place(act: Box<dyn FnOnce()>) {
+    let act = TURNS.with_borrow_mut(|turns| {
+        let Some(turns) = turns else { return Some(act) };
+        turns.then.push(act);
+        None
+    });
+    if let Some(act) = act {
+        act();
     }
 }
 
@@ -98,6 +109,6 @@ fn when_due(queue: impl FnOnce(&mut Turns, RwSignal<bool>), part: Box<dyn Fn() -
     });
     match is_due {
         None => part(),
-        Some(is_due) => (move || is_due.get().then(&part)).into_any(),
+        Some(is_due) => (move || is_due.get().then(|| untrack(&part))).into_any(),
     }
 }

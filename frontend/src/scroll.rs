@@ -4,6 +4,8 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
+use crate::in_turn::in_next_frame;
+
 /// The scrolling area's element.
 pub(crate) const THREAD_ID: &str = "thread";
 
@@ -18,7 +20,7 @@ pub(crate) fn keep_place() {
     let (top, scrolled) = (first.offset_top(), area.scroll_top());
     let focused = document().active_element();
     let had_focus = focused.is_some_and(|focused| matches!(focused.matches(SHOW_EARLIER), Ok(true)));
-    request_animation_frame(move || {
+    in_next_frame(move || {
         // Browsers keep the place by themselves, but not all of them, and not at the very top. Who scrolls on meanwhile
         // moves by little.
         let added = first.offset_top() - top;

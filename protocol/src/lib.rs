@@ -18,6 +18,7 @@ mod search;
 mod share;
 pub mod sse;
 mod status;
+mod time;
 mod tool;
 mod truncate;
 mod usage;

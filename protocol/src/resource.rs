@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
-use crate::{AnswerMode, MessageId, MessageStatus, Plan, Reasoning, Role, ToolCall, Usage};
+use crate::{AnswerMode, MessageId, MessageStatus, Plan, Reasoning, Role, ToolCall, Usage, time};
 
 /// Body of `POST /api/conversations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,8 +140,10 @@ pub struct ConversationSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// When it was made.
+    #[serde(deserialize_with = "time::read")]
     pub created_at: DateTime<Utc>,
     /// When a message was last added.
+    #[serde(deserialize_with = "time::read")]
     pub updated_at: DateTime<Utc>,
 }
 
@@ -206,7 +208,9 @@ struct FlatConversation {
     archived: bool,
     #[serde(default)]
     model: Option<String>,
+    #[serde(deserialize_with = "time::read")]
     created_at: DateTime<Utc>,
+    #[serde(deserialize_with = "time::read")]
     updated_at: DateTime<Utc>,
     messages: Vec<Message>,
     #[serde(default)]

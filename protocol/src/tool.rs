@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::{RawJson, ToolCallId, ToolCallReview, ToolCallStatus};
+use crate::{RawJson, ToolCallId, ToolCallReview, ToolCallStatus, time};
 
 /// One use of a tool, as the page shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +38,7 @@ pub struct ToolCall {
     /// How long it ran, in milliseconds; absent while it runs.
     pub duration_ms: Option<i64>,
     /// When it was stored, which is just before it ran, or was asked for consent.
+    #[serde(deserialize_with = "time::read")]
     pub started_at: DateTime<Utc>,
     /// What reviewing models said of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

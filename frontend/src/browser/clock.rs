@@ -80,6 +80,11 @@ pub(crate) fn local_time(ms: i64, language: Language) -> Option<LocalTime> {
     })
 }
 
+/// Has the browser find out which locales it can write times in, which takes most of the time until it writes the first.
+pub(crate) fn find_locales() {
+    js_sys::Intl::DateTimeFormat::supported_locales_of(&js_sys::Array::new(), &js_sys::Object::new());
+}
+
 thread_local! {
     /// How times were written last. Making what writes them takes browsers longer than writing one.
     static FORMATS: RefCell<Option<Formats>> = const { RefCell::new(None) };

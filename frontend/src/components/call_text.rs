@@ -12,6 +12,7 @@ use crate::{
         load_button::LoadButton,
         long_text::{LongText, beginning_view},
     },
+    in_turn::in_next_frame,
     json,
     language::{Language, use_language},
     session::{Loading, Session},
@@ -106,7 +107,7 @@ pub(crate) fn CallPart(
     Effect::new(move |was_whole: Option<bool>| {
         // The button that was pressed is gone; the next key should still find the text.
         if was_whole == Some(false) && is_whole.get() && is_wanted.get_untracked() {
-            request_animation_frame(move || focus_if_lost(place));
+            in_next_frame(move || focus_if_lost(place));
         }
         is_whole.get()
     });

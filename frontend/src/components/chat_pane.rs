@@ -19,6 +19,7 @@ use crate::{
     },
     conversation_list::ConversationList,
     goal::Goal,
+    in_turn::in_turn,
     keys::Command,
     language::use_language,
     notification,
@@ -111,7 +112,7 @@ pub(crate) fn ChatPane(
             })}
             {later(move || used.get().map(|of| Other::Usage { of, shown: used }))}
             {later(move || found_in.get().map(|conversation| Other::FindBar { conversation, session, open: finding }))}
-            <Thread session />
+            {in_turn(move || view! { <Thread session /> }.into_any())}
             <p class="visually-hidden" role="status">
                 {move || (told.get() == Told::Answered).then(|| text.answered())}
             </p>
@@ -124,7 +125,7 @@ pub(crate) fn ChatPane(
                 })}
                 <ConsentNote session waiting />
                 {later(move || has_queue.get().then_some(Other::Queue(session)))}
-                <Composer session />
+                {in_turn(move || view! { <Composer session /> }.into_any())}
                 {move || usage.get().map(|usage| view! {
                     <p class="usage-in-all" id=USAGE_ID data-testid="usage-in-all">{usage}</p>
                 })}

@@ -16,6 +16,7 @@ use crate::{
         ids::{COMPOSER_HINT_ID, COMPOSER_ID},
         plan_switch::PlanSwitch,
     },
+    in_turn::in_next_frame,
     language::use_language,
     session::{Phase, Place, Session},
 };
@@ -215,7 +216,7 @@ fn enter_sends() -> bool {
 /// Gives the focus to the message field by the next frame, unless something has it then: whoever pressed what is gone now writes
 /// on. On a touch screen that would bring up the keyboard.
 pub(crate) fn go_on_writing() {
-    request_animation_frame(|| {
+    in_next_frame(|| {
         if !is_touched() {
             browser::focus_if_free(COMPOSER_ID);
         }
@@ -228,7 +229,7 @@ pub(crate) fn begin_to_write() {
     spawn_local(async {
         tick().await;
         browser::focus(COMPOSER_ID);
-        request_animation_frame(|| {
+        in_next_frame(|| {
             browser::focus(COMPOSER_ID);
         });
     });

@@ -8,7 +8,7 @@ use leptos::{
 };
 use tallybook_protocol::MessageId;
 
-use crate::{browser, components::composer::sends, language::use_language, session::Session};
+use crate::{browser, components::composer::sends, in_turn::in_next_frame, language::use_language, session::Session};
 
 /// The field in the message's place.
 #[component]
@@ -20,7 +20,7 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
     );
     Effect::new(move || {
         if let Some(field) = field.get() {
-            request_animation_frame(move || {
+            in_next_frame(move || {
                 let _ = field.focus();
                 let end = u32::try_from(field.value().encode_utf16().count()).unwrap_or(u32::MAX);
                 let _ = field.set_selection_range(end, end);
@@ -31,7 +31,7 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
     let cancel = move || {
         session.begin_edit(None);
         // The field is gone then; the next key should find what opened it.
-        request_animation_frame(move || {
+        in_next_frame(move || {
             browser::focus(&format!("message-{id} [data-testid=edit]"));
         });
     };

@@ -11,6 +11,7 @@ use crate::{
     browser,
     components::icon::{Draw, Icon},
     goal::Goal,
+    in_turn::in_next_frame,
     language::use_language,
     reactive::{effect, memo},
     reveal,
@@ -87,7 +88,7 @@ pub(crate) fn FindBar(conversation: Uuid, session: Session, open: RwSignal<bool>
     let close = closing(open);
     effect(move || {
         if let Some(field) = field.get() {
-            request_animation_frame(move || drop(field.focus()));
+            in_next_frame(move || drop(field.focus()));
         }
     });
     let on_key = move |event: KeyboardEvent| {

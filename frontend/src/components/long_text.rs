@@ -3,7 +3,7 @@
 
 use leptos::{html, prelude::*};
 
-use crate::{browser, format, language::use_language};
+use crate::{browser, format, in_turn::in_next_frame, language::use_language};
 
 /// Longer texts show their beginning first.
 const LONG_TEXT_CHARS: usize = 4000;
@@ -33,7 +33,7 @@ pub(crate) fn LongText(
     let show_all = move |_| {
         all.set(true);
         // The button is gone; the next key should still find the text.
-        request_animation_frame(move || {
+        in_next_frame(move || {
             if let Some(place) = place.try_get_untracked().flatten() {
                 browser::focus_in_place(&place);
             }

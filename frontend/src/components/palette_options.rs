@@ -13,6 +13,7 @@ use crate::{
         palette::{Key, Palette, option_id},
     },
     conversation_list::ConversationList,
+    in_turn::in_next_frame,
     language::{Language, use_language},
     palette::{Action, Choice, Hit, Order, hits, orders},
     reactive::{effect, memo},
@@ -55,7 +56,7 @@ pub(crate) fn PaletteOptions(palette: Palette, list: ConversationList, run: Call
             }
         };
         chosen.set(next);
-        request_animation_frame(move || browser::scroll_into_view(&option_id(next)));
+        in_next_frame(move || browser::scroll_into_view(&option_id(next)));
     };
     effect(move || {
         if keys.with(|keys| !keys.is_empty()) {

@@ -9,6 +9,7 @@ use crate::{
         each::Each,
         icon::{Draw, Icon},
     },
+    in_turn::in_next_frame,
     language::use_language,
     reactive::{effect, memo},
     session::{Phase, Queued, Session},
@@ -96,7 +97,7 @@ fn edited_row(Queued { text: content, .. }: Queued, session: Session) -> AnyView
     let field = NodeRef::<html::Textarea>::new();
     effect(move || {
         if let Some(field) = field.get() {
-            request_animation_frame(move || {
+            in_next_frame(move || {
                 let _ = field.focus();
             });
         }

@@ -7,6 +7,7 @@ use crate::{
     browser,
     components::ids::link_id,
     conversation_list::{ConversationList, View},
+    in_turn::in_next_frame,
     language::use_language,
     reactive::memo,
 };
@@ -73,7 +74,7 @@ pub(crate) fn SelectionBar(list: ConversationList) -> impl IntoView {
 pub(crate) fn end(list: ConversationList, chosen: &[Uuid]) {
     let first = chosen.first().map(|uuid| link_id(*uuid));
     list.end_selection();
-    request_animation_frame(move || {
+    in_next_frame(move || {
         let _ = first.is_some_and(|first| browser::focus_if_free(&first)) || browser::focus_if_free("new-chat");
     });
 }

@@ -18,6 +18,7 @@ use crate::{
     },
     conversation_list::{ConversationList, Group, View, group_label},
     goal::Goal,
+    in_turn::in_next_frame,
     language::{Language, use_language},
     reactive::memo,
     text::PRODUCT,
@@ -203,7 +204,7 @@ fn heading(list: ConversationList, text: Language) -> AnyView {
 /// Goes into the archive or out of it. The button that was pressed is gone then; the next key should find the one back.
 fn show_archive(list: ConversationList, is_shown: bool) {
     list.show_archive(is_shown);
-    request_animation_frame(move || {
+    in_next_frame(move || {
         browser::focus_if_free(if is_shown { LEAVE_ARCHIVE_ID } else { ARCHIVE_ID });
     });
 }

@@ -15,6 +15,7 @@ use crate::{
         later::{Other, later},
     },
     conversation_list::ConversationList,
+    in_turn::in_next_frame,
     language::use_language,
 };
 
@@ -142,7 +143,7 @@ fn RenameField(item: ConversationSummary, list: ConversationList) -> impl IntoVi
         if let Some(new) = new {
             list.rename(uuid, new);
         }
-        request_animation_frame(move || {
+        in_next_frame(move || {
             browser::focus_if_free(&link_id(uuid));
         });
     });

@@ -25,6 +25,7 @@ use crate::{
         later::{self, Part, later},
         skeleton::Skeleton,
     },
+    in_turn::in_next_frame,
     keys::Command,
     language::use_language,
     reveal::reveal,
@@ -38,6 +39,9 @@ const NEAR_END_PX: i32 = 48;
 
 /// Whoever is within so many heights of the area of the first message that is here soon wants those before it.
 const NEAR_START: i32 = 2;
+
+/// So many messages that came in go out of the layout together.
+const MEASURED_AT_ONCE: usize = 8;
 
 /// The messages.
 #[component]
@@ -88,7 +92,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         later::track_messages();
         if following.get_untracked() {
             // Effects run before the text is in its place; the next frame has it.
-            request_animation_frame(to_end);
+            in_next_frame(to_end);
         }
     });
     reveal_what_is_gone_to(session, following);
@@ -153,8 +157,8 @@ fn measure(session: Session, ids: Memo<Vec<MessageId>>, room: Room, area: NodeRe
     Effect::new(move || {
         ids.track();
         later::track_messages();
-        // Each mark has all of them laid out anew, so it waits for the last.
-        if session.earlier.get() != Loading::Running {
+        // Each mark has all of them laid out anew, so it waits for the last, or for several.
+        if session.earlier.get() != Loading::Running || ids.with_untracked(|ids| ids.len() % MEASURED_AT_ONCE == 0) {
             measure_new(area);
         }
         remake(room, area);
@@ -193,7 +197,7 @@ fn after_earlier_messages(session: Session, is_loading: Memo<bool>, area: NodeRe
             });
         }
         if were_coming == Some(true) && earlier == Loading::Idle {
-            request_animation_frame(move || {
+            in_next_frame(move || {
                 if area.try_get_untracked().flatten().is_some_and(|area| is_near_start(&area)) {
                     session.load_earlier();
                 }
@@ -205,7 +209,7 @@ fn after_earlier_messages(session: Session, is_loading: Memo<bool>, area: NodeRe
 
 /// Whoever opens something wants to read it where it is, and not be taken to the end by the next word.
 fn stay_where_one_reads(area: NodeRef<html::Div>, following: RwSignal<bool>) {
-    request_animation_frame(move || {
+    in_next_frame(move || {
         if let Some(area) = area.try_get_untracked().flatten()
             && following.get_untracked()
             && !is_near_end(&area)
@@ -234,7 +238,7 @@ fn Jump(following: RwSignal<bool>, jump: impl Fn() + Copy + Send + Sync + 'stati
 
 /// Makes the room that another version takes, also where nobody reads the end.
 fn remake(room: Room, area: NodeRef<html::Div>) {
-    request_animation_frame(move || {
+    in_next_frame(move || {
         if let Some(area) = area.try_get_untracked().flatten() {
             room.make(&area);
         }
@@ -244,12 +248,12 @@ fn remake(room: Room, area: NodeRef<html::Div>) {
 /// Lets new messages go out of the layout while they are out of sight, once their heights are known: in the next frame they
 /// are laid out, and in the one after they are marked, while newer ones may have come.
 fn measure_new(area: NodeRef<html::Div>) {
-    request_animation_frame(move || {
+    in_next_frame(move || {
         let area = area.try_get_untracked().flatten();
         let Some(found) = area.and_then(|area| area.query_selector_all(".message:not([data-measured])").ok()) else {
             return;
         };
-        request_animation_frame(move || {
+        in_next_frame(move || {
             for message in (0..found.length()).filter_map(|at| found.item(at)?.dyn_into::<Element>().ok()) {
                 let _ = message.set_attribute("data-measured", "");
             }

@@ -7,7 +7,7 @@ use leptos::{
     prelude::*,
 };
 
-use crate::{language::use_language, reactive::effect};
+use crate::{in_turn::in_next_frame, language::use_language, reactive::effect};
 
 /// The longest title that the server takes, in characters.
 const MAX_TITLE_CHARS: &str = "200";
@@ -20,7 +20,7 @@ pub(crate) fn TitleField(title: String, done: Callback<Option<String>>) -> impl 
     let is_done = StoredValue::new(false);
     effect(move || {
         if let Some(field) = field.get() {
-            request_animation_frame(move || {
+            in_next_frame(move || {
                 let _ = field.focus();
                 field.select();
             });

@@ -11,6 +11,7 @@ use crate::{
         ids::{CLOSE_ID, link_id},
     },
     conversation_list::{Batch, ConversationList},
+    in_turn::in_next_frame,
     language::use_language,
     reactive::effect,
 };
@@ -56,7 +57,7 @@ fn UndoNote(batch: Batch, list: ConversationList) -> impl IntoView {
     // What was pressed is gone; the next key should find this button.
     effect(move || {
         if let Some(button) = button.get() {
-            request_animation_frame(move || {
+            in_next_frame(move || {
                 let _ = button.focus();
             });
         }
@@ -64,14 +65,14 @@ fn UndoNote(batch: Batch, list: ConversationList) -> impl IntoView {
     on_cleanup(|| {
         // Its time is over, perhaps with the focus on it.
         if browser::IS_HERE {
-            request_animation_frame(|| {
+            in_next_frame(|| {
                 let _ = browser::focus_if_free("main") || browser::focus_if_free(CLOSE_ID);
             });
         }
     });
     let take_back = move |_| {
         let first = list.take_back(number).map(link_id);
-        request_animation_frame(move || {
+        in_next_frame(move || {
             let _ = first.is_some_and(|first| browser::focus(&first));
         });
     };

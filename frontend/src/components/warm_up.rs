@@ -8,6 +8,7 @@ use leptos::{prelude::*, reactive::owner::Owner, tachys::view::any_view::AnyView
 use tallybook_protocol::{Conversation, Role};
 
 use crate::{
+    browser,
     components::{
         ending::Ending,
         items::Items,
@@ -27,9 +28,12 @@ use crate::{
 type Draw = fn(&Entry, Shown, Session) -> AnyView;
 
 /// What a question and what an answer is drawn from, but for an answer's Markdown, which is taken over as the server drew it.
-const OF_QUESTION: [Draw; 3] = [
+const OF_QUESTION: [Draw; 4] = [
     |entry, _, _| bubble(entry.text.clone()),
-    // What writes times takes browsers long to make.
+    |_, _, _| {
+        browser::find_locales();
+        ().into_any()
+    },
     |entry, _, _| when(entry.at_ms.unwrap_or_default(), use_language()).into_any(),
     |_, shown, session| view! { <QuestionFoot entry=shown.entry session /> }.into_any(),
 ];

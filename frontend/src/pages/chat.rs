@@ -133,20 +133,21 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                     each=move || [opened.get()]
                     key=|opened| opened.number
                     children=move |Opened { number, address }| {
-                        let content = content.try_update_value(Option::take).flatten();
                         if address == Address::Settings {
                             session.set(None);
                             return settings_view(sheet);
                         }
-                        let (place, first) = content.map_or_else(
-                            || (place_at(address), First::Asked),
-                            |content| place_of(address, content, later_files, session),
-                        );
-                        let ways = ways(number);
-                        let opened = Session::new(place, first, feed, ways);
-                        session.set(Some(opened));
-                        let open_new_chat = ways.open_new_chat;
+                        // Also what it begins with takes its time.
                         in_turn(move || {
+                            let content = content.try_update_value(Option::take).flatten();
+                            let (place, first) = content.map_or_else(
+                                || (place_at(address), First::Asked),
+                                |content| place_of(address, content, later_files, session),
+                            );
+                            let ways = ways(number);
+                            let opened = Session::new(place, first, feed, ways);
+                            session.set(Some(opened));
+                            let open_new_chat = ways.open_new_chat;
                             view! { <ChatPane session=opened is_demo list current title finding goal open_new_chat /> }
                             .into_any()
                         })
@@ -154,9 +155,9 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                 />
             </main>
         </div>
-        {notes(list)}
+        {in_turn(move || notes(list))}
         {later(move || sheet_was_open.get().then_some(Other::Help(sheet)))}
-        {palette_view(palette, list, run)}
+        {in_turn(move || palette_view(palette, list, run))}
     }
     .into_any()
 }

@@ -12,6 +12,7 @@ use web_sys::{HtmlElement, HtmlInputElement};
 use crate::{
     browser,
     components::ids::{CLOSE_ID, SEARCH_ID},
+    in_turn::in_next_frame,
     preferences::Sidebar,
     reactive::effect,
 };
@@ -37,7 +38,7 @@ impl Drawer {
                 (false, true) => {
                     let focused = document().active_element().and_then(|element| element.dyn_into().ok());
                     came_from.set_value(focused);
-                    request_animation_frame(|| {
+                    in_next_frame(|| {
                         if !is_in_sidebar() {
                             browser::focus(CLOSE_ID);
                         }
@@ -46,7 +47,7 @@ impl Drawer {
                 (true, false) => {
                     // What was hidden or behind it can be reached again in the next frame.
                     let back = came_from.try_update_value(Option::take).flatten();
-                    request_animation_frame(move || {
+                    in_next_frame(move || {
                         if let Some(back) = back.filter(|_| browser::is_focus_free() || is_in_sidebar()) {
                             let _ = back.focus();
                         }
@@ -83,7 +84,7 @@ impl Drawer {
             // A sidebar that was out of sight is shown by then, or in the next frame.
             tick().await;
             if !try_focus_search() {
-                request_animation_frame(|| {
+                in_next_frame(|| {
                     try_focus_search();
                 });
             }

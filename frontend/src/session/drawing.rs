@@ -9,6 +9,7 @@ use tallybook_protocol::MessageId;
 use super::state::State;
 use crate::{
     browser,
+    in_turn::in_next_frame,
     transcript::{Entry, Transcript},
 };
 
@@ -91,7 +92,7 @@ impl Drawing {
             return;
         }
         self.is_due.set_value(true);
-        request_animation_frame(move || {
+        in_next_frame(move || {
             self.is_due.try_set_value(false);
             self.draw();
         });

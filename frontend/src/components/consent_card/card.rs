@@ -9,6 +9,7 @@ use crate::{
     browser,
     components::ids::card_id,
     consent::{Flaw, edited_input, plain_decision},
+    in_turn::in_next_frame,
     json,
     language::Language,
     session::Session,
@@ -82,7 +83,7 @@ impl Card {
 
 /// Gives the focus to an element that is there by the next frame.
 pub(super) fn focus_soon(id: String) {
-    request_animation_frame(move || {
+    in_next_frame(move || {
         browser::focus(&id);
     });
 }

@@ -7,6 +7,7 @@ use crate::{
     api::account::{self, EXPORT_URL},
     browser,
     components::icon::{Draw, Icon},
+    in_turn::in_next_frame,
     language::Language,
 };
 
@@ -55,7 +56,7 @@ pub(super) fn delete_section(text: Language) -> AnyView {
     };
     let open = move |_| {
         is_open.set(true);
-        request_animation_frame(|| {
+        in_next_frame(|| {
             browser::focus("delete-password");
         });
     };

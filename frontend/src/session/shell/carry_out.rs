@@ -24,6 +24,7 @@ use crate::{
     api::{self, ApiError, EventStream},
     browser,
     data::MESSAGES_AT_ONCE,
+    in_turn::in_next_frame,
     scroll,
     task::spawn,
 };
@@ -196,7 +197,7 @@ async fn deliver(uuid: Uuid, message: &NewMessage) {
 /// After whatever follows the newest text has had its turn in this frame.
 async fn focus_version(wanted: MessageId, step: Step) {
     tick().await;
-    request_animation_frame(move || {
+    in_next_frame(move || {
         if !browser::focus(&step.button(wanted)) {
             browser::focus(&step.back().button(wanted));
         }
