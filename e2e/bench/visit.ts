@@ -81,7 +81,8 @@ async function comeToRest(browser: Browser): Promise<void> {
   for (let look = 0; look < LOOKS; look++) {
     const { processInfo } = await devtools.send("SystemInfo.getProcessInfo");
     const now = processInfo.reduce((sum, { cpuTime }) => sum + 1000 * cpuTime, 0);
-    if (look > 0 && now - before <= AT_REST.busy) return devtools.detach();
+    // Less than before when a process has ended.
+    if (look > 0 && Math.abs(now - before) <= AT_REST.busy) return devtools.detach();
     before = now;
     await new Promise((done) => setTimeout(done, AT_REST.within));
   }

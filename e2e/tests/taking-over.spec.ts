@@ -15,21 +15,21 @@ declare global {
   }
 }
 
-/** The page has no more frames, or tasks of its own, once it is alive, so what is built after that waits. */
-async function hold(page: Page, what: "requestAnimationFrame" | "setTimeout"): Promise<void> {
-  await page.addInitScript((what) => {
+/** The page has no more frames, or tasks of its own, once there is a `sign`: that it is alive, so that what is built after that waits. */
+async function hold(page: Page, what: "requestAnimationFrame" | "setTimeout", sign = "body[data-alive]"): Promise<void> {
+  await page.addInitScript(({ what, sign }) => {
     const ask = window[what].bind(window) as (act: () => void, ...rest: unknown[]) => number;
     let held: (() => void)[] | undefined = [];
     // Timers that really wait are not for building.
     const holding = (act: () => void, ...rest: unknown[]) =>
-      held && !rest[0] && document.body?.hasAttribute("data-alive") ? held.push(() => ask(act, ...rest)) : ask(act, ...rest);
+      held && !rest[0] && document.querySelector(sign) ? held.push(() => ask(act, ...rest)) : ask(act, ...rest);
     Object.assign(window, { [what]: holding });
     window.release = () => {
       const acts = held ?? [];
       held = undefined;
       for (const act of acts) act();
     };
-  }, what);
+  }, { what, sign });
 }
 
 test("what is pressed in a message before it is alive is done when it is", async ({ page, request }) => {
@@ -124,6 +124,28 @@ for (const way of ["the key", "the button"]) {
     await expect(composer, "and forgotten").toHaveValue("");
   });
 }
+
+test("who goes elsewhere while the page is built is there, and what was sent stays where it was written", async ({ page, request }) => {
+  const [one, other] = [await converse(request, 1), await converse(request, 2)];
+  await hold(page, "setTimeout", "body > [data-drawn]");
+  await page.goto(one);
+  await expect(page.locator("body > [data-drawn]")).toHaveCount(1);
+  const composer = page.getByTestId("composer");
+  await composer.fill("What is 2 + 3?");
+  await composer.press("Enter");
+  await page.getByTestId("sidebar").locator(`[href="${other}"]`).click();
+  await expect(page).toHaveURL(other);
+  await page.evaluate(() => window.release());
+  await alive(page);
+  const chat = new ChatPage(page);
+  await expect(chat.answers).toHaveCount(2);
+  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await expect(composer).toHaveValue("");
+  await expect(chat.messages).toHaveCount(4);
+  await page.getByTestId("sidebar").locator(`[href="${one}"]`).click();
+  await expect(chat.messages, "nothing was sent").toHaveCount(2);
+  await expect(composer).toHaveValue("What is 2 + 3?");
+});
 
 test("a page becomes alive when an input method is done", async ({ page }) => {
   const release = await holdProgram(page);

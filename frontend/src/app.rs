@@ -262,7 +262,7 @@ pub(crate) async fn take_over() {
         tick().await;
     }
     browser::composed().await;
-    // Not in a frame, which would have to be drawn in the same task.
+    // In a task of its own: a frame whose callback this is would be drawn in it, too.
     taking_over.finish(&kept, COMPOSER_ID);
     mark_alive();
     in_turn::end();

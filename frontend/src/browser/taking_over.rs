@@ -62,12 +62,16 @@ impl TakingOver {
     }
 
     /// Puts the new page in the place of the old one: scrolled as that was, with the focus where it was, and with what was written
-    /// in the field with this id. Messages, and the parts with these ids, stay as the server drew them.
+    /// in the field with this id. Messages, and the parts with these ids, stay as the server drew them. Where somebody went elsewhere
+    /// meanwhile (`forget_drawn`), the messages go, and what was written stays a draft of what was left.
     pub(crate) fn finish(self, parts: &[&str], field: &str) {
         let Self { old, new } = self;
         let scrolled = SCROLLED.map(|area| (area, scroll_top(&old, area)));
         let focused = focused().map(|element| element.id()).filter(|id| !id.is_empty());
-        let _ = keep_messages(&old, &new);
+        let is_of_same = old.has_attribute(DRAWN);
+        if is_of_same {
+            let _ = keep_messages(&old, &new);
+        }
         for id in parts {
             let _ = keep_part(&old, &new, id);
         }
@@ -80,8 +84,17 @@ impl TakingOver {
         if let Some(id) = focused {
             focus(&id);
         }
-        // Not every page has one.
-        let _ = carry_over(&old, &new, field);
+        if is_of_same {
+            // Not every page has one.
+            let _ = carry_over(&old, &new, field);
+        }
+    }
+}
+
+/// Another place is open than the server drew. Once the page is in its place nothing of that is left to be forgotten.
+pub(crate) fn forget_drawn() {
+    if let Some(old) = find(&format!("body > [{DRAWN}]")) {
+        let _ = old.remove_attribute(DRAWN);
     }
 }
 

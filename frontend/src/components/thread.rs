@@ -51,6 +51,8 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     // Who went up before the browser took over is left there.
     let server_drew = browser::drawn_by_server(THREAD_ID).and_then(|area| area.dyn_into::<HtmlElement>().ok());
     let following = RwSignal::new(server_drew.as_ref().is_none_or(is_near_end));
+    // Where the page itself scrolled to last: whoever is above that went up.
+    let placed = StoredValue::new(server_drew.as_ref().map_or(0, |area| Element::scroll_top(area)));
     let is_drawn = server_drew.is_some();
     // Compared with what they were: most of what happens is a word more in one of them.
     let ids = Memo::new(move |_| {
@@ -62,8 +64,6 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         Memo::new(move |_| ids.with(Vec::is_empty) && !has_earlier.get() && session.unstored.with(Option::is_none));
     let is_loading = Memo::new(move |_| session.is_loading());
 
-    // Where the page itself scrolled to last: whoever is above that went up.
-    let placed = StoredValue::new(0);
     let went_up = move |area: &HtmlElement| area.scroll_top() < placed.get_value() - 1 && !is_near_end(area);
     let room = Room::new();
     let to_end = move || {

@@ -82,20 +82,6 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let session = RwSignal::new(None::<Session>);
     // What the server has sent is for the first pane.
     let content = StoredValue::new(Some(content));
-    let ways = move |number| Ways {
-        became: Callback::new(move |uuid| {
-            // Another one may have been opened meanwhile.
-            if opened.get_untracked().number == number {
-                became.set_value(Some((number, uuid)));
-                navigation.replace(Address::Conversation(uuid));
-            }
-        }),
-        open_new_chat: Callback::new(move |()| {
-            if opened.get_untracked().number == number {
-                navigation.replace(Address::NewChat);
-            }
-        }),
-    };
     let goal = Signal::derive(move || navigation.goal());
     let is_chat = Memo::new(move |_| navigation.get() != Address::Settings);
     let drawer = Drawer::new();
@@ -133,21 +119,25 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                     each=move || [opened.get()]
                     key=|opened| opened.number
                     children=move |Opened { number, address }| {
+                        // What the server has sent is for the first pane, also where it is left before its turn.
+                        let content = StoredValue::new(content.try_update_value(Option::take).flatten());
+                        session.set(None);
+                        if number > 0 {
+                            browser::forget_drawn();
+                        }
                         if address == Address::Settings {
-                            session.set(None);
                             return settings_view(sheet);
                         }
                         // Also what it begins with takes its time.
                         in_turn(move || {
-                            let content = content.try_update_value(Option::take).flatten();
-                            let (place, first) = content.map_or_else(
+                            let (place, first) = content.try_update_value(Option::take).flatten().map_or_else(
                                 || (place_at(address), First::Asked),
                                 |content| place_of(address, content, later_files, session),
                             );
-                            let ways = ways(number);
+                            let ways = ways(number, opened, became, navigation);
+                            let open_new_chat = ways.open_new_chat;
                             let opened = Session::new(place, first, feed, ways);
                             session.set(Some(opened));
-                            let open_new_chat = ways.open_new_chat;
                             view! { <ChatPane session=opened is_demo list current title finding goal open_new_chat /> }
                             .into_any()
                         })
@@ -160,6 +150,24 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         {in_turn(move || palette_view(palette, list, run))}
     }
     .into_any()
+}
+
+/// Where the session of pane so-and-so leads, as long as that is open.
+fn ways(number: u32, opened: Memo<Opened>, became: StoredValue<Option<(u32, Uuid)>>, navigation: Navigation) -> Ways {
+    let is_open = move || opened.get_untracked().number == number;
+    Ways {
+        became: Callback::new(move |uuid| {
+            if is_open() {
+                became.set_value(Some((number, uuid)));
+                navigation.replace(Address::Conversation(uuid));
+            }
+        }),
+        open_new_chat: Callback::new(move |()| {
+            if is_open() {
+                navigation.replace(Address::NewChat);
+            }
+        }),
+    }
 }
 
 /// Who pressed a link is done with it. By the keyboard one may go on to the next, where the list stays in sight.
