@@ -3,10 +3,8 @@
 import { type Browser, type BrowserType, type Page, expect } from "@playwright/test";
 import { chromium } from "../kit/chromium.ts";
 
-/** A browser that has started takes no longer of the processors than this within the other, in milliseconds. */
-const AT_REST = { busy: 10, within: 250 };
-/** How often that is looked for. */
-const LOOKS = 60;
+/** A browser that has started is `busy` no longer than this `within` the other, which comes before `timeout`; in milliseconds. */
+const AT_REST = { busy: 10, within: 250, timeout: 15_000 };
 /** Nothing happens for so long: the page has settled. */
 const QUIET_MS = 1000;
 /** What the page says on its console then. */
@@ -78,15 +76,17 @@ export async function visit(browsers: BrowserType, address: string, alive: strin
 async function comeToRest(browser: Browser): Promise<void> {
   const devtools = await browser.newBrowserCDPSession();
   let before = 0;
-  for (let look = 0; look < LOOKS; look++) {
+  const busy = async () => {
     const { processInfo } = await devtools.send("SystemInfo.getProcessInfo");
     const now = processInfo.reduce((sum, { cpuTime }) => sum + 1000 * cpuTime, 0);
     // Less than before when a process has ended.
-    if (look > 0 && Math.abs(now - before) <= AT_REST.busy) return devtools.detach();
+    const busy = Math.abs(now - before);
     before = now;
-    await new Promise((done) => setTimeout(done, AT_REST.within));
-  }
-  throw new Error("the browser never came to rest");
+    return busy;
+  };
+  const { within, timeout } = AT_REST;
+  await expect.poll(busy, { message: "the browser comes to rest", intervals: [within], timeout }).toBeLessThanOrEqual(AT_REST.busy);
+  await devtools.detach();
 }
 
 /** Makes the processor slower for a page. */

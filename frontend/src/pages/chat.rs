@@ -121,6 +121,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                     children=move |Opened { number, address }| {
                         // What the server has sent is for the first pane, also where it is left before its turn.
                         let content = StoredValue::new(content.try_update_value(Option::take).flatten());
+                        // The one before has gone with its pane.
                         session.set(None);
                         if number > 0 {
                             browser::forget_drawn();
