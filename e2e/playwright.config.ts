@@ -14,8 +14,8 @@ export default defineConfig<object, ServerOptions>({
   retries: 1,
   // A test left switched off is a failure.
   forbidOnly: true,
-  // Each worker runs a server and a browser.
-  workers: 2,
+  // Each worker runs a server and a browser. Most of a slow test is waiting.
+  workers: 3,
   timeout: 120_000,
   expect: { timeout: 30_000 },
   reporter: [["list"], ["./kit/failures.ts"]],

@@ -1,14 +1,11 @@
 // What a first visit costs, beside a page of the same content without a program: each round a new browser that has nothing
 // kept, the two by turns.
 
-import { once } from "node:events";
-import { type IncomingHttpHeaders, createServer, get } from "node:http";
-import type { AddressInfo } from "node:net";
-import { brotliCompressSync } from "node:zlib";
 import type { BrowserType } from "@playwright/test";
 import { ChatPage } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 import { QUICK, figure, median } from "./figure.ts";
+import { fetchRaw, visitBoth } from "./still.ts";
 import { type Visit, visit } from "./visit.ts";
 
 test.use({ demoPaceMs: 0 });
@@ -52,15 +49,7 @@ test("the first message", async ({ playwright, server }) => {
 });
 
 async function compare(browsers: BrowserType, url: string, path: string): Promise<void> {
-  const still = await startStill(url, path);
-  const ours: Visit[] = [];
-  const theirs: Visit[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    ours.push(await visit(browsers, url + path, "body[data-alive]"));
-    theirs.push(await visit(browsers, still.url, "body"));
-  }
-  await still.stop();
-
+  const { ours, theirs } = await visitBoth(browsers, url, path, ROUNDS);
   const bytes = ours[0]!.bytes;
   const icon = await fetchRaw(`${url}/favicon.svg`);
   // A browser without a window shows no icon, and does not ask for it.
@@ -74,50 +63,4 @@ async function compare(browsers: BrowserType, url: string, path: string): Promis
   figure("largest paint of the still page", paint(theirs), "ms");
   figure("layout shift, the worst round", Math.max(...ours.map((visit) => visit.shift)), "", GOALS.shift);
   figure("blocking time", median(ours.map((visit) => visit.blocking)), "ms", GOALS.blocking);
-}
-
-/** A server of one page: what the program renders at this address and how it looks, without the program. */
-async function startStill(url: string, path: string): Promise<{ url: string; stop(): Promise<void> }> {
-  const page = await fetchRaw(url + path, "identity");
-  const html = String(page.body)
-    .replace(/<script\b[^]*?<\/script>/g, "")
-    .replace(/<link rel="(modulepreload|preload)"[^>]*>/g, "");
-  expect(html).not.toMatch(/<script|preload/);
-  const document = { headers: { "content-type": "text/html; charset=utf-8", "content-encoding": "br" }, body: brotliCompressSync(html) };
-  const files = new Map<string, Raw>([["/", document]]);
-  for (const [, address] of html.matchAll(/<link[^>]* href="([^"]+)"/g)) {
-    const { headers, body } = await fetchRaw(url + address!);
-    const { "content-type": type, "content-encoding": encoding, "cache-control": caching } = headers;
-    files.set(address!, { headers: { "content-type": type, "cache-control": caching, ...(encoding && { "content-encoding": encoding }) }, body });
-  }
-  const server = createServer((request, response) => {
-    const file = files.get(request.url ?? "");
-    if (file) response.writeHead(200, { ...file.headers, "content-length": file.body.length }).end(file.body);
-    else response.writeHead(404).end();
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    stop: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
-}
-
-interface Raw {
-  headers: IncomingHttpHeaders;
-  body: Buffer;
-}
-
-/** What travels when a browser asks for this, as it travels. */
-async function fetchRaw(address: string, encodings = "gzip, deflate, br, zstd"): Promise<Raw> {
-  const asked = get(address, { headers: { "accept-encoding": encodings } });
-  const [response] = await once(asked, "response");
-  const parts: Buffer[] = [];
-  for await (const part of response) parts.push(part);
-  expect(response.statusCode, address).toBe(200);
-  return { headers: response.headers, body: Buffer.concat(parts) };
 }

@@ -1,13 +1,21 @@
 // What axe finds on a page, each with the elements that it is about.
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
+import axe from "axe-core";
 
-/** What is wrong with a page, or with a place on it, for those who cannot see it, or not well. */
-export async function violations(page: Page, within?: string): Promise<string[]> {
-  const axe = new AxeBuilder({ page });
-  const found = await (within === undefined ? axe : axe.include(within)).analyze();
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join("\n    ")}`);
+/** What is wrong with a page, or with places on it, for those who cannot see it, or not well. */
+export async function violations(page: Page, within: string[] = []): Promise<string[]> {
+  // A page keeps the script that it was given until it is left.
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe.source);
+  const found = await page.evaluate(
+    async (within) => {
+      const context = within.length > 0 ? { include: within.map((selector) => [selector]) } : document;
+      const { violations } = await (window as unknown as { axe: typeof import("axe-core") }).axe.run(context, { resultTypes: ["violations"] });
+      return violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) }));
+    },
+    within,
+  );
+  return found.map(({ id, nodes }) => `${id}: ${nodes.join("\n    ")}`);
 }
 
 /** The same in each theme. */
@@ -16,7 +24,7 @@ export async function findings(page: Page, within?: string): Promise<Record<"lig
   for (const colorScheme of ["light", "dark"] as const) {
     // Colours that are still on their way would be measured.
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    found[colorScheme] = await violations(page, within);
+    found[colorScheme] = await violations(page, within === undefined ? [] : [within]);
   }
   return found;
 }
@@ -41,7 +49,7 @@ export async function findingsInAllLooks(page: Page, within: string, there: stri
     const same = await context.newPage();
     await same.goto(page.url());
     await same.getByTestId(there).waitFor();
-    for (const finding of await violations(same, within)) found.push(`${look.locale}, ${look.colorScheme}: ${finding}`);
+    for (const finding of await violations(same, [within])) found.push(`${look.locale}, ${look.colorScheme}: ${finding}`);
     await context.close();
   }
   return found;

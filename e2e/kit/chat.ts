@@ -1,6 +1,7 @@
 // The chat page as a person uses it.
 
 import { type Locator, type Page, expect } from "@playwright/test";
+import { gate } from "./model.ts";
 
 export class ChatPage {
   readonly messages: Locator;
@@ -48,6 +49,16 @@ export class ChatPage {
 /** Waits until a page hears all that is done in it. One can write before, and tests that do so should say so. */
 export async function alive(page: Page): Promise<void> {
   await expect(page.locator("body")).toHaveAttribute("data-alive", "");
+}
+
+/** Holds the page's program back, so that the page is not alive before it is let go. */
+export async function holdProgram(page: Page): Promise<() => void> {
+  const held = gate();
+  await page.route("**/tallybook_bg.wasm", async (route) => {
+    await held.opened;
+    await route.continue();
+  });
+  return held.open;
 }
 
 /** The tool calls of an answer. Those in groups that were never open are not there. */

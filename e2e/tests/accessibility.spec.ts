@@ -199,7 +199,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
   "an answer that failed, with its way on": async (page) => {
     const failed = { content: "So far", status: "failed", error: "The provider refused the key.", error_code: "model_auth" };
     await open(page, conversation("Failed", [["One", failed]]));
-    await expect(page.getByTestId("continue")).toBeVisible();
+    await expect(page.getByTestId("retry")).toBeVisible();
   },
   "an answer that was thought about, with what was done for it and what its model was told": async (page) => {
     const reasoning = [{ reasoning_id: 1, offset: 0, text: "Two and two.\n\nThat is four.", duration_ms: 2100 }];

@@ -125,6 +125,7 @@ for (const javaScriptEnabled of [true, false]) {
         expect(await findings(view), path).toEqual(NOTHING);
       }
       await page.goto("/sign-in?next=/c/nowhere");
+      await expect(page.locator("#name")).toBeFocused();
       await page.locator("#name").fill(ADMIN);
       await page.locator("#password").fill("not the password");
       await page.locator("button").click();
@@ -132,6 +133,7 @@ for (const javaScriptEnabled of [true, false]) {
         code === "ja" ? "名前またはパスワードが違います。" : "The name or the password is wrong.",
       );
       await expect(page.locator("#name")).toHaveValue(ADMIN);
+      await expect(page.locator("#password"), "it is written anew").toBeFocused();
       await view.goto("/sign-in");
       await view.locator("#name").fill(ADMIN);
       await view.locator("#password").fill("not the password");

@@ -3,6 +3,7 @@
 import { readFile } from "node:fs/promises";
 import type { Locator } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";
+import { conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
 const FIRST = "What is 1 + 2?";
@@ -80,10 +81,30 @@ test("a question is changed in its place, or left as it is", async ({ page }) =>
   await expect(chat.answers.first()).toHaveAttribute("data-status", "complete");
   await expect(chat.answers.first()).toContainText("5");
 
+  await expect(page.getByTestId("composer"), "what one types next is not lost").toBeFocused();
+  await test.step("the way back is in sight, beside the bubble", async () => {
+    await page.mouse.move(0, 0);
+    const back = question.getByTestId("newer-version");
+    await expect(back.locator(".icon")).toBeVisible();
+    const [version, bubble] = [await back.boundingBox(), await question.locator(".bubble").boundingBox()];
+    expect(bubble!.x - version!.x - version!.width).toBeLessThan(16);
+  });
+
   await question.getByTestId("older-version").click();
   await expect(chat.messages).toHaveCount(4);
   await expect(question).toContainText(FIRST);
   await expect(chat.answers.last()).toContainText("42");
+});
+
+test("a shorter version leaves nothing to jump to", async ({ page }) => {
+  const lines = Array.from({ length: 80 }, (_, line) => `Line ${line}.`).join("\n\n");
+  const told = (content: string, place: number) => conversation("Two", [["Go", { content, version: [place, 2] }]]);
+  const [short, long] = [told("Yes.", 1), told(lines, 2)];
+  await open(page, long);
+  await page.route("**/select**", (route) => route.fulfill({ json: short }));
+  await page.getByTestId("older-version").click();
+  await expect(page.locator('article[data-role="assistant"]')).toContainText("Yes.");
+  await expect(page.getByTestId("jump")).toHaveCount(0);
 });
 
 test("the conversation is kept as a file, as it is shown", async ({ page }) => {

@@ -72,6 +72,25 @@ test("a group counts calls and not names", async ({ page }) => {
   await expect(group.locator("svg.tally .failed")).toHaveCount(1);
 });
 
+test("a caret stands at the end of the words, also in a list", async ({ page }) => {
+  const { turn, clock } = await playTurnByClock(page);
+  const blocks = page.locator('article[data-role="assistant"] .part *');
+  const carets = () =>
+    blocks.evaluateAll((all) => all.filter((block) => getComputedStyle(block, "::after").content === '""').map((block) => block.outerHTML));
+  let offset = 0;
+  for (const [delta, caret] of [
+    ["It is:", "<p>It is:</p>"],
+    ["\n\n1. One", "<li>One</li>"],
+    ["\n\n2. Two", "<p>Two</p>"],
+    ["\n   - Three", "<li>Three</li>"],
+  ] as const) {
+    await turn.say("content_delta", { offset, delta });
+    offset += delta.length;
+    await clock.runFor(200);
+    await expect.poll(carets).toEqual([caret]);
+  }
+});
+
 test("an answer under way shows that it is alive", async ({ page }) => {
   const { turn, clock } = await playTurnByClock(page);
   const answer = page.locator('article[data-role="assistant"]');

@@ -1,6 +1,6 @@
 // The message field: it grows, breaks lines, sends, and leaves alone what an input method does.
 
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -8,6 +8,8 @@ test("it grows with its text, up to a height in which it scrolls", async ({ page
   await page.goto("/");
   const field = page.getByTestId("composer");
   await expect(field).toBeFocused();
+  // What is measured is not replaced meanwhile.
+  await alive(page);
   const height = async () => (await page.locator(".composer-field").boundingBox())!.height;
   const one = await height();
   await page.keyboard.type("One line");

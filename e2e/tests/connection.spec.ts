@@ -8,6 +8,9 @@ import { expect, test } from "../kit/test.ts";
 // Slow enough that everything here falls into the middle of an answer.
 test.use({ demoPaceMs: 600 });
 
+// They do not know of each other, and mostly wait: all workers take from this file.
+test.describe.configure({ mode: "parallel" });
+
 const QUESTION = "What is (1 + 2) × (3 + 4) + (5 + 6) × (7 + 8) + 9?";
 
 /** Every message as text. */

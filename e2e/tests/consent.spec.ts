@@ -177,8 +177,9 @@ test("several calls are decided one by one, or all at once", async ({ page }) =>
     return route.fulfill({ json: one });
   });
   await page.getByTestId("consent").first().getByTestId("deny").click();
-  await page.getByTestId("deny-now").click();
+  await page.getByTestId("deny-now").press("Enter");
   await expect(page.getByTestId("consent")).toHaveCount(2);
+  await expect(page.getByTestId("consent").first(), "the keys are the next one's").toBeFocused();
   await page.getByTestId("allow-all").click();
   await expect(page.locator('article[data-role="assistant"]')).toHaveAttribute("data-status", "complete");
   const decisions = [other, third].map(({ tool_call_id }) => ({ tool_call_id, decision: "approve" }));

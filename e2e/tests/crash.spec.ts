@@ -6,6 +6,9 @@ import { expect, test } from "../kit/test.ts";
 // Slow enough that the server dies in the middle of the answer's last sentence.
 test.use({ demoPaceMs: 600 });
 
+// They do not know of each other, and mostly wait: all workers take from this file.
+test.describe.configure({ mode: "parallel" });
+
 const QUESTION = "What is (1 + 2) × (3 + 4)?";
 
 test("an answer cut off by a crash goes on where it was", async ({ page, server, tolerated }) => {

@@ -127,6 +127,18 @@ test("a failure has one way on, in words that fit", async ({ page }) => {
   await expect(answer.getByTestId("regenerate")).toHaveCount(0);
 });
 
+test("what was only written is written anew beside what is there", async ({ page, tolerated }) => {
+  tolerated.push(/Failed to load resource/);
+  const stopped = { content: "So far", status: "stopped" };
+  await open(page, conversation("Stopped", [["One", stopped]]));
+  const answer = page.locator('article[data-role="assistant"]');
+  await expect(answer.getByTestId("continue"), "there is no whole step to go on from").toHaveCount(0);
+  const asked = page.waitForRequest(/regenerate$/);
+  await page.route("**/regenerate", (route) => route.fulfill({ status: 503, body: "{}" }));
+  await answer.getByTestId("retry").click();
+  await asked;
+});
+
 test("what was begun before a failure is gone on with", async ({ page }) => {
   const failed = { content: "", status: "failed", error: "Nothing came.", error_code: "model_timeout", calls: [call("add", { a: 1 })] };
   await open(page, conversation("Failed", [["One", failed]]));

@@ -1,6 +1,6 @@
 // Colours of the reader's own, a page at 400 %, and paper.
 
-import AxeBuilder from "@axe-core/playwright";
+import { violations } from "../kit/axe.ts";
 import { playTurn } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
@@ -19,8 +19,7 @@ test("with forced colours what is chosen, said and ready can be told apart", asy
   await expect.poll(() => paint("send"), "Send that is ready is another colour").not.toBe(disabled);
   const other = await page.getByTestId("new-chat").evaluate((shown) => getComputedStyle(shown).backgroundColor);
   expect(await paint("conversation-link"), "the open conversation is marked").not.toBe(other);
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id }) => id)).toEqual([]);
+  expect(await violations(page)).toEqual([]);
 });
 
 test("at 400 % most of the height is left to read in", async ({ page }) => {

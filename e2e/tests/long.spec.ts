@@ -1,9 +1,8 @@
 // A long conversation: it opens at its end, and what came before is loaded as one goes up, without anything moving.
 
 import type { Locator, Page } from "@playwright/test";
-import { ChatPage, alive } from "../kit/chat.ts";
+import { ChatPage, alive, holdProgram } from "../kit/chat.ts";
 import { converse, question } from "../kit/converse.ts";
-import { gate } from "../kit/model.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -15,17 +14,13 @@ test.use({ trace: "off", demoPaceMs: 0 });
 
 test("who went up before the page was alive stays there", async ({ page, request }) => {
   const address = await converse(request, 10);
-  const held = gate();
-  await page.route(/tallybook_bg\.wasm/, async (route) => {
-    await held.opened;
-    await route.continue();
-  });
+  const release = await holdProgram(page);
   await page.goto(address, { waitUntil: "domcontentloaded" });
   const thread = page.locator("#thread");
   const top = () => thread.evaluate((area) => area.scrollTop);
   await expect.poll(top).toBeGreaterThan(0);
   await thread.evaluate((area) => area.scrollTo(0, 0));
-  held.open();
+  release();
   await alive(page);
   await expect(page.getByTestId("jump")).toBeVisible();
   expect(await top()).toBe(0);
@@ -96,6 +91,8 @@ async function holdEarlier(page: Page, allowed: Promise<void>): Promise<void> {
 }
 
 test("a conversation of 1,000 messages with 1,000 tool calls opens at its end and is read to its beginning", async ({ page }) => {
+  // Twenty pages are read: a minute of a machine that does nothing else.
+  test.setTimeout(240_000);
   const turns = 500;
   await open(page, long(turns));
   const messages = page.locator("article");

@@ -51,6 +51,13 @@ test("one is told who looked and what is shared, and all of it ends with the acc
   await expect(anns.getByTestId("my-share")).toHaveCount(0);
   expect((await page.request.get(address)).status()).toBe(404);
 
+  await anns.goto("/admin");
+  await expect(anns.getByRole("heading", { name: "Only for admins" })).toBeVisible();
+  expect(await findingsInAllLooks(anns, "main", "sign-in-away")).toEqual([]);
+  await anns.getByRole("link", { name: "Back to the chat" }).click();
+  await expect(anns).toHaveURL(baseURL + "/");
+  await anns.goto("/settings");
+
   await anns.getByTestId("open-delete-account").click();
   await anns.locator("#delete-password").fill(PASSWORD);
   await anns.getByTestId("delete-account").click();

@@ -1,7 +1,7 @@
 // Markdown in an answer, live and reloaded: what it looks like, and what it never does.
 
 import type { Page } from "@playwright/test";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, holdProgram } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -159,6 +159,14 @@ test("code is copied by its button", async ({ page, model, context }) => {
     expect(await page.evaluate(() => navigator.clipboard.readText()), when).toBe(code);
     await page.reload();
   }
+  await page.evaluate(() => navigator.clipboard.writeText("something else"));
+  const release = await holdProgram(page);
+  await page.reload({ waitUntil: "commit" });
+  await answer.getByTestId("copy-code").click();
+  release();
+  const when = "asked for before the page's program is there";
+  await expect(answer.getByTestId("copy-code"), when).toHaveAttribute("data-copied", "");
+  expect(await page.evaluate(() => navigator.clipboard.readText()), when).toBe(code);
 });
 
 test("blocks that are finished are never touched again while the answer grows", async ({ page, model }) => {

@@ -3,7 +3,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive, holdProgram } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
 const always = join(tmpdir(), `tallybook-memory-${process.pid}.toml`);
@@ -29,6 +29,7 @@ test("a line says that earlier messages were summed up, and opens to how", async
   model.answer(["It is 9."]);
   model.answer(["They add up to nine."]);
   await chat.ask("And four?");
+  let release = () => {};
   for (const when of ["live", "reloaded"]) {
     await expect(note, when).toHaveCount(1);
     await expect(note.getByText("Earlier messages were summed up"), when).toBeVisible();
@@ -39,8 +40,14 @@ test("a line says that earlier messages were summed up, and opens to how", async
     // It stands between the answer that it covers and the question that was told whole.
     const order = await page.locator("article[data-role], [data-testid=told]").evaluateAll((all) => all.map((one) => one.tagName));
     expect(order, when).toEqual(["ARTICLE", "ARTICLE", "DETAILS", "ARTICLE", "ARTICLE"]);
-    await page.reload();
+    if (when === "reloaded") break;
+    release = await holdProgram(page);
+    await page.reload({ waitUntil: "commit" });
   }
+  release();
+  await alive(page);
+  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await expect(note.locator("blockquote"), "what was opened before the page is alive stays open").toBeVisible();
   await page.goto(`${server.url}/admin${new URL(page.url()).pathname.replace("/c/", "/conversations/")}`);
   await expect(page.getByTestId("told")).toContainText("Earlier messages were summed up for its model");
   await expect(page.getByTestId("told").locator(".text")).toHaveText(summary, { useInnerText: false });

@@ -1,7 +1,7 @@
 // Answers by a plan: the list that fills up while it is worked on, what becomes of steps that fail, and what stands in them.
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
+import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
 import { call, conversation, open, planned } from "../kit/seed.ts";
@@ -30,14 +30,6 @@ function states(page: Page): Promise<(string | null)[]> {
   return page.getByTestId("plan-step").evaluateAll((steps) => steps.map((step) => step.getAttribute("data-state")));
 }
 
-async function expectNoFindings(page: Page): Promise<void> {
-  for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join("\n")}`)).toEqual([]);
-  }
-}
-
 test("a plan fills up step by step, is there after a reload, and the answer stands below it", async ({ page, model }) => {
   const [first, second] = [gate(), gate()];
   model.answer(plan("Add 1 and 2.", "Multiply that by 4."));
@@ -60,6 +52,7 @@ test("a plan fills up step by step, is there after a reload, and the answer stan
   await page.getByTestId("composer").fill("What is 1 + 2, and four times that?");
   const planFirst = page.getByTestId("plan-first");
   await expect(planFirst).toHaveAttribute("aria-pressed", "false");
+  await expect(planFirst).toBeEnabled();
   await page.keyboard.press("Tab");
   await expect(planFirst).toBeFocused();
   await page.keyboard.press("Space");
@@ -96,7 +89,7 @@ test("a plan fills up step by step, is there after a reload, and the answer stan
   await expect(steps.first().getByTestId("tool-call")).toBeVisible();
   await page.getByTestId("copy-answer").click();
   await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe("They are **3** and **12**.");
-  await expectNoFindings(page);
+  expect(await findings(page)).toEqual(NOTHING);
 });
 
 test("a step that fails is tried again, and then it is planned anew, each with its reason", async ({ page, model }) => {
@@ -139,7 +132,7 @@ test("a step that fails is tried again, and then it is planned anew, each with i
   await expect(chat.answers.first()).toHaveAttribute("data-status", "complete");
   expect(await states(page)).toEqual(["failed", "done"]);
   await expect(chat.answers.first().getByText("It says 3.")).toBeVisible();
-  await expectNoFindings(page);
+  expect(await findings(page)).toEqual(NOTHING);
 });
 
 test("a plan of four steps survives a failing step and a crash in the middle of another", async ({
@@ -197,5 +190,5 @@ test("a call that asks for a decision stands in no fold of its step", async ({ p
   await expect(page.getByTestId("consent")).toBeVisible();
   await page.getByTestId("plan-line").first().click();
   await expect(page.getByTestId("consent")).toBeVisible();
-  await expectNoFindings(page);
+  expect(await findings(page)).toEqual(NOTHING);
 });

@@ -91,7 +91,7 @@ test("after Stop they wait until they are sent by hand", async ({ page, model })
   await page.keyboard.press("Enter");
   await page.keyboard.press("Escape");
   await expect(chat.answers).toHaveAttribute("data-status", "stopped");
-  await expect(page.getByTestId("queue")).toContainText("The last answer did not end as it should");
+  await expect(page.getByTestId("queue")).toContainText("The answer was stopped, so these wait");
   await page.getByTestId("send-now").click();
   await expect(chat.answers.nth(1)).toContainText("Second answer.");
   await expect(page.getByTestId("queue")).toHaveCount(0);
@@ -120,4 +120,30 @@ test("what waits stays with its conversation", async ({ page, model, request }) 
   await expect(page.getByTestId("queue")).toContainText("These were not sent yet.");
   await page.getByTestId("send-now").click();
   await expect(chat.answers.nth(1)).toContainText("Second answer.");
+});
+
+test("a changed question is sent once the answer is complete, and says so until then", async ({ page, context, model }) => {
+  const chat = new ChatPage(page);
+  const second = gate();
+  model.answer(["First answer."]);
+  model.answer(held("Second answer.", second.opened));
+  await page.goto("/");
+  await chat.ask("One");
+  const question = page.locator('article[data-role="user"]').first();
+  await question.getByTestId("edit").click();
+  const field = page.getByTestId("edit-field");
+  await field.fill("Another");
+  const other = new ChatPage(await context.newPage());
+  await other.page.goto(page.url());
+  await other.send("Two");
+  await expect(chat.answers.last()).toHaveAttribute("data-status", "streaming");
+  await expect(page.getByTestId("edit-send")).toBeDisabled();
+  await expect(page.locator(".edit [role=status]")).toHaveText("Wait until the answer is complete, or stop it.");
+  second.open();
+  await expect(chat.answers.last()).toHaveAttribute("data-status", "complete");
+  await expect(field).toHaveValue("Another");
+  model.answer(["Another answer."]);
+  await field.press("Enter");
+  await expect(question.getByTestId("version")).toHaveText("2/2");
+  await expect(chat.answers).toContainText("Another answer.");
 });

@@ -7,6 +7,9 @@ import { expect, test } from "../kit/test.ts";
 // Slow enough that a reload falls into the middle of the answer's last sentence.
 test.use({ demoPaceMs: 600 });
 
+// They do not know of each other, and mostly wait: all workers take from this file.
+test.describe.configure({ mode: "parallel" });
+
 const QUESTION = "What is (1 + 2) × (3 + 4) + (5 + 6) × (7 + 8) + 9?";
 
 test("a reload in the middle of an answer shows all of it, once and in order", async ({ page, context }) => {

@@ -29,7 +29,7 @@ test("blocks, bubbles and fields begin on the side of their words", async ({ pag
       const [words, box] = [range.getBoundingClientRect(), block.getBoundingClientRect()];
       return words.left - box.left < box.right - words.right ? "left" : "right";
     });
-  for (const place of ["h3", "p", "li"]) expect(await side(place), place).toBe("right");
+  for (const place of ["h3", "p", "li", "td:last-child"]) expect(await side(place), place).toBe("right");
   expect(await side(".part > p:last-child")).toBe("left");
 
   await test.step("bullets and a quote's line stand beside them", async () => {
@@ -38,6 +38,11 @@ test("blocks, bubbles and fields begin on the side of their words", async ({ pag
     expect(await list.evaluate((list) => getComputedStyle(list).paddingLeft)).toBe("0px");
     await expect(quote).toHaveCSS("border-right-width", "3px");
     await expect(quote).toHaveCSS("border-left-width", "0px");
+  });
+
+  await test.step("a table stands on its side", async () => {
+    const [answered, table] = [await answer.locator("p").first().boundingBox(), await answer.locator("table").boundingBox()];
+    expect(Math.abs(answered!.x + answered!.width - table!.x - table!.width)).toBeLessThan(3);
   });
 
   await test.step("what is written turns with its first letter", async () => {

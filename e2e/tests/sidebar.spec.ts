@@ -1,6 +1,6 @@
 // The list of conversations: found, renamed, deleted and taken back, and in step with what happens elsewhere.
 
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, holdProgram } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
 import { chooseInMenu } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
@@ -162,11 +162,7 @@ test("nothing moves when the page comes alive", async ({ page, request }) => {
     new PerformanceObserver(note).observe({ type: "layout-shift", buffered: true });
   });
   // What the server drew is there to be read before the page's program is.
-  const held = gate();
-  await page.route(/tallybook_bg\.wasm/, async (route) => {
-    await held.opened;
-    await route.continue();
-  });
+  const release = await holdProgram(page);
   await page.goto("/", { waitUntil: "domcontentloaded" });
   /** Gives what moved so far. The browser tells of it a frame later. */
   const moved = () =>
@@ -177,7 +173,7 @@ test("nothing moves when the page comes alive", async ({ page, request }) => {
   await expect(page.getByTestId("conversation-link").filter({ hasText: "Here already" }).first()).toBeVisible();
   // A browser may show the page before it has read all of it.
   await moved();
-  held.open();
+  release();
   await expect(page.getByTestId("search")).toBeEnabled();
   await expect(page.getByTestId("sidebar").getByRole("heading", { name: "Today" })).toBeVisible();
   expect(await moved()).toEqual([]);

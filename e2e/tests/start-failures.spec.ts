@@ -1,6 +1,6 @@
 // A page that cannot start, or whose program stops, says so and how to go on.
 
-import type { Page } from "@playwright/test";
+import type { Page, Route } from "@playwright/test";
 import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage, alive } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
@@ -41,11 +41,21 @@ test("a program that comes late starts the page by itself", async ({ page }) => 
   await expect(chat.answers).toHaveCount(1);
 });
 
-test("a style that does not load is said", async ({ page }) => {
-  await page.route(/tallybook\.css/, (route) => route.fulfill({ status: 503 }));
-  await page.goto("/");
-  await expect(notice(page)).toContainText("could not be loaded");
-});
+for (const [how, fail] of Object.entries({
+  "comes to nothing": (route: Route) => route.fulfill({ status: 503 }),
+  "is not reached": (route: Route) => route.abort(),
+  // As a server answers that does not have it: what is no style is not looked into.
+  "is something else": (route: Route) =>
+    route.fulfill({ status: 404, contentType: "text/plain", headers: { "x-content-type-options": "nosniff" }, body: "No." }),
+})) {
+  test(`a style that ${how} is said, and the page works all the same`, async ({ page, tolerated }) => {
+    tolerated.push(/Failed to load resource|Refused to apply style|net::ERR_/);
+    await page.route(/tallybook\.css/, fail);
+    await page.goto("/");
+    await expect(notice(page)).toContainText("could not be loaded");
+    await alive(page);
+  });
+}
 
 test("a program that stops is said", async ({ page }) => {
   await page.goto("/");

@@ -1,9 +1,8 @@
 // Taking over what the server drew: the newest messages first, and nothing that is done meanwhile is lost.
 
 import type { Page } from "@playwright/test";
-import { ChatPage, alive } from "../kit/chat.ts";
+import { ChatPage, alive, holdProgram } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";
-import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ demoPaceMs: 0 });
@@ -70,15 +69,37 @@ test("one can write, and go elsewhere, before the list and the header are alive"
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
 });
 
-/** Holds the page's program back, so that the page is not alive before it comes. */
-async function holdProgram(page: Page): Promise<() => void> {
-  const held = gate();
-  await page.route("**/tallybook_bg.wasm", async (route) => {
-    await held.opened;
-    await route.continue();
+for (const [where, button, seen] of [
+  ["in a message", "edit", "edit-field"],
+  ["in the header", "conversation-menu", "menu-find"],
+] as const) {
+  test(`what is pressed ${where} before the page's program is there is done when it is`, async ({ page, request }) => {
+    const address = await converse(request, 1);
+    const release = await holdProgram(page);
+    await page.goto(address, { waitUntil: "commit" });
+    await page.getByTestId(button).first().click();
+    release();
+    await alive(page);
+    await expect(page.locator("[data-drawn]")).toHaveCount(0);
+    await expect(page.getByTestId(seen)).toBeVisible();
+    await expect(page.getByTestId(seen)).toBeEnabled();
   });
-  return held.open;
 }
+
+test("a menu that was closed again before the page's program is there stays closed", async ({ page, request }) => {
+  const address = await converse(request, 1);
+  const release = await holdProgram(page);
+  await page.goto(address, { waitUntil: "commit" });
+  await page.getByTestId("conversation-menu").click();
+  const menu = page.locator("#conversation-menu");
+  await expect(menu).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(menu).toBeHidden();
+  release();
+  await alive(page);
+  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await expect(menu).toBeHidden();
+});
 
 test("one can write before the page is alive", async ({ page }) => {
   const release = await holdProgram(page);

@@ -1,9 +1,8 @@
 // The main ways through the page by touch, on a phone: everything is reached by tapping and scrolling alone.
 
 import type { Locator, Page } from "@playwright/test";
-import { ChatPage, alive, toolCalls } from "../kit/chat.ts";
+import { ChatPage, alive, holdProgram, toolCalls } from "../kit/chat.ts";
 import { converse, question } from "../kit/converse.ts";
-import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 700 }, demoPaceMs: 0 });
@@ -85,11 +84,7 @@ test("a question is sent by the button, since Enter breaks the line, and its cal
 });
 
 test("Enter breaks the line before the page is alive, too, and its key says so", async ({ page }) => {
-  const held = gate();
-  await page.route(/tallybook_bg\.wasm/, async (route) => {
-    await held.opened;
-    await route.continue();
-  });
+  const release = await holdProgram(page);
   await page.goto("/", { waitUntil: "commit" });
   const field = page.getByTestId("composer");
   await expect(field).toBeEnabled();
@@ -100,7 +95,7 @@ test("Enter breaks the line before the page is alive, too, and its key says so",
   await page.keyboard.press("Enter");
   await page.keyboard.type("2 + 3?");
   await expect(field).toHaveValue("What is\n2 + 3?");
-  held.open();
+  release();
   await alive(page);
   await expect(field).toHaveValue("What is\n2 + 3?");
   await expect(field).toHaveAttribute("enterkeyhint", "enter");

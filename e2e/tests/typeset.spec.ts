@@ -1,7 +1,7 @@
 // The typesetter: code gets colours and formulas their shape, when a page first shows some, and never at the price of text.
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Locator, Page } from "@playwright/test";
+import { violations } from "../kit/axe.ts";
 import { ChatPage, alive } from "../kit/chat.ts";
 import { ATTACKS, watch } from "../kit/hostile.ts";
 import { gate } from "../kit/model.ts";
@@ -299,7 +299,6 @@ for (const colorScheme of ["light", "dark"] as const) {
     expect(contrasts).toHaveLength(9);
     for (const { name, ratio } of contrasts) expect(ratio, name).toBeGreaterThan(4.5);
     expect(new Set(contrasts.map(({ ink }) => ink)).size, "each has a colour of its own").toBe(9);
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join("\n")}`)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
   });
 }

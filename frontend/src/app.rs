@@ -15,7 +15,7 @@ use leptos::{html, nonce::use_nonce, prelude::*};
 use crate::browser;
 use crate::{
     address::Address,
-    browser::{BROKEN_ID, COMPOSING, SENDS},
+    browser::{BROKEN_ID, COMPOSING, DRAWN, PRESSED, SENDS},
     components::{
         composer::{HANDLED_BY_INPUT_METHOD, OF_KEYS},
         ids::{COMPOSER_HINT_ID, COMPOSER_ID},
@@ -46,15 +46,21 @@ const LOAD_ATTEMPTS: u32 = 6;
 const STYLE_FIRST: &str = "getComputedStyle(document.body).color;";
 
 /// What is done before anything is painted. The newest message of a conversation is shown first: what is at the top would
-/// otherwise be laid out, too, and seen for a moment. And one can write at once: what is written until the page is alive is kept
-/// as it keeps what is being written, and taken over by it (`browser::TakingOver`), to be sent if that was asked for. Whoever has
-/// no scripts cannot. Under a thumb Enter breaks the line, and the field says so. A file that is dropped anywhere on the page is
-/// not opened in its place, as long as the document is there.
+/// otherwise be laid out, too, and seen for a moment. And one can write at once: what is written until the page is alive is
+/// kept as it keeps what is being written, and taken over by it (`browser::TakingOver`), to be sent if that was asked for.
+/// Whoever has no scripts cannot. A button of a message, the list or the header that is pressed before it is alive is marked,
+/// to be pressed when it is; a menu that is closed again meanwhile is not opened anew. Under a thumb Enter breaks the line, and
+/// the field says so. A file that is dropped anywhere on the page is not opened in its place, as long as the document is there.
 fn before_paint(address: Address) -> String {
     let kept = draft_name(address.uuid());
     format!(
         "{{ const keepFile = event => {{ if (event.dataTransfer?.types.includes('Files')) event.preventDefault(); }};\
          addEventListener('dragover', keepFile); addEventListener('drop', keepFile);\
+         addEventListener('click', event => {{ const button = event.target.closest('button');\
+         if (!button || 'alive' in document.body.dataset && !button.closest('[{DRAWN}]')) return;\
+         document.querySelector('[{PRESSED}]')?.removeAttribute('{PRESSED}'); button.setAttribute('{PRESSED}', ''); }});\
+         addEventListener('toggle', ({{ newState, target }}) => {{ if (newState === 'closed')\
+         document.querySelector(`[{PRESSED}][popovertarget=\"${{target.id}}\"]`)?.removeAttribute('{PRESSED}'); }}, true);\
          const thread = document.getElementById('{THREAD_ID}');\
          if (thread) thread.scrollTop = thread.scrollHeight;\
          const field = document.getElementById('{COMPOSER_ID}');\
@@ -104,7 +110,8 @@ fn take_over_from(folder: &str) -> String {
          const stopped = error => {{ if (error instanceof WebAssembly.RuntimeError) tell('stopped'); }};\
          addEventListener('error', event => stopped(event.error));\
          addEventListener('unhandledrejection', event => stopped(event.reason));\
-         if (!document.querySelector('link[rel=stylesheet]').sheet?.cssRules.length) tell('unloaded');\
+         const has = link => {{ try {{ return link.sheet.cssRules.length > 0; }} catch {{ return false; }} }};\
+         if (!has(document.querySelector('link[rel=stylesheet]'))) tell('unloaded');\
          const attempts = {{}};\
          const load = name => import(`{folder}/${{name}}.js${{attempts[name] ? '?' + attempts[name] : ''}}`).then(program =>\
          program.default({{ module_or_path: `{folder}/${{name}}_bg.wasm` }}).then(() => program)).catch(error => {{\
@@ -113,7 +120,7 @@ fn take_over_from(folder: &str) -> String {
          window.typeset = place => {{\
          if (place.querySelector('.code-language:not(:empty), .math'))\
          (typesetter ??= load('typeset')).then(program => program.typeset(place), () => {{ typesetter = undefined; }}); }};\
-         let styled = document.querySelector('link[href$=\"/later.css\"]')?.sheet && Promise.resolve();\
+         let styled = has(document.querySelector('link[href$=\"/later.css\"]')) ? Promise.resolve() : undefined;\
          window.loadStyle = () => styled ??= new Promise((done, failed) => {{\
          const link = Object.assign(document.createElement('link'), {{ rel: 'stylesheet', href: '{folder}/later.css', onload: done,\
          onerror: () => {{ link.remove(); styled = undefined; failed(); }} }}); document.head.append(link); }});\
@@ -253,14 +260,14 @@ pub(crate) async fn take_over() {
     };
     in_turn::begin();
     leptos::mount::mount_to(taking_over.place(), page).forget();
-    let around = in_turn::take_around();
-    let kept: Vec<_> = around.iter().map(|part| part.id).collect();
     loop {
         browser::next_task().await;
         let Some(is_due) = in_turn::next() else { break };
         is_due.try_set(true);
         tick().await;
     }
+    let around = in_turn::take_around();
+    let kept: Vec<_> = around.iter().map(|part| part.id).collect();
     browser::composed().await;
     // In a task of its own: a frame whose callback this is would be drawn in it, too.
     taking_over.finish(&kept, COMPOSER_ID);

@@ -20,7 +20,7 @@ pub(crate) use self::{
     focus::{focus, focus_if_free, focus_in_place, is_focus_free, press, scroll_into_view},
     network::{Body, Response, fetch, send_at_leaving},
     taking_out::{copy, download, save_text},
-    taking_over::{drawn_by_server, forget_drawn, remove_drawn, replace_drawn},
+    taking_over::{DRAWN, PRESSED, drawn_by_server, forget_drawn, remove_drawn, replace_drawn, take_drawn},
     typed::{COMPOSING, SENDS},
 };
 #[cfg(feature = "browser")]

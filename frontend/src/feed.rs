@@ -6,7 +6,7 @@ use futures_util::future::{AbortHandle, abortable};
 use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::FeedEvent;
 
-use crate::{api, browser, in_turn::in_place};
+use crate::{api, browser, in_turn::in_place, reactive::effect};
 
 const MAX_PAUSE_SECS: u64 = 30;
 
@@ -42,7 +42,7 @@ impl Feed {
             is_outdated: RwSignal::new(false),
         };
         // Effects run in a browser alone, once the page is there.
-        Effect::new(move || {
+        effect(move || {
             // After what is built in turn.
             let placed = in_place();
             spawn_local(async move {

@@ -9,6 +9,8 @@ use std::{cell::RefCell, collections::VecDeque};
 use futures_channel::oneshot;
 use leptos::prelude::*;
 
+use crate::browser;
+
 #[derive(Default)]
 struct Turns {
     /// What is built before the page is put in its place, by what has it built.
@@ -64,8 +66,12 @@ pub(crate) fn end() {
     }
 }
 
-/// Does it in the next frame that has the page in its place: out of that nothing is laid out, and nothing takes the focus.
+/// Does it in the next frame that has the page in its place: out of that nothing is laid out, and nothing takes the focus. A
+/// server has no frames, and does nothing: what it takes down once it is drawn may ask for one.
 pub(crate) fn in_next_frame(act: impl FnOnce() + 'static) {
+    if !browser::IS_HERE {
+        return;
+    }
     let act: Box<dyn FnOnce()> = Box::new(act);
     when_in_place(Box::new(move || request_animation_frame(act)));
 }

@@ -67,7 +67,7 @@ impl Render for Stretch {
     #[expect(clippy::expect_used, reason = "a page cannot be without elements")]
     fn build(self) -> Prose {
         let id = self.id();
-        if let Some(place) = browser::drawn_by_server(&id) {
+        if let Some(place) = browser::take_drawn(&id) {
             // One that is not complete will be drawn anew.
             if self.complete {
                 typeset(&place);

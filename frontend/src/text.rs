@@ -108,6 +108,7 @@ texts! {
     queue_label: "Messages that wait", "送信を待っているメッセージ";
     queue_goes_on: "Sent one after the other, each when the answer before it ends.", "回答が終わるたびに、順番に送信されます。";
     queue_waits: "The last answer did not end as it should, so these wait.", "直前の回答が最後まで終わらなかったため、送信を待っています。";
+    queue_was_stopped: "The answer was stopped, so these wait until you send them.", "回答が停止されたため、送信の指示を待っています。";
     queue_rests: "These were not sent yet.", "まだ送信されていません。";
     queue_sending: "Sending…", "送信しています…";
     queue_edit: "Change this message", "このメッセージを変更";

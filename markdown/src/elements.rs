@@ -104,14 +104,14 @@ pub(crate) fn table(mut rows: Vec<Node>, labels: &Labels) -> Element {
     // The parts that an HTML parser would add by itself are written out: both sides must have the same tree.
     let body = rows.split_off(rows.len().min(1));
     rows.push(element("tbody").around(body).into());
-    let table = sided("div")
+    let table = element("div")
         .with("class", "table")
         .with("tabindex", "0")
         .with("role", "region")
         .with("aria-label", name)
         .around(vec![element("table").around(rows).into()]);
     let copy = copy_button("copy-table", &labels.copy_csv, labels);
-    element("div").with("class", "table-block").around(vec![table.into(), copy])
+    sided("div").with("class", "table-block").around(vec![table.into(), copy])
 }
 
 /// What a table is called: by the heads of its columns, since Markdown knows no captions.

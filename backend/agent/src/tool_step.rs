@@ -9,7 +9,7 @@ use std::{
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 use tallybook_llm::ToolResult;
-use tallybook_protocol::{ToolCallStatus, Usage};
+use tallybook_protocol::{ToolCallStatus, Usage, without_nul};
 use tallybook_tools::{BegunCall, Progress, Risk, Secrets, ToolError, ToolOutput, ToolRegistry, Whose};
 use tokio::{
     sync::OwnedSemaphorePermit,
@@ -106,7 +106,7 @@ impl ToolRunner {
             });
             // Before anything is cut, which could leave half of one.
             let hide = |text: String| secrets.hide(text).into_owned();
-            let returned = returned.map(|output| ToolOutput { text: hide(output.text) });
+            let returned = returned.map(|output| ToolOutput { text: without_nul(hide(output.text)) });
             returned.map_err(|error| {
                 spans::record_failure(&Span::current(), &error.error_type);
                 bounded_error(&ToolError { message: hide(error.message), ..error })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tallybook_protocol::Usage;
+use tallybook_protocol::{Usage, without_nul};
 
 use super::request::ToolCallRequest;
 
@@ -39,6 +39,24 @@ pub enum ModelEvent {
         /// Tokens of this request.
         usage: Usage,
     },
+}
+
+impl ModelEvent {
+    /// The same without NUL characters, which what a model writes is not kept with.
+    pub(super) fn without_nul(self) -> Self {
+        match self {
+            Self::TextDelta(text) => Self::TextDelta(without_nul(text)),
+            Self::ReasoningDelta(text) => Self::ReasoningDelta(without_nul(text)),
+            Self::ToolCall(ToolCallRequest { id, name, input_text }) => {
+                Self::ToolCall(ToolCallRequest { id, name: without_nul(name), input_text: without_nul(input_text) })
+            }
+            event @ (Self::Attempt(_)
+            | Self::RetryIn(_)
+            | Self::CallGrew { .. }
+            | Self::Opaque(_)
+            | Self::Ended { .. }) => event,
+        }
+    }
 }
 
 /// A wait before a provider is asked again.

@@ -38,7 +38,7 @@ pub(super) fn stream<R: StreamReader + 'static>(
                             event,
                             ModelEvent::Opaque(_) | ModelEvent::CallGrew { .. } | ModelEvent::ReasoningDelta(_)
                         );
-                        yield event;
+                        yield event.without_nul();
                     }
                     Some(Err(failure)) => break failure,
                     None => return,

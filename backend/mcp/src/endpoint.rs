@@ -75,13 +75,12 @@ impl Endpoint {
         oauth: Option<&OAuthSettings>,
         find: &impl Fn(&str) -> Option<String>,
     ) -> Result<Self, SettingsError> {
+        if let Some(problem) = &settings.unusable {
+            return wrong(&[], problem.clone());
+        }
         match (&settings.url, &settings.command) {
             (Some(_), Some(_)) => wrong(&["command"], "it has a url and a command; a server has one of them"),
             (None, None) => wrong(&[], "it has neither a url nor a command"),
-            (Some(url), None) if url.trim_end_matches(':') == "sse" => wrong(
-                &["url"],
-                "the transport \"sse\" is no longer part of MCP; use the server's Streamable HTTP address, often /mcp",
-            ),
             (Some(url), None) => {
                 let url = checked_url(&["url"], &expanded(url, find)?, settings.allow_http)?;
                 let headers = headers(settings, find)?;
@@ -244,7 +243,6 @@ mod tests {
         assert!(refused(&with_url("https://169.254.169.254/mcp")).contains("link-local"));
         assert!(refused(&with_url("https://[::ffff:169.254.169.254]/mcp")).contains("link-local"));
         assert!(refused(&with_url("file:///etc/passwd")).contains("https://"));
-        assert!(refused(&with_url("sse:")).contains("no longer part of MCP"));
     }
 
     #[test]

@@ -18,6 +18,9 @@ pub enum ServersFileError {
     /// It is not JSON, or something in it has the wrong type.
     #[error("{0}")]
     Json(#[from] serde_json::Error),
+    /// It is a list.
+    #[error("it is no object with the member mcpServers")]
+    NoObject,
     /// It is far longer than such a file.
     #[error("it is longer than {MAX_FILE_BYTES} bytes")]
     TooLong,
@@ -31,10 +34,14 @@ pub fn read_servers_file(text: &str) -> Result<ToolServersSettings, ServersFileE
     if text.len() > MAX_FILE_BYTES {
         return Err(ServersFileError::TooLong);
     }
+    // The items of a list would be read as the members in their order.
+    if text.trim_start().starts_with('[') {
+        return Err(ServersFileError::NoObject);
+    }
     let file: File = serde_json::from_str(text)?;
     let mut settings = ToolServersSettings::default();
     for Named(entries) in [file.http_streamable_servers, file.mcp_servers, file.servers] {
-        let servers = entries.into_iter().filter_map(|(name, entry)| Some((name, entry.settings()?))).collect();
+        let servers = entries.into_iter().filter_map(|(name, entry)| Some((name, read_entry(entry)?))).collect();
         settings = settings.and(ToolServersSettings { servers, oauth: None })?;
     }
     Ok(settings)
@@ -49,9 +56,9 @@ struct File {
     servers: Named,
 }
 
-/// Servers by name, in the order of the file.
+/// Servers by name, in the order of the file, each as it is written.
 #[derive(Default)]
-struct Named(Vec<(String, Entry)>);
+struct Named(Vec<(String, Value)>);
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -76,20 +83,35 @@ struct Entry {
     pin: Pin,
 }
 
+/// The settings of one server, which fails alone where it is not written as one. `None` where it is switched off.
+fn read_entry(entry: Value) -> Option<ToolServerSettings> {
+    if !entry.is_object() {
+        return Some(unusable("it is no object with a url or a command"));
+    }
+    match serde_path_to_error::deserialize::<_, Entry>(entry) {
+        Ok(entry) => entry.settings(),
+        Err(error) => Some(unusable(format!("its member {} cannot be read: {}", error.path(), error.inner()))),
+    }
+}
+
+fn unusable(problem: impl Into<String>) -> ToolServerSettings {
+    ToolServerSettings { unusable: Some(problem.into()), ..ToolServerSettings::default() }
+}
+
 impl Entry {
     /// `None` where it is switched off.
     fn settings(self) -> Option<ToolServerSettings> {
         if self.disabled {
             return None;
         }
+        if self.transport.as_deref() == Some("sse") {
+            let problem =
+                "the transport \"sse\" is no longer part of MCP; use the server's Streamable HTTP address, often /mcp";
+            return Some(unusable(problem));
+        }
         let text = |value: Value| if let Value::String(text) = value { text } else { value.to_string() };
-        // The transport that MCP gave up is told by its name alone, which the check of addresses turns into words.
-        let url = match self.transport.as_deref() {
-            Some("sse") => Some("sse:".to_owned()),
-            _ => self.url,
-        };
         Some(ToolServerSettings {
-            url,
+            url: self.url,
             headers: self.headers,
             allow_http: self.allow_http,
             requires_auth: self.requires_auth,
@@ -102,6 +124,7 @@ impl Entry {
             exclude: self.exclude,
             timeout_secs: self.timeout_secs,
             pin: self.pin,
+            unusable: None,
         })
     }
 }
@@ -118,8 +141,8 @@ impl<'de> Deserialize<'de> for Named {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named, A::Error> {
-                let mut servers: Vec<(String, Entry)> = Vec::new();
-                while let Some((name, entry)) = map.next_entry::<String, Entry>()? {
+                let mut servers: Vec<(String, Value)> = Vec::new();
+                while let Some((name, entry)) = map.next_entry::<String, Value>()? {
                     if servers.iter().any(|(known, _)| *known == name) {
                         return Err(A::Error::custom(ServerNameError::Twice(name)));
                     }
@@ -159,12 +182,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_written_as_a_server_fails_alone() {
+        let file = r#"{ "mcpServers": {
+            "number": { "url": 5 }, "list": [], "old": { "type": "sse", "url": "https://example.com" }, "good": { "command": "x" },
+            "off": { "type": "sse", "disabled": true }
+        } }"#;
+        let servers = read_servers_file(file).unwrap().servers;
+        let problems: Vec<_> = servers.iter().map(|(name, server)| (&**name, server.unusable.as_deref())).collect();
+        let [(_, number), (_, list), (_, old), good] = problems[..] else { panic!("{problems:?}") };
+        assert_eq!(number, Some("its member url cannot be read: invalid type: integer `5`, expected a string"));
+        assert_eq!(list, Some("it is no object with a url or a command"));
+        assert!(old.is_some_and(|problem| problem.contains("Streamable HTTP")), "{old:?}");
+        assert_eq!(good, ("good", None));
+    }
+
+    #[test]
     fn a_name_twice_is_an_error() {
         let error = |file| read_servers_file(file).unwrap_err().to_string();
         let across = error(r#"{"mcpServers":{"a":{"command":"x"}},"servers":{"a":{"command":"y"}}}"#);
         assert_eq!(across, r#"there are two tool servers named "a"; give one of them another name"#);
         assert!(error(r#"{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}"#).contains("two tool servers"));
         assert!(error(r#"{"mcpServers":[]}"#).contains("line 1"));
+        assert!(error("[]").contains("no object"));
         assert!(error(r#"{"mcpServers":{"":{"command":"x"}}}"#).contains("1 to 50 characters"));
     }
 }

@@ -36,6 +36,9 @@ pub struct ToolServerSettings {
     pub timeout_secs: Option<u64>,
     /// What happens when a tool's definition changes.
     pub pin: Pin,
+    /// Why nothing of it can be used, where it was written in a way that says nothing else.
+    #[serde(skip)]
+    pub unusable: Option<String>,
 }
 
 /// Which calls of a server need a person's consent.

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use anyhow::Context as _;
 use tallybook::{
     accounts::{Accounts, Password},
     config::{AdminTask, Settings},
@@ -177,7 +178,8 @@ fn first_line() -> anyhow::Result<String> {
 }
 
 fn asked() -> anyhow::Result<String> {
-    let password = rpassword::prompt_password("Password: ")?;
+    let no_terminal = "the password cannot be asked for here; send it on a line of its own with --password-stdin";
+    let password = rpassword::prompt_password("Password: ").context(no_terminal)?;
     anyhow::ensure!(password == rpassword::prompt_password("Once more: ")?, "the two passwords are not the same");
     Ok(password)
 }

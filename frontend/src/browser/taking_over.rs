@@ -1,11 +1,9 @@
 //! Putting the page that is built here in the place of the one that the server drew. What is around the message field follows part by
 //! part, and messages one by one, when the code that draws them is here: until one is alive it stands as the server drew it, and what
-//! is pressed in it is done when it is.
+//! is pressed in it (which the document's script marks, `app`) is done when it is.
 
-use std::{cell::RefCell, thread::LocalKey};
-
-use wasm_bindgen::{JsCast, closure::Closure};
-use web_sys::{Element, Event, HtmlElement};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement};
 
 use super::{
     IS_HERE,
@@ -15,7 +13,13 @@ use super::{
 };
 
 /// Marks what the server drew, as long as it stands where the page will be.
-const DRAWN: &str = "data-drawn";
+pub(crate) const DRAWN: &str = "data-drawn";
+
+/// Marks the button of what the server drew that was pressed last, until there is somebody to hear it. Links are followed at once.
+pub(crate) const PRESSED: &str = "data-pressed";
+
+/// What browsers give to details that are open.
+const OPEN: &str = "open";
 
 /// Where that is of messages, which are alive after the rest of the page.
 const KEPT_IN: &str = "data-keeps-drawn";
@@ -23,14 +27,7 @@ const KEPT_IN: &str = "data-keeps-drawn";
 /// What stands there of messages that the page does not have yet.
 const KEPT: &str = ".messages > [data-drawn]";
 
-thread_local! {
-    static PRESSED: Kept = const { RefCell::new(None) };
-    static FOCUSED: Kept = const { RefCell::new(None) };
-}
-
-type Kept = RefCell<Option<Spot>>;
-
-/// A place in a message or a part of the page, which is the same in what the server drew of it and in what is alive.
+/// A place in a message or a part of the page, which is the same in what the server drew of it and in what is alive (`take_drawn`).
 struct Spot {
     /// The id of what it is in.
     within: String,
@@ -67,7 +64,7 @@ impl TakingOver {
     pub(crate) fn finish(self, parts: &[&str], field: &str) {
         let Self { old, new } = self;
         let scrolled = SCROLLED.map(|area| (area, scroll_top(&old, area)));
-        let focused = focused().map(|element| element.id()).filter(|id| !id.is_empty());
+        let focused = focused();
         let is_of_same = old.has_attribute(DRAWN);
         if is_of_same {
             let _ = keep_messages(&old, &new);
@@ -81,8 +78,12 @@ impl TakingOver {
         for (area, top) in scrolled {
             set_scroll_top(&new, area, top);
         }
-        if let Some(id) = focused {
-            focus(&id);
+        if let Some(focused) = focused {
+            if focused.is_connected() {
+                focus_in_place(focused.unchecked_ref());
+            } else {
+                focus(&focused.id());
+            }
         }
         if is_of_same {
             // Not every page has one.
@@ -154,8 +155,7 @@ fn keep_part(old: &Element, new: &Element, id: &str) -> Option<()> {
         if around.id().is_empty() { format!(".{}", around.class_list().item(0)?) } else { format!("#{}", around.id()) };
     let place = new.query_selector(&named).ok()??;
     part.set_attribute(DRAWN, "").ok()?;
-    place.prepend_with_node_1(&part).ok()?;
-    hear(&part)
+    place.prepend_with_node_1(&part).ok()
 }
 
 /// Moves the messages, and what stands among them, to where the new page has none yet. Out of sight they are not laid out anew: their
@@ -174,26 +174,7 @@ fn keep_messages(old: &Element, new: &Element) -> Option<()> {
         element.set_attribute(DRAWN, "").ok()?;
         place.after_with_node_1(&element).ok()?;
     }
-    hear(&list)
-}
-
-/// Keeps which button of what the server drew was pressed, and which button or link has the focus, until there is somebody to hear it.
-/// Links that are pressed are followed at once.
-fn hear(place: &Element) -> Option<()> {
-    keep(place, "click", "button", &PRESSED)?;
-    keep(place, "focusin", "button, a", &FOCUSED)
-}
-
-fn keep(place: &Element, event: &str, of: &'static str, kept: &'static LocalKey<Kept>) -> Option<()> {
-    let keep = Closure::<dyn Fn(Event)>::new(move |event: Event| {
-        let spot = || {
-            let element = event.target()?.dyn_into::<Element>().ok()?.closest(of).ok()??;
-            let within = element.closest(&format!("[{DRAWN}][id]")).ok()??;
-            Some(Spot::of(&element, &within))
-        };
-        kept.set(spot());
-    });
-    place.add_event_listener_with_callback(event, keep.into_js_value().unchecked_ref()).ok()
+    Some(())
 }
 
 /// A number as the browser writes it: what Rust has for that is large.
@@ -247,20 +228,43 @@ pub(crate) fn replace_drawn() {
     }
 }
 
-/// Takes out what the server drew of something that is here by now. What was pressed in it is pressed, and the focus stays where it was.
+/// Takes out what the server drew of something that is here by now. What was pressed in it is pressed, what was opened is open, and
+/// the focus stays where it was.
 fn replace(drawn: &Element) {
-    let had_focus = focused().is_some_and(|focused| drawn.contains(Some(&focused)));
+    let spot = |element: &Element| drawn.contains(Some(element)).then(|| Spot::of(element, drawn));
+    let focused = focused().as_ref().and_then(spot);
+    let pressed = find(&format!("[{PRESSED}]")).map(|pressed| (spot(&pressed), pressed));
     drawn.remove();
-    if let Some(focused) = find_kept(&FOCUSED, drawn).filter(|_| had_focus) {
+    if drawn.has_attribute(OPEN)
+        && let Some(same) = find(&format!("#{}", drawn.id()))
+    {
+        let _ = same.set_attribute(OPEN, "");
+    }
+    if let Some(focused) = focused.and_then(|spot| spot.find()) {
         focus_in_place(&focused);
     }
-    if let Some(pressed) = find_kept(&PRESSED, drawn) {
-        pressed.click();
+    match pressed {
+        Some((Some(spot), pressed)) => {
+            // What came meanwhile may have another button there.
+            if let Some(same) = spot.find().filter(|found| name(found) == name(&pressed)) {
+                same.click();
+            }
+        }
+        // What was taken over as it stands is alive where it is.
+        Some((None, taken)) if !is_drawn(&taken) => {
+            let _ = taken.remove_attribute(PRESSED);
+            taken.unchecked_into::<HtmlElement>().click();
+        }
+        _ => {}
     }
 }
 
-fn find_kept(kept: &'static LocalKey<Kept>, drawn: &Element) -> Option<HtmlElement> {
-    kept.with_borrow_mut(|spot| spot.take_if(|spot| spot.within == drawn.id()))?.find()
+fn name(button: &Element) -> Option<String> {
+    button.get_attribute("data-testid")
+}
+
+fn is_drawn(element: &Element) -> bool {
+    element.closest(&format!("[{DRAWN}]")).is_ok_and(|drawn| drawn.is_some())
 }
 
 /// Takes out all that is left of what the server drew.
@@ -279,6 +283,14 @@ pub(crate) fn remove_drawn() {
 /// What the server drew under this id, to be taken over as it stands; `None` when it is not there, or no more.
 pub(crate) fn drawn_by_server(id: &str) -> Option<Element> {
     if IS_HERE { find(&format!("[{DRAWN}] #{id}")) } else { None }
+}
+
+/// The same, taken from where it is. Something empty keeps its place: what was pressed or has the focus beside it is found by counting.
+pub(crate) fn take_drawn(id: &str) -> Option<Element> {
+    let drawn = drawn_by_server(id)?;
+    let stand_in = window().ok()?.document()?.create_element("div").ok()?;
+    drawn.replace_with_with_node_1(&stand_in).ok()?;
+    Some(drawn)
 }
 
 fn is_message(element: &Element) -> bool {

@@ -15,6 +15,7 @@ use crate::{
     in_turn::in_next_frame,
     json,
     language::{Language, use_language},
+    reactive::memo,
     session::{Loading, Session},
     transcript::{Call, CallText, Extent},
 };
@@ -83,7 +84,7 @@ pub(crate) fn CallPart(
     session: Option<Session>,
 ) -> impl IntoView {
     let text = use_language();
-    let held = Memo::new(move |_| call.with(|call| part.of(call.as_ref()?).cloned()));
+    let held = memo(move |_| call.with(|call| part.of(call.as_ref()?).cloned()));
     // Whether the reader asked for all of it here: to see it, or for that or to copy it.
     let (is_wanted, is_asked_for) = (RwSignal::new(false), RwSignal::new(false));
     let load = move || {
@@ -93,7 +94,7 @@ pub(crate) fn CallPart(
         }
     };
     // How it stands is told where it was asked for, although a call is loaded with all its texts.
-    let loading = Memo::new(move |_| {
+    let loading = memo(move |_| {
         let id = call.with(|call| call.as_ref().map(|call| call.id));
         let asked_for = session.zip(id).filter(|_| is_asked_for.get());
         asked_for.map_or(Loading::Idle, |(session, id)| session.call_loading(id))
@@ -103,7 +104,7 @@ pub(crate) fn CallPart(
         is_wanted.set(true);
         load();
     };
-    let is_whole = Memo::new(move |_| held.with(|held| held.as_ref().is_some_and(CallText::is_whole)));
+    let is_whole = memo(move |_| held.with(|held| held.as_ref().is_some_and(CallText::is_whole)));
     Effect::new(move |was_whole: Option<bool>| {
         // The button that was pressed is gone; the next key should still find the text.
         if was_whole == Some(false) && is_whole.get() && is_wanted.get_untracked() {

@@ -23,6 +23,7 @@ use crate::{
     keys::Command,
     language::use_language,
     notification,
+    reactive::{effect, memo},
     session::{Phase, Place, Session},
     text::{DEMO_SETTINGS, page_title},
     transcript::Transcript,
@@ -51,15 +52,15 @@ pub(crate) fn ChatPane(
     open_new_chat: Callback<()>,
 ) -> impl IntoView {
     let text = use_language();
-    Effect::new(move || goal.get().into_iter().for_each(|goal| session.go_to(goal)));
+    effect(move || goal.get().into_iter().for_each(|goal| session.go_to(goal)));
     on_cleanup(move || finding.set(false));
-    Effect::new(move || session.set_leaving(current.get().is_some_and(|uuid| list.is_leaving(uuid))));
-    let has_begun = Memo::new(move |_| {
+    effect(move || session.set_leaving(current.get().is_some_and(|uuid| list.is_leaving(uuid))));
+    let has_begun = memo(move |_| {
         session.unstored.with(Option::is_some) || session.transcript.with(|transcript| !transcript.entries().is_empty())
     });
     // A chat that has just begun is not in the list yet; before that the greeting is the heading.
-    let heading = Memo::new(move |_| title.get().or_else(|| has_begun.get().then(|| text.new_chat().to_owned())));
-    let tab = Memo::new(move |_| match session.place.get() {
+    let heading = memo(move |_| title.get().or_else(|| has_begun.get().then(|| text.new_chat().to_owned())));
+    let tab = memo(move |_| match session.place.get() {
         Place::Missing => page_title(Some(text.not_found_title())),
         Place::Failed(..) => page_title(Some(text.failed_title())),
         Place::NewChat | Place::Loading(_) | Place::Open(_) | Place::Deleted => {
@@ -67,7 +68,7 @@ pub(crate) fn ChatPane(
         }
     });
     // The end of an answer is told once, and nothing before it.
-    let told = Memo::new(move |told: Option<&Told>| match told {
+    let told = memo(move |told: Option<&Told>| match told {
         _ if session.is_busy() => Told::Busy,
         Some(Told::Busy | Told::Answered) => Told::Answered,
         None | Some(Told::Nothing) => Told::Nothing,
@@ -76,11 +77,11 @@ pub(crate) fn ChatPane(
     name_tab(tab, told, waiting);
     // What the server wrote stays until it is known here.
     let drawn_usage = browser::drawn_by_server(USAGE_ID).and_then(|usage| usage.text_content());
-    let usage = Memo::new(move |_| {
+    let usage = memo(move |_| {
         let usage = session.transcript.with(Transcript::usage).map(|usage| text.usage_in_all(usage));
         usage.or_else(|| drawn_usage.clone().filter(|_| session.is_loading()))
     });
-    let found_in = Memo::new(move |_| match session.place.get() {
+    let found_in = memo(move |_| match session.place.get() {
         Place::Open(uuid) => Some(uuid).filter(|_| finding.get()),
         _ => None,
     });
@@ -88,22 +89,22 @@ pub(crate) fn ChatPane(
     provide_context(played);
     let used: ShownUsage = RwSignal::new(None);
     provide_context(Used(used));
-    let is_played = Memo::new(move |_| match session.place.get() {
+    let is_played = memo(move |_| match session.place.get() {
         Place::Open(uuid) => played.0.get().map(|message| (uuid, message)),
         _ => None,
     });
     hear_keys(session, finding, waiting);
     forget_finding(session, finding);
-    let trouble = Memo::new(move |_| match session.place.get() {
+    let trouble = memo(move |_| match session.place.get() {
         Place::Missing => Some(Trouble::Missing),
         Place::Failed(_, words) => Some(Trouble::Failed(words)),
         Place::NewChat | Place::Loading(_) | Place::Open(_) | Place::Deleted => None,
     });
-    let is_deleted = Memo::new(move |_| session.place.with(|place| *place == Place::Deleted));
-    let is_archived = Memo::new(move |_| {
+    let is_deleted = memo(move |_| session.place.with(|place| *place == Place::Deleted));
+    let is_archived = memo(move |_| {
         current.get().and_then(|uuid| list.find(uuid)).filter(|item| item.archived).map(|item| item.uuid)
     });
-    let has_queue = Memo::new(move |_| session.queue.with(|queue| !queue.messages.is_empty()));
+    let has_queue = memo(move |_| session.queue.with(|queue| !queue.messages.is_empty()));
     let conversation = move || {
         view! {
             {move || heading.get().map(|heading| view! { <h1 class="visually-hidden">{heading}</h1> })}
@@ -191,8 +192,8 @@ fn hear_keys(session: Session, finding: RwSignal<bool>, waiting: Memo<Vec<ToolCa
 fn name_tab(tab: Memo<String>, told: Memo<Told>, waiting: Memo<Vec<ToolCallId>>) {
     let text = use_language();
     let unseen = RwSignal::new(false);
-    let waits = Memo::new(move |_| waiting.with(|waiting| !waiting.is_empty()));
-    Effect::new(move || {
+    let waits = memo(move |_| waiting.with(|waiting| !waiting.is_empty()));
+    effect(move || {
         let badge = if waits.get() {
             "(!) "
         } else if unseen.get() {
@@ -202,18 +203,18 @@ fn name_tab(tab: Memo<String>, told: Memo<Told>, waiting: Memo<Vec<ToolCallId>>)
         };
         browser::name_tab(&format!("{badge}{}", tab.get()));
     });
-    Effect::new(move || {
+    effect(move || {
         if waits.get() && browser::is_hidden() {
             notification::show(text.decision_needed(), &tab.get_untracked());
         }
     });
-    Effect::new(move || {
+    effect(move || {
         if told.get() == Told::Answered && browser::is_hidden() {
             unseen.set(true);
             notification::show(text.answer_ended(), &tab.get_untracked());
         }
     });
-    Effect::new(move || {
+    effect(move || {
         let seen = window_event_listener_untyped("visibilitychange", move |_| {
             if !browser::is_hidden() {
                 unseen.set(false);
@@ -251,6 +252,7 @@ fn archived_notice(uuid: Uuid, list: ConversationList) -> AnyView {
                 type="button"
                 class="button small"
                 data-testid="unarchive"
+                disabled=!browser::IS_HERE
                 on:click=move |_| list.archive(&[uuid], false)
             >
                 {text.unarchive()}

@@ -18,6 +18,7 @@ use crate::{
     },
     in_turn::in_next_frame,
     language::use_language,
+    reactive::{effect, memo},
     session::{Phase, Place, Session},
 };
 
@@ -34,15 +35,15 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     let text = use_language();
     let field = NodeRef::<html::Textarea>::new();
     let send = move || session.send_draft();
-    let has_draft = Memo::new(move |_| session.draft.with(|draft| !draft.trim().is_empty()));
+    let has_draft = memo(move |_| session.draft.with(|draft| !draft.trim().is_empty()));
     // One comes here to write, and after an answer to go on writing.
-    Effect::new(move || {
+    effect(move || {
         if !session.is_busy() {
             go_on_writing();
         }
     });
     take_drops(session);
-    let hint = Memo::new(move |_| match () {
+    let hint = memo(move |_| match () {
         () if session.is_leaving.get() => Hint::Obstacle(text.send_while_leaving()),
         () if session.phase.get() == Phase::Awaiting => Hint::Obstacle(text.send_after_decision()),
         () if session.place.with(|place| *place == Place::Deleted) => Hint::Obstacle(text.send_after_deletion()),
@@ -135,7 +136,7 @@ fn take_drops(session: Session) {
         }
         None
     };
-    Effect::new(move || {
+    effect(move || {
         let over = window_event_listener(ev::dragover, move |event| {
             take(&event);
         });
@@ -153,7 +154,7 @@ fn take_drops(session: Session) {
 fn SendButton(session: Session) -> impl IntoView {
     let text = use_language();
     // What keeps a message from being sent.
-    let obstacle = Memo::new(move |_| match session.place.get() {
+    let obstacle = memo(move |_| match session.place.get() {
         Place::Deleted => Some(text.send_after_deletion()),
         _ if session.is_leaving.get() => Some(text.send_while_leaving()),
         _ => session.draft.with(|draft| draft.trim().is_empty()).then(|| text.send_nothing()),
@@ -185,7 +186,7 @@ fn StopButton(session: Session) -> impl IntoView {
             data-testid="stop"
             aria-label=label
             title=label
-            disabled=move || session.stopping.get()
+            disabled=move || !browser::IS_HERE || session.stopping.get()
             on:click=move |event: MouseEvent| {
                 // The second click of a double click on Send, whose place this took, is no wish to stop.
                 if event.detail() < 2 {

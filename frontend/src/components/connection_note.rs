@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::{
     components::composer::go_on_writing,
     language::use_language,
+    reactive::memo,
     session::{Phase, Session},
 };
 
@@ -15,7 +16,7 @@ pub(crate) fn connection_note(session: Session) -> AnyView {
         Phase::Reconnecting(seconds) => Some(text.reconnecting(seconds)),
         Phase::Idle | Phase::Sending | Phase::Following | Phase::Hidden | Phase::Awaiting => None,
     };
-    let is_reconnecting = Memo::new(move |_| matches!(session.phase.get(), Phase::Reconnecting(_)));
+    let is_reconnecting = memo(move |_| matches!(session.phase.get(), Phase::Reconnecting(_)));
     view! {
         <div class="connection">
             <span role="status">{move || session.is_going.get().then(|| text.going_there())}{reconnecting}</span>

@@ -22,6 +22,7 @@ use crate::{
     },
     keys::Command,
     language::use_language,
+    reactive::{effect, memo},
     session::{Phase, Session},
     transcript::{Call, Entry},
 };
@@ -34,7 +35,7 @@ pub(crate) fn ConsentCard(
     entry: OptionalEntry,
     session: Session,
 ) -> impl IntoView {
-    let waits = Memo::new(move |_| {
+    let waits = memo(move |_| {
         read(entry, Entry::asks_for_decisions)
             && call.with(|call| call.as_ref().is_some_and(|call| call.awaits_decision()))
     });
@@ -44,9 +45,9 @@ pub(crate) fn ConsentCard(
                 id,
                 call,
                 session,
-                is_ready: Memo::new(move |_| session.phase.get() == Phase::Awaiting && !session.stopping.get()),
-                is_early: Memo::new(move |_| read(entry, Entry::is_streaming)),
-                is_first: Memo::new(move |_| read(entry, |entry| entry.waiting_calls().first() == Some(&id))),
+                is_ready: memo(move |_| session.phase.get() == Phase::Awaiting && !session.stopping.get()),
+                is_early: memo(move |_| read(entry, Entry::is_streaming)),
+                is_first: memo(move |_| read(entry, |entry| entry.waiting_calls().first() == Some(&id))),
                 edited: RwSignal::new(None),
                 scope: RwSignal::new(ApprovalScope::Conversation),
                 is_denying: RwSignal::new(false),
@@ -61,7 +62,8 @@ impl Card {
     fn view(self) -> AnyView {
         let Self { id, call, session, is_early, text, .. } = self;
         // Effects run in a browser alone.
-        Effect::new(move || session.tools.load_once());
+        effect(move || session.tools.load_once());
+        on_cleanup(card::go_on_deciding);
         on_command(move |command| match command {
             Command::Choose(number) => self.choose(number),
             _ => false,

@@ -8,6 +8,7 @@ use crate::{
     components::ids::card_id,
     consent::plain_decision,
     language::use_language,
+    reactive::memo,
     session::{Phase, Session},
     transcript::Entry,
 };
@@ -17,7 +18,7 @@ const NOTE_ID: &str = "consent-note";
 
 /// The calls that wait for a decision while nothing else goes on.
 pub(crate) fn use_waiting_calls(session: Session) -> Memo<Vec<ToolCallId>> {
-    Memo::new(move |_| {
+    memo(move |_| {
         // Asked first, so that an answer under way is not looked through at each word.
         if session.phase.get() != Phase::Awaiting {
             return Vec::new();
@@ -40,14 +41,16 @@ pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> i
     // What the server wrote stays until it is known here.
     let drawn = browser::drawn_by_server(NOTE_ID).map(|note| note.inner_html());
     let drawn = move || drawn.clone().filter(|_| session.is_loading());
-    let count = Memo::new(move |_| waiting.with(Vec::len));
+    let count = memo(move |_| waiting.with(Vec::len));
     let words = move || Some(count.get()).filter(|count| *count > 0).map(|count| text.calls_wait(count));
     let decide = move |decision: Decision| {
         session.decide(waiting.get_untracked().into_iter().map(|id| plain_decision(id, decision)).collect());
     };
     let button = move |name: &'static str, label: &'static str, run: Callback<()>| {
         view! {
-            <button type="button" class="button small" data-testid=name on:click=move |_| run.run(())>{label}</button>
+            <button type="button" class="button small" data-testid=name disabled=!browser::IS_HERE on:click=move |_| run.run(())>
+                {label}
+            </button>
         }
         .into_any()
     };

@@ -7,8 +7,12 @@ use uuid::Uuid;
 
 use crate::{
     api, browser,
-    components::icon::{Draw, Icon},
+    components::{
+        icon::{Draw, Icon},
+        ids::choice_id,
+    },
     conversation_list::ConversationList,
+    in_turn::in_next_frame,
     language::use_language,
     reactive::memo,
 };
@@ -118,7 +122,12 @@ fn items(
     let archive = Callback::new(move |()| list.archive(&[uuid], !flags.get_untracked().1));
     let pin_label = Signal::derive(move || if flags.get().0 { text.unpin() } else { text.pin() });
     let archive_label = Signal::derive(move || if flags.get().1 { text.unarchive() } else { text.archive() });
-    let select = Callback::new(move |()| list.begin_selection(Some(uuid)));
+    let select = Callback::new(move |()| {
+        list.begin_selection(Some(uuid));
+        in_next_frame(move || {
+            browser::focus_if_free(&choice_id(uuid));
+        });
+    });
     let delete = Callback::new(move |()| list.delete(&[uuid]));
     view! {
         {open.map(|(find, ..)| act(Icon::Magnifier, "find", text.find_here().into(), find))}

@@ -8,7 +8,7 @@ use send_wrapper::SendWrapper;
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 
-use crate::{browser, export, language::use_language, session::Loading};
+use crate::{browser, export, language::use_language, reactive::effect, session::Loading};
 
 /// How long a button says that it did it.
 const TOLD_FOR: Duration = Duration::from_secs(2);
@@ -46,7 +46,7 @@ pub(crate) fn CopyButton(
     let text = use_language();
     // The button that was pressed before the text was here.
     let waiting = StoredValue::new(None::<SendWrapper<Element>>);
-    Effect::new(move || {
+    effect(move || {
         let is_loading = loading.get() == Loading::Running;
         let Some(button) = waiting.get_value() else { return };
         let content = content();

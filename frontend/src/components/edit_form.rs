@@ -8,7 +8,14 @@ use leptos::{
 };
 use tallybook_protocol::MessageId;
 
-use crate::{browser, components::composer::sends, in_turn::in_next_frame, language::use_language, session::Session};
+use crate::{
+    browser,
+    components::composer::{go_on_writing, sends},
+    in_turn::in_next_frame,
+    language::use_language,
+    reactive::{effect, memo},
+    session::{Phase, Session},
+};
 
 /// The field in the message's place.
 #[component]
@@ -18,7 +25,7 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
     let draft = RwSignal::new(
         session.edited.with_untracked(|edited| edited.as_ref().map(|edited| edited.text.clone()).unwrap_or_default()),
     );
-    Effect::new(move || {
+    effect(move || {
         if let Some(field) = field.get() {
             in_next_frame(move || {
                 let _ = field.focus();
@@ -27,6 +34,14 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
             });
         }
     });
+    // Why it cannot be sent now.
+    let why_not = memo(move |_| match session.phase.get() {
+        Phase::Idle => None,
+        Phase::Awaiting => Some(text.decide_first()),
+        _ => Some(text.wait_for_answer()),
+    });
+    // Sent or left, the field is gone; what one types next is not to be lost.
+    on_cleanup(go_on_writing);
     let send = move || session.edit(id, draft.get_untracked());
     let cancel = move || {
         session.begin_edit(None);
@@ -65,7 +80,9 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
                 ></textarea>
             </div>
             <div class="composer-bar">
-                <span class="composer-hint">{text.edit_hint()}</span>
+                <span class="composer-hint" role="status">
+                    {move || why_not.get().unwrap_or_else(|| text.edit_hint())}
+                </span>
                 <span class="edit-buttons">
                     <button type="button" class="button small" data-testid="edit-cancel" on:click=move |_| cancel()>
                         {text.cancel()}
@@ -74,7 +91,8 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
                         type="submit"
                         class="button small primary"
                         data-testid="edit-send"
-                        disabled=move || draft.with(|draft| draft.trim().is_empty())
+                        title=move || why_not.get()
+                        disabled=move || why_not.get().is_some() || draft.with(|draft| draft.trim().is_empty())
                     >
                         {text.send()}
                     </button>

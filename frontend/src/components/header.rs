@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::{
     browser,
     components::{
+        composer::go_on_writing,
         conversation_menu::ConversationMenu,
         icon::{Draw, Icon},
         ids::{HEADER_ID, SIDEBAR_ID},
@@ -19,6 +20,7 @@ use crate::{
     language::use_language,
     models::Models,
     preferences::{Preferences, SIDEBAR_COOKIE, Sidebar},
+    reactive::{effect, memo},
     session::Session,
     text::PRODUCT,
     tools::Tools,
@@ -46,12 +48,12 @@ pub(crate) fn Header(
 ) -> impl IntoView {
     let text = use_language();
     // What is shown anew must not begin in a field.
-    Effect::new(move || {
+    effect(move || {
         current.track();
         renaming.set(None);
     });
     // The field in which a title is being changed stays the same one whatever the title becomes elsewhere.
-    let name = Memo::new(move |_| match current.get() {
+    let name = memo(move |_| match current.get() {
         _ if !is_chat.get() => Name::Settings,
         Some(uuid) if renaming.get() == Some(uuid) && title.with(Option::is_some) => Name::Field(uuid),
         uuid => uuid.zip(title.get()).map_or(Name::Product, |(uuid, title)| Name::Title(uuid, title)),
@@ -68,6 +70,7 @@ pub(crate) fn Header(
                 if let Some(new) = new {
                     list.rename(uuid, new);
                 }
+                go_on_writing();
             });
             let field = later(move || Some(Other::TitleField { title: title.clone(), done }));
             view! { <div class="header-rename">{field}</div> }.into_any()

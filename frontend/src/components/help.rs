@@ -9,6 +9,7 @@ use crate::{
         switches::{NotificationSwitch, SingleKeysSwitch},
     },
     language::use_language,
+    reactive::effect,
 };
 
 /// Whether the help sheet is to be seen.
@@ -24,7 +25,7 @@ pub(crate) fn toggle(sheet: HelpSheet) {
 pub(crate) fn Help(sheet: HelpSheet) -> impl IntoView {
     let text = use_language();
     let place = NodeRef::<html::Dialog>::new();
-    Effect::new(move || {
+    effect(move || {
         if let Some(dialog) = place.get() {
             if sheet.get() {
                 // It fails only where it is open already.
@@ -39,10 +40,10 @@ pub(crate) fn Help(sheet: HelpSheet) -> impl IntoView {
         (&["Ctrl", "Shift", "F"], text.key_search_messages()),
         (&["Ctrl", "Shift", "O"], text.key_new_chat()),
         (&["Ctrl", "/"], text.key_help()),
+        (&["Esc"], text.key_stop()),
     ];
     let reading = [
-        (&["Esc"][..], text.key_stop()),
-        (&["/"], text.key_find()),
+        (&["/"][..], text.key_find()),
         (&["["], text.key_previous_call()),
         (&["]"], text.key_next_call()),
         (&["E"], text.key_expand()),

@@ -26,6 +26,11 @@ pub(crate) fn link_id(conversation: Uuid) -> String {
     format!("conversation-{conversation}")
 }
 
+/// The box that chooses a conversation among several.
+pub(crate) fn choice_id(conversation: Uuid) -> String {
+    format!("choose-{conversation}")
+}
+
 /// The card of a call that waits for a decision.
 pub(crate) fn card_id(id: ToolCallId) -> String {
     format!("consent-{id}")

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::{language::use_language, session::Loading};
+use crate::{language::use_language, reactive::memo, session::Loading};
 
 /// A small button.
 #[component]
@@ -17,7 +17,7 @@ pub(crate) fn LoadButton(
     load: impl Fn() + 'static,
 ) -> impl IntoView {
     let text = use_language();
-    let is_loading = Memo::new(move |_| loading.get() == Loading::Running);
+    let is_loading = memo(move |_| loading.get() == Loading::Running);
     let problem = move || match loading.get() {
         Loading::Failed(words) => Some(words),
         Loading::Idle | Loading::Running => None,

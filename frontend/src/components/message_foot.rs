@@ -10,6 +10,7 @@ use tallybook_protocol::{MessageId, MessageStatus, Usage};
 use crate::{
     browser,
     components::{
+        composer::go_on_writing,
         explanation::{ExplanationNote, explain_button},
         icon::{Draw, Icon},
         model_picker::Author,
@@ -54,7 +55,10 @@ pub(crate) fn AnswerFoot(
                 </Show>
                 {session.map(|_| copy_link(entry, text))}
                 {session.map(|session| {
-                    let regenerate = move || session.regenerate(read(entry, |entry| entry.id));
+                    let regenerate = move || {
+                        session.regenerate(read(entry, |entry| entry.id));
+                        go_on_writing();
+                    };
                     view! {
                         <Show when=move || !has_failed()>
                             <Action session label=text.regenerate() icon=Icon::Again name="regenerate" run=regenerate />

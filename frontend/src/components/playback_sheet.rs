@@ -16,6 +16,7 @@ use crate::{
     format,
     language::{Language, use_language},
     playback::{Recording, Scene},
+    reactive::{effect, memo},
     session::Loading,
     transcript::ExpandAll,
 };
@@ -151,15 +152,15 @@ pub(crate) fn PlaybackSheet(conversation: Uuid, message: MessageId, played: Play
             }
         });
     };
-    Effect::new(move || {
+    effect(move || {
         if let Some(dialog) = dialog.get() {
             // It fails only where it is open already.
             let _ = dialog.show_modal();
             load();
         }
     });
-    let is_ready = Memo::new(move |_| loading.get() == Loading::Idle);
-    let has_answer = Memo::new(move |_| showing.answer.with(Option::is_some));
+    let is_ready = memo(move |_| loading.get() == Loading::Idle);
+    let has_answer = memo(move |_| showing.answer.with(Option::is_some));
     let shown =
         Shown { entry: showing.answer.read_only(), expand_all: RwSignal::new(ExpandAll::default()), session: None };
     view! {

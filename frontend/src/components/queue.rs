@@ -1,11 +1,11 @@
 //! The messages that wait for the end of the answer, above the message field.
 
 use leptos::{ev::KeyboardEvent, html, prelude::*};
-use tallybook_protocol::AnswerMode;
+use tallybook_protocol::{AnswerMode, MessageStatus};
 
 use crate::{
     components::{
-        composer::sends,
+        composer::{go_on_writing, sends},
         each::Each,
         icon::{Draw, Icon},
     },
@@ -29,10 +29,13 @@ pub(crate) fn Queue(session: Session) -> impl IntoView {
     // another id.
     let key = |(queued, is_edited): &(Queued, bool)| (queued.id.clone(), *is_edited);
     let is_idle = memo(move |_| session.phase.get() == Phase::Idle);
-    let says = move || match session.transcript.with(crate::transcript::Transcript::is_answered) {
+    let last_status =
+        memo(move |_| session.transcript.with(|transcript| transcript.entries().last().map(|last| last.status)));
+    let says = move || match last_status.get() {
         _ if !is_idle.get() => text.queue_goes_on(),
-        true => text.queue_rests(),
-        false => text.queue_waits(),
+        Some(MessageStatus::Complete) => text.queue_rests(),
+        Some(MessageStatus::Stopped) => text.queue_was_stopped(),
+        _ => text.queue_waits(),
     };
     view! {
         <section class="queue" data-testid="queue" aria-label=text.queue_label()>
@@ -102,6 +105,7 @@ fn edited_row(Queued { text: content, .. }: Queued, session: Session) -> AnyView
             });
         }
     });
+    on_cleanup(go_on_writing);
     let save = move || {
         if let Some(field) = field.get_untracked() {
             session.change_queued(field.value());

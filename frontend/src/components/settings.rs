@@ -26,7 +26,7 @@ use crate::{
     api::account,
     components::{help::HelpSheet, load_button::LoadButton},
     language::{Language, use_language},
-    reactive::effect,
+    reactive::{effect, memo},
     session::Loading,
 };
 
@@ -50,7 +50,7 @@ pub(crate) fn SettingsPage(sheet: HelpSheet) -> impl IntoView {
     };
     effect(load);
     // What is drawn depends on who it is, and not on what is decided.
-    let who = Memo::new(move |_| me.with(|me| me.as_ref().map(|me| (me.name.clone(), me.role))));
+    let who = memo(move |_| me.with(|me| me.as_ref().map(|me| (me.name.clone(), me.role))));
     let account = move || match who.get() {
         Some((name, role)) => sections_of(me, name, role, text),
         None => view! {

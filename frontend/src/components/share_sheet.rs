@@ -9,8 +9,9 @@ use uuid::Uuid;
 use crate::{
     api::{self, ApiError},
     browser,
-    components::{copy::CopyButton, load_button::LoadButton, sheet_top::sheet_top},
+    components::{composer::go_on_writing, copy::CopyButton, load_button::LoadButton, sheet_top::sheet_top},
     language::{Language, use_language},
+    reactive::{effect, memo},
     session::Loading,
 };
 
@@ -74,7 +75,7 @@ pub(crate) fn ShareSheet(conversation: Uuid, sharing: Sharing) -> impl IntoView 
     let text = use_language();
     let place = NodeRef::<html::Dialog>::new();
     let links = Links { conversation, shares: RwSignal::default(), loading: RwSignal::new(Loading::Idle), text };
-    Effect::new(move || {
+    effect(move || {
         if let Some(dialog) = place.get() {
             // It fails only where it is open already.
             let _ = dialog.show_modal();
@@ -90,7 +91,10 @@ pub(crate) fn ShareSheet(conversation: Uuid, sharing: Sharing) -> impl IntoView 
             aria-labelledby="share-title"
             closedby="any"
             node_ref=place
-            on:close=move |_| sharing.set(None)
+            on:close=move |_| {
+                sharing.set(None);
+                go_on_writing();
+            }
         >
             {sheet_top("share-title", text.share_title(), text.share_close())}
             <p class="sheet-note">{text.share_note()}</p>
@@ -134,7 +138,7 @@ fn row(links: Links, share: Share) -> AnyView {
             <a href=path rel="external" target="_blank">{url.to_string()}</a>
             <p class="sheet-note">{format!("{when} · {calls}")}</p>
             <p class="share-acts">
-                <CopyButton content=move || copied.try_get_value() load=|| () loading=Memo::new(|_| Loading::Idle) />
+                <CopyButton content=move || copied.try_get_value() load=|| () loading=memo(|_| Loading::Idle) />
                 <button type="button" class="button small" data-testid="revoke-share" on:click=move |_| links.revoke(id)>
                     {text.share_revoke()}
                 </button>

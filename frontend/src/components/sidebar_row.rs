@@ -11,12 +11,13 @@ use crate::{
     components::{
         conversation_menu::ROW_MENU,
         icon::{Draw, Icon},
-        ids::link_id,
+        ids::{choice_id, link_id},
         later::{Other, later},
     },
     conversation_list::ConversationList,
     in_turn::in_next_frame,
     language::use_language,
+    reactive::memo,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,13 +39,13 @@ pub(crate) fn SidebarRow(
     menu: RwSignal<Option<Uuid>>,
 ) -> impl IntoView {
     let uuid = item.uuid;
-    let state = Memo::new(move |_| match () {
+    let state = memo(move |_| match () {
         () if list.renaming.get() == Some(uuid) => State::Renaming,
         () if list.is_selecting() => State::Choosing,
         () => State::Shown,
     });
     // As it changes; what leaves the list is as it was last.
-    let item = Memo::new(move |last: Option<&ConversationSummary>| {
+    let item = memo(move |last: Option<&ConversationSummary>| {
         list.find(uuid).unwrap_or_else(|| last.unwrap_or(&item).clone())
     });
     view! {
@@ -71,8 +72,8 @@ fn Shown(
     let text = use_language();
     let uuid = item.with_untracked(|item| item.uuid);
     let title = move || item.with(|item| item.title.clone());
-    let runs = Memo::new(move |_| item.with(|item| item.running));
-    let waits = Memo::new(move |_| item.with(|item| item.awaiting_approval && !item.running));
+    let runs = memo(move |_| item.with(|item| item.running));
+    let waits = memo(move |_| item.with(|item| item.awaiting_approval && !item.running));
     view! {
         <a
             class="conversation-link"
@@ -119,6 +120,7 @@ fn Choice(item: Memo<ConversationSummary>, list: ConversationList) -> impl IntoV
             <input
                 type="checkbox"
                 data-testid="choose"
+                id=choice_id(uuid)
                 node_ref=field
                 prop:checked=move || list.is_chosen(uuid)
                 on:click=move |event: MouseEvent| {

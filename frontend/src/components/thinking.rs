@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::{components::seconds::use_seconds, format, language::use_language, waiting::Waiting};
+use crate::{components::seconds::use_seconds, format, language::use_language, reactive::memo, waiting::Waiting};
 
 /// After so many seconds it is told how many.
 const TOLD_AFTER_SECS: u64 = 3;
@@ -19,11 +19,11 @@ pub(crate) fn Thinking(
     let text = use_language();
     let seconds = use_seconds(|| true);
     // When it was heard what is waited for.
-    let since = Memo::new(move |_| {
+    let since = memo(move |_| {
         waiting.track();
         seconds.get_untracked()
     });
-    let is_long = Memo::new(move |_| seconds.get() >= LONG_WAIT_SECS);
+    let is_long = memo(move |_| seconds.get() >= LONG_WAIT_SECS);
     let words = move || waiting.with(|waiting| text.waiting(waiting, is_long.get()));
     // Beside what is announced: a count that is read out every second would be no help.
     let count = move || {

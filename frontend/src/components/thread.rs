@@ -28,6 +28,7 @@ use crate::{
     in_turn::in_next_frame,
     keys::Command,
     language::use_language,
+    reactive::{effect, memo},
     reveal::reveal,
     scroll::THREAD_ID,
     session::{Loading, Session},
@@ -55,14 +56,14 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     let placed = StoredValue::new(server_drew.as_ref().map_or(0, |area| Element::scroll_top(area)));
     let is_drawn = server_drew.is_some();
     // Compared with what they were: most of what happens is a word more in one of them.
-    let ids = Memo::new(move |_| {
+    let ids = memo(move |_| {
         session.transcript.with(|transcript| transcript.entries().iter().map(|entry| entry.id).collect::<Vec<_>>())
     });
-    let has_messages = Memo::new(move |_| ids.with(|ids| !ids.is_empty()) || session.unstored.with(Option::is_some));
-    let has_earlier = Memo::new(move |_| session.transcript.with(Transcript::has_earlier));
+    let has_messages = memo(move |_| ids.with(|ids| !ids.is_empty()) || session.unstored.with(Option::is_some));
+    let has_earlier = memo(move |_| session.transcript.with(Transcript::has_earlier));
     let is_empty =
-        Memo::new(move |_| ids.with(Vec::is_empty) && !has_earlier.get() && session.unstored.with(Option::is_none));
-    let is_loading = Memo::new(move |_| session.is_loading());
+        memo(move |_| ids.with(Vec::is_empty) && !has_earlier.get() && session.unstored.with(Option::is_none));
+    let is_loading = memo(move |_| session.is_loading());
 
     let went_up = move |area: &HtmlElement| area.scroll_top() < placed.get_value() - 1 && !is_near_end(area);
     let room = Room::new();
@@ -78,14 +79,14 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         placed.set_value(area.scroll_top());
     };
     // What one sends oneself is always worth seeing.
-    Effect::new(move || {
+    effect(move || {
         if session.unstored.with(Option::is_some) {
             room.begin();
             placed.set_value(0);
             following.set(true);
         }
     });
-    Effect::new(move || {
+    effect(move || {
         session.transcript.track();
         session.unstored.track();
         session.notice.track();
@@ -97,7 +98,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     });
     reveal_what_is_gone_to(session, following);
     after_earlier_messages(session, is_loading, area);
-    measure(session, ids, room, area);
+    measure(session, ids, room, area, following);
     hear_commands(area, session);
     view! {
         <div
@@ -153,20 +154,26 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
 }
 
 /// Takes account of messages that come and go, or change places.
-fn measure(session: Session, ids: Memo<Vec<MessageId>>, room: Room, area: NodeRef<html::Div>) {
-    Effect::new(move || {
+fn measure(
+    session: Session,
+    ids: Memo<Vec<MessageId>>,
+    room: Room,
+    area: NodeRef<html::Div>,
+    following: RwSignal<bool>,
+) {
+    effect(move || {
         ids.track();
         later::track_messages();
         // Each mark has all of them laid out anew, so it waits for the last, or for several.
         if session.earlier.get() != Loading::Running || ids.with_untracked(|ids| ids.len() % MEASURED_AT_ONCE == 0) {
             measure_new(area);
         }
-        remake(room, area);
+        remake(room, area, following);
     });
 }
 
 fn reveal_what_is_gone_to(session: Session, following: RwSignal<bool>) {
-    Effect::new(move || {
+    effect(move || {
         if let Some(goal) = session.revealed.get() {
             following.set(false);
             spawn_local(reveal(goal));
@@ -236,11 +243,14 @@ fn Jump(following: RwSignal<bool>, jump: impl Fn() + Copy + Send + Sync + 'stati
     .into_any()
 }
 
-/// Makes the room that another version takes, also where nobody reads the end.
-fn remake(room: Room, area: NodeRef<html::Div>) {
+/// Makes the room that another version takes, also where nobody reads the end. Where all of a shorter one is in sight, its end is.
+fn remake(room: Room, area: NodeRef<html::Div>, following: RwSignal<bool>) {
     in_next_frame(move || {
         if let Some(area) = area.try_get_untracked().flatten() {
             room.make(&area);
+            if !following.get_untracked() && area.scroll_height() <= area.client_height() {
+                following.set(true);
+            }
         }
     });
 }

@@ -1,4 +1,5 @@
-//! What stands before the first message that the newest answer's model was told whole: that those above were summed up, and how.
+//! What stands before the first message that the newest answer's model was told whole: that those above were summed up, and how. There
+//! is one in a page.
 
 use leptos::prelude::*;
 use tallybook_protocol::{MessageId, Told};
@@ -13,7 +14,7 @@ pub(crate) fn ToldNote(id: MessageId, told: Memo<Option<Told>>) -> impl IntoView
         let Told { summary, .. } = told.get().filter(|told| told.from == id)?;
         let note = match summary {
             Some(summary) => view! {
-                <details class="told" data-testid="told">
+                <details id="told" class="told" data-testid="told">
                     <summary>{text.summed_up()}</summary>
                     <p>{text.summed_up_hint()}</p>
                     <blockquote dir="auto">{summary}</blockquote>

@@ -40,13 +40,13 @@ pub(crate) fn ToolCall(
 ) -> impl IntoView {
     let text = use_language();
     let key = ItemKey::Call(id);
-    let call = Memo::new(move |_| read(items.shown.entry, |entry| entry.call(id).cloned()));
+    let call = memo(move |_| read(items.shown.entry, |entry| entry.call(id).cloned()));
     let session = items.shown.session;
     // What it asks for stands in its card; where there is none, in its details.
     let has_card = move || session.is_some() && read(items.shown.entry, Entry::asks_for_decisions);
     let awaits_others =
         move || call.with(|call| call.as_ref().is_some_and(|call| call.awaits_decision())) && !has_card();
-    let open = Memo::new(move |_| items.is_open(key, awaits_others()));
+    let open = memo(move |_| items.is_open(key, awaits_others()));
     let details_id = format!("{}-details", element_id(key));
     // A call that is over stays as it is; a thousand of them should cost little.
     let is_over = call.with_untracked(|call| call.as_ref().is_some_and(|call| call.is_over()));
@@ -140,19 +140,19 @@ impl Line {
 fn LiveLine(line: Line, call: Memo<Option<Arc<Call>>>) -> impl IntoView {
     let text = line.text;
     let session = line.items.shown.session;
-    let status = Memo::new(move |_| call.with(|call| call.as_ref().map(|call| call.status)));
+    let status = memo(move |_| call.with(|call| call.as_ref().map(|call| call.status)));
     let items = line.items;
     let runs = move || status.get() == Some(ToolCallStatus::Pending) && !is_paused(items);
     let seconds = use_seconds(runs);
-    let waited = Memo::new(move |_| if runs() { seconds.get() } else { 0 });
-    let pace = Memo::new(move |_| Pace::after(waited.get()));
+    let waited = memo(move |_| if runs() { seconds.get() } else { 0 });
+    let pace = memo(move |_| Pace::after(waited.get()));
     let spoken =
         move || call.with(|call| call.as_ref().map(|call| format!("{}: {}", call.name, text.call_status(call.status))));
     view! {
         {move || call.with(|call| call.as_ref().map(|call| line.view(call, waited.get())))}
         // Spoken from here, since a button's inside is not heard when it changes.
         <span class="visually-hidden" role="status">{spoken}</span>
-        <CallProgress progress=Memo::new(move |_| call.with(|call| call.as_ref()?.progress.clone())) />
+        <CallProgress progress=memo(move |_| call.with(|call| call.as_ref()?.progress.clone())) />
         {move || match pace.get() {
             Pace::Usual => None,
             Pace::Long => Some(view! { <p class="tool-wait" role="status">{text.takes_long()}</p> }.into_any()),

@@ -12,6 +12,7 @@ use crate::{
         times::times,
     },
     language::use_language,
+    reactive::memo,
     session::Session,
     transcript::Call,
 };
@@ -26,16 +27,16 @@ pub(crate) fn ToolCallDetails(
 ) -> impl IntoView {
     let text = use_language();
     let has = move |part: Part| call.with(|call| call.as_ref().is_some_and(|call| part.of(call).is_some()));
-    let note = Memo::new(move |_| {
+    let note = memo(move |_| {
         let nothing = !has(Part::Output) && !has(Part::Error);
         nothing.then(|| call.with(|call| text.call_note(call.as_ref()?.status))).flatten()
     });
-    let reason = Memo::new(move |_| {
+    let reason = memo(move |_| {
         let denied = move |call: &&Arc<Call>| call.status == ToolCallStatus::Denied;
         call.with(|call| call.as_ref().filter(denied)?.decided.as_ref()?.reason.clone())
     });
     let parts = Part::ALL.map(|part| {
-        let is_here = Memo::new(move |_| has(part));
+        let is_here = memo(move |_| has(part));
         let id = format!("{id}-{}", part.name());
         move || is_here.get().then(|| view! { <CallPart part id=id.clone() call session /> })
     });

@@ -12,6 +12,7 @@ use crate::{
         tools_panel::Panel,
     },
     language::use_language,
+    reactive::memo,
     tools::Tools,
 };
 
@@ -25,7 +26,7 @@ pub(crate) fn ToolsButton(tools: Tools, current: Signal<Option<Uuid>>) -> impl I
     let dialog = NodeRef::<html::Dialog>::new();
     let is_open = RwSignal::new(false);
     let panel = Panel { tools, current, query: RwSignal::new(String::new()), text };
-    let count = Memo::new(move |_| tools.count(current.get()));
+    let count = memo(move |_| tools.count(current.get()));
     let open = move |_| {
         let Some(dialog) = dialog.get_untracked().filter(|dialog| !dialog.open()) else { return };
         panel.query.set(String::new());

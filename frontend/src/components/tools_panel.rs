@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use tallybook_protocol::{ChangedTool, LeftOutTool, ToolInfo, ToolServerInfo};
 use uuid::Uuid;
 
-use crate::{components::load_button::LoadButton, language::Language, session::Loading, tools::Tools};
+use crate::{components::load_button::LoadButton, language::Language, reactive::memo, session::Loading, tools::Tools};
 
 /// So many tools are found by looking at them; more by typing, too.
 const FEW: usize = 20;
@@ -24,8 +24,8 @@ pub(crate) struct Panel {
 pub(crate) fn content(panel: Panel) -> AnyView {
     let Panel { tools, current, query, text } = panel;
     // Switches change no list, so that nothing is drawn anew under the hand.
-    let list = Memo::new(move |_| tools.list.get());
-    let trouble = Memo::new(move |_| matches!(tools.loading.get(), Loading::Failed(_)) || list.with(Option::is_none));
+    let list = memo(move |_| tools.list.get());
+    let trouble = memo(move |_| matches!(tools.loading.get(), Loading::Failed(_)) || list.with(Option::is_none));
     let servers = move || {
         list.get().map(|list| {
             let many = list.items.len() > FEW;
@@ -182,7 +182,7 @@ fn changed_view(panel: Panel, server: String, changed: ChangedTool) -> AnyView {
 fn switch_view(panel: Panel, names: Vec<String>, label: String, name: &'static str) -> AnyView {
     let Panel { tools, current, .. } = panel;
     let known = names.clone();
-    let on = Memo::new(move |_| {
+    let on = memo(move |_| {
         let on = known.iter().filter(|name| tools.is_on(current.get(), name)).count();
         (on == known.len(), on > 0 && on < known.len())
     });

@@ -6,8 +6,9 @@ use uuid::Uuid;
 
 use crate::{
     api,
-    components::{sheet_top::sheet_top, usage_rows::usage_rows},
+    components::{composer::go_on_writing, sheet_top::sheet_top, usage_rows::usage_rows},
     language::use_language,
+    reactive::effect,
 };
 
 /// Whose usage is looked at.
@@ -27,7 +28,7 @@ pub(crate) fn UsageSheet(of: UsageOf, shown: ShownUsage) -> impl IntoView {
     let text = use_language();
     let place = NodeRef::<html::Dialog>::new();
     let found = RwSignal::new(None::<Result<Vec<PurposeUsage>, String>>);
-    Effect::new(move || {
+    effect(move || {
         if let Some(dialog) = place.get() {
             // It fails only where it is open already.
             let _ = dialog.show_modal();
@@ -52,7 +53,11 @@ pub(crate) fn UsageSheet(of: UsageOf, shown: ShownUsage) -> impl IntoView {
             aria-labelledby="usage-title"
             closedby="any"
             node_ref=place
-            on:close=move |_| shown.set(None)
+            on:close=move |_| {
+                shown.set(None);
+                // An item of a menu that opened it takes the focus back no more.
+                go_on_writing();
+            }
         >
             {sheet_top("usage-title", text.usage_title(), text.usage_close())}
             <p class="sheet-note">{about}</p>

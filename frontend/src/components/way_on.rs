@@ -19,7 +19,7 @@ use crate::{
 pub(crate) enum WayOn {
     /// To go on where the answer was cut off.
     Continue,
-    /// To have it written anew: there is nothing of it.
+    /// To have it written anew, as another version: there is no whole step of it to go on from.
     Again,
     /// To ask for what did not fit.
     AskForRest,
@@ -32,7 +32,7 @@ impl WayOn {
         match () {
             () if is_cut_short => Some(Self::AskForRest),
             () if !entry.is_cut_off() => None,
-            () if entry.segments().is_empty() => Some(Self::Again),
+            () if entry.calls().next().is_none() && entry.plan.is_none() => Some(Self::Again),
             () => Some(Self::Continue),
         }
     }

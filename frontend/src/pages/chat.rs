@@ -1,7 +1,7 @@
 //! The page of a chat: the list of conversations beside the one that is open. It serves the new chat and every
 //! conversation; which one is open follows from the address.
 
-use leptos::prelude::*;
+use leptos::{html, nonce::use_nonce, prelude::*};
 use uuid::Uuid;
 
 use crate::{
@@ -34,11 +34,15 @@ use crate::{
         orders::Orders,
     },
     palette::Action,
+    reactive::{effect, memo},
     session::{First, Place, Session, Ways},
     start::{Content, Sent, Start},
     text::page_title,
     tools::Tools,
 };
+
+/// Browsers lay out the list while the rest of the document is still to be read: with all of it, that is one long task.
+const LAYOUT_FIRST: &str = "document.body.offsetHeight;";
 
 /// The pane that is open. A new number means that it has to be built anew, which a new chat that became a conversation
 /// need not.
@@ -83,7 +87,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     // What the server has sent is for the first pane.
     let content = StoredValue::new(Some(content));
     let goal = Signal::derive(move || navigation.goal());
-    let is_chat = Memo::new(move |_| navigation.get() != Address::Settings);
+    let is_chat = memo(move |_| navigation.get() != Address::Settings);
     let drawer = Drawer::new();
     let go = Callback::new(move |goal| {
         navigation.go_to(goal);
@@ -92,65 +96,81 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let finding = RwSignal::new(false);
     let find = Callback::new(move |()| finding.set(true));
     // A place on a small screen was chosen: what was chosen matters now.
-    Effect::new(move || {
+    effect(move || {
         let address = navigation.get();
         drawer.open.set(false);
         list.open(address.uuid());
     });
     let sheet = HelpSheet::new(false);
     // It knows what was chosen in it.
-    let sheet_was_open = Memo::new(move |was| was == Some(&true) || sheet.get());
+    let sheet_was_open = memo(move |was| was == Some(&true) || sheet.get());
     let palette = Palette::new();
     let orders = Orders { list, navigation, session, renaming, drawer, sheet };
     hear_commands(orders, palette);
     let run = Callback::new(move |action| orders.run(action));
 
-    view! {
-        <a class="skip-link" href="#main" prop:inert=drawer.is_modal>{text.skip_sidebar()}</a>
-        <div class="page" class:sidebar-open=drawer.open>
-            {around(SIDEBAR_ID, move || view! { <Sidebar list current open=drawer.open sheet go /> }.into_any())}
-            <main class="main" id="main" tabindex="-1" prop:inert=drawer.is_modal>
-                {around(HEADER_ID, move || view! {
-                    <Header models tools session current title is_chat find list renaming sidebar_open=drawer.open />
-                }.into_any())}
-                <Outdated feed />
-                // Each pane is built anew: what was said long ago in one is no news in another.
-                <Each
-                    each=move || [opened.get()]
-                    key=|opened| opened.number
-                    children=move |Opened { number, address }| {
-                        // What the server has sent is for the first pane, also where it is left before its turn.
-                        let content = StoredValue::new(content.try_update_value(Option::take).flatten());
-                        // The one before has gone with its pane.
-                        session.set(None);
-                        if number > 0 {
-                            browser::forget_drawn();
+    // What it is drawn from has a turn of its own.
+    in_turn(move || {
+        view! {
+            <a class="skip-link" href="#main" prop:inert=drawer.is_modal>{text.skip_sidebar()}</a>
+            <div class="page" class:sidebar-open=drawer.open>
+                {around(SIDEBAR_ID, move || view! { <Sidebar list current open=drawer.open sheet go /> }.into_any())}
+                {layout_first()}
+                <main class="main" id="main" tabindex="-1" prop:inert=drawer.is_modal>
+                    {around(HEADER_ID, move || view! {
+                        <Header models tools session current title is_chat find list renaming sidebar_open=drawer.open />
+                    }.into_any())}
+                    <Outdated feed />
+                    // Each pane is built anew: what was said long ago in one is no news in another.
+                    <Each
+                        each=move || [opened.get()]
+                        key=|opened| opened.number
+                        children=move |Opened { number, address }| {
+                            // What the server has sent is for the first pane, also where it is left before its turn.
+                            let sent = content.try_update_value(Option::take).flatten();
+                            let content = StoredValue::new(sent.filter(|_| number == 0));
+                            // The one before has gone with its pane.
+                            session.set(None);
+                            if number > 0 {
+                                browser::forget_drawn();
+                            }
+                            if address == Address::Settings {
+                                return settings_view(sheet);
+                            }
+                            // Also what it begins with takes its time.
+                            in_turn(move || {
+                                let (place, first) = content.try_update_value(Option::take).flatten().map_or_else(
+                                    || (place_at(address), First::Asked),
+                                    |content| place_of(address, content, later_files, session),
+                                );
+                                let ways = ways(number, opened, became, navigation);
+                                let open_new_chat = ways.open_new_chat;
+                                let opened = Session::new(place, first, feed, ways);
+                                session.set(Some(opened));
+                                in_turn(move || {
+                                    view! {
+                                        <ChatPane
+                                            session=opened is_demo list current title finding goal open_new_chat
+                                        />
+                                    }
+                                    .into_any()
+                                })
+                            })
                         }
-                        if address == Address::Settings {
-                            return settings_view(sheet);
-                        }
-                        // Also what it begins with takes its time.
-                        in_turn(move || {
-                            let (place, first) = content.try_update_value(Option::take).flatten().map_or_else(
-                                || (place_at(address), First::Asked),
-                                |content| place_of(address, content, later_files, session),
-                            );
-                            let ways = ways(number, opened, became, navigation);
-                            let open_new_chat = ways.open_new_chat;
-                            let opened = Session::new(place, first, feed, ways);
-                            session.set(Some(opened));
-                            view! { <ChatPane session=opened is_demo list current title finding goal open_new_chat /> }
-                            .into_any()
-                        })
-                    }
-                />
-            </main>
-        </div>
-        {in_turn(move || notes(list))}
-        {later(move || sheet_was_open.get().then_some(Other::Help(sheet)))}
-        {in_turn(move || palette_view(palette, list, run))}
-    }
-    .into_any()
+                    />
+                </main>
+            </div>
+            {in_turn(move || notes(list))}
+            {later(move || sheet_was_open.get().then_some(Other::Help(sheet)))}
+            {in_turn(move || palette_view(palette, list, run))}
+        }
+        .into_any()
+    })
+}
+
+fn layout_first() -> AnyView {
+    let script = || html::script().nonce(use_nonce()).inner_html(LAYOUT_FIRST);
+    (!browser::IS_HERE).then(script).into_any()
 }
 
 /// Where the session of pane so-and-so leads, as long as that is open.
@@ -213,7 +233,7 @@ fn hear_commands(orders: Orders, palette: Palette) {
 }
 
 fn palette_view(palette: Palette, list: ConversationList, run: Callback<Action>) -> AnyView {
-    let palette_was_open = Memo::new(move |was| was == Some(&true) || palette.situation.with(Option::is_some));
+    let palette_was_open = memo(move |was| was == Some(&true) || palette.situation.with(Option::is_some));
     view! {
         <PaletteDialog palette>
             {later(move || palette_was_open.get().then_some(Other::PaletteOptions { palette, list, run }))}
@@ -224,7 +244,7 @@ fn palette_view(palette: Palette, list: ConversationList, run: Callback<Action>)
 
 /// What was done a moment ago, with the way back.
 fn notes(list: ConversationList) -> AnyView {
-    let has_batches = Memo::new(move |_| !list.batches().is_empty());
+    let has_batches = memo(move |_| !list.batches().is_empty());
     view! {
         <div class="undo-notes">
             // There from the beginning, so that what it says is heard.
@@ -266,7 +286,7 @@ fn place_of(
 
 /// The title of the conversation that is open, once it has one. One that was deleted elsewhere goes by the last that it had.
 fn use_title(current: Signal<Option<Uuid>>, list: ConversationList) -> Signal<Option<String>> {
-    let titled = Memo::new(move |before: Option<&(Option<Uuid>, Option<String>)>| {
+    let titled = memo(move |before: Option<&(Option<Uuid>, Option<String>)>| {
         let uuid = current.get();
         let kept = || before.filter(|(titled, _)| *titled == uuid).and_then(|(_, title)| title.clone());
         (uuid, uuid.and_then(|uuid| list.title_of(uuid)).or_else(kept))
@@ -275,11 +295,14 @@ fn use_title(current: Signal<Option<Uuid>>, list: ConversationList) -> Signal<Op
 }
 
 fn use_opened(navigation: Navigation, became: StoredValue<Option<(u32, Uuid)>>) -> Memo<Opened> {
-    Memo::new(move |previous: Option<&Opened>| {
+    let opened = memo(move |previous: Option<&Opened>| {
         let address = navigation.get();
         let Some(previous) = previous else { return Opened { number: 0, address } };
         let became = became.get_value().filter(|(number, _)| *number == previous.number);
         let shown = became.map_or(previous.address, |(_, uuid)| Address::Conversation(uuid));
         if address == shown { *previous } else { Opened { number: previous.number.wrapping_add(1), address } }
-    })
+    });
+    // Which pane is the first is known before it is drawn: somebody may go elsewhere first.
+    opened.with_untracked(|_| ());
+    opened
 }

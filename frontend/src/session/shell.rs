@@ -26,6 +26,7 @@ use crate::{
     goal::Goal,
     language::use_language,
     models::Models,
+    reactive::{effect, memo},
     tools::Tools,
     transcript::{ExpandAll, Transcript},
 };
@@ -137,7 +138,7 @@ impl Session {
             place,
             is_leaving: RwSignal::new(false),
             phase,
-            busy: Memo::new(move |_| phase.get() != Phase::Idle),
+            busy: memo(move |_| phase.get() != Phase::Idle),
             unstored: RwSignal::new(None),
             draft,
             notice: RwSignal::new(None),
@@ -157,7 +158,7 @@ impl Session {
         };
         feed.subscribe(move |news| session.feed(Input::News(news)));
         // Effects run in a browser alone, once the page is there.
-        leptos::prelude::Effect::new(move || {
+        effect(move || {
             session.feed(Input::Alive);
             let attended = move |_| session.feed(Input::Hidden(browser::is_hidden()));
             let shown = window_event_listener_untyped("visibilitychange", attended);

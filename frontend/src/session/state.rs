@@ -62,8 +62,8 @@ pub(crate) struct State {
     pub(super) last_event: Option<String>,
     /// How many attempts in a row have failed.
     pub(super) attempt: u32,
-    /// Whether an unknown turn was looked up already since anything else was heard.
-    pub(super) was_looked_up: bool,
+    /// The answer of an unknown turn that was looked up, until another turn is heard of.
+    pub(super) looked_up: Option<MessageId>,
     /// Whether nobody sees the tab.
     pub(super) is_hidden: bool,
     /// Whether something may have happened that is not known here.
@@ -107,7 +107,7 @@ impl State {
             begins: false,
             last_event: None,
             attempt: 0,
-            was_looked_up: false,
+            looked_up: None,
             is_hidden: false,
             is_stale: false,
             is_all_stale: false,

@@ -1,7 +1,8 @@
-//! The session shown natively: step by step in `steps` and `queueing`, and in `interleavings` as answers overtake each other, in
-//! a `world` with a server that `server` plays and a `screen` on which it is drawn.
+//! The session shown natively: step by step in `steps`, `queueing` and their like, and in `interleavings` as answers overtake
+//! each other, in a `world` with a server that `server` plays and a `screen` on which it is drawn.
 
 mod deciding;
+mod elsewhere;
 mod going;
 mod interleavings;
 mod queueing;

@@ -58,7 +58,7 @@ fn lists() {
 
 #[test]
 fn a_table_has_every_part_that_a_parser_would_add() {
-    let expected = "<div class=\"table-block\"><div dir=\"auto\" class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"Table: Item, Sum\"><table>\
+    let expected = "<div dir=\"auto\" class=\"table-block\"><div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"Table: Item, Sum\"><table>\
         <thead><tr><th scope=\"col\">Item</th><th scope=\"col\" data-align=\"right\">Sum</th></tr></thead>\
         <tbody><tr><td>A</td><td data-align=\"right\"><strong>1</strong></td></tr>\
         <tr><td>B</td><td data-align=\"right\"></td></tr></tbody></table></div>\

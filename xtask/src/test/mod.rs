@@ -26,7 +26,7 @@ fn threads() -> usize {
 
 /// Runs the Rust tests on each database, then the browser tests against the program.
 pub(crate) fn run() -> Result<()> {
-    let browser = browser::prepare()?;
+    let browser = browser::prepare_headless()?;
     let firefox = browser::prepare_firefox()?;
     let mysql = mysql::find()?;
     let python = python::prepare()?;

@@ -33,6 +33,10 @@ impl Accounts {
                     "Instructions have at most {MAX_INSTRUCTIONS_CHARS} characters. Shorten them."
                 )));
             }
+            if instructions.contains('\0') {
+                let message = "The instructions contain a NUL character. Remove it and send again.";
+                return Err(AccountsError::Invalid(message.to_owned()));
+            }
             users::update_instructions(&self.context.db, caller.user, instructions).await?;
         }
         self.find_me(caller).await

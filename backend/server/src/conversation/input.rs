@@ -62,6 +62,9 @@ fn check_decision(decided: &CallDecision) -> Result<(), ServiceError> {
     if reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON_BYTES) {
         return Err(invalid("The reason is too long. Use at most 4096 bytes."));
     }
+    if reason.as_ref().is_some_and(|reason| reason.contains('\0')) {
+        return Err(invalid("The reason contains a NUL character. Remove it and send again."));
+    }
     if *decision == Decision::Deny && (input.is_some() || remember.is_some()) {
         return Err(invalid("A refusal takes no input and cannot be remembered. Send neither, or approve."));
     }

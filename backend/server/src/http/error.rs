@@ -11,7 +11,7 @@ use super::{
     limits::MAX_BODY_BYTES,
     openai::{
         error_body::{self, ErrorBody},
-        refusal::Refusal,
+        refusal::{CONVERSATION, Refusal},
     },
     request_id,
 };
@@ -111,6 +111,10 @@ impl ApiError {
     fn for_programs(&self, status: StatusCode, kind: &str) -> (StatusCode, ErrorBody) {
         if let Self::Refused(refusal) = self {
             return (status, refusal.body());
+        }
+        if let Self::Service(ServiceError::UnknownModel { .. }) = self {
+            let (status, code) = (StatusCode::NOT_FOUND, Some("model_not_found".to_owned()));
+            return (status, ErrorBody::new(status, self.to_string(), Some("model".to_owned()), code));
         }
         let (status, code) = match status {
             StatusCode::UNAUTHORIZED => (status, "invalid_api_key".to_owned()),
@@ -341,9 +345,10 @@ impl ResponseError for ApiError {
         if let Self::MethodNotAllowed { allowed, .. } = self {
             response.insert_header((header::ALLOW, &**allowed));
         }
-        if let Self::Refused(Refusal { is_stored: true, .. }) = self {
+        if let Self::Refused(Refusal { conversation: Some(uuid), .. }) = self {
             // OpenAI's own clients look for it.
             response.insert_header(("x-should-retry", "false"));
+            response.insert_header((CONVERSATION, uuid.to_string()));
         }
         if error_body::is_wanted() {
             let (status, body) = self.for_programs(status, kind);

@@ -54,7 +54,12 @@ pub(super) async fn identify<B: MessageBody + 'static>(
         Ok(Some(caller)) => {
             request.extensions_mut().insert(caller.clone());
             tracing::Span::current().record(trace::USER_FIELD, caller.user.0);
-            Ok(until_over(next.call(request).await?, &state.accounts, &caller))
+            let response = next.call(request).await?;
+            if is_page_for_admins(&response) {
+                let page = accounts::admins_only(&state, response.request());
+                return Ok(response.into_response(page).map_into_right_body());
+            }
+            Ok(until_over(response, &state.accounts, &caller))
         }
         Ok(None) => Ok(next.call(request).await?.map_into_left_body()),
         Err(refusal) => Ok(refused(&state, request, &refusal).map_into_right_body()),
@@ -161,6 +166,16 @@ fn refused(state: &AppState, request: ServiceRequest, refusal: &ApiError) -> Ser
         other => other.error_response(),
     };
     request.into_response(response)
+}
+
+/// Whether somebody at a browser was refused a page of the book for being no admin.
+fn is_page_for_admins<B>(response: &ServiceResponse<B>) -> bool {
+    let request = response.request();
+    let accept = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    *request.method() == Method::GET
+        && request.path().starts_with("/admin")
+        && accept.contains("text/html")
+        && matches!(response.response().error().and_then(Error::as_error), Some(ApiError::AdminsOnly))
 }
 
 /// Leads to the form, and from there back to what was asked for.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tallybook_agent::TitleWriter;
-use tallybook_llm::{ConnectError, ModelClient, priced};
+use tallybook_llm::{ConnectError, ModelClient};
 use tallybook_protocol::{CatalogModel, ModelInfo, ModelList, Prices};
 
 use super::{ModelEntry, Origin, Window};
@@ -90,14 +90,12 @@ impl Catalog {
 impl Model {
     fn connect(entry: &ModelEntry, titles: bool) -> Result<Self, CatalogError> {
         let failed = |source| CatalogError::Model { origin: entry.origin.clone(), source };
-        let client = entry.choice.connect().map_err(failed)?;
-        let client = entry.prices.map_or_else(|| Arc::clone(&client), |prices| priced(Arc::clone(&client), prices));
-        let titles =
-            if titles { entry.choice.connect_for_titles().map_err(failed)?.map(TitleWriter::new) } else { None };
+        let client = entry.priced(entry.choice.connect().map_err(failed)?);
+        let titles = if titles { entry.choice.connect_for_titles().map_err(failed)? } else { None };
         Ok(Self {
             name: entry.name.clone(),
             client,
-            titles,
+            titles: titles.map(|client| TitleWriter::new(entry.priced(client))),
             prices: entry.prices,
             vision: entry.vision,
             window: entry.choice.window(),

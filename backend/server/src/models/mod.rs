@@ -9,7 +9,7 @@ mod window;
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use tallybook_demo_model::DemoModel;
-use tallybook_llm::{ConnectError, ModelClient, ModelSettings, connect};
+use tallybook_llm::{ConnectError, ModelClient, ModelSettings, connect, priced};
 use tallybook_protocol::Prices;
 
 pub use catalog::{Catalog, CatalogError, Model};
@@ -29,6 +29,16 @@ pub struct ModelEntry {
     pub vision: bool,
     /// Where the settings say so.
     pub origin: Origin,
+}
+
+impl ModelEntry {
+    /// The same model, for whatever it is connected, whose answers say what they cost where that is known.
+    fn priced(&self, client: Arc<dyn ModelClient>) -> Arc<dyn ModelClient> {
+        match self.prices {
+            Some(prices) => priced(client, prices),
+            None => client,
+        }
+    }
 }
 
 /// Where a model's settings stand.

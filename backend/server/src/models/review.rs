@@ -1,9 +1,8 @@
 //! Which models review high-risk calls: what the settings say of them, and connecting to them.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, time::Duration};
 
 use tallybook_agent::{ReviewMode, Reviewer, Reviewers};
-use tallybook_llm::priced;
 
 use super::{CatalogError, ModelEntry};
 
@@ -27,9 +26,7 @@ impl ReviewSettings {
         for entry in self.models.iter().filter_map(|name| entries.iter().find(|entry| entry.name == *name)) {
             let failed = |source| CatalogError::Model { origin: entry.origin.clone(), source };
             if let Some(client) = entry.choice.connect_for_reviews().map_err(failed)? {
-                let model =
-                    entry.prices.map_or_else(|| Arc::clone(&client), |prices| priced(Arc::clone(&client), prices));
-                models.push(Reviewer { name: entry.name.clone(), model });
+                models.push(Reviewer { name: entry.name.clone(), model: entry.priced(client) });
             }
         }
         Ok(Reviewers { models, mode: self.mode, quorum: self.quorum, timeout: self.timeout })

@@ -265,6 +265,7 @@ on_every_engine! {
             json!({ "decision": "approve", "input": [1] }),
             json!({ "decision": "approve", "input": { "dish": "x".repeat(1024 * 1024) } }),
             json!({ "decision": "deny", "reason": "x".repeat(4097) }),
+            json!({ "decision": "deny", "reason": "no\0way" }),
             json!({ "decision": "deny", "input": {} }),
             json!({ "decision": "deny", "remember": "always" }),
         ] {

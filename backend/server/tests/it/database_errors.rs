@@ -66,7 +66,7 @@ async fn a_locked_database_passes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn errors_of_mysql() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let pool = mysql(&engine).await;
         // So that there are rows to be refused.
         sqlx::raw_sql(
@@ -90,7 +90,7 @@ async fn errors_of_mysql() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_locked_row_and_a_killed_connection_pass() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let pool = mysql(&engine).await;
         let mut other = pool.acquire().await.unwrap();
         sqlx::raw_sql("SET SESSION innodb_lock_wait_timeout = 1").execute(&mut *other).await.unwrap();
@@ -109,7 +109,7 @@ async fn a_locked_row_and_a_killed_connection_pass() {
 /// Of two transactions that wait for each other one is rolled back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deadlock_passes() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let pool = mysql(&engine).await;
         sqlx::raw_sql("INSERT INTO users (id, name, created_at) VALUES (2, 'other', NOW(6))")
             .execute(&pool)
@@ -134,7 +134,7 @@ async fn a_deadlock_passes() {
 /// the former or only the latter is a matter of luck, so the limit is there to be asked for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn how_large_a_statement_may_be_is_known() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let db = engine.database().await;
         let limit = usize::try_from(db.max_statement_bytes().await.unwrap()).unwrap();
         let Database::MySql(pool, _) = &db else { unreachable!("the engine is MySQL") };

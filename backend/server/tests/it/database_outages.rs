@@ -91,7 +91,7 @@ impl Fixture {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_database_is_gone_before_the_start_row() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let (engine, proxy) = engine.behind_proxy().await;
         let mut fixture = Fixture::set_up(&engine).await;
         proxy.cut();
@@ -110,7 +110,7 @@ async fn the_database_is_gone_before_the_start_row() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_database_falls_silent_before_the_start_row() {
     // Side by side, since the server is patient with each.
-    join_all(Engine::every_mysql().await.into_iter().map(fall_silent)).await;
+    join_all(Engine::every_mysql_with_tables().await.into_iter().map(fall_silent)).await;
 }
 
 async fn fall_silent(engine: Engine) {
@@ -126,7 +126,7 @@ async fn fall_silent(engine: Engine) {
 /// asked with the result while that was tried; nobody hears what it answered.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_database_is_gone_while_a_tool_runs() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let (engine, proxy) = engine.behind_proxy().await;
         let model = MockLlm::start().await.unwrap();
         let waits = Waits::default();
@@ -159,7 +159,7 @@ async fn the_database_is_gone_while_a_tool_runs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_database_is_slow() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let (engine, proxy) = engine.behind_proxy().await;
         let fixture = Fixture::set_up(&engine).await;
         proxy.slow_down(Duration::from_millis(20));
@@ -174,7 +174,7 @@ async fn the_database_is_slow() {
 /// The answer is whole, and only its end cannot be stored: it is stored as it is when the database is back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_database_is_gone_at_the_end() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let (engine, proxy) = engine.behind_proxy().await;
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -199,7 +199,7 @@ async fn the_database_is_gone_at_the_end() {
 /// For longer than the lease, with a replica beside it that looks for abandoned turns: it does not take this one for such.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_database_is_gone_at_the_end_for_longer_than_the_lease() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let (behind, proxy) = engine.clone().behind_proxy().await;
         let model = MockLlm::start().await.unwrap();
         let (owner, _other) = (TestApp::spawn(&behind, &model).await, TestApp::spawn(&behind, &model).await);
@@ -226,7 +226,7 @@ async fn the_database_is_gone_at_the_end_for_longer_than_the_lease() {
 /// twice, and none is lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_whose_answer_is_lost() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let (engine, proxy) = engine.behind_proxy().await;
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -286,7 +286,7 @@ async fn the_servers_disk_is_full_before_the_start_row() {
         ("full_calls", "INSERT ON tool_calls"),
         ("full_log", "INSERT ON journal_events"),
     ];
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let mut fixture = Fixture::set_up(&engine).await;
         for (name, write) in WRITES {
             let full = "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'The table is full'";
@@ -305,7 +305,7 @@ async fn the_servers_disk_is_full_before_the_start_row() {
 #[tokio::test]
 async fn a_long_queue_of_writers_is_no_outage() {
     let mut engines = vec![(Engine::sqlite(), 1)];
-    engines.extend(Engine::every_mysql().await.into_iter().map(|engine| (engine, 12)));
+    engines.extend(Engine::every_mysql_with_tables().await.into_iter().map(|engine| (engine, 12)));
     for (engine, places) in engines {
         let db = engine.database().await;
         let mut first = Vec::new();

@@ -259,7 +259,7 @@ on_every_engine! {
 /// the setting is the whole server's, and other tests run there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_end_larger_than_one_statement_becomes_a_fallback() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let (narrow, proxy) = engine.clone().behind_proxy().await;
         proxy.tell_statement_limit(600_000);

@@ -126,7 +126,7 @@ on_every_engine! {
 /// Two and a half mebibytes are stored in the calls; a proxy sees how much of it comes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_conversation_is_answered_by_reading_no_more_than_is_carried() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let (engine, proxy) = engine.behind_proxy().await;
         let model = MockLlm::start().await.unwrap();
         let app = spawn(&engine, &model).await;

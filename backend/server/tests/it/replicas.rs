@@ -13,7 +13,7 @@ use crate::support::{Engine, EventReader, FeedReader, Program, TestApp, eventual
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_is_followed_joined_late_and_stopped_from_another_replica() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
         let conversation = owner.create_conversation().await;
@@ -81,7 +81,7 @@ async fn assert_goes_on(other: &TestApp, model: &MockLlm, conversation: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_of_a_killed_replica_is_closed_by_another_which_can_go_on_with_it() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
         let (conversation, _here, mut there) = begin(&owner, &other, &model).await;
@@ -102,7 +102,7 @@ async fn a_turn_of_a_killed_replica_is_closed_by_another_which_can_go_on_with_it
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replica_that_was_silent_for_too_long_writes_nothing_more() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
         let (conversation, mut here, mut there) = begin(&owner, &other, &model).await;
@@ -119,7 +119,7 @@ async fn a_replica_that_was_silent_for_too_long_writes_nothing_more() {
 /// The sidebar at one replica learns of what happens at another, also of a turn that its owner did not live to end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_feed_tells_of_what_happens_at_another_replica() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
         let mut feed = FeedReader::open(&other).await;
@@ -143,7 +143,7 @@ async fn the_feed_tells_of_what_happens_at_another_replica() {
 /// It hides the conversation at once, whatever holds the turn.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deletion_meets_the_end_of_a_turn_at_another_replica() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
         let (conversation, mut here, _there) = begin(&owner, &other, &model).await;
@@ -174,7 +174,7 @@ async fn a_deletion_meets_the_end_of_a_turn_at_another_replica() {
 /// nobody else's turns from being closed, and no server from starting.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_abandoned_turn_that_is_locked_keeps_no_other_from_being_closed() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let owner = TestApp::launch(&engine, &model);
         let mut conversations = Vec::new();
@@ -221,7 +221,7 @@ async fn is_waiting(pool: &sqlx::MySqlPool, statement: &str) -> bool {
 /// After an outage of the database a process that starts finds leases that ran out, of owners that live.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replica_that_starts_after_an_outage_leaves_the_others_turns_alone() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let owner = TestApp::spawn(&engine, &model).await;
         let conversation = owner.create_conversation().await;

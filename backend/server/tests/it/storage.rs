@@ -1,6 +1,6 @@
 //! What an admin finds in the database.
 
-use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_mock_llm::{MockLlm, text, thinking, tool_call};
 use tallybook_protocol::ChatEvent;
 
 use crate::support::{Engine, Program, TestApp, eventually, execute, names, on_every_engine, rows};
@@ -23,6 +23,19 @@ on_every_engine! {
         let row = &history[0];
         assert_eq!((&*row.0, &*row.1, &*row.2, row.3.as_deref(), &*row.5, &*row.6), expected);
         assert_eq!(row.4, conversation);
+    }
+
+    /// SQLite's functions end a text at one, so that nobody would read or find what stands behind it.
+    async fn a_nul_hides_nothing(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([thinking("Hm\0m.", "c2ln"), text("alpha\0omega")]);
+        app.send(&conversation, "Which letters?").await.all().await;
+        let answer = app.conversation(&conversation).await["messages"][1].clone();
+        assert_eq!((&answer["content"], &answer["reasoning"][0]["text"]), (&"alpha\u{fffd}omega".into(), &"Hm\u{fffd}m.".into()));
+        let found = app.get_json("/api/search?query=omega").await;
+        assert_eq!(found["items"].as_array().map(Vec::len), Some(1), "{found}");
     }
 
     /// The stored journal holds the turn: its text, in as many pieces as it took time for; its calls, its end.
@@ -110,4 +123,13 @@ async fn an_embedded_database_is_one_file_in_wal_mode() {
         tallybook::db::Database::MySql(..) => unreachable!("the engine is SQLite"),
     };
     assert_eq!(mode, "wal");
+}
+
+/// Whoever reads the history may have an older program than the one that is built in.
+#[tokio::test]
+async fn the_view_needs_no_new_sqlite() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let app = TestApp::spawn(&engine, &model).await;
+    let views = rows!(app, (String,), "SELECT sql FROM sqlite_master WHERE type = 'view'");
+    assert!(!views.is_empty() && views.iter().all(|(sql,)| !sql.contains("OCTET_LENGTH")), "{views:?}");
 }

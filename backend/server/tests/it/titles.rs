@@ -3,6 +3,7 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text};
+use tallybook_protocol::Prices;
 
 use crate::support::{Engine, Provider, TestApp, eventually, on_every_engine, rows};
 
@@ -93,5 +94,23 @@ on_every_engine! {
         // A server that stops waits for no title.
         app.shut_down().await;
         gate.abandoned().await;
+    }
+
+    async fn a_title_costs_what_its_model_does(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let tools = tallybook_tools::builtin().unwrap();
+        let app = TestApp::spawn_changed(&engine, &model, tools, |settings| {
+            settings.titles = true;
+            settings.models[0].prices = Some(Prices { input: 3.0, output: 15.0 });
+        })
+        .await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("It is four.")]);
+        model.reply([text("Adding two and two")]);
+        app.send(&conversation, "What is 2 + 2?").await.all().await;
+        eventually("it has a title", async || title(&app, &conversation).await == "Adding two and two").await;
+        let sql = "SELECT input_tokens * 3000 + output_tokens * 15000, cost_nanos FROM model_calls WHERE purpose = 'title'";
+        let [(expected, Some(cost))] = rows!(app, (i64, Option<i64>), sql)[..] else { panic!("it has a cost") };
+        assert!(cost > 0 && cost == expected, "{cost} and not {expected}");
     }
 }

@@ -43,12 +43,12 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let app = connected(&engine, &model, low_risk(&mock)).await;
         let conversation = app.create_conversation().await;
-        model.reply([tool_call("mock__echo", r#"{"text":"こだま"}"#), tool_call("mock__fail", "{}")]);
+        model.reply([tool_call("mock__echo", r#"{"text":"こ\u0000だま"}"#), tool_call("mock__fail", "{}")]);
         model.reply([text("Said.")]);
         let events = app.send(&conversation, "Echo").await.all().await;
         assert!(matches!(events.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Said."));
         let calls = rows!(app, Row, "SELECT tool_name, status, output, error_type FROM tool_calls ORDER BY position");
-        let echo = ("mock__echo".to_owned(), "success".to_owned(), Some("こだま".to_owned()), None);
+        let echo = ("mock__echo".to_owned(), "success".to_owned(), Some("こ\u{fffd}だま".to_owned()), None);
         let fail = ("mock__fail".to_owned(), "error".to_owned(), None, Some("tool_error".to_owned()));
         assert_eq!(calls, [echo, fail]);
         model.assert_calls_paired();

@@ -7,7 +7,7 @@ use tallybook::{consistency, db::Database};
 use tallybook_mock_llm::{MockLlm, text};
 use tallybook_protocol::Conversation;
 
-use crate::support::{Engine, TestApp, on_every_engine, rows};
+use crate::support::{Engine, TestApp, rows};
 
 const MYSQL: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations/mysql");
 
@@ -127,47 +127,60 @@ async fn shown(app: &TestApp, path: &str) -> Conversation {
     app.get(path).await.error_for_status().unwrap().json().await.unwrap()
 }
 
-on_every_engine! {
-    async fn a_full_database_of_the_first_version_is_brought_up_to_date_and_served(engine: Engine) {
-        let messages = std::env::var("UPGRADE_TEST_MESSAGES").map_or(MESSAGES, |count| count.parse().unwrap());
-        fill(&engine, messages).await;
-        let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn(&engine, &model).await;
-
-        // Every text is what it was, and stands where it stood.
-        let stored = rows!(app, (i64, i64, Option<i64>, String), "SELECT id, conversation_id, parent_id, content FROM messages ORDER BY id");
-        assert_eq!(stored.len(), usize::try_from(messages).unwrap());
-        for (expected, (id, conversation, parent, text)) in (1..).zip(stored) {
-            let first = (id - 1) % IN_ONE == 0;
-            assert_eq!((id, conversation, parent), (expected, (id - 1) / IN_ONE + 1, (!first).then_some(id - 1)));
-            assert_eq!(text, content(id));
-        }
-        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM tool_calls"), [(messages / 4,)]);
-        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM model_calls WHERE purpose = 'answer'"), [(messages / 2,)]);
-        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM tool_history"), [(messages / 4,)]);
-
-        // And is served as it was.
-        for conversation in [1, messages / IN_ONE] {
-            let here = format!("/api/conversations/{}", uuid(conversation));
-            let whole = shown(&app, &here).await;
-            let first = (conversation - 1) * IN_ONE + 1;
-            let told: Vec<(i64, String)> = whole.messages.iter().map(|message| (message.id.0, message.content.clone())).collect();
-            assert_eq!(told, (first..first + IN_ONE).map(|id| (id, content(id))).collect::<Vec<_>>());
-            let calls: Vec<(i64, String)> = whole.messages.iter()
-                .flat_map(|message| message.tool_calls.iter().map(|call| (message.id.0, call.output.clone().unwrap())))
-                .collect();
-            let with_calls = (first..first + IN_ONE).filter(|id| has_call(*id));
-            assert_eq!(calls, with_calls.map(|id| (id, (id + 1).to_string())).collect::<Vec<_>>());
-            assert_eq!(whole.messages[1].model.as_deref(), Some("old-model"));
-            assert_eq!(shown(&app, &format!("{here}?limit=50")).await.messages.len(), 50);
-        }
-
-        // It goes on.
-        model.reply([text("It does.")]);
-        app.send(&uuid(1), "Does it go on?").await.all().await;
-        let whole = shown(&app, &format!("/api/conversations/{}", uuid(1))).await;
-        assert_eq!(whole.messages.last().unwrap().content, "It does.");
-        let database: Database = app.database().await;
-        assert_eq!(consistency::check(&database).await.unwrap(), [""; 0]);
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_database_of_the_first_version_is_brought_up_to_date_and_served() {
+    upgrade(Engine::sqlite()).await;
+    for empty in Engine::every_mysql().await {
+        upgrade(empty).await;
     }
+}
+
+async fn upgrade(engine: Engine) {
+    let messages = std::env::var("UPGRADE_TEST_MESSAGES").map_or(MESSAGES, |count| count.parse().unwrap());
+    fill(&engine, messages).await;
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&engine, &model).await;
+
+    // Every text is what it was, and stands where it stood.
+    let stored = rows!(
+        app,
+        (i64, i64, Option<i64>, String),
+        "SELECT id, conversation_id, parent_id, content FROM messages ORDER BY id"
+    );
+    assert_eq!(stored.len(), usize::try_from(messages).unwrap());
+    for (expected, (id, conversation, parent, text)) in (1..).zip(stored) {
+        let first = (id - 1) % IN_ONE == 0;
+        assert_eq!((id, conversation, parent), (expected, (id - 1) / IN_ONE + 1, (!first).then_some(id - 1)));
+        assert_eq!(text, content(id));
+    }
+    assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM tool_calls"), [(messages / 4,)]);
+    assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM model_calls WHERE purpose = 'answer'"), [(messages / 2,)]);
+    assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM tool_history"), [(messages / 4,)]);
+
+    // And is served as it was.
+    for conversation in [1, messages / IN_ONE] {
+        let here = format!("/api/conversations/{}", uuid(conversation));
+        let whole = shown(&app, &here).await;
+        let first = (conversation - 1) * IN_ONE + 1;
+        let told: Vec<(i64, String)> =
+            whole.messages.iter().map(|message| (message.id.0, message.content.clone())).collect();
+        assert_eq!(told, (first..first + IN_ONE).map(|id| (id, content(id))).collect::<Vec<_>>());
+        let calls: Vec<(i64, String)> = whole
+            .messages
+            .iter()
+            .flat_map(|message| message.tool_calls.iter().map(|call| (message.id.0, call.output.clone().unwrap())))
+            .collect();
+        let with_calls = (first..first + IN_ONE).filter(|id| has_call(*id));
+        assert_eq!(calls, with_calls.map(|id| (id, (id + 1).to_string())).collect::<Vec<_>>());
+        assert_eq!(whole.messages[1].model.as_deref(), Some("old-model"));
+        assert_eq!(shown(&app, &format!("{here}?limit=50")).await.messages.len(), 50);
+    }
+
+    // It goes on.
+    model.reply([text("It does.")]);
+    app.send(&uuid(1), "Does it go on?").await.all().await;
+    let whole = shown(&app, &format!("/api/conversations/{}", uuid(1))).await;
+    assert_eq!(whole.messages.last().unwrap().content, "It does.");
+    let database: Database = app.database().await;
+    assert_eq!(consistency::check(&database).await.unwrap(), [""; 0]);
 }

@@ -7,11 +7,12 @@ use tallybook_protocol::{ApprovalScope, CallDecision, Decision, RawJson, ToolCal
 
 use crate::{
     browser,
-    components::ids::card_id,
+    components::{composer::go_on_writing, ids::card_id},
     consent::{Flaw, edited_input, plain_decision},
     in_turn::in_next_frame,
     json,
     language::Language,
+    scroll::THREAD_ID,
     session::Session,
     transcript::Call,
 };
@@ -79,6 +80,15 @@ impl Card {
     pub(super) fn take_focus(self) {
         focus_soon(card_id(self.id));
     }
+}
+
+/// Once a card is gone the next key means the next one, or where none waits, the message field.
+pub(super) fn go_on_deciding() {
+    in_next_frame(|| {
+        if !browser::focus_if_free(&format!("{THREAD_ID} .consent")) {
+            go_on_writing();
+        }
+    });
 }
 
 /// Gives the focus to an element that is there by the next frame.

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use tallybook_protocol::ApprovalScope;
 
 use super::card::Card;
-use crate::browser;
+use crate::{browser, reactive::memo};
 
 impl Card {
     pub(super) fn choices(self) -> AnyView {
@@ -14,7 +14,7 @@ impl Card {
             move || (has_keys && self.is_first.get()).then(|| view! { <kbd aria-hidden="true">{number}</kbd> })
         };
         let is_whole = move || self.call.with(|call| call.as_ref().is_some_and(|call| call.input.is_whole()));
-        let is_flawed = Memo::new(move |_| self.changed_input().is_err());
+        let is_flawed = memo(move |_| self.changed_input().is_err());
         let no_allowing = move || !is_ready.get() || is_flawed.get();
         view! {
             <div class="consent-choices">

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::card::{Card, focus_soon};
-use crate::{components::ids::card_id, consent::Flaw};
+use crate::{components::ids::card_id, consent::Flaw, reactive::memo};
 
 impl Card {
     /// The arguments as JSON, to be changed.
@@ -13,7 +13,7 @@ impl Card {
         focus_soon(field_id.clone());
         let flaw_id = format!("{}-flaw", card_id(self.id));
         let described_by = flaw_id.clone();
-        let flaw = Memo::new(move |_| self.changed_input().err());
+        let flaw = memo(move |_| self.changed_input().err());
         let words = move || {
             flaw.get().map(|flaw| match flaw {
                 Flaw::NoJson { line, column } => text.no_json(line, column),

@@ -4,14 +4,14 @@ use leptos::{ev::SubmitEvent, prelude::*};
 use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, Me, UpdateMe};
 
 use super::{deed::Deed, section::section};
-use crate::{api::account, language::Language};
+use crate::{api::account, language::Language, reactive::memo};
 
 pub(super) fn section_view(me: RwSignal<Option<Me>>, text: Language) -> AnyView {
     let kept = move || me.with(|me| me.as_ref().map(|me| me.instructions.clone()).unwrap_or_default());
     let draft = RwSignal::new(untrack(kept));
     let deed = Deed::new();
-    let count = Memo::new(move |_| draft.with(|draft| draft.trim().chars().count()));
-    let cannot_save = Memo::new(move |_| {
+    let count = memo(move |_| draft.with(|draft| draft.trim().chars().count()));
+    let cannot_save = memo(move |_| {
         count.get() > MAX_INSTRUCTIONS_CHARS || draft.with(|draft| me.with(|me| is_kept(me.as_ref(), draft)))
     });
     let save = move |event: SubmitEvent| {

@@ -10,6 +10,7 @@ use crate::{
     api::account,
     components::{copy::CopyButton, times::when},
     language::Language,
+    reactive::memo,
     session::Loading,
 };
 
@@ -69,7 +70,7 @@ pub(super) fn section_view(text: Language) -> AnyView {
 /// The key, until the reader has it.
 fn shown_once(key: String, made: RwSignal<Option<MadeKey>>, text: Language) -> AnyView {
     let content: StoredValue<Arc<str>> = StoredValue::new(Arc::from(key.as_str()));
-    let loading = Memo::new(|_| Loading::Idle);
+    let loading = memo(|_| Loading::Idle);
     view! {
         <div class="setting-secret" data-testid="new-key">
             <p>{text.key_once()}</p>

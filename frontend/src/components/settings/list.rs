@@ -3,7 +3,11 @@
 use leptos::{prelude::*, task::spawn_local};
 
 use crate::{
-    api::ApiError, components::load_button::LoadButton, language::Language, reactive::effect, session::Loading,
+    api::ApiError,
+    components::load_button::LoadButton,
+    language::Language,
+    reactive::{effect, memo},
+    session::Loading,
 };
 
 /// What is known of it.
@@ -63,7 +67,7 @@ impl<T: Clone + Send + Sync + 'static> List<T> {
         none: Option<&'static str>,
         row: impl Fn(T) -> AnyView + Send + 'static,
     ) -> AnyView {
-        let is_missing = Memo::new(move |_| self.items.with(Option::is_none));
+        let is_missing = memo(move |_| self.items.with(Option::is_none));
         let rows = move || {
             self.items.get().map(|items| {
                 let empty = none.filter(|_| items.is_empty());

@@ -11,6 +11,7 @@ use crate::{
     browser,
     components::{copy::CopyButton, times::when},
     language::Language,
+    reactive::memo,
     session::Loading,
 };
 
@@ -68,7 +69,7 @@ async fn list_users() -> Result<Vec<User>, ApiError> {
 fn link_view(link: &Invitation, text: Language) -> AnyView {
     let address = browser::absolute(&link.url);
     let content: StoredValue<Arc<str>> = StoredValue::new(Arc::from(address.as_str()));
-    let loading = Memo::new(|_| Loading::Idle);
+    let loading = memo(|_| Loading::Idle);
     view! {
         <div class="setting-secret" data-testid="invitation">
             <p>{text.invite_note()}</p>

@@ -17,7 +17,10 @@ impl State {
     /// Catches up with what happened to the conversation elsewhere, and follows the turn that runs in it.
     pub(super) fn hear(&mut self, news: &News, out: &mut Vec<Effect>) {
         let event = match news {
-            News::Missed => return self.catch_up(out),
+            News::Missed => {
+                self.is_reachable_again();
+                return self.catch_up(out);
+            }
             News::Event(event) => event,
         };
         if self.uuid() != Some(event.conversation_id) {
@@ -61,6 +64,11 @@ impl State {
         }
     }
 
+    /// What was said of a server that is out of reach is out of date.
+    fn is_reachable_again(&mut self) {
+        self.notice = self.notice.take().filter(|notice| notice != self.text.unreachable());
+    }
+
     pub(super) fn attend(&mut self, is_hidden: bool, out: &mut Vec<Effect>) {
         self.is_hidden = is_hidden;
         if !is_hidden && self.reader == Reader::Hidden {
@@ -82,6 +90,7 @@ impl State {
 
     /// There is a network again, so nothing need be waited for.
     pub(super) fn come_online(&mut self, out: &mut Vec<Effect>) {
+        self.is_reachable_again();
         if self.is_stale && self.reader == Reader::Resting {
             self.look(QUIET, out);
         } else {

@@ -10,7 +10,7 @@ use super::{
         shown::Place,
         state::State,
     },
-    waiting::{FIRST, LOUD, QUIET},
+    waiting::{FIRST, LOUD},
 };
 use crate::{api::ApiError, data::NEWEST, reading::Events, transcript::fold};
 
@@ -118,13 +118,13 @@ impl State {
                 self.attempt = self.attempt.max(1);
                 continue;
             }
-            if !self.was_looked_up && self.is_out_of_place(&event) {
+            if let Some(answer) = self.out_of_place(&event).filter(|answer| self.looked_up != Some(*answer)) {
                 // Something was missed before it, and perhaps the end of another turn.
-                self.was_looked_up = true;
+                self.looked_up = Some(answer);
                 out.push(Effect::Draw);
                 return self.look(LOUD, out);
             }
-            self.was_looked_up = false;
+            self.looked_up = None;
             if id.is_some() {
                 self.last_event = id;
             }
@@ -143,9 +143,6 @@ impl State {
         if over && self.begins {
             // The turn's beginning was missed, and with it what was sent as it is stored.
             self.look(LOUD, out);
-        } else if over && self.transcript.awaiting().is_some() && std::mem::take(&mut self.feed_told_end) {
-            // What the feed told may have been more than this pause: somebody may have stopped the turn that waits.
-            self.look(QUIET, out);
         } else if over {
             self.rest(out);
         } else if self.transcript.has_gap() {
@@ -155,15 +152,16 @@ impl State {
         }
     }
 
-    /// Whether an event tells of a turn that does not stand below what is here.
-    fn is_out_of_place(&self, event: &ChatEvent) -> bool {
-        let is_unknown = |id: MessageId| self.transcript.find(id).is_none();
+    /// The answer that an event tells of, when that does not stand below what is here.
+    fn out_of_place(&self, event: &ChatEvent) -> Option<MessageId> {
+        let is_unknown = |id: &MessageId| self.transcript.find(*id).is_none();
         match event {
-            ChatEvent::Snapshot(snapshot) => is_unknown(snapshot.assistant_message_id),
+            ChatEvent::Snapshot(snapshot) => Some(snapshot.assistant_message_id).filter(is_unknown),
             ChatEvent::MessageStart(start) => {
-                is_unknown(start.assistant_message_id) && start.parent_id.is_some_and(is_unknown)
+                let is_below_unknown = start.parent_id.as_ref().is_some_and(is_unknown);
+                Some(start.assistant_message_id).filter(is_unknown).filter(|_| is_below_unknown)
             }
-            _ => false,
+            _ => None,
         }
     }
 

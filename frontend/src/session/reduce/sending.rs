@@ -77,6 +77,8 @@ impl State {
             out.push(Effect::Draw);
         }
         self.feed_told_end = false;
+        // An answer that was cut off may have gone on elsewhere before this message comes below it, and nothing tells so.
+        self.is_all_stale |= self.transcript.entries().last().is_some_and(|last| last.status.is_cut_off());
         let request = Request::Send(uuid, message.clone());
         self.read(Reader::Asking(Asked::Message { message, cut }), request, out);
     }

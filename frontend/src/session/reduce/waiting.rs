@@ -57,7 +57,9 @@ impl State {
     /// Nothing runs any more.
     pub(super) fn rest(&mut self, out: &mut Vec<Effect>) {
         self.settle(out);
-        if self.is_stale {
+        // Of a turn that waits for decisions, what the feed told may have been more than the pause: its end.
+        let may_be_over = self.transcript.awaiting().is_some() && std::mem::take(&mut self.feed_told_end);
+        if self.is_stale || may_be_over {
             self.look(QUIET, out);
         }
     }
@@ -68,6 +70,7 @@ impl State {
         self.stopping = false;
         self.is_stop_wanted = false;
         self.attempt = 0;
+        self.looked_up = None;
         self.queue.arrived();
         if self.unstored.take().is_some() {
             out.push(Effect::Draw);

@@ -219,6 +219,19 @@ fn a_failed_message_that_was_stored_is_in_no_field_any_more() {
 }
 
 #[test]
+fn that_a_server_is_out_of_reach_is_said_until_it_is_there_again() {
+    for back in [Input::Online, Input::News(News::Missed)] {
+        let mut here = Told::open("Q1");
+        here.send("Q2");
+        here.answer(Answer::Opened(Err(ApiError::Unreachable)));
+        assert_eq!(here.state.notice.as_deref(), Some(Language::English.unreachable()));
+        here.answer(Answer::Found(Err(ApiError::Unreachable)));
+        here.tell(back);
+        assert_eq!((here.state.notice.as_ref(), here.state.draft.as_str()), (None, "Q2"));
+    }
+}
+
+#[test]
 fn a_conversation_that_is_being_deleted_takes_no_messages_and_loses_none() {
     let mut here = Told::open("Q1");
     here.tell(Input::Leaving(true));

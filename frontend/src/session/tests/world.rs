@@ -442,7 +442,8 @@ impl World {
         }
         let branch = self.server.branch();
         let stored: Vec<_> = branch.iter().map(|m| (m.id, m.text.clone(), m.status)).collect();
-        let begin = stored.len().checked_sub(shown.len()).expect("no more is shown than there is");
+        let begin = stored.len().checked_sub(shown.len());
+        let begin = begin.unwrap_or_else(|| panic!("more is shown than there is: {shown:?} instead of {stored:?}"));
         assert!(state.transcript.has_earlier() == (begin > 0), "{state:?}");
         assert_eq!(shown, stored[begin..]);
     }

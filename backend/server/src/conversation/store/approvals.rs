@@ -72,7 +72,8 @@ const LIST_EXPIRED: &str = "SELECT t.id FROM tool_calls t JOIN messages m ON m.i
 const LIST_DECIDED_TURNS: &str = "SELECT m.id AS message_id, c.uuid, c.user_id \
      FROM messages m JOIN conversations c ON c.id = m.conversation_id \
      WHERE m.status = 'awaiting_approval' AND m.id > ? AND c.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM tool_calls t \
-     WHERE t.message_id = m.id AND (t.decided_at > ? OR (t.status = 'awaiting_approval' AND t.decided_at IS NULL))) \
+     WHERE t.message_id = m.id AND ((t.status = 'awaiting_approval' AND t.decided_at IS NULL) OR (t.decided_at > ? \
+     AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.tool_call_id = t.id AND a.decided_by = 'nobody')))) \
      ORDER BY m.id LIMIT ?";
 
 const LIST_STANDING: &str = "SELECT a.id, t.tool_name, a.scope, c.uuid, a.tool_call_id, a.decided_by, a.created_at \
@@ -292,7 +293,7 @@ pub(crate) async fn list_expired(
     on_db!(db, |pool| sqlx::query_scalar(LIST_EXPIRED).bind(time).bind(after).bind(limit).fetch_all(pool).await)
 }
 
-/// At most `limit` turns after the message `after` that may go on, and on which nobody decided after `time`.
+/// At most `limit` turns after the message `after` that may go on, and on which no person and no reviewer decided after `time`.
 pub(crate) async fn list_decided_turns(
     db: &Database,
     time: DateTime<Utc>,

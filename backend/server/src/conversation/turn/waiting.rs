@@ -54,7 +54,7 @@ async fn look(context: &Arc<Context>) -> Result<(), ServiceError> {
         refuse_expired(context, now - wait).await?;
     }
     end_forsaken(context).await?;
-    // Whoever has just decided has the turn go on, and is answered with its events.
+    // Whoever has just decided has the turn go on, and is answered with its events. Nobody does so for what was refused.
     let time = now - context.lifetimes.lease / 2;
     let mut last = MessageId::default();
     loop {
@@ -143,31 +143,57 @@ async fn refuse(context: &Context, tool_call_id: ToolCallId) -> sqlx::Result<()>
 mod tests {
     use std::sync::Arc;
 
-    use super::{super::testing::Fixture, refuse_expired};
+    use chrono::TimeDelta;
+    use tallybook_protocol::MessageId;
+
+    use sqlx::SqlitePool;
+
+    use super::{super::testing::Fixture, Context, approvals, refuse_expired};
     use crate::db::{Database, now};
 
-    #[tokio::test]
-    async fn a_call_that_cannot_be_refused_keeps_no_other_waiting() {
+    /// Calls, by the provider's ids, of a turn that has waited for years. Gives what knows of it, its database, and its answer.
+    async fn calls_that_wait(ids: &[&str]) -> (Arc<Context>, SqlitePool, MessageId) {
         let fixture = Fixture::set_up().await;
         let context = Arc::clone(&fixture.service.context);
         let (tx, rows) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
         let Database::Sqlite(pool, _) = &context.db else { panic!("the database is embedded") };
-        let id = rows.assistant_message_id;
-        let set_up = format!(
-            "UPDATE messages SET status = 'awaiting_approval' WHERE id = {id}; \
-             INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, status, step, position, \
-             text_offset, started_at) VALUES \
-             ({id}, 'a', 'pay', '{{}}', '{{}}', 'awaiting_approval', 0, 0, 0, '2020-01-01T00:00:00+00:00'), \
-             ({id}, 'b', 'pay', '{{}}', '{{}}', 'awaiting_approval', 0, 1, 0, '2020-01-01T00:00:00+00:00'); \
-             CREATE TRIGGER refuse BEFORE UPDATE ON tool_calls WHEN NEW.tool_call_id = 'a' \
-             BEGIN SELECT RAISE(ABORT, 'refused'); END"
-        );
-        sqlx::raw_sql(sqlx::AssertSqlSafe(set_up)).execute(pool).await.unwrap();
+        let (pool, answer) = (pool.clone(), rows.assistant_message_id);
+        let wait = "UPDATE messages SET status = 'awaiting_approval' WHERE id = ?";
+        sqlx::query(wait).bind(answer).execute(&pool).await.unwrap();
+        let call = "INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, status, step, position, \
+             text_offset, started_at) VALUES (?, ?, 'pay', '{}', '{}', 'awaiting_approval', 0, ?, 0, '2020-01-01T00:00:00+00:00')";
+        for (position, id) in (0..).zip(ids) {
+            sqlx::query(call).bind(answer).bind(id).bind(position).execute(&pool).await.unwrap();
+        }
+        (context, pool, answer)
+    }
+
+    #[tokio::test]
+    async fn a_call_that_cannot_be_refused_keeps_no_other_waiting() {
+        let (context, pool, _) = calls_that_wait(&["a", "b"]).await;
+        let trigger = "CREATE TRIGGER refuse BEFORE UPDATE ON tool_calls WHEN NEW.tool_call_id = 'a' \
+             BEGIN SELECT RAISE(ABORT, 'refused'); END";
+        sqlx::raw_sql(trigger).execute(&pool).await.unwrap();
         refuse_expired(&context, now()).await.unwrap();
         let found: Vec<(String, String)> =
-            sqlx::query_as("SELECT tool_call_id, status FROM tool_calls ORDER BY id").fetch_all(pool).await.unwrap();
+            sqlx::query_as("SELECT tool_call_id, status FROM tool_calls ORDER BY id").fetch_all(&pool).await.unwrap();
         let waiting = ("a".to_owned(), "awaiting_approval".to_owned());
         assert_eq!(found, [waiting, ("b".to_owned(), "denied".to_owned())]);
+    }
+
+    #[tokio::test]
+    async fn a_turn_goes_on_at_once_when_its_last_call_was_refused_and_not_when_a_person_has_just_decided() {
+        let (context, pool, id) = calls_that_wait(&["a"]).await;
+        let before = now() - TimeDelta::hours(1);
+        let decided_long_ago = async || {
+            let turns = approvals::list_decided_turns(&context.db, before, MessageId::default(), 9).await.unwrap();
+            turns.into_iter().map(|turn| turn.message_id).collect::<Vec<_>>()
+        };
+        assert_eq!(decided_long_ago().await, [], "it waits");
+        refuse_expired(&context, now()).await.unwrap();
+        assert_eq!(decided_long_ago().await, [id]);
+        sqlx::query("UPDATE approvals SET decided_by = 'Ann'").execute(&pool).await.unwrap();
+        assert_eq!(decided_long_ago().await, [], "whoever has decided has it go on");
     }
 }

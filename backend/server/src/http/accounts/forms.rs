@@ -163,6 +163,13 @@ pub(in crate::http) fn setup_required(state: &AppState, request: &HttpRequest) -
     answer(StatusCode::SERVICE_UNAVAILABLE, &page)
 }
 
+/// What a reader of the page is told who is no admin.
+pub(in crate::http) fn admins_only(state: &AppState, request: &HttpRequest) -> HttpResponse {
+    let language = preferences::of(request).language;
+    let away = Some((words::back_to_chat(language).to_owned(), "/".to_owned()));
+    answer(StatusCode::FORBIDDEN, &FormPage { away, ..page(state, request, words::admins_only(language)) })
+}
+
 /// The form of a link, if the link is good.
 fn show_link(
     state: &State,

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     accounts::{Accounts, Caller, Password, UserId},
-    conversation::ConversationService,
+    conversation::{ConversationService, ServiceError},
 };
 
 /// The version of the exported file's shape; raised when a reader of the old shape could no longer read it.
@@ -62,17 +62,20 @@ pub(super) struct Confirmation {
 pub(super) async fn find(state: State, request: HttpRequest, caller: Caller) -> Result<HttpResponse, ApiError> {
     let user = caller.user;
     let me = state.run_accounts(|accounts: Accounts| async move { accounts.find_me(&caller).await }).await?;
-    with_usage(&state, &request, user, me).await
+    show(&state, &request, user, me).await
 }
 
-async fn with_usage(state: &State, request: &HttpRequest, user: UserId, me: Me) -> Result<HttpResponse, ApiError> {
-    let find = move |service: ConversationService| async move {
-        Ok((service.find_allowances(user).await?, service.list_usage_this_month(user).await?))
-    };
-    let (limits, this_month) = state.run(find).await?;
+async fn show(state: &State, request: &HttpRequest, user: UserId, me: Me) -> Result<HttpResponse, ApiError> {
+    let me = state.run(move |service| async move { with_usage(&service, user, me).await }).await?;
     let chosen = preferences::of(request);
     let (language, theme) = (chosen.language.code(), chosen.theme.name());
-    Ok(HttpResponse::Ok().json(Shown { me: Me { limits, this_month, ..me }, language, theme }))
+    Ok(HttpResponse::Ok().json(Shown { me, language, theme }))
+}
+
+/// The account with what it may use up and has used up.
+async fn with_usage(service: &ConversationService, user: UserId, me: Me) -> Result<Me, ServiceError> {
+    let limits = service.find_allowances(user).await?;
+    Ok(Me { limits, this_month: service.list_usage_this_month(user).await?, ..me })
 }
 
 /// Changes what every model is told on one's behalf.
@@ -89,7 +92,7 @@ pub(super) async fn update(
     let (user, update) = (person.0.user, body.0);
     let work = |accounts: Accounts| async move { accounts.update_me(&person.0, update).await };
     let me = state.run_accounts(work).await?;
-    with_usage(&state, &request, user, me).await
+    show(&state, &request, user, me).await
 }
 
 /// Changes one's password, which ends one's other sessions.
@@ -148,6 +151,7 @@ pub(super) async fn export(state: State, person: Person) -> Result<HttpResponse,
     let (me, sessions, keys, identities) = state.run_accounts(find).await?;
     let name = me.name.clone();
     let all = |service: ConversationService| async move {
+        let me = with_usage(&service, user, me).await?;
         let approvals = service.list_approvals(user).await?;
         let account = json!({
             "version": EXPORT_VERSION, "account": me, "sessions": sessions, "keys": keys, "identities": identities,

@@ -19,7 +19,7 @@ use utoipa::OpenApi;
 use super::methods::Endpoint;
 
 pub(super) use addresses::{API_SESSION, INVITATION, SETUP, SIGN_IN, SIGN_IN_AWAY, SIGN_IN_BACK, SIGN_OUT};
-pub(super) use forms::setup_required;
+pub(super) use forms::{admins_only, setup_required};
 
 /// What stands under `/api`.
 pub(super) fn api(app: &mut ServiceConfig) {

@@ -106,6 +106,22 @@ pub(super) const fn setup_required(language: Language) -> Words {
     }
 }
 
+pub(super) const fn admins_only(language: Language) -> Words {
+    Words {
+        title: of(language, "Only for admins", "管理者専用です"),
+        lead: of(
+            language,
+            "Everybody's tool history is for admins to read. If you should, ask one of them to make you one.",
+            "全員のツール履歴を見られるのは管理者だけです。必要な場合は、管理者に権限を依頼してください。",
+        ),
+        submit: "",
+    }
+}
+
+pub(super) const fn back_to_chat(language: Language) -> &'static str {
+    of(language, "Back to the chat", "チャットに戻る")
+}
+
 /// What went wrong, for whoever filled in a form.
 pub(super) fn problem(language: Language, error: &ApiError) -> String {
     let ApiError::Accounts(error) = error else {

@@ -9,7 +9,7 @@ mod history;
 mod rpc;
 mod tools;
 
-use actix_web::{HttpRequest, HttpResponse, http::Method, web::Json};
+use actix_web::{Error, HttpRequest, HttpResponse, http::Method, web::Json};
 use serde_json::{json, value::RawValue};
 use tallybook_protocol::Problem;
 use utoipa::OpenApi;
@@ -49,8 +49,14 @@ async fn take(
     caller: Caller,
     peer: Peer,
     request: HttpRequest,
-    body: Json<Box<RawValue>>,
-) -> Result<HttpResponse, ApiError> {
+    body: Result<Json<Box<RawValue>>, Error>,
+) -> Result<HttpResponse, Error> {
+    let body = match body {
+        Err(error) if matches!(error.as_error(), Some(ApiError::Body(_))) => {
+            return Ok(rpc::refuse(None, &Failure::no_json()));
+        }
+        body => body?,
+    };
     let message = match Message::read(body.get()) {
         Ok(message) => message,
         Err(failure) => return Ok(rpc::refuse(None, &failure)),

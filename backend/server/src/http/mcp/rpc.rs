@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use actix_web::{HttpResponse, http::StatusCode};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json, value::RawValue};
 use utoipa::{
     ToSchema,
@@ -43,7 +43,7 @@ pub(super) struct RpcMessage<'a> {
     #[serde(borrow)]
     method: Cow<'a, str>,
     /// Absent in a notification, which is not answered.
-    #[serde(default, borrow)]
+    #[serde(default, borrow, deserialize_with = "even_null")]
     #[schema(schema_with = id)]
     id: Option<&'a RawValue>,
     #[serde(default, borrow)]
@@ -68,6 +68,11 @@ pub(super) struct RpcAnswer {
 
 fn id() -> Object {
     Object::with_type(SchemaType::from_iter([Type::String, Type::Number, Type::Null]))
+}
+
+/// What is there, also where it is null: that is no notification.
+fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 impl<'a> Message<'a> {
@@ -112,6 +117,10 @@ pub(super) struct Failure {
 impl Failure {
     fn new(code: i32, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
+    }
+
+    pub(super) fn no_json() -> Self {
+        Self::new(-32700, "This is no JSON. Send one message, with jsonrpc, id and method.")
     }
 
     fn no_request() -> Self {

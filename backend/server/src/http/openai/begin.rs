@@ -1,10 +1,7 @@
 //! Beginning what a program asks for: a turn that is followed, or a model that is asked once. How it is answered is known to
 //! each API.
 
-use actix_web::{
-    HttpRequest, HttpResponse,
-    http::header::{HeaderName, HeaderValue},
-};
+use actix_web::{HttpRequest, HttpResponse, http::header::HeaderValue};
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
@@ -13,6 +10,7 @@ use super::{
     ask::Asked,
     follow::{BegunTurn, Follower},
     plain::PlainAnswer,
+    refusal::CONVERSATION,
     respond::Answer,
 };
 use crate::{
@@ -20,9 +18,6 @@ use crate::{
     conversation::{ConversationService, Program, ProgramRequest, ProgramTurn, ServiceError},
     db::now,
 };
-
-/// Says in which conversation an answer is stored.
-const CONVERSATION: HeaderName = HeaderName::from_static("x-tallybook-conversation");
 
 /// An answer that has begun.
 pub(super) struct Answering {

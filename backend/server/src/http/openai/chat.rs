@@ -52,8 +52,7 @@ pub(super) async fn create(
         answer.stream(&state, peer, Chunks::new(&id, created, &asked.name, wish)).await?
     } else {
         let mut whole = WholeAnswer::default();
-        let ended = answer.collect(peer, &mut whole).await;
-        let (finish, usage) = ended.map_err(|refusal| refusal.stored(conversation.is_some()))?;
+        let (finish, usage) = answer.collect(peer, &mut whole).await?;
         HttpResponse::Ok().json(Completion::new(&id, created, &asked.name, &whole, finish, usage))
     };
     Answering::name_conversation(conversation, &mut response);

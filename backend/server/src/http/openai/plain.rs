@@ -37,6 +37,5 @@ impl PlainAnswer {
 }
 
 fn shut_down() -> Refusal {
-    let words = "The server was restarted while it answered.";
-    Refusal { is_stored: false, ..Refusal::of_turn(words, "shutdown") }
+    Refusal::of_turn("The server was restarted while it answered.", "shutdown")
 }

@@ -1,11 +1,15 @@
 //! Why a program gets no answer, where that is more than every refusal says: which parameter is to blame, and whether
 //! anything is stored by then.
 
-use actix_web::http::StatusCode;
+use actix_web::http::{StatusCode, header::HeaderName};
 use tallybook_llm::ModelError;
 use tallybook_protocol::TurnError;
+use uuid::Uuid;
 
 use super::error_body::ErrorBody;
+
+/// Says in which conversation an answer is stored, or the question of one that failed.
+pub(crate) const CONVERSATION: HeaderName = HeaderName::from_static("x-tallybook-conversation");
 
 /// Why a program gets no answer, or no whole one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,21 +21,21 @@ pub(crate) struct Refusal {
     pub(crate) param: Option<String>,
     /// The stable name of the cause.
     pub(crate) code: Option<String>,
-    /// Whether a question is stored, so that asking again would store it twice.
-    pub(crate) is_stored: bool,
+    /// Where the question is stored, so that asking again would store it twice.
+    pub(crate) conversation: Option<Uuid>,
 }
 
 impl Refusal {
     /// A request that cannot be answered as it is.
     pub(super) fn bad(param: impl Into<String>, message: impl Into<String>) -> Self {
         let (param, message) = (Some(param.into()), message.into());
-        Self { status: StatusCode::BAD_REQUEST, message, param, code: None, is_stored: false }
+        Self { status: StatusCode::BAD_REQUEST, message, param, code: None, conversation: None }
     }
 
     /// The end of a turn that failed.
     pub(super) fn of_turn(error: &str, code: &str) -> Self {
-        let status = status_of(code);
-        Self { status, message: error.to_owned(), param: None, code: Some(code.to_owned()), is_stored: true }
+        let (status, message, code) = (status_of(code), error.to_owned(), Some(code.to_owned()));
+        Self { status, message, param: None, code, conversation: None }
     }
 
     /// The same, as the turn told it.
@@ -46,12 +50,12 @@ impl Refusal {
 
     /// A model that was asked without a turn, and failed.
     pub(super) fn of_model(error: &ModelError) -> Self {
-        Self { is_stored: false, ..Self::of_turn(&error.to_string(), error.code()) }
+        Self::of_turn(&error.to_string(), error.code())
     }
 
-    /// The same, where a question is stored or none is.
-    pub(super) fn stored(self, is_stored: bool) -> Self {
-        Self { is_stored, ..self }
+    /// The same, of a question that is stored there, or nowhere.
+    pub(super) fn stored_in(self, conversation: Option<Uuid>) -> Self {
+        Self { conversation, ..self }
     }
 
     /// As it is written.

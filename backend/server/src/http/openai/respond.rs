@@ -3,6 +3,7 @@
 use actix_web::HttpResponse;
 use tallybook_protocol::Usage;
 use tokio::time::{sleep, timeout};
+use uuid::Uuid;
 
 use super::{
     super::{
@@ -31,6 +32,14 @@ impl Answer {
         }
     }
 
+    /// Where it is stored.
+    fn conversation(&self) -> Option<Uuid> {
+        match self {
+            Self::Turn(turn) => Some(turn.place().0),
+            Self::Plain(_) => None,
+        }
+    }
+
     /// Collects it whole, and gives why it ended, in OpenAI's word, and what it cost.
     pub(super) async fn collect(mut self, peer: Peer, sink: &mut impl Sink) -> Result<(&'static str, Usage), Refusal> {
         let _served = peer.served();
@@ -40,10 +49,10 @@ impl Answer {
                 progress = self.next(sink) => match progress {
                     Progress::More => {}
                     Progress::Ended { finish, usage } => return Ok((finish, usage)),
-                    Progress::Failed(refusal) => return Err(refusal),
+                    Progress::Failed(refusal) => return Err(refusal.stored_in(self.conversation())),
                 },
                 // Nobody reads what is answered then.
-                () = peer.gone() => return Err(Refusal::broken_off()),
+                () = peer.gone() => return Err(Refusal::broken_off().stored_in(self.conversation())),
             }
         }
     }
@@ -57,7 +66,10 @@ impl Answer {
         mut writer: impl Writer + 'static,
     ) -> Result<HttpResponse, ApiError> {
         let mut first = match timeout(state.keep_alive, self.next(&mut writer)).await {
-            Ok(Progress::Failed(refusal)) => return Err(refusal.into()),
+            // Text may have come together with the failure.
+            Ok(Progress::Failed(refusal)) if !writer.is_ready() => {
+                return Err(refusal.stored_in(self.conversation()).into());
+            }
             Ok(progress) => Some(progress),
             Err(_) => {
                 writer.begin();

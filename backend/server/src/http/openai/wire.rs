@@ -173,6 +173,10 @@ pub(super) fn read(body: &str) -> Result<ChatRequest, Refusal> {
 
 /// Reads a body that is to be such a thing.
 pub(super) fn read_as<'a, T: Deserialize<'a>>(body: &'a str, thing: &str) -> Result<T, Refusal> {
+    if body.starts_with('[') {
+        let message = format!("The body is a list, and a {thing} is an object.");
+        return Err(Refusal { param: None, ..Refusal::bad("", message) });
+    }
     parse(body).map_err(|(path, reason)| match path {
         Some(path) => unreadable(path, &reason),
         None => Refusal { param: None, ..Refusal::bad("", format!("The body is no {thing}: {reason}.")) },

@@ -95,8 +95,9 @@ on_every_engine! {
         let mut unchanged: Value = update(json!({})).await.json().await.unwrap();
         unchanged["this_month"] = me["this_month"].clone();
         assert_eq!(unchanged, me, "what is absent stays");
-        let long = update(json!({"instructions": "あ".repeat(4001)})).await;
-        assert_eq!(kind_of(long).await, "/problems/invalid-input");
+        for wrong in ["あ".repeat(4001), "a\0b".to_owned()] {
+            assert_eq!(kind_of(update(json!({"instructions": wrong})).await).await, "/problems/invalid-input");
+        }
         assert_eq!(update(json!({"instructions": "あ".repeat(4000)})).await.status(), StatusCode::OK);
         assert_eq!(kind_of(app.client.put(app.url("/api/me/password")).json(&json!({"current": "", "new": ""})).send().await.unwrap()).await, "/problems/accounts-off");
         assert_eq!(update(json!({"instructions": ""})).await.status(), StatusCode::OK);
@@ -138,6 +139,8 @@ on_every_engine! {
         let lines = export(&team, &ann).await;
         let [account, first, second] = &lines[..] else { panic!("{lines:?}") };
         assert_eq!((&account["version"], &account["account"]["instructions"]), (&json!(1), &json!("Be kind.")));
+        let used: Vec<_> = account["account"]["this_month"].as_array().into_iter().flatten().map(|used| &used["purpose"]).collect();
+        assert!(used.contains(&&json!("answer")), "{account}");
         assert_eq!((account["sessions"].as_array().unwrap().len(), account["keys"].as_array().unwrap().len()), (1, 1));
         assert_eq!((&first["uuid"], &second["uuid"]), (&json!(conversation), &json!(empty)));
         let texts: Vec<_> = first["messages"].as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap()).collect();

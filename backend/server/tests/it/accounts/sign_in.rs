@@ -222,7 +222,7 @@ on_every_engine! {
 /// Who is refused at one server is refused at all that share the database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn guessing_is_counted_over_all_servers() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let other = Team::join(&engine, &model, required()).await;

@@ -120,7 +120,7 @@ on_every_engine! {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_replica_takes_the_decision() {
-    for engine in Engine::every_mysql().await {
+    for engine in Engine::every_mysql_with_tables().await {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza", "soup"]).await;
         let settings = Provider::Anthropic.settings(fixture.model.url());

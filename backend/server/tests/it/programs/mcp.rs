@@ -159,11 +159,14 @@ async fn the_older_era_of_the_protocol_is_spoken() {
         (json!([request("ping", &json!({}))]), 400, -32600),
         (json!({"jsonrpc": "1.0", "id": 1, "method": "ping"}), 400, -32600),
         (json!({"jsonrpc": "2.0", "id": {"a": 1}, "method": "ping"}), 400, -32600),
+        (json!({"jsonrpc": "2.0", "id": null, "method": "ping"}), 400, -32600),
         (json!({"jsonrpc": "2.0", "id": "x".repeat(1000), "method": "ping"}), 400, -32600),
         (json!(7), 400, -32600),
     ] {
         assert_eq!(refused(send(&app, &message).await).await, (status, code), "{message}");
     }
+    let broken = app.client.post(app.url("/mcp")).header("content-type", "application/json").body("{");
+    assert_eq!(refused(broken.send().await.unwrap()).await, (400, -32700));
     for (header, value, code) in [("mcp-protocol-version", "2024-01-01", -32022), ("mcp-method", "ping", -32020)] {
         let list = request("tools/list", &json!({}));
         let response = app.client.post(app.url("/mcp")).header(header, value).json(&list).send().await.unwrap();

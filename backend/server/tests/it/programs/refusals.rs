@@ -42,6 +42,8 @@ async fn what_cannot_be_honoured_is_refused_by_its_name() {
     let image = json!([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]}]);
     let error = refusal(ask(&app, &[], &with("messages", image)).await, 400).await;
     assert_eq!(error["param"], "messages[0].content[0]");
+    let list = json!(["test-model", [["user", "Hello", null, null]], false]);
+    assert_eq!(refusal(ask(&app, &[], &list).await, 400).await["param"], Value::Null);
     let unknown = refusal(ask(&app, &[], &with("model", json!("gpt-9"))).await, 404).await;
     assert_eq!((&unknown["code"], &unknown["param"]), (&json!("model_not_found"), &json!("model")));
     let long = "x".repeat(201);

@@ -92,6 +92,8 @@ async fn a_failure_is_told_by_its_status_or_in_the_stream() {
         model.fail(401, r#"{"error": {"message": "no"}}"#);
         let response = ask(&app, &[], &body).await;
         assert_eq!(response.headers()["x-should-retry"], "false");
+        let uuid = response.headers()["x-tallybook-conversation"].to_str().unwrap().to_owned();
+        assert_eq!(app.conversation(&uuid).await["messages"][1]["status"], "failed", "it is stored there");
         let error = refusal(response, 502).await;
         assert_eq!((&error["code"], &error["type"]), (&json!("model_auth"), &json!("server_error")));
     }

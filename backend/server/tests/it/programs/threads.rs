@@ -205,8 +205,10 @@ async fn an_answer_that_takes_too_long_is_a_504() {
     let settings = Provider::Anthropic.settings(model.url());
     let app = TestApp::spawn_with_limits(&Engine::sqlite(), settings, tools(), limits).await;
     model.reply([text("Half"), hang()]);
-    let error = refusal(post(&app, "/v1/chat", json!({"messages": [user("How long?")]})).await, 504).await;
-    assert_eq!(error["code"], "turn_timeout");
+    let response = post(&app, "/v1/chat", json!({"messages": [user("How long?")]})).await;
+    let thread = response.headers()["x-tallybook-conversation"].to_str().unwrap().to_owned();
+    assert_eq!(app.conversation(&thread).await["messages"][0]["content"], "How long?", "it can be gone on with");
+    assert_eq!(refusal(response, 504).await["code"], "turn_timeout");
     model.reply([text("Half"), hang()]);
     let response = post(&app, "/api/chat", json!({"message": "How long?"})).await;
     assert_eq!(
@@ -243,7 +245,10 @@ async fn what_is_no_thread_or_no_question_is_refused() {
     ] {
         assert_eq!(refusal(post(&app, "/v1/chat", body).await, 400).await["param"], param);
     }
-    for body in [json!({}), json!({"message": " "}), json!({"message": "a\u{0}b"})] {
+    let unknown = post(&app, "/v1/chat", json!({"messages": [user("Well?")], "model": "gpt-9"})).await;
+    let error = refusal(unknown, 404).await;
+    assert_eq!((&error["code"], &error["param"]), (&json!("model_not_found"), &json!("model")));
+    for body in [json!({}), json!({"message": " "}), json!({"message": "a\u{0}b"}), json!(["Well?", null])] {
         let response = post(&app, "/api/chat", body).await;
         assert_eq!(
             (response.status().as_u16(), &response.headers()["content-type"]),

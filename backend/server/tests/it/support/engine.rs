@@ -1,17 +1,20 @@
-//! The database engines to test on. Every test gets a database of its own, and users if it asks for one, dropped when the
-//! test is over.
+//! The database engines to test on. Every test gets a database of its own, and users if it asks for one. Whatever was made for
+//! it is dropped when it is over.
 
 use std::{
     str::FromStr,
     sync::{Arc, OnceLock},
 };
 
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, mysql::MySqlConnectOptions};
+use sqlx::{Connection, mysql::MySqlConnectOptions};
 use tallybook::db::Database;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::Proxy;
+use super::{
+    Proxy, reused,
+    server::{self, connect, run},
+};
 
 /// A database of one test's own.
 #[derive(Clone)]
@@ -23,11 +26,8 @@ pub(crate) struct Engine {
 enum Owner {
     /// Deletes the folder when dropped.
     Sqlite(#[expect(dead_code, reason = "held for its Drop")] TempDir),
-    MySql {
-        server: String,
-        name: String,
-        user: OnceLock<String>,
-    },
+    /// Drops the test's user when dropped, and the database if it is the test's own.
+    MySql { server: String, name: String, user: OnceLock<String>, is_reused: bool },
 }
 
 impl Engine {
@@ -37,28 +37,35 @@ impl Engine {
         Self { url, owner: Arc::new(Owner::Sqlite(folder)) }
     }
 
-    /// One database on each server that `MYSQL_TEST_URL` names, separated by commas.
+    /// One empty database on each server that `MYSQL_TEST_URL` names, separated by commas.
     pub(crate) async fn every_mysql() -> Vec<Self> {
-        let servers = std::env::var("MYSQL_TEST_URL").unwrap_or_default();
-        let servers: Vec<String> =
-            servers.split(',').map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned).collect();
-        assert!(
-            !servers.is_empty(),
-            "set MYSQL_TEST_URL to a MySQL or MariaDB server, such as mysql://root@127.0.0.1:3306, or run `cargo xtask test`"
-        );
         let mut engines = Vec::new();
-        for server in servers {
+        for server in server::addresses() {
             let name = format!("tallybook_test_{}", Uuid::new_v4().simple());
             statement(&server, format!("CREATE DATABASE {name}")).await;
-            let url = format!("{}/{name}", server.trim_end_matches('/'));
-            engines.push(Self { url, owner: Arc::new(Owner::MySql { server, name, user: OnceLock::new() }) });
+            engines.push(Self::mysql(server, name, false));
         }
         engines
     }
 
-    /// The same, whose tables are there, and give each later row a smaller key, as the nodes of a cluster may.
+    /// The same, with tables and without rows: there much sooner, and what most tests need.
+    pub(crate) async fn every_mysql_with_tables() -> Vec<Self> {
+        let mut engines = Vec::new();
+        for server in server::addresses() {
+            let name = reused::take(&server).await;
+            engines.push(Self::mysql(server, name, true));
+        }
+        engines
+    }
+
+    fn mysql(server: String, name: String, is_reused: bool) -> Self {
+        let url = server::url(&server, &name);
+        Self { url, owner: Arc::new(Owner::MySql { server, name, user: OnceLock::new(), is_reused }) }
+    }
+
+    /// The same, which give each later row a smaller key, as the nodes of a cluster may.
     pub(crate) async fn every_mysql_with_falling_keys() -> Vec<Self> {
-        let engines = Self::every_mysql().await;
+        let engines = Self::every_mysql_with_tables().await;
         for engine in &engines {
             let Database::MySql(pool, _) = engine.database().await else { panic!("it is a server's") };
             let tables = "SELECT CAST(TABLE_NAME AS CHAR) FROM information_schema.COLUMNS \
@@ -106,9 +113,9 @@ impl Engine {
 
     /// Makes the test's user on a server, who has no right to anything yet. Gives the name.
     pub(crate) async fn create_user(&self, password: &str) -> String {
-        let Owner::MySql { name, user, .. } = &*self.owner else { panic!("SQLite has no users") };
+        let Owner::MySql { user, .. } = &*self.owner else { panic!("SQLite has no users") };
         // It has at most 32 characters.
-        let created = user.get_or_init(|| format!("t{}", &name[name.len() - 16..]));
+        let created = user.get_or_init(|| format!("t{}", &Uuid::new_v4().simple().to_string()[..16]));
         self.run(format!("CREATE USER {created} IDENTIFIED BY '{password}'")).await;
         created.clone()
     }
@@ -123,18 +130,21 @@ impl Engine {
     }
 }
 
-async fn statement(server: &str, sql: String) {
-    let options = MySqlConnectOptions::from_str(server).expect("MYSQL_TEST_URL is a list of mysql:// addresses");
-    let mut connection = options.connect().await.expect("the server that MYSQL_TEST_URL names answers");
-    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("the test user may do everything");
+async fn statement(address: &str, sql: String) {
+    let mut connection = connect(address).await;
+    run(&mut connection, sql).await;
     connection.close().await.expect("the connection closes");
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        let Self::MySql { server, name, user } = self else { return };
-        let drop_user = user.get().map(|user| format!("; DROP USER IF EXISTS {user}")).unwrap_or_default();
-        let sql = format!("DROP DATABASE {name}{drop_user}");
+        let Self::MySql { server, name, user, is_reused } = self else { return };
+        let drop_database = (!*is_reused).then(|| format!("DROP DATABASE {name};"));
+        let drop_user = user.get().map(|user| format!("DROP USER IF EXISTS {user};"));
+        let sql: String = drop_database.into_iter().chain(drop_user).collect();
+        if sql.is_empty() {
+            return;
+        }
         let server = server.clone();
         // Dropping happens inside the test's runtime, which must not block on itself.
         let dropped = std::thread::spawn(move || {
@@ -143,7 +153,7 @@ impl Drop for Owner {
         })
         .join();
         if dropped.is_err() {
-            eprintln!("the test database {name} could not be dropped");
+            eprintln!("what was made for the test on {name} could not be dropped");
         }
     }
 }

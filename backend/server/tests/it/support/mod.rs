@@ -6,6 +6,8 @@ mod events;
 mod program;
 mod proxy;
 mod raw;
+mod reused;
+mod server;
 mod tools;
 mod trap;
 
@@ -23,11 +25,14 @@ pub(crate) use trap::Trap;
 /// How long a test waits for something that must happen, before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long it looks away in between: other tests need the processors.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
 /// Waits until a condition that nothing announces has come true.
 pub(crate) async fn eventually(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     let wait = async {
         while !condition().await {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(BETWEEN_LOOKS).await;
         }
     };
     assert!(tokio::time::timeout(PATIENCE, wait).await.is_ok(), "within {PATIENCE:?}: {what}");
@@ -50,7 +55,7 @@ macro_rules! on_every_engine {
 
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn mysql() {
-                    for engine in Engine::every_mysql().await {
+                    for engine in Engine::every_mysql_with_tables().await {
                         run(engine).await;
                     }
                 }

@@ -4,11 +4,12 @@ use std::{
     io::{BufRead as _, BufReader, Read as _},
     process::{Child, ChildStdout, Command, Stdio},
     sync::Mutex,
+    time::Instant,
 };
 
 use tallybook_mock_llm::MockLlm;
 
-use super::Engine;
+use super::{BETWEEN_LOOKS, Engine, PATIENCE};
 
 /// A running program; killed when dropped.
 pub(crate) struct Program {
@@ -69,7 +70,14 @@ impl Program {
 
     /// Waits until it has ended by itself, and says whether that went well.
     pub(crate) fn wait(mut self) -> bool {
-        self.child.wait().expect("it ends").success()
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("it is ours") {
+                return status.success();
+            }
+            assert!(Instant::now() < deadline, "the program ends within {PATIENCE:?}");
+            std::thread::sleep(BETWEEN_LOOKS);
+        }
     }
 
     /// Sends it a signal, such as `STOP` or `CONT`.

@@ -57,8 +57,7 @@ pub(in super::super) async fn create(
         answer.stream(&state, peer, Events::new(head)).await?
     } else {
         let mut whole = WholeAnswer::default();
-        let ended = answer.collect(peer, &mut whole).await;
-        let (finish, usage) = ended.map_err(|refusal| refusal.stored(conversation.is_some()))?;
+        let (finish, usage) = answer.collect(peer, &mut whole).await?;
         let state = body::State::Ended { finish, usage };
         let items = head.items(&whole.text, &whole.calls, state.item_status());
         HttpResponse::Ok().json(head.body(state, items))
