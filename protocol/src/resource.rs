@@ -85,11 +85,11 @@ impl MessagePart {
 pub struct NewMessage {
     /// What the user wrote, when it is nothing but text.
     #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
     pub content: String,
     /// The same as a list of parts, in place of `content`.
     #[cfg_attr(feature = "openapi", schema(max_items = 100))]
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<MessagePart>,
     /// Chosen by the client, unique in the conversation: sending it twice makes one message.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 64, pattern = "^[!-~]+$"))]
@@ -102,8 +102,13 @@ pub struct NewMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// How it is answered.
-    #[serde(default, skip_serializing_if = "AnswerMode::is_default")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "AnswerMode::is_default")]
     pub mode: AnswerMode,
+}
+
+/// Programs write null for what they leave out.
+fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(value: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(value)?.unwrap_or_default())
 }
 
 /// One page of a list, newest first.

@@ -19,7 +19,7 @@ use actix_web::{
 use async_stream::stream;
 use bytes::Bytes;
 use futures_util::{FutureExt as _, Stream, StreamExt as _, future::LocalBoxFuture};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 use tokio::time::sleep;
 
@@ -43,7 +43,21 @@ fn read<T: DeserializeOwned>(json: &str) -> Result<T, ApiError> {
     if json.starts_with('[') {
         return Err(ApiError::Body("The body is a list, and an object is expected here.".to_owned()));
     }
-    serde_json::from_str(json).map_err(|error| JsonPayloadError::Deserialize(error).into())
+    parse(json).map_err(|(place, reason)| {
+        ApiError::Body(match place {
+            Some(place) => format!("The field {place} cannot be read: {reason}."),
+            None => format!("The body is not the JSON that is expected here: {reason}."),
+        })
+    })
+}
+
+/// Reads JSON. What is wrong with it is told with its place, where that is not the whole.
+pub(super) fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, (Option<String>, String)> {
+    let mut json = serde_json::Deserializer::from_str(json);
+    serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let place = error.path().to_string();
+        (Some(place).filter(|place| place != "."), error.into_inner().to_string())
+    })
 }
 
 /// A JSON body that may be left out, or be null, which is as good as an empty object.
@@ -112,8 +126,17 @@ fn limited(
 
 /// Forms of so many bytes.
 pub(super) fn forms(limit: usize) -> FormConfig {
-    let refusal = |error: UrlencodedError| ApiError::Body(format!("The form cannot be read: {error}."));
-    FormConfig::default().limit(limit).error_handler(move |error, _| refusal(error).into())
+    FormConfig::default().limit(limit).error_handler(|error, _| ApiError::from(error).into())
+}
+
+impl From<UrlencodedError> for ApiError {
+    fn from(error: UrlencodedError) -> Self {
+        match error {
+            UrlencodedError::Payload(error) => error.into(),
+            // These are sentences.
+            other => Self::Body(format!("The form cannot be read. {other}")),
+        }
+    }
 }
 
 impl From<JsonPayloadError> for ApiError {
@@ -121,13 +144,18 @@ impl From<JsonPayloadError> for ApiError {
         match error {
             JsonPayloadError::OverflowKnownLength { .. } | JsonPayloadError::Overflow { .. } => Self::BodyTooLarge,
             JsonPayloadError::ContentType => Self::NotJson,
-            JsonPayloadError::Deserialize(error) => {
-                Self::Body(format!("The body is not the JSON that is expected here: {error}."))
-            }
-            JsonPayloadError::Payload(PayloadError::Io(error)) if error.kind() == ErrorKind::TimedOut => {
-                Self::BodyTooSlow
-            }
-            JsonPayloadError::Payload(PayloadError::Io(error)) if error.kind() == ErrorKind::ConnectionAborted => {
+            JsonPayloadError::Payload(error) => error.into(),
+            JsonPayloadError::Deserialize(error) => Self::Body(format!("The body is not JSON: {error}.")),
+            other => Self::Body(format!("The body cannot be read: {other}.")),
+        }
+    }
+}
+
+impl From<PayloadError> for ApiError {
+    fn from(error: PayloadError) -> Self {
+        match error {
+            PayloadError::Io(error) if error.kind() == ErrorKind::TimedOut => Self::BodyTooSlow,
+            PayloadError::Io(error) if error.kind() == ErrorKind::ConnectionAborted => {
                 Self::Service(ServiceError::ShuttingDown)
             }
             other => Self::Body(format!("The body cannot be read: {other}.")),

@@ -6,7 +6,7 @@ use tallybook_protocol::{Conversation, ConversationSummary, NewConversation, Pag
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::{answers::Invalid, body::JsonBody, error::ApiError, state::State};
+use super::{answers::Invalid, body::JsonBody, error::ApiError, query::Query, state::State};
 use crate::{
     accounts::UserId,
     conversation::{ListFilter, ServiceError},
@@ -56,8 +56,8 @@ pub(super) async fn create(
     get, path = "/api/conversations", operation_id = "list_conversations", tag = "Conversations",
     params(ListQuery), responses((status = 200, body = Page<ConversationSummary>), Invalid),
 )]
-pub(super) async fn list(state: State, user: UserId, query: web::Query<ListQuery>) -> Result<HttpResponse, ApiError> {
-    let ListQuery { q, pinned, archived, cursor, limit } = query.into_inner();
+pub(super) async fn list(state: State, user: UserId, Query(query): Query<ListQuery>) -> Result<HttpResponse, ApiError> {
+    let ListQuery { q, pinned, archived, cursor, limit } = query;
     let filter = ListFilter { search: q, pinned, archived };
     let limit = limit.unwrap_or(DEFAULT_PAGE);
     let work = |service: crate::conversation::ConversationService| async move {
@@ -75,9 +75,9 @@ pub(super) async fn find(
     state: State,
     user: UserId,
     uuid: web::Path<Uuid>,
-    window: web::Query<Window>,
+    Query(window): Query<Window>,
 ) -> Result<HttpResponse, ApiError> {
-    let window = window.into_inner();
+    let window = window;
     let work = move |service: crate::conversation::ConversationService| async move {
         service.find_conversation(user, *uuid, window).await
     };

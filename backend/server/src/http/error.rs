@@ -76,7 +76,7 @@ pub(super) enum ApiError {
     #[error("Send the body as JSON, with the header Content-Type: application/json.")]
     NotJson,
     /// The query string makes no sense.
-    #[error("The query string is wrong: {0}.")]
+    #[error("{0}")]
     Query(String),
     /// There is nothing at this address.
     #[error("There is nothing at {0}. The API's addresses are described at /docs/api.")]

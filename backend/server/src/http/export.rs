@@ -10,7 +10,7 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::{error::ApiError, state::State};
+use super::{error::ApiError, query::Query, state::State};
 use crate::{
     accounts::UserId,
     conversation::{Export, ExportFormat, ExportParts},
@@ -53,7 +53,7 @@ pub(super) async fn download(
     state: State,
     user: UserId,
     uuid: web::Path<Uuid>,
-    query: web::Query<ExportQuery>,
+    Query(query): Query<ExportQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let (format, content_type, extension) = query.format.kind();
     let export = |service: crate::conversation::ConversationService| async move {

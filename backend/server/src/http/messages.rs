@@ -12,6 +12,7 @@ use super::{
     answers::{Busy, Invalid, ModelFailed, TurnEvents, TurnRefused},
     body::{JsonBody, OptionalBody},
     error::ApiError,
+    query::Query,
     sse,
 };
 use crate::{accounts::UserId, conversation::ConversationService, journal::EventId};
@@ -82,9 +83,9 @@ pub(super) async fn select(
     state: State,
     user: UserId,
     path: web::Path<(Uuid, MessageId)>,
-    window: web::Query<Window>,
+    Query(window): Query<Window>,
 ) -> Result<HttpResponse, ApiError> {
-    let ((uuid, id), window) = (path.into_inner(), window.into_inner());
+    let ((uuid, id), window) = (path.into_inner(), window);
     let work = move |service: crate::conversation::ConversationService| async move {
         service.select_message(user, uuid, id, window).await
     };
@@ -101,7 +102,7 @@ pub(super) async fn playback(
     state: State,
     user: UserId,
     path: web::Path<(Uuid, MessageId)>,
-    query: web::Query<EventsQuery>,
+    Query(query): Query<EventsQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let (uuid, id) = path.into_inner();
     // As for readers of a running turn: what is no id of ours is as good as none.
@@ -121,7 +122,7 @@ pub(super) async fn subscribe(
     state: State,
     user: UserId,
     uuid: web::Path<Uuid>,
-    query: web::Query<EventsQuery>,
+    Query(query): Query<EventsQuery>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let header = request.headers().get("last-event-id").and_then(|value| value.to_str().ok());

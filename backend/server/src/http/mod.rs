@@ -33,6 +33,7 @@ mod other_versions;
 mod page;
 mod peer;
 mod preferences;
+mod query;
 mod request_id;
 mod routes;
 mod search;

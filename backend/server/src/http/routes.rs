@@ -60,7 +60,6 @@ fn configure(app: &mut web::ServiceConfig, state: &AppState) {
         .app_data(web::JsonConfig::default().limit(MAX_BODY_BYTES).error_handler(|e, _| ApiError::from(e).into()))
         .app_data(body::forms(MAX_FORM_BYTES))
         .app_data(web::PathConfig::default().error_handler(|_, request| no_such_thing(request).into()))
-        .app_data(web::QueryConfig::default().error_handler(|e, _| ApiError::Query(e.to_string()).into()))
         .service(api())
         .service(openai::v1())
         .service(mcp::endpoint())

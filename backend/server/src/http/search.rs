@@ -6,7 +6,7 @@ use tallybook_protocol::SearchPage;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::{State, answers::Invalid, error::ApiError};
+use super::{State, answers::Invalid, error::ApiError, query::Query};
 use crate::{accounts::UserId, conversation::ConversationService};
 
 #[derive(Deserialize, IntoParams)]
@@ -27,9 +27,9 @@ pub(super) struct SearchQuery {
 pub(super) async fn everywhere(
     state: State,
     user: UserId,
-    query: web::Query<SearchQuery>,
+    Query(query): Query<SearchQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let SearchQuery { query, cursor } = query.into_inner();
+    let SearchQuery { query, cursor } = query;
     let work = |service: ConversationService| async move { service.search(user, &query, cursor.as_deref()).await };
     Ok(HttpResponse::Ok().json(state.run(work).await?))
 }
@@ -43,9 +43,9 @@ pub(super) async fn in_conversation(
     state: State,
     user: UserId,
     uuid: web::Path<Uuid>,
-    query: web::Query<SearchQuery>,
+    Query(query): Query<SearchQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let SearchQuery { query, cursor } = query.into_inner();
+    let SearchQuery { query, cursor } = query;
     let work = |service: ConversationService| async move {
         service.search_conversation(user, *uuid, &query, cursor.as_deref()).await
     };

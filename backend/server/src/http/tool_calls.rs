@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tallybook_protocol::{ToolCall, ToolCallId};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{State, error::ApiError};
+use super::{State, error::ApiError, query::Query};
 use crate::{accounts::UserId, conversation::CallPart};
 
 /// Bytes of a file that are handed to the connection at a time.
@@ -39,7 +39,7 @@ pub(super) async fn find(
     state: State,
     user: UserId,
     id: web::Path<ToolCallId>,
-    query: web::Query<FindQuery>,
+    Query(query): Query<FindQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let id = id.into_inner();
     let (part, name) = match query.part {

@@ -31,7 +31,13 @@ async fn bad_bodies_are_refused_in_words() {
     assert_problem(raw(json_type, b"".to_vec()).await.unwrap(), 400, "bad-body").await;
     assert_problem(raw(json_type, b"{not json".to_vec()).await.unwrap(), 400, "bad-body").await;
     assert_problem(raw(json_type, b"{\"content\":\"\xff\xfe\"}".to_vec()).await.unwrap(), 400, "bad-body").await;
-    assert_problem(raw(json_type, b"{\"content\":5}".to_vec()).await.unwrap(), 400, "bad-body").await;
+    for (body, place) in [
+        (json!({"content": 5}), "The field content "),
+        (json!({"content": "hi", "parts": [{"type": "text", "text": []}]}), "The field parts[0]"),
+    ] {
+        let problem = assert_problem(app.client.post(&path).json(&body).send().await.unwrap(), 400, "bad-body").await;
+        assert!(problem["detail"].as_str().unwrap().starts_with(place), "{problem}");
+    }
     assert_problem(raw("text/plain", b"{\"content\":\"hi\"}".to_vec()).await.unwrap(), 415, "not-json").await;
     let huge = format!("{{\"content\":\"{}\"}}", "x".repeat(3 * 1024 * 1024));
     assert_problem(raw(json_type, huge.into_bytes()).await.unwrap(), 413, "body-too-large").await;
@@ -120,7 +126,8 @@ async fn bad_titles_and_queries_are_refused() {
     for title in ["", "  ", "two\nlines", &"x".repeat(201)] {
         assert_problem(app.post("/api/conversations", json!({"title": title})).await, 422, "invalid-input").await;
     }
-    assert_problem(app.get("/api/conversations?limit=many").await, 400, "bad-query").await;
+    let problem = assert_problem(app.get("/api/conversations?q=a&limit=many").await, 400, "bad-query").await;
+    assert!(problem["detail"].as_str().unwrap().starts_with("The parameter limit cannot be read: "), "{problem}");
     let search = |letters: usize| format!("/api/conversations?q={}", "%C3%A4".repeat(letters));
     assert_eq!(app.get(&search(200)).await.status(), StatusCode::OK);
     assert_problem(app.get(&search(201)).await, 422, "invalid-input").await;

@@ -248,6 +248,8 @@ on_every_engine! {
             (json!({"parts": vec![part("a"); 101]}), 422),
             (json!({"parts": [{"type": "image", "url": "x"}]}), 400),
             (json!({}), 422),
+            // As good as left out.
+            (json!({"content": null, "parts": null, "mode": null}), 422),
         ] {
             assert_eq!(app.post(&path, body.clone()).await.status(), status, "{body}");
         }

@@ -20,6 +20,7 @@ use super::{
         error::ApiError,
         guard::WITHOUT_SCRIPTS,
         preferences,
+        query::Query,
         state::{AppState, State},
     },
     addresses::{INVITATION, SETUP, SIGN_IN, SIGN_IN_AWAY},
@@ -91,7 +92,7 @@ enum Form {
     Invitation,
 }
 
-pub(super) async fn show_sign_in(state: State, request: HttpRequest, query: web::Query<SignInQuery>) -> HttpResponse {
+pub(super) async fn show_sign_in(state: State, request: HttpRequest, Query(query): Query<SignInQuery>) -> HttpResponse {
     if !state.accounts.settings().required || caller_of(&request).is_some() {
         return go(&query.next);
     }
@@ -113,8 +114,8 @@ pub(super) async fn sign_out(state: State, request: HttpRequest) -> Result<HttpR
     Ok(end(see_other(SIGN_IN), &request).finish())
 }
 
-pub(super) async fn show_setup(state: State, request: HttpRequest, query: web::Query<LinkQuery>) -> HttpResponse {
-    let token = query.into_inner().token;
+pub(super) async fn show_setup(state: State, request: HttpRequest, Query(query): Query<LinkQuery>) -> HttpResponse {
+    let token = query.token;
     let shown = token.clone();
     let is_good = state.run_accounts(|accounts: Accounts| async move { accounts.is_setup_link(&token).await }).await;
     show_link(&state, &request, Form::Setup, &shown, is_good)
@@ -132,8 +133,12 @@ pub(super) async fn set_up(state: State, request: HttpRequest, filled: web::Form
     begun(&state, &request, Form::Setup, &used, &again, session.await)
 }
 
-pub(super) async fn show_invitation(state: State, request: HttpRequest, query: web::Query<LinkQuery>) -> HttpResponse {
-    let token = query.into_inner().token;
+pub(super) async fn show_invitation(
+    state: State,
+    request: HttpRequest,
+    Query(query): Query<LinkQuery>,
+) -> HttpResponse {
+    let token = query.token;
     let shown = token.clone();
     let is_good = state.run_accounts(|accounts: Accounts| async move { accounts.can_sign_up(&token).await }).await;
     show_link(&state, &request, Form::Invitation, &shown, is_good)

@@ -14,6 +14,7 @@ use super::{
         cookie,
         error::ApiError,
         guard,
+        query::Query,
         state::State,
     },
     addresses::SIGN_IN_BACK,
@@ -54,8 +55,8 @@ pub(super) struct NewIdentity {
 }
 
 /// Sends somebody to the issuer. It changes nothing here, so a link may lead to it: a form may not lead to another site.
-pub(super) async fn depart(state: State, request: HttpRequest, query: web::Query<DepartureQuery>) -> HttpResponse {
-    let DepartureQuery { next, token } = query.into_inner();
+pub(super) async fn depart(state: State, request: HttpRequest, Query(query): Query<DepartureQuery>) -> HttpResponse {
+    let DepartureQuery { next, token } = query;
     let purpose = match token {
         Some(token) => Purpose::Invitation { token },
         None => Purpose::SignIn { next },
@@ -103,8 +104,8 @@ async fn departure(state: &State, request: &HttpRequest, purpose: Purpose) -> Re
 }
 
 /// Takes in whoever comes back.
-pub(super) async fn arrive(state: State, request: HttpRequest, query: web::Query<ReturnQuery>) -> HttpResponse {
-    let mut response = match arrival(&state, &request, query.into_inner()).await {
+pub(super) async fn arrive(state: State, request: HttpRequest, Query(query): Query<ReturnQuery>) -> HttpResponse {
+    let mut response = match arrival(&state, &request, query).await {
         Ok(Arrival::SignedIn(session, next)) => begin(see_other_here(&next), &request, &session).finish(),
         Ok(Arrival::Linked) => see_other_here(SETTINGS).finish(),
         Err(error) => forms::came_to_nothing(&state, &request, &error),

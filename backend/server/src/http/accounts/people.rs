@@ -10,6 +10,7 @@ use super::super::{
     body::{JsonBody, OptionalBody},
     caller::Admin,
     error::ApiError,
+    query::Query,
     state::State,
 };
 use crate::accounts::{Accounts, Password, UserId, UserUpdate};
@@ -60,7 +61,7 @@ pub(super) struct NewInvitation {
     get, path = "/api/users", operation_id = "list_users", tag = "People", security(("session" = [])),
     params(ListQuery), responses((status = 200, body = Page<User>), NoAccounts, Invalid),
 )]
-pub(super) async fn list(state: State, _: Admin, query: web::Query<ListQuery>) -> Result<HttpResponse, ApiError> {
+pub(super) async fn list(state: State, _: Admin, Query(query): Query<ListQuery>) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.list_users(query.cursor.as_deref()).await };
     Ok(HttpResponse::Ok().json(state.run_accounts(work).await?))
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tallybook_protocol::ToolCallId;
 
 use super::{
-    super::{caller::Admin, state::State},
+    super::{caller::Admin, query::Query, state::State},
     format,
     frame::{Frame, ReasonForm, answer, refusal, take_reason},
     rerun,
@@ -86,7 +86,7 @@ pub(super) async fn show(
     request: HttpRequest,
     admin: Admin,
     id: web::Path<ToolCallId>,
-    query: web::Query<RerunQuery>,
+    Query(query): Query<RerunQuery>,
 ) -> HttpResponse {
     let (reader, id, rerun) = (admin.0, *id, query.rerun);
     let user = reader.user;

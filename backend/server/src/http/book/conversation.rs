@@ -9,7 +9,7 @@ use tallybook_protocol::{MessageId, MessageStatus, Role, ToolCallId};
 use uuid::Uuid;
 
 use super::{
-    super::{caller::Admin, state::State},
+    super::{caller::Admin, query::Query, state::State},
     format,
     frame::{Frame, ReasonForm, answer, refusal, take_reason},
     words::Words,
@@ -109,7 +109,7 @@ pub(super) async fn show(
     request: HttpRequest,
     admin: Admin,
     uuid: web::Path<Uuid>,
-    query: web::Query<FromQuery>,
+    Query(query): Query<FromQuery>,
 ) -> HttpResponse {
     let (reader, uuid, from) = (admin.0, *uuid, query.from);
     let frame = Frame::of(&state, &request);

@@ -5,7 +5,7 @@ use futures_util::stream::try_unfold;
 use serde::Deserialize;
 
 use super::{
-    super::{caller::Admin, error::ApiError, state::State},
+    super::{caller::Admin, error::ApiError, query::Query, state::State},
     frame::{Frame, ReasonForm, refusal, take_reason},
 };
 use crate::book::{Book, CallsExport, ExportFormat, Filter, Subject};
@@ -29,9 +29,10 @@ pub(super) async fn download(
     state: State,
     request: HttpRequest,
     admin: Admin,
-    query: web::Query<ExportQuery>,
+    Query(query): Query<ExportQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let filter: Filter = query.q.parse().map_err(|error| ApiError::Query(format!("{error}")))?;
+    let filter: Filter =
+        query.q.parse().map_err(|error| ApiError::Query(format!("The parameter q cannot be read: {error}.")))?;
     let (format, kind, name) = match query.format {
         Format::Csv => (ExportFormat::Csv, "text/csv; charset=utf-8", "tool-calls.csv"),
         Format::Jsonl => (ExportFormat::Jsonl, "application/jsonl; charset=utf-8", "tool-calls.jsonl"),
@@ -63,9 +64,10 @@ pub(super) async fn give_reason(
     state: State,
     request: HttpRequest,
     admin: Admin,
-    query: web::Query<ExportQuery>,
+    Query(query): Query<ExportQuery>,
     form: web::Form<ReasonForm>,
 ) -> Result<HttpResponse, ApiError> {
-    let filter = query.q.parse().map_err(|error| ApiError::Query(format!("{error}")))?;
+    let filter =
+        query.q.parse().map_err(|error| ApiError::Query(format!("The parameter q cannot be read: {error}.")))?;
     Ok(take_reason(&state, &request, admin.0, Subject::Calls(filter), form.into_inner()).await)
 }

@@ -7,7 +7,7 @@ use tallybook_protocol::ToolCallId;
 use url::form_urlencoded::Serializer;
 
 use super::{
-    super::{caller::Admin, error::ApiError, state::State},
+    super::{caller::Admin, error::ApiError, query::Query, state::State},
     format,
     frame::{Frame, ReasonForm, address, answer, refusal, take_reason},
 };
@@ -95,9 +95,9 @@ pub(super) async fn show(
     state: State,
     request: HttpRequest,
     admin: Admin,
-    query: web::Query<ListQuery>,
+    Query(query): Query<ListQuery>,
 ) -> HttpResponse {
-    let query = query.into_inner();
+    let query = query;
     let frame = Frame::of(&state, &request);
     let words = frame.words;
     let reader = admin.0;
@@ -155,10 +155,10 @@ pub(super) async fn give_reason(
     state: State,
     request: HttpRequest,
     admin: Admin,
-    query: web::Query<ListQuery>,
+    Query(query): Query<ListQuery>,
     form: web::Form<ReasonForm>,
 ) -> HttpResponse {
-    let Ok(filter) = query.q.parse() else { return show(state, request, admin, query).await };
+    let Ok(filter) = query.q.parse() else { return show(state, request, admin, Query(query)).await };
     take_reason(&state, &request, admin.0, Subject::Calls(filter), form.into_inner()).await
 }
 

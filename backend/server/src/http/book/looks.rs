@@ -1,11 +1,11 @@
 //! `GET /api/looks`: which admins have looked at what is one's own, when and why.
 
-use actix_web::{HttpResponse, web};
+use actix_web::HttpResponse;
 use serde::Deserialize;
 use tallybook_protocol::{Look, Page};
 use utoipa::IntoParams;
 
-use super::super::{answers::Invalid, caller::Person, error::ApiError, state::State};
+use super::super::{answers::Invalid, caller::Person, error::ApiError, query::Query, state::State};
 use crate::book::Book;
 
 #[derive(Deserialize, IntoParams)]
@@ -23,7 +23,7 @@ pub(super) struct LooksQuery {
 pub(super) async fn list(
     state: State,
     person: Person,
-    query: web::Query<LooksQuery>,
+    Query(query): Query<LooksQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let user = person.0.user;
     let work = move |book: Book| async move { book.list_looks(user, query.cursor.as_deref()).await };

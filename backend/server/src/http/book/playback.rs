@@ -8,7 +8,7 @@ use tallybook_frontend::{Language, PlayedAnswer, played_answer};
 use tallybook_protocol::ToolCallId;
 
 use super::{
-    super::{caller::Admin, state::State},
+    super::{caller::Admin, query::Query, state::State},
     frame::{Frame, answer, refusal},
     words::Words,
 };
@@ -64,7 +64,7 @@ pub(super) async fn show(
     request: HttpRequest,
     admin: Admin,
     id: web::Path<ToolCallId>,
-    moment: web::Query<Moment>,
+    Query(moment): Query<Moment>,
 ) -> HttpResponse {
     let (reader, id) = (admin.0, *id);
     let frame = Frame::of(&state, &request);

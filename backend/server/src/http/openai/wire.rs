@@ -11,7 +11,7 @@ use utoipa::{
     },
 };
 
-use super::refusal::Refusal;
+use super::{super::body::parse, refusal::Refusal};
 
 /// What a program asks.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -191,13 +191,4 @@ pub(super) fn read_part<'a, T: Deserialize<'a>>(json: &'a str, field: &str) -> R
 fn unreadable(place: String, reason: &str) -> Refusal {
     let message = format!("The field {place} cannot be read: {reason}.");
     Refusal::bad(place, message)
-}
-
-/// Reads JSON. What is wrong with it is told with its place, where that is not the whole.
-fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, (Option<String>, String)> {
-    let mut json = serde_json::Deserializer::from_str(json);
-    serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let path = error.path().to_string();
-        (Some(path).filter(|path| path != "."), error.into_inner().to_string())
-    })
 }

@@ -8,7 +8,10 @@ use tallybook::accounts::AccountsSettings;
 use tallybook_mock_llm::MockLlm;
 
 use super::kit::{ADMIN, PASSWORD, Team, Who, cookie_of, kind_of, required};
-use crate::support::{Engine, execute, on_every_engine, rows};
+use crate::{
+    bad_input::assert_problem,
+    support::{Engine, execute, on_every_engine, rows},
+};
 
 /// As a form sends it.
 fn form(fields: &[(&str, &str)]) -> String {
@@ -158,6 +161,9 @@ on_every_engine! {
         let html = wrong.text().await.unwrap();
         assert!(html.contains("The name or the password is wrong.") && !html.contains("not the password"), "{html}");
         assert!(!html.contains("<i>root"), "{html}");
+        let part = assert_problem(send("/sign-in", &[("name", "root")], &nobody).await, 400, "bad-body").await;
+        let said = part["detail"].as_str().unwrap();
+        assert!(said.contains("password") && !said.ends_with(".."), "{said}");
         let fields = [("name", "ROOT"), ("password", PASSWORD), ("next", "//evil.example")];
         let right = send("/sign-in", &fields, &nobody).await;
         assert_eq!((right.status(), &right.headers()["location"]), (StatusCode::SEE_OTHER, &"/".parse().unwrap()));

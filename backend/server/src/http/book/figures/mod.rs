@@ -5,7 +5,7 @@ mod charts;
 mod tables;
 mod words;
 
-use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
+use actix_web::{HttpRequest, HttpResponse, http::StatusCode};
 use askama::Template;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use self::{
     tables::{Shown, Table, Tools},
 };
 use super::{
-    super::{caller::Admin, state::State},
+    super::{caller::Admin, query::Query, state::State},
     frame::{Frame, answer, refusal},
 };
 use crate::book::{Book, Figures};
@@ -57,7 +57,7 @@ pub(super) async fn show(
     state: State,
     request: HttpRequest,
     _admin: Admin,
-    query: web::Query<FiguresQuery>,
+    Query(query): Query<FiguresQuery>,
 ) -> HttpResponse {
     let frame = Frame::of(&state, &request);
     let (range, hours) = *RANGES.iter().find(|(name, _)| *name == query.range).unwrap_or(&RANGES[1]);

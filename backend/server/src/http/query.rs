@@ -1,0 +1,35 @@
+//! What stands behind the question mark of an address. One that cannot be read is refused with the parameter that is wrong.
+
+use std::future::{Ready, ready};
+
+use actix_web::{FromRequest, HttpRequest, dev::Payload};
+use serde::de::DeserializeOwned;
+use url::form_urlencoded;
+
+use super::error::ApiError;
+
+/// The parameters that a handler takes. Others are passed over.
+#[derive(Debug)]
+pub(super) struct Query<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest for Query<T> {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(read(request.query_string()).map(Self))
+    }
+}
+
+fn read<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
+    let pairs = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
+    serde_path_to_error::deserialize(pairs).map_err(|error| {
+        let place = error.path().to_string();
+        let reason = error.into_inner();
+        // What is missing, or there twice, is named by the reason.
+        ApiError::Query(match place.as_str() {
+            "." => format!("The query string cannot be read: {reason}."),
+            name => format!("The parameter {name} cannot be read: {reason}."),
+        })
+    })
+}
