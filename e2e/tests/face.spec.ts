@@ -33,6 +33,8 @@ test("one model is told as what it is, and offers no choice", async ({ page }) =
   await expect(model).toHaveText("Model:demo");
   expect(await model.evaluate((told) => [told.tagName, told.querySelectorAll("button, select, a, [tabindex]").length])).toEqual(["P", 0]);
   await expect(page.getByRole("combobox", { name: "Model" })).toHaveCount(0);
+  await expect(page.getByTestId("send")).toBeVisible();
+  await expect(page.getByTestId("plan-first"), "the demo model makes no plans").toHaveCount(0);
 });
 
 test("the bar at the top names the conversation, which is renamed, kept and deleted there", async ({ page }) => {

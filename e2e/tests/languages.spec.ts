@@ -41,6 +41,16 @@ test.describe("a browser that asks for Japanese", () => {
     await expect(page.getByTestId("notice")).toContainText("サーバーに接続できません。");
   });
 
+  test("says in Japanese what each of its own tools does", async ({ page }) => {
+    await page.goto("/");
+    await expect(page.getByTestId("tool-chip").first()).toBeVisible();
+    const abouts = page.locator(".tool-about");
+    for (const about of await abouts.all()) await expect(about).toHaveText(/[ぁ-ん]/, { useInnerText: false });
+    await expect(page.locator(".tool-about:lang(ja)")).toHaveCount(await abouts.count());
+    await page.getByTestId("open-tools").click();
+    await expect(page.getByTestId("tool-row").first().locator(".tool-row-about")).toHaveText(/[ぁ-ん]/);
+  });
+
   test("finds nothing in Japanese", async ({ page }) => {
     const response = await page.request.get("/nowhere", { headers: { "accept-language": "ja,en;q=0.5" } });
     expect(response.status()).toBe(404);

@@ -52,6 +52,11 @@ impl Models {
         self.catalog.with_value(|catalog| catalog.len() > 1)
     }
 
+    /// Whether the built-in demo model alone answers, which knows arithmetic and makes no plans.
+    pub(crate) fn is_demo(self) -> bool {
+        self.catalog.with_value(|catalog| catalog.iter().all(|model| model.provider == "demo"))
+    }
+
     /// The name of the default.
     pub(crate) fn default_name(self) -> String {
         self.catalog.with_value(|catalog| {

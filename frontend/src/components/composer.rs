@@ -18,6 +18,7 @@ use crate::{
     },
     in_turn::in_next_frame,
     language::use_language,
+    models::Models,
     reactive::{effect, memo},
     session::{Phase, Place, Session},
 };
@@ -52,6 +53,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
         () if session.is_busy() => Hint::Keys(text.composer_hint_busy()),
         () => Hint::Keys(text.composer_hint()),
     });
+    let makes_plans = !expect_context::<Models>().is_demo();
     let is_of_keys = move || matches!(hint.get(), Hint::Keys(_)).then_some("");
     view! {
         <form
@@ -91,7 +93,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
                 ></textarea>
             </div>
             <div class="composer-bar">
-                <PlanSwitch session />
+                {makes_plans.then(|| view! { <PlanSwitch session /> })}
                 // `OF_KEYS`
                 <span class="composer-hint" id=COMPOSER_HINT_ID data-of-keys=is_of_keys>
                     {move || match hint.get() { Hint::Obstacle(words) | Hint::Keys(words) => words }}

@@ -60,13 +60,13 @@ fn ToolsAtHand(offer: Offer) -> impl IntoView {
     let Offer { tools, more, .. } = offer;
     let chips = tools.into_iter().enumerate().map(|(at, tool)| {
         let id = format!("tool-about-{at}");
+        let (about, lang) = text.tool_about(&tool.name, tool.about);
         view! {
             <li class="has-menu">
                 <button type="button" class="button small tool-chip" data-testid="tool-chip" popovertarget=id.clone()>
                     {tool.name}
                 </button>
-                // What a tool says of itself is written for models, in English.
-                <p class="menu tool-about" id=id popover="auto" lang="en">{tool.about}</p>
+                <p class="menu tool-about" id=id popover="auto" lang=lang>{about}</p>
             </li>
         }
     });

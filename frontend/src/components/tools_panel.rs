@@ -130,7 +130,7 @@ fn rest_of_server(panel: Panel, server: ToolServerInfo) -> AnyView {
     .into_any()
 }
 
-/// One tool: its switch, its name, its risk, and what it says of itself, which is written for models, in English.
+/// One tool: its switch, its name, its risk, and what it does.
 fn tool_row(panel: Panel, tool: ToolInfo) -> AnyView {
     let text = panel.text;
     let ToolInfo { name, description, server, risk, changed, .. } = tool;
@@ -143,7 +143,8 @@ fn tool_row(panel: Panel, tool: ToolInfo) -> AnyView {
     } else {
         (text.risk_high(), text.risk_high_about())
     };
-    let words = format!("{name} {description}").to_lowercase();
+    let (about, lang) = text.tool_about(&name, description);
+    let words = format!("{name} {about}").to_lowercase();
     let changed = server.zip(changed).map(|(server, changed)| changed_view(panel, server, changed));
     view! {
         <li class="tool-row" data-testid="tool-row" hidden=move || panel.query.with(|query| !words.contains(query.as_str()))>
@@ -152,7 +153,7 @@ fn tool_row(panel: Panel, tool: ToolInfo) -> AnyView {
                 <span class="risk" data-risk=risk title=risk_about>{risk_name}</span>
                 {switch_view(panel, vec![name], shown, "tool-switch")}
             </div>
-            <p class="tool-row-about" lang="en" dir="auto">{description}</p>
+            <p class="tool-row-about" lang=lang dir="auto">{about}</p>
             {changed}
         </li>
     }

@@ -74,9 +74,9 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         Content::NewChat | Content::Settings | Content::Missing | Content::Failed(_) => None,
     };
     let feed = Feed::new(folder);
-    let is_demo = models.items.iter().all(|model| model.provider == "demo");
     let opened_with = summary.as_ref().map_or((None, None), |summary| (Some(summary.uuid), summary.model.clone()));
     let models = Models::new(models, opened_with, feed);
+    let is_demo = models.is_demo();
     provide_context(models);
     let list = ConversationList::new(list, summary, feed);
     list.follow(feed);

@@ -89,6 +89,32 @@ texts! {
 }
 
 impl Language {
+    /// What a tool does, and the language of that: its description, which is written for models, in English; of Tallybook's own
+    /// tools in the page's language. Those of servers have two underscores in their names.
+    pub(crate) fn tool_about(self, name: &str, description: String) -> (String, &'static str) {
+        match self.own_tool(name) {
+            Some(about) => (about.to_owned(), self.code()),
+            None => (description, Self::English.code()),
+        }
+    }
+
+    fn own_tool(self, name: &str) -> Option<&'static str> {
+        let about = match (self, name) {
+            (Self::Japanese, "add") => "2つの数を10進数で正確に足します。0.1 + 0.2 は 0.3 になります。",
+            (Self::Japanese, "subtract") => "ある数から別の数を、10進数で正確に引きます。",
+            (Self::Japanese, "multiply") => "2つの数を10進数で正確に掛けます。積の桁は省略されません。",
+            (Self::Japanese, "divide") => "ある数を別の数で割り、有効数字34桁まで求めます。",
+            (Self::Japanese, "evaluate") => {
+                "式を浮動小数点数（有効数字は約16桁）で計算します。べき乗、平方根、対数、三角関数などが使えます。"
+            }
+            (Self::Japanese, "current_time") => "指定したタイムゾーンの現在の日付、曜日、時刻を答えます。",
+            (Self::Japanese, "convert_units") => "長さ、面積、質量、温度、速度などの量を、別の単位に換算します。",
+            (Self::Japanese, "fetch_page") => "ウェブページを読み込み、その文章を取り出します。",
+            _ => return None,
+        };
+        Some(about)
+    }
+
     /// For how long a model thought.
     pub(crate) fn thought_for(self, duration: &str) -> String {
         match self {

@@ -77,7 +77,6 @@ pub(super) async fn find(
     uuid: web::Path<Uuid>,
     Query(window): Query<Window>,
 ) -> Result<HttpResponse, ApiError> {
-    let window = window;
     let work = move |service: crate::conversation::ConversationService| async move {
         service.find_conversation(user, *uuid, window).await
     };

@@ -85,7 +85,7 @@ pub(super) async fn select(
     path: web::Path<(Uuid, MessageId)>,
     Query(window): Query<Window>,
 ) -> Result<HttpResponse, ApiError> {
-    let ((uuid, id), window) = (path.into_inner(), window);
+    let (uuid, id) = path.into_inner();
     let work = move |service: crate::conversation::ConversationService| async move {
         service.select_message(user, uuid, id, window).await
     };

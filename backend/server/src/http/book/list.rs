@@ -97,7 +97,6 @@ pub(super) async fn show(
     admin: Admin,
     Query(query): Query<ListQuery>,
 ) -> HttpResponse {
-    let query = query;
     let frame = Frame::of(&state, &request);
     let words = frame.words;
     let reader = admin.0;
