@@ -459,6 +459,8 @@ test("the keyboard reaches everything in the order in which it stands, and sees 
   // Without conversations of other tests.
   await page.route(/\/api\/conversations\?/, (route) => route.fulfill({ json: { items: [], next_cursor: null } }));
   await page.goto("/");
+  await alive(page);
+  await expect(page.locator("[data-drawn]")).toHaveCount(0);
   await expect(page.getByText("Your conversations will be listed here.")).toBeVisible();
   await expect(page.getByTestId("composer")).toBeFocused();
   await page.locator(".skip-link").focus();

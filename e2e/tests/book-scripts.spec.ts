@@ -3,6 +3,7 @@
 
 import type { APIRequestContext, Page } from "@playwright/test";
 import { converse } from "../kit/converse.ts";
+import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ demoPaceMs: 0, timezoneId: "Asia/Tokyo" });
@@ -103,15 +104,22 @@ test("the end of a re-run comes by itself", async ({ page, request }) => {
   await page.locator(".book-rerun button").click();
   await expect(page.getByTestId("again").locator("pre").last()).toHaveText("19.75");
   // As it was a moment before.
+  const held = gate();
+  let asked = 0;
   await page.route(/\?rerun=/, async (route) => {
+    if (asked++ > 0) {
+      await held.opened;
+      return route.continue();
+    }
     const told = await (await route.fetch()).text();
     const body = told.replace(' id="rerun"', ' id="rerun" data-running').replace(/(id="rerun-words"[^>]*>)[^<]*/, "$1It runs.");
     await route.fulfill({ contentType: "text/html", body });
-  }, { times: 1 });
+  });
   await page.reload();
   const words = page.getByTestId("rerun");
   await expect(words).toHaveText("It runs.");
   const pages = pagesOf(page);
+  held.open();
   await expect(words).toContainText("done");
   await expect(page.locator("#rerun")).not.toHaveAttribute("data-running");
   expect(pages()).toBe(0);

@@ -85,6 +85,7 @@ test("the list is folded away on a wide screen, stays so, and comes back for a s
   expect(await again!.text(), "the server knows, so nothing moves").toContain('data-sidebar="folded"');
   await expect(page.getByTestId("sidebar")).toBeHidden();
   await alive(page);
+  await expect(page.getByTestId("search")).toBeEnabled();
   await page.getByTestId("composer").blur();
   await page.keyboard.press("/");
   await expect(page.getByTestId("search")).toBeFocused();
@@ -96,6 +97,7 @@ test("the list is folded away on a wide screen, stays so, and comes back for a s
 
 test("an answer stands nearer to its question than to the next one", async ({ page }) => {
   await open(page, conversation("Near", [["One", { content: "First." }], ["Two", { content: "Second." }]]));
+  await expect(page.locator("article")).toHaveCount(4);
   const [question, answer, next] = [
     await top(page, '[data-role="user"] .bubble'),
     await top(page, '[data-role="assistant"] .prose'),

@@ -1,12 +1,13 @@
 // The keys, and the sheet that lists them.
 
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
 test("the help sheet lists the keys, keeps the focus, and gives it back", async ({ page }) => {
   await page.goto("/");
+  await alive(page);
   const composer = page.getByTestId("composer");
   await composer.fill("half a thought");
   const help = page.getByTestId("help");
@@ -43,6 +44,8 @@ test("the help sheet lists the keys, keeps the focus, and gives it back", async 
 test("new chat is a key away, also while one writes, and the search while one does not", async ({ page, request }) => {
   const made = await (await request.post("/api/conversations", { data: { title: "Old sums" } })).json();
   await page.goto(`/c/${made.uuid}`);
+  await alive(page);
+  await expect(page.getByTestId("search")).toBeEnabled();
   const composer = page.getByTestId("composer");
   await composer.fill("[e] is what I write");
   await expect(composer).toHaveValue("[e] is what I write");

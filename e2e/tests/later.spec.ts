@@ -41,8 +41,9 @@ for (const [what, file] of [["a part", OTHERS], ["its style", STYLE]] as const) 
     let asked = 0;
     await page.route(file, (route) => (asked++ < 3 ? route.fulfill({ status: 503 }) : route.continue()));
     await open(page);
+    const refused = page.waitForResponse((response) => file.test(response.url()) && response.status() === 503);
     await page.mouse.move(200, 200);
-    await expect.poll(() => asked, "asked for before it is wanted").toBeGreaterThan(0);
+    await test.step("asked for before it is wanted", async () => (await refused).finished());
     await expect(notice(page), "which nobody misses yet").toBeHidden();
     await page.getByTestId("open-help").click();
     await expect(notice(page)).toContainText("could not be loaded");

@@ -5,7 +5,7 @@ import { ChatPage, holdProgram } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
-test.use({ scripted: true });
+test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
 
 const DOCUMENT = `# A title
 
@@ -154,6 +154,7 @@ test("code is copied by its button", async ({ page, model, context }) => {
   model.answer([`\`\`\`text\n${code}\`\`\`\n`]);
   const answer = await chat.ask("Write a hundred lines.");
   for (const when of ["live", "reloaded"]) {
+    await page.evaluate(() => navigator.clipboard.writeText("something else"));
     await answer.getByTestId("copy-code").click();
     await expect(answer.getByTestId("copy-code"), when).toHaveAttribute("data-copied", "");
     expect(await page.evaluate(() => navigator.clipboard.readText()), when).toBe(code);

@@ -30,6 +30,7 @@ test("a browser that refuses is named", async ({ page }) => {
 
 test("a file that is dropped does not take the page's place, and a text goes into the field", async ({ page }) => {
   await page.goto("/");
+  await alive(page);
   const field = page.getByTestId("composer");
   await field.fill("Half a thought");
   expect(await drop(page, "file")).toEqual([true, true]);

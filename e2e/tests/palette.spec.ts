@@ -7,6 +7,7 @@ test("the palette finds conversations and commands by the keyboard alone", async
   const titles = ["Taxes of 2025", "A train to Kyoto", "Oaks"];
   for (const title of titles) await request.post("/api/conversations", { data: { title } });
   await page.goto("/");
+  await alive(page);
   const composer = page.getByTestId("composer");
   await composer.fill("half a thought");
   const palette = page.getByTestId("palette");

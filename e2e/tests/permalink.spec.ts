@@ -21,8 +21,9 @@ test("a copied link leads to its message, also far up, and back again", async ({
 
   await test.step("it is copied", async () => {
     await page.getByTestId("copy-link").last().click();
-    const copied = await page.evaluate(() => navigator.clipboard.readText());
-    expect(copied).toBe(`${new URL(page.url()).origin}${address}#message-${all.at(-1)}`);
+    // What is pressed in a message before it is alive is done when it is.
+    const copied = () => page.evaluate(() => navigator.clipboard.readText());
+    await expect.poll(copied).toBe(`${new URL(page.url()).origin}${address}#message-${all.at(-1)}`);
   });
 
   await test.step("one that is here is in sight, marked, and has the focus", async () => {

@@ -4,7 +4,7 @@ import { ChatPage } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
-test.use({ scripted: true });
+test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
 
 const HOSTILE = "Let me **see** <b>this</b> <script>alert(1)</script>";
 

@@ -3,7 +3,7 @@
 import type { Browser, BrowserContext, Page } from "@playwright/test";
 import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
 import { NOTHING, findings } from "../kit/axe.ts";
-import { ChatPage } from "../kit/chat.ts";
+import { ChatPage, alive } from "../kit/chat.ts";
 
 test.use({ settings: { ACCOUNTS: "on", MAX_TURNS_PER_PERSON: "1", DEMO_PACE_MS: "500" } });
 
@@ -85,12 +85,13 @@ test("a new password, and signing out elsewhere", async ({ browser, baseURL }) =
 test("who has as many answers as may be is told what to do", async ({ browser, baseURL }) => {
   const [context, page] = await signedIn(browser, baseURL!);
   await expect(page.getByTestId("allowance").first()).toHaveText(/Answers at the same time\s*1 of 1 left/);
+  const second = await context.newPage();
+  await second.goto("/");
+  await alive(second);
+  await second.getByTestId("composer").fill("What is 1 + 2?");
   await page.getByTestId("new-chat").click();
   await new ChatPage(page).send("Multiply 123456789012345678901234567890 by 987654321");
   await expect(page.getByTestId("stop")).toBeVisible();
-  const second = await context.newPage();
-  await second.goto("/");
-  await second.getByTestId("composer").fill("What is 1 + 2?");
   await second.getByTestId("send").click();
   await expect(second.getByTestId("notice")).toContainText("Wait for one of them to end, or stop it");
   await expect(second.getByTestId("composer")).toHaveValue("What is 1 + 2?");

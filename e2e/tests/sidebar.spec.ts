@@ -1,6 +1,6 @@
 // The list of conversations: found, renamed, deleted and taken back, and in step with what happens elsewhere.
 
-import { ChatPage, holdProgram } from "../kit/chat.ts";
+import { ChatPage, alive, holdProgram } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
 import { chooseInMenu } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
@@ -98,6 +98,7 @@ test("who goes elsewhere before a new chat has become a conversation stays there
     await route.continue();
   });
   await page.goto("/");
+  await alive(page);
   await page.getByTestId("composer").fill("What is 2 + 3?");
   await page.getByTestId("send").click();
   await page.getByTestId("conversation-link").filter({ hasText: title }).click();

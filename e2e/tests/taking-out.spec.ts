@@ -39,6 +39,7 @@ test("code wraps and is saved under its language's name, a table is copied as CS
 
 test("a footnote and its reference lead to each other, and ids are unique", async ({ page }) => {
   await open(page, conversation("Notes", [["One", { content: ANSWER }], ["Two", { content: ANSWER }]]));
+  await expect(page.locator("article")).toHaveCount(4);
   const ids = await page.locator("[id]").evaluateAll((all) => all.map((element) => element.id));
   expect(new Set(ids).size).toBe(ids.length);
   const address = page.url();

@@ -40,6 +40,7 @@ async function swipeDown(page: Page, times: number): Promise<void> {
 }
 
 async function expectSize(target: Locator, least: number): Promise<void> {
+  await expect(target).toBeVisible();
   const { width, height } = (await target.boundingBox())!;
   expect(Math.min(width, height), await target.evaluate((element) => element.outerHTML.slice(0, 200))).toBeGreaterThanOrEqual(least);
 }

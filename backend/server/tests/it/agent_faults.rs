@@ -326,9 +326,10 @@ on_every_engine! {
     async fn the_turns_time_is_over(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            let limits = Limits { turn_time: Duration::from_secs(2), ..Limits::default() };
+            // Enough for the beginning to be stored.
+            let limits = Limits { turn_time: Duration::from_secs(4), ..Limits::default() };
             let settings = provider.settings(model.url());
-            let app = TestApp::spawn_with_limits(&engine, settings, builtin().unwrap(), limits).await;
+            let app = TestApp::spawn_with_limits(&engine, settings.clone(), builtin().unwrap(), limits).await;
             let conversation = app.create_conversation().await;
             let gate = model.reply_gated([text("The beginning")], [text(" and the end")]);
             let turn = app.send(&conversation, "Go").await;
@@ -338,6 +339,8 @@ on_every_engine! {
             assert!(error.code == "turn_timeout" && error.error.contains("TURN_TIMEOUT_SECS"), "{error:?}");
             let stored = app.conversation(&conversation).await;
             assert_eq!(stored["messages"][1]["content"], "The beginning");
+            app.shut_down().await;
+            let app = TestApp::spawn_with(&engine, settings).await;
             model.reply([text("In time.")]);
             assert!(ended_with(&app.send(&conversation, "Again").await.all().await, "In time."));
             model.assert_calls_paired();

@@ -6,10 +6,10 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::join_all;
 use reqwest::StatusCode;
 use serde_json::json;
-use tallybook::db::Database;
+use tallybook::{config::Settings, db::Database};
 use tallybook_mock_llm::{Gate, MockLlm, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, ContentDelta, MessageStatus, ToolCallStatus};
-use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry};
+use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry, builtin};
 use tokio::sync::Notify;
 
 use crate::support::{Counts, Engine, EventReader, NoArgs, Provider, TestApp, eventually, rows};
@@ -202,7 +202,10 @@ async fn the_database_is_gone_at_the_end_for_longer_than_the_lease() {
     for engine in Engine::every_mysql_with_tables().await {
         let (behind, proxy) = engine.clone().behind_proxy().await;
         let model = MockLlm::start().await.unwrap();
-        let (owner, _other) = (TestApp::spawn(&behind, &model).await, TestApp::spawn(&behind, &model).await);
+        // The owner, back again, must be there before the other one looks, which it does so often.
+        let lasting = |settings: &mut Settings| settings.turn_lease = Duration::from_secs(6);
+        let spawn = async || TestApp::spawn_changed(&behind, &model, builtin().unwrap(), lasting).await;
+        let (owner, _other) = (spawn().await, spawn().await);
         let conversation = owner.create_conversation().await;
         let gate = model.reply_gated([text("Nearly ")], [text("whole.")]);
         let mut turn = owner.send(&conversation, "Go").await;

@@ -99,7 +99,7 @@ on_every_engine! {
     /// So many as may be written for one person hold the next one up until one of them is through, or it is refused.
     async fn an_export_beside_many_slow_ones_is_refused_with_advice(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        // One with the patience of a real one; others of these tests drop a reader that takes nothing after half a second.
+        // One with the patience of a real one; others of these tests soon drop a reader that takes nothing.
         let app = TestApp::launch(&engine, &model);
         let conversation = app.create_conversation().await;
         for _ in 0..8 {

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc,
     },
     time::Duration,
@@ -19,8 +19,11 @@ use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry};
 
 use crate::support::{Engine, Hangs, NoArgs, Panics, Provider, TestApp, eventually, execute, on_every_engine, rows};
 
-/// Holds its thread until it is told to go, deaf to everything else.
-struct HoldsItsThread(Mutex<mpsc::Receiver<()>>);
+/// Holds its thread, and says so, until it is told to go, deaf to everything else.
+struct HoldsItsThread {
+    held: Mutex<mpsc::Receiver<()>>,
+    holds: Arc<AtomicBool>,
+}
 
 impl Tool for HoldsItsThread {
     type Args = NoArgs;
@@ -29,7 +32,10 @@ impl Tool for HoldsItsThread {
 
     async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
         // The sender goes away when the test is over, which is as good.
-        let _ = tokio::task::block_in_place(|| self.0.lock().unwrap().recv());
+        let _ = tokio::task::block_in_place(|| {
+            self.holds.store(true, Ordering::SeqCst);
+            self.held.lock().unwrap().recv()
+        });
         Ok(ToolOutput::text("let go"))
     }
 }
@@ -255,12 +261,15 @@ async fn sigterm_lets_a_running_turn_finish_and_refuses_new_ones() {
 async fn stopping_does_not_wait_for_a_tool_that_does_not_react() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let (let_go, held) = mpsc::channel();
-    let tools = ToolRegistry::default().with(HoldsItsThread(Mutex::new(held))).unwrap();
+    let holds = Arc::new(AtomicBool::new(false));
+    let tool = HoldsItsThread { held: Mutex::new(held), holds: Arc::clone(&holds) };
+    let tools = ToolRegistry::default().with(tool).unwrap();
     let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
     let conversation = app.create_conversation().await;
     model.reply([tool_call("holds_its_thread", "{}")]);
     let mut turn = app.send(&conversation, "Hold").await;
     turn.until("tool_call_start").await;
+    eventually("it holds its thread", async || holds.load(Ordering::SeqCst)).await;
     app.post(&format!("/api/conversations/{conversation}/stop"), Value::Null).await;
     let ChatEvent::MessageEnd(end) = turn.until("message_end").await.event else { unreachable!() };
     assert_eq!((end.status, end.tool_calls[0].status), (MessageStatus::Stopped, ToolCallStatus::Interrupted));

@@ -7,7 +7,10 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_protocol::{ChatEvent, Conversation, FeedKind, MessageStart};
 use tallybook_tools::builtin;
 
-use crate::support::{Engine, EventReader, FeedReader, TestApp, eventually, rows};
+use crate::{
+    memory::is_idle,
+    support::{Engine, EventReader, FeedReader, TestApp, eventually, rows},
+};
 
 /// Sends something, and reads the turn to its end.
 async fn turn(app: &TestApp, path: &str, body: Value) -> MessageStart {
@@ -93,7 +96,8 @@ async fn a_summary_covers_what_came_before_it() {
             model.reply([text(format!("Summary {number}."))]);
             app.send(&conversation, &format!("Question {number}?")).await.all().await;
             let summaries = "SELECT COUNT(*) FROM conversation_summaries";
-            eventually("it is summed up", async || rows!(app, (i64,), summaries)[0].0 >= number).await;
+            let is_there = async || rows!(app, (i64,), summaries)[0].0 >= number && is_idle(&app).await;
+            eventually("it is summed up", is_there).await;
         }
         model.reply([text("Answer 4.")]);
         model.reply([text("Summary 4.")]);

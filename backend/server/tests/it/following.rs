@@ -1,6 +1,6 @@
 //! Several readers, late readers, a second sender, stopping: a turn belongs to the server, not to a connection.
 
-use std::io::ErrorKind;
+use std::{io::ErrorKind, time::Duration};
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -202,7 +202,11 @@ on_every_engine! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_that_does_not_read_slows_nothing_is_dropped_and_may_resume() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
-    let app = TestApp::spawn(&engine, &model).await;
+    let app = TestApp::spawn_changed(&engine, &model, tallybook_tools::builtin().unwrap(), |settings| {
+        // Twelve of them without a byte taken, and a reader is dropped.
+        settings.keep_alive = Duration::from_millis(50);
+    })
+    .await;
     let conversation = app.create_conversation().await;
     let flood = "x".repeat(7_000_000);
     model.reply([text(flood.as_str()), tool_call("add", r#"{"a":1,"b":2}"#)]);

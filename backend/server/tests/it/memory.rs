@@ -70,7 +70,7 @@ async fn summed_up_to(app: &TestApp, message: i64) {
 }
 
 /// Whether nobody sums anything up.
-async fn is_idle(app: &TestApp) -> bool {
+pub(crate) async fn is_idle(app: &TestApp) -> bool {
     rows!(app, (i64,), "SELECT COUNT(*) FROM conversations WHERE summary_until IS NOT NULL") == [(0,)]
 }
 

@@ -52,8 +52,8 @@ on_every_engine! {
         ]).await;
 
         // The ends of turns that another process left behind are counted by whoever closes them.
-        execute!(app, "UPDATE messages SET status = 'streaming', lease_until = NULL WHERE content = 'Yes.'");
         app.shut_down().await;
+        execute!(engine, "UPDATE messages SET status = 'streaming', lease_until = NULL WHERE content = 'Yes.'");
         let app = TestApp::spawn(&engine, &model).await;
         eventually("both are closed and counted", async || {
             let metrics = app.get("/metrics").await.text().await.unwrap();

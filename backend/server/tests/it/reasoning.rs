@@ -7,11 +7,18 @@ use tallybook_protocol::{ChatEvent, MAX_STEP_REASONING_BYTES, MessageStatus, Rea
 
 use crate::support::{Engine, EventReader, Provider, TestApp, end_of, eventually, on_every_engine, rows};
 
-/// What a reader has who knows nothing but the deltas.
+/// What a reader has who knows nothing but the deltas, and what is told in their place to one that was too far behind.
 fn heard(events: &[ChatEvent]) -> Vec<Reasoning> {
     let mut heard: Vec<Reasoning> = Vec::new();
     for event in events {
-        let ChatEvent::ReasoningDelta(delta) = event else { continue };
+        let delta = match event {
+            ChatEvent::ReasoningDelta(delta) => delta,
+            ChatEvent::Snapshot(snapshot) => {
+                heard.clone_from(&snapshot.reasoning);
+                continue;
+            }
+            _ => continue,
+        };
         match heard.iter_mut().find(|known| known.reasoning_id == delta.reasoning_id) {
             Some(known) => known.apply(delta),
             None => heard.push(Reasoning::begun_by(delta)),

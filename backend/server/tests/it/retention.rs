@@ -139,8 +139,9 @@ on_every_engine! {
         ask(&app, &model).await;
         let ended = "UPDATE messages SET status = 'awaiting_approval', completed_at = NULL WHERE role = 'assistant'";
         execute!(app, "UPDATE conversations SET active_message_id = head_message_id");
-        execute!(app, ended);
+        // First, so that it is not found waiting before it is deleted.
         execute!(app, "UPDATE conversations SET deleted_at = created_at WHERE id = 1");
+        execute!(app, ended);
         let statuses = async || rows!(app, (String,), "SELECT status FROM messages WHERE role = 'assistant' ORDER BY id");
         eventually("the turn of the deleted one is over", async || statuses().await[0].0 == "stopped").await;
         let claims = rows!(app, (Option<i64>,), "SELECT active_message_id FROM conversations WHERE id = 1");

@@ -45,6 +45,7 @@ pub(super) async fn create(
     request: HttpRequest,
     body: Json<Box<RawValue>>,
 ) -> Result<HttpResponse, ApiError> {
+    let _served = peer.served();
     let mut asked = ask::read(body.get(), request.headers(), state.service.models())?;
     let Answering { answer, id, created_at, conversation } = begin(&state, &caller, &request, &mut asked).await?;
     let (id, created) = (format!("chatcmpl-{id}"), created_at.timestamp());

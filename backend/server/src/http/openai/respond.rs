@@ -40,9 +40,9 @@ impl Answer {
         }
     }
 
-    /// Collects it whole, and gives why it ended, in OpenAI's word, and what it cost.
+    /// Collects it whole, and gives why it ended, in OpenAI's word, and what it cost. Who asks for that serves `peer` from the
+    /// request on (`Peer::served`): to store the question takes time, too.
     pub(super) async fn collect(mut self, peer: Peer, sink: &mut impl Sink) -> Result<(&'static str, Usage), Refusal> {
-        let _served = peer.served();
         loop {
             tokio::select! {
                 biased;

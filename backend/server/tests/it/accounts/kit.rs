@@ -10,6 +10,10 @@ use crate::support::{Engine, TestApp};
 /// The password of everybody here.
 pub(super) const PASSWORD: &str = "a password of some length";
 
+/// Whoever has to wait waits for longer than a test takes.
+pub(super) const BLOCKED: &str =
+    "UPDATE sign_in_attempts SET blocked_until = '2037-01-01 00:00:00' WHERE blocked_until IS NOT NULL";
+
 /// The admin whom every team begins with.
 pub(super) const ADMIN: &str = "root";
 

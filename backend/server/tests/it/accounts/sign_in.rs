@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tallybook::accounts::AccountsSettings;
 use tallybook_mock_llm::MockLlm;
 
-use super::kit::{ADMIN, PASSWORD, Team, Who, cookie_of, kind_of, required};
+use super::kit::{ADMIN, BLOCKED, PASSWORD, Team, Who, cookie_of, kind_of, required};
 use crate::{
     bad_input::assert_problem,
     support::{Engine, execute, on_every_engine, rows},
@@ -126,10 +126,13 @@ on_every_engine! {
             request.json(&json!({"name": format!("name{number}"), "password": "x"})).send().await.unwrap().status()
         };
         let mut statuses = Vec::new();
-        for number in 1..=28 {
+        for number in 1..=27 {
             statuses.push(guess(&team, number).await);
         }
         assert_eq!(statuses[0], StatusCode::UNAUTHORIZED);
+        // Longer than this test takes, where there is a block.
+        execute!(team.app, BLOCKED);
+        statuses.push(guess(&team, 28).await);
         assert_eq!(statuses.last(), Some(&StatusCode::TOO_MANY_REQUESTS), "{statuses:?}");
 
         // Behind a proxy that the operator trusts each has an address of its own.
@@ -235,10 +238,7 @@ async fn guessing_is_counted_over_all_servers() {
         let tries = futures_util::future::join_all((0..16).map(|_| team.try_sign_in(ADMIN, "a wrong password"))).await;
         assert!(tries.iter().any(|answer| answer.status() == StatusCode::TOO_MANY_REQUESTS));
         // Longer than this test takes.
-        execute!(
-            engine,
-            "UPDATE sign_in_attempts SET blocked_until = '2037-01-01 00:00:00' WHERE blocked_until IS NOT NULL"
-        );
+        execute!(engine, BLOCKED);
         for server in [&other, &team] {
             assert_eq!(kind_of(server.try_sign_in(ADMIN, PASSWORD).await).await, "/problems/too-many-attempts");
         }
@@ -254,14 +254,22 @@ async fn an_unknown_name_takes_as_long() {
     for number in 0..4 {
         team.person(&admin, &format!("known{number}")).await;
     }
+    // Without the hash it would be a tenth.
+    let takes_as_long = |[known, unknown]: [Duration; 2]| unknown * 2 > known;
     let mut fastest = [Duration::MAX; 2];
-    for number in 0..4 {
+    for round in 0..12 {
+        let number = round % 4;
+        // Guesses make later ones wait.
+        execute!(team.app, "DELETE FROM sign_in_attempts");
         for (place, name) in [format!("known{number}"), format!("unknown{number}")].iter().enumerate() {
             let begun = std::time::Instant::now();
             team.try_sign_in(name, "not the password").await;
             fastest[place] = fastest[place].min(begun.elapsed());
         }
+        // Other tests may have had the processors all the while.
+        if number == 3 && takes_as_long(fastest) {
+            break;
+        }
     }
-    // Without the hash it would be a tenth.
-    assert!(fastest[1] * 2 > fastest[0], "known: {:?}, unknown: {:?}", fastest[0], fastest[1]);
+    assert!(takes_as_long(fastest), "known: {:?}, unknown: {:?}", fastest[0], fastest[1]);
 }

@@ -117,7 +117,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let accounts = Accounts::new(engine.database().await, required());
         accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
-        // One with the patience of a real one; others of these tests drop a reader that takes nothing after half a second.
+        // One with the patience of a real one; others of these tests soon drop a reader that takes nothing.
         let mut command = Program::command(&engine, &model);
         let team = Team::of(TestApp::launch_command(&engine, command.env("ACCOUNTS", "on")));
         let admin = team.sign_in(ADMIN).await;

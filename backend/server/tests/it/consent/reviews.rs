@@ -211,7 +211,8 @@ on_every_engine! {
     }
 
     async fn who_is_late_or_fails_or_talks_has_no_vote(engine: Engine) {
-        let fixture = Fixture::set_up(&engine, ReviewMode::Decide, Duration::from_secs(1)).await;
+        // One is late; the other must not be.
+        let fixture = Fixture::set_up(&engine, ReviewMode::Decide, Duration::from_secs(4)).await;
         for (sonnet, gpt, verdict) in [
             (Reply::fail(400, "{}"), Reply::from(says("approve", "Fine.")), Verdict::Approve),
             ([text("I approve.")].into(), [text("{}")].into(), Verdict::Abstain),
@@ -288,6 +289,8 @@ on_every_engine! {
             trap.lay(&engine).await;
             let path = format!("/api/conversations/{conversation}/messages");
             let asking = tokio::spawn(doomed.client.post(doomed.url(&path)).json(&json!({ "content": "Echo" })).send());
+            // Before that nothing is written that could be taken for what springs it.
+            model.requests_reached(2).await;
             trap.sprung(&engine).await;
             doomed.kill();
             let _ = asking.await;

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry, builtin};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::support::{NoArgs, PATIENCE, TestApp, eventually};
+use crate::support::{EVENT_PATIENCE, NoArgs, PATIENCE, TestApp, eventually};
 
 /// Changes the world.
 pub(super) struct Orders;
@@ -106,6 +106,7 @@ impl ChunkReader {
 
     /// The next chunk that says something; `None` at the end of a stream that says that it is done.
     pub(super) async fn next(&mut self) -> Option<Value> {
+        let deadline = Instant::now() + EVENT_PATIENCE;
         loop {
             if let Some(chunk) = self.ready.pop_front() {
                 if chunk["choices"] == json!([{"index": 0, "delta": {}, "finish_reason": null}])
@@ -117,7 +118,7 @@ impl ChunkReader {
                 self.text += chunk["choices"][0]["delta"]["content"].as_str().unwrap_or_default();
                 return Some(chunk);
             }
-            let bytes = timeout(PATIENCE, self.response.chunk()).await.expect("a chunk within 20 s");
+            let bytes = timeout_at(deadline, self.response.chunk()).await.expect("a chunk within a minute");
             let Some(bytes) = bytes.expect("the stream ends well") else {
                 assert!(self.is_done && self.rest.is_empty(), "{:?}", self.rest);
                 return None;

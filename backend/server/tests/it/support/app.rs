@@ -67,7 +67,9 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
         system_prompt: SystemPrompt::BuiltIn,
         tool_servers: ToolServersSettings::default(),
         secrets: Secrets::default(),
-        keep_alive: Duration::from_millis(50),
+        // Often enough for those that wait for one; a reader that takes nothing for twelve of them is dropped, and here it may have
+        // to share its processor.
+        keep_alive: Duration::from_millis(500),
         consent_wait: None,
         journal_retention: Some(Duration::from_hours(24)),
         fetch_page: false,
@@ -167,7 +169,8 @@ impl TestApp {
     /// A server that gives its clients so much and no more.
     pub(crate) async fn spawn_with_http_limits(engine: &Engine, model: &MockLlm, http_limits: http::Limits) -> Self {
         let model = Provider::Anthropic.settings(model.url());
-        let settings = Settings { http_limits, ..settings(engine, model, Limits::default()) };
+        let keep_alive = Duration::from_millis(50);
+        let settings = Settings { http_limits, keep_alive, ..settings(engine, model, Limits::default()) };
         Self::start(engine, settings, tallybook_tools::builtin().expect("the built-in tools are sound")).await
     }
 

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use tallybook_protocol::{ChatEvent, FeedEvent, MessageEnd, sse::Decoder};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
-use super::{PATIENCE, TestApp};
+use super::{EVENT_PATIENCE, TestApp};
 
 /// An event with the id it was sent under.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,12 +45,13 @@ impl EventReader {
 
     /// The next event, were it one of those that are told and not kept.
     async fn next_of_any(&mut self) -> Option<SeenEvent> {
+        let deadline = Instant::now() + EVENT_PATIENCE;
         loop {
             if let Some(seen) = self.ready.pop_front() {
                 self.take_down(&seen.event);
                 return Some(seen);
             }
-            let chunk = timeout(PATIENCE, self.response.chunk()).await.expect("an event within 20 s");
+            let chunk = timeout_at(deadline, self.response.chunk()).await.expect("an event within a minute");
             let chunk = chunk.expect("the stream ends well")?;
             for frame in self.decoder.push(&chunk).expect("frames of bounded size") {
                 let event = ChatEvent::parse(&frame.event, &frame.data).expect("an event of the protocol");
@@ -123,11 +124,12 @@ impl FeedReader {
 
     /// The next event; the feed never ends by itself.
     pub(crate) async fn next(&mut self) -> FeedEvent {
+        let deadline = Instant::now() + EVENT_PATIENCE;
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return event;
             }
-            let chunk = timeout(PATIENCE, self.response.chunk()).await.expect("a feed event within 20 s");
+            let chunk = timeout_at(deadline, self.response.chunk()).await.expect("a feed event within a minute");
             let chunk = chunk.expect("the feed goes well").expect("the feed stays open");
             for frame in self.decoder.push(&chunk).expect("frames of bounded size") {
                 let event: FeedEvent = serde_json::from_str(&frame.data).expect("an event of the protocol");

@@ -25,6 +25,9 @@ pub(crate) use trap::Trap;
 /// How long a test waits for something that must happen, before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long it waits for an event of a stream, signs of life or not: what comes before some takes seconds.
+pub(crate) const EVENT_PATIENCE: Duration = Duration::from_secs(60);
+
 /// How long it looks away in between: other tests need the processors.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 

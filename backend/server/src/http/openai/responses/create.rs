@@ -44,6 +44,7 @@ pub(in super::super) async fn create(
     request: HttpRequest,
     body: Json<Box<RawValue>>,
 ) -> Result<HttpResponse, ApiError> {
+    let _served = peer.served();
     let (mut asked, repeated) = ask::read(body.get(), request.headers(), state.service.models())?;
     let begun = begin(&state, &caller, &request, &mut asked).await.map_err(|error| match error {
         ApiError::Service(ServiceError::NoSuchResponse) => {

@@ -53,14 +53,13 @@ pub(in crate::http) async fn create(
     request: HttpRequest,
     body: Json<Box<RawValue>>,
 ) -> Result<HttpResponse, ApiError> {
+    let _served = peer.served();
     let SimpleRequest { message, thread_id: id } = read(&body)?;
     if message.trim().is_empty() || message.contains('\0') {
         return Err(Refusal::bad("message", "Send a message with words in it, and without NUL characters.").into());
     }
     let input = GivenInput::question(&message);
     let asked = Asked { thread_id: thread_id(id)?, model: None, question: message, input };
-    // Beyond the turn, while what was done is summed up.
-    let _served = peer.served();
     let follower = begin(&state, &caller, &request, asked).await?;
     let (uuid, message_id) = follower.place();
     let mut whole = WholeThread::default();

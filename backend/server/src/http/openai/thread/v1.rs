@@ -80,6 +80,7 @@ pub(in super::super) async fn create(
     request: HttpRequest,
     body: Json<Box<RawValue>>,
 ) -> Result<HttpResponse, ApiError> {
+    let _served = peer.served();
     let ThreadRequest { messages, stream, thread_id: id, model } = read(&body)?;
     let thread_id = thread_id(id)?;
     let asked = match thread_id {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tallybook::accounts::SignUp;
 
 use super::{
-    super::kit::{ADMIN, PASSWORD, kind_of},
+    super::kit::{ADMIN, BLOCKED, PASSWORD, kind_of},
     assert_refused,
     browser::{Browser, location},
     issuer::{Fault, Issuer, Person},
@@ -132,6 +132,7 @@ on_every_engine! {
         for _ in 0..10 {
             thief.ask_to_link("not the password").await;
         }
+        execute!(team.app, BLOCKED);
         assert_eq!(thief.ask_to_link(PASSWORD).await.status(), StatusCode::TOO_MANY_REQUESTS);
     }
 

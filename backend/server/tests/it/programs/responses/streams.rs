@@ -36,8 +36,10 @@ on_every_engine! {
             begin.push(stream.next().await.unwrap());
         }
         let expected = ["created", "in_progress", "output_item.added", "content_part.added", "output_text.delta"];
-        // While nothing was said, there may have been a sign of life.
+        // While nothing was said, there may have been signs of life, which look like what comes second.
         let mut seen = kinds(&begin);
+        let mut is_known = false;
+        seen.retain(|kind| *kind != "in_progress" || !std::mem::replace(&mut is_known, true));
         seen.dedup();
         assert_eq!(seen, expected);
         assert_eq!((&begin[0]["response"]["status"], &begin[0]["response"]["output"]), (&json!("in_progress"), &json!([])));
