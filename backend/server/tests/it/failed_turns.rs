@@ -17,7 +17,9 @@ use tallybook_mock_llm::{MockLlm, cut, fault, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallStatus};
 use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry};
 
-use crate::support::{Engine, Hangs, NoArgs, Panics, Provider, TestApp, eventually, execute, on_every_engine, rows};
+use crate::support::{
+    Engine, Hangs, NOBODY, NoArgs, Panics, Provider, TestApp, eventually, execute, on_every_engine, rows,
+};
 
 /// Holds its thread, and says so, until it is told to go, deaf to everything else.
 struct HoldsItsThread {
@@ -137,8 +139,7 @@ on_every_engine! {
 
     /// Nobody listens where the model should be.
     async fn an_unreachable_model_fails_the_turn_in_words(engine: Engine) {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let app = TestApp::spawn_with(&engine, Provider::OpenAi.settings(format!("http://{free}/v1"))).await;
+        let app = TestApp::spawn_with(&engine, Provider::OpenAi.settings(format!("http://{NOBODY}/v1"))).await;
         let conversation = app.create_conversation().await;
         let events = app.send(&conversation, "Hello").await.all().await;
         let Some(ChatEvent::Error(error)) = events.last() else { panic!("{events:?}") };

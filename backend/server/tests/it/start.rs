@@ -10,7 +10,7 @@ use std::{
 use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 use tallybook_mock_llm::MockLlm;
 
-use crate::support::{Engine, Program, TestApp, execute, on_every_engine};
+use crate::support::{Engine, NOBODY, Program, TestApp, execute, on_every_engine};
 
 const PASSWORD: &str = "s3cret";
 
@@ -46,9 +46,8 @@ async fn an_address_that_makes_no_sense() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_down() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let said = refusal(&Engine::sqlite(), &format!("mysql://me:{PASSWORD}@127.0.0.1:{port}/book")).await;
-    assert_says(&said, &["no database answers", &format!("127.0.0.1:{port}/book"), "Start the database server"]);
+    let said = refusal(&Engine::sqlite(), &format!("mysql://me:{PASSWORD}@{NOBODY}/book")).await;
+    assert_says(&said, &["no database answers", &format!("{NOBODY}/book"), "Start the database server"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -12,7 +12,7 @@ use prost::Message as _;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tokio::sync::oneshot;
 
-use crate::support::{Engine, Program, TestApp};
+use crate::support::{Engine, NOBODY, Program, TestApp};
 
 /// A collector on a free port. Dropping it stops it.
 pub(crate) struct Collector {
@@ -120,11 +120,10 @@ async fn a_turn_is_one_trace_and_holds_nothing_that_was_written() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_collector_that_is_down_keeps_nothing_from_working() {
     let model = MockLlm::start().await.unwrap();
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (engine, folder) = (Engine::sqlite(), tempfile::tempdir().unwrap());
     let log = folder.path().join("log");
     let mut command = Program::command_after(&format!("exec 2>'{}'", log.display()), &engine, &model);
-    let command = command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{free}"));
+    let command = command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{NOBODY}"));
     let app = TestApp::launch_command(&engine, command);
     let conversation = app.create_conversation().await;
     model.reply([text("Yes.")]);

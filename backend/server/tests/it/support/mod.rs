@@ -22,11 +22,14 @@ pub(crate) use raw::RawConnection;
 pub(crate) use tools::{Counts, Hangs, NoArgs, Panics, Writes};
 pub(crate) use trap::Trap;
 
+/// Where nobody listens: a port that no system gives away by itself.
+pub(crate) const NOBODY: &str = "127.0.0.1:9";
+
 /// How long a test waits for something that must happen, before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How long it waits for an event of a stream, signs of life or not: what comes before some takes seconds.
-pub(crate) const EVENT_PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const EVENT_PATIENCE: Duration = Duration::from_mins(1);
 
 /// How long it looks away in between: other tests need the processors.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);

@@ -14,7 +14,7 @@ use super::{
     issuer::{Fault, Issuer},
     team,
 };
-use crate::support::{Engine, eventually};
+use crate::support::{Engine, NOBODY, eventually};
 
 /// An issuer that is down, or says what makes no sense, is a sentence on the page; passwords work, and so does everything when
 /// it is back.
@@ -74,9 +74,8 @@ async fn an_outage_keeps_nobody_from_signing_in_by_a_password() {
 /// Nothing listens there, and the server starts and serves.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_issuer_that_is_not_there_keeps_nobody_from_starting() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let issuer = Issuer::start().await;
-    let openid = OpenIdSettings { issuer: format!("http://{free}"), ..issuer.settings() };
+    let openid = OpenIdSettings { issuer: format!("http://{NOBODY}"), ..issuer.settings() };
     let team = team(&Engine::sqlite(), SignUp::Open, openid).await;
     let mut browser = Browser::new(&team);
     let request = team.client.get(team.app.url("/sign-in/away")).header("accept-language", "ja");
