@@ -55,7 +55,7 @@ enum Command {
     Imports(imports::Options),
     /// Fuzz what reads the network: each target for a bounded time
     Fuzz(fuzz::Options),
-    /// Run MCP's conformance suite for clients, and write down what came of it in docs/mcp-conformance.md
+    /// Run MCP's conformance suite, for clients and for servers, and write down what came of it in docs/mcp-conformance.md
     Conformance,
     /// Set up real programs of other people's, and try them on a running server
     Clients(clients::Options),

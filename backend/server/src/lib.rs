@@ -1,4 +1,4 @@
-//! Tallybook's server. One module per subject; dependencies point one way: `http → conversation → {journal, db}`. What needs
+//! Tallybook's server. One module per subject; dependencies point one way: `http → book → conversation → {accounts, journal} → db`. What needs
 //! no server has a crate of its own: `tallybook-agent`, `tallybook-llm`, `tallybook-tools`,
 //! `tallybook-mcp`, `tallybook-demo-model`.
 

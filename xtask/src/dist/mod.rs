@@ -26,20 +26,12 @@ use crate::{
     shell, workspace,
 };
 
-/// What goes into it as it stands in the workspace.
-const FILES: [&str; 11] = [
-    "CHANGELOG.md",
-    "LICENSE",
-    "README.md",
-    "docs/answers.md",
-    "docs/api.md",
-    "docs/programs.md",
-    "docs/settings.md",
-    "docs/sql.md",
-    "docs/tool-history.md",
-    "docs/tools.md",
-    "tallybook.example.toml",
-];
+/// Files that go into it as they stand in the workspace.
+const FILES: [&str; 6] =
+    ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "tallybook.example.toml"];
+
+/// The folders whose files go into it, so that the documents' links lead somewhere there, too.
+const FOLDERS: [&str; 3] = ["docs", "docs/images", "infra"];
 
 /// How long the packed program may take to be ready.
 const START_LIMIT: Duration = Duration::from_secs(30);
@@ -67,8 +59,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         ("THIRD-PARTY-LICENSES.txt".to_owned(), licenses::list(&parts)?.into_bytes(), 0o644),
         ("tallybook.cdx.json".to_owned(), sbom::write(version, &parts)?.into_bytes(), 0o644),
     ];
-    for file in FILES {
-        contents.push((file.to_owned(), fs::read(workspace::root().join(file))?, 0o644));
+    for file in files()? {
+        let content = fs::read(workspace::root().join(&file))?;
+        contents.push((file, content, 0o644));
     }
     let folder = workspace::root().join("target/dist");
     fs::create_dir_all(&folder)?;
@@ -79,6 +72,23 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     say(&format!("the archive is {} ({} MB), its checksum beside it", archive.display(), bytes.div_ceil(1_000_000)));
     say(&format!("unpacked and started on an empty database, it was ready after {ready} ms"));
     Ok(())
+}
+
+/// What goes into it as it stands in the workspace, by its path there.
+fn files() -> Result<Vec<String>> {
+    let mut files = FILES.map(str::to_owned).to_vec();
+    for folder in FOLDERS {
+        for entry in fs::read_dir(workspace::root().join(folder))? {
+            let entry = entry?;
+            let name =
+                entry.file_name().into_string().ok().with_context(|| format!("a name in {folder} is no text"))?;
+            if entry.file_type()?.is_file() {
+                files.push(format!("{folder}/{name}"));
+            }
+        }
+    }
+    files.sort_unstable();
+    Ok(files)
 }
 
 /// The kind of machine that the program is for, as Rust names it.

@@ -18,8 +18,8 @@ use crate::http::{
 #[openapi(
     info(
         title = "Tallybook",
-        description = "A web chat whose assistant works with tools, and keeps the book on every call. What the page does, any \
-                       program can do, under `/api`; whatever speaks OpenAI Chat Completions uses the agent as a model, under \
+        description = "A web chat whose assistant works with tools, and keeps the book on every call. Nearly all that the page does \
+                       a program can do, under `/api`; whatever speaks OpenAI Chat Completions uses the agent as a model, under \
                        `/v1`. `HEAD` works wherever `GET` does. A body has 30 seconds and at most 2 MiB. Every answer has an \
                        `X-Request-Id`, which the server's log has, too.",
         license(name = "MIT", identifier = "MIT"),
